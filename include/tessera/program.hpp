@@ -1,0 +1,89 @@
+// Programs: compile Forma text, bind arrays, run.
+//
+//   auto program = tessera::Program::from_file("canny.forma");
+//   tessera::Array edges = program.run({photo}).at(0);
+//
+// A Program is immutable after compilation and may be run from several threads at once; copies share it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/array.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera {
+
+struct CompileOptions {
+  std::map<std::string, double> parameters;  // compile-time parameters set from outside
+  std::vector<std::string> import_paths;     // searched after the importing file's own folder
+};
+
+// How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
+enum class Schedule { automatic, untiled, tiled, stream };
+// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle); exact gives the oracle's bits.
+enum class Numbers { fast, exact };
+
+struct Region {  // [begin, end) per dimension, slowest first
+  std::vector<i64> begin, end;
+};
+
+struct Progress {
+  i64 done = 0, total = 0;  // tiles
+};
+
+struct RunOptions {
+  Schedule schedule = Schedule::automatic;
+  Numbers numbers = Numbers::fast;
+  int threads = 0;                                    // 0: all
+  std::function<void(const Progress&)> on_progress;   // called from one thread at a time
+  const std::atomic<bool>* cancel = nullptr;          // set to true: the run stops within a tile, Error(cancelled)
+  std::string compiler;                               // "": in process, else system; "clang-in-process"; or a command
+  i64 tile_rows = 0, tile_columns = 0;                // 0: chosen by the plan
+};
+
+struct Parameter {
+  std::string name;
+  bool is_array = true;
+  Format format;
+  int rank = 0;                // of an array
+  std::string extents;         // "M x N" as the program says
+};
+
+class Program {
+ public:
+  static Program from_text(std::string text, const CompileOptions& = {}, std::string file_name = "<text>");
+  static Program from_file(const std::string& path, const CompileOptions& = {});
+
+  const std::vector<Parameter>& inputs() const;    // arrays and scalars, in declaration order
+  const std::vector<Parameter>& outputs() const;
+  const std::vector<Diagnostic>& warnings() const;
+  const std::vector<std::string>& parameters() const;  // run-time parameters, bound through the shapes of the inputs
+
+  // Runs on arrays (and rank-0 arrays for scalars) in the order of inputs(); returns the outputs in order, owned.
+  // Throws Error(argument) when counts, formats, ranks or extents do not fit.
+  std::vector<Array> run(const std::vector<Array>& inputs, const RunOptions& = {}) const;
+  // The same into existing arrays of the right format and shape; input and output memory must not overlap.
+  void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
+  // The slow, obvious interpreter: the oracle of every test.
+  std::vector<Array> interpret(const std::vector<Array>& inputs) const;
+  // The extents of every output for these inputs.
+  std::vector<Shape> output_shapes(const std::vector<Array>& inputs) const;
+
+  struct Impl;
+  explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  const Impl& impl() const { return *impl_; }
+
+ private:
+  std::shared_ptr<const Impl> impl_;
+};
+
+// A rank-0 array holding one scalar, for scalar inputs.
+Array scalar(double value, ElementType type = ElementType::f32);
+
+}  // namespace tessera

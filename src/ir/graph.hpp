@@ -1,0 +1,239 @@
+// The stage graph: what a program computes, without a word about how.
+//
+// A graph has parameters (run-time integers that extents depend on), arguments (arrays and scalars in declaration
+// order), stages and outputs. Every stage is one scalar image: a struct image is one stage per field, so that fields
+// cost nothing and share their common subexpressions when they are computed together.
+//
+//   input    a field of an argument array
+//   point    at every point of its domain, an expression over other stages at offsets of that point
+//   compose  the union of pieces of other stages, laid out with offsets and strides; 0 elsewhere; later pieces win
+//
+// Expressions are immutable and hash-consed in the graph: the same subexpression is the same ExprId, across stages.
+// Extents (Size) are symbolic in the parameters and hash-consed as well. Stages are stored in topological order: a
+// stage reads only stages with a smaller id.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "data/border.hpp"
+#include "tessera/array.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::ir {
+
+// ---- extents -------------------------------------------------------------------------------------------------------
+
+struct SizeId {
+  std::uint32_t id = 0;  // 0 is the constant 0
+  auto operator<=>(const SizeId&) const = default;
+};
+
+enum class SizeOp : std::uint8_t { constant, parameter, add, sub, mul, floor_div, min, max };
+
+struct SizeNode {
+  SizeOp op = SizeOp::constant;
+  i64 value = 0;   // constant; parameter index; divisor of floor_div (> 0)
+  SizeId a, b;     // operands (floor_div: a)
+  auto operator<=>(const SizeNode&) const = default;
+};
+
+// ---- expressions ---------------------------------------------------------------------------------------------------
+
+struct ExprId {
+  std::uint32_t id = 0xffffffff;
+  bool valid() const { return id != 0xffffffff; }
+  auto operator<=>(const ExprId&) const = default;
+};
+
+using StageId = std::uint32_t;
+
+// The operations. X(name, arity, spelling in the text form). Arity -1: any number.
+// Operands of arithmetic have the type of the result; of comparisons, the same type as each other (result boolean).
+// Integer arithmetic wraps in 32 bits (i32, u32). On boolean, only bit_and bit_or bit_xor bit_not eq ne select apply.
+//   div, rem    integers truncate toward zero; by zero give 0; INT_MIN / -1 wraps to INT_MIN, rem 0
+//   shl, shr    the count is taken modulo 32; shr is arithmetic on i32, logical on u32
+//   convert     int -> narrower int truncates; float -> int truncates toward zero and saturates to the 32-bit type
+//               (i32, or u32 for u32) before narrowing wraps, NaN gives 0; anything -> boolean is != 0
+//   saturate    float -> int rounds half to even and clamps to the type, NaN gives 0; int -> int clamps
+//   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
+//   select      args: condition (boolean), value if true, value if false
+//   access      reads `stage` at a constant offset (see ExprNode)
+//   gather      reads `stage` at absolute indices args[0..rank), i32, each clamped to the domain
+//   lookup      table `ivalue` at indices args, i32, each clamped to the table
+//   coord       index along dimension `ivalue` of the stage's own domain, i32
+//   extent      extent of that dimension, i32
+//   parameter   the run-time parameter `ivalue`, i32
+//   scalar      the scalar argument `ivalue` (index into Graph::arguments)
+//   var         the reduction variable `ivalue`, i32
+//   reduce_*    over `vars`, first variable outermost; args: body. The sum starts with the first term, not with 0.
+//               reduce_any, reduce_all take and give boolean. reduce_median: the element of rank (n-1)/2 from below
+//               for integers and floats alike (n is usually odd).
+#define TESSERA_OPS(X)                                                                                                \
+  X(constant, 0, "const") X(access, 0, "access") X(coord, 0, "coord") X(extent, 0, "extent")                          \
+  X(parameter, 0, "param") X(scalar, 0, "scalar") X(var, 0, "var")                                                    \
+  X(gather, -1, "gather") X(lookup, -1, "lookup")                                                                     \
+  X(convert, 1, "convert") X(saturate, 1, "saturate") X(neg, 1, "neg") X(bit_not, 1, "not") X(abs, 1, "abs")          \
+  X(sqrt, 1, "sqrt") X(exp, 1, "exp") X(log, 1, "log") X(sin, 1, "sin") X(cos, 1, "cos") X(tan, 1, "tan")             \
+  X(asin, 1, "asin") X(acos, 1, "acos") X(atan, 1, "atan") X(sinh, 1, "sinh") X(cosh, 1, "cosh") X(tanh, 1, "tanh")   \
+  X(exp2, 1, "exp2") X(log2, 1, "log2") X(log10, 1, "log10") X(cbrt, 1, "cbrt")                                       \
+  X(floor, 1, "floor") X(ceil, 1, "ceil") X(round, 1, "round") X(trunc, 1, "trunc")                                   \
+  X(add, 2, "add") X(sub, 2, "sub") X(mul, 2, "mul") X(div, 2, "div") X(rem, 2, "rem")                                \
+  X(min, 2, "min") X(max, 2, "max") X(pow, 2, "pow") X(atan2, 2, "atan2") X(hypot, 2, "hypot") X(fmod, 2, "fmod")     \
+  X(bit_and, 2, "and") X(bit_or, 2, "or") X(bit_xor, 2, "xor") X(shl, 2, "shl") X(shr, 2, "shr")                      \
+  X(lt, 2, "lt") X(le, 2, "le") X(eq, 2, "eq") X(ne, 2, "ne")                                                         \
+  X(select, 3, "select")                                                                                              \
+  X(reduce_sum, 1, "sum") X(reduce_prod, 1, "prod") X(reduce_min, 1, "rmin") X(reduce_max, 1, "rmax")                 \
+  X(reduce_median, 1, "median") X(reduce_any, 1, "any") X(reduce_all, 1, "all")
+
+enum class Op : std::uint8_t {
+#define X(name, arity, text) name,
+  TESSERA_OPS(X)
+#undef X
+};
+
+std::string_view name_of(Op);  // the spelling of the text form
+int arity_of(Op);              // -1: any
+bool is_reduction(Op);
+
+// One dimension of an access: the producer is read at  shift + offset + scale * i + sum_k coefficient_k * var_k
+// where i is the index of the point being computed, in the dimension of the producer aligned at the trailing end
+// (producer of rank r read by a stage of rank R: producer dimension d goes with stage dimension d + R - r).
+// scale >= 0; 0 means an absolute index.
+struct Index {
+  i64 offset = 0;
+  i64 scale = 1;
+  SizeId shift;                                       // symbolic part; constant 0 almost always
+  std::vector<std::pair<std::uint32_t, i64>> vars;    // reduction variable, coefficient (sorted by variable, no zeros)
+  auto operator<=>(const Index&) const = default;
+};
+
+struct Var {                 // a reduction variable over lo..hi, both included (lo <= hi)
+  std::uint32_t id = 0;      // unique in the graph
+  i64 lo = 0, hi = 0;
+  auto operator<=>(const Var&) const = default;
+};
+
+struct ExprNode {
+  Op op = Op::constant;
+  ElementType type = ElementType::i32;
+  std::vector<ExprId> args;
+  i64 ivalue = 0;              // constant of an integer or boolean type; index of coord, extent, parameter, scalar, var, lookup
+  double fvalue = 0;           // constant of a floating type (exactly representable in it)
+  StageId stage = 0;           // access, gather
+  std::vector<Index> index;    // access: one per producer dimension
+  std::vector<Border> border;  // access: one per producer dimension
+  std::vector<Var> vars;       // reductions
+};
+
+// ---- stages --------------------------------------------------------------------------------------------------------
+
+enum class StageKind : std::uint8_t { input, point, compose };
+
+struct Piece {
+  std::optional<StageId> stage;  // or a constant
+  double value = 0;
+  // Per dimension of the composed stage: piece element j stands at start + stride * j, for 0 <= j < count.
+  // A source of lower rank fills the trailing dimensions; count is 1 in the leading ones it lacks.
+  std::vector<SizeId> start;
+  std::vector<i64> stride;       // >= 1
+  std::vector<SizeId> count;
+};
+
+struct Stage {
+  StageKind kind = StageKind::point;
+  std::string name;              // as in the source, made unique by the text form only
+  ElementType type = ElementType::f32;
+  std::vector<SizeId> domain;    // extents, slowest first; rank 1 to 4
+  SourceSpan span;               // where the program says so; line 0 when built from C++
+
+  // input
+  std::uint32_t argument = 0;    // index into Graph::arguments
+  std::uint32_t field = 0;       // index into its Format::fields; 0 for scalars
+
+  // point: evaluated for lo[d] <= i <= n[d] - 1 - hi[d] in every dimension, 0 elsewhere (border mode none).
+  // Accesses with border none never leave their producer inside that box.
+  ExprId body;
+  std::vector<i64> margin_lo, margin_hi;  // one per dimension, >= 0
+
+  // compose
+  std::vector<Piece> pieces;
+};
+
+struct Argument {
+  std::string name;
+  bool is_array = true;
+  Format format;                 // of an element, or of the scalar
+  std::vector<SizeId> extents;   // of an array
+  SourceSpan span;
+};
+
+struct Table {
+  std::string name;
+  ElementType type = ElementType::f32;
+  std::vector<i64> extents;
+  std::vector<double> values;    // exactly representable in type (i32 and u32 fit a double)
+};
+
+struct Output {
+  std::string name;              // "" for a program with a single unnamed output
+  Format format;
+  std::vector<StageId> stages;   // one per field, or one; all with the same domain
+};
+
+class Graph {
+ public:
+  std::vector<std::string> parameters;  // run-time parameters, type int, in declaration order
+  std::vector<Argument> arguments;
+  std::vector<Table> tables;
+  std::vector<Output> outputs;
+
+  // Extents, folded where the operands are constant. floor_div takes divisor > 0.
+  Graph();
+  SizeId size(i64 constant);
+  SizeId size_parameter(std::uint32_t index);
+  SizeId size_binary(SizeOp, SizeId, SizeId);
+  SizeId size_floor_div(SizeId, i64 divisor);
+  const SizeNode& node(SizeId s) const { return sizes_[s.id]; }
+  std::optional<i64> constant(SizeId) const;
+  i64 evaluate(SizeId, const std::vector<i64>& parameters) const;
+  std::string to_string(SizeId) const;  // infix, "(M-1)/2"
+
+  // Hash-consing constructor; the node must be well formed (see verify). build.hpp has the convenient ones.
+  ExprId expr(ExprNode node);
+  const ExprNode& node(ExprId e) const { return exprs_[e.id]; }
+  std::size_t expr_count() const { return exprs_.size(); }
+  std::uint32_t new_var() { return next_var_++; }
+  std::uint32_t var_count() const { return next_var_; }
+  void reserve_vars(std::uint32_t n) { next_var_ = n > next_var_ ? n : next_var_; }
+
+  StageId add(Stage);  // appends; its sources must be there already
+  const Stage& stage(StageId s) const { return stages_[s]; }
+  Stage& stage(StageId s) { return stages_[s]; }
+  std::size_t stage_count() const { return stages_.size(); }
+
+ private:
+  std::vector<SizeNode> sizes_;
+  std::map<SizeNode, SizeId> size_index_;
+  std::vector<ExprNode> exprs_;
+  std::unordered_multimap<std::size_t, ExprId> expr_index_;
+  std::vector<Stage> stages_;
+  std::uint32_t next_var_ = 0;
+};
+
+// Every access in the body (each once), reductions included.
+std::vector<ExprId> accesses(const Graph&, ExprId body);
+// The stages that `s` reads, each once, ascending.
+std::vector<StageId> sources(const Graph&, StageId s);
+
+// Throws Error(internal) naming the stage and the rule when the graph is not well formed.
+void verify(const Graph&);
+
+// Text form: one line per item, `parse_graph(print(g))` prints the same again.
+std::string print(const Graph&);
+Graph parse_graph(std::string_view text);
+
+}  // namespace tessera::ir
