@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "data/border.hpp"
@@ -214,6 +215,8 @@ class Graph {
   const Stage& stage(StageId s) const { return stages_[s]; }
   Stage& stage(StageId s) { return stages_[s]; }
   std::size_t stage_count() const { return stages_.size(); }
+  // Hands the stages out and leaves none: how a pass rebuilds a graph while keeping its expressions and extents.
+  std::vector<Stage> take_stages() { return std::exchange(stages_, {}); }
 
  private:
   std::vector<SizeNode> sizes_;
