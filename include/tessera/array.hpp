@@ -59,6 +59,8 @@ class Array {
   Array(Format format, Shape shape);
   // Borrowed: `data` must outlive every use. Strides are in bytes and may be negative or zero for reading.
   static Array borrow(void* data, Format format, Shape shape, std::vector<i64> strides = {});
+  // The same, but `owner` is kept alive by the array and by every view of it.
+  static Array share(std::shared_ptr<void> owner, void* data, Format format, Shape shape, std::vector<i64> strides = {});
   // A copy of `values` as an owned array.
   template <class T>
   static Array from(std::span<const T> values, Shape shape);
@@ -69,11 +71,12 @@ class Array {
   int rank() const { return static_cast<int>(shape_.size()); }
   i64 count() const { return element_count(shape_); }
   bool empty() const { return data_ == nullptr; }
+  const std::shared_ptr<void>& owner() const { return owner_; }  // null when borrowed
   bool contiguous() const;  // C order without gaps
   void* data() const { return data_; }
   template <class T>
   T* as() const { return static_cast<T*>(data_); }
-  // Address of one element.
+  // Address of one element. Throws Error(argument) when outside.
   std::byte* at(std::span<const i64> index) const;
 
   // A view of [begin, end) in every dimension; shares memory. Throws Error(argument) when outside.
