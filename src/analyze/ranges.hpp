@@ -1,0 +1,38 @@
+// Value ranges of integer expressions and stages: which integers can occur.
+//
+// Intervals are computed in the semantics of the graph (32-bit wrap-around): an operation whose mathematical result
+// could leave its type gets the full range of the type. Ranges choose the narrowest lanes that compute the same
+// integers: an 8-bit 3x3 filter runs in 16-bit lanes.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/graph.hpp"
+
+namespace tessera::analyze {
+
+struct Range {
+  double lo = 0, hi = 0;       // integers; exact, since 32-bit integers fit a double
+  bool operator==(const Range&) const = default;
+};
+
+Range full_range(ElementType);                 // of an integer or boolean type
+bool contains(Range outer, Range inner);
+
+class Ranges {
+ public:
+  explicit Ranges(const ir::Graph& graph);
+  // Of an integer or boolean expression; full range for unknown. Floats have no range.
+  Range of(ir::ExprId e);
+  Range of_stage(ir::StageId s) const { return stages_[s]; }
+
+ private:
+  Range compute(const ir::ExprNode&);
+  const ir::Graph& graph_;
+  std::vector<Range> stages_;
+  std::unordered_map<std::uint32_t, Range> known_;
+  std::unordered_map<std::uint32_t, Range> variables_;
+};
+
+}  // namespace tessera::analyze
