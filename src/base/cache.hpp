@@ -1,0 +1,57 @@
+// A disk cache of blobs, most of all of compiled kernels, named by the hash of everything that went into them.
+//
+// A cache may be lost at any moment and must never do harm, so nothing here throws: what cannot be read is not there,
+// what cannot be written is not kept. Entries are published by rename, so that readers in other processes see a whole
+// entry or none; each carries a checksum of its key and content in a trailer, and one that does not match (a crash,
+// a bad disk, a file put there by hand) is deleted and forgotten. The trailer stands behind the content, so that a
+// shared library in the cache can be opened in place: the loader ignores what follows.
+//
+// Since entries are code that will run, a folder that others may write to, or that belongs to another user (root
+// excepted), is not used at all.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/hash.hpp"
+
+namespace tessera::base {
+
+// Thread-safe, and safe with any number of processes.
+class Cache {
+ public:
+  static constexpr std::int64_t default_size = std::int64_t{1} << 30;
+
+  // Uses `folder` (made when missing); "" is a cache that keeps nothing.
+  explicit Cache(std::string folder, std::int64_t max_bytes = default_size);
+  // The folder for this user: $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera, else "".
+  // TESSERA_CACHE set to an empty string turns caching off.
+  static std::string default_folder();
+  // The cache in default_folder(), made on first use.
+  static Cache& user();
+
+  std::optional<std::string> get(const Digest& key);
+  // The file that holds the content (followed by the trailer), checked; it may vanish at any time after.
+  std::optional<std::string> path_of(const Digest& key);
+  // True when it was kept. Evicts the entries that were used longest ago when the cache is full.
+  bool put(const Digest& key, std::string_view content);
+  // Drops every entry; returns how many.
+  std::int64_t clear();
+
+  const std::string& folder() const { return folder_; }
+  std::int64_t size() const;  // bytes of all entries now
+
+ private:
+  std::string entry(const Digest& key) const;
+  void evict();
+
+  std::string folder_;
+  std::int64_t max_bytes_;
+  std::mutex mutex_;
+  std::int64_t unchecked_ = INT64_MAX / 2;  // bytes put since the folder was last measured
+};
+
+}  // namespace tessera::base

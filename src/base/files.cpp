@@ -1,0 +1,239 @@
+// Files read with a bound and written whole or not at all; see files.hpp.
+#include "base/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <system_error>
+
+#include "base/text.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::base {
+namespace {
+
+constexpr std::size_t largest_call = std::size_t{1} << 30;  // Linux moves at most 2 GiB per call
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+[[noreturn]] void cannot_read(const std::string& path, const std::string& why, std::string help = {}) {
+  throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", quoted(path, 1024), why), {}, std::move(help));
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Where a chain of symbolic links ends, even when nothing is there yet.
+std::string resolve_links(std::string path) {
+  for (int hops = 0; hops < 32; ++hops) {
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+    char buffer[PATH_MAX];
+    const ssize_t n = ::readlink(path.c_str(), buffer, sizeof buffer);
+    if (n <= 0 || static_cast<std::size_t>(n) == sizeof buffer) return path;
+    const std::string link(buffer, static_cast<std::size_t>(n));
+    path = link[0] == '/' ? link : folder_of(path) + "/" + link;
+  }
+  return path;
+}
+
+template <class Container>
+Container read_all(const std::string& path, std::int64_t max_bytes) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) cannot_read(path, reason_of(errno));
+  struct stat info{};
+  if (::fstat(file.fd, &info) != 0) cannot_read(path, reason_of(errno));
+  if (S_ISDIR(info.st_mode)) cannot_read(path, "it is a folder");
+  const auto too_large = [&](const std::string& held) {
+    cannot_read(path, fmt::format("it holds {}, the limit is {}", held, format_bytes(static_cast<double>(max_bytes))));
+  };
+  const bool regular = S_ISREG(info.st_mode);
+  if (regular && info.st_size > max_bytes) too_large(format_bytes(static_cast<double>(info.st_size)));
+
+  Container out;
+  std::size_t used = 0;
+  try {
+    // One byte more than the size tells the end of the file without growing; a file in /proc says 0 and is longer.
+    out.resize(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
+    for (;;) {
+      if (used == out.size()) out.resize(std::max<std::size_t>(used * 2, 1 << 16));
+      const ssize_t n = ::read(file.fd, out.data() + used, std::min(out.size() - used, largest_call));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) cannot_read(path, reason_of(errno));
+      if (n == 0) break;
+      used += static_cast<std::size_t>(n);
+      if (static_cast<std::int64_t>(used) > max_bytes) too_large("more");
+    }
+    out.resize(used);
+  } catch (const std::bad_alloc&) {
+    cannot_read(path, fmt::format("no memory for {}",
+                                  format_bytes(static_cast<double>(std::max<std::size_t>(out.size(), used)))));
+  } catch (const std::length_error&) {
+    cannot_read(path, "it is larger than memory can be");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string reason_of(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return "no such file or folder";
+    case EACCES:
+    case EPERM:
+      return "permission denied";
+    case EROFS:
+      return "the file system is read-only";
+    case ENOSPC:
+      return "no space left on the device";
+    case EDQUOT:
+      return "the disk quota is used up";
+    case ENOTDIR:
+      return "a part of the path is not a folder";
+    case EISDIR:
+      return "it is a folder";
+    case ENAMETOOLONG:
+      return "the name is too long";
+    default:
+      break;
+  }
+  std::string text = std::generic_category().message(error_number);
+  if (text.size() > 1 && text[1] >= 'a' && text[1] <= 'z') text.replace(0, 1, to_lower(text.substr(0, 1)));
+  return text;
+}
+
+std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes) {
+  return read_all<std::vector<std::byte>>(path, max_bytes);
+}
+
+std::string read_text(const std::string& path, std::int64_t max_bytes) {
+  return read_all<std::string>(path, max_bytes);
+}
+
+void write_file(const std::string& path, std::span<const std::byte> bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
+  if (path_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
+  struct stat info{};
+  const bool exists = ::stat(target_.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) {
+    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail(errno);
+    return;
+  }
+  // A rename would replace even a file that its owner has made read-only: respect the wish.
+  if (exists && ::access(target_.c_str(), W_OK) != 0) fail(errno);
+
+  const std::string folder = folder_of(target_);
+  std::string name = target_.substr(target_.rfind('/') == std::string::npos ? 0 : target_.rfind('/') + 1);
+  if (name.empty()) fail(ENOENT);
+  name.resize(std::min<std::size_t>(name.size(), 200));  // leaves room for the suffix within the 255 of a name
+  static std::atomic<unsigned> counter{0};
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    const std::string candidate = fmt::format("{}/.{}.{}-{}.part", folder, name, ::getpid(), counter++);
+    // 0666 and the umask give a new file the mode that any program would.
+    fd_ = ::open(candidate.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd_ >= 0) {
+      temporary_ = candidate;
+      break;
+    }
+    if (errno != EEXIST) fail(errno);
+  }
+  if (fd_ < 0) fail(EEXIST);
+  if (exists && ::fchmod(fd_, info.st_mode & 07777) != 0) {
+    // The mode is a courtesy; some file systems have none.
+  }
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::fail(int error_number) const {
+  std::string help;
+  if (error_number == ENOENT) help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
+  throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", quoted(path_, 1024), reason_of(error_number)), {},
+              help);
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd_, bytes.data(), std::min(bytes.size(), largest_call));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), std::min(bytes.size(), largest_call), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+    offset += n;
+  }
+}
+
+std::size_t AtomicFile::read_at(std::int64_t offset, std::span<std::byte> bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const std::size_t ask = std::min(bytes.size() - done, largest_call);
+    const ssize_t n = ::pread(fd_, bytes.data() + done, ask, offset + static_cast<std::int64_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+void AtomicFile::commit() {
+  if (temporary_.empty()) {
+    const int closed = ::close(fd_);
+    fd_ = -1;
+    if (closed != 0 && errno != EINTR) fail(errno);
+    return;
+  }
+  // EINVAL and ENOTSUP: a file system that cannot sync has promised nothing to begin with.
+  if (::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  const int closed = ::close(fd_);
+  fd_ = -1;
+  if (closed != 0 && errno != EINTR) fail(errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  temporary_.clear();
+  // The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.
+  const Descriptor folder{::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (folder.fd >= 0) ::fsync(folder.fd);
+}
+
+}  // namespace tessera::base
