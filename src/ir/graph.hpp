@@ -13,9 +13,12 @@
 // stage reads only stages with a smaller id.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,8 +40,8 @@ enum class SizeOp : std::uint8_t { constant, parameter, add, sub, mul, floor_div
 
 struct SizeNode {
   SizeOp op = SizeOp::constant;
-  i64 value = 0;   // constant; parameter index; divisor of floor_div (> 0)
-  SizeId a, b;     // operands (floor_div: a)
+  i64 value = 0;  // constant; parameter index; divisor of floor_div (> 0)
+  SizeId a, b;    // operands (floor_div: a)
   auto operator<=>(const SizeNode&) const = default;
 };
 
@@ -55,11 +58,15 @@ using StageId = std::uint32_t;
 // The operations. X(name, arity, spelling in the text form). Arity -1: any number.
 // Operands of arithmetic have the type of the result; of comparisons, the same type as each other (result boolean).
 // Integer arithmetic wraps in 32 bits (i32, u32). On boolean, only bit_and bit_or bit_xor bit_not eq ne select apply.
+// Arithmetic, comparisons and reductions work on i32 u32 f32 f64 (and boolean as said); the other types are for
+// storage: only constant access gather lookup scalar convert saturate have them.
 //   div, rem    integers truncate toward zero; by zero give 0; INT_MIN / -1 wraps to INT_MIN, rem 0
 //   shl, shr    the count is taken modulo 32; shr is arithmetic on i32, logical on u32
 //   convert     int -> narrower int truncates; float -> int truncates toward zero and saturates to the 32-bit type
 //               (i32, or u32 for u32) before narrowing wraps, NaN gives 0; anything -> boolean is != 0
 //   saturate    float -> int rounds half to even and clamps to the type, NaN gives 0; int -> int clamps
+//   round       half away from zero
+//   sqrt ... fmod  of floats: defined to the bit by functions_f32.c.inc and functions_f64.c.inc; rem is of integers
 //   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
 //   select      args: condition (boolean), value if true, value if false
 //   access      reads `stage` at a constant offset (see ExprNode)
@@ -73,6 +80,7 @@ using StageId = std::uint32_t;
 //   reduce_*    over `vars`, first variable outermost; args: body. The sum starts with the first term, not with 0.
 //               reduce_any, reduce_all take and give boolean. reduce_median: the element of rank (n-1)/2 from below
 //               for integers and floats alike (n is usually odd).
+// clang-format off
 #define TESSERA_OPS(X)                                                                                                \
   X(constant, 0, "const") X(access, 0, "access") X(coord, 0, "coord") X(extent, 0, "extent")                          \
   X(parameter, 0, "param") X(scalar, 0, "scalar") X(var, 0, "var")                                                    \
@@ -89,6 +97,7 @@ using StageId = std::uint32_t;
   X(select, 3, "select")                                                                                              \
   X(reduce_sum, 1, "sum") X(reduce_prod, 1, "prod") X(reduce_min, 1, "rmin") X(reduce_max, 1, "rmax")                 \
   X(reduce_median, 1, "median") X(reduce_any, 1, "any") X(reduce_all, 1, "all")
+// clang-format on
 
 enum class Op : std::uint8_t {
 #define X(name, arity, text) name,
@@ -97,8 +106,10 @@ enum class Op : std::uint8_t {
 };
 
 std::string_view name_of(Op);  // the spelling of the text form
-int arity_of(Op);              // -1: any
+std::optional<Op> op_named(std::string_view);
+int arity_of(Op);  // -1: any
 bool is_reduction(Op);
+bool is_function(Op);  // sqrt ... trunc, pow, atan2, hypot, fmod: operands and result f32 or f64
 
 // One dimension of an access: the producer is read at  shift + offset + scale * i + sum_k coefficient_k * var_k
 // where i is the index of the point being computed, in the dimension of the producer aligned at the trailing end
@@ -107,13 +118,13 @@ bool is_reduction(Op);
 struct Index {
   i64 offset = 0;
   i64 scale = 1;
-  SizeId shift;                                       // symbolic part; constant 0 almost always
-  std::vector<std::pair<std::uint32_t, i64>> vars;    // reduction variable, coefficient (sorted by variable, no zeros)
+  SizeId shift;                                     // symbolic part; constant 0 almost always
+  std::vector<std::pair<std::uint32_t, i64>> vars;  // reduction variable, coefficient (sorted by variable, no zeros)
   auto operator<=>(const Index&) const = default;
 };
 
-struct Var {                 // a reduction variable over lo..hi, both included (lo <= hi)
-  std::uint32_t id = 0;      // unique in the graph
+struct Var {             // a reduction variable over lo..hi, both included (lo <= hi)
+  std::uint32_t id = 0;  // unique in the graph
   i64 lo = 0, hi = 0;
   auto operator<=>(const Var&) const = default;
 };
@@ -122,9 +133,9 @@ struct ExprNode {
   Op op = Op::constant;
   ElementType type = ElementType::i32;
   std::vector<ExprId> args;
-  i64 ivalue = 0;              // constant of an integer or boolean type; index of coord, extent, parameter, scalar, var, lookup
-  double fvalue = 0;           // constant of a floating type (exactly representable in it)
-  StageId stage = 0;           // access, gather
+  i64 ivalue = 0;     // constant of an integer or boolean type; index of coord, extent, parameter, scalar, var, lookup
+  double fvalue = 0;  // constant of a floating type (exactly representable in it)
+  StageId stage = 0;  // access, gather
   std::vector<Index> index;    // access: one per producer dimension
   std::vector<Border> border;  // access: one per producer dimension
   std::vector<Var> vars;       // reductions
@@ -140,20 +151,20 @@ struct Piece {
   // Per dimension of the composed stage: piece element j stands at start + stride * j, for 0 <= j < count.
   // A source of lower rank fills the trailing dimensions; count is 1 in the leading ones it lacks.
   std::vector<SizeId> start;
-  std::vector<i64> stride;       // >= 1
+  std::vector<i64> stride;  // >= 1
   std::vector<SizeId> count;
 };
 
 struct Stage {
   StageKind kind = StageKind::point;
-  std::string name;              // as in the source, made unique by the text form only
+  std::string name;  // as in the source, made unique by the text form only
   ElementType type = ElementType::f32;
-  std::vector<SizeId> domain;    // extents, slowest first; rank 1 to 4
-  SourceSpan span;               // where the program says so; line 0 when built from C++
+  std::vector<SizeId> domain;  // extents, slowest first; rank 1 to 4
+  SourceSpan span;             // where the program says so; line 0 when built from C++
 
   // input
-  std::uint32_t argument = 0;    // index into Graph::arguments
-  std::uint32_t field = 0;       // index into its Format::fields; 0 for scalars
+  std::uint32_t argument = 0;  // index into Graph::arguments
+  std::uint32_t field = 0;     // index into its Format::fields; 0 for scalars
 
   // point: evaluated for lo[d] <= i <= n[d] - 1 - hi[d] in every dimension, 0 elsewhere (border mode none).
   // Accesses with border none never leave their producer inside that box.
@@ -167,8 +178,8 @@ struct Stage {
 struct Argument {
   std::string name;
   bool is_array = true;
-  Format format;                 // of an element, or of the scalar
-  std::vector<SizeId> extents;   // of an array
+  Format format;                // of an element, or of the scalar
+  std::vector<SizeId> extents;  // of an array
   SourceSpan span;
 };
 
@@ -176,13 +187,13 @@ struct Table {
   std::string name;
   ElementType type = ElementType::f32;
   std::vector<i64> extents;
-  std::vector<double> values;    // exactly representable in type (i32 and u32 fit a double)
+  std::vector<double> values;  // exactly representable in type (i32 and u32 fit a double)
 };
 
 struct Output {
-  std::string name;              // "" for a program with a single unnamed output
+  std::string name;  // "" for a program with a single unnamed output
   Format format;
-  std::vector<StageId> stages;   // one per field, or one; all with the same domain
+  std::vector<StageId> stages;  // one per field, or one; all with the same domain
 };
 
 class Graph {
@@ -192,18 +203,23 @@ class Graph {
   std::vector<Table> tables;
   std::vector<Output> outputs;
 
-  // Extents, folded where the operands are constant. floor_div takes divisor > 0.
+  // Extents, kept in one normal form: sums are flattened to sum_k c_k * atom_k + c in a fixed order, (M+1)-1 is M,
+  // (2*M+1)/2 is M, min(M-1, M) is M-1. So equal affine extents are the same SizeId. Throws Error(compile) when a
+  // constant leaves 63 bits. floor_div takes divisor > 0.
   Graph();
   SizeId size(i64 constant);
   SizeId size_parameter(std::uint32_t index);
   SizeId size_binary(SizeOp, SizeId, SizeId);
   SizeId size_floor_div(SizeId, i64 divisor);
   const SizeNode& node(SizeId s) const { return sizes_[s.id]; }
+  std::size_t size_count() const { return sizes_.size(); }
   std::optional<i64> constant(SizeId) const;
+  // Throws Error(argument) when the value does not fit 63 bits.
   i64 evaluate(SizeId, const std::vector<i64>& parameters) const;
   std::string to_string(SizeId) const;  // infix, "(M-1)/2"
 
   // Hash-consing constructor; the node must be well formed (see verify). build.hpp has the convenient ones.
+  // Operands have smaller ids than their users. References to nodes and stages stay valid while others are added.
   ExprId expr(ExprNode node);
   const ExprNode& node(ExprId e) const { return exprs_[e.id]; }
   std::size_t expr_count() const { return exprs_.size(); }
@@ -216,16 +232,31 @@ class Graph {
   Stage& stage(StageId s) { return stages_[s]; }
   std::size_t stage_count() const { return stages_.size(); }
   // Hands the stages out and leaves none: how a pass rebuilds a graph while keeping its expressions and extents.
-  std::vector<Stage> take_stages() { return std::exchange(stages_, {}); }
+  std::vector<Stage> take_stages();
 
  private:
-  std::vector<SizeNode> sizes_;
+  friend struct SizeAlgebra;
+
+  std::deque<SizeNode> sizes_;
+  std::vector<std::uint64_t> size_hashes_;  // structural: the same in every graph
   std::map<SizeNode, SizeId> size_index_;
-  std::vector<ExprNode> exprs_;
-  std::unordered_multimap<std::size_t, ExprId> expr_index_;
-  std::vector<Stage> stages_;
+  std::deque<ExprNode> exprs_;
+  std::vector<std::uint64_t> expr_hashes_;
+  std::vector<std::uint32_t> expr_slots_;  // open addressing, a power of two long; ~0 is empty
+  std::deque<Stage> stages_;
   std::uint32_t next_var_ = 0;
 };
+
+// The expressions below the roots, roots included: each once, operands before their users, left to right.
+std::vector<ExprId> postorder(const Graph&, const std::vector<ExprId>& roots);
+
+// Rebuilds `root` bottom up: `fn` gets every node below it once, with its operands already rewritten, and returns what
+// stands for it; an invalid id keeps the node as given. `memo` (old id -> new) is shared by calls that pass the same
+// one.
+using RewriteFn = std::function<ExprId(ExprId old, const ExprNode& rewritten)>;
+using RewriteMemo = std::unordered_map<std::uint32_t, ExprId>;
+ExprId rewrite(Graph&, ExprId root, const RewriteFn& fn);
+ExprId rewrite(Graph&, ExprId root, const RewriteFn& fn, RewriteMemo& memo);
 
 // Every access in the body (each once), reductions included.
 std::vector<ExprId> accesses(const Graph&, ExprId body);

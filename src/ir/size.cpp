@@ -1,0 +1,341 @@
+// Symbolic extents in one normal form.
+//
+// Every extent is a sum  c_1 * a_1 + ... + c_k * a_k + c  of atoms: a parameter, a floor division, a minimum, a maximum
+// or a product of two extents that are not constant. Building an extent flattens its operands into such sums, adds,
+// and rebuilds the sum in a fixed order (parameters by index, other atoms by a structural hash that does not depend on
+// the graph), positive terms first. Equal affine extents are therefore the same SizeId, which is what the planner
+// compares. A division by d first takes out what d divides: floor((d*q + r) / d) = q + floor(r / d).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/graph.hpp"
+
+namespace tessera::ir {
+namespace {
+
+[[noreturn]] void too_large() {
+  throw Error(ErrorClass::compile, "an extent has a constant that does not fit 63 bits",
+              {"extents are 64-bit signed integers"});
+}
+
+i64 checked_add(i64 a, i64 b) {
+  i64 r = 0;
+  if (__builtin_add_overflow(a, b, &r)) too_large();
+  return r;
+}
+i64 checked_mul(i64 a, i64 b) {
+  i64 r = 0;
+  if (__builtin_mul_overflow(a, b, &r) || r == INT64_MIN) too_large();
+  return r;
+}
+i64 floor_divide(i64 a, i64 d) {
+  return a / d - (a % d < 0 ? 1 : 0);
+}
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+  return h ^ (h >> 31);
+}
+
+}  // namespace
+
+// The normal form and the way into and out of it.
+struct SizeAlgebra {
+  struct Sum {
+    i64 constant = 0;
+    std::vector<std::pair<SizeId, i64>> terms;  // atom, coefficient; sorted, no zeros
+  };
+
+  Graph& g;
+
+  SizeId intern(const SizeNode& n) {
+    auto [it, fresh] = g.size_index_.try_emplace(n, SizeId{static_cast<std::uint32_t>(g.sizes_.size())});
+    if (!fresh) return it->second;
+    std::uint64_t h = mix(static_cast<std::uint64_t>(n.op) + 1, static_cast<std::uint64_t>(n.value));
+    h = mix(mix(h, g.size_hashes_[n.a.id]), g.size_hashes_[n.b.id]);
+    g.sizes_.push_back(n);
+    g.size_hashes_.push_back(h);
+    return it->second;
+  }
+
+  bool before(SizeId a, SizeId b) const {
+    const SizeNode &x = g.sizes_[a.id], &y = g.sizes_[b.id];
+    const bool px = x.op == SizeOp::parameter, py = y.op == SizeOp::parameter;
+    if (px != py) return px;
+    if (px) return x.value < y.value;
+    if (g.size_hashes_[a.id] != g.size_hashes_[b.id]) return g.size_hashes_[a.id] < g.size_hashes_[b.id];
+    return a.id < b.id;
+  }
+
+  void normalise(Sum& s) const {
+    std::sort(s.terms.begin(), s.terms.end(), [&](const auto& x, const auto& y) { return before(x.first, y.first); });
+    std::size_t out = 0;
+    for (const auto& [atom, c] : s.terms) {
+      if (out > 0 && s.terms[out - 1].first == atom)
+        s.terms[out - 1].second = checked_add(s.terms[out - 1].second, c);
+      else
+        s.terms[out++] = {atom, c};
+    }
+    s.terms.resize(out);
+    std::erase_if(s.terms, [](const auto& t) { return t.second == 0; });
+  }
+
+  Sum sum_of(SizeId root) const {
+    Sum s;
+    std::vector<std::pair<SizeId, i64>> work{{root, 1}};
+    while (!work.empty()) {
+      const auto [id, c] = work.back();
+      work.pop_back();
+      const SizeNode& n = g.sizes_[id.id];
+      if (n.op == SizeOp::constant) {
+        s.constant = checked_add(s.constant, checked_mul(c, n.value));
+      } else if (n.op == SizeOp::add || n.op == SizeOp::sub) {
+        work.emplace_back(n.a, c);
+        work.emplace_back(n.b, n.op == SizeOp::add ? c : -c);
+      } else if (n.op == SizeOp::mul && g.sizes_[n.a.id].op == SizeOp::constant) {
+        work.emplace_back(n.b, checked_mul(c, g.sizes_[n.a.id].value));
+      } else {
+        s.terms.emplace_back(id, c);
+      }
+    }
+    normalise(s);
+    return s;
+  }
+
+  Sum combine(const Sum& a, const Sum& b, i64 factor) const {
+    Sum s = a;
+    s.constant = checked_add(a.constant, checked_mul(b.constant, factor));
+    for (const auto& [atom, c] : b.terms) s.terms.emplace_back(atom, checked_mul(c, factor));
+    normalise(s);
+    return s;
+  }
+
+  SizeId constant(i64 v) { return v == 0 ? SizeId{} : intern({SizeOp::constant, v, {}, {}}); }
+
+  SizeId scaled(SizeId atom, i64 c) { return c == 1 ? atom : intern({SizeOp::mul, 0, constant(c), atom}); }
+
+  SizeId build(const Sum& s) {
+    std::optional<SizeId> acc;
+    for (const auto& [atom, c] : s.terms)
+      if (c > 0) acc = acc ? intern({SizeOp::add, 0, *acc, scaled(atom, c)}) : scaled(atom, c);
+    if (!acc)
+      acc = constant(s.constant);
+    else if (s.constant > 0)
+      acc = intern({SizeOp::add, 0, *acc, constant(s.constant)});
+    for (const auto& [atom, c] : s.terms)
+      if (c < 0) acc = intern({SizeOp::sub, 0, *acc, scaled(atom, -c)});
+    const bool placed =
+        s.constant >= 0 || std::none_of(s.terms.begin(), s.terms.end(), [](auto& t) { return t.second > 0; });
+    return placed ? *acc : intern({SizeOp::sub, 0, *acc, constant(-s.constant)});
+  }
+
+  SizeId product(SizeId a, SizeId b) {
+    const Sum x = sum_of(a), y = sum_of(b);
+    if (x.terms.empty()) return build(combine({}, y, x.constant));
+    if (y.terms.empty()) return build(combine({}, x, y.constant));
+    return before(b, a) ? intern({SizeOp::mul, 0, b, a}) : intern({SizeOp::mul, 0, a, b});
+  }
+
+  SizeId extreme(SizeOp op, SizeId a, SizeId b) {
+    const Sum difference = combine(sum_of(a), sum_of(b), -1);
+    if (difference.terms.empty()) return (difference.constant <= 0) == (op == SizeOp::min) ? a : b;
+    return before(b, a) ? intern({op, 0, b, a}) : intern({op, 0, a, b});
+  }
+
+  SizeId divided(SizeId a, i64 d) {
+    if (d == 1) return a;
+    const Sum s = sum_of(a);
+    Sum whole, rest;
+    whole.constant = floor_divide(s.constant, d);
+    rest.constant = s.constant - whole.constant * d;
+    for (const auto& [atom, c] : s.terms) {
+      if (c % d == 0)
+        whole.terms.emplace_back(atom, c / d);
+      else
+        rest.terms.emplace_back(atom, c);
+    }
+    if (rest.terms.empty()) return build(whole);
+    SizeId inner;
+    i64 both = 0;
+    const bool lone = rest.constant == 0 && rest.terms.size() == 1 && rest.terms[0].second == 1;
+    const SizeNode& only = g.sizes_[rest.terms[0].first.id];
+    if (lone && only.op == SizeOp::floor_div && !__builtin_mul_overflow(only.value, d, &both))
+      inner = divided(only.a, both);  // floor(floor(x / c) / d) = floor(x / (c * d))
+    else
+      inner = intern({SizeOp::floor_div, d, build(rest), {}});
+    return build(combine(sum_of(inner), whole, 1));
+  }
+};
+
+SizeId Graph::size(i64 value) {
+  if (value == INT64_MIN) too_large();
+  return SizeAlgebra{*this}.constant(value);
+}
+
+SizeId Graph::size_parameter(std::uint32_t index) {
+  return SizeAlgebra{*this}.intern({SizeOp::parameter, index, {}, {}});
+}
+
+SizeId Graph::size_binary(SizeOp op, SizeId a, SizeId b) {
+  SizeAlgebra algebra{*this};
+  switch (op) {
+    case SizeOp::add:
+      return algebra.build(algebra.combine(algebra.sum_of(a), algebra.sum_of(b), 1));
+    case SizeOp::sub:
+      return algebra.build(algebra.combine(algebra.sum_of(a), algebra.sum_of(b), -1));
+    case SizeOp::mul:
+      return algebra.product(a, b);
+    case SizeOp::min:
+    case SizeOp::max:
+      return algebra.extreme(op, a, b);
+    case SizeOp::floor_div:
+      if (auto d = constant(b)) return size_floor_div(a, *d);
+      throw Error(ErrorClass::compile, "an extent can be divided by a constant only");
+    case SizeOp::constant:
+    case SizeOp::parameter:
+      break;
+  }
+  throw Error(ErrorClass::internal, "size_binary takes an operation of two extents");
+}
+
+SizeId Graph::size_floor_div(SizeId a, i64 divisor) {
+  if (divisor <= 0)
+    throw Error(ErrorClass::compile, fmt::format("an extent is divided by {}; expected a positive number", divisor));
+  return SizeAlgebra{*this}.divided(a, divisor);
+}
+
+std::optional<i64> Graph::constant(SizeId s) const {
+  if (sizes_[s.id].op != SizeOp::constant) return std::nullopt;
+  return sizes_[s.id].value;
+}
+
+namespace {
+
+// The sizes below s, operands first: ids ascend from operands to users.
+std::vector<SizeId> below(const Graph& g, SizeId s) {
+  std::vector<SizeId> found, work{s};
+  std::map<SizeId, bool> seen;
+  while (!work.empty()) {
+    const SizeId id = work.back();
+    work.pop_back();
+    if (!seen.emplace(id, true).second) continue;
+    found.push_back(id);
+    const SizeNode& n = g.node(id);
+    if (n.op == SizeOp::constant || n.op == SizeOp::parameter) continue;
+    work.push_back(n.a);
+    if (n.op != SizeOp::floor_div) work.push_back(n.b);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+i64 apply(const SizeNode& n, i64 a, i64 b) {
+  i64 r = 0;
+  bool over = false;
+  switch (n.op) {
+    case SizeOp::add:
+      over = __builtin_add_overflow(a, b, &r);
+      break;
+    case SizeOp::sub:
+      over = __builtin_sub_overflow(a, b, &r);
+      break;
+    case SizeOp::mul:
+      over = __builtin_mul_overflow(a, b, &r);
+      break;
+    case SizeOp::floor_div:
+      return floor_divide(a, n.value);
+    case SizeOp::min:
+      return std::min(a, b);
+    case SizeOp::max:
+      return std::max(a, b);
+    case SizeOp::constant:
+    case SizeOp::parameter:
+      break;
+  }
+  if (over)
+    throw Error(ErrorClass::argument, fmt::format("an extent computed from {} and {} does not fit 63 bits", a, b));
+  return r;
+}
+
+}  // namespace
+
+i64 Graph::evaluate(SizeId s, const std::vector<i64>& parameters) const {
+  const SizeNode& top = sizes_[s.id];
+  const auto leaf = [&](const SizeNode& n) {
+    if (n.op == SizeOp::constant) return n.value;
+    if (static_cast<std::size_t>(n.value) >= parameters.size())
+      throw Error(ErrorClass::internal,
+                  fmt::format("an extent needs parameter {}, but {} are bound", n.value, parameters.size()));
+    return parameters[static_cast<std::size_t>(n.value)];
+  };
+  if (top.op == SizeOp::constant || top.op == SizeOp::parameter) return leaf(top);
+  std::map<SizeId, i64> value;
+  for (SizeId id : below(*this, s)) {
+    const SizeNode& n = sizes_[id.id];
+    const bool is_leaf = n.op == SizeOp::constant || n.op == SizeOp::parameter;
+    value[id] = is_leaf ? leaf(n) : apply(n, value[n.a], n.op == SizeOp::floor_div ? 0 : value[n.b]);
+  }
+  return value[s];
+}
+
+std::string Graph::to_string(SizeId s) const {
+  // Text and binding strength: 1 a sum, 2 a product, 3 an atom. Shared operands can make the text exponential in the
+  // node count, so that parts longer than a line and a half are cut.
+  struct Part {
+    std::string text;
+    int strength = 3;
+  };
+  constexpr std::size_t kLongest = 400;
+  std::map<SizeId, Part> parts;
+  const auto wrapped = [&](SizeId id, int least) {
+    const Part& p = parts[id];
+    std::string text = p.text.size() > kLongest ? "..." : p.text;
+    return p.strength < least ? "(" + text + ")" : text;
+  };
+  for (SizeId id : below(*this, s)) {
+    const SizeNode& n = sizes_[id.id];
+    Part& p = parts[id];
+    switch (n.op) {
+      case SizeOp::constant:
+        p = {std::to_string(n.value), n.value < 0 ? 1 : 3};
+        break;
+      case SizeOp::parameter: {
+        const auto index = static_cast<std::size_t>(n.value);
+        p = {index < parameters.size() ? parameters[index] : fmt::format("${}", index), 3};
+        break;
+      }
+      case SizeOp::add:
+        p = {wrapped(n.a, 1) + "+" + wrapped(n.b, 1), 1};
+        break;
+      case SizeOp::sub: {
+        // (M+1)/2-1 is the normal form of (M-1)/2; show the shorter one.
+        const SizeNode& left = sizes_[n.a.id];
+        const auto one = constant(n.b);
+        if (one && *one == 1 && left.op == SizeOp::floor_div) {
+          const SizeNode& inner = sizes_[left.a.id];
+          const auto c = inner.op == SizeOp::add ? constant(inner.b) : std::nullopt;
+          if (c) {
+            p = {fmt::format("({}-{})/{}", wrapped(inner.a, 1), left.value - *c, left.value), 2};
+            break;
+          }
+        }
+        p = {wrapped(n.a, 1) + "-" + wrapped(n.b, 2), 1};
+        break;
+      }
+      case SizeOp::mul:
+        p = {wrapped(n.a, 2) + "*" + wrapped(n.b, 3), 2};
+        break;
+      case SizeOp::floor_div:
+        p = {wrapped(n.a, 3) + "/" + std::to_string(n.value), 2};
+        break;
+      case SizeOp::min:
+      case SizeOp::max:
+        p = {fmt::format("{}({}, {})", n.op == SizeOp::min ? "min" : "max", wrapped(n.a, 1), wrapped(n.b, 1)), 3};
+        break;
+    }
+  }
+  return parts[s].text;
+}
+
+}  // namespace tessera::ir
