@@ -150,7 +150,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resol
     return;
   }
   // A rename would replace even a file that its owner has made read-only: respect the wish.
-  if (exists && ::access(target_.c_str(), W_OK) != 0) fail(errno);
+  if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
 
   const std::string folder = folder_of(target_);
   std::string name = target_.substr(target_.rfind('/') == std::string::npos ? 0 : target_.rfind('/') + 1);

@@ -164,8 +164,9 @@ std::string format_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
-  if (unit == 0 || bytes == std::floor(bytes) || bytes >= 100) return fmt::format("{:.0f} {}", bytes, units[unit]);
-  return fmt::format("{:.1f} {}", bytes, units[unit]);
+  const double tenths = std::round(bytes * 10) / 10;
+  const bool whole = unit == 0 || tenths >= 100 || tenths == std::floor(tenths);
+  return fmt::format("{:.{}f} {}", bytes, whole ? 0 : 1, units[unit]);
 }
 
 std::string format_duration(double seconds) {

@@ -1,0 +1,158 @@
+// Atomic files: whole or not at all, and the reasons in words. /dev/full stands for a full disk.
+#include "base/files.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tessera/error.hpp"
+
+namespace tessera::base {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tessera-files-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    ::chmod(folder_.c_str(), 0700);
+    fs::remove_all(folder_);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  fs::path folder_;
+};
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::io);
+    return e.what();
+  }
+  ADD_FAILURE() << "no error";
+  return "";
+}
+
+TEST_F(Files, writes_and_reads_back) {
+  write_file(path("a"), "hello");
+  EXPECT_EQ(read_text(path("a")), "hello");
+  write_file(path("a"), "");
+  EXPECT_EQ(read_text(path("a")), "");
+  EXPECT_TRUE(read_bytes(path("a")).empty());
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, reads_within_a_limit) {
+  write_file(path("a"), "12345");
+  EXPECT_EQ(read_text(path("a"), 5), "12345");
+  EXPECT_THAT(message_of([&] { read_text(path("a"), 4); }), HasSubstr("it holds 5 B, the limit is 4 B"));
+  EXPECT_THAT(message_of([&] { read_text("/dev/zero", 1 << 20); }), HasSubstr("it holds more, the limit is 1 MiB"));
+}
+
+TEST_F(Files, names_the_reason_for_not_reading) {
+  EXPECT_THAT(message_of([&] { read_text(path("none")); }), HasSubstr("no such file or folder"));
+  EXPECT_THAT(message_of([&] { read_text(folder_.string()); }), HasSubstr("it is a folder"));
+}
+
+TEST_F(Files, keeps_the_old_file_until_commit) {
+  write_file(path("a"), "old");
+  {
+    AtomicFile file(path("a"));
+    file.write(std::as_bytes(std::span("new", 3)));
+    EXPECT_EQ(read_text(path("a")), "old");
+  }
+  EXPECT_EQ(read_text(path("a")), "old");
+  EXPECT_EQ(entries(), 1u);
+  AtomicFile file(path("a"));
+  file.write(std::as_bytes(std::span("new", 3)));
+  file.commit();
+  EXPECT_EQ(read_text(path("a")), "new");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, writes_at_offsets) {
+  AtomicFile file(path("a"));
+  ASSERT_TRUE(file.seekable());
+  file.write_at(4, std::as_bytes(std::span("xy", 2)));
+  file.write_at(0, std::as_bytes(std::span("abcd", 4)));
+  std::byte back[8];
+  EXPECT_EQ(file.read_at(2, back), 4u);
+  file.commit();
+  EXPECT_EQ(read_text(path("a")), "abcdxy");
+}
+
+TEST_F(Files, names_the_reason_for_not_writing) {
+  const std::string missing = message_of([&] { write_file(path("no/such"), "x"); });
+  EXPECT_THAT(missing, HasSubstr("no such file or folder"));
+  EXPECT_THAT(missing, HasSubstr("help: make the folder"));
+  EXPECT_THAT(message_of([&] { write_file(folder_.string(), "x"); }), HasSubstr("it is a folder"));
+  EXPECT_THAT(message_of([&] { write_file("", "x"); }), HasSubstr("without a name"));
+  EXPECT_THAT(message_of([&] { write_file("/dev/full", "x"); }), HasSubstr("no space left on the device"));
+  write_file(path("a"), "x");
+  EXPECT_THAT(message_of([&] { write_file(path("a/b"), "x"); }), HasSubstr("not a folder"));
+  EXPECT_THAT(message_of([&] { write_file("/proc/none", "x"); }), HasSubstr("cannot write '/proc/none': "));
+}
+
+TEST_F(Files, refuses_a_read_only_folder_and_file) {
+  write_file(path("a"), "old");
+  const bool root = ::geteuid() == 0;  // may write anywhere: be nobody for a while
+  if (root) {
+    ASSERT_EQ(::chown(folder_.c_str(), 65534, 65534), 0);
+    ASSERT_EQ(::chown(path("a").c_str(), 65534, 65534), 0);
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  ::chmod(path("a").c_str(), 0444);
+  EXPECT_THAT(message_of([&] { write_file(path("a"), "x"); }), HasSubstr("permission denied"));
+  ::chmod(folder_.c_str(), 0500);
+  EXPECT_THAT(message_of([&] { write_file(path("b"), "x"); }), HasSubstr("permission denied"));
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  EXPECT_EQ(read_text(path("a")), "old");
+}
+
+TEST_F(Files, keeps_links_and_modes) {
+  write_file(path("real"), "old");
+  ::chmod(path("real").c_str(), 0640);
+  fs::create_symlink("real", path("link"));
+  write_file(path("link"), "new");
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_text(path("real")), "new");
+  struct stat info{};
+  ASSERT_EQ(::stat(path("real").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+  fs::create_symlink("fresh", path("dangling"));
+  write_file(path("dangling"), "made");
+  EXPECT_EQ(read_text(path("fresh")), "made");
+}
+
+TEST_F(Files, writes_devices_directly) {
+  AtomicFile file("/dev/null");
+  EXPECT_FALSE(file.seekable());
+  file.write(std::as_bytes(std::span("x", 1)));
+  file.commit();
+  EXPECT_FALSE(fs::is_regular_file("/dev/null"));
+}
+
+TEST_F(Files, accepts_the_longest_names) {
+  const std::string name(255, 'n');
+  write_file(path(name), "x");
+  EXPECT_EQ(read_text(path(name)), "x");
+  EXPECT_THAT(message_of([&] { write_file(path(name + "n"), "x"); }), HasSubstr("the name is too long"));
+}
+
+}  // namespace
+}  // namespace tessera::base
