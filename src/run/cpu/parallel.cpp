@@ -1,0 +1,154 @@
+// The loop over tiles on oneTBB arenas. Arenas are kept, one per thread count: making one costs tens of microseconds
+// and lets its workers go to sleep, a kept one finds them spinning for a moment after the last run.
+#include "run/cpu/parallel.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+
+#include "run/cpu/machine.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::run::cpu {
+namespace {
+
+constexpr int most_threads = 4096;
+
+bool is_set(const std::atomic<bool>* flag) {
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+[[noreturn]] void throw_cancelled(i64 done, i64 count) {
+  throw Error(ErrorClass::cancelled, fmt::format("cancelled after {} of {} tiles", done, count));
+}
+
+void run_inline(i64 count, detail::TileFunction fn, const std::atomic<bool>* cancel,
+                const std::function<void(const Progress&)>* progress) {
+  for (i64 tile = 0; tile < count; ++tile) {
+    if (is_set(cancel)) throw_cancelled(tile, count);
+    fn.call(fn.object, tile, 0);
+    if (progress != nullptr) (*progress)({tile + 1, count});
+  }
+}
+
+// What the threads of one run share.
+class Run {
+ public:
+  Run(i64 count, int threads, detail::TileFunction fn, const std::atomic<bool>* cancel,
+      const std::function<void(const Progress&)>* progress)
+      : count_(count), threads_(threads), fn_(fn), cancel_(cancel), progress_(progress) {}
+
+  void work(int slot) noexcept {
+    try {
+      i64 begin = 0, end = 0;
+      while (take(begin, end)) {
+        for (i64 tile = begin; tile < end; ++tile) {
+          if (stop_.load(std::memory_order_relaxed) || is_set(cancel_)) return;
+          fn_.call(fn_.object, tile, slot);
+          done_.fetch_add(1, std::memory_order_relaxed);
+          report();
+        }
+      }
+    } catch (...) {
+      stop_.store(true, std::memory_order_relaxed);
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  void finish() {
+    if (error_) std::rethrow_exception(error_);
+    const i64 done = done_.load();
+    if (done < count_) throw_cancelled(done, count_);
+    if (progress_ != nullptr && reported_ < count_) (*progress_)({count_, count_});
+  }
+
+ private:
+  // An eighth of a thread's share of what is left: few visits to the counter, a fine-grained end.
+  bool take(i64& begin, i64& end) {
+    i64 at = next_.load(std::memory_order_relaxed);
+    i64 size = 0;
+    do {
+      if (at >= count_) return false;
+      size = std::max<i64>(1, (count_ - at) / (i64{8} * threads_));
+    } while (!next_.compare_exchange_weak(at, at + size, std::memory_order_relaxed));
+    begin = at;
+    end = at + size;
+    return true;
+  }
+
+  // A thread that finds another one reporting goes on with its work; the last count is reported by finish().
+  void report() {
+    if (progress_ == nullptr) return;
+    const std::unique_lock lock(progress_mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    const i64 done = done_.load(std::memory_order_relaxed);
+    if (done <= reported_) return;
+    reported_ = done;
+    (*progress_)({done, count_});
+  }
+
+  const i64 count_;
+  const int threads_;
+  const detail::TileFunction fn_;
+  const std::atomic<bool>* const cancel_;
+  const std::function<void(const Progress&)>* const progress_;
+  alignas(64) std::atomic<i64> next_{0};
+  alignas(64) std::atomic<i64> done_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_, progress_mutex_;
+  std::exception_ptr error_;
+  i64 reported_ = 0;
+};
+
+oneapi::tbb::task_arena& arena_of(int threads) {
+  static std::mutex mutex;
+  // Never destroyed: at the end of the process the scheduler may be gone before static objects are.
+  static auto& arenas = *new std::map<int, std::unique_ptr<oneapi::tbb::task_arena>>();
+  const std::lock_guard lock(mutex);
+  auto& arena = arenas[threads];
+  if (!arena) arena = std::make_unique<oneapi::tbb::task_arena>(threads);
+  return *arena;
+}
+
+}  // namespace
+
+int thread_count(int requested) {
+  if (requested < 0 || requested > most_threads)
+    throw Error(ErrorClass::argument, fmt::format("{} threads cannot be used, expected 1 to {}, or 0 for all cores",
+                                                  requested, most_threads));
+  return requested == 0 ? machine().cores : requested;
+}
+
+namespace detail {
+
+void run_tiles(i64 count, int threads, TileFunction fn, const std::atomic<bool>* cancel,
+               const std::function<void(const Progress&)>* progress) {
+  if (count <= 0) return;
+  if (count == 1 || threads == 1) return run_inline(count, fn, cancel, progress);
+  // More threads than cores would only take turns (and the scheduler would complain about it).
+  const int slots = std::min(thread_count(threads), oneapi::tbb::info::default_concurrency());
+  if (slots == 1) return run_inline(count, fn, cancel, progress);
+  Run run(count, slots, fn, cancel, progress);
+  arena_of(slots).execute([&] {
+    // Isolated: a caller that is itself a task must not pick up foreign work while it waits.
+    oneapi::tbb::this_task_arena::isolate([&] {
+      oneapi::tbb::task_group helpers;
+      const i64 wanted = std::min<i64>(slots, count) - 1;
+      for (i64 i = 0; i < wanted; ++i)
+        helpers.run([&] { run.work(oneapi::tbb::this_task_arena::current_thread_index()); });
+      run.work(oneapi::tbb::this_task_arena::current_thread_index());
+      helpers.wait();
+    });
+  });
+  run.finish();
+}
+
+}  // namespace detail
+}  // namespace tessera::run::cpu

@@ -1,0 +1,309 @@
+// From text to code, by both ways: the same bits, the cache, damage, failures.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "environment.hpp"
+#include "run/cpu/compiler.hpp"
+#include "run/cpu/external.hpp"
+#include "run/cpu/in_process.hpp"
+#include "run/cpu/object.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::run::cpu {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// Vectors, conversions, a constant table, a writable static, library calls, a non-temporal store where there is one.
+constexpr const char* sample = R"(
+typedef float vf __attribute__((vector_size(64), aligned(4)));
+typedef unsigned char vb __attribute__((vector_size(16), aligned(1)));
+void* memcpy(void*, const void*, unsigned long);
+float expf(float);
+static const float weights[5] = {1.0f / 16, 4.0f / 16, 6.0f / 16, 4.0f / 16, 1.0f / 16};
+static int calls = 0;
+int count_calls(void) { return ++calls; }
+void kernel(const unsigned char* in, float* out, long n) {
+  long i = 2;
+  for (; i + 16 <= n - 2; i += 16) {
+    vf sum = {0};
+    for (int k = -2; k <= 2; ++k) {
+      vb bytes = *(const vb*)(in + i + k);
+      sum += weights[k + 2] * __builtin_convertvector(bytes, vf);
+    }
+    *(vf*)(out + i) = sum;
+  }
+  for (; i < n - 2; ++i) {
+    float sum = 0;
+    for (int k = -2; k <= 2; ++k) sum += weights[k + 2] * (float)in[i + k];
+    out[i] = sum;
+  }
+  memcpy(out, out + 2, 2 * sizeof(float));
+  out[n - 2] = out[n - 1] = expf(0.001f * (float)in[0]);
+}
+)";
+
+using Kernel = void (*)(const unsigned char*, float*, long);
+
+std::vector<float> run_sample(const Module& module) {
+  std::vector<unsigned char> in(1003);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<unsigned char>(i * i % 251);
+  std::vector<float> out(in.size(), -1.0f);
+  reinterpret_cast<Kernel>(module.symbol("kernel"))(in.data(), out.data(), static_cast<long>(in.size()));
+  return out;
+}
+
+std::vector<std::string> compilers() {
+  std::vector<std::string> names;
+  if (in_process_unavailable().empty()) names.emplace_back("in-process");
+  for (const char* name : {"gcc", "clang-19"})
+    if (!find_program(name).empty()) names.emplace_back(name);
+  return names;
+}
+
+std::string unique_source(const std::string& text) {
+  static int number = 0;
+  return text + "\nint unique_" + std::to_string(++number) + "(void) { return 1; }\n";
+}
+
+Error error_of(const CompileRequest& request) {
+  try {
+    load(request);
+  } catch (const Error& e) {
+    return e;
+  }
+  return Error(ErrorClass::internal, "no error at all");
+}
+
+// What the compiled sample must give, by the definition.
+std::vector<float> expected() {
+  std::vector<unsigned char> in(1003);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<unsigned char>(i * i % 251);
+  std::vector<float> out(in.size(), -1.0f);
+  const float w[5] = {1.0f / 16, 4.0f / 16, 6.0f / 16, 4.0f / 16, 1.0f / 16};
+  for (std::size_t i = 2; i + 2 < in.size(); ++i) {
+    float sum = 0;
+    for (std::size_t k = 0; k < 5; ++k) sum += w[k] * static_cast<float>(in[i + k - 2]);
+    out[i] = sum;
+  }
+  out[0] = out[2];
+  out[1] = out[3];
+  out[out.size() - 1] = out[out.size() - 2] = std::exp(0.001f * static_cast<float>(in[0]));
+  return out;
+}
+
+TEST(Compiler, EveryWayGivesTheSameBits) {
+  ASSERT_FALSE(compilers().empty());
+  for (const std::string& name : compilers()) {
+    for (const bool exact : {false, true}) {
+      const auto module = load({.source = sample, .name = "sample", .exact = exact, .compiler = name});
+      EXPECT_EQ(run_sample(*module), expected()) << module->description();
+    }
+  }
+}
+
+TEST(Compiler, ContractsOnlyWhenItMay) {
+  // (1 + e)(1 - e) - 1 is 0 in two roundings and -e*e in one.
+  const char* text = "float f(float a, float b, float c) { return a * b + c; }";
+  const float e = 0x1p-13f;
+  for (const std::string& name : compilers()) {
+    const auto result = [&](bool exact) {
+      const auto module = load({.source = text, .exact = exact, .compiler = name});
+      return reinterpret_cast<float (*)(float, float, float)>(module->symbol("f"))(1 + e, 1 - e, -1.0f);
+    };
+    EXPECT_EQ(result(true), 0.0f) << name;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("fma")) {
+      EXPECT_EQ(result(false), -e * e) << name;
+    }
+#endif
+  }
+}
+
+TEST(Compiler, IntegersWrapAndPointersMayAlias) {
+  const char* text = R"(
+int grows(int a) { return a + 1 > a; }
+int through(float* f, int* i) { *i = 1; *f = 2.0f; return *i; })";
+  for (const std::string& name : compilers()) {
+    const auto module = load({.source = text, .compiler = name});
+    EXPECT_EQ(reinterpret_cast<int (*)(int)>(module->symbol("grows"))(2147483647), 0) << name;
+    float cell = 0;
+    EXPECT_EQ(reinterpret_cast<int (*)(float*, void*)>(module->symbol("through"))(&cell, &cell), 0x40000000) << name;
+  }
+}
+
+TEST(Compiler, SharesALiveModuleAndFindsADeadOneInTheCache) {
+  for (const std::string& name : compilers()) {
+    const CompileRequest request{.source = unique_source(sample), .compiler = name};
+    auto first = load(request);
+    EXPECT_FALSE(first->from_cache()) << name;
+    EXPECT_EQ(load(request), first);
+    EXPECT_EQ(reinterpret_cast<int (*)()>(first->symbol("count_calls"))(), 1);
+    first.reset();
+    const auto second = load(request);
+    EXPECT_TRUE(second->from_cache()) << name;
+    EXPECT_THAT(second->description(), HasSubstr("from cache"));
+    EXPECT_EQ(reinterpret_cast<int (*)()>(second->symbol("count_calls"))(), 1) << "statics start anew";
+    EXPECT_EQ(run_sample(*second), expected());
+  }
+}
+
+TEST(Compiler, LoadsFromTheCacheInMilliseconds) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  const CompileRequest request{.source = unique_source(sample), .compiler = "in-process"};
+  load(request).reset();
+  double best = 1e9;
+  for (int i = 0; i < 20; ++i) {
+    const auto module = load(request);
+    ASSERT_TRUE(module->from_cache());
+    best = std::min(best, module->milliseconds());
+  }
+  EXPECT_LT(best, 3.0);
+}
+
+TEST(Compiler, CompilesAgainWhenTheCacheIsDamaged) {
+  for (const std::string& name : compilers()) {
+    for (const bool truncate : {false, true}) {
+      const CompileRequest request{.source = unique_source(sample), .compiler = name};
+      load(request).reset();
+      int damaged = 0;
+      for (const auto& file : fs::recursive_directory_iterator(test_cache_folder())) {
+        if (!file.is_regular_file() || file.path().extension() != ".blob") continue;
+        ++damaged;
+        if (truncate) {
+          fs::resize_file(file.path(), fs::file_size(file.path()) / 2);
+        } else {
+          std::fstream bytes(file.path(), std::ios::binary | std::ios::in | std::ios::out);
+          bytes.seekp(64);
+          bytes.write("damage", 6);
+        }
+      }
+      ASSERT_GT(damaged, 0);
+      const auto again = load(request);
+      EXPECT_FALSE(again->from_cache()) << name;
+      EXPECT_EQ(run_sample(*again), expected());
+    }
+  }
+}
+
+TEST(Compiler, ThreadsThatAskForOneTextGetOneModule) {
+  const CompileRequest request{.source = unique_source(sample)};
+  std::vector<std::shared_ptr<Module>> got(6);
+  std::vector<std::thread> threads;
+  for (auto& slot : got) threads.emplace_back([&] { slot = load(request); });
+  for (std::thread& t : threads) t.join();
+  for (const auto& module : got) EXPECT_EQ(module, got[0]);
+}
+
+TEST(Compiler, ReportsTextThatDoesNotCompileAndKeepsIt) {
+  for (const std::string& name : compilers()) {
+    const Error e =
+        error_of({.source = "int f(void) { return undeclared_thing; }", .name = "broken", .compiler = name});
+    EXPECT_EQ(e.error_class(), name == "in-process" ? ErrorClass::internal : ErrorClass::device);
+    EXPECT_THAT(e.what(), HasSubstr("undeclared_thing"));
+    const std::string text = e.what();
+    const std::size_t begin = text.find("the text is in '");
+    ASSERT_NE(begin, std::string::npos) << text;
+    const std::size_t end = text.find('\'', begin + 16);
+    std::ifstream saved(text.substr(begin + 16, end - begin - 16));
+    std::stringstream content;
+    content << saved.rdbuf();
+    EXPECT_EQ(content.str(), "int f(void) { return undeclared_thing; }");
+  }
+}
+
+TEST(Compiler, ReportsCallsThatNothingProvides) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  const Error e =
+      error_of({.source = "void nobody_has_this(void); void f(void) { nobody_has_this(); }", .compiler = "in-process"});
+  EXPECT_EQ(e.error_class(), ErrorClass::internal);
+  EXPECT_THAT(e.message(), HasSubstr("'nobody_has_this' is not known"));
+}
+
+TEST(Compiler, ReportsUnknownAndUselessCompilers) {
+  const Error unknown = error_of({.source = unique_source(""), .compiler = "no-such-compiler-here"});
+  EXPECT_EQ(unknown.error_class(), ErrorClass::device);
+  EXPECT_THAT(unknown.message(), HasSubstr("'no-such-compiler-here'"));
+  const Error empty = error_of({.source = unique_source(""), .compiler = "   "});
+  EXPECT_EQ(empty.error_class(), ErrorClass::device);
+  const Error failing = error_of({.source = unique_source(""), .compiler = "false"});
+  EXPECT_EQ(failing.error_class(), ErrorClass::device);
+  EXPECT_THAT(failing.message(), HasSubstr("failed with status 1"));
+  const Error silent = error_of({.source = unique_source(""), .compiler = "true"});
+  EXPECT_EQ(silent.error_class(), ErrorClass::device);
+  EXPECT_THAT(silent.message(), HasSubstr("wrote no object file"));
+}
+
+TEST(Compiler, NamesSymbolsThatAreMissing) {
+  const auto module = load({.source = "int present(void) { return 1; }", .name = "small"});
+  try {
+    module->symbol("absent");
+    FAIL() << "found a symbol that is not there";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::internal);
+    EXPECT_THAT(e.message(), HasSubstr("'absent'"));
+  }
+}
+
+TEST(Compiler, TheTextSeesNoFile) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  EXPECT_THAT(error_of({.source = "#include <stdio.h>\n", .compiler = "in-process"}).what(), HasSubstr("stdio.h"));
+  EXPECT_THAT(error_of({.source = "#include \"/etc/passwd\"\n", .compiler = "in-process"}).what(),
+              HasSubstr("file not found"));
+}
+
+TEST(Compiler, DeepExpressionsDoNotExhaustTheStack) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  std::string expression = "x";
+  for (int i = 0; i < 3000; ++i) expression = "(" + expression + "+1)";
+  const auto module = load({.source = "int f(int x) { return " + expression + "; }", .compiler = "in-process"});
+  EXPECT_EQ(reinterpret_cast<int (*)(int)>(module->symbol("f"))(5), 3005);
+}
+
+TEST(Process, IsEndedAtItsDeadline) {
+  const auto start = std::chrono::steady_clock::now();
+  const ProcessResult r = run_process({"sleep", "30"}, 0.2);
+  EXPECT_TRUE(r.timed_out);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_THROW(run_process({"no-such-program-here"}, 1), Error);
+}
+
+TEST(Object, RefusesDamage) {
+  if (!in_process_unavailable().empty() || !LinkedObject::supported()) GTEST_SKIP() << "no compiler in process";
+  ASSERT_EQ(open_in_process(), "");
+  const InProcessResult made = compile_in_process(sample, "sample.c", in_process_options(false, false));
+  ASSERT_TRUE(made.done) << made.messages;
+  EXPECT_NE(LinkedObject(made.object, process_symbol).symbol("kernel"), nullptr);
+  EXPECT_THROW(LinkedObject("", process_symbol), Error);
+  EXPECT_THROW(
+      LinkedObject("garbage that is no object at all, though longer than a header is, certainly", process_symbol),
+      Error);
+  // Whatever byte is hurt, linking ends with an object or an Error; it never reads or writes out of bounds.
+  int refused = 0;
+  std::uint32_t random = 12345;
+  for (int i = 0; i < 3000; ++i) {
+    std::string hurt = made.object;
+    for (int k = 0; k < 3; ++k) {
+      random = random * 1664525u + 1013904223u;
+      hurt[(random >> 8) % hurt.size()] = static_cast<char>(random >> 3);
+    }
+    if (i % 3 == 0) hurt.resize((random >> 5) % hurt.size());
+    try {
+      LinkedObject object(hurt, process_symbol);
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+}  // namespace
+}  // namespace tessera::run::cpu
