@@ -112,11 +112,12 @@ void read_processor(Machine& m) {
   feature("sse4.2", __builtin_cpu_supports("sse4.2"));
   const bool avx2 = feature("avx2", __builtin_cpu_supports("avx2"));
   feature("fma", __builtin_cpu_supports("fma"));
-  const bool avx512 =
-      feature("avx512f", __builtin_cpu_supports("avx512f")) & feature("avx512bw", __builtin_cpu_supports("avx512bw")) &
-      feature("avx512dq", __builtin_cpu_supports("avx512dq")) & feature("avx512vl", __builtin_cpu_supports("avx512vl"));
+  const bool f = feature("avx512f", __builtin_cpu_supports("avx512f"));
+  const bool bw = feature("avx512bw", __builtin_cpu_supports("avx512bw"));
+  const bool dq = feature("avx512dq", __builtin_cpu_supports("avx512dq"));
+  const bool vl = feature("avx512vl", __builtin_cpu_supports("avx512vl"));
   feature("avx512vnni", __builtin_cpu_supports("avx512vnni"));
-  m.vector_bytes = avx512 ? 64 : avx2 ? 32 : 16;
+  m.vector_bytes = f && bw && dq && vl ? 64 : avx2 ? 32 : 16;
 
   // Family and model choose the compiler's tuning, the feature words its instructions. EBX of leaf 1 holds the number
   // of the core that happens to run this and stays out.
