@@ -47,6 +47,21 @@ struct RunOptions {
   i64 tile_rows = 0, tile_columns = 0;                // 0: chosen by the plan
 };
 
+struct EmitOptions {
+  std::string target = "c";    // c, cuda, opencl, hls
+  std::string name = "filter"; // of the entry point: a C identifier
+  Schedule schedule = Schedule::automatic;
+  Numbers numbers = Numbers::fast;
+  i64 tile_rows = 0, tile_columns = 0;
+};
+
+struct EmittedCode {
+  std::string source;  // stands alone: includes nothing
+  std::string header;  // declares the entry point
+};
+
+enum class ExplainFormat { text, json, svg };
+
 struct Parameter {
   std::string name;
   bool is_array = true;
@@ -74,6 +89,12 @@ class Program {
   std::vector<Array> interpret(const std::vector<Array>& inputs) const;
   // The extents of every output for these inputs.
   std::vector<Shape> output_shapes(const std::vector<Array>& inputs) const;
+
+  // The code of a target, the same that runs. Throws Error(argument) for a target or name that is not one.
+  EmittedCode emit(const EmitOptions& = {}) const;
+  // What the plan decided and why, for arrays of these shapes: one per input in order, an empty one for scalars.
+  std::string explain(const std::vector<Shape>& input_shapes, const RunOptions& = {},
+                      ExplainFormat = ExplainFormat::text) const;
 
   struct Impl;
   explicit Program(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
