@@ -298,6 +298,15 @@ ExprId access(Graph& g, StageId stage, std::vector<Index> index, std::vector<Bor
     }
     std::erase_if(merged, [](const auto& term) { return term.second == 0; });
     i.vars = std::move(merged);
+    const auto check = [&](std::string_view what, i64 v) {
+      if (v < -max_offset || v > max_offset)
+        throw Error(ErrorClass::compile,
+                    fmt::format("the {} {} of an access to '{}' is out of range", what, v, producer.name),
+                    {fmt::format("offsets and scales go from {} to {}", -max_offset, max_offset)});
+    };
+    check("offset", i.offset);
+    check("scale", i.scale);
+    for (const auto& term : i.vars) check("coefficient", term.second);
   }
   for (Border& b : border)
     if (b.mode != BorderMode::constant) b.value = 0;
@@ -343,6 +352,9 @@ ExprId reduce(Graph& g, Op op, std::vector<Var> vars, ExprId body) {
   if (vars.empty()) throw Error(ErrorClass::compile, fmt::format("'{}' has no range to run over", name_of(op)));
   i64 count = 1;
   for (const Var& v : vars) {
+    if (std::min(v.lo, v.hi) < -max_offset || std::max(v.lo, v.hi) > max_offset)
+      throw Error(ErrorClass::compile, fmt::format("the range {}..{} of '{}' leaves {}..{}", v.lo, v.hi, name_of(op),
+                                                   -max_offset, max_offset));
     i64 extent = 0;
     if (v.lo > v.hi)
       throw Error(ErrorClass::compile, fmt::format("'{}' runs over the empty range {}..{}", name_of(op), v.lo, v.hi));

@@ -32,6 +32,7 @@ ExprId lookup(Graph&, std::size_t table, std::vector<ExprId> indices);
 // Promotes the body (u8 sums in i32). Throws Error(compile) for an empty range or more than max_window points.
 ExprId reduce(Graph&, Op, std::vector<Var>, ExprId body);
 constexpr i64 max_window = i64{1} << 24;
+constexpr i64 max_offset = i64{1} << 30;  // offsets, scales, coefficients and bounds of variables, in magnitude
 
 // A well-formed node, simplified where that is exact in every bit: constant operands, x*1, 0+i, selections by a
 // constant. For rewriting: rewrite(g, e, [&](ExprId, const ExprNode& n) { ...; return fold(g, n); }).
