@@ -1,0 +1,44 @@
+// `tessera check`: every error and warning of a program, and its interface when it has none.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "cli/verbs.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+std::string interface_of(const Parameter& p) {
+  if (!p.is_array) return fmt::format("{} {}", p.format.name(), p.name);
+  return fmt::format("vector#{} {} {}[{}]", p.rank, p.format.name(), p.name, p.extents);
+}
+
+int check(const ProgramOptions& options) {
+  std::map<std::string, double> scalars;
+  const Program program = options.load(scalars);
+  for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
+  const std::size_t warnings = program.warnings().size();
+  fmt::print("{}: no errors{}\n", options.path,
+             warnings == 0   ? ""
+             : warnings == 1 ? ", 1 warning"
+                             : fmt::format(", {} warnings", warnings));
+  for (const Parameter& p : program.inputs()) fmt::print("  input   {}\n", interface_of(p));
+  for (const Parameter& p : program.outputs()) fmt::print("  output  {}\n", interface_of(p));
+  return done;
+}
+
+}  // namespace
+
+Verb add_check(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("check", "find the errors of a program");
+  auto options = std::make_shared<ProgramOptions>();
+  options->declare(*app);
+  return {app, [options] { return check(*options); }};
+}
+
+}  // namespace tessera::cli

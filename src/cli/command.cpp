@@ -1,0 +1,117 @@
+// The table of verbs, and how every failure becomes one message and one status.
+#include "cli/command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <new>
+
+#include "base/text.hpp"
+#include "cli/verbs.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr const char* footer =
+    "exit status: 0 done, 1 the program has errors, 2 arguments, files or devices, 3 a fault of tessera, "
+    "130 interrupted";
+
+int status_of(ErrorClass cls) {
+  switch (cls) {
+    case ErrorClass::compile:
+      return program_faulty;
+    case ErrorClass::argument:
+    case ErrorClass::device:
+    case ErrorClass::io:
+      return usage_faulty;
+    case ErrorClass::cancelled:
+      return interrupted;
+    case ErrorClass::internal:
+      break;
+  }
+  return internal_fault;
+}
+
+int report(const Error& error) {
+  // Diagnostics carry their own file, line and "error:".
+  if (!error.diagnostics().empty())
+    fmt::print(stderr, "{}\n", error.what());
+  else
+    fmt::print(stderr, "tessera: error: {}\n", error.what());
+  return status_of(error.error_class());
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// CLI11 knows what is wrong; the words are made ours.
+int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, const char* const* argv) {
+  const CLI::App* app = &root;
+  for (const CLI::App* verb : root.get_subcommands()) app = verb;
+  std::string message = error.what(), help;
+  if (!message.empty()) message.resize(message.find_last_not_of(" \n.") + 1);
+  if (!message.empty() && message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0)
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || app == &root) {
+    for (int i = 1; i < argc; ++i) {
+      const std::string word = argv[i];
+      if (app == &root && i == 1 && !word.empty() && word[0] != '-') {
+        std::vector<std::string> verbs;
+        for (const CLI::App* verb : root.get_subcommands([](const CLI::App*) { return true; }))
+          verbs.push_back(verb->get_name());
+        message = fmt::format("unknown verb {}, expected {}", base::quoted(word), base::list_of(verbs));
+        help = base::did_you_mean(word, verbs);
+        break;
+      }
+      if (word.rfind("--", 0) != 0) continue;
+      const std::string name = word.substr(0, word.find('='));
+      const auto known = option_names(*app);
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      message = fmt::format("unknown option {}", base::quoted(name));
+      help = base::did_you_mean(name, known);
+      break;
+    }
+  }
+  if (help.empty())
+    help = fmt::format("{} --help lists what can be given", app == &root ? "tessera" : "tessera " + app->get_name());
+  return report(Error(ErrorClass::argument, message, {}, help));
+}
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv) {
+  CLI::App root("Tessera runs image and volume filters that are written in the Forma language.", "tessera");
+  root.footer(footer);
+  root.require_subcommand(1);
+  root.set_version_flag("--version", "tessera 0.1.0");
+  const Verb verbs[] = {add_run(root),   add_emit(root),   add_explain(root),
+                        add_check(root), add_format(root), add_devices(root)};
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return root.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(root, error, argc, argv);
+  }
+
+  try {
+    for (const Verb& verb : verbs)
+      if (verb.app->parsed()) return verb.action();
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::bad_alloc&) {
+    return report(Error(ErrorClass::device, "out of memory"));
+  } catch (const std::exception& error) {
+    return report(Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what())));
+  }
+  return usage_faulty;
+}
+
+}  // namespace tessera::cli

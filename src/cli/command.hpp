@@ -1,0 +1,16 @@
+// The command line as a function: parses, acts, prints what went wrong, gives the exit status.
+//
+//   0    done
+//   1    the Forma program has errors
+//   2    arguments, files or devices are wrong
+//   3    a fault of Tessera itself: also when --verify finds a difference
+//   130  interrupted
+#pragma once
+
+namespace tessera::cli {
+
+enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3, interrupted = 130 };
+
+int run_command(int argc, const char* const* argv);
+
+}  // namespace tessera::cli

@@ -1,0 +1,51 @@
+// `tessera devices`: what programs can run on here.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/cache.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/verbs.hpp"
+#include "run/cpu/compiler.hpp"
+#include "run/cpu/machine.hpp"
+
+namespace tessera::cli {
+namespace {
+
+std::string size(i64 bytes) {
+  return base::format_bytes(static_cast<double>(bytes));
+}
+
+int devices(bool measure) {
+  const run::cpu::Machine& m = run::cpu::machine();
+  fmt::print("cpu: {}\n", m.name);
+  fmt::print("  cores      {}\n", m.cores);
+  fmt::print("  vectors    {} bits\n", 8 * m.vector_bytes);
+  fmt::print("  caches     L1 {}, L2 {} per core, L3 {}\n", size(m.l1), size(m.l2), m.l3 > 0 ? size(m.l3) : "none");
+  std::string reason;
+  const std::string compiler = run::cpu::available_compiler(&reason);
+  fmt::print("  compiler   {}\n", compiler.empty() ? "none: " + reason : compiler);
+  const base::Cache& cache = base::Cache::user();
+  fmt::print("  cache      {}\n",
+             cache.folder().empty() ? "off" : fmt::format("{}, {}", cache.folder(), size(cache.size())));
+  if (!measure) return done;
+  const i64 sample = std::clamp<i64>(2 * m.l3, i64{64} << 20, i64{1} << 30);
+  const double one = run::cpu::measure_copy(1, sample);
+  fmt::print("  copy       {:.4g} GB/s on 1 thread", one);
+  if (m.cores > 1) fmt::print(", {:.4g} GB/s on {}", run::cpu::measure_copy(m.cores, sample), m.cores);
+  fmt::print("\n");
+  return done;
+}
+
+}  // namespace
+
+Verb add_devices(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("devices", "list what programs can run on");
+  auto measure = std::make_shared<bool>(true);
+  app->add_flag("!--no-measure", *measure, "leave the copy bandwidth out");
+  return {app, [measure] { return devices(*measure); }};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,115 @@
+// `tessera explain`: what the plan decided for images of a given size, and why.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "cli/verbs.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct ExplainVerb {
+  ProgramOptions program;
+  PlanOptions plan;
+  std::vector<std::string> sizes;  // "2160x3840" or "name=2160x3840"
+  std::string svg, output;
+  bool json = false;
+};
+
+// The extents of an input that the program states as numbers: "480 x 640"; empty otherwise.
+Shape stated_shape(const Parameter& p) {
+  Shape shape;
+  for (std::string_view part : base::split(p.extents, 'x')) {
+    const auto extent = base::parse_integer(base::trim(part));
+    if (!extent) return {};
+    shape.push_back(*extent);
+  }
+  return static_cast<int>(shape.size()) == p.rank ? shape : Shape{};
+}
+
+// One shape per input: by name, as the program states it, by position, as an input with the same extents, and at last
+// the first size of the right rank.
+std::vector<Shape> input_shapes(const Program& program, const std::vector<std::string>& sizes) {
+  const auto& inputs = program.inputs();
+  std::vector<Shape> shapes(inputs.size()), by_position;
+  std::vector<std::string> names;
+  for (const Parameter& p : inputs)
+    if (p.is_array) names.push_back(p.name);
+  for (const std::string& size : sizes) {
+    const auto [name, text] = cut_name(size);
+    if (name.empty()) {
+      by_position.push_back(parse_shape(text, "--size"));
+      continue;
+    }
+    bool found = false;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i].is_array && inputs[i].name == name) {
+        shapes[i] = parse_shape(text, "--size");
+        found = true;
+      }
+    if (!found)
+      throw Error(
+          ErrorClass::argument,
+          fmt::format("--size names {}, the array inputs are: {}", base::quoted(name), base::list_of(names, "and")), {},
+          base::did_you_mean(name, names));
+  }
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Parameter& p = inputs[i];
+    if (!p.is_array) continue;
+    if (shapes[i].empty()) shapes[i] = stated_shape(p);
+    for (std::size_t k = 0; k < i && shapes[i].empty(); ++k)
+      if (inputs[k].is_array && inputs[k].extents == p.extents) shapes[i] = shapes[k];
+    if (shapes[i].empty() && next < by_position.size()) shapes[i] = by_position[next++];
+    for (const Shape& s : by_position)
+      if (shapes[i].empty() && static_cast<int>(s.size()) == p.rank) shapes[i] = s;
+    if (shapes[i].empty())
+      throw Error(ErrorClass::argument, fmt::format("the size of input '{}' [{}] is not known", p.name, p.extents), {},
+                  fmt::format("add --size {}=EXTENTS, for example {}", p.name,
+                              p.rank == 1   ? "1000000"
+                              : p.rank == 2 ? "2160x3840"
+                                            : "256x256x256"));
+    if (static_cast<int>(shapes[i].size()) != p.rank)
+      throw Error(ErrorClass::argument, fmt::format("--size {} has rank {}, expected rank {} for input '{}' [{}]",
+                                                    to_string(shapes[i]), shapes[i].size(), p.rank, p.name, p.extents));
+  }
+  if (next < by_position.size())
+    throw Error(ErrorClass::argument,
+                fmt::format("--size {} is one too many for this program", to_string(by_position[next])));
+  return shapes;
+}
+
+int explain(const ExplainVerb& verb) {
+  const RunOptions options = verb.plan.run_options();
+  std::map<std::string, double> scalars;
+  const Program program = verb.program.load(scalars);
+  const std::vector<Shape> shapes = input_shapes(program, verb.sizes);
+  if (!verb.svg.empty())
+    base::write_file(verb.svg, std::string_view(program.explain(shapes, options, ExplainFormat::svg)));
+  if (verb.svg.empty() || verb.json)
+    fmt::print("{}", program.explain(shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+  return done;
+}
+
+}  // namespace
+
+Verb add_explain(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("explain", "say how a program will run, and why");
+  auto verb = std::make_shared<ExplainVerb>();
+  verb->program.declare(*app);
+  app->add_option("--size", verb->sizes, "extents of an input, slowest first")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]ROWSxCOLUMNS");
+  app->add_option("--svg", verb->svg, "draw the plan into this file")->type_name("FILE");
+  app->add_flag("--json", verb->json, "as JSON");
+  verb->plan.declare_run(*app);
+  return {app, [verb] { return explain(*verb); }};
+}
+
+}  // namespace tessera::cli

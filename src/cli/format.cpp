@@ -1,0 +1,50 @@
+// `tessera format`: programs in the standard layout.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/files.hpp"
+#include "cli/command.hpp"
+#include "cli/verbs.hpp"
+#include "lang/compile.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct FormatVerb {
+  std::vector<std::string> files;
+  bool in_place = false, check = false;
+};
+
+int format(const FormatVerb& verb) {
+  if (verb.in_place && verb.check) throw Error(ErrorClass::argument, "--in-place and --check exclude each other");
+  bool same = true;
+  for (const std::string& file : verb.files) {
+    const std::string text = base::read_text(file, lang::Limits{}.text_bytes);
+    const std::string formatted = lang::format_source(text, file);
+    if (verb.check && formatted != text) {
+      fmt::print("{} is not in the standard layout\n", file);
+      same = false;
+    } else if (verb.in_place && formatted != text) {
+      base::write_file(file, std::string_view(formatted));
+    } else if (!verb.in_place && !verb.check) {
+      fmt::print("{}", formatted);
+    }
+  }
+  return same ? done : program_faulty;
+}
+
+}  // namespace
+
+Verb add_format(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("format", "print programs in the standard layout");
+  auto verb = std::make_shared<FormatVerb>();
+  app->add_option("programs", verb->files, "the Forma programs")->required()->type_name("FILE");
+  app->add_flag("-i,--in-place", verb->in_place, "change the files");
+  app->add_flag("--check", verb->check, "only say which files would change; status 1 if any");
+  return {app, [verb] { return format(*verb); }};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,34 @@
+// From the words of a command line to the arrays of a program.
+//
+// An input is bound by name or by position, read, cut to the region, and converted to what the program declares. Where
+// the program wants scalars and a file holds colours, the program runs once per channel: a *lane* is the list of inputs
+// of one such run. Files without channels are the same in every lane.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/program.hpp"
+
+namespace tessera::cli {
+
+struct InputOptions {
+  bool grey = false;   // colours become intensity where the program wants scalars
+  bool unit = false;   // integers become 0..1 in floating point
+  std::string region;  // "top,left,bottom,right", both ends inside
+};
+
+struct Lanes {
+  std::vector<std::vector<Array>> inputs;  // per lane, in the program's order
+  std::vector<std::string> channels;       // "r", "g", "b"; empty when there is one lane
+  std::optional<Region> region;            // of the first array, what was cut out
+};
+
+// `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and
+// Error(io) for files.
+Lanes bind_inputs(const Program&, const std::vector<std::string>& words, std::map<std::string, double> scalars,
+                  const InputOptions&);
+
+}  // namespace tessera::cli

@@ -1,0 +1,118 @@
+#include "cli/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "io/image.hpp"
+#include "io/samples.hpp"
+#include "run/cpu/machine.hpp"
+#include "run/cpu/parallel.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+i64 bytes_of(const std::vector<Array>& arrays) {
+  i64 bytes = 0;
+  for (const Array& a : arrays) bytes += a.count() * static_cast<i64>(a.format().size());
+  return bytes;
+}
+
+// The largest output, in points.
+i64 points_of(const std::vector<Array>& arrays) {
+  i64 points = 0;
+  for (const Array& a : arrays) points = std::max(points, a.count());
+  return points;
+}
+
+struct Difference {
+  double most = 0, largest = 0;  // |a - b|, |b|
+  i64 points = 0;                // where they are not equal
+};
+
+Difference compare(const Array& a, const Array& b) {
+  Difference d;
+  const auto left = io::as_planes(a), right = io::as_planes(b);
+  for (std::size_t c = 0; c < left.size(); ++c) {
+    i64 lost = 0;
+    const Array x = io::converted(left[c], ElementType::f64, lost), y = io::converted(right[c], ElementType::f64, lost);
+    for (i64 i = 0, n = x.count(); i < n; ++i) {
+      const double u = x.as<double>()[i], v = y.as<double>()[i];
+      if (std::isfinite(v)) d.largest = std::max(d.largest, std::abs(v));
+      if (u == v || (std::isnan(u) && std::isnan(v))) continue;
+      ++d.points;
+      const double distance = std::abs(u - v);
+      d.most = std::isnan(distance) ? INFINITY : std::max(d.most, distance);
+    }
+  }
+  return d;
+}
+
+bool all_integer(const Format& f) {
+  if (!f.is_struct()) return !is_float(f.scalar);
+  return std::none_of(f.fields.begin(), f.fields.end(), [](const auto& field) { return is_float(field.type); });
+}
+
+}  // namespace
+
+void measure(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
+             const RunOptions& options, int repeat) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> seconds;
+  RunOptions quiet = options;
+  quiet.on_progress = nullptr;
+  for (int k = 0; k < repeat; ++k) {
+    const auto start = Clock::now();
+    for (std::size_t c = 0; c < lanes.inputs.size(); ++c) program.run_into(lanes.inputs[c], results[c], quiet);
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const std::size_t half = seconds.size() / 2;
+  const double median = seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+  i64 bytes = 0, points = 0;
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    bytes += bytes_of(lanes.inputs[c]) + bytes_of(results[c]);
+    points += points_of(results[c]);
+  }
+  const int threads = run::cpu::thread_count(options.threads);
+  // Far beyond the last cache, so that it is memory that is measured.
+  const i64 sample = std::clamp<i64>(2 * run::cpu::machine().l3, i64{64} << 20, i64{1} << 30);
+  const double copy = run::cpu::measure_copy(threads, sample);
+  const double rate = static_cast<double>(bytes) / median * 1e-9;
+  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs on {} thread{}\n", median * 1e3, seconds[0] * 1e3,
+             repeat, threads, threads == 1 ? "" : "s");
+  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s, {:.0f}% of the {:.4g} GB/s of a copy on this machine\n",
+             static_cast<double>(points) / median * 1e-6, rate, 100 * rate / copy, copy);
+}
+
+bool verify(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
+            const RunOptions& options) {
+  const auto& outputs = program.outputs();
+  std::vector<Difference> worst(outputs.size());
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    const std::vector<Array> expected = program.interpret(lanes.inputs[c]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const Difference d = compare(results[c][i], expected[i]);
+      worst[i].most = std::max(worst[i].most, d.most);
+      worst[i].largest = std::max(worst[i].largest, d.largest);
+      worst[i].points += d.points;
+    }
+  }
+  bool good = true;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool strict = options.numbers == Numbers::exact || all_integer(outputs[i].format);
+    const double allowed = strict ? 0 : 1e-4 * worst[i].largest;
+    const bool fine = worst[i].most <= allowed;
+    good &= fine;
+    const std::string name = outputs[i].name.empty() ? fmt::format("output {}", i + 1) : outputs[i].name;
+    fmt::print("verify {}: {}, largest difference {:.3g} at {} points, allowed {:.3g}\n", name,
+               fine ? "agrees with the interpreter" : "DIFFERS from the interpreter", worst[i].most, worst[i].points,
+               allowed);
+  }
+  return good;
+}
+
+}  // namespace tessera::cli

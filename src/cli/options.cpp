@@ -1,0 +1,180 @@
+// Shared options: declared once, checked once, with errors that show the value that was given.
+#include "cli/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr i64 most_program_bytes = 64 << 20;
+
+[[noreturn]] void wrong(std::string_view option, std::string_view given, std::string_view expected) {
+  throw Error(ErrorClass::argument,
+              fmt::format("{} {} cannot be used, expected {}", option, base::quoted(given), expected));
+}
+
+bool starts_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool continues_name(char c) {
+  return starts_name(c) || (c >= '0' && c <= '9');
+}
+
+bool is_name(std::string_view text) {
+  return !text.empty() && starts_name(text[0]) && std::all_of(text.begin(), text.end(), continues_name);
+}
+
+// The text with comments blanked out.
+std::string without_comments(std::string_view text) {
+  std::string out(text);
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) {
+    if (out[i] != '/' || (out[i + 1] != '/' && out[i + 1] != '*')) continue;
+    const bool line = out[i + 1] == '/';
+    std::size_t end = line ? out.find('\n', i) : out.find("*/", i + 2);
+    end = end == std::string::npos ? out.size() : line ? end : end + 2;
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(i), out.begin() + static_cast<std::ptrdiff_t>(end), ' ');
+    i = end - 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::pair<std::string, std::string> cut_name(const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == std::string::npos || !is_name(std::string_view(text).substr(0, at))) return {"", text};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+Shape parse_shape(std::string_view text, std::string_view option) {
+  Shape shape;
+  for (std::string_view part : base::split(text, 'x')) {
+    const auto extent = base::parse_integer(part);
+    if (!extent || *extent < 1 || *extent > (i64{1} << 40)) wrong(option, text, "extents such as 2160x3840");
+    shape.push_back(*extent);
+  }
+  element_count(shape);
+  return shape;
+}
+
+std::vector<i64> parse_list(std::string_view text, std::string_view option) {
+  std::vector<i64> values;
+  for (std::string_view part : base::split(text, ',')) {
+    const auto value = base::parse_integer(base::trim(part));
+    if (!value || *value < -(i64{1} << 40) || *value > (i64{1} << 40))
+      wrong(option, text, "integers with commas between them");
+    values.push_back(*value);
+  }
+  return values;
+}
+
+std::vector<std::string> scalar_inputs(std::string_view text) {
+  static const std::vector<std::string> types = {"double", "float", "half",   "int",    "int8", "int16",
+                                                 "int32",  "uint8", "uint16", "uint32", "bool"};
+  const std::string code = without_comments(text);
+  std::vector<std::string> names;
+  std::string statement;
+  int depth = 0;
+  for (char c : code) {
+    if (c == '{' || c == '(') ++depth;
+    if (c == '}' || c == ')') --depth;
+    if (depth > 0 || c == '}') {
+      if (depth <= 0) statement.clear();
+      continue;
+    }
+    if (c != ';') {
+      statement += c == ',' ? ' ' : c;
+      continue;
+    }
+    const auto words = base::split_words(statement);
+    if (words.size() >= 2 && std::find(types.begin(), types.end(), words[0]) != types.end() &&
+        std::all_of(words.begin() + 1, words.end(), is_name))
+      for (std::size_t i = 1; i < words.size(); ++i) names.emplace_back(words[i]);
+    statement.clear();
+  }
+  return names;
+}
+
+std::string identifier_of(const std::string& path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  for (char& c : name)
+    if (!continues_name(c)) c = '_';
+  if (name.empty() || !starts_name(name[0])) name = "filter_" + name;
+  return name;
+}
+
+void ProgramOptions::declare(CLI::App& app) {
+  app.add_option("program", path, "the Forma program")->required()->type_name("FILE");
+  app.add_option("-p,--set", settings, "set a compile-time parameter or a scalar input")
+      ->allow_extra_args(false)
+      ->type_name("NAME=VALUE");
+  app.add_option("-I,--import", import_paths, "search imports in this folder too")
+      ->allow_extra_args(false)
+      ->type_name("FOLDER");
+}
+
+Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
+  CompileOptions options;
+  options.import_paths = import_paths;
+  std::vector<std::string> known;
+  if (!settings.empty()) known = scalar_inputs(base::read_text(path, most_program_bytes));
+  for (const std::string& setting : settings) {
+    const auto [name, value] = cut_name(setting);
+    const auto number = base::parse_number(base::trim(value));
+    if (name.empty() || !number) wrong("-p", setting, "name=number");
+    const bool scalar = std::find(known.begin(), known.end(), name) != known.end();
+    if (!(scalar ? scalars : options.parameters).emplace(name, *number).second)
+      throw Error(ErrorClass::argument, fmt::format("{} is set twice", base::quoted(name)));
+  }
+  return Program::from_file(path, options);
+}
+
+void PlanOptions::declare_plan(CLI::App& app) {
+  app.add_option("--schedule", schedule, "auto, untiled, tiled or stream")->type_name("NAME");
+  app.add_flag("--exact", exact, "the interpreter's order, no contraction: the same bits everywhere");
+  app.add_option("--tile", tile, "extents of a tile instead of the plan's own")->type_name("ROWSxCOLUMNS");
+}
+
+void PlanOptions::declare_run(CLI::App& app) {
+  declare_plan(app);
+  app.add_option("--threads", threads, "threads, 0 for all cores")->type_name("N");
+  app.add_option("--compiler", compiler, "in-process, system, or the command of a C compiler")->type_name("NAME");
+}
+
+RunOptions PlanOptions::run_options() const {
+  static const std::map<std::string, Schedule> schedules = {{"auto", Schedule::automatic},
+                                                            {"untiled", Schedule::untiled},
+                                                            {"tiled", Schedule::tiled},
+                                                            {"stream", Schedule::stream}};
+  RunOptions options;
+  const auto found = schedules.find(schedule);
+  if (found == schedules.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : schedules) names.push_back(name);
+    throw Error(ErrorClass::argument,
+                fmt::format("unknown schedule {}, expected {}", base::quoted(schedule), base::list_of(names)), {},
+                base::did_you_mean(schedule, names));
+  }
+  options.schedule = found->second;
+  options.numbers = exact ? Numbers::exact : Numbers::fast;
+  if (threads < 0 || threads > 4096) wrong("--threads", std::to_string(threads), "1 to 4096, or 0 for all cores");
+  options.threads = threads;
+  options.compiler = compiler;
+  if (!tile.empty()) {
+    const Shape extents = parse_shape(tile, "--tile");
+    if (extents.size() != 2) wrong("--tile", tile, "two extents such as 64x512");
+    options.tile_rows = extents[0];
+    options.tile_columns = extents[1];
+  }
+  return options;
+}
+
+}  // namespace tessera::cli

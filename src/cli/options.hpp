@@ -1,0 +1,52 @@
+// Options that several verbs share, and the small grammars of their values.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tessera/program.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::cli {
+
+// The program and what is set from outside: `PROGRAM -p name=value -I folder`.
+struct ProgramOptions {
+  std::string path;
+  std::vector<std::string> settings;
+  std::vector<std::string> import_paths;
+
+  void declare(CLI::App&);
+  // Compiles. Settings that name a scalar input of the program are returned in `scalars`, the others are compile-time
+  // parameters.
+  Program load(std::map<std::string, double>& scalars) const;
+};
+
+// How it is planned and run: `--schedule --exact --tile --threads --compiler`.
+struct PlanOptions {
+  std::string schedule = "auto", tile, compiler;
+  bool exact = false;
+  int threads = 0;
+
+  void declare_plan(CLI::App&);  // without threads and compiler
+  void declare_run(CLI::App&);   // with them
+  RunOptions run_options() const;
+};
+
+// "name=rest" cut in two where the part before the first '=' is an identifier; else {"", text}.
+std::pair<std::string, std::string> cut_name(const std::string& text);
+// "2160x3840". Throws Error(argument) that names `option`.
+Shape parse_shape(std::string_view text, std::string_view option);
+// "10,20,-3"
+std::vector<i64> parse_list(std::string_view text, std::string_view option);
+// Names of the scalar inputs that a program text declares ("float amount;"), found without compiling it.
+std::vector<std::string> scalar_inputs(std::string_view text);
+// A C identifier made of a path's stem.
+std::string identifier_of(const std::string& path);
+
+}  // namespace tessera::cli

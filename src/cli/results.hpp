@@ -1,0 +1,35 @@
+// From the arrays of a run to files: channels put together again, pasted into an image, written, and told.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/inputs.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::cli {
+
+struct OutputOptions {
+  std::vector<std::string> files;  // FILE or NAME=FILE
+  std::string onto, at;            // paste into this image, here ("top,left")
+  bool unit = false;               // floating-point results of 0..1 fill the range of an integer file
+};
+
+// Where each output of the program goes; "" for one that is not kept.
+struct Destinations {
+  std::vector<std::string> paths;
+  std::optional<Array> onto;
+};
+
+// Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
+Destinations check_outputs(const Program&, const OutputOptions&);
+
+// One array per output out of one per lane and output.
+std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
+
+// Writes what has a destination, prints the others in a line each.
+void keep_results(const Program&, const std::vector<Array>& results, const std::optional<Region>& source,
+                  const Destinations&, const OutputOptions&);
+
+}  // namespace tessera::cli
