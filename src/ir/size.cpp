@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "ir/graph.hpp"
+#include "ir/size_text.hpp"
 
 namespace tessera::ir {
 namespace {
@@ -279,63 +280,54 @@ i64 Graph::evaluate(SizeId s, const std::vector<i64>& parameters) const {
   return value[s];
 }
 
-std::string Graph::to_string(SizeId s) const {
-  // Text and binding strength: 1 a sum, 2 a product, 3 an atom. Shared operands can make the text exponential in the
-  // node count, so that parts longer than a line and a half are cut.
-  struct Part {
-    std::string text;
-    int strength = 3;
-  };
-  constexpr std::size_t kLongest = 400;
-  std::map<SizeId, Part> parts;
-  const auto wrapped = [&](SizeId id, int least) {
-    const Part& p = parts[id];
-    std::string text = p.text.size() > kLongest ? "..." : p.text;
-    return p.strength < least ? "(" + text + ")" : text;
-  };
-  for (SizeId id : below(*this, s)) {
-    const SizeNode& n = sizes_[id.id];
-    Part& p = parts[id];
-    switch (n.op) {
-      case SizeOp::constant:
-        p = {std::to_string(n.value), n.value < 0 ? 1 : 3};
-        break;
-      case SizeOp::parameter: {
-        const auto index = static_cast<std::size_t>(n.value);
-        p = {index < parameters.size() ? parameters[index] : fmt::format("${}", index), 3};
-        break;
+std::string SizePrinter::operand(SizeId id, int least) const {
+  const Part& p = parts_.at(id);
+  return p.strength < least ? "(" + p.text + ")" : p.text;
+}
+
+SizePrinter::Part SizePrinter::part(const SizeNode& n) const {
+  switch (n.op) {
+    case SizeOp::constant:
+      return {std::to_string(n.value), n.value < 0 ? 1 : 3};
+    case SizeOp::parameter:
+      return {parameter_(static_cast<std::size_t>(n.value)), 3};
+    case SizeOp::add:
+      return {operand(n.a, 1) + "+" + operand(n.b, 1), 1};
+    case SizeOp::sub: {
+      // (M+1)/2-1 is the normal form of (M-1)/2; show the shorter one.
+      const SizeNode& left = g_.node(n.a);
+      if (g_.constant(n.b) == 1 && left.op == SizeOp::floor_div && g_.node(left.a).op == SizeOp::add) {
+        const SizeNode& inner = g_.node(left.a);
+        const auto c = g_.constant(inner.b);
+        if (c && *c < left.value)
+          return {fmt::format("({}-{})/{}", operand(inner.a, 1), left.value - *c, left.value), 2};
       }
-      case SizeOp::add:
-        p = {wrapped(n.a, 1) + "+" + wrapped(n.b, 1), 1};
-        break;
-      case SizeOp::sub: {
-        // (M+1)/2-1 is the normal form of (M-1)/2; show the shorter one.
-        const SizeNode& left = sizes_[n.a.id];
-        const auto one = constant(n.b);
-        if (one && *one == 1 && left.op == SizeOp::floor_div) {
-          const SizeNode& inner = sizes_[left.a.id];
-          const auto c = inner.op == SizeOp::add ? constant(inner.b) : std::nullopt;
-          if (c) {
-            p = {fmt::format("({}-{})/{}", wrapped(inner.a, 1), left.value - *c, left.value), 2};
-            break;
-          }
-        }
-        p = {wrapped(n.a, 1) + "-" + wrapped(n.b, 2), 1};
-        break;
-      }
-      case SizeOp::mul:
-        p = {wrapped(n.a, 2) + "*" + wrapped(n.b, 3), 2};
-        break;
-      case SizeOp::floor_div:
-        p = {wrapped(n.a, 3) + "/" + std::to_string(n.value), 2};
-        break;
-      case SizeOp::min:
-      case SizeOp::max:
-        p = {fmt::format("{}({}, {})", n.op == SizeOp::min ? "min" : "max", wrapped(n.a, 1), wrapped(n.b, 1)), 3};
-        break;
+      return {operand(n.a, 1) + "-" + operand(n.b, 2), 1};
     }
+    case SizeOp::mul:
+      return {operand(n.a, 2) + "*" + operand(n.b, 3), 2};
+    case SizeOp::floor_div:
+      return {operand(n.a, 3) + "/" + std::to_string(n.value), 2};
+    case SizeOp::min:
+    case SizeOp::max:
+      return {fmt::format("{}({}, {})", n.op == SizeOp::min ? "min" : "max", operand(n.a, 1), operand(n.b, 1)), 3};
   }
-  return parts[s].text;
+  return {};
+}
+
+std::string SizePrinter::text(SizeId s) {
+  for (SizeId id : below(g_, s)) {
+    if (parts_.contains(id)) continue;
+    Part p = part(g_.node(id));
+    if (p.text.size() > limit_) p = {shorten_(p.text), 3};
+    parts_.emplace(id, std::move(p));
+  }
+  return parts_.at(s).text;
+}
+
+std::string Graph::to_string(SizeId s) const {
+  const auto name = [&](std::size_t i) { return i < parameters.size() ? parameters[i] : fmt::format("${}", i); };
+  return SizePrinter(*this, name, 400, [](const std::string&) { return std::string("..."); }).text(s);
 }
 
 }  // namespace tessera::ir
