@@ -129,6 +129,28 @@ std::string read_text(const std::string& path, std::int64_t max_bytes) {
   return read_all<std::string>(path, max_bytes);
 }
 
+std::optional<std::int64_t> file_size(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) cannot_read(path, reason_of(errno));
+  if (S_ISDIR(info.st_mode)) cannot_read(path, "it is a folder");
+  if (!S_ISREG(info.st_mode)) return std::nullopt;
+  return info.st_size;
+}
+
+std::size_t read_file_into(const std::string& path, std::span<std::byte> bytes) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) cannot_read(path, reason_of(errno));
+  std::size_t used = 0;
+  while (used < bytes.size()) {
+    const ssize_t n = ::read(file.fd, bytes.data() + used, std::min(bytes.size() - used, largest_call));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(path, reason_of(errno));
+    if (n == 0) break;
+    used += static_cast<std::size_t>(n);
+  }
+  return used;
+}
+
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
   AtomicFile file(path);
   file.write(bytes);

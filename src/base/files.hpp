@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,12 @@ inline constexpr std::int64_t no_limit = INT64_MAX;
 // The whole file. Throws Error(io) when it cannot be read or holds more than `max_bytes`. Pipes work.
 std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes = no_limit);
 std::string read_text(const std::string& path, std::int64_t max_bytes = no_limit);
+
+// Bytes of a regular file, or nothing when it is a pipe or a device (whose size shows only in reading). Throws
+// Error(io) when there is no such file, or it is a folder.
+std::optional<std::int64_t> file_size(const std::string& path);
+// Fills `bytes` from the start of the file; returns how many there were.
+std::size_t read_file_into(const std::string& path, std::span<std::byte> bytes);
 
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);

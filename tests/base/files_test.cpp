@@ -62,6 +62,18 @@ TEST_F(Files, reads_within_a_limit) {
   EXPECT_THAT(message_of([&] { read_text("/dev/zero", 1 << 20); }), HasSubstr("it holds more, the limit is 1 MiB"));
 }
 
+TEST_F(Files, reads_into_memory_of_others) {
+  write_file(path("a"), "12345");
+  EXPECT_EQ(file_size(path("a")), 5);
+  EXPECT_EQ(file_size("/dev/null"), std::nullopt);
+  EXPECT_THAT(message_of([&] { file_size(path("none")); }), HasSubstr("no such file or folder"));
+  EXPECT_THAT(message_of([&] { file_size(folder_.string()); }), HasSubstr("it is a folder"));
+  std::byte bytes[8];
+  EXPECT_EQ(read_file_into(path("a"), bytes), 5u);
+  EXPECT_EQ(read_file_into(path("a"), std::span(bytes, 2)), 2u);
+  EXPECT_EQ(bytes[1], std::byte{'2'});
+}
+
 TEST_F(Files, names_the_reason_for_not_reading) {
   EXPECT_THAT(message_of([&] { read_text(path("none")); }), HasSubstr("no such file or folder"));
   EXPECT_THAT(message_of([&] { read_text(folder_.string()); }), HasSubstr("it is a folder"));

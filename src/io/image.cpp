@@ -1,0 +1,322 @@
+// Reading and writing by the table of formats; see image.hpp.
+#include "io/image.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "io/codec.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+// However much is allowed: a file that declares more is damaged.
+constexpr double absurd = 0x1p40;
+
+bool matches_jpeg(const Source& s) {
+  return s.starts_with("\xff\xd8\xff");
+}
+bool matches_png(const Source& s) {
+  return s.starts_with("\x89PNG\r\n\x1a\n");
+}
+bool matches_tiff(const Source& s) {
+  using namespace std::string_view_literals;
+  return s.starts_with("II*\0"sv) || s.starts_with("MM\0*"sv) || s.starts_with("II+\0"sv) || s.starts_with("MM\0+"sv);
+}
+bool matches_npy(const Source& s) {
+  return s.starts_with("\x93NUMPY");
+}
+bool matches_bmp(const Source& s) {
+  return s.starts_with("BM");
+}
+bool matches_gif(const Source& s) {
+  return s.starts_with("GIF8");
+}
+bool matches_hdr(const Source& s) {
+  return s.starts_with("#?RADIANCE") || s.starts_with("#?RGBE");
+}
+bool matches_pfm(const Source& s) {
+  return s.starts_with("PF") || s.starts_with("Pf");
+}
+
+// Formats that are known by sight, so that the error can name them.
+std::string_view unsupported_format(const Source& s) {
+  using namespace std::string_view_literals;
+  if (s.starts_with("RIFF")) return "WebP";
+  if (s.starts_with("8BPS")) return "Photoshop";
+  if (s.starts_with("\x1f\x8b"sv)) return "gzip";
+  if (s.starts_with("PK\3\4")) return "zip (or .npz)";
+  if (s.starts_with("\x76\x2f\x31\x01")) return "OpenEXR";
+  if (s.starts_with("\0\0\0\x0cjP"sv) || s.starts_with("\xff\x4f\xff\x51")) return "JPEG 2000";
+  if (s.starts_with("\xff\x0a") || s.starts_with("\0\0\0\x0cJXL"sv)) return "JPEG XL";
+  if (s.size() > 12 && std::memcmp(s.data() + 4, "ftyp", 4) == 0) return "HEIF or AVIF";
+  if (s.starts_with("SIMPLE  =")) return "FITS";
+  if (s.starts_with("%PDF")) return "PDF";
+  return {};
+}
+
+Array decode(const Source& source) {
+  if (source.size() == 0) {
+    throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
+  }
+  for (const Codec& codec : codecs()) {
+    if (!codec.matches(source)) continue;
+    try {
+      return codec.decode(source);
+    } catch (const std::bad_alloc&) {
+      source.fail(codec.name, "not enough memory");
+    } catch (const std::length_error&) {
+      source.fail(codec.name, "not enough memory");
+    }
+  }
+  std::vector<std::string> names;
+  for (const Codec& codec : codecs()) {
+    if (std::find(names.begin(), names.end(), codec.name) == names.end()) names.emplace_back(codec.name);
+  }
+  const std::string_view other = unsupported_format(source);
+  throw Error(ErrorClass::io,
+              fmt::format("cannot read {}: {}", base::quoted(source.name, 1024),
+                          other.empty() ? "its content is of no known format"
+                                        : fmt::format("its content is {}, which is not read", other)),
+              {"known are " + base::list_of(names, "and")});
+}
+
+std::string suffix_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
+  const std::size_t dot = path.rfind('.');
+  return dot == std::string::npos || dot < begin ? "" : base::to_lower(path.substr(dot));
+}
+
+const Codec* codec_for(const std::string& path) {
+  const std::string suffix = suffix_of(path);
+  for (const Codec& codec : codecs()) {
+    const bool writes = codec.encode != nullptr || codec.name == "NumPy";
+    if (writes && std::find(codec.suffixes.begin(), codec.suffixes.end(), suffix) != codec.suffixes.end())
+      return &codec;
+  }
+  return nullptr;
+}
+
+const Codec& writable_codec(const std::string& path) {
+  if (const Codec* codec = codec_for(path)) return *codec;
+  const std::string suffix = suffix_of(path);
+  const std::string what = suffix.empty() ? "the name has no suffix that says the format"
+                                          : fmt::format("no format is known for the suffix {}", base::quoted(suffix));
+  throw Error(ErrorClass::argument, fmt::format("cannot write {}: {}", base::quoted(path, 1024), what),
+              {"known are " + base::list_of(writable_suffixes(), "and")},
+              base::did_you_mean(suffix, writable_suffixes()));
+}
+
+[[noreturn]] void cannot_hold(const std::string& path, const std::string& why, std::string help = {}) {
+  throw Error(ErrorClass::argument, fmt::format("cannot write {}: {}", base::quoted(path, 1024), why), {},
+              std::move(help));
+}
+
+// The type of the samples in the file when the caller does not say.
+ElementType type_for(const Codec& codec, const std::string& path, const Format& format, const WriteOptions& options) {
+  const auto holds = [&](ElementType t) {
+    return std::find(codec.types.begin(), codec.types.end(), t) != codec.types.end();
+  };
+  if (options.type) {
+    if (holds(*options.type)) return *options.type;
+    std::vector<std::string> names;
+    for (const ElementType t : codec.types) names.emplace_back(name_of(t));
+    cannot_hold(path, fmt::format("{} stores {}, not {}", codec.name, base::list_of(names), name_of(*options.type)));
+  }
+  bool uniform = true;
+  const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
+  for (const Format::Field& f : format.fields) uniform = uniform && f.type == type;
+  if (uniform && holds(type)) return type;
+  if (!uniform && codec.types.size() > 2) {
+    cannot_hold(path, fmt::format("{} stores samples of one type, {} has several", codec.name, format.name()),
+                "choose the type of the samples, or write .npy");
+  }
+  if (uniform && (type == ElementType::u16 || type == ElementType::i16) && holds(ElementType::u16))
+    return ElementType::u16;
+  return holds(ElementType::u8) ? ElementType::u8 : codec.types.front();
+}
+
+Samples samples_of(const Codec& codec, const std::string& path, const Array& array, const WriteOptions& options) {
+  Samples s;
+  Shape shape = array.shape();
+  s.channels = channels_of(array);
+  const auto channels_fit = [&](i64 n) {
+    return codec.channels.empty() || std::find(codec.channels.begin(), codec.channels.end(), n) != codec.channels.end();
+  };
+  const std::size_t most = codec.pages ? 3 : 2;
+  if (shape.size() == 3 && !codec.pages && s.channels == 1 && shape[2] >= 1 && shape[2] <= 4) {
+    s.channels = static_cast<int>(shape[2]);
+    shape.pop_back();
+  }
+  if (shape.size() < 2 || shape.size() > most) {
+    cannot_hold(path,
+                fmt::format("{} stores images of rank 2{}, got an array of {}, rank {}", codec.name,
+                            codec.pages ? " or 3" : "", to_string(array.shape()), array.rank()),
+                "write .npy, which stores any rank");
+  }
+  if (!channels_fit(s.channels)) {
+    std::vector<std::string> counts;
+    for (const int n : codec.channels) counts.push_back(std::to_string(n));
+    cannot_hold(path,
+                fmt::format("{} stores {} channels, {} has {}", codec.name, base::list_of(counts),
+                            array.format().name(), s.channels),
+                "write .tif or .npy");
+  }
+  for (const i64 extent : shape) {
+    if (extent < 1)
+      cannot_hold(path, fmt::format("an image of {} has no pixels", to_string(array.shape())), "write .npy");
+    if (extent > codec.largest) {
+      cannot_hold(path,
+                  fmt::format("{} stores at most {} rows or columns, got {}", codec.name, codec.largest,
+                              to_string(array.shape())),
+                  "write .tif or .npy");
+    }
+  }
+  s.type = type_for(codec, path, array.format(), options);
+  s.width = shape.back();
+  s.height = shape[shape.size() - 2];
+  s.pages = shape.size() == 3 ? shape[0] : 1;
+  s.memory = converted(array, s.type, s.saturated);
+  s.data = static_cast<const std::byte*>(s.memory.data());
+  return s;
+}
+
+}  // namespace
+
+bool Source::starts_with(std::string_view magic) const {
+  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
+}
+
+void Source::fail(std::string_view format, const std::string& reason, std::string help) const {
+  throw Error(ErrorClass::io, fmt::format("cannot read {} as {}: {}", base::quoted(name, 1024), format, reason), {},
+              std::move(help));
+}
+
+void check_declared(const Source& source, std::string_view format_name, const Format& format, const Shape& shape,
+                    double ratio) {
+  double bytes = static_cast<double>(format.size());
+  for (const i64 extent : shape) bytes *= static_cast<double>(extent);
+  const std::string declared =
+      fmt::format("it declares {} elements of {}, {}", to_string(shape), format.name(), base::format_bytes(bytes));
+  if (bytes > absurd) source.fail(format_name, declared + ": the file is damaged");
+  if (bytes > static_cast<double>(source.options.max_bytes)) {
+    source.fail(
+        format_name,
+        fmt::format("{}; the limit is {}", declared, base::format_bytes(static_cast<double>(source.options.max_bytes))),
+        "raise the limit (ReadOptions::max_bytes) if the file is what you think it is");
+  }
+  if (bytes > ratio * static_cast<double>(source.size())) {
+    source.fail(format_name, fmt::format("{}, more than a file of {} can hold: it is damaged or cut short", declared,
+                                         base::format_bytes(static_cast<double>(source.size()))));
+  }
+}
+
+Array allocate(const Source& source, std::string_view format_name, const Format& format, const Shape& shape,
+               double ratio) {
+  check_declared(source, format_name, format, shape, ratio);
+  try {
+    return Array(format, shape);
+  } catch (const Error& e) {
+    source.fail(format_name, e.message());
+  }
+}
+
+const std::vector<Codec>& codecs() {
+  using E = ElementType;
+  static const std::vector<Codec> table = {
+      {"PNG", {".png"}, matches_png, decode_png, encode_png, {E::u8, E::u16}, {1, 2, 3, 4}, false, 0x7fffffff},
+      {"JPEG", {".jpg", ".jpeg"}, matches_jpeg, decode_jpeg, encode_jpeg, {E::u8}, {1, 3}, false, 65500},
+      {"TIFF",
+       {".tif", ".tiff"},
+       matches_tiff,
+       decode_tiff,
+       encode_tiff,
+       {E::u8, E::i16, E::u16, E::i32, E::u32, E::f16, E::f32, E::f64},
+       {},
+       true,
+       0x7fffffff},
+      {"NumPy", {".npy"}, matches_npy, decode_npy},
+      {"PGM", {".pgm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1}},
+      {"PPM", {".ppm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {3}},
+      {"PNM", {".pnm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1, 3}},
+      {"PBM", {".pbm"}, matches_pnm, decode_pnm, encode_pbm, {E::boolean}, {1}},
+      {"PFM", {".pfm"}, matches_pfm, decode_pfm, encode_pfm, {E::f32}, {1, 3}},
+      {"GIF", {".gif"}, matches_gif, decode_gif},
+      {"HDR", {".hdr"}, matches_hdr, decode_hdr},
+      {"BMP", {".bmp"}, matches_bmp, decode_bmp, encode_bmp, {E::u8}, {1, 3, 4}, false, 0x7fffffff},
+      {"TGA", {".tga"}, matches_tga, decode_tga},
+  };
+  return table;
+}
+
+Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
+  return decode(Source{bytes, name, options, nullptr});
+}
+
+Array read_array(const std::string& path, const ReadOptions& options) {
+  const std::optional<std::int64_t> size = base::file_size(path);
+  if (!size) {
+    const std::vector<std::byte> bytes = base::read_bytes(path, options.max_bytes);
+    return decode_array(bytes, path, options);
+  }
+  if (*size > options.max_bytes) {
+    throw Error(ErrorClass::io,
+                fmt::format("cannot read {}: it holds {}, the limit is {}", base::quoted(path, 1024),
+                            base::format_bytes(static_cast<double>(*size)),
+                            base::format_bytes(static_cast<double>(options.max_bytes))),
+                {}, "raise the limit (ReadOptions::max_bytes) if the file is what you think it is");
+  }
+  // The file is read into memory that an array may keep: a raw format costs no copy.
+  Array file;
+  try {
+    file = Array(ElementType::u8, {*size});
+  } catch (const Error& e) {
+    throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path, 1024), e.message()));
+  }
+  auto* data = static_cast<std::byte*>(file.data());
+  const std::size_t used = base::read_file_into(path, std::span(data, static_cast<std::size_t>(*size)));
+  return decode(Source{std::span<const std::byte>(data, used), path, options, file.owner()});
+}
+
+WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& options) {
+  const Codec& codec = writable_codec(path);
+  if (array.empty()) cannot_hold(path, "the array is empty");
+  if (options.quality < 1 || options.quality > 100) {
+    cannot_hold(path, fmt::format("the quality is a number from 1 to 100, got {}", options.quality));
+  }
+  if (options.compression < -1 || options.compression > 9) {
+    cannot_hold(path, fmt::format("the compression is a number from 0 to 9, got {}", options.compression));
+  }
+  if (codec.encode == nullptr) {
+    base::AtomicFile file(path);
+    const WriteReport report = write_npy(file, array, options);
+    file.commit();
+    return report;
+  }
+  const Samples samples = samples_of(codec, path, array, options);
+  base::AtomicFile file(path);
+  codec.encode(file, samples, options);
+  file.commit();
+  return {std::string(codec.name), samples.type, samples.values(), samples.saturated};
+}
+
+std::vector<std::string> writable_suffixes() {
+  std::vector<std::string> out;
+  for (const Codec& codec : codecs()) {
+    if (codec.encode == nullptr && codec.name != "NumPy") continue;
+    for (const std::string_view suffix : codec.suffixes) out.emplace_back(suffix);
+  }
+  return out;
+}
+
+bool is_writable_name(const std::string& path) {
+  return codec_for(path) != nullptr;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,83 @@
+// Files to arrays and back.
+//
+// Reading looks at the content of a file, writing at the suffix of its name. What an image becomes:
+//
+//   grey                       rank 2, scalar elements
+//   colour, grey with alpha    rank 2, elements are a struct "rgb" (r, g, b), "rgba" (r, g, b, a) or "ga" (g, a):
+//                              the same memory as height x width x channel
+//   several equal TIFF pages   one more, slowest dimension
+//   .npy                       any rank; a structured dtype becomes a struct
+//
+// Samples keep their type: 8-bit uint8, 16-bit uint16 (or int16), floating point as it is. Palettes and samples of 1, 2
+// or 4 bits are expanded to 8 bits, CMYK is converted to RGB, EXIF orientation and colour profiles are left alone.
+//
+// A file is input from strangers: one that is damaged, cut short or declares more than it can hold gives an Error(io)
+// that names the path and the reason, before memory for it is asked for. All functions are thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tessera/array.hpp"
+
+namespace tessera::io {
+
+struct ReadOptions {
+  i64 max_bytes = i64{16} << 30;  // of the array and of the file; more is refused
+  int page = -1;                  // of a TIFF, from 0; -1: all of them
+};
+
+struct WriteOptions {
+  // Type of the samples in the file. Without it: what the array has where the format can hold that; else uint16 for
+  // uint16 and int16, uint8 for the rest.
+  std::optional<ElementType> type;
+  int quality = 95;      // JPEG, 1 to 100
+  int compression = -1;  // PNG and TIFF, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none)
+};
+
+// Values that are stored as integers are rounded half to even and clamped to the range of the file's type; booleans
+// become 0 and the largest value.
+struct WriteReport {
+  std::string format;                  // "PNG"
+  ElementType type = ElementType::u8;  // of the samples in the file
+  i64 values = 0;                      // samples written
+  i64 saturated = 0;                   // of these, how many did not fit and were clamped, NaN (stored as 0) included
+};
+
+Array read_array(const std::string& path, const ReadOptions& = {});
+// `name` stands for the path in errors.
+Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
+
+// Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 for TIFF (pages), any rank for .npy. The file is
+// replaced whole or not at all. Throws Error(argument) when the format cannot hold the array, Error(io) when the file
+// cannot be written.
+WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& = {});
+
+// ".png", ".jpg", ...: what write_array knows.
+std::vector<std::string> writable_suffixes();
+bool is_writable_name(const std::string& path);
+
+// ---- channels --------------------------------------------------------------------------------------------------
+
+// Fields of a struct element; 1 for scalars.
+int channels_of(const Array&);
+// One view per field (of a scalar array: itself), sharing memory.
+std::vector<Array> as_planes(const Array&);
+// The scalars of a struct array as one more, fastest dimension, sharing memory. All fields must have one type.
+Array as_channels(const Array&);
+// The converse of as_channels for 2, 3 or 4 channels: a "ga", "rgb" or "rgba" struct array, sharing memory.
+Array from_channels(const Array&);
+// Rec. 601 luma, 0.299 r + 0.587 g + 0.114 b, of an array whose struct has 3 or 4 fields of one type (the fourth is
+// ignored); the first field where there are 2; a scalar array is returned as it is. Same element type, owned; integers
+// are rounded half to even.
+Array to_grey(const Array&);
+// The same memory seen as another format with the same field types in the same order (a struct of one field and a
+// scalar count as the same). Throws Error(argument) when the channel count or a type differs.
+Array relabel(const Array&, const Format&);
+// "ga", "rgb" or "rgba" for 2, 3, 4 channels; the scalar itself for 1; else "channels" with c0, c1, ...
+Format pixel_format(ElementType, int channels);
+
+}  // namespace tessera::io

@@ -1,0 +1,433 @@
+// NumPy's .npy, versions 1 to 3: any rank, C and Fortran order, both byte orders, structured dtypes of scalar fields.
+//
+// The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, which a parser of the
+// few forms that occur reads; nothing is evaluated. int8 widens to int16; int64 and uint64 narrow to 32 bits when every
+// value fits, else the file is refused. Data that is already as an array has it (native C order, 64-byte aligned, as
+// NumPy writes it) is not copied: the array keeps the memory of the file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/text.hpp"
+#include "io/codec.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr std::size_t longest_header = 1 << 20;
+constexpr std::size_t highest_rank = 32;
+constexpr std::size_t most_fields = 1024;
+static_assert(std::endian::native == std::endian::little);
+
+// A scalar as the file stores it.
+struct Stored {
+  char kind = 'f';  // b i u f, or V for padding
+  std::size_t size = 4;
+  bool swapped = false;
+  ElementType type = ElementType::f32;  // in the array
+};
+
+struct Field {
+  std::string name;
+  Stored stored;
+  std::size_t offset = 0;
+};
+
+struct Header {
+  std::vector<Field> fields;
+  bool is_struct = false;
+  std::size_t item_size = 0;
+  bool fortran = false;
+  Shape shape;
+};
+
+// ---- the header --------------------------------------------------------------------------------------------------
+
+class Parser {
+ public:
+  Parser(const Source& source, std::string_view text) : source_(source), text_(text) {}
+
+  // header := '{' (string ':' value ','?)* '}'
+  Header header() {
+    Header out;
+    bool descr = false, order = false, shape = false;
+    expect('{');
+    while (!accept('}')) {
+      const std::string key = string();
+      expect(':');
+      if (key == "descr" && !descr) {
+        descr = true;
+        dtype(out);
+      } else if (key == "fortran_order" && !order) {
+        order = true;
+        out.fortran = boolean();
+      } else if (key == "shape" && !shape) {
+        shape = true;
+        out.shape = tuple();
+      } else {
+        fail(fmt::format("the key {} is unexpected", base::quoted(key, 40)));
+      }
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (!descr || !order || !shape) fail("a key of descr, fortran_order and shape is missing");
+    return out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const { source_.fail("NumPy", "in its header, " + reason); }
+
+  char peek() {
+    while (position_ < text_.size() &&
+           (text_[position_] == ' ' || text_[position_] == '\n' || text_[position_] == '\t'))
+      ++position_;
+    return position_ < text_.size() ? text_[position_] : '\0';
+  }
+  bool accept(char c) {
+    if (peek() != c) return false;
+    ++position_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) {
+      fail(fmt::format("character {} is {}, expected '{}'", position_,
+                       base::quoted(text_.substr(std::min(position_, text_.size()), 1)), c));
+    }
+  }
+  std::string string() {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') fail(fmt::format("character {} begins no string", position_));
+    std::string out;
+    for (++position_; position_ < text_.size(); ++position_) {
+      char c = text_[position_];
+      if (c == quote) {
+        ++position_;
+        return out;
+      }
+      if (c == '\\') {
+        if (++position_ == text_.size()) break;
+        c = text_[position_];
+        if (c != '\\' && c != '\'' && c != '"') fail("an escape in a string is not understood");
+      }
+      out += c;
+    }
+    fail("a string does not end");
+  }
+  bool boolean() {
+    const char first = peek();
+    const std::string_view word = first == 'T' ? "True" : "False";
+    if (text_.substr(position_, word.size()) != word) fail("fortran_order is neither True nor False");
+    position_ += word.size();
+    return first == 'T';
+  }
+  i64 integer() {
+    peek();
+    const std::size_t begin = position_;
+    while (position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9') ++position_;
+    const std::optional<std::int64_t> value = base::parse_integer(text_.substr(begin, position_ - begin));
+    if (!value) fail(fmt::format("character {} begins no number that fits 63 bits", begin));
+    if (position_ < text_.size() && text_[position_] == 'L') ++position_;  // Python 2
+    return *value;
+  }
+  Shape tuple() {
+    Shape out;
+    expect('(');
+    while (!accept(')')) {
+      out.push_back(integer());
+      if (out.size() > highest_rank) fail(fmt::format("the shape has more than {} dimensions", highest_rank));
+      if (!accept(',')) {
+        expect(')');
+        break;
+      }
+    }
+    return out;
+  }
+  // dtype := string | '[' ('(' (string | '(' string ',' string ')') ',' string ','? ')' ','?)* ']'
+  void dtype(Header& out) {
+    if (peek() != '[') {
+      Field field;
+      field.stored = stored(string());
+      if (field.stored.kind == 'V') fail("the dtype is raw bytes, expected numbers");
+      out.item_size = field.stored.size;
+      out.fields.push_back(field);
+      return;
+    }
+    out.is_struct = true;
+    expect('[');
+    std::size_t entries = 0;
+    while (!accept(']')) {
+      if (++entries > most_fields) fail(fmt::format("the dtype has more than {} fields", most_fields));
+      expect('(');
+      Field field;
+      if (accept('(')) {  // a title before the name
+        string();
+        expect(',');
+        field.name = string();
+        expect(')');
+      } else {
+        field.name = string();
+      }
+      expect(',');
+      if (peek() == '[')
+        fail(fmt::format("the field {} is a struct itself, expected numbers", base::quoted(field.name, 40)));
+      field.stored = stored(string());
+      field.offset = out.item_size;
+      out.item_size += field.stored.size;
+      if (accept(',') && peek() == '(')
+        fail(fmt::format("the field {} is an array, expected a number", base::quoted(field.name, 40)));
+      expect(')');
+      if (field.stored.kind == 'V') {
+        if (!field.name.empty())
+          fail(fmt::format("the field {} is raw bytes, expected a number", base::quoted(field.name, 40)));
+      } else {
+        if (field.name.empty()) field.name = fmt::format("f{}", out.fields.size());
+        out.fields.push_back(field);
+      }
+      if (!accept(',')) {
+        expect(']');
+        break;
+      }
+    }
+    if (out.fields.empty()) fail("the dtype has no fields");
+  }
+  Stored stored(const std::string& text) const {
+    Stored out;
+    std::string_view rest = text;
+    if (!rest.empty() && std::string_view("<>|=").find(rest[0]) != std::string_view::npos) {
+      out.swapped = rest[0] == '>';
+      rest.remove_prefix(1);
+    }
+    if (rest == "?") rest = "b1";
+    const std::optional<std::int64_t> size = base::parse_integer(rest.empty() ? rest : rest.substr(1));
+    if (!size || *size < 1 || *size > (1 << 20))
+      fail(fmt::format("the dtype {} is not understood", base::quoted(text, 40)));
+    out.kind = rest[0];
+    out.size = static_cast<std::size_t>(*size);
+    if (out.kind == 'V') return out;
+    const std::string_view name = rest.substr(0, 2);
+    using E = ElementType;
+    constexpr std::pair<std::string_view, E> known[] = {
+        {"b1", E::boolean}, {"u1", E::u8},  {"i1", E::i16}, {"i2", E::i16}, {"u2", E::u16}, {"i4", E::i32},
+        {"u4", E::u32},     {"i8", E::i32}, {"u8", E::u32}, {"f2", E::f16}, {"f4", E::f32}, {"f8", E::f64}};
+    for (const auto& [dtype, type] : known) {
+      if (rest.size() == 2 && name == dtype) {
+        out.type = type;
+        return out;
+      }
+    }
+    fail(fmt::format("the dtype {} is none of bool, integers up to 64 bits and floats of 16, 32 and 64 bits",
+                     base::quoted(text, 40)));
+  }
+
+  const Source& source_;
+  std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+// ---- the data ----------------------------------------------------------------------------------------------------
+
+template <class T>
+T load(const std::byte* p, bool swapped) {
+  std::byte raw[sizeof(T)];
+  std::memcpy(raw, p, sizeof(T));
+  if (swapped) std::reverse(raw, raw + sizeof(T));
+  return std::bit_cast<T>(raw);
+}
+
+template <class Wide, class Narrow>
+void narrow(const Source& source, std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
+            i64 count, bool swapped) {
+  for (i64 i = 0; i < count; ++i, to += to_step, from += from_step) {
+    const Wide value = load<Wide>(from, swapped);
+    if (!std::in_range<Narrow>(value)) {
+      source.fail("NumPy", fmt::format("element {} is {}, which does not fit 32 bits", i, value),
+                  "store it as 32-bit integers or as doubles");
+    }
+    const auto result = static_cast<Narrow>(value);
+    std::memcpy(to, &result, sizeof result);
+  }
+}
+
+template <class T>
+void copy_swapped(std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step, i64 count,
+                  bool swapped) {
+  for (i64 i = 0; i < count; ++i, to += to_step, from += from_step) {
+    const T value = load<T>(from, swapped);
+    std::memcpy(to, &value, sizeof value);
+  }
+}
+
+void read_field(const Source& source, const Stored& s, std::byte* to, std::size_t to_step, const std::byte* from,
+                std::size_t from_step, i64 count) {
+  if (s.kind == 'b') {  // any byte but 0 is true; in memory true is 1
+    for (i64 i = 0; i < count; ++i, to += to_step, from += from_step)
+      *to = std::byte{static_cast<unsigned char>(*from != std::byte{0} ? 1 : 0)};
+  } else if (s.kind == 'i' && s.size == 1) {
+    for (i64 i = 0; i < count; ++i, to += to_step, from += from_step) {
+      const auto value = static_cast<std::int16_t>(load<std::int8_t>(from, false));
+      std::memcpy(to, &value, sizeof value);
+    }
+  } else if (s.kind == 'i' && s.size == 8) {
+    narrow<std::int64_t, std::int32_t>(source, to, to_step, from, from_step, count, s.swapped);
+  } else if (s.kind == 'u' && s.size == 8) {
+    narrow<std::uint64_t, std::uint32_t>(source, to, to_step, from, from_step, count, s.swapped);
+  } else {
+    switch (s.size) {
+      case 1:
+        return copy_swapped<std::uint8_t>(to, to_step, from, from_step, count, false);
+      case 2:
+        return copy_swapped<std::uint16_t>(to, to_step, from, from_step, count, s.swapped);
+      case 4:
+        return copy_swapped<std::uint32_t>(to, to_step, from, from_step, count, s.swapped);
+      default:
+        return copy_swapped<std::uint64_t>(to, to_step, from, from_step, count, s.swapped);
+    }
+  }
+}
+
+// NumPy keeps no name of a struct: pixels are known by their fields.
+std::string struct_name(const Header& header) {
+  std::string names;
+  for (const Field& f : header.fields) names += f.name;
+  return names == "rgb" || names == "rgba" || names == "ga" ? names : "record";
+}
+
+Format format_of(const Header& header) {
+  if (!header.is_struct) return header.fields[0].stored.type;
+  std::vector<std::pair<std::string, ElementType>> fields;
+  for (const Field& f : header.fields) fields.emplace_back(f.name, f.stored.type);
+  return Format::record(struct_name(header), std::move(fields));
+}
+
+// The bytes of the file are the bytes of the array.
+bool is_native(const Header& header, const Format& format) {
+  if (header.item_size != format.size() || (header.fortran && header.shape.size() > 1)) return false;
+  for (std::size_t k = 0; k < header.fields.size(); ++k) {
+    const Field& f = header.fields[k];
+    if (f.stored.kind == 'b' || f.stored.size != size_of(f.stored.type) || (f.stored.swapped && f.stored.size > 1))
+      return false;
+    if (header.is_struct && f.offset != format.fields[k].offset) return false;
+  }
+  return true;
+}
+
+std::string dtype_of(ElementType type) {
+  constexpr std::string_view names[] = {"|b1", "|u1", "<i2", "<u2", "<i4", "<u4", "<f2", "<f4", "<f8"};
+  return std::string(names[static_cast<std::size_t>(type)]);
+}
+
+std::string python_string(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "'";
+}
+
+std::string descr_of(const Format& format) {
+  if (!format.is_struct()) return python_string(dtype_of(format.scalar));
+  std::string out = "[";
+  std::size_t end = 0;
+  const auto pad = [&](std::size_t to) {
+    if (end < to) out += fmt::format("('', '|V{}'), ", to - end);
+  };
+  for (const Format::Field& f : format.fields) {
+    pad(f.offset);
+    out += fmt::format("({}, '{}'), ", python_string(f.name), dtype_of(f.type));
+    end = f.offset + size_of(f.type);
+  }
+  pad(format.size());
+  return out + "]";
+}
+
+}  // namespace
+
+Array decode_npy(const Source& source) {
+  const std::size_t prefix = source.size() > 6 && source.data()[6] == 1 ? 10 : 12;
+  if (source.size() < prefix) source.fail("NumPy", "the file is cut short");
+  const int version = source.data()[6];
+  if (version < 1 || version > 3) source.fail("NumPy", fmt::format("its version is {}, expected 1, 2 or 3", version));
+  std::size_t length = 0;
+  for (std::size_t i = 8; i < prefix; ++i) length |= static_cast<std::size_t>(source.data()[i]) << (8 * (i - 8));
+  if (length > longest_header) source.fail("NumPy", fmt::format("its header of {} bytes is too long", length));
+  if (source.size() < prefix + length) source.fail("NumPy", "the file is cut short");
+  const Header header = Parser(source, {reinterpret_cast<const char*>(source.data()) + prefix, length}).header();
+
+  const std::size_t start = prefix + length;
+  const Format format = format_of(header);
+  // int8 doubles; a struct grows by alignment, less than 8 times.
+  check_declared(source, "NumPy", format, header.shape, 8);
+  const i64 count = element_count(header.shape);
+  if (static_cast<double>(count) * static_cast<double>(header.item_size) > static_cast<double>(source.size() - start)) {
+    source.fail("NumPy", fmt::format("it declares {} elements of {} bytes, but {} bytes follow: it is cut short",
+                                     to_string(header.shape), header.item_size, source.size() - start));
+  }
+  const std::byte* data = source.bytes.data() + start;
+  const bool native = is_native(header, format);
+  if (native && source.owner && count > 0 && reinterpret_cast<std::uintptr_t>(data) % 64 == 0) {
+    return Array::share(source.owner, const_cast<std::byte*>(data), format, header.shape);
+  }
+  // In the order of the file first.
+  Shape file_shape = header.shape;
+  if (header.fortran) std::reverse(file_shape.begin(), file_shape.end());
+  const Array image = allocate(source, "NumPy", format, file_shape, 8);
+  auto* out = static_cast<std::byte*>(image.data());
+  if (native && count > 0) {
+    std::memcpy(out, data, static_cast<std::size_t>(count) * header.item_size);
+  } else if (!native) {
+    for (std::size_t k = 0; k < header.fields.size(); ++k) {
+      const Field& f = header.fields[k];
+      const std::size_t offset = header.is_struct ? format.fields[k].offset : 0;
+      read_field(source, f.stored, out + offset, format.size(), data + f.offset, header.item_size, count);
+    }
+  }
+  if (!header.fortran || header.shape.size() < 2) return image;
+  std::vector<i64> strides = image.strides();
+  std::reverse(strides.begin(), strides.end());
+  return Array::share(image.owner(), image.data(), format, header.shape, strides).clone();
+}
+
+WriteReport write_npy(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
+  WriteReport report;
+  report.format = "NumPy";
+  report.values = array.count() * channels_of(array);
+  Format format = array.format();
+  Array data = array;
+  if (options.type) {
+    data = converted(array, *options.type, report.saturated);
+    std::vector<std::pair<std::string, ElementType>> fields;
+    for (const Format::Field& f : format.fields) fields.emplace_back(f.name, *options.type);
+    format = format.is_struct() ? Format::record(format.struct_name, std::move(fields)) : Format(*options.type);
+  } else if (!array.contiguous()) {
+    data = array.clone();
+  }
+  report.type = format.is_struct() ? format.fields[0].type : format.scalar;
+
+  std::string shape;
+  for (const i64 extent : array.shape()) shape += fmt::format("{}, ", extent);
+  if (array.rank() > 1) shape.resize(shape.size() - 2);
+  if (array.rank() == 1) shape.resize(shape.size() - 1);  // "(3,)"
+  std::string text = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}", descr_of(format), shape);
+  const bool wide = text.size() + 128 > 65535;
+  const std::size_t prefix = wide ? 12 : 10;
+  text.append(63 - (prefix + text.size()) % 64, ' ');
+  text += '\n';
+  std::string head = std::string("\x93NUMPY") + (wide ? '\2' : '\1') + '\0';
+  for (std::size_t i = 0; i < prefix - 8; ++i) head += static_cast<char>(text.size() >> (8 * i));
+  head += text;
+  file.write(std::as_bytes(std::span(head.data(), head.size())));
+  file.write(
+      std::span(static_cast<const std::byte*>(data.data()), static_cast<std::size_t>(array.count()) * format.size()));
+  return report;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,288 @@
+// BMP, GIF (the first frame), Radiance HDR and TGA through stb_image.
+//
+// stb_image is small rather than guarded, so that it runs fenced in: what a header declares is checked first, its
+// memory comes from a pool with a budget that is emptied whatever happens, its assertions become errors, and its reader
+// says when it is asked for bytes past the end, where stb_image alone would invent zeros.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.hpp"
+#include "io/codec.hpp"
+#include "tessera/error.hpp"
+
+namespace {
+
+// Blocks in a ring list, so that all of them can be freed after an error.
+struct Block {
+  Block *before, *after;
+  std::size_t size;
+  std::size_t padding;  // keeps what follows 16-byte aligned
+};
+
+struct Pool {
+  Block ring{&ring, &ring, 0, 0};
+  std::size_t left = 0;
+};
+
+thread_local Pool pool;
+
+struct Broken {};  // an assertion of stb_image failed
+
+void* pool_allocate(std::size_t size) {
+  if (size > pool.left) return nullptr;
+  auto* block = static_cast<Block*>(std::malloc(sizeof(Block) + size));
+  if (block == nullptr) return nullptr;
+  pool.left -= size;
+  *block = {&pool.ring, pool.ring.after, size, 0};
+  block->after->before = block;
+  pool.ring.after = block;
+  return block + 1;
+}
+
+void pool_free(void* data) {
+  if (data == nullptr) return;
+  Block* block = static_cast<Block*>(data) - 1;
+  block->before->after = block->after;
+  block->after->before = block->before;
+  pool.left += block->size;
+  std::free(block);
+}
+
+void* pool_grow(void* data, std::size_t old_size, std::size_t size) {
+  void* fresh = pool_allocate(size);
+  if (fresh == nullptr || data == nullptr) return fresh;
+  std::memcpy(fresh, data, old_size < size ? old_size : size);
+  pool_free(data);
+  return fresh;
+}
+
+// Memory of stb_image for the life of this object.
+struct Fence {
+  explicit Fence(double budget) { pool.left = static_cast<std::size_t>(budget); }
+  ~Fence() {
+    while (pool.ring.after != &pool.ring) pool_free(pool.ring.after + 1);
+  }
+};
+
+}  // namespace
+
+#define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
+#define STBI_ONLY_HDR
+#define STBI_ONLY_TGA
+#define STBI_NO_STDIO
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ASSERT(x) ((x) ? void() : throw Broken{})
+#define STBI_MALLOC(size) pool_allocate(size)
+#define STBI_FREE(data) pool_free(data)
+#define STBI_REALLOC_SIZED(data, old_size, size) pool_grow(data, old_size, size)
+#define STBI_MAX_DIMENSIONS (1 << 24)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-function"
+#include <stb_image.h>
+#pragma GCC diagnostic pop
+
+namespace tessera::io {
+namespace {
+
+struct Input {
+  const Source* source;
+  std::size_t position = 0;
+  bool cut_short = false;
+};
+
+int on_read(void* user, char* to, int count) {
+  auto& input = *static_cast<Input*>(user);
+  const std::size_t left = input.source->size() - input.position;
+  if (left == 0 && count > 0) input.cut_short = true;
+  const std::size_t n = std::min(left, static_cast<std::size_t>(std::max(count, 0)));
+  if (n > 0) std::memcpy(to, input.source->data() + input.position, n);
+  input.position += n;
+  return static_cast<int>(n);
+}
+
+void on_skip(void* user, int count) {
+  auto& input = *static_cast<Input*>(user);
+  if (count < 0) {
+    input.position -= std::min(input.position, static_cast<std::size_t>(-static_cast<i64>(count)));
+    return;
+  }
+  const std::size_t left = input.source->size() - input.position;
+  if (static_cast<std::size_t>(count) > left) input.cut_short = true;
+  input.position += std::min(left, static_cast<std::size_t>(count));
+}
+
+int on_end(void* user) {
+  const auto& input = *static_cast<const Input*>(user);
+  return input.position >= input.source->size() ? 1 : 0;
+}
+
+constexpr stbi_io_callbacks callbacks = {on_read, on_skip, on_end};
+
+std::string reason() {
+  const char* text = stbi_failure_reason();
+  return text != nullptr && *text != '\0' ? fmt::format("it is damaged ({})", text) : "it is damaged";
+}
+
+// `ratio`: see allocate(). T is the type of the samples.
+template <class T>
+Array decode_with_stb(const Source& source, std::string_view format, double ratio) {
+  Fence fence(0x1p20);
+  int width = 0, height = 0, channels = 0;
+  try {
+    Input probe{&source};
+    if (stbi_info_from_callbacks(&callbacks, &probe, &width, &height, &channels) != 1) source.fail(format, reason());
+    if (width < 1 || height < 1 || channels < 1 || channels > 4) source.fail(format, "its header is damaged");
+    // A GIF is always delivered with alpha; its header says so or not.
+    const int expected = std::is_same_v<T, std::uint8_t> ? 4 : 3;
+    const double declared = static_cast<double>(width) * height * expected * sizeof(T);
+    check_declared(source, format, pixel_format(detail::element_of<T>::value, channels), {height, width}, ratio);
+    pool.left = static_cast<std::size_t>(4 * declared + 0x1p20);
+    Input input{&source};
+    T* pixels = nullptr;
+    if constexpr (std::is_same_v<T, std::uint8_t>) {
+      pixels = stbi_load_from_callbacks(&callbacks, &input, &width, &height, &channels, 0);
+    } else {
+      pixels = stbi_loadf_from_callbacks(&callbacks, &input, &width, &height, &channels, 0);
+    }
+    if (input.cut_short) source.fail(format, "the file is cut short");
+    if (pixels == nullptr) source.fail(format, reason());
+    const Array image =
+        allocate(source, format, pixel_format(detail::element_of<T>::value, channels), {height, width}, ratio * 4);
+    std::memcpy(image.data(), pixels, static_cast<std::size_t>(image.count()) * image.format().size());
+    return image;
+  } catch (const Broken&) {
+    source.fail(format, "it is damaged");
+  }
+}
+
+std::uint32_t little(const Source& source, std::size_t offset, int bytes) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < bytes; ++i)
+    value |= static_cast<std::uint32_t>(source.data()[offset + static_cast<std::size_t>(i)]) << (8 * i);
+  return value;
+}
+
+// The first channel of an image whose channels are equal.
+Array first_channel(const Array& image) {
+  return as_planes(image)[0].clone();
+}
+
+}  // namespace
+
+Array decode_bmp(const Source& source) {
+  if (source.size() < 26) source.fail("BMP", "the file is cut short");
+  const std::uint32_t offset = little(source, 10, 4), header = little(source, 14, 4);
+  const bool old = header == 12;
+  const std::size_t needed = old ? 26 : 54;
+  if (source.size() < needed) source.fail("BMP", "the file is cut short");
+  const i64 width = old ? little(source, 18, 2) : static_cast<std::int32_t>(little(source, 18, 4));
+  const i64 height = old ? little(source, 20, 2) : static_cast<std::int32_t>(little(source, 22, 4));
+  const std::uint32_t bits = little(source, old ? 24 : 28, 2);
+  const std::uint32_t compression = old ? 0 : little(source, 30, 4);
+  if (compression == 1 || compression == 2) source.fail("BMP", "its pixels are run-length encoded, which is not read");
+  if (width < 1 || height == 0 || bits > 32) source.fail("BMP", "its header is damaged");
+  const double row_bytes = static_cast<double>((width * bits + 31) / 32 * 4);
+  const double rows = std::abs(static_cast<double>(height));
+  // The padding of the last row may be missing.
+  if (row_bytes * rows + offset > static_cast<double>(source.size()) + 3) {
+    source.fail(
+        "BMP",
+        fmt::format(
+            "it declares {:.0f}x{} pixels of {} bits, more than a file of {} can hold: it is damaged or cut short",
+            rows, width, bits, base::format_bytes(static_cast<double>(source.size()))));
+  }
+  const Array image = decode_with_stb<std::uint8_t>(source, "BMP", 32);
+  if (bits > 8 || old) return image;
+  const std::size_t begin = 14 + std::size_t{header}, end = std::min<std::size_t>(offset, source.size());
+  bool grey = begin + 4 <= end;
+  for (std::size_t i = begin; i + 4 <= end; i += 4) {
+    grey = grey && source.data()[i] == source.data()[i + 1] && source.data()[i] == source.data()[i + 2];
+  }
+  return grey && channels_of(image) >= 3 ? first_channel(image) : image;
+}
+
+Array decode_gif(const Source& source) {
+  // A code of 12 bits stands for at most 4096 pixels of 4 bytes.
+  return decode_with_stb<std::uint8_t>(source, "GIF", 4096 * 4);
+}
+
+Array decode_hdr(const Source& source) {
+  // A run of 127 bytes takes two; 4 bytes make a pixel of 12.
+  return decode_with_stb<float>(source, "HDR", 64 * 3);
+}
+
+bool matches_tga(const Source& source) {
+  if (source.size() < 18) return false;
+  const bool named = base::to_lower(source.name).ends_with(".tga");
+  constexpr std::string_view footer = "TRUEVISION-XFILE.";
+  const bool signed_ =
+      source.size() >= 44 && std::memcmp(source.data() + source.size() - 18, footer.data(), footer.size()) == 0;
+  return named || signed_;
+}
+
+Array decode_tga(const Source& source) {
+  const std::uint8_t* h = source.data();
+  const int kind = h[2] & ~8;
+  if (h[1] > 1 || kind < 1 || kind > 3 || h[2] > 11) source.fail("TGA", "its header is damaged");
+  const bool packed = (h[2] & 8) != 0;
+  const double pixels = static_cast<double>(little(source, 12, 2)) * little(source, 14, 2);
+  const double start = 18.0 + h[0] + (h[1] == 1 ? little(source, 5, 2) * ((h[7] + 7) / 8) : 0);
+  if (!packed && start + pixels * ((h[16] + 7) / 8) > static_cast<double>(source.size())) {
+    source.fail("TGA", "the file is cut short");
+  }
+  return decode_with_stb<std::uint8_t>(source, "TGA", 128 * 4);
+}
+
+void encode_bmp(base::AtomicFile& file, const Samples& samples, const WriteOptions&) {
+  const bool grey = samples.channels == 1, alpha = samples.channels == 4;
+  const i64 row_bytes = (samples.row_bytes() + 3) / 4 * 4;
+  const i64 header = alpha ? 108 : 40, palette = grey ? 1024 : 0;
+  const i64 offset = 14 + header + palette, total = offset + row_bytes * samples.height;
+  if (total > INT32_MAX) {
+    throw Error(ErrorClass::argument,
+                fmt::format("cannot write {}: BMP holds at most 2 GiB, the image takes {}",
+                            base::quoted(file.path(), 1024), base::format_bytes(static_cast<double>(total))),
+                {}, "write .tif or .png");
+  }
+  std::vector<std::uint8_t> head;
+  const auto put = [&](i64 value, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      head.push_back(static_cast<std::uint8_t>(static_cast<std::uint64_t>(value) >> (8 * i)));
+  };
+  put('B' | 'M' << 8, 2);
+  put(total, 4);
+  put(0, 4);
+  put(offset, 4);
+  put(header, 4);
+  put(samples.width, 4);
+  put(samples.height, 4);
+  put(1, 2);
+  put(8 * samples.channels, 2);
+  put(alpha ? 3 : 0, 4);  // bit fields, else plain
+  put(row_bytes * samples.height, 4);
+  put(2835, 4);  // 72 dots per inch
+  put(2835, 4);
+  put(grey ? 256 : 0, 4);
+  put(0, 4);
+  if (alpha) {
+    for (const i64 mask : {i64{0x00ff0000}, i64{0x0000ff00}, i64{0x000000ff}, i64{0xff000000}}) put(mask, 4);
+    put(0x73524742, 4);  // sRGB
+    head.resize(static_cast<std::size_t>(14 + header), 0);
+  }
+  for (i64 i = 0; grey && i < 256; ++i) put(i | i << 8 | i << 16, 4);
+  file.write(std::as_bytes(std::span(head)));
+
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(row_bytes));
+  for (i64 y = samples.height; y-- > 0;) {
+    std::memcpy(row.data(), samples.row(0, y), static_cast<std::size_t>(samples.row_bytes()));
+    for (i64 x = 0; !grey && x < samples.width; ++x)
+      std::swap(row[x * samples.channels], row[x * samples.channels + 2]);
+    file.write(std::as_bytes(std::span(row)));
+  }
+}
+
+}  // namespace tessera::io

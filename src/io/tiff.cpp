@@ -1,0 +1,442 @@
+// TIFF through libtiff: reading. Strips and tiles, interleaved and planar, classic and BigTIFF, every compression that
+// the library was built with but old-style JPEG; several pages become a leading dimension.
+//
+// The directory of a file is checked against what its bytes can hold before memory is asked for: the bound depends on
+// the compression. Samples pass through one small loop (Page::place) that undoes what differs from plain rows: packed
+// bits, palettes, inverted grey, 8-bit signed numbers, ink.
+#include <fmt/format.h>
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstring>
+#include <vector>
+
+#include "io/codec.hpp"
+
+namespace tessera::io {
+namespace {
+
+// ---- the library's view of memory --------------------------------------------------------------------------------
+
+struct Session {
+  const Source* source = nullptr;
+  std::uint64_t position = 0;
+  std::string message;  // the first error is the cause, later ones are consequences
+};
+
+tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
+  auto* session = static_cast<Session*>(handle);
+  const std::uint64_t size = session->source->size();
+  const std::uint64_t left = session->position < size ? size - session->position : 0;
+  const std::size_t n =
+      static_cast<std::size_t>(std::min<std::uint64_t>(left, static_cast<std::uint64_t>(std::max<tmsize_t>(count, 0))));
+  if (n > 0) std::memcpy(to, session->source->data() + session->position, n);
+  session->position += n;
+  return static_cast<tmsize_t>(n);
+}
+
+tmsize_t on_write(thandle_t, void*, tmsize_t) {
+  return -1;
+}
+
+toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
+  auto* session = static_cast<Session*>(handle);
+  if (whence == SEEK_SET) session->position = offset;
+  if (whence == SEEK_CUR) session->position += offset;
+  if (whence == SEEK_END) session->position = session->source->size() + offset;
+  return session->position;
+}
+
+int on_close(thandle_t) {
+  return 0;
+}
+
+toff_t on_size(thandle_t handle) {
+  return static_cast<Session*>(handle)->source->size();
+}
+
+int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
+  auto* session = static_cast<Session*>(user);
+  if (!session->message.empty()) return 1;
+  char text[512];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  session->message = text;
+  return 1;
+}
+
+int on_warning(TIFF*, void*, const char*, const char*, va_list) {
+  return 1;
+}
+
+class Reader {
+ public:
+  Reader(const Source& source, std::int64_t largest_block) {
+    session_.source = &source;
+    TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
+    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &session_);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
+    TIFFOpenOptionsSetMaxSingleMemAlloc(options, largest_block);
+    tiff_ = TIFFClientOpenExt("", "rm", &session_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr,
+                              options);
+    TIFFOpenOptionsFree(options);
+    if (tiff_ == nullptr) fail("it does not start as a TIFF");
+  }
+  ~Reader() {
+    if (tiff_ != nullptr) TIFFClose(tiff_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  // To the next page; false after the last. The chain ends with a zero: where it breaks off, pages are missing.
+  bool next() {
+    session_.message.clear();
+    if (TIFFReadDirectory(tiff_) == 1) return true;
+    if (!session_.message.empty()) fail("the directory of a page is damaged");
+    return false;
+  }
+
+  TIFF* get() const { return tiff_; }
+  const Source& source() const { return *session_.source; }
+  [[noreturn]] void fail(const std::string& reason) const {
+    source().fail("TIFF", session_.message.empty() ? reason : reason + " (" + session_.message + ")");
+  }
+  [[noreturn]] void refuse(const std::string& reason) const { source().fail("TIFF", reason); }
+  template <class T>
+  T tag(std::uint32_t tag) const {
+    T value{};
+    TIFFGetFieldDefaulted(tiff_, tag, &value);
+    return value;
+  }
+
+ private:
+  Session session_;
+  TIFF* tiff_ = nullptr;
+};
+
+// The most bytes that one byte of a compressed file can stand for.
+double ratio_of(std::uint16_t compression) {
+  switch (compression) {
+    case COMPRESSION_NONE:
+      return 1;
+    case COMPRESSION_PACKBITS:
+      return 128;
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_ADOBE_DEFLATE:
+      return 1040;
+    case COMPRESSION_LZW:
+    case COMPRESSION_JPEG:
+      return 4096;
+    default:
+      return 0x1p17;  // fax (a white row is one bit), LZMA, Zstandard, WebP
+  }
+}
+
+// ---- one page ----------------------------------------------------------------------------------------------------
+
+enum class Kind { plain, inverted, palette, ink };
+
+struct Page {
+  std::uint32_t width = 0, height = 0;
+  std::uint16_t samples = 1, bits = 1, sample_format = SAMPLEFORMAT_UINT, planar = PLANARCONFIG_CONTIG, compression = 1;
+  Kind kind = Kind::plain;
+  ElementType type = ElementType::u8;
+  int channels = 1;                   // of the array
+  std::vector<std::uint8_t> colours;  // of a palette, 3 per entry
+
+  Format format() const { return pixel_format(type, channels); }
+  // A decoded row is the row of the array.
+  bool direct() const {
+    return kind == Kind::plain && bits >= 8 && !(bits == 8 && sample_format == SAMPLEFORMAT_INT) &&
+           (planar == PLANARCONFIG_CONTIG || samples == 1);
+  }
+  // Bytes of `count` pixels as the library delivers them (of one plane when planar).
+  std::uint64_t packed(std::uint64_t count) const {
+    const std::uint64_t per_pixel = planar == PLANARCONFIG_SEPARATE ? 1u : samples;
+    return (count * per_pixel * bits + 7) / 8;
+  }
+  void place(const std::uint8_t* from, std::uint8_t* to, std::uint32_t count, int plane) const;
+};
+
+template <class T>
+void invert(T* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(~values[i]);
+}
+
+// `count` pixels into a row of the array; `to` is the first pixel there.
+void Page::place(const std::uint8_t* from, std::uint8_t* to, std::uint32_t count, int plane) const {
+  if (kind == Kind::ink) {
+    for (std::uint32_t i = 0; i < count; ++i, from += 4, to += 3) {
+      for (int c = 0; c < 3; ++c) to[c] = static_cast<std::uint8_t>(((255u - from[c]) * (255u - from[3]) + 127) / 255);
+    }
+    return;
+  }
+  if (bits < 8 || kind == Kind::palette) {
+    const unsigned top = (1u << bits) - 1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t bit = i * bits;
+      const unsigned value = bits == 8 ? from[i] : (from[bit / 8] >> (8 - bits - bit % 8)) & top;
+      if (kind == Kind::palette) {
+        std::memcpy(to + 3 * i, colours.data() + std::size_t{3} * value, 3);
+      } else {
+        to[i] = static_cast<std::uint8_t>((kind == Kind::inverted ? top - value : value) * (255 / top));
+      }
+    }
+    return;
+  }
+  const std::size_t width_of = size_of(type);
+  const bool separate = planar == PLANARCONFIG_SEPARATE;
+  const std::size_t per_pixel = separate ? 1 : static_cast<std::size_t>(channels);
+  const std::size_t step = separate ? static_cast<std::size_t>(channels) : 1;
+  if (separate) to += static_cast<std::size_t>(plane) * width_of;
+  const std::size_t values = count * per_pixel;
+  if (bits == 8 && sample_format == SAMPLEFORMAT_INT) {
+    for (std::size_t i = 0; i < values; ++i) {
+      const auto value = static_cast<std::int16_t>(static_cast<std::int8_t>(from[i]));
+      std::memcpy(to + i * step * 2, &value, 2);
+    }
+  } else {
+    for (std::size_t i = 0; i < values; ++i) std::memcpy(to + i * step * width_of, from + i * width_of, width_of);
+  }
+  if (kind == Kind::inverted) {  // one channel, so that the row is contiguous
+    if (type == ElementType::u8) invert(to, values);
+    if (type == ElementType::u16) invert(reinterpret_cast<std::uint16_t*>(to), values);
+    if (type == ElementType::u32) invert(reinterpret_cast<std::uint32_t*>(to), values);
+  }
+}
+
+ElementType type_of(const Reader& reader, const Page& page) {
+  const auto unknown = [&]() {
+    reader.refuse(fmt::format(
+        "its samples have {} bits in format {}, expected integers of 1, 2, 4, 8, 16 or 32 bits or floats of "
+        "16, 32 or 64",
+        page.bits, page.sample_format));
+  };
+  switch (page.sample_format) {
+    case SAMPLEFORMAT_UINT:
+    case SAMPLEFORMAT_VOID:
+      if (page.bits == 1 || page.bits == 2 || page.bits == 4 || page.bits == 8) return ElementType::u8;
+      if (page.bits == 16) return ElementType::u16;
+      if (page.bits == 32) return ElementType::u32;
+      break;
+    case SAMPLEFORMAT_INT:
+      if (page.bits == 8 || page.bits == 16) return ElementType::i16;
+      if (page.bits == 32) return ElementType::i32;
+      break;
+    case SAMPLEFORMAT_IEEEFP:
+      if (page.bits == 16) return ElementType::f16;
+      if (page.bits == 32) return ElementType::f32;
+      if (page.bits == 64) return ElementType::f64;
+      break;
+    default:
+      break;
+  }
+  unknown();
+  return ElementType::u8;
+}
+
+void read_palette(const Reader& reader, Page& page) {
+  std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
+  if (page.bits > 8 || page.samples != 1 || page.type != ElementType::u8 ||
+      TIFFGetField(reader.get(), TIFFTAG_COLORMAP, &red, &green, &blue) != 1) {
+    reader.refuse("its palette is missing or has samples of more than 8 bits");
+  }
+  const std::size_t entries = std::size_t{1} << page.bits;
+  bool wide = false;  // old programs stored 8 bits where 16 belong
+  for (std::size_t i = 0; i < entries; ++i) wide = wide || red[i] > 255 || green[i] > 255 || blue[i] > 255;
+  for (std::size_t i = 0; i < entries; ++i) {
+    for (const std::uint16_t value : {red[i], green[i], blue[i]}) {
+      page.colours.push_back(static_cast<std::uint8_t>(wide ? value >> 8 : value));
+    }
+  }
+  page.kind = Kind::palette;
+  page.channels = 3;
+}
+
+void read_colour(const Reader& reader, Page& page) {
+  const auto photometric = reader.tag<std::uint16_t>(TIFFTAG_PHOTOMETRIC);
+  page.channels = page.samples;
+  switch (photometric) {
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_MASK:
+      break;
+    case PHOTOMETRIC_MINISWHITE:
+      if (page.samples == 1 && !is_float(page.type) && page.sample_format != SAMPLEFORMAT_INT)
+        page.kind = Kind::inverted;
+      break;
+    case PHOTOMETRIC_RGB:
+      if (page.samples < 3) reader.refuse(fmt::format("it is RGB with {} channels", page.samples));
+      break;
+    case PHOTOMETRIC_PALETTE:
+      return read_palette(reader, page);
+    case PHOTOMETRIC_YCBCR:
+      if (page.compression != COMPRESSION_JPEG || page.samples != 3 || page.bits != 8 ||
+          page.planar != PLANARCONFIG_CONTIG) {
+        reader.refuse("its colours are YCbCr without JPEG compression, expected grey, RGB, a palette or CMYK");
+      }
+      TIFFSetField(reader.get(), TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+      break;
+    case PHOTOMETRIC_SEPARATED:
+      if (page.samples != 4 || page.bits != 8 || page.type != ElementType::u8 || page.planar != PLANARCONFIG_CONTIG) {
+        reader.refuse("its ink is not plain 8-bit CMYK");
+      }
+      page.kind = Kind::ink;
+      page.channels = 3;
+      break;
+    default:
+      reader.refuse(fmt::format("its colour space is number {}, expected grey, RGB, a palette or CMYK", photometric));
+  }
+  if (page.bits < 8 && page.samples != 1)
+    reader.refuse(fmt::format("it has {} channels of {} bits", page.samples, page.bits));
+}
+
+// What the current directory says, or an Error when it says what is not read.
+Page read_page(const Reader& reader) {
+  Page page;
+  if (TIFFGetField(reader.get(), TIFFTAG_IMAGEWIDTH, &page.width) != 1 ||
+      TIFFGetField(reader.get(), TIFFTAG_IMAGELENGTH, &page.height) != 1 || page.width == 0 || page.height == 0 ||
+      page.width > 0x7fffffff || page.height > 0x7fffffff) {
+    reader.fail("a page has no usable size");
+  }
+  page.samples = reader.tag<std::uint16_t>(TIFFTAG_SAMPLESPERPIXEL);
+  page.bits = reader.tag<std::uint16_t>(TIFFTAG_BITSPERSAMPLE);
+  page.sample_format = reader.tag<std::uint16_t>(TIFFTAG_SAMPLEFORMAT);
+  page.planar = reader.tag<std::uint16_t>(TIFFTAG_PLANARCONFIG);
+  page.compression = reader.tag<std::uint16_t>(TIFFTAG_COMPRESSION);
+  if (page.samples < 1 || page.samples > 256) {
+    reader.refuse(fmt::format("it has {} channels, expected 1 to 256", page.samples));
+  }
+  if (page.compression == COMPRESSION_OJPEG || TIFFIsCODECConfigured(page.compression) != 1) {
+    reader.refuse(fmt::format("its compression is number {}, which is not read", page.compression));
+  }
+  if (page.samples == 1) page.planar = PLANARCONFIG_CONTIG;
+  page.type = type_of(reader, page);
+  read_colour(reader, page);
+  return page;
+}
+
+void read_strips(const Reader& reader, const Page& page, std::uint8_t* out) {
+  const auto rows_per_strip = std::min(std::max(reader.tag<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), page.height);
+  const std::size_t row_bytes = page.format().size() * page.width;
+  const std::uint64_t packed_row = page.packed(page.width);
+  if (static_cast<std::uint64_t>(TIFFScanlineSize64(reader.get())) != packed_row)
+    reader.fail("its rows have no usable size");
+  const int planes = page.planar == PLANARCONFIG_SEPARATE ? page.samples : 1;
+  std::vector<std::uint8_t> buffer(page.direct() ? 0 : packed_row * rows_per_strip);
+  std::uint32_t strip = 0;
+  for (int plane = 0; plane < planes; ++plane) {
+    for (std::uint32_t y = 0; y < page.height; y += std::min(rows_per_strip, page.height - y), ++strip) {
+      const std::uint32_t rows = std::min(rows_per_strip, page.height - y);
+      std::uint8_t* first = out + y * row_bytes;
+      std::uint8_t* target = page.direct() ? first : buffer.data();
+      const auto size = static_cast<tmsize_t>(packed_row * rows);
+      if (TIFFReadEncodedStrip(reader.get(), strip, target, size) != size)
+        reader.fail(fmt::format("strip {} is damaged or cut short", strip));
+      for (std::uint32_t r = 0; r < rows && !page.direct(); ++r) {
+        page.place(target + r * packed_row, first + r * row_bytes, page.width, plane);
+      }
+    }
+  }
+}
+
+void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8_t* out) {
+  const auto tile_width = reader.tag<std::uint32_t>(TIFFTAG_TILEWIDTH),
+             tile_height = reader.tag<std::uint32_t>(TIFFTAG_TILELENGTH);
+  if (tile_width == 0 || tile_height == 0 || tile_width > 0x7fffffff || tile_height > 0x7fffffff)
+    reader.fail("its tiles have no size");
+  const std::uint64_t packed_row = page.packed(tile_width);
+  // A tile may reach past the image, but not past what the file could hold.
+  const double declared = static_cast<double>(packed_row) * tile_height;
+  const double bound = std::max(ratio * static_cast<double>(reader.source().size()), 0x1p20);
+  if (declared > bound || static_cast<double>(TIFFTileSize64(reader.get())) != declared) {
+    reader.fail(fmt::format("its tiles of {}x{} are larger than the file can hold", tile_height, tile_width));
+  }
+  std::vector<std::uint8_t> buffer(packed_row * tile_height);
+  const std::size_t pixel = page.format().size(), row_bytes = pixel * page.width;
+  const int planes = page.planar == PLANARCONFIG_SEPARATE ? page.samples : 1;
+  for (int plane = 0; plane < planes; ++plane) {
+    for (std::uint64_t y = 0; y < page.height; y += tile_height) {
+      for (std::uint64_t x = 0; x < page.width; x += tile_width) {
+        const std::uint32_t tile = TIFFComputeTile(reader.get(), static_cast<std::uint32_t>(x),
+                                                   static_cast<std::uint32_t>(y), 0, static_cast<std::uint16_t>(plane));
+        const auto size = static_cast<tmsize_t>(buffer.size());
+        if (TIFFReadEncodedTile(reader.get(), tile, buffer.data(), size) != size)
+          reader.fail(fmt::format("tile {} is damaged or cut short", tile));
+        const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(tile_height, page.height - y));
+        const auto columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(tile_width, page.width - x));
+        for (std::uint32_t r = 0; r < rows; ++r) {
+          page.place(buffer.data() + r * packed_row, out + (y + r) * row_bytes + x * pixel, columns, plane);
+        }
+      }
+    }
+  }
+}
+
+// Thumbnails and masks are pages of another kind.
+bool is_image(const Reader& reader) {
+  return (reader.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE) & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
+}
+
+}  // namespace
+
+Array decode_tiff(const Source& source) {
+  const auto largest =
+      static_cast<std::int64_t>(std::min(0x1p17 * static_cast<double>(source.size()) + 0x1p20, 0x1p40));
+  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.max_bytes, 1 << 20)));
+
+  std::vector<tdir_t> wanted;
+  Page first;
+  double ratio = 1;
+  int images = 0;
+  tdir_t directory = 0;
+  do {
+    if (!is_image(reader)) {
+      ++directory;
+      continue;
+    }
+    if (source.options.page < 0 || source.options.page == images) {
+      const Page page = read_page(reader);
+      if (wanted.empty()) {
+        first = page;
+      } else if (page.width != first.width || page.height != first.height || page.format() != first.format()) {
+        source.fail("TIFF",
+                    fmt::format("page {} is {}x{} of {}, page 0 is {}x{} of {}", images, page.height, page.width,
+                                page.format().name(), first.height, first.width, first.format().name()),
+                    "read one page at a time (ReadOptions::page)");
+      }
+      ratio =
+          std::max(ratio, ratio_of(page.compression) * (page.bits < 8 ? 8.0 / page.bits : 1) *
+                              (page.kind == Kind::palette ? 3 : 1) * (page.sample_format == SAMPLEFORMAT_INT ? 2 : 1));
+      wanted.push_back(directory);
+    }
+    ++images;
+    ++directory;
+  } while (reader.next());
+  if (wanted.empty()) {
+    if (source.options.page >= 0)
+      reader.refuse(fmt::format("it has {} pages, asked for page {} (from 0)", images, source.options.page));
+    reader.fail("it has no image");
+  }
+
+  Shape shape = {first.height, first.width};
+  if (wanted.size() > 1) shape.insert(shape.begin(), static_cast<i64>(wanted.size()));
+  const Array image = allocate(source, "TIFF", first.format(), shape, ratio);
+  const std::size_t page_bytes = first.format().size() * first.width * first.height;
+  if (TIFFSetDirectory(reader.get(), wanted.front()) != 1) reader.fail("its directory is damaged");
+  tdir_t current = wanted.front();
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (; current < wanted[i]; ++current) {
+      if (!reader.next()) reader.fail("its directory is damaged");
+    }
+    const Page page = read_page(reader);
+    auto* out = image.as<std::uint8_t>() + i * page_bytes;
+    if (TIFFIsTiled(reader.get()) != 0) {
+      read_tiles(reader, page, ratio, out);
+    } else {
+      read_strips(reader, page, out);
+    }
+  }
+  return image;
+}
+
+}  // namespace tessera::io

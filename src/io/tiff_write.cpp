@@ -1,0 +1,165 @@
+// TIFF through libtiff: writing. Little-endian strips of about 1 MiB, interleaved; BigTIFF where 4 GiB do not suffice;
+// a leading dimension becomes pages. With compression: deflate after the predictor of the sample's type.
+#include <fmt/format.h>
+#include <tiffio.h>
+
+#include <algorithm>
+#include <cstdarg>
+#include <exception>
+
+#include "base/text.hpp"
+#include "io/codec.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+struct Session {
+  base::AtomicFile* file = nullptr;
+  std::int64_t position = 0, size = 0;
+  std::string message;
+  std::exception_ptr failure;  // C++ exceptions must not cross the library
+};
+
+template <class F>
+tmsize_t guarded(Session& session, F&& body) {
+  try {
+    return body();
+  } catch (...) {
+    if (!session.failure) session.failure = std::current_exception();
+    return -1;
+  }
+}
+
+tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
+  auto& session = *static_cast<Session*>(handle);
+  return guarded(session, [&] {
+    const std::size_t n = session.file->read_at(
+        session.position, std::span(static_cast<std::byte*>(to), static_cast<std::size_t>(count)));
+    session.position += static_cast<std::int64_t>(n);
+    return static_cast<tmsize_t>(n);
+  });
+}
+
+tmsize_t on_write(thandle_t handle, void* from, tmsize_t count) {
+  auto& session = *static_cast<Session*>(handle);
+  return guarded(session, [&] {
+    session.file->write_at(session.position,
+                           std::span(static_cast<const std::byte*>(from), static_cast<std::size_t>(count)));
+    session.position += count;
+    session.size = std::max(session.size, session.position);
+    return count;
+  });
+}
+
+toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
+  auto& session = *static_cast<Session*>(handle);
+  const auto delta = static_cast<std::int64_t>(offset);
+  session.position = whence == SEEK_SET ? delta : whence == SEEK_CUR ? session.position + delta : session.size + delta;
+  return static_cast<toff_t>(session.position);
+}
+
+int on_close(thandle_t) {
+  return 0;
+}
+
+toff_t on_size(thandle_t handle) {
+  return static_cast<toff_t>(static_cast<Session*>(handle)->size);
+}
+
+int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
+  auto* session = static_cast<Session*>(user);
+  if (!session->message.empty()) return 1;
+  char text[512];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  session->message = text;
+  return 1;
+}
+
+int on_warning(TIFF*, void*, const char*, const char*, va_list) {
+  return 1;
+}
+
+std::uint16_t sample_format_of(ElementType type) {
+  if (is_float(type)) return SAMPLEFORMAT_IEEEFP;
+  return type == ElementType::i16 || type == ElementType::i32 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
+}
+
+void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
+  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(s.width));
+  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(s.height));
+  TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<std::uint16_t>(s.channels));
+  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<std::uint16_t>(8 * size_of(s.type)));
+  TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format_of(s.type));
+  TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+  const bool colour = s.channels == 3 || s.channels == 4;
+  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+  const int extra = s.channels - (colour ? 3 : 1);
+  if (extra > 0) {
+    const bool alpha = s.channels == 2 || s.channels == 4;
+    const std::vector<std::uint16_t> kinds(
+        static_cast<std::size_t>(extra),
+        static_cast<std::uint16_t>(alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED));
+    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<std::uint16_t>(extra), kinds.data());
+  }
+  if (compression > 0) {
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
+    TIFFSetField(tiff, TIFFTAG_ZIPQUALITY, compression);
+    TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(s.type) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
+  } else {
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+  }
+  const i64 rows = std::clamp<i64>((i64{1} << 20) / std::max<i64>(s.row_bytes(), 1), 1, s.height);
+  TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(rows));
+  if (s.pages > 1) {
+    TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
+    if (s.pages < 65536)
+      TIFFSetField(tiff, TIFFTAG_PAGENUMBER, static_cast<std::uint16_t>(page), static_cast<std::uint16_t>(s.pages));
+  }
+}
+
+bool write_page(TIFF* tiff, const Samples& s, i64 page, int compression) {
+  describe(tiff, s, page, compression);
+  std::uint32_t rows = 0;
+  TIFFGetField(tiff, TIFFTAG_ROWSPERSTRIP, &rows);
+  std::vector<std::byte> buffer;  // the predictor works in place: the array must not change
+  std::uint32_t strip = 0;
+  for (i64 y = 0; y < s.height; y += rows, ++strip) {
+    const i64 bytes = std::min<i64>(rows, s.height - y) * s.row_bytes();
+    auto* data = const_cast<std::byte*>(s.row(page, y));
+    if (compression > 0) {
+      buffer.assign(data, data + bytes);
+      data = buffer.data();
+    }
+    if (TIFFWriteEncodedStrip(tiff, strip, data, static_cast<tmsize_t>(bytes)) < 0) return false;
+  }
+  return TIFFWriteDirectory(tiff) == 1;
+}
+
+}  // namespace
+
+void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
+  if (!file.seekable())
+    throw Error(ErrorClass::io,
+                fmt::format("cannot write {}: TIFF needs a file, not a pipe", base::quoted(file.path(), 1024)));
+  Session session;
+  session.file = &file;
+  TIFFOpenOptions* open_options = TIFFOpenOptionsAlloc();
+  TIFFOpenOptionsSetErrorHandlerExtR(open_options, on_error, &session);
+  TIFFOpenOptionsSetWarningHandlerExtR(open_options, on_warning, nullptr);
+  // Directories take some room as well.
+  const bool big = samples.values() * static_cast<i64>(size_of(samples.type)) + samples.pages * 512 > i64{4000} << 20;
+  TIFF* tiff = TIFFClientOpenExt("", big ? "wl8" : "wl", &session, on_read, on_write, on_seek, on_close, on_size,
+                                 nullptr, nullptr, open_options);
+  TIFFOpenOptionsFree(open_options);
+  bool good = tiff != nullptr;
+  for (i64 page = 0; good && page < samples.pages; ++page) good = write_page(tiff, samples, page, options.compression);
+  if (tiff != nullptr) TIFFClose(tiff);
+  if (session.failure) std::rethrow_exception(session.failure);
+  if (!good) {
+    throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", base::quoted(file.path(), 1024),
+                                            session.message.empty() ? "the TIFF library failed" : session.message));
+  }
+}
+
+}  // namespace tessera::io
