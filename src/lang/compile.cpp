@@ -1,0 +1,216 @@
+// From text to graph: load the imports, declare, check every function by itself, run the statements, name the outputs.
+#include "lang/compile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/files.hpp"
+#include "base/text.hpp"
+#include "lang/declarations.hpp"
+#include "lang/images.hpp"
+#include "lang/parser.hpp"
+
+namespace tessera::lang {
+namespace {
+
+constexpr std::size_t most_imports = 256;
+
+// Reads and parses the program and everything that it imports, each file once, imports before their importers.
+class Loader {
+ public:
+  Loader(const CompileInput& input, Report& report) : input_(input), report_(report) {}
+
+  Modules run() {
+    auto source = std::make_shared<Source>(Source{input_.file_name, input_.text, input_.imports_relative_to});
+    load(std::move(source), false);
+    return std::move(modules_);
+  }
+
+  // Whether some part of some file did not parse.
+  bool complete() const { return complete_; }
+
+ private:
+  void load(std::shared_ptr<const Source> source, bool imported) {
+    if (static_cast<i64>(source->text.size()) > input_.limits.text_bytes) {
+      report_.error(Span{source.get(), 0, 0},
+                    fmt::format("the text has {}: expected at most {}",
+                                base::format_bytes(static_cast<double>(source->text.size())),
+                                base::format_bytes(static_cast<double>(input_.limits.text_bytes))));
+      throw Stop{};
+    }
+    TokenList tokens = tokenize(*source, report_);
+    std::unique_ptr<Module> m = Parser(source, tokens, report_).run();
+    complete_ = complete_ && m->complete;
+    if (imported) check_imported(*m);
+    for (const ImportDeclaration& i : m->imports) {
+      try {
+        import(i, *source);
+      } catch (const Failed&) {
+        complete_ = false;
+      }
+    }
+    modules_.push_back(std::move(m));
+  }
+
+  void check_imported(const Module& m) {
+    Span at = m.end;
+    if (!m.inputs.empty()) at = m.inputs[0].name.span;
+    if (!m.body.empty()) at = m.body[0]->span;
+    if (m.has_result) at = m.result_span;
+    if (at.begin != m.end.begin || at.end != m.end.end)
+      report_.error(at, "an imported file holds declarations only: expected no inputs, statements or return",
+                    {{}, "move what is shared into a file of its own"});
+  }
+
+  // The importing file's own folder, then the import paths.
+  void import(const ImportDeclaration& i, const Source& from) {
+    namespace fs = std::filesystem;
+    std::vector<std::string> folders;
+    if (!from.folder.empty()) folders.push_back(from.folder);
+    folders.insert(folders.end(), input_.import_paths.begin(), input_.import_paths.end());
+    const fs::path wanted{std::string(i.path)};
+    Advice advice;
+    for (const std::string& folder : folders) {
+      const fs::path path = wanted.is_absolute() ? wanted : fs::path(folder) / wanted;
+      std::error_code ignored;
+      if (!fs::is_regular_file(path, ignored)) {
+        advice.notes.push_back(fmt::format("looked for {}", base::quoted(path.string(), 200)));
+        continue;
+      }
+      const fs::path canonical = fs::weakly_canonical(path, ignored);
+      if (!seen_.insert(canonical.string()).second) return;
+      if (seen_.size() > most_imports)
+        report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
+      auto source = std::make_shared<Source>();
+      source->name = path.string();
+      source->folder = path.parent_path().string();
+      if (source->folder.empty()) source->folder = ".";
+      try {
+        source->text = base::read_text(path.string(), input_.limits.text_bytes);
+      } catch (const Error& e) {
+        report_.fail(i.span, e.message());
+      }
+      if (++depth_ > 32) report_.fail(i.span, "imports are nested more than 32 levels deep");
+      load(std::move(source), true);
+      --depth_;
+      return;
+    }
+    if (folders.empty()) advice.notes.push_back("this program comes from no file and no import path is set");
+    report_.fail(i.span, fmt::format("cannot find {} to import", base::quoted(i.path)), std::move(advice));
+  }
+
+  const CompileInput& input_;
+  Report& report_;
+  Modules modules_;
+  std::set<std::string> seen_;
+  int depth_ = 0;
+  bool complete_ = true;
+};
+
+// Every function once on stand-ins for its arguments, so that what is wrong in it is said even when nobody calls it.
+void check_functions(Context& context, const Modules& modules) {
+  for (const auto& m : modules) {
+    for (const Function& f : m->functions) {
+      ir::Graph scratch;
+      scratch.parameters = context.graph.parameters;
+      scratch.tables = context.graph.tables;
+      Context alone(context.report, scratch, context.declared, context.limits);
+      alone.lenient = true;
+      alone.tolerant = context.tolerant;
+      alone.steps = context.steps;
+      ImageEvaluator::KnownStages known;
+      try {
+        ImageEvaluator::check_alone(alone, f, known);
+      } catch (const Failed&) {
+      }
+      context.steps = alone.steps;
+    }
+  }
+}
+
+void add_outputs(Context& context, ImageEvaluator& evaluator, const Module& program) {
+  if (!program.has_result) {
+    if (program.complete)
+      context.report.error(program.end, "the program has no return: expected return NAME; at its end");
+    return;
+  }
+  std::set<std::string_view> names;
+  for (const ReturnItem& r : program.results) {
+    try {
+      if (!r.name.text.empty() && !names.insert(r.name.text).second)
+        context.report.fail(r.name.span, fmt::format("two outputs are named {}", base::quoted(r.name.text)));
+      const Image image = evaluator.evaluate(*r.value);
+      ir::Output out;
+      out.name = r.name.text;
+      out.format = image.record != nullptr ? image.record->format : Format(context.graph.stage(image.stages[0]).type);
+      out.stages = image.stages;
+      context.graph.outputs.push_back(std::move(out));
+    } catch (const Failed&) {
+    }
+  }
+}
+
+void build(const CompileInput& input, Report& report, Compiled& out) {
+  Loader loader(input, report);
+  const Modules modules = loader.run();
+  const Module& program = *modules.back();
+  Declarations declared;
+  Context context(report, out.graph, declared, input.limits);
+  context.tolerant = !loader.complete();
+  declare_names(context, modules);
+  resolve_parameters(context, modules, input.parameters);
+  evaluate_tables(context, modules);
+  Scope scope;
+  declare_inputs(context, program, scope.images, scope.scalars);
+  check_functions(context, modules);
+
+  ImageEvaluator::KnownStages known;
+  ImageEvaluator evaluator(context, scope, known);
+  for (const Statement* s : program.body) evaluator.run(*s);
+  add_outputs(context, evaluator, program);
+
+  for (const auto& m : modules) {
+    for (const ParameterDeclaration& d : m->parameters) {
+      const Parameter& p = declared.parameters.at(d.name.text);
+      if (p.declaration != &d || p.state == Parameter::faulty) continue;
+      ParameterValue value{std::string(d.name.text), p.type, std::nullopt};
+      if (p.state == Parameter::constant) value.value = p.value;
+      out.parameters.push_back(std::move(value));
+    }
+  }
+}
+
+// Runs the front end; a limit or the twentieth error ends it early.
+std::vector<Diagnostic> run(const CompileInput& input, Compiled& out) {
+  Report report;
+  try {
+    build(input, report, out);
+  } catch (const Stop&) {
+  } catch (const Failed&) {
+  }
+  std::vector<Diagnostic> all = report.take();
+  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return a.severity == Severity::error && b.severity == Severity::warning;
+  });
+  return all;
+}
+
+}  // namespace
+
+Compiled compile(const CompileInput& input) {
+  Compiled out;
+  std::vector<Diagnostic> all = run(input, out);
+  if (!all.empty() && all.front().severity == Severity::error) throw Error(std::move(all));
+  out.warnings = std::move(all);
+  return out;
+}
+
+std::vector<Diagnostic> check(const CompileInput& input) {
+  Compiled out;
+  return run(input, out);
+}
+
+}  // namespace tessera::lang

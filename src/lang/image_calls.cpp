@@ -1,0 +1,357 @@
+// Calls on whole images: binding arguments, boundary modes, domain inference, and the stages that come of it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "lang/functions.hpp"
+#include "lang/images.hpp"
+
+namespace tessera::lang {
+
+using ir::SizeId;
+
+Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
+  const Function* f = context_.find_function(e.name.text);
+  if (f == nullptr) {
+    if (find_reduction(e.name.text) != nullptr || e.name.text == "mean")
+      context_.report.fail(
+          e.name.span,
+          fmt::format("{} has no meaning for a whole image: expected a stencil or vector function",
+                      base::quoted(e.name.text)),
+          {{"reductions run over windows, inside stencils: sum(i = -1..1, j = -1..1) ( X@[i,j] )"}, {}});
+    std::vector<std::string> names;
+    for (const auto& [name, other] : context_.declared.functions)
+      if (other->kind != Function::scalar) names.emplace_back(name);
+    Advice advice{{}, base::did_you_mean(e.name.text, names)};
+    if (find_builtin(e.name.text) != nullptr)
+      advice = {{fmt::format("{} is a function of values, for use inside stencils", base::quoted(e.name.text))},
+                fmt::format("write stencil apply(vector#2 float X) {{ return {}(X); }}", e.name.text)};
+    context_.unknown(e.name.span, fmt::format("unknown stencil {}", base::quoted(e.name.text)), std::move(advice));
+  }
+  if (f->kind == Function::scalar)
+    context_.report.fail(
+        e.name.span,
+        fmt::format("{} is a function of values: expected a stencil or vector function", base::quoted(e.name.text)),
+        {{}, fmt::format("call {} inside a stencil", e.name.text)});
+  if (e.arguments.size() != f->arguments.size())
+    context_.report.fail(e.span,
+                         fmt::format("{} takes {} argument{}, {} given", base::quoted(f->name.text),
+                                     f->arguments.size(), f->arguments.size() == 1 ? "" : "s", e.arguments.size()),
+                         {{fmt::format("it is declared at {}", describe_place(f->name.span, e.span))}, {}});
+  if (f->kind == Function::vector) return call_vector_function(e, *f);
+
+  std::vector<ArgumentUse> uses;
+  Locals names;
+  std::size_t rank = 0, widest = 0;
+  const CallArgument* narrow = nullptr;
+  for (std::size_t i = 0; i < e.arguments.size(); ++i) {
+    const FunctionArgument& a = f->arguments[i];
+    const CallArgument& given = e.arguments[i];
+    if (a.type.rank == 0) {
+      names.insert_or_assign(a.name.text, scalar_argument(given, a, *f));
+      continue;
+    }
+    ArgumentUse use;
+    use.argument = &a;
+    use.image = image_argument(given, a, *f);
+    use.borders = borders(given, a);
+    if (use.borders.empty()) use.borders = use.image.borders;
+    const auto declared = static_cast<std::size_t>(a.type.rank);
+    const std::size_t actual = domain(use.image).size();
+    use.borders.insert(use.borders.begin(), declared - use.borders.size(), Border{});
+    rank = std::max(rank, declared);
+    widest = std::max(widest, actual);
+    if (actual < declared) narrow = &given;
+    uses.push_back(std::move(use));
+  }
+  if (narrow != nullptr && widest < rank)
+    context_.report.fail(
+        narrow->value->span,
+        fmt::format("{} has rank {}: expected an image of rank {} among the arguments of {}",
+                    base::quoted(narrow->value->span.text(), 40), widest, rank, base::quoted(f->name.text)),
+        {{"an image of lower rank is repeated along the leading dimensions of another argument"}, {}});
+  return apply_stencil(*f, std::move(uses), std::move(names), e.span, extents);
+}
+
+PointValue ImageEvaluator::scalar_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
+  if (given.modes) context_.report.fail(given.modes->span, "a scalar argument has no boundary mode");
+  if (is_image(*given.value))
+    context_.report.fail(given.value->span,
+                         fmt::format("argument {} of {} is a scalar {}: expected a number, parameter "
+                                     "or scalar input, found the image {}",
+                                     base::quoted(a.name.text), base::quoted(f.name.text), a.type.text,
+                                     base::quoted(given.value->span.text(), 40)));
+  PointEvaluator evaluator(context_);
+  evaluator.set_locals(&scope_.scalars);
+  const ElementType type = context_.basic_type(a.type);
+  return {nullptr, {{evaluator.converted(evaluator.scalar(*given.value), type), type}}};
+}
+
+Image ImageEvaluator::image_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
+  if (is_scalar(*given.value))
+    context_.report.fail(given.value->span,
+                         fmt::format("argument {} of {} is an image: expected a vector#{} {}, found "
+                                     "the scalar {}",
+                                     base::quoted(a.name.text), base::quoted(f.name.text), a.type.rank, a.type.text,
+                                     base::quoted(given.value->span.text(), 40)));
+  Image image = evaluate(*given.value);
+  ElementType type = ElementType::f32;
+  const StructType* record = context_.resolve_type(a.type, type);
+  const ir::Stage& first = graph_.stage(image.stages[0]);
+  if (image.record != record || (record == nullptr && first.type != type)) {
+    Advice advice;
+    if (record == nullptr && image.record == nullptr)
+      advice.help = fmt::format("convert it first: stencil convert(vector#{0} {1} X) {{ return cast<{2}>(X); }}",
+                                first.domain.size(), name_of(first.type), name_of(type));
+    else if (record == nullptr)
+      advice.help = fmt::format("choose a field: {}.{}", std::string(given.value->span.text().substr(0, 40)),
+                                image.record->format.fields[0].name);
+    context_.report.fail(given.value->span,
+                         fmt::format("argument {} of {} is a vector#{} {}, but {} is {}", base::quoted(a.name.text),
+                                     base::quoted(f.name.text), a.type.rank, describe(record, type),
+                                     base::quoted(given.value->span.text(), 40), describe_image(image)),
+                         std::move(advice));
+  }
+  if (first.domain.size() > static_cast<std::size_t>(a.type.rank))
+    context_.report.fail(given.value->span,
+                         fmt::format("argument {} of {} is a vector#{}, but {} has rank {}", base::quoted(a.name.text),
+                                     base::quoted(f.name.text), a.type.rank, base::quoted(given.value->span.text(), 40),
+                                     first.domain.size()));
+  return image;
+}
+
+// One border per declared dimension, or none at all where no mode was given.
+std::vector<Border> ImageEvaluator::borders(const CallArgument& given, const FunctionArgument& a) {
+  if (!given.modes) return {};
+  const auto rank = static_cast<std::size_t>(a.type.rank);
+  const Modes& modes = *given.modes;
+  if (modes.per_dimension && modes.items.size() != rank)
+    context_.report.fail(modes.span,
+                         fmt::format("{} mode{} for argument {} of rank {}: expected {}", modes.items.size(),
+                                     modes.items.size() == 1 ? "" : "s", base::quoted(a.name.text), rank, rank));
+  std::vector<Border> all;
+  for (const Mode& m : modes.items) {
+    const std::optional<BorderMode> mode = find_mode(m.name.text);
+    if (!mode) {
+      const std::string_view ours = mode_synonym(m.name.text);
+      context_.report.fail(
+          m.name.span, fmt::format("unknown boundary mode {}", base::quoted(m.name.text)),
+          {{"the modes are " + base::list_of(mode_words(), "and")},
+           ours.empty() ? base::did_you_mean(m.name.text, mode_words()) : fmt::format("write {}", ours)});
+    }
+    if ((*mode == BorderMode::constant) != (m.value != nullptr))
+      context_.report.fail(m.name.span, *mode == BorderMode::constant
+                                            ? "'constant' needs its value: expected constant(0)"
+                                            : fmt::format("mode {} takes no value", base::quoted(m.name.text)));
+    Border b{*mode, 0};
+    if (m.value != nullptr) {
+      PointEvaluator evaluator(context_);
+      evaluator.set_locals(&scope_.scalars);
+      b.value = evaluator.constant_scalar(*m.value, "the value of the boundary");
+    }
+    all.push_back(b);
+  }
+  if (!modes.per_dimension) all.resize(rank, all[0]);
+  return all;
+}
+
+Image ImageEvaluator::call_vector_function(const Expr& e, const Function& f) {
+  Scope inner;
+  inner.function = &f;
+  for (std::size_t i = 0; i < e.arguments.size(); ++i) {
+    const FunctionArgument& a = f.arguments[i];
+    const CallArgument& given = e.arguments[i];
+    if (a.type.rank == 0) {
+      inner.scalars.insert_or_assign(a.name.text, scalar_argument(given, a, f));
+      continue;
+    }
+    Image image = image_argument(given, a, f);
+    if (domain(image).size() < static_cast<std::size_t>(a.type.rank))
+      context_.report.fail(given.value->span,
+                           fmt::format("argument {} of {} is a vector#{}, but {} has rank {}",
+                                       base::quoted(a.name.text), base::quoted(f.name.text), a.type.rank,
+                                       base::quoted(given.value->span.text(), 40), domain(image).size()));
+    if (given.modes) image.borders = borders(given, a);
+    inner.images.insert_or_assign(std::string(a.name.text), std::move(image));
+  }
+  if (!f.complete || f.result == nullptr) throw Failed{};
+  const ActiveCall active(context_, f, e.span);
+  ImageEvaluator body(context_, inner, known_);
+  for (const Statement* s : f.body) body.run(*s);
+  return body.evaluate(*f.result);
+}
+
+// Evaluates the body once; what it reads gives the domain and the margins.
+Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> uses, Locals names, Span at,
+                                    const Domain* extents) {
+  if (!f.complete || f.result == nullptr) throw Failed{};
+  const ActiveCall active(context_, f, at);
+  std::size_t rank = 0;
+  for (ArgumentUse& u : uses) {
+    rank = std::max(rank, static_cast<std::size_t>(u.rank()));
+    u.dimensions.resize(static_cast<std::size_t>(u.rank()));
+    for (ir::StageId s : u.image.stages) u.types.push_back(graph_.stage(s).type);
+  }
+  if (extents != nullptr) rank = std::max(rank, extents->size());
+  PointEvaluator evaluator(context_);
+  evaluator.set_stencil(&uses, static_cast<int>(rank));
+  evaluator.set_locals(&names);
+  for (const Statement* s : f.body) evaluator.define(*s);
+  PointValue result = evaluator.evaluate(*f.result);
+
+  const Domain where = result_domain(f, uses, rank, at, extents);
+  std::vector<i64> lo(where.size(), 0), hi(where.size(), 0);
+  for (const ArgumentUse& u : uses) {
+    const std::size_t skipped = where.size() - static_cast<std::size_t>(u.rank());
+    const std::size_t missing = static_cast<std::size_t>(u.rank()) - domain(u.image).size();
+    for (std::size_t d = missing; d < u.dimensions.size(); ++d) {
+      lo[d + skipped] = std::max(lo[d + skipped], u.dimensions[d].lo);
+      hi[d + skipped] = std::max(hi[d + skipped], u.dimensions[d].hi);
+    }
+  }
+  Image out{result.record, {}, {}};
+  for (std::size_t k = 0; k < result.parts.size(); ++k) {
+    const Scalar& part = result.parts[k];
+    std::string name(f.name.text);
+    if (result.record != nullptr) name += "." + result.record->format.fields[k].name;
+    const ir::ExprId body = evaluator.made(at, evaluator.converted(part, part.type), part.type).e;
+    out.stages.push_back(add_point(std::move(name), part.type, where, body, lo, hi, at));
+  }
+  return out;
+}
+
+// Per dimension the smallest floor(n / stride) over the image arguments; those that are only gathered have no part.
+ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const std::vector<ArgumentUse>& uses,
+                                                     std::size_t rank, Span at, const Domain* extents) {
+  std::vector<std::optional<SizeId>> found(rank);
+  for (const ArgumentUse& u : uses) {
+    if (u.gathered && !u.accessed) continue;
+    const Domain& own = domain(u.image);
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const std::size_t declared = u.dimensions.size() - own.size() + d;
+      const SizeId n = extents_.divide(at, own[d], u.dimensions[declared].stride.value_or(1));
+      std::optional<SizeId>& slot = found[rank - own.size() + d];
+      slot = slot ? extents_.least(at, *slot, n) : n;
+    }
+  }
+  const bool none = std::none_of(found.begin(), found.end(), [](const auto& s) { return s.has_value(); });
+  if (none && extents != nullptr && extents->size() == rank) return *extents;
+  Domain out;
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (!found[d]) break;
+    out.push_back(*found[d]);
+  }
+  if (out.size() != rank || rank == 0)
+    context_.report.fail(at,
+                         fmt::format("the extent of {} is not known: expected an image argument that it reads by "
+                                     "offsets",
+                                     base::quoted(f.name.text)),
+                         {{}, "give the extent where it is stored: out[0..M-1, 0..N-1] = f();"});
+  extents_.check_count(at, out);
+  return out;
+}
+
+// ---- stages --------------------------------------------------------------------------------------------------------
+
+ir::StageId ImageEvaluator::add(ir::Stage s, Span at) {
+  if (static_cast<i64>(graph_.stage_count()) >= context_.limits.stages) {
+    context_.report.error(
+        at, fmt::format("the program unrolls to more than {} stages", base::format_count(context_.limits.stages)),
+        {{"loops and vector functions are expanded at compile time"}, {}});
+    throw Stop{};
+  }
+  s.span = locate(at);
+  return graph_.add(std::move(s));
+}
+
+// A plain copy of another stage is that stage, and a stage that was made before is not made again.
+ir::StageId ImageEvaluator::add_point(std::string name, ElementType type, const Domain& where, ir::ExprId body,
+                                      std::vector<i64> lo, std::vector<i64> hi, Span at) {
+  const ir::ExprNode& n = graph_.node(body);
+  const auto all_zero = [](const std::vector<i64>& v) {
+    return std::all_of(v.begin(), v.end(), [](i64 m) { return m == 0; });
+  };
+  if (n.op == ir::Op::access && graph_.stage(n.stage).domain == where && all_zero(lo) && all_zero(hi) &&
+      std::all_of(n.index.begin(), n.index.end(), [](const ir::Index& i) { return i == ir::Index{}; }))
+    return n.stage;
+  StageKey key{body, type, where, lo, hi};
+  if (const auto known = known_.find(key); known != known_.end()) return known->second;
+  ir::Stage s;
+  s.kind = ir::StageKind::point;
+  s.name = std::move(name);
+  s.type = type;
+  s.domain = where;
+  s.body = body;
+  s.margin_lo = std::move(lo);
+  s.margin_hi = std::move(hi);
+  const ir::StageId id = add(std::move(s), at);
+  known_.emplace(std::move(key), id);
+  return id;
+}
+
+// Stands in for calls that the program does not make: images with extents of their own, scalars without a value.
+void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStages& known) {
+  Scope scope;
+  scope.function = &f;
+  std::vector<ArgumentUse> uses;
+  for (const FunctionArgument& a : f.arguments) {
+    ElementType type = ElementType::f32;
+    const StructType* record = context.resolve_type(a.type, type);
+    if (a.type.rank == 0 && record != nullptr) context.basic_type(a.type);
+    ir::Argument argument;
+    argument.name = a.name.text;
+    argument.is_array = a.type.rank != 0;
+    argument.format = record != nullptr ? record->format : Format(type);
+    for (int d = 0; d < a.type.rank; ++d) {
+      context.graph.parameters.push_back("extent");
+      argument.extents.push_back(
+          context.graph.size_parameter(static_cast<std::uint32_t>(context.graph.parameters.size() - 1)));
+    }
+    context.graph.arguments.push_back(argument);
+    const std::size_t index = context.graph.arguments.size() - 1;
+    if (a.type.rank == 0) {
+      scope.scalars.insert_or_assign(a.name.text, PointValue{nullptr, {{ir::scalar(context.graph, index), type}}});
+      continue;
+    }
+    Image image{record, {}, {}};
+    for (std::size_t k = 0; k < (record != nullptr ? record->format.fields.size() : 1); ++k) {
+      ir::Stage s;
+      s.kind = ir::StageKind::input;
+      s.name = a.name.text;
+      s.type = record != nullptr ? record->format.fields[k].type : type;
+      s.domain = argument.extents;
+      s.argument = static_cast<std::uint32_t>(index);
+      s.field = static_cast<std::uint32_t>(k);
+      image.stages.push_back(context.graph.add(std::move(s)));
+    }
+    ArgumentUse use;
+    use.argument = &a;
+    use.image = image;
+    use.borders.resize(static_cast<std::size_t>(a.type.rank));
+    uses.push_back(std::move(use));
+    scope.images.insert_or_assign(std::string(a.name.text), std::move(image));
+  }
+  ImageEvaluator evaluator(context, scope, known);
+  if (f.kind == Function::stencil) {
+    // A stencil without an image argument takes its rank from the place that it fills; any will do here.
+    const Domain anywhere(4, context.graph.size(1));
+    const bool pure = std::none_of(f.arguments.begin(), f.arguments.end(),
+                                   [](const FunctionArgument& a) { return a.type.rank != 0; });
+    evaluator.apply_stencil(f, std::move(uses), scope.scalars, f.name.span, pure ? &anywhere : nullptr);
+  } else if (f.kind == Function::vector) {
+    const ActiveCall active(context, f, f.name.span);
+    if (!f.complete || f.result == nullptr) return;
+    for (const Statement* s : f.body) evaluator.run(*s);
+    evaluator.evaluate(*f.result);
+  } else {
+    if (!f.complete || f.result == nullptr) return;
+    const ActiveCall active(context, f, f.name.span);
+    PointEvaluator body(context);
+    body.set_locals(&scope.scalars);
+    for (const Statement* s : f.body) body.define(*s);
+    body.scalar(*f.result);
+  }
+}
+
+}  // namespace tessera::lang

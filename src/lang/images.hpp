@@ -1,0 +1,103 @@
+// Whole images: statements, stencil calls, and the rearrangements (sub-domain, sample, spread, paste, compose).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lang/context.hpp"
+#include "lang/extents.hpp"
+#include "lang/points.hpp"
+
+namespace tessera::lang {
+
+// The names of the program or of one activation of a vector function. An image is "u" or, versioned, "u<3>"; nothing
+// for one whose value was faulty.
+struct Scope {
+  std::map<std::string, std::optional<Image>> images;
+  Locals scalars;  // scalar inputs and arguments, loop variables
+  const Function* function = nullptr;
+};
+
+class ImageEvaluator {
+ public:
+  // `known_stages` finds stages that were made before with the same meaning; it is shared by all scopes of a program.
+  struct StageKey {
+    ir::ExprId body;
+    ElementType type;
+    std::vector<ir::SizeId> domain;
+    std::vector<i64> lo, hi;
+    auto operator<=>(const StageKey&) const = default;
+  };
+  using KnownStages = std::map<StageKey, ir::StageId>;
+
+  ImageEvaluator(Context& context, Scope& scope, KnownStages& known)
+      : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {}
+
+  void run(const Statement&);
+  // `extents`: those of the place to be filled, for a stencil without an image argument; may be null.
+  Image evaluate(const Expr&, const std::vector<ir::SizeId>* extents = nullptr);
+  // A stencil applied to images that fit its arguments. `names`: the values of its scalar arguments.
+  Image apply_stencil(const Function&, std::vector<ArgumentUse>, Locals names, Span at,
+                      const std::vector<ir::SizeId>* extents);
+
+  // Checks a function by itself, on images of its own.
+  static void check_alone(Context&, const Function&, KnownStages&);
+
+ private:
+  using Domain = std::vector<ir::SizeId>;
+
+  // images.cpp
+  void run_loop(const Statement&);
+  void assign(const Statement&);
+  std::string key(const Name&, const Expr* version);
+  Image named(const Expr&, const std::string& key);
+  Image record(const Expr&);
+  Image field(const Expr&);
+  const Domain& domain(const Image& image) const { return graph_.stage(image.stages[0]).domain; }
+  std::string describe_image(const Image&) const;
+
+  // image_calls.cpp
+  Image call(const Expr&, const Domain* extents);
+  Image call_vector_function(const Expr&, const Function&);
+  PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
+  Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
+  std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
+  Domain result_domain(const Function&, const std::vector<ArgumentUse>&, std::size_t rank, Span at,
+                       const Domain* extents);
+  ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
+                        std::vector<i64> hi, Span at);
+  ir::StageId add(ir::Stage, Span at);
+
+  // image_layout.cpp
+  struct Piece {
+    Span span;
+    std::optional<Image> image;
+    double value = 0;
+    ElementType type = ElementType::i32;  // of a number
+    std::vector<ir::SizeId> start, count;
+    std::vector<i64> stride;
+    std::vector<std::optional<ir::SizeId>> extent;  // what the piece asks of the whole; nothing: as far as it goes
+  };
+  bool is_scalar(const Expr&) const;
+  bool is_image(const Expr&) const;
+  Image sub_domain(const Expr&);
+  Image sample(const Expr&);
+  Image compose(const Expr&);
+  Image placed(const Statement&);
+  Piece piece(Span at, bool strided, const std::vector<IndexItem>& place, const Expr& value);
+  void place_strided(Piece&, const std::vector<IndexItem>& place);
+  void place_range(Piece&, const std::vector<IndexItem>& place, const Expr& value);
+  Image joined(std::vector<Piece> pieces, const std::string& name, Span at);
+  Image rearranged(const Image&, const Domain&, const std::vector<ir::Index>&, const std::vector<Border>&,
+                   const std::string& name, Span at);
+
+  Context& context_;
+  ir::Graph& graph_;
+  Scope& scope_;
+  KnownStages& known_;
+  ExtentEvaluator extents_;
+};
+
+}  // namespace tessera::lang

@@ -1,0 +1,118 @@
+// Point expressions: what stencils and scalar functions compute, and every scalar of a whole-image expression.
+//
+// The evaluator walks the syntax tree once per call and builds the typed expression in the graph. In constant mode
+// (parameters, tables) reductions are executed and everything must come out as a number.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lang/context.hpp"
+
+namespace tessera::lang {
+
+// A vector argument of the stencil being called, and what its body turned out to read.
+struct ArgumentUse {
+  const FunctionArgument* argument = nullptr;
+  Image image;
+  std::vector<ElementType> types;  // of the image's stages
+  std::vector<Border> borders;     // one per declared dimension
+  bool accessed = false, gathered = false;
+
+  // Per declared dimension: the common stride of all accesses and where it was set, and the margins of mode none.
+  struct Dimension {
+    std::optional<i64> stride;
+    Span place;
+    i64 lo = 0, hi = 0;
+  };
+  std::vector<Dimension> dimensions;
+
+  int rank() const { return argument->type.rank; }
+};
+
+// The names of one activation; nothing for a name whose value was faulty.
+using Locals = std::map<std::string_view, std::optional<PointValue>>;
+
+class PointEvaluator {
+ public:
+  enum Mode { build, constant };
+  PointEvaluator(Context& context, Mode mode = build) : context_(context), graph_(context.graph), mode_(mode) {}
+
+  // The stencil that is being called: its vector arguments, the rank of its result.
+  void set_stencil(std::vector<ArgumentUse>* arguments, int rank) {
+    arguments_ = arguments;
+    rank_ = rank;
+  }
+  void set_locals(Locals* locals) { locals_ = locals; }
+
+  PointValue evaluate(const Expr&);
+  Scalar scalar(const Expr&);
+  // `NAME = e;` of a stencil or function.
+  void define(const Statement&);
+
+  // Compile-time values. `what` says what is wanted, for the message: "the offset".
+  double constant_scalar(const Expr&, const std::string& what);
+  i64 constant_integer(const Expr&, const std::string& what);
+
+  // The same, converted to `type`.
+  double constant_as(const Expr&, ElementType type, const std::string& what);
+  Scalar integer(Span, i64 value);
+
+  // The scalar as a value of `type`.
+  ir::ExprId converted(const Scalar&, ElementType type);
+  Scalar made(Span, ir::ExprId, ElementType);
+
+ private:
+  // points.cpp
+  PointValue evaluate_name(const Expr&);
+  Scalar number(const Expr&);
+  Scalar unary(const Expr&);
+  Scalar binary(const Expr&);
+  Scalar combine(const Expr&, const Scalar&, const Scalar&);
+  PointValue select(const Expr&);
+  PointValue record(const Expr&);
+  PointValue field(const Expr&);
+  double constant_value(const Expr&, const Scalar&, const std::string& what);
+  void want_integer(Span, const Scalar&, const std::string& what);
+
+  // point_calls.cpp
+  PointValue call(const Expr&);
+  Scalar call_function(const Expr&, const Function&);
+  Scalar call_builtin(const Expr&);
+  Scalar dimension_query(const Expr&);
+  Scalar reduce(const Expr&);
+  Scalar reduce_now(const Expr&, ir::Op, const std::vector<ir::Var>&);
+  [[noreturn]] void unknown_function(const Expr&);
+
+  // point_access.cpp
+  PointValue access(const Expr&);
+  PointValue plain_access(const Expr&, ArgumentUse&);
+  PointValue subscript(const Expr&);
+  PointValue gather(const Expr&, ArgumentUse&);
+  Scalar lookup(const Expr&, const TableEntry&);
+  PointValue read(Span, ArgumentUse&, const std::vector<ir::Index>&, const std::vector<Span>& places);
+  ir::Index index(const IndexItem&);
+  ArgumentUse* find_argument(std::string_view);
+
+  struct Affine {  // offset + sum of coefficient * variable
+    i64 offset = 0;
+    std::map<std::uint32_t, i64> vars;
+  };
+  std::optional<Affine> affine(ir::ExprId) const;
+  // Least and greatest value over the ranges of the reduction variables.
+  std::pair<i64, i64> bounds(const Affine&) const;
+
+  Context& context_;
+  ir::Graph& graph_;
+  Mode mode_;
+  Locals* locals_ = nullptr;
+  std::vector<ArgumentUse>* arguments_ = nullptr;
+  int rank_ = 0;                 // 0: not inside a stencil
+  bool in_function_ = false;     // inside a scalar function: coord and extent have no meaning
+  std::vector<ir::Var> ranges_;  // of the reductions around
+};
+
+}  // namespace tessera::lang

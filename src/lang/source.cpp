@@ -1,0 +1,53 @@
+// Byte offsets to lines and columns, by counting from the start of the text: errors are few, so no table is kept.
+#include "lang/source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera::lang {
+namespace {
+
+constexpr std::size_t longest_quoted_line = 4000;  // bytes
+
+bool starts_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+}
+
+int characters(std::string_view s) {
+  return static_cast<int>(std::count_if(s.begin(), s.end(), starts_character));
+}
+
+}  // namespace
+
+Span join(Span a, Span b) {
+  return {a.source, std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+SourceSpan locate(const Span& span) {
+  SourceSpan out;
+  if (span.source == nullptr) return out;
+  const std::string_view text = span.source->text;
+  const std::size_t at = std::min<std::size_t>(span.begin, text.size());
+  const std::size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  const std::size_t line_end = std::min(text.find('\n', at), text.size());
+
+  out.file = span.source->name;
+  out.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  out.column = 1 + characters(text.substr(line_begin, at - line_begin));
+  const std::size_t end = std::clamp<std::size_t>(span.end, at, line_end);
+  out.length = std::max(1, characters(text.substr(at, end - at)));
+  if (at - line_begin < longest_quoted_line)
+    out.text = text.substr(line_begin, std::min(line_end - line_begin, at - line_begin + longest_quoted_line));
+  if (!out.text.empty() && out.text.back() == '\r') out.text.pop_back();
+  return out;
+}
+
+std::string describe_place(const Span& place, const Span& from) {
+  const SourceSpan at = locate(place);
+  if (place.source == from.source) return fmt::format("line {}", at.line);
+  return fmt::format("{}:{}", at.file, at.line);
+}
+
+}  // namespace tessera::lang
