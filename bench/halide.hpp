@@ -1,0 +1,48 @@
+// Halide's side of the jobs: an algorithm is built afresh for every schedule that is tried on it.
+#pragma once
+
+#include <Halide.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tessera::bench {
+
+// How a schedule of ours cuts the image; every algorithm interprets it, the fastest is kept.
+struct Cut {
+  int lanes = 16;     // of a vector
+  int strip = 64;     // rows per task
+  int wide = 1;       // register block: vectors
+  int high = 1;       // register block: rows
+  bool pad = false;   // stage the bordered input instead of resolving borders in place
+  bool lines = true;  // keep intermediate stages in a ring of lines instead of recomputing them
+  std::string text() const;
+};
+
+struct Algorithm {
+  std::vector<Halide::ImageParam> inputs;
+  Halide::Func edge{"edge"};  // the first input with its border resolved
+  Halide::Func out;
+  std::vector<Halide::Func> lines;  // producers to keep in line buffers
+  std::function<void(Algorithm&, const Cut&)> schedule;
+  Algorithm() = default;
+  explicit Algorithm(Halide::Type type);  // one image, clamped
+};
+
+struct Recipe {
+  std::function<Algorithm()> make;
+  std::vector<Cut> cuts;
+  bool automatic = true;  // the automatic schedulers are tried as well
+};
+
+// Nothing to make where there is none.
+Recipe halide_recipe(const std::string& job);
+Recipe halide_app_recipe(const std::string& job);
+
+// The variables of every algorithm, and the two basic schedules.
+extern const Halide::Var x, y, xi, yi, yo;
+void schedule_strips(Algorithm&, const Cut&);
+void schedule_blocks(Algorithm&, const Cut&);
+
+}  // namespace tessera::bench
