@@ -33,7 +33,7 @@ struct ReadOptions {
 struct WriteOptions {
   // Type of the samples in the file. Without it: what the array has where the format can hold that; else uint16 for
   // uint16 and int16, uint8 for the rest.
-  std::optional<ElementType> type;
+  std::optional<ElementType> type = {};
   int quality = 95;      // JPEG, 1 to 100
   int compression = -1;  // PNG and TIFF, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none)
 };

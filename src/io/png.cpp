@@ -3,12 +3,14 @@
 // libpng reports errors by longjmp, which must not skip a destructor: every stretch of calls runs inside protect(),
 // whose body holds nothing that has one; messages are kept in the session and thrown after the jump. Deflate packs at
 // most 1032 bytes into one, so a file that declares more pixels than that is refused before memory is asked for.
+#include <fmt/format.h>
 #include <png.h>
 
 #include <csetjmp>
 #include <cstring>
 #include <exception>
 
+#include "base/text.hpp"
 #include "io/codec.hpp"
 #include "tessera/error.hpp"
 
@@ -85,6 +87,7 @@ Array decode_png(const Source& source) {
   if (session.info == nullptr) source.fail("PNG", "not enough memory");
 
   png_uint_32 width = 0, height = 0;
+  std::size_t packed_row = 0;
   check(protect(session, [&] {
     png_set_read_fn(session.png, &session, read_bytes);
     png_set_user_limits(session.png, 0x7fffffff, 0x7fffffff);
@@ -93,6 +96,15 @@ Array decode_png(const Source& source) {
     png_read_info(session.png, session.info);
     width = png_get_image_width(session.png, session.info);
     height = png_get_image_height(session.png, session.info);
+    packed_row = png_get_rowbytes(session.png, session.info);
+  }));
+  // Before the next step: it makes room for rows.
+  if (static_cast<double>(packed_row) * height > deflate_ratio * static_cast<double>(source.size())) {
+    source.fail("PNG",
+                fmt::format("it declares {}x{} pixels, more than a file of {} can hold: it is damaged or cut short",
+                            height, width, base::format_bytes(static_cast<double>(source.size()))));
+  }
+  check(protect(session, [&] {
     png_set_palette_to_rgb(session.png);
     png_set_expand_gray_1_2_4_to_8(session.png);
     if (png_get_valid(session.png, session.info, PNG_INFO_tRNS) != 0) png_set_tRNS_to_alpha(session.png);
