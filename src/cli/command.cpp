@@ -79,6 +79,7 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
       break;
     }
   }
+  if (app == &root && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) message = "a verb is required";
   if (help.empty())
     help = fmt::format("{} --help lists what can be given", app == &root ? "tessera" : "tessera " + app->get_name());
   return report(Error(ErrorClass::argument, message, {}, help));

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "cli/convert.hpp"
 #include "cli/options.hpp"
 #include "io/image.hpp"
-#include "io/samples.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -157,7 +157,7 @@ Array to_type(const Array& plane, ElementType type, bool unit, const Parameter& 
   const double by = unit && is_float(type) ? unit_of(from) : 1;
   const ElementType step = by == 1 ? type : type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
   i64 lost = 0;
-  Array result = io::converted(plane, step, lost);
+  Array result = in_type(plane, step, lost);
   if (lost != 0 && !is_float(type))
     fail(fmt::format("{} of {} values of {} ({}) do not fit {}", lost, plane.count(), base::quoted(binding.origin),
                      name_of(from), described(p)),
@@ -167,7 +167,7 @@ Array to_type(const Array& plane, ElementType type, bool unit, const Parameter& 
     divide<double>(result, by);
   else
     divide<float>(result, static_cast<float>(by));
-  return step == type ? result : io::converted(result, type, lost);
+  return step == type ? result : in_type(result, type, lost);
 }
 
 std::vector<std::string> channel_names(const Array& array) {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "cli/convert.hpp"
 #include "io/image.hpp"
-#include "io/samples.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
@@ -38,7 +38,7 @@ Difference compare(const Array& a, const Array& b) {
   const auto left = io::as_planes(a), right = io::as_planes(b);
   for (std::size_t c = 0; c < left.size(); ++c) {
     i64 lost = 0;
-    const Array x = io::converted(left[c], ElementType::f64, lost), y = io::converted(right[c], ElementType::f64, lost);
+    const Array x = in_type(left[c], ElementType::f64, lost), y = in_type(right[c], ElementType::f64, lost);
     for (i64 i = 0, n = x.count(); i < n; ++i) {
       const double u = x.as<double>()[i], v = y.as<double>()[i];
       if (std::isfinite(v)) d.largest = std::max(d.largest, std::abs(v));

@@ -8,9 +8,9 @@
 #include <filesystem>
 
 #include "base/text.hpp"
+#include "cli/convert.hpp"
 #include "cli/options.hpp"
 #include "io/image.hpp"
-#include "io/samples.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -54,7 +54,7 @@ void copy_converted(const Array& from, const Array& to, i64& lost) {
   const auto sources = io::as_planes(from), targets = io::as_planes(to);
   for (std::size_t c = 0; c < targets.size(); ++c) {
     i64 more = 0;
-    targets[c].copy_from(io::converted(sources[c], targets[c].format().scalar, more));
+    targets[c].copy_from(in_type(sources[c], targets[c].format().scalar, more));
     lost += more;
   }
 }
@@ -129,7 +129,7 @@ void print_numbers(const Array& array, const std::string& name) {
   std::string text;
   for (const Array& plane : io::as_planes(array)) {
     i64 lost = 0;
-    const Array values = io::converted(plane, ElementType::f64, lost);
+    const Array values = in_type(plane, ElementType::f64, lost);
     double low = INFINITY, high = -INFINITY, sum = 0;
     const i64 count = values.count();
     for (i64 i = 0; i < count; ++i) {

@@ -1,0 +1,286 @@
+// The command from argument vector to files: binding, channels, regions, errors, exit status.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/files.hpp"
+#include "cli/command.hpp"
+#include "cli/options.hpp"
+#include "io/image.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// Nothing of the user's own cache is read or written.
+class NoCache : public testing::Environment {
+ public:
+  void SetUp() override { setenv("TESSERA_CACHE", "", 1); }
+};
+const auto* const no_cache = testing::AddGlobalTestEnvironment(new NoCache);
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+class Command : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "tessera-cli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    program("gain.forma",
+            "stencil gain(vector#2 float X, float a) { return X * a; }\n"
+            "parameter M, N;\nvector#2 float image[M,N];\nfloat amount;\nreturn result = gain(image, amount);\n");
+    program("bytes.forma",
+            "stencil same(vector#2 uint8 X) { return X; }\n"
+            "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn result = same(image);\n");
+    program("swap.forma",
+            "struct rgb { float r; float g; float b; }\n"
+            "stencil swap(vector#2 struct rgb X) { return struct rgb(X.b, X.g, X.r); }\n"
+            "parameter M, N;\nvector#2 struct rgb image[M,N];\nreturn result = swap(image);\n");
+    program("two.forma",
+            "stencil copy(vector#2 float X) { return X; }\n"
+            "parameter M, N;\nvector#2 float image[M,N];\nreturn same = copy(image), mean = mean(image);\n");
+
+    Array grey(ElementType::u8, {12, 16});
+    for (i64 i = 0; i < grey.count(); ++i) grey.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
+    io::write_array(path("grey.png"), grey);
+    Array colour(io::pixel_format(ElementType::u8, 3), {12, 16});
+    for (i64 i = 0; i < 3 * colour.count(); ++i) colour.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 120);
+    io::write_array(path("colour.png"), colour);
+  }
+
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void program(const std::string& name, const std::string& text) const {
+    base::write_file(path(name), std::string_view(text));
+  }
+
+  // Words that name a file of the folder (also after "name=") become its path.
+  Outcome tessera(std::vector<std::string> words) const {
+    std::vector<const char*> arguments = {"tessera"};
+    for (std::string& word : words) {
+      const std::size_t at = word.find('=') == std::string::npos ? 0 : word.find('=') + 1;
+      if (word.find('.') != std::string::npos && word[0] != '-' && !std::isdigit(static_cast<unsigned char>(word[at])))
+        word = word.substr(0, at) + path(word.substr(at));
+      arguments.push_back(word.c_str());
+    }
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    Outcome o;
+    o.status = run_command(static_cast<int>(arguments.size()), arguments.data());
+    fflush(stdout);
+    o.out = testing::internal::GetCapturedStdout();
+    o.err = testing::internal::GetCapturedStderr();
+    return o;
+  }
+
+  Array read(const std::string& name) const { return io::read_array(path(name)); }
+
+  void expect_error(const Outcome& o, int status, const std::string& part) const {
+    EXPECT_EQ(o.status, status) << o.err;
+    EXPECT_THAT(o.err, HasSubstr(part));
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::uint8_t byte_at(const Array& a, i64 row, i64 column) {
+  const i64 index[2] = {row, column};
+  return static_cast<std::uint8_t>(*a.at(index));
+}
+
+TEST_F(Command, RunsOnAFile) {
+  const Outcome o = tessera({"run", "gain.forma", "grey.png", "-p", "amount=2", "-o", "out.tif", "--verify", "-q"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("verify result: agrees"));
+  const Array out = read("out.tif");
+  ASSERT_EQ(out.format(), Format(ElementType::f32));
+  for (i64 i = 0; i < out.count(); ++i) ASSERT_EQ(out.as<float>()[i], 2.0f * static_cast<float>(i));
+}
+
+TEST_F(Command, BindsByNameAndByPosition) {
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"run", "gain.forma", "grey.png", "0.5", "-o", "o.tif"},
+           {"run", "gain.forma", "amount=0.5", "grey.png", "-o", "o.tif"},
+           {"run", "gain.forma", "-p", "amount=0.5", "image=grey.png", "-o", "result=o.tif"}}) {
+    const Outcome o = tessera(words);
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(read("o.tif").as<float>()[100], 50.0f);
+    fs::remove(path("o.tif"));
+  }
+}
+
+TEST_F(Command, RunsPerChannelOrOnIntensity) {
+  ASSERT_EQ(tessera({"run", "gain.forma", "colour.png", "1", "-o", "o.png"}).status, 0);
+  const Array in = read("colour.png"), out = read("o.png");
+  ASSERT_EQ(out.format(), in.format());
+  for (i64 i = 0; i < 3 * in.count(); ++i) ASSERT_EQ(out.as<std::uint8_t>()[i], in.as<std::uint8_t>()[i]);
+
+  ASSERT_EQ(tessera({"run", "gain.forma", "colour.png", "1", "-o", "g.png", "--gray"}).status, 0);
+  const Array grey = read("g.png"), expected = io::to_grey(in);
+  ASSERT_EQ(grey.format(), Format(ElementType::u8));
+  for (i64 i = 0; i < grey.count(); ++i) ASSERT_EQ(grey.as<std::uint8_t>()[i], expected.as<std::uint8_t>()[i]);
+}
+
+TEST_F(Command, StructInputsTakeChannelsInOrder) {
+  ASSERT_EQ(tessera({"run", "swap.forma", "colour.png", "-o", "o.png"}).status, 0);
+  const Array in = read("colour.png"), out = read("o.png");
+  for (i64 i = 0; i < in.count(); ++i) {
+    ASSERT_EQ(out.as<std::uint8_t>()[3 * i], in.as<std::uint8_t>()[3 * i + 2]);
+    ASSERT_EQ(out.as<std::uint8_t>()[3 * i + 1], in.as<std::uint8_t>()[3 * i + 1]);
+  }
+  expect_error(tessera({"run", "swap.forma", "grey.png", "-o", "o.png"}), 2, "has 1 channel, expected 3");
+}
+
+TEST_F(Command, UnitScalesThereAndBack) {
+  ASSERT_EQ(tessera({"run", "gain.forma", "grey.png", "0.5", "-o", "o.png", "--unit"}).status, 0);
+  EXPECT_EQ(byte_at(read("o.png"), 6, 4), 50);
+  ASSERT_EQ(tessera({"run", "gain.forma", "grey.png", "0.5", "-o", "o.tif", "--unit"}).status, 0);
+  EXPECT_FLOAT_EQ(read("o.tif").as<float>()[100], 50.0f / 255);
+}
+
+TEST_F(Command, RoundsAndWarnsWhenValuesAreClamped) {
+  const Outcome o = tessera({"run", "gain.forma", "grey.png", "3", "-o", "o.png"});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_THAT(o.err, AllOf(HasSubstr("did not fit uint8"), HasSubstr("warning")));
+  EXPECT_EQ(byte_at(read("o.png"), 11, 15), 255);
+  EXPECT_THAT(tessera({"run", "gain.forma", "grey.png", "1.3", "-o", "o.png"}).err, testing::IsEmpty());
+}
+
+TEST_F(Command, ReadsAndWritesRegions) {
+  ASSERT_EQ(tessera({"run", "bytes.forma", "grey.png", "-o", "o.png", "--roi", "2,3,5,10"}).status, 0);
+  Array out = read("o.png");
+  ASSERT_EQ(out.shape(), (Shape{4, 8}));
+  EXPECT_EQ(byte_at(out, 0, 0), 2 * 16 + 3);
+  EXPECT_EQ(byte_at(out, 3, 7), 5 * 16 + 10);
+
+  ASSERT_EQ(tessera({"run", "bytes.forma", "grey.png", "-o", "p.png", "--roi", "2,3,5,10", "--at", "0,1", "--onto",
+                     "grey.png"})
+                .status,
+            0);
+  out = read("p.png");
+  const Array in = read("grey.png");
+  for (i64 r = 0; r < 12; ++r)
+    for (i64 c = 0; c < 16; ++c) {
+      const bool inside = r < 4 && c >= 1 && c < 9;
+      ASSERT_EQ(byte_at(out, r, c), inside ? byte_at(in, r + 2, c + 2) : byte_at(in, r, c)) << r << "," << c;
+    }
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "--roi", "2,3,5"}), 2, "has 3 numbers, expected 4");
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "--roi", "2,3,5,16"}), 2, "from 3 to 16 in dimension 1");
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "--roi", "5,3,2,9"}), 2, "from 5 to 2 in dimension 0");
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "--at", "1,1", "-o", "q.png"}), 2, "not in which image");
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "-o", "q.png", "--roi", "2,3,5,10", "--at", "9,0", "--onto",
+                        "grey.png"}),
+               2, "target region runs from 9 to 12");
+  EXPECT_FALSE(fs::exists(path("q.png")));
+}
+
+TEST_F(Command, KeepsSeveralOutputsAndPrintsTheOthers) {
+  Outcome o = tessera({"run", "two.forma", "grey.png"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.out, AllOf(HasSubstr("same: 12x16 float, from 0 to 191"), HasSubstr("mean: 95.5")));
+  o = tessera({"run", "two.forma", "grey.png", "-o", "mean=m.npy", "-o", "same=s.png"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(read("m.npy").as<float>()[0], 95.5f);
+  EXPECT_EQ(read("s.png").shape(), (Shape{12, 16}));
+}
+
+TEST_F(Command, Measures) {
+  const Outcome o = tessera({"run", "gain.forma", "grey.png", "1", "--time", "--repeat", "3"});
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.out, AllOf(HasSubstr("of 3 runs"), HasSubstr("Mpixel/s"), HasSubstr("% of the")));
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--repeat", "3"}), 2, "without --time");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--time", "--repeat", "-3"}), 2, "--repeat -3");
+}
+
+TEST_F(Command, ExplainsWhatIsWrongWithInputs) {
+  expect_error(tessera({"run", "gain.forma"}), 2, "nothing is given for input 'image'");
+  expect_error(tessera({"run", "gain.forma", "grey.png"}), 2, "nothing is given for input 'amount'");
+  expect_error(tessera({"run", "gain.forma", "absent.png", "1"}), 2, "absent.png");
+  expect_error(tessera({"run", "gain.forma", "imagge=grey.png", "1"}), 2, "did you mean 'image'?");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "lots"}), 2, "'lots' is not a value of input 'amount'");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "2"}), 2, "one input too many");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "amount=2"}), 2, "one input too many");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "amount=1", "amount=2"}), 2, "given twice");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "-p", "amount"}), 2, "-p 'amount'");
+  expect_error(tessera({"run", "absent.forma", "grey.png"}), 2, "absent.forma");
+  Array wide(ElementType::u16, {2, 2});
+  wide.as<std::uint16_t>()[3] = 300;
+  io::write_array(path("wide.png"), wide);
+  expect_error(tessera({"run", "bytes.forma", "wide.png"}), 2, "1 of 4 values");
+}
+
+TEST_F(Command, ExplainsWhatIsWrongWithOutputs) {
+  const auto run = [&](const std::string& output) { return tessera({"run", "bytes.forma", "grey.png", "-o", output}); };
+  expect_error(run("o.xyz"), 2, "no suffix of a known format");
+  expect_error(run("no-folder/o.png"), 2, "there is no folder");
+  expect_error(run("rsult=o.png"), 2, "did you mean 'result'?");
+  expect_error(tessera({"run", "bytes.forma", "grey.png", "-o", "o.png", "-o", "p.png"}), 2, "one too many");
+}
+
+TEST_F(Command, ExplainsWhatIsWrongWithOptions) {
+  expect_error(tessera({}), 2, "a verb is required");
+  expect_error(tessera({"rum"}), 2, "did you mean 'run'?");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--schedul", "auto"}), 2, "did you mean '--schedule'?");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--schedule", "steam"}), 2, "did you mean 'stream'?");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--tile", "64"}), 2, "--tile '64'");
+  expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--threads", "-2"}), 2, "--threads '-2'");
+  EXPECT_EQ(tessera({"--help"}).status, 0);
+  EXPECT_THAT(tessera({"--version"}).out, HasSubstr("tessera"));
+}
+
+TEST_F(Command, ChecksAndEmitsAndExplains) {
+  const Outcome check = tessera({"check", "gain.forma"});
+  EXPECT_EQ(check.status, 0) << check.err;
+  EXPECT_THAT(check.out, AllOf(HasSubstr("no errors"), HasSubstr("vector#2 float image"), HasSubstr("float amount")));
+
+  const Outcome emit = tessera({"emit", "gain.forma", "--name", "apply_gain", "--header", "gain.h"});
+  EXPECT_EQ(emit.status, 0) << emit.err;
+  EXPECT_THAT(emit.out, HasSubstr("apply_gain"));
+  EXPECT_TRUE(fs::exists(path("gain.h")));
+
+  EXPECT_EQ(tessera({"explain", "gain.forma", "--size", "2160x3840"}).status, 0);
+  expect_error(tessera({"explain", "gain.forma"}), 2, "the size of input 'image'");
+  expect_error(tessera({"explain", "gain.forma", "--size", "10x10x10"}), 2, "has rank 3, expected rank 2");
+  expect_error(tessera({"explain", "gain.forma", "--size", "10x-1"}), 2, "--size '10x-1'");
+  EXPECT_THAT(tessera({"devices", "--no-measure"}).out, AllOf(HasSubstr("cores"), HasSubstr("compiler")));
+}
+
+TEST(Options, FindScalarInputs) {
+  EXPECT_THAT(scalar_inputs("struct s { float x; };\nstencil f(vector#2 float X, float a) { b = a; return X; }\n"
+                            "/* float no; */ parameter M; vector#1 float v[M]; float k; // int never;\nint n, m;\n"
+                            "return f(v, k);"),
+              ElementsAre("k", "n", "m"));
+  EXPECT_THAT(scalar_inputs(""), ElementsAre());
+  EXPECT_THAT(scalar_inputs("/* float x;"), ElementsAre());
+  EXPECT_THAT(scalar_inputs("float"), ElementsAre());
+}
+
+TEST(Options, MakeIdentifiers) {
+  EXPECT_EQ(identifier_of("a/b/canny.forma"), "canny");
+  EXPECT_EQ(identifier_of("3-way blur.forma"), "filter_3_way_blur");
+  EXPECT_EQ(identifier_of(""), "filter_");
+}
+
+TEST(Options, RefuseShapes) {
+  EXPECT_EQ(parse_shape("2160x3840", "--size"), (Shape{2160, 3840}));
+  for (const char* text : {"", "x", "10x", "0x5", "-1x5", "10x9999999999999999999", "4294967296x4294967296x4294967296"})
+    EXPECT_THROW(parse_shape(text, "--size"), Error) << text;
+}
+
+}  // namespace
+}  // namespace tessera::cli
