@@ -1,74 +1,72 @@
-// The functions for the interpreter.
+// The functions for the interpreter: the text compiled as scalar C++, without contraction.
 #include "ir/functions.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace tessera::ir {
 namespace {
 
-template <class T>
-T call(Op op, T a, T b) {
-  switch (op) {
-    case Op::sqrt:
-      return std::sqrt(a);
-    case Op::exp:
-      return std::exp(a);
-    case Op::log:
-      return std::log(a);
-    case Op::sin:
-      return std::sin(a);
-    case Op::cos:
-      return std::cos(a);
-    case Op::tan:
-      return std::tan(a);
-    case Op::asin:
-      return std::asin(a);
-    case Op::acos:
-      return std::acos(a);
-    case Op::atan:
-      return std::atan(a);
-    case Op::sinh:
-      return std::sinh(a);
-    case Op::cosh:
-      return std::cosh(a);
-    case Op::tanh:
-      return std::tanh(a);
-    case Op::exp2:
-      return std::exp2(a);
-    case Op::log2:
-      return std::log2(a);
-    case Op::log10:
-      return std::log10(a);
-    case Op::cbrt:
-      return std::cbrt(a);
-    case Op::floor:
-      return std::floor(a);
-    case Op::ceil:
-      return std::ceil(a);
-    case Op::round:
-      return std::round(a);
-    case Op::trunc:
-      return std::trunc(a);
-    case Op::pow:
-      return std::pow(a, b);
-    case Op::atan2:
-      return std::atan2(a, b);
-    case Op::hypot:
-      return std::hypot(a, b);
-    case Op::fmod:
-      return std::fmod(a, b);
-    default:
-      throw Error(ErrorClass::internal, "'" + std::string(name_of(op)) + "' is not a function of floats");
-  }
+#define FN [[maybe_unused]] inline
+#define K(c) (static_cast<F>(c))
+#define KI(c) (static_cast<I>(c))
+#define BITS(x) (std::bit_cast<I>(x))
+#define FLOAT(i) (std::bit_cast<F>(i))
+#define SELECT(m, a, b) ((m) ? (a) : (b))
+#define SELECTI(m, a, b) ((m) ? (a) : (b))
+#define SQRT(x) (std::sqrt(x))
+#define TO_FLOAT(i) (static_cast<F>(i))
+#define ANY(m) (m)
+#define NAME(x) text_##x
+
+namespace single {
+using F = float;
+using I = std::int32_t;
+#include "ir/functions_f32.c.inc"
+}  // namespace single
+
+namespace twofold {
+using F = double;
+using I = std::int64_t;
+#include "ir/functions_f64.c.inc"
+}  // namespace twofold
+
+// X(function, operands)
+#define TSR_FUNCTIONS(X)                                                                                          \
+  X(sqrt, (a))                                                                                                    \
+  X(exp, (a)) X(log, (a)) X(sin, (a)) X(cos, (a)) X(tan, (a)) X(asin, (a)) X(acos, (a)) X(atan, (a)) X(sinh, (a)) \
+      X(cosh, (a)) X(tanh, (a)) X(exp2, (a)) X(log2, (a)) X(log10, (a)) X(cbrt, (a)) X(floor, (a)) X(ceil, (a))   \
+          X(round, (a)) X(trunc, (a)) X(pow, (a, b)) X(atan2, (a, b)) X(hypot, (a, b)) X(fmod, (a, b))
+
+[[noreturn]] void no_function(Op op) {
+  throw Error(ErrorClass::internal, "'" + std::string(name_of(op)) + "' is not a function of floats");
 }
 
 }  // namespace
 
 float call_function(Op op, float a, float b) {
-  return call(op, a, b);
+  switch (op) {
+#define X(name, operands) \
+  case Op::name:          \
+    return single::text_##name operands;
+    TSR_FUNCTIONS(X)
+#undef X
+    default:
+      no_function(op);
+  }
 }
+
 double call_function(Op op, double a, double b) {
-  return call(op, a, b);
+  switch (op) {
+#define X(name, operands) \
+  case Op::name:          \
+    return twofold::text_##name operands;
+    TSR_FUNCTIONS(X)
+#undef X
+    default:
+      no_function(op);
+  }
 }
 
 }  // namespace tessera::ir
