@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,14 +15,13 @@
 #include <span>
 #include <vector>
 
-#include "fmt/format.h"
 #include "tessera/error.hpp"
 
 namespace tessera::run::cpu {
 namespace {
 
 constexpr std::size_t max_image = std::size_t{1} << 30;  // far below what 32-bit displacements reach
-constexpr std::size_t stub_bytes = 8;                    // jmp *displacement(%rip), padded
+constexpr std::size_t jump_bytes = 8;                    // jmp *displacement(%rip), padded
 
 [[noreturn]] void malformed(std::string_view what) {
   throw Error(ErrorClass::internal, fmt::format("compiled object cannot be linked: {}", what));
@@ -139,10 +139,10 @@ class Linker {
         at += s.sh_size;
         if (at > max_image) malformed("the image is too large");
       }
-      // Every symbol may need a stub behind the code and an address behind the constants.
+      // Every symbol may need a jump behind the code and an address behind the constants.
       if (kind == code) {
-        stubs_ = at = round_up(at, stub_bytes);
-        at += symbols_.size() * stub_bytes;
+        jumps_ = at = round_up(at, jump_bytes);
+        at += symbols_.size() * jump_bytes;
       } else if (kind == constant) {
         addresses_ = at = round_up(at, sizeof(void*));
         at += symbols_.size() * sizeof(void*);
@@ -179,15 +179,15 @@ class Linker {
   }
 
   // A jump to a function that may lie anywhere.
-  std::uint64_t stub_of(std::size_t index) const {
-    std::byte* stub = base_ + stubs_ + index * stub_bytes;
+  std::uint64_t jump_of(std::size_t index) const {
+    std::byte* jump = base_ + jumps_ + index * jump_bytes;
     const std::int64_t displacement = static_cast<std::int64_t>(slot_of(index)) -
-                                      static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(stub) + 6);
+                                      static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(jump) + 6);
     const auto low = static_cast<std::int32_t>(displacement);
-    const unsigned char jump[2] = {0xff, 0x25};
-    std::memcpy(stub, jump, sizeof jump);
-    std::memcpy(stub + 2, &low, sizeof low);
-    return reinterpret_cast<std::uint64_t>(stub);
+    const unsigned char opcode[2] = {0xff, 0x25};
+    std::memcpy(jump, opcode, sizeof opcode);
+    std::memcpy(jump + 2, &low, sizeof low);
+    return reinterpret_cast<std::uint64_t>(jump);
   }
 
   void relocate(const Elf64_Shdr& section) {
@@ -214,7 +214,7 @@ class Linker {
           break;
         case R_X86_64_PC32:
         case R_X86_64_PLT32:
-          value = (outside ? stub_of(index) : address_of(index)) + addend - here;
+          value = (outside ? jump_of(index) : address_of(index)) + addend - here;
           break;
         case R_X86_64_GOTPCREL:
         case R_X86_64_GOTPCRELX:
@@ -241,7 +241,7 @@ class Linker {
   std::vector<Elf64_Sym> symbols_;
   std::vector<Place> places_;
   std::size_t begin_[kinds + 1] = {};
-  std::size_t stubs_ = 0, addresses_ = 0, size_ = 0;
+  std::size_t jumps_ = 0, addresses_ = 0, size_ = 0;
   std::byte* base_ = nullptr;
 };
 
@@ -286,8 +286,9 @@ void* LinkedObject::symbol(std::string_view name) const {
 // opened privately by an interpreter). The rest (helpers of the compiler's run-time library) is asked of the process.
 #define TESSERA_UNARY(X)                                                                                               \
   X(exp)                                                                                                               \
-  X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(sqrt) X(cbrt) \
-      X(fabs) X(floor) X(ceil) X(round) X(trunc) X(rint) X(nearbyint)
+  X(exp2)                                                                                                              \
+  X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(sqrt) X(cbrt) X(fabs) \
+      X(floor) X(ceil) X(round) X(trunc) X(rint) X(nearbyint)
 #define TESSERA_BINARY(X) X(pow) X(atan2) X(fmod) X(fmin) X(fmax) X(hypot)
 
 void* process_symbol(const char* name) {
