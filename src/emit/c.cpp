@@ -1,0 +1,304 @@
+// Printing loop nests as C.
+#include "emit/c.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+
+#include "emit/prelude.hpp"
+#include "ir/functions.hpp"
+
+namespace tessera::emit {
+
+using ir::Op;
+using ir::nest::Kind;
+using ir::nest::Lane;
+using ir::nest::mask_lane;
+using ir::nest::Node;
+using ir::nest::Statement;
+using ir::nest::StatementKind;
+using ir::nest::Type;
+using ir::nest::Value;
+
+namespace {
+
+std::string_view infix(Op op) {
+  switch (op) {
+    case Op::add: return "+";
+    case Op::sub: return "-";
+    case Op::mul: return "*";
+    case Op::div: return "/";
+    case Op::rem: return "%";
+    case Op::bit_and: return "&";
+    case Op::bit_or: return "|";
+    case Op::bit_xor: return "^";
+    case Op::shl: return "<<";
+    case Op::shr: return ">>";
+    case Op::lt: return "<";
+    case Op::le: return "<=";
+    case Op::eq: return "==";
+    case Op::ne: return "!=";
+    default: return "";
+  }
+}
+
+bool compares(Op op) { return op == Op::lt || op == Op::le || op == Op::eq || op == Op::ne; }
+
+bool wraps(Op op) { return op == Op::add || op == Op::sub || op == Op::mul || op == Op::shl || op == Op::neg; }
+
+Lane unsigned_lane(Lane lane) {
+  switch (lane) {
+    case Lane::i8: return Lane::u8;
+    case Lane::i16: return Lane::u16;
+    case Lane::i32: return Lane::u32;
+    default: return lane;
+  }
+}
+
+class Printer {
+ public:
+  explicit Printer(const ir::nest::Module& module) : module_(module) {}
+
+  std::string print(bool internal) {
+    std::string body;
+    for (std::size_t t = 0; t < module_.tables.size(); ++t) body += table(t);
+    for (const ir::nest::Function& f : module_.functions) body += function(f);
+    return prelude(needs_, internal) + body;
+  }
+
+ private:
+  std::string table(std::size_t t) {
+    const ir::Table& table = module_.tables[t];
+    Lane lane = ir::nest::lane_of(table.type);
+    std::string text = fmt::format("/* {} */\nstatic const {} tsr_table_{}[] = {{", table.name, name_of(lane), t);
+    for (std::size_t k = 0; k < table.values.size(); ++k)
+      text += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";
+    return text + "\n};\n";
+  }
+
+  static std::string number(double v, Lane lane) {
+    if (!is_float(lane)) return fmt::format("{}{}", static_cast<i64>(v), lane == Lane::u32 ? "u" : "");
+    std::string suffix = lane == Lane::f64 ? "" : "f";
+    if (std::isnan(v)) return "__builtin_nan" + suffix + "(\"\")";
+    if (std::isinf(v)) return (v < 0 ? "-" : "") + ("__builtin_inf" + suffix) + "()";
+    std::string text = fmt::format("{:a}", v) + suffix;
+    return lane == Lane::f16 ? "(f16)" + text : text;
+  }
+
+  std::string function(const ir::nest::Function& f) {
+    std::string text = "\n";
+    if (!f.essay.empty()) text += "/* " + f.essay + " */\n";
+    text += "TSR_GROUP " + (f.has_result ? spell(f.result) : std::string("void")) + " " + f.name + "(";
+    for (std::size_t k = 0; k < f.parameters.size(); ++k) {
+      const auto& p = f.parameters[k];
+      if (k > 0) text += ", ";
+      if (p.pointers) text += "void* const* " + p.name;
+      else text += (p.constant_elements ? "const " : "") + spell(p.type) + " " + p.name;
+    }
+    text += ") {\n";
+    for (const auto& p : f.parameters) text += "  (void)" + p.name + ";\n";
+    statements(f.body, 1, text);
+    return text + "}\n";
+  }
+
+  void statements(const std::vector<Statement>& list, int depth, std::string& out) {
+    for (const Statement& s : list) statement(s, depth, out);
+  }
+
+  void statement(const Statement& s, int depth, std::string& out) {
+    std::string indent(static_cast<std::size_t>(2 * depth), ' ');
+    switch (s.kind) {
+      case StatementKind::let:
+        note(s.type);
+        if (s.type.pointer) out += fmt::format("{}{} const {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        else out += fmt::format("{}const {} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        break;
+      case StatementKind::var:
+        note(s.type);
+        if (s.i > 0) out += fmt::format("{}{} {}[{}];\n", indent, spell(s.type), s.name, s.i);
+        else out += fmt::format("{}{} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        break;
+      case StatementKind::assign:
+        if (s.values.size() == 2) out += fmt::format("{}{}[{}] = {};\n", indent, s.name, text(s.values[1]), text(s.values[0]));
+        else out += fmt::format("{}{} = {};\n", indent, s.name, text(s.values[0]));
+        break;
+      case StatementKind::loop:
+        out += fmt::format("{}for (i64 {} = {}; {} < {}; {} += {}) {{\n", indent, s.name, text(s.values[0]), s.name,
+                           text(s.values[1]), s.name, text(s.values[2]));
+        statements(s.body, depth + 1, out);
+        out += indent + "}\n";
+        break;
+      case StatementKind::branch:
+        out += fmt::format("{}if ({}) {{\n", indent, text(s.values[0]));
+        statements(s.body, depth + 1, out);
+        if (!s.orelse.empty()) {
+          out += indent + "} else {\n";
+          statements(s.orelse, depth + 1, out);
+        }
+        out += indent + "}\n";
+        break;
+      case StatementKind::store: store(s, indent, out); break;
+      case StatementKind::call: {
+        if (s.name == "return") {
+          out += fmt::format("{}return {};\n", indent, text(s.values[0]));
+          break;
+        }
+        out += indent + s.name + "(";
+        for (std::size_t k = 0; k < s.values.size(); ++k) out += (k ? ", " : "") + text(s.values[k]);
+        out += ");\n";
+        break;
+      }
+      case StatementKind::comment: out += fmt::format("{}/* {} */\n", indent, s.name); break;
+      case StatementKind::block:
+        out += indent + "{\n";
+        statements(s.body, depth + 1, out);
+        out += indent + "}\n";
+        break;
+    }
+  }
+
+  void store(const Statement& s, const std::string& indent, std::string& out) {
+    const Type& type = s.values[2]->type;
+    std::string at = fmt::format("{} + {}", text(s.values[0]), text(s.values[1]));
+    if (type.lanes == 1) out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    else if (s.streaming) out += fmt::format("{}tsr_stream_{}({}, {});\n", indent, spell(type), at, text(s.values[2]));
+    else out += fmt::format("{}*({}u*)({}) = {};\n", indent, spell(type), at, text(s.values[2]));
+  }
+
+  void note(const Type& type) {
+    if (type.lanes > 1) needs_.vectors.insert({type.lane, type.lanes, false});
+    if (type.lane == Lane::f16) needs_.vectors.insert({type.lane, type.lanes, false});
+  }
+
+  std::string text(const Value& v) {
+    note(v->type);
+    switch (v->kind) {
+      case Kind::variable: return v->name;
+      case Kind::integer:
+        if (v->type.lane == Lane::i64) return v->i < -1000000000 || v->i > 1000000000 ? fmt::format("{}LL", v->i) : fmt::format("{}", v->i);
+        if (v->type.lane == Lane::i32 && v->i == -2147483648LL) return "(-2147483647 - 1)";
+        return fmt::format("{}{}", v->i, v->type.lane == Lane::u32 ? "u" : "");
+      case Kind::real: return number(v->f, v->type.lane);
+      case Kind::broadcast: return broadcast(*v);
+      case Kind::convert: return conversion(*v);
+      case Kind::load: return load(*v);
+      case Kind::gather: {
+        const Type& index = v->args[1]->type;
+        needs_.gathers.insert({v->type, index});
+        note(index);
+        return fmt::format("tsr_gather_{}_{}({}, {})", spell(v->type), spell(index), text(v->args[0]), text(v->args[1]));
+      }
+      case Kind::iota: {
+        std::string list;
+        for (int k = 0; k < v->type.lanes; ++k) list += fmt::format("{}{}", k ? ", " : "", k);
+        return fmt::format("({}){{{}}}", spell(v->type), list);
+      }
+      case Kind::address: return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
+      case Kind::call: {
+        std::string list;
+        for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);
+        return fmt::format("{}({})", v->name, list);
+      }
+      case Kind::operation: return operation(*v);
+    }
+    return "";
+  }
+
+  std::string broadcast(const Node& n) {
+    // s - 0 is s, the sign of a zero included.
+    const Value& s = n.args[0];
+    std::string scalar = text(s);
+    if (!is_float(n.type.lane)) return fmt::format("(({0})({2}) + ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
+    return fmt::format("(({0})({2}) - ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
+  }
+
+  std::string conversion(const Node& n) {
+    const Type& from = n.args[0]->type;
+    if (n.type.pointer || n.type.lanes == 1) {
+      if (n.type.pointer && !from.pointer) return fmt::format("(({})(u64)({}))", spell(n.type), text(n.args[0]));
+      if (n.type.pointer) return fmt::format("(({})(void*)({}))", spell(n.type), text(n.args[0]));
+      return fmt::format("(({})({}))", spell(n.type), text(n.args[0]));
+    }
+    return fmt::format("__builtin_convertvector({}, {})", text(n.args[0]), spell(n.type));
+  }
+
+  std::string load(const Node& n) {
+    std::string pointer = text(n.args[0]), index = text(n.args[1]), name = spell(n.type);
+    if (n.type.lanes == 1) return fmt::format("{}[{}]", pointer, index);
+    if (n.i == 1) return fmt::format("*(const {}u*)({} + {})", name, pointer, index);
+    if (n.i >= 2 && n.i <= 4) {
+      // Whole vectors, then the lanes that are wanted.
+      auto part = [&](i64 k) { return fmt::format("*(const {}u*)({} + {} + {})", name, pointer, index, k * n.type.lanes); };
+      auto shuffle = [&](const std::string& a, const std::string& b, const std::function<i64(i64)>& lane) {
+        std::string list;
+        for (int k = 0; k < n.type.lanes; ++k) list += fmt::format(", {}", lane(k));
+        return fmt::format("__builtin_shufflevector({}, {}{})", a, b, list);
+      };
+      i64 lanes = n.type.lanes;
+      auto even = [](i64 k) { return 2 * k; };
+      if (n.i == 2) return shuffle(part(0), part(1), even);
+      if (n.i == 4) return shuffle(shuffle(part(0), part(1), even), shuffle(part(2), part(3), even), even);
+      std::string two = shuffle(part(0), part(1), [&](i64 k) { return 3 * k < 2 * lanes ? 3 * k : 0; });
+      return shuffle(two, part(2), [&](i64 k) { return 3 * k < 2 * lanes ? k : 3 * k - lanes; });
+    }
+    std::string list;
+    for (int k = 0; k < n.type.lanes; ++k) list += fmt::format("{}{}[{} + {}]", k ? ", " : "", pointer, index, k * n.i);
+    return fmt::format("({}){{{}}}", name, list);
+  }
+
+  std::string operation(const Node& n) {
+    std::vector<std::string> a;
+    for (const Value& arg : n.args) a.push_back(text(arg));
+    std::string name = spell(n.type);
+    bool vector = n.type.lanes > 1, real = is_float(n.type.lane);
+    if (compares(n.op)) {
+      if (!vector) return fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
+      return fmt::format("(({})({} {} {}))", name, a[0], infix(n.op), a[1]);
+    }
+    if (n.op == Op::select) {
+      if (!vector) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
+      needs_.selects.insert(n.type);
+      return fmt::format("tsr_select_{}({}, {}, {})", name, a[0], a[1], a[2]);
+    }
+    if (n.op == Op::min || n.op == Op::max) {
+      if (!vector) return fmt::format("tsr_{}({}, {})", n.op == Op::min ? "min" : "max", a[0], a[1]);
+      needs_.extremes.insert(n.type);
+      return fmt::format("tsr_{}_{}({}, {})", n.op == Op::min ? "min" : "max", name, a[0], a[1]);
+    }
+    if (n.op == Op::abs && real && vector) {
+      needs_.magnitudes.insert(n.type);
+      return fmt::format("tsr_abs_{}({})", name, a[0]);
+    }
+    if (ir::is_function(n.op)) {
+      needs_.functions.insert({n.op, n.type});
+      std::string list = a[0];
+      for (std::size_t k = 1; k < a.size(); ++k) list += ", " + a[k];
+      return fmt::format("{}({})", ir::function_name(n.op, n.type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, n.type.lanes), list);
+    }
+    Lane wide = unsigned_lane(n.type.lane);
+    bool as_unsigned = vector && wraps(n.op) && wide != n.type.lane;
+    std::string cast;
+    if (as_unsigned) {
+      Type u{wide, n.type.lanes, false};
+      note(u);
+      cast = "(" + spell(u) + ")";
+    }
+    std::string result;
+    if (n.op == Op::neg) result = real || !vector ? fmt::format("(-{})", a[0]) : fmt::format("(-{}({}))", cast, a[0]);
+    else if (n.op == Op::bit_not) result = fmt::format("(~{})", a[0]);
+    else if (as_unsigned) result = fmt::format("({0}({1}) {2} {0}({3}))", cast, a[0], infix(n.op), a[1]);
+    else result = fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
+    return as_unsigned ? fmt::format("(({}){})", name, result) : result;
+  }
+  Needs needs_;
+  const ir::nest::Module& module_;
+};
+
+}  // namespace
+
+std::string print_c(const ir::nest::Module& module) { return Printer(module).print(false); }
+
+std::string print_c_static(const ir::nest::Module& module) { return Printer(module).print(true); }
+
+}  // namespace tessera::emit

@@ -1,0 +1,273 @@
+// Types, border maps, patches and copies in C.
+#include "emit/prelude.hpp"
+
+#include <fmt/format.h>
+
+#include "ir/functions.hpp"
+
+namespace tessera::emit {
+
+using ir::nest::Lane;
+using ir::nest::Type;
+
+std::string spell(const Type& type) {
+  std::string name(name_of(type.lane));
+  if (type.lanes > 1) name += "x" + std::to_string(type.lanes);
+  if (type.pointer) name += "*";
+  return name;
+}
+
+namespace {
+
+constexpr std::string_view fixed_text = R"(typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+
+#define TSR_INLINE static inline __attribute__((always_inline, unused))
+#define TSR_HELPER static __attribute__((noinline, unused))
+#define tsr_array(P, k) ((u8*)(P)[k])
+#define tsr_at(rows, k) ((rows)[k])
+#define tsr_min(a, b) ((a) < (b) ? (a) : (b))
+#define tsr_max(a, b) ((a) > (b) ? (a) : (b))
+
+TSR_INLINE i64 tsr_floor_div(i64 a, i64 b) {
+  i64 q = a / b;
+  return a % b < 0 ? q - 1 : q;
+}
+TSR_INLINE i64 tsr_ceil_div(i64 a, i64 b) { return -tsr_floor_div(-a, b); }
+TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) {
+  v = v > hi ? hi : v;
+  return v < lo ? lo : v;
+}
+TSR_INLINE i64 tsr_align(i64 bytes) { return (bytes + 63) & ~63LL; }
+/* An odd number of cache lines: rows of a ring then fall into different sets of the caches. */
+TSR_INLINE i64 tsr_pitch(i64 bytes) { return ((bytes + 63) & ~63LL) | 64; }
+TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((u64)p & (u64)(bytes - 1)) == 0; }
+/* Equal parts of at most `most`, each a multiple of `unit`. */
+TSR_INLINE i64 tsr_balanced(i64 n, i64 most, i64 unit) {
+  i64 parts = (n + most - 1) / most;
+  i64 part = parts > 1 ? (n + parts - 1) / parts : n;
+  part = parts > 1 ? (part + unit - 1) / unit * unit : part;
+  return part < 1 ? 1 : part;
+}
+TSR_INLINE i64 tsr_quotient(i64 a, i64 b) { return b < 1 ? a : a / b < 1 ? 1 : a / b; }
+/* Rows of a tile: a few tiles for every thread, none lower than `least`. */
+TSR_INLINE i64 tsr_tile_rows(i64 n, i64 others, i64 threads, i64 least) {
+  i64 wanted = threads > 1 ? 4 * threads : 1;
+  i64 parts = (wanted + others - 1) / (others < 1 ? 1 : others);
+  i64 rows = (n + parts - 1) / (parts < 1 ? 1 : parts);
+  rows = rows < least ? least : rows;
+  rows = (rows + 7) / 8 * 8;
+  return rows > n ? (n < 1 ? 1 : n) : rows;
+}
+/* The part of a result with n points that belongs to anchor point t of `whole`, at num points for every den. */
+TSR_INLINE i64 tsr_share(i64 t, i64 num, i64 den, i64 whole, i64 n) {
+  i64 at = tsr_floor_div(t * num, den);
+  return t >= whole ? n : at > n ? n : at;
+}
+/* Border maps. Modes: 0 none, 1 clamp, 2 mirror, 3 symmetric, 4 wrap, 5 constant (-1: no element). */
+TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) {
+  if (i >= 0 && i < n) return i;
+  if (mode == 4) {
+    i64 m = i % n;
+    return m < 0 ? m + n : m;
+  }
+  if (mode == 2) {
+    i64 period = 2 * (n - 1);
+    if (period == 0) return 0;
+    i64 m = i % period;
+    m = m < 0 ? m + period : m;
+    return m < n ? m : period - m;
+  }
+  if (mode == 3) {
+    i64 period = 2 * n;
+    i64 m = i % period;
+    m = m < 0 ? m + period : m;
+    return m < n ? m : period - 1 - m;
+  }
+  if (mode == 5) return -1;
+  return i < 0 ? 0 : n - 1;
+}
+TSR_INLINE i64 tsr_run_begin(i64 xs, i64 a, i64 xe, i64 lanes) {
+  i64 until = a < xe ? a : xe;
+  return until <= xs ? xs : xs + (until - xs + lanes - 1) / lanes * lanes;
+}
+TSR_INLINE i64 tsr_run_end(i64 xa, i64 b, i64 xe, i64 lanes) {
+  i64 last = b < xe - 1 ? b : xe - 1;
+  return last < xa ? xa : xa + ((last - xa) / lanes + 1) * lanes;
+}
+TSR_INLINE i64 tsr_chunk_begin(i64 run, i64 before, i64 xs, i64 xa, i64 xb, i64 chunk) {
+  return run < before ? xs + run * chunk : run == before ? xa : xb + (run - before - 1) * chunk;
+}
+TSR_INLINE i64 tsr_chunk_end(i64 run, i64 before, i64 x0, i64 xa, i64 xb, i64 xe, i64 chunk) {
+  return run < before ? tsr_min(x0 + chunk, xa) : run == before ? xb : tsr_min(x0 + chunk, xe);
+}
+TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { __builtin_memcpy(to, &bits, (unsigned long)size); }
+TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
+  for (i64 k = 0; k < count; ++k) tsr_put(to + k * size, size, bits);
+}
+TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
+  if (bytes > 0) __builtin_memset(to, 0, (unsigned long)bytes);
+}
+TSR_INLINE void tsr_copy(u8* to, const u8* from, i64 bytes) {
+  if (bytes > 0) __builtin_memcpy(to, from, (unsigned long)bytes);
+}
+#define TSR_STRIDED(T)                                                                       \
+  do {                                                                                       \
+    for (i64 k = 0; k < count; ++k) __builtin_memcpy(to + k * step, from + k * size, sizeof(T)); \
+  } while (0)
+TSR_HELPER void tsr_copy_strided(u8* to, i64 step, const u8* from, i64 count, i64 size) {
+  if (step == size) {
+    tsr_copy(to, from, count * size);
+    return;
+  }
+  if (size == 1) TSR_STRIDED(u8);
+  else if (size == 2) TSR_STRIDED(u16);
+  else if (size == 4) TSR_STRIDED(u32);
+  else TSR_STRIDED(u64);
+}
+/* `count` columns from c0 on, of a row with n columns, continued by its border. Columns are `step` elements apart. */
+TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
+                          i64 size, i64 bits) {
+  i64 unit = step * size;
+  if (from == outside) {
+    i64 value = 0;
+    __builtin_memcpy(&value, from + c0 * unit, (unsigned long)size);
+    tsr_fill(to, count * step, size, value);
+    return;
+  }
+  i64 lo = tsr_clamp(-c0, 0, count), hi = tsr_clamp(n - c0, lo, count);
+  tsr_copy(to + lo * unit, from + (c0 + lo) * unit, (hi - lo) * unit);
+  for (i64 part = 0; part < 2; ++part)
+    for (i64 k = part ? hi : 0; k < (part ? count : lo); ++k) {
+      i64 m = tsr_map(mode, c0 + k, n);
+      if (m < 0) tsr_fill(to + k * unit, step, size, bits);
+      else __builtin_memcpy(to + k * unit, from + m * unit, (unsigned long)unit);
+    }
+}
+/* Continues a row of a ring beyond its ends; `row` is the address of column 0, columns [lo, hi) are there. */
+TSR_INLINE void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
+  if (lo <= 0)
+    for (i64 c = -before; c < 0; ++c) {
+      i64 m = tsr_map(mode, c, n);
+      if (m < 0) tsr_put(row + c * size, size, bits);
+      else __builtin_memcpy(row + c * size, row + m * size, (unsigned long)size);
+    }
+  if (hi >= n)
+    for (i64 c = n; c < n + after; ++c) {
+      i64 m = tsr_map(mode, c, n);
+      if (m < 0) tsr_put(row + c * size, size, bits);
+      else __builtin_memcpy(row + c * size, row + m * size, (unsigned long)size);
+    }
+}
+)";
+
+std::string vector_types(const Type& type) {
+  int bytes = type.lanes * size_of(type.lane);
+  std::string name = spell(type), lane(name_of(type.lane));
+  return fmt::format(
+      "typedef {0} {1} __attribute__((vector_size({2})));\n"
+      "typedef {0} {1}u __attribute__((vector_size({2}), aligned({3}), may_alias));\n",
+      lane, name, bytes, size_of(type.lane));
+}
+
+std::string streaming_store(const Type& type) {
+  int bytes = type.lanes * size_of(type.lane);
+  std::string name = spell(type);
+  std::string builtin;
+  if (bytes == 64) builtin = "__AVX512F__:__builtin_ia32_movntdq512((v8di*)p, (v8di)v)";
+  if (bytes == 32) builtin = "__AVX__:__builtin_ia32_movntdq256((v4di*)p, (v4di)v)";
+  if (bytes == 16) builtin = "__SSE2__:__builtin_ia32_movntdq((v2di*)p, (v2di)v)";
+  std::string gcc = fmt::format("  *({0}*)p = v;\n", name);
+  if (!builtin.empty()) {
+    std::string macro = builtin.substr(0, builtin.find(':')), text = builtin.substr(builtin.find(':') + 1);
+    gcc = fmt::format("#elif defined({0})\n  {1};\n#else\n  *({2}*)p = v;\n", macro, text, name);
+  } else {
+    gcc = "#else\n" + gcc;
+  }
+  return fmt::format(
+      "TSR_INLINE void tsr_stream_{0}(void* p, {0} v) {{\n#if defined(__clang__)\n  __builtin_nontemporal_store(v, ({0}*)p);\n{1}#endif\n}}\n",
+      name, gcc);
+}
+
+// Masks hold 0 or -1 in every lane, so that a selection is three operations on bits; compilers see the blend in it.
+std::string select(const Type& type) {
+  return fmt::format(
+      "TSR_INLINE {0} tsr_select_{0}({1} m, {0} a, {0} b) {{\n  return ({0})((m & ({1})a) | (~m & ({1})b));\n}}\n", spell(type),
+      spell({mask_lane(type.lane), type.lanes, false}));
+}
+
+std::string extremes(const Type& type) {
+  std::string text, name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
+  for (const char* which : {"min", "max"}) {
+    std::string relation = which == std::string_view("min") ? "<" : ">";
+    text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
+    std::string general = fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
+    if (is_float(type.lane)) text += general;
+    else text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which, general);
+    text += "}\n";
+  }
+  return text;
+}
+
+std::string magnitude(const Type& type) {
+  std::string all = type.lane == Lane::f64 ? "0x7fffffffffffffffLL" : type.lane == Lane::f32 ? "0x7fffffff" : "(i16)0x7fff";
+  return fmt::format("TSR_INLINE {0} tsr_abs_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n", spell(type),
+                     spell({mask_lane(type.lane), type.lanes, false}), all);
+}
+
+}  // namespace
+
+std::string prelude(const Needs& needs, bool internal) {
+  std::string text(fixed_text);
+  bool halves = false;
+  for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
+  if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
+  text += "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di __attribute__((vector_size(32)));\n"
+          "typedef long long v8di __attribute__((vector_size(64)));\n";
+  text += internal ? "#define TSR_GROUP static __attribute__((unused))\n" : "#define TSR_GROUP\n";
+  std::set<Type> plain;
+  for (Type t : needs.vectors) {
+    t.pointer = false;
+    if (t.lanes > 1) {
+      plain.insert(t);
+      plain.insert({mask_lane(t.lane), t.lanes, false});
+      if (!is_float(t.lane) && is_signed(t.lane))  // arithmetic that wraps is unsigned
+        plain.insert({static_cast<Lane>(t.lane == Lane::i8 ? Lane::u8 : t.lane == Lane::i16 ? Lane::u16 : t.lane == Lane::i32 ? Lane::u32 : t.lane), t.lanes, false});
+    }
+  }
+  for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.magnitudes})
+    for (const Type& t : *set) plain.insert(t), plain.insert({mask_lane(t.lane), t.lanes, false});
+  for (const auto& [op, type] : needs.functions) {
+    if (type.lanes == 1) continue;
+    plain.insert(type);
+    plain.insert({mask_lane(type.lane), type.lanes, false});
+  }
+  for (const Type& t : plain) text += vector_types(t);
+  for (const Type& t : plain) text += streaming_store(t);
+  for (const Type& t : needs.selects) text += select(t);
+  for (const Type& t : needs.extremes) text += extremes(t);
+  for (const Type& t : needs.magnitudes) text += magnitude(t);
+  for (const auto& [result, index] : needs.gathers) {
+    bool bytes = index.lane == Lane::i64;
+    text += fmt::format(
+        "TSR_INLINE {0} tsr_gather_{0}_{1}(const {2}* p, {1} o) {{\n  {0} r;\n"
+        "  for (int k = 0; k < {3}; ++k) r[k] = {4};\n  return r;\n}}\n",
+        spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), result.lanes,
+        bytes ? fmt::format("*(const {}*)(const void*)(p + o[k])", name_of(result.lane)) : std::string("p[o[k]]"));
+  }
+  std::vector<ir::FunctionUse> uses;
+  for (const auto& [op, type] : needs.functions)
+    uses.push_back({op, type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, type.lanes});
+  if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses);
+  return text;
+}
+
+}  // namespace tessera::emit

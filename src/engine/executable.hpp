@@ -1,0 +1,43 @@
+// A program compiled for this machine: plan, emitted code, functions. Immutable; runs from several threads at once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lower/interface.hpp"
+#include "plan/plan.hpp"
+#include "run/cpu/compiler.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+// This machine as the planner sees it.
+plan::Device cpu_device(int threads);
+
+class Executable {
+ public:
+  Executable(const ir::Graph& graph, const RunOptions& options);
+
+  const plan::Plan& plan() const { return plan_; }
+  const std::string& source() const { return source_; }
+  const run::cpu::Module& module() const { return *module_; }
+
+  // Arrays and scalars of the right formats and shapes, rows contiguous; parameters as bound from them.
+  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+           const RunOptions& options) const;
+
+ private:
+  struct Functions {
+    void (*shape)(const i64* n, i64 threads, i64* t);
+    i64 (*scratch)(const i64* n, const i64* t);
+    void (*tile)(void* const* p, const i64* n, const i64* t, i64 tile, unsigned char* s);
+  };
+  plan::Plan plan_;
+  lower::Interface interface_;
+  std::string source_;
+  std::shared_ptr<run::cpu::Module> module_;
+  std::vector<Functions> groups_;
+};
+
+}  // namespace tessera::engine

@@ -1,0 +1,252 @@
+// The public face: programs from text, checked arguments, compiled code kept per set of options.
+#include "tessera/program.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+
+#include "base/files.hpp"
+#include "emit/c.hpp"
+#include "engine/executable.hpp"
+#include "engine/program_impl.hpp"
+#include "ir/bind.hpp"
+#include "ref/interpreter.hpp"
+
+namespace tessera {
+
+namespace {
+
+[[noreturn]] void fail(std::string message, std::string help = {}) {
+  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
+}
+
+std::vector<Shape> shapes_of(const std::vector<Array>& arrays) {
+  std::vector<Shape> shapes;
+  for (const Array& a : arrays) shapes.push_back(a.shape());
+  return shapes;
+}
+
+// Rows must be contiguous for vector loads; other layouts are copied first.
+bool rows_contiguous(const Array& a) {
+  return a.rank() == 0 || a.strides().back() == static_cast<i64>(a.format().size()) || a.shape().back() == 1;
+}
+
+bool same_layout(const Format& a, const Format& b) {
+  if (a.is_struct() != b.is_struct()) return false;
+  if (!a.is_struct()) return a.scalar == b.scalar;
+  if (a.fields.size() != b.fields.size()) return false;
+  for (std::size_t k = 0; k < a.fields.size(); ++k)
+    if (a.fields[k].type != b.fields[k].type || a.fields[k].offset != b.fields[k].offset) return false;
+  return true;
+}
+
+std::pair<const std::byte*, const std::byte*> memory_of(const Array& a) {
+  const std::byte* lo = static_cast<const std::byte*>(a.data());
+  const std::byte* hi = lo + a.format().size();
+  for (int d = 0; d < a.rank(); ++d) {
+    i64 span = (a.shape()[static_cast<std::size_t>(d)] - 1) * a.strides()[static_cast<std::size_t>(d)];
+    (span < 0 ? lo : hi) += span;
+  }
+  return {lo, hi};
+}
+
+}  // namespace
+
+Array scalar(double value, ElementType type) {
+  Array a(type, Shape{});
+  double v = value;
+  switch (type) {
+    case ElementType::boolean: *a.as<std::uint8_t>() = v != 0; break;
+    case ElementType::u8: *a.as<std::uint8_t>() = static_cast<std::uint8_t>(static_cast<i64>(v)); break;
+    case ElementType::i16: *a.as<std::int16_t>() = static_cast<std::int16_t>(static_cast<i64>(v)); break;
+    case ElementType::u16: *a.as<std::uint16_t>() = static_cast<std::uint16_t>(static_cast<i64>(v)); break;
+    case ElementType::i32: *a.as<std::int32_t>() = static_cast<std::int32_t>(static_cast<i64>(v)); break;
+    case ElementType::u32: *a.as<std::uint32_t>() = static_cast<std::uint32_t>(static_cast<i64>(v)); break;
+    case ElementType::f32: *a.as<float>() = static_cast<float>(v); break;
+    case ElementType::f64: *a.as<double>() = v; break;
+    case ElementType::f16: fail("a half scalar cannot be made from a number; give it as float"); break;
+  }
+  return a;
+}
+
+Program Program::from_text(std::string text, const CompileOptions& options, std::string file_name) {
+  lang::CompileInput input;
+  input.text = std::move(text);
+  input.file_name = std::move(file_name);
+  input.parameters = options.parameters;
+  input.import_paths = options.import_paths;
+  std::size_t slash = input.file_name.rfind('/');
+  input.imports_relative_to = slash == std::string::npos ? "" : input.file_name.substr(0, slash + 1);
+  lang::Compiled compiled = lang::compile(input);
+  return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings));
+}
+
+Program Program::from_file(const std::string& path, const CompileOptions& options) {
+  return from_text(base::read_text(path, 16'000'000), options, path);
+}
+
+Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings) {
+  auto impl = std::make_shared<Program::Impl>();
+  impl->graph = std::move(graph);
+  impl->warnings = std::move(warnings);
+  const ir::Graph& g = impl->graph;
+  auto extents = [&](const std::vector<ir::SizeId>& sizes) {
+    std::string text;
+    for (ir::SizeId s : sizes) text += (text.empty() ? "" : " x ") + g.to_string(s);
+    return text;
+  };
+  for (const ir::Argument& a : g.arguments)
+    impl->inputs.push_back({a.name, a.is_array, a.format, static_cast<int>(a.extents.size()), extents(a.extents)});
+  for (const ir::Output& o : g.outputs) {
+    const ir::Stage& stage = g.stage(o.stages.front());
+    impl->outputs.push_back({o.name, true, o.format, static_cast<int>(stage.domain.size()), extents(stage.domain)});
+  }
+  return Program(std::move(impl));
+}
+
+const std::vector<Parameter>& Program::inputs() const { return impl_->inputs; }
+const std::vector<Parameter>& Program::outputs() const { return impl_->outputs; }
+const std::vector<Diagnostic>& Program::warnings() const { return impl_->warnings; }
+const std::vector<std::string>& Program::parameters() const { return impl_->graph.parameters; }
+
+std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOptions& options) const {
+  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.compiler);
+  std::lock_guard lock(mutex);
+  std::shared_ptr<const engine::Executable>& found = executables[key];
+  if (!found) found = std::make_shared<const engine::Executable>(graph, options);
+  return found;
+}
+
+// The arguments as the compiled code takes them: checked, scalars in their type, rows contiguous.
+std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const {
+  if (given.size() != inputs.size())
+    fail("the program takes " + std::to_string(inputs.size()) + " inputs, but " + std::to_string(given.size()) + " were given");
+  std::vector<Array> arrays = given;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    Array& a = arrays[k];
+    const Parameter& input = inputs[k];
+    std::string name = "input '" + input.name + "'";
+    if (a.empty()) fail(name + " has no array");
+    if (!input.is_array) {
+      if (a.rank() != 0) fail(name + " is a scalar, but an array of shape " + to_string(a.shape()) + " was given", "give tessera::scalar(value)");
+      if (a.format().is_struct()) fail(name + " is a scalar, but a struct was given");
+      if (a.format().scalar != input.format.scalar) a = convert_scalar(a, input.format.scalar);
+      continue;
+    }
+    if (!same_layout(a.format(), input.format))
+      fail(name + " has elements of type " + input.format.name() + ", but an array of " + a.format().name() + " was given");
+    if (a.rank() != input.rank)
+      fail(name + " has " + std::to_string(input.rank) + " dimensions, but an array of shape " + to_string(a.shape()) + " was given");
+    for (i64 n : a.shape())
+      if (n < 1) fail(name + " has shape " + to_string(a.shape()) + "; every extent must be at least 1");
+    if (!rows_contiguous(a)) a = a.clone();
+  }
+  return arrays;
+}
+
+Array Program::Impl::convert_scalar(const Array& a, ElementType type) {
+  double v = 0;
+  switch (a.format().scalar) {
+    case ElementType::boolean:
+    case ElementType::u8: v = *a.as<std::uint8_t>(); break;
+    case ElementType::i16: v = *a.as<std::int16_t>(); break;
+    case ElementType::u16: v = *a.as<std::uint16_t>(); break;
+    case ElementType::i32: v = *a.as<std::int32_t>(); break;
+    case ElementType::u32: v = *a.as<std::uint32_t>(); break;
+    case ElementType::f32: v = *a.as<float>(); break;
+    case ElementType::f64: v = *a.as<double>(); break;
+    case ElementType::f16: fail("a half scalar cannot be converted; give it as float"); break;
+  }
+  return scalar(v, type);
+}
+
+std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) const {
+  std::vector<Shape> shapes;
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
+    Shape shape;
+    for (ir::SizeId s : graph.stage(graph.outputs[o].stages.front()).domain) shape.push_back(graph.evaluate(s, bound));
+    for (i64 n : shape)
+      if (n < 1)
+        fail("output '" + (outputs[o].name.empty() ? "1" : outputs[o].name) + "' would have shape " + to_string(shape) +
+             "; every extent must be at least 1", "give larger inputs");
+    shapes.push_back(shape);
+  }
+  // Stages in between have to exist as well.
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s)
+    for (ir::SizeId d : graph.stage(s).domain)
+      if (graph.evaluate(d, bound) < 1)
+        fail("stage '" + graph.stage(s).name + "' would have an extent of " + std::to_string(graph.evaluate(d, bound)) +
+             "; every extent must be at least 1", "give larger inputs");
+  return shapes;
+}
+
+std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) const {
+  return impl_->output_shapes(ir::bind_parameters(impl_->graph, shapes_of(inputs)));
+}
+
+std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
+  std::vector<Array> inputs = impl_->prepare(given);
+  std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
+  impl_->output_shapes(bound);
+  return ref::interpret(impl_->graph, bound, inputs);
+}
+
+std::vector<Array> Program::run(const std::vector<Array>& given, const RunOptions& options) const {
+  std::vector<Array> inputs = impl_->prepare(given);
+  std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
+  std::vector<Shape> shapes = impl_->output_shapes(bound);
+  std::vector<Array> results;
+  for (std::size_t o = 0; o < shapes.size(); ++o) results.emplace_back(impl_->outputs[o].format, shapes[o]);
+  impl_->executable(options)->run(bound, inputs, results, options);
+  return results;
+}
+
+void Program::run_into(const std::vector<Array>& given, const std::vector<Array>& targets, const RunOptions& options) const {
+  std::vector<Array> inputs = impl_->prepare(given);
+  std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
+  std::vector<Shape> shapes = impl_->output_shapes(bound);
+  if (targets.size() != shapes.size())
+    fail("the program has " + std::to_string(shapes.size()) + " outputs, but " + std::to_string(targets.size()) + " arrays were given");
+  std::vector<Array> results = targets;
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    std::string name = "output '" + (impl_->outputs[o].name.empty() ? std::to_string(o + 1) : impl_->outputs[o].name) + "'";
+    if (!same_layout(targets[o].format(), impl_->outputs[o].format))
+      fail(name + " has elements of type " + impl_->outputs[o].format.name() + ", but an array of " +
+           targets[o].format().name() + " was given");
+    if (targets[o].shape() != shapes[o])
+      fail(name + " has shape " + to_string(shapes[o]) + ", but an array of shape " + to_string(targets[o].shape()) + " was given");
+    auto out = memory_of(targets[o]);
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      auto in = memory_of(inputs[k]);
+      if (in.first < out.second && out.first < in.second && inputs[k].data() == given[k].data() && impl_->inputs[k].is_array &&
+          Impl::overlaps(inputs[k], targets[o]))
+        fail(name + " shares memory with input '" + impl_->inputs[k].name + "'", "give an array of its own");
+    }
+    if (!rows_contiguous(results[o])) results[o] = Array(impl_->outputs[o].format, shapes[o]);
+  }
+  impl_->executable(options)->run(bound, inputs, results, options);
+  for (std::size_t o = 0; o < shapes.size(); ++o)
+    if (results[o].data() != targets[o].data()) {
+      Array target = targets[o];
+      target.copy_from(results[o]);
+    }
+}
+
+// Two regions of one image interleave row by row without sharing an element: their boxes are compared, not their ends.
+bool Program::Impl::overlaps(const Array& a, const Array& b) {
+  if (a.rank() != b.rank() || a.rank() == 0 || a.strides() != b.strides()) return true;
+  for (i64 stride : a.strides())
+    if (stride <= 0) return true;
+  std::function<bool(std::size_t, i64)> meet = [&](std::size_t d, i64 offset) {
+    i64 size = static_cast<i64>(std::max(a.format().size(), b.format().size()));
+    if (d == a.strides().size()) return offset > -size && offset < size;
+    i64 stride = a.strides()[d];
+    i64 steps = offset / stride - (offset % stride < 0 ? 1 : 0);
+    for (i64 s : {steps, steps + 1})
+      if (s < a.shape()[d] && -s < b.shape()[d] && meet(d + 1, offset - s * stride)) return true;
+    return false;
+  };
+  return meet(0, static_cast<const std::byte*>(b.data()) - static_cast<const std::byte*>(a.data()));
+}
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+// Point passes before lowering: bodies shifted to every row of the block, and the rows of producers that they read.
+#include <algorithm>
+
+#include "ir/build.hpp"
+#include "lower/cpu.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Op;
+using ir::StageId;
+
+namespace {
+
+// The body as it reads at `rows` rows further down: hash-consing then shares what neighbouring rows have in common.
+ExprId shift_rows(ir::Graph& graph, ExprId body, std::size_t rank, i64 rows) {
+  if (rows == 0) return body;
+  i64 row_dimension = static_cast<i64>(rank) - 2;
+  return ir::rewrite(graph, body, [&](ExprId, const ExprNode& node) {
+    if (node.op == Op::coord && node.ivalue == row_dimension) {
+      ExprNode coordinate = node, sum;
+      sum.op = Op::add;
+      sum.type = ElementType::i32;
+      sum.args = {graph.expr(std::move(coordinate)), ir::constant(graph, ElementType::i32, static_cast<double>(rows))};
+      return graph.expr(std::move(sum));
+    }
+    if (node.op != Op::access || node.index.size() < 2) return ExprId{};
+    ExprNode moved = node;
+    ir::Index& row = moved.index[moved.index.size() - 2];
+    row.offset += row.scale * rows;
+    return graph.expr(std::move(moved));
+  });
+}
+
+}  // namespace
+
+i64 PassBody::Source::entries() const {
+  i64 n = 1;
+  for (auto [lo, hi] : table) n *= hi - lo + 1;
+  return n;
+}
+
+void GroupLowering::analyze_pass(std::size_t number) {
+  const plan::Pass& pass = group_.passes[number];
+  PassBody& body = bodies_[number];
+  if (pass.kind != plan::PassKind::point) return;
+  for (int r = 0; r < pass.rows; ++r)
+    for (StageId s : pass.stages) body.roots.push_back(shift_rows(plan_.graph, stage(s).body, rank_, r));
+  std::vector<ExprId> all = ir::postorder(plan_.graph, body.roots);
+  std::vector<analyze::VarRange> ranges(plan_.graph.var_count());
+  for (ExprId e : all)
+    for (const ir::Var& v : plan_.graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
+  for (ExprId e : all) {
+    const ExprNode& node = plan_.graph.node(e);
+    if (node.op != Op::access) continue;
+    PassBody::Source source;
+    source.stage = node.stage;
+    source.outer.assign(node.index.begin(), node.index.end() - 1);
+    source.outer_border.assign(node.border.begin(), node.border.end() - 1);
+    source.column_border = node.border.back();
+    bool moved = false;
+    for (const ir::Index& index : source.outer) moved |= !index.vars.empty();
+    if (moved)
+      for (ir::Index& index : source.outer) {
+        source.table.push_back(analyze::offset_span(index, ranges));
+        index.offset = 0;
+      }
+    auto [lo, hi] = analyze::offset_span(node.index.back(), ranges);
+    source.lo = lo, source.hi = hi;
+    source.scale = node.index.back().scale;
+    source.shift = node.index.back().shift;
+    auto same = std::find_if(body.sources.begin(), body.sources.end(), [&](const PassBody::Source& other) {
+      return other.stage == source.stage && other.outer == source.outer && other.outer_border == source.outer_border &&
+             other.column_border == source.column_border && other.scale == source.scale && other.shift == source.shift &&
+             other.table.empty() == source.table.empty();
+    });
+    if (same == body.sources.end()) {
+      body.source_of[&node] = body.sources.size();
+      body.sources.push_back(std::move(source));
+      continue;
+    }
+    body.source_of[&node] = static_cast<std::size_t>(same - body.sources.begin());
+    same->lo = std::min(same->lo, source.lo);
+    same->hi = std::max(same->hi, source.hi);
+    for (std::size_t d = 0; d < same->table.size(); ++d) {
+      same->table[d].first = std::min(same->table[d].first, source.table[d].first);
+      same->table[d].second = std::max(same->table[d].second, source.table[d].second);
+    }
+  }
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,418 @@
+// The function of a group: tile, regions, scratch memory, steps. Passes are in cpu_pass.cpp.
+#include "lower/cpu.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "data/half.hpp"
+#include "ir/build.hpp"
+
+namespace tessera::lower {
+
+using ir::Op;
+using ir::Stage;
+using ir::StageId;
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::Type;
+using ir::nest::Value;
+using ir::nest::variable;
+
+namespace {
+
+constexpr Type index_type{};
+constexpr Type bytes_pointer{Lane::u8, 1, true};
+
+Value integers() { return variable("N", {Lane::i64, 1, true}); }
+Value tile_shape() { return variable("T", {Lane::i64, 1, true}); }
+Value call_i64(const std::string& name, std::vector<Value> args) {
+  return ir::nest::call(name, index_type, std::move(args));
+}
+
+bool is_integer_one(const plan::StagePlan::Rate& r) { return r.num == 1 && r.den == 1; }
+
+}  // namespace
+
+GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group)
+    : plan_(plan),
+      interface_(interface),
+      ranges_(ranges),
+      group_(plan.groups[group]),
+      number_(group),
+      rank_(plan.graph.stage(plan.groups[group].anchor).domain.size()),
+      edges_(plan::edges_of(plan.graph)) {
+  bodies_.resize(group_.passes.size());
+  for (std::size_t p = 0; p < group_.passes.size(); ++p) analyze_pass(p);
+}
+
+bool GroupLowering::in_group(StageId s) const { return plan_.stages[s].group == static_cast<int>(number_); }
+
+std::size_t GroupLowering::pass_of(StageId s) const {
+  for (std::size_t p = 0; p < group_.passes.size(); ++p)
+    if (std::count(group_.passes[p].stages.begin(), group_.passes[p].stages.end(), s)) return p;
+  throw Error(ErrorClass::internal, "stage '" + stage(s).name + "' has no pass in its group");
+}
+
+bool GroupLowering::direct_result(StageId s) const { return plan_.stages[s].home == plan::Home::array; }
+
+Lane GroupLowering::memory_lane(StageId s) const { return plan_.stages[s].lane; }
+
+i64 GroupLowering::element_step(StageId s) const {
+  if (plan_.stages[s].home == plan::Home::ring && in_group(s)) return 1;
+  auto place = place_of(plan_, interface_, s);
+  return place->element_stride / ir::nest::size_of(memory_lane(s));
+}
+
+i64 GroupLowering::element_offset(StageId s) const {
+  if (plan_.stages[s].home == plan::Home::ring && in_group(s)) return 0;
+  return place_of(plan_, interface_, s)->offset / ir::nest::size_of(memory_lane(s));
+}
+
+i64 GroupLowering::border_bits(const Border& border, StageId s) const {
+  double v = ir::evaluate(Op::convert, stage(s).type, ElementType::f64, &border.value);
+  switch (memory_lane(s)) {
+    case Lane::f32: return static_cast<i64>(std::bit_cast<std::uint32_t>(static_cast<float>(v)));
+    case Lane::f64: return std::bit_cast<i64>(v);
+    case Lane::f16: return static_cast<i64>(double_to_half(v));
+    default: return static_cast<i64>(v);
+  }
+}
+
+Value GroupLowering::size_value(ir::SizeId s) {
+  const ir::SizeNode& node = plan_.graph.node(s);
+  switch (node.op) {
+    case ir::SizeOp::constant: return integer(node.value);
+    case ir::SizeOp::parameter: return load(integers(), integer(node.value), 1);
+    case ir::SizeOp::add: return size_value(node.a) + size_value(node.b);
+    case ir::SizeOp::sub: return size_value(node.a) - size_value(node.b);
+    case ir::SizeOp::mul: return size_value(node.a) * size_value(node.b);
+    case ir::SizeOp::floor_div: return call_i64("tsr_floor_div", {size_value(node.a), integer(node.value)});
+    case ir::SizeOp::min: return min(size_value(node.a), size_value(node.b));
+    case ir::SizeOp::max: return max(size_value(node.a), size_value(node.b));
+  }
+  return integer(0);
+}
+
+Value GroupLowering::extent(ir::SizeId s) {
+  auto it = extents_.find(s);
+  return it != extents_.end() ? it->second : size_value(s);
+}
+
+void GroupLowering::declare_extents() {
+  extents_.clear();
+  auto declare = [&](ir::SizeId s) {
+    if (!extents_.contains(s)) extents_[s] = builder_->let("n", size_value(s));
+  };
+  for (StageId s : group_.stages) {
+    for (ir::SizeId d : stage(s).domain) declare(d);
+    for (StageId p : ir::sources(plan_.graph, s))
+      for (ir::SizeId d : stage(p).domain) declare(d);
+    for (const ir::Piece& piece : stage(s).pieces) {
+      for (ir::SizeId d : piece.start) declare(d);
+      for (ir::SizeId d : piece.count) declare(d);
+    }
+  }
+  for (const PassBody& body : bodies_)
+    for (const PassBody::Source& source : body.sources) {
+      declare(source.shift);
+      for (const ir::Index& index : source.outer) declare(index.shift);
+    }
+}
+
+// ---- shape and scratch ---------------------------------------------------------------------------------------------
+
+ir::nest::Function GroupLowering::shape_function() {
+  ir::nest::Function f;
+  f.name = "tsr_g" + std::to_string(number_) + "_shape";
+  f.parameters = {{"N", {Lane::i64, 1, true}, true, false}, {"threads", index_type, false, false}, {"T", {Lane::i64, 1, true}, false, false}};
+  Builder b(f.body);
+  builder_ = &b;
+  declare_extents();
+  const Stage& anchor = stage(group_.anchor);
+  // Columns: as many as let the rings fit the share of L2 that is theirs; rows: a few tiles for every thread, high
+  // against the rows that a tile computes beyond its own.
+  i64 budget = plan_.device.l2_bytes * 6 / 10;
+  i64 per_column = std::max<i64>(1, static_cast<i64>(group_.ring_bytes_per_column));
+  Value threads = variable("threads", index_type);
+  std::vector<Value> n;
+  for (ir::SizeId d : anchor.domain) n.push_back(extent(d));
+  Value columns, middle = integer(1);
+  bool rings = group_.ring_bytes_per_column > 0;
+  i64 most_columns = std::max<i64>(256, budget / per_column / 64 * 64);
+  columns = rings ? b.let("columns", call_i64("tsr_balanced", {n.back(), integer(most_columns), integer(64)})) : n.back();
+  std::vector<Value> extents(rank_);
+  extents[rank_ - 1] = columns;
+  Value row_budget = rings ? b.let("budget", call_i64("tsr_quotient", {integer(budget), columns * per_column})) : integer(1 << 20);
+  for (std::size_t d = rank_ - 1; d-- > 1;) {
+    extents[d] = b.let("extent", call_i64("tsr_balanced", {n[d], max(row_budget, integer(8)), integer(4)}));
+    row_budget = b.let("budget", call_i64("tsr_quotient", {row_budget, extents[d]}));
+  }
+  Value others = integer(1);
+  for (std::size_t d = 1; d < rank_; ++d) others = others * call_i64("tsr_ceil_div", {n[d], max(extents[d], integer(1))});
+  i64 least = std::max<i64>(rank_ > 2 ? 8 : 32, 8 * group_.halo_rows);
+  extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least)}));
+  Value tiles = integer(1);
+  for (std::size_t d = 0; d < rank_; ++d) {
+    b.assign_element(tile_shape(), integer(static_cast<i64>(d)), max(extents[d], integer(1)));
+    tiles = tiles * call_i64("tsr_ceil_div", {n[d], max(extents[d], integer(1))});
+  }
+  b.assign_element(tile_shape(), integer(static_cast<i64>(rank_)), tiles);
+  // Stores go past the caches when what the group writes could not stay in them anyway.
+  Value written = integer(0);
+  for (StageId s : group_.results) {
+    Value points = integer(ir::nest::size_of(memory_lane(s)));
+    for (ir::SizeId d : stage(s).domain) points = points * extent(d);
+    written = written + points;
+  }
+  b.assign_element(tile_shape(), integer(static_cast<i64>(rank_) + 1),
+                   convert(index_type, less(integer(2 * plan_.device.l2_bytes), written)));
+  return f;
+}
+
+Value GroupLowering::span_bound(StageId s, std::size_t dim) {
+  const plan::StagePlan::Rate& r = plan_.stages[s].rate[dim];
+  Value t = load(tile_shape(), integer(static_cast<i64>(dim)), 1);
+  Value scaled = is_integer_one(r) ? t : call_i64("tsr_ceil_div", {t * r.num, integer(r.den)});
+  return scaled + (r.after - r.before + 8);
+}
+
+Value GroupLowering::reserve(const Value& bytes) {
+  Value offset = scratch_top_;
+  scratch_top_ = builder_->let("top", call_i64("tsr_align", {scratch_top_ + bytes}));
+  if (measuring_) return offset;
+  return builder_->let("memory", address(variable("S", bytes_pointer), offset));
+}
+
+i64 GroupLowering::patch_elements(std::size_t pass, const PassBody::Source& source) const {
+  i64 columns = source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1;
+  return (columns + 1) * element_step(source.stage) + 64;
+}
+
+void GroupLowering::reserve_all() {
+  scratch_top_ = integer(0);
+  rings_.clear();
+  work_.assign(group_.passes.size(), {});
+  for (StageId s : group_.stages) {
+    const plan::StagePlan& p = plan_.stages[s];
+    if (p.home != plan::Home::ring) continue;
+    i64 size = ir::nest::size_of(memory_lane(s));
+    i64 left = (p.pad_lo * size + 63) / 64 * 64;
+    Value row = builder_->let("pitch", call_i64("tsr_pitch", {(span_bound(s, rank_ - 1) + (p.pad_hi + p.reach)) * size + left}));
+    Ring ring;
+    ring.pitch.assign(rank_ - 1, row);
+    Value plane = row;
+    for (std::size_t d = rank_ - 1; d-- > 0;) {
+      ring.pitch[d] = plane;
+      Value count = d == 0 && p.depth > 0 ? integer(p.depth) : span_bound(s, d);
+      plane = builder_->let("plane", plane * count);
+    }
+    Value memory = reserve(plane);
+    if (!measuring_) {
+      Value first = regions_[pass_of(s)].lo[rank_ - 1];
+      ring.base = builder_->let("ring", address(memory, integer(left) - first * size));
+    }
+    rings_[s] = ring;
+  }
+  for (std::size_t k = 0; k < group_.passes.size(); ++k) {
+    const plan::Pass& pass = group_.passes[k];
+    Workspace& work = work_[k];
+    i64 widest = 1, results = 0;
+    for (StageId s : pass.stages) {
+      widest = std::max<i64>(widest, ir::nest::size_of(memory_lane(s)));
+      if (direct_result(s)) ++results;
+    }
+    Value columns = span_bound(pass.stages.front(), rank_ - 1) + 3 * pass.lanes;
+    if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * widest);
+    if (results > 0) work.outputs = reserve(integer(results * pass.rows * (6 * pass.lanes * widest + 64)));
+    i64 patches = 0;
+    for (const PassBody::Source& source : bodies_[k].sources)
+      if (!in_group(source.stage))
+        patches += source.entries() * ((patch_elements(k, source) * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64);
+    if (patches > 0) work.patches = reserve(integer(patches));
+    for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
+      const PassBody::Source& source = bodies_[k].sources[i];
+      bool outside = false;
+      for (const Border& border : source.outer_border) outside |= border.mode == BorderMode::constant;
+      if (!outside) continue;
+      i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
+      Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
+      Value memory = reserve(count * size);
+      if (measuring_) continue;
+      Border value;
+      for (const Border& border : source.outer_border)
+        if (border.mode == BorderMode::constant) value = border;
+      builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(value, source.stage))});
+      Value first = regions_[k].lo[rank_ - 1] * source.scale + extent(source.shift) + source.lo;
+      work.constants[i] = builder_->let("outside", address(memory, integer(0) - first * (step * size)));
+    }
+  }
+}
+
+ir::nest::Function GroupLowering::scratch_function() {
+  ir::nest::Function f;
+  f.name = "tsr_g" + std::to_string(number_) + "_scratch";
+  f.has_result = true;
+  f.result = index_type;
+  f.parameters = {{"N", {Lane::i64, 1, true}, true, false}, {"T", {Lane::i64, 1, true}, true, false}};
+  Builder b(f.body);
+  builder_ = &b;
+  declare_extents();
+  measuring_ = true;
+  reserve_all();
+  measuring_ = false;
+  b.call("return", {scratch_top_ + 256});
+  return f;
+}
+
+// ---- the tile ------------------------------------------------------------------------------------------------------
+
+void GroupLowering::tile_extents() {
+  // Tiles are numbered with the fastest dimension first.
+  tile_lo_.assign(rank_, integer(0));
+  tile_hi_.assign(rank_, integer(0));
+  Value rest = builder_->var("rest", variable("tile", index_type));
+  for (std::size_t d = rank_; d-- > 0;) {
+    Value n = extent(stage(group_.anchor).domain[d]);
+    Value t = builder_->let("t", load(tile_shape(), integer(static_cast<i64>(d)), 1));
+    Value tiles = builder_->let("tiles", call_i64("tsr_ceil_div", {n, t}));
+    Value at = builder_->let("at", operation(Op::rem, index_type, {rest, tiles}));
+    builder_->assign(rest, operation(Op::div, index_type, {rest, tiles}));
+    tile_lo_[d] = builder_->let("lo", at * t);
+    tile_hi_[d] = builder_->let("hi", min(tile_lo_[d] + t, n));
+  }
+}
+
+void GroupLowering::regions() {
+  regions_.assign(group_.passes.size(), {});
+  own_.clear();
+  for (StageId s : group_.results) {
+    Region& own = own_[s];
+    for (std::size_t d = 0; d < rank_; ++d) {
+      const plan::StagePlan::Rate& r = plan_.stages[s].rate[d];
+      if (stage(s).domain[d] == stage(group_.anchor).domain[d] && is_integer_one(r)) {
+        own.lo.push_back(tile_lo_[d]);
+        own.hi.push_back(tile_hi_[d]);
+        continue;
+      }
+      // The tile's share of a result with another extent: scaled, and the last tile takes what is left.
+      Value n = extent(stage(s).domain[d]), whole = extent(stage(group_.anchor).domain[d]);
+      own.lo.push_back(builder_->let("own_lo", call_i64("tsr_share", {tile_lo_[d], integer(r.num), integer(r.den), whole, n})));
+      own.hi.push_back(builder_->let("own_hi", call_i64("tsr_share", {tile_hi_[d], integer(r.num), integer(r.den), whole, n})));
+    }
+  }
+  for (std::size_t p = group_.passes.size(); p-- > 0;) {
+    Region region;
+    region.lo.resize(rank_);
+    region.hi.resize(rank_);
+    for (StageId s : group_.passes[p].stages)
+      for (std::size_t d = 0; d < rank_; ++d) {
+        Value lo, hi;
+        auto include = [&](const Value& a, const Value& b) {
+          lo = lo ? min(lo, a) : a;
+          hi = hi ? max(hi, b) : b;
+        };
+        for (const plan::Edge& edge : edges_) {
+          if (edge.producer != s || !in_group(edge.consumer)) continue;
+          const plan::EdgeDimension& dim = edge.dims[d];
+          const Region& c = regions_[pass_of(edge.consumer)];
+          Value a = c.lo[d] * dim.mul + dim.lo, b = (c.hi[d] - 1) * dim.mul + dim.hi;
+          if (dim.div != 1) {
+            a = call_i64("tsr_floor_div", {a, integer(dim.div)});
+            b = call_i64("tsr_floor_div", {b, integer(dim.div)});
+          }
+          include(a, b + 1);
+        }
+        if (!plan_.stages[s].periodic[d] && lo) {
+          lo = max(lo, integer(0));
+          hi = min(hi, extent(stage(s).domain[d]));
+        }
+        if (auto own = own_.find(s); own != own_.end()) include(own->second.lo[d], own->second.hi[d]);
+        if (!lo) continue;
+        region.lo[d] = region.lo[d] ? min(region.lo[d], lo) : lo;
+        region.hi[d] = region.hi[d] ? max(region.hi[d], hi) : hi;
+      }
+    for (std::size_t d = 0; d < rank_; ++d) {
+      region.lo[d] = builder_->let("lo", region.lo[d]);
+      region.hi[d] = builder_->let("hi", max(region.hi[d], region.lo[d]));
+    }
+    regions_[p] = std::move(region);
+  }
+}
+
+void GroupLowering::stream() {
+  done_.clear();
+  for (std::size_t p = 0; p < group_.passes.size(); ++p) done_.push_back(builder_->var("done", regions_[p].lo[0]));
+  auto step = [&](auto&& end_of) {
+    for (std::size_t p = 0; p < group_.passes.size(); ++p) {
+      Value end = builder_->let("end", end_of(p));
+      pass_rows(p, end);
+      builder_->assign(done_[p], end);
+    }
+  };
+  bool single = group_.passes.size() == 1 || plan_.options.schedule == Schedule::tiled;
+  if (single) {
+    step([&](std::size_t p) { return regions_[p].hi[0]; });
+    return;
+  }
+  Value first, last;
+  auto rate = [&](std::size_t p) { return plan_.stages[group_.passes[p].stages.front()].rate[0]; };
+  auto lag = [&](std::size_t p) {
+    i64 most = plan_.stages[group_.passes[p].stages.front()].lag;
+    for (StageId s : group_.passes[p].stages) most = std::max(most, plan_.stages[s].lag);
+    return most;
+  };
+  for (std::size_t p = 0; p < group_.passes.size(); ++p) {
+    auto r = rate(p);
+    Value a = call_i64("tsr_floor_div", {(regions_[p].lo[0] - lag(p)) * r.den, integer(r.num)});
+    Value b = call_i64("tsr_ceil_div", {(regions_[p].hi[0] - lag(p)) * r.den, integer(r.num)});
+    first = first ? min(first, a) : a;
+    last = last ? max(last, b) : b;
+  }
+  first = builder_->let("first", first + group_.step);
+  last = builder_->let("last", last + group_.step);
+  builder_->loop("e", first, last, integer(group_.step), [&](const Value& e) {
+    step([&](std::size_t p) {
+      auto r = rate(p);
+      Value rows = is_integer_one(r) ? e : r.den == 1 ? e * r.num : call_i64("tsr_floor_div", {e * r.num, integer(r.den)});
+      return call_i64("tsr_clamp", {rows + lag(p), done_[p], regions_[p].hi[0]});
+    });
+  });
+}
+
+ir::nest::Function GroupLowering::tile_function() {
+  ir::nest::Function f;
+  f.name = "tsr_g" + std::to_string(number_);
+  for (StageId s : group_.stages) f.essay += (f.essay.empty() ? "" : ", ") + stage(s).name;
+  f.parameters = {{"P", bytes_pointer, false, true},
+                  {"N", {Lane::i64, 1, true}, true, false},
+                  {"T", {Lane::i64, 1, true}, true, false},
+                  {"tile", index_type, false, false},
+                  {"S", bytes_pointer, false, false}};
+  Builder b(f.body);
+  builder_ = &b;
+  declare_extents();
+  tile_extents();
+  regions();
+  reserve_all();
+  stream();
+  return f;
+}
+
+void GroupLowering::into(ir::nest::Module& module) {
+  module.functions.push_back(shape_function());
+  module.functions.push_back(scratch_function());
+  module.functions.push_back(tile_function());
+}
+
+Lowered lower_cpu(const plan::Plan& plan) {
+  plan::Plan working = plan;  // bodies shifted along rows join the graph's expressions
+  Lowered result;
+  result.interface = interface_of(working);
+  result.module.tables = working.graph.tables;
+  analyze::Ranges ranges(working.graph);
+  for (std::size_t g = 0; g < working.groups.size(); ++g)
+    GroupLowering(working, result.interface, ranges, g).into(result.module);
+  return result;
+}
+
+}  // namespace tessera::lower

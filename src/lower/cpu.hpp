@@ -1,0 +1,126 @@
+// One group of a plan as a C-like function for a CPU core.
+//
+//   extents, this tile's part of the anchor
+//   for every pass, last first: the region of its stages that this tile needs
+//   ring buffers in scratch memory
+//   for every step along the anchor's rows:
+//     for every pass: the rows that are due, in blocks of `rows`:
+//       a pointer to every row that the block reads or writes (borders of rows are settled here)
+//       columns: runs of whole vectors straight from memory; near the ends of a row, short runs through small patches
+//       that hold the row continued by its border
+//     after a block: margins set to 0, rings continued beyond their ends, rows copied to arrays
+//
+// So the loop over columns has no test for borders, and one text serves inside and edge.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "lower/builder.hpp"
+#include "lower/interface.hpp"
+#include "lower/point.hpp"
+#include "plan/edges.hpp"
+
+namespace tessera::lower {
+
+// Everything about a point pass that does not depend on where in the tile it runs.
+struct PassBody {
+  std::vector<ir::ExprId> roots;        // rows * stages: row r of stage k is roots[r * stages + k]
+  // The rows of producers that the block reads. Rows that a reduction variable chooses form one table.
+  struct Source {
+    ir::StageId stage = 0;
+    std::vector<ir::Index> outer;       // without the column; offsets 0 where `table` says that variables move it
+    std::vector<Border> outer_border;
+    Border column_border;
+    std::vector<std::pair<i64, i64>> table;   // per outer dimension: first and last offset, when variables move it
+    i64 lo = 0, hi = 0, scale = 1;      // of the column index, over all accesses
+    ir::SizeId shift;
+    i64 entries() const;
+  };
+  std::vector<Source> sources;
+  std::map<const ir::ExprNode*, std::size_t> source_of;  // access -> source; nodes of a graph stay where they are
+};
+
+class GroupLowering {
+ public:
+  GroupLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group);
+  // tsr_gK_shape, tsr_gK_scratch, tsr_gK.
+  void into(ir::nest::Module&);
+
+ private:
+  using Value = ir::nest::Value;
+  struct Region {                       // per dimension
+    std::vector<Value> lo, hi;
+  };
+  struct Ring {
+    Value base;                         // u8*: column 0 of slot 0
+    std::vector<Value> pitch;           // bytes between slots (dimension 0), rows of middle dimensions
+  };
+  struct Workspace {                    // of a pass, in scratch memory
+    Value dump, patches, outputs;
+    std::map<std::size_t, Value> constants;   // by source: column 0 of a row of border values
+  };
+  struct Pointers {                     // of a source, at one block
+    std::vector<Value> direct;          // one per table entry
+    Value current;                      // variable (or array of them): direct, or the patch
+  };
+
+  void analyze_pass(std::size_t pass);
+  ir::nest::Function shape_function();
+  ir::nest::Function scratch_function();
+  ir::nest::Function tile_function();
+
+  void declare_extents();
+  void tile_extents();
+  void regions();
+  void reserve_all();
+  void stream();
+  void pass_rows(std::size_t pass, const Value& end);
+  void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
+  void columns(std::size_t pass, const std::vector<Value>& index, const Value& count, std::vector<Pointers>& sources,
+               const std::vector<Value>& targets);
+  void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
+               const std::vector<Value>& targets, const Value& from, const Value& to, const Value& streaming);
+  void compose_row(std::size_t pass, const std::vector<Value>& index);
+  void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
+
+  Value extent(ir::SizeId);
+  Value size_value(ir::SizeId);
+  Value span_bound(ir::StageId, std::size_t dim);
+  Value reserve(const Value& bytes);
+  Value source_row(const PassBody::Source&, const std::vector<i64>& offsets, ir::StageId consumer,
+                   const std::vector<Value>& index, const Value& constant_row);
+  Value row_at(ir::StageId, const std::vector<Value>& at);   // u8* to column 0 of a ring or array row
+  Value typed(ir::StageId, const Value& bytes) const;   // u8* as a pointer to the stage's elements
+  i64 patch_elements(std::size_t pass, const PassBody::Source&) const;
+  bool in_group(ir::StageId) const;
+  std::size_t pass_of(ir::StageId) const;
+  bool direct_result(ir::StageId) const;
+  ir::nest::Lane memory_lane(ir::StageId) const;
+  i64 element_step(ir::StageId) const;        // elements between neighbours of a row in memory
+  i64 element_offset(ir::StageId) const;
+  i64 border_bits(const Border&, ir::StageId) const;
+  const ir::Stage& stage(ir::StageId s) const { return plan_.graph.stage(s); }
+
+  plan::Plan& plan_;
+  const Interface& interface_;
+  analyze::Ranges& ranges_;
+  const plan::Group& group_;
+  std::size_t number_;
+  std::size_t rank_;
+  std::vector<plan::Edge> edges_;
+  std::vector<PassBody> bodies_;              // by pass
+  Builder* builder_ = nullptr;
+
+  std::map<ir::SizeId, Value> extents_;
+  std::vector<Value> tile_lo_, tile_hi_;
+  std::vector<Region> regions_;               // by pass
+  std::map<ir::StageId, Region> own_;         // of results
+  std::vector<Value> done_;                   // by pass: rows of dimension 0 below are computed
+  std::map<ir::StageId, Ring> rings_;
+  std::vector<Workspace> work_;               // by pass
+  Value scratch_top_;
+  bool measuring_ = false;                    // only adding up scratch memory
+};
+
+}  // namespace tessera::lower

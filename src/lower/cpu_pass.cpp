@@ -1,0 +1,527 @@
+// Rows of a pass: pointers, runs of columns, borders; and the rows of compose stages.
+#include <algorithm>
+
+#include "ir/build.hpp"
+#include "lower/cpu.hpp"
+#include "plan/lanes.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprNode;
+using ir::Op;
+using ir::StageId;
+using ir::StageKind;
+using ir::nest::integer;
+using ir::nest::Kind;
+using ir::nest::Lane;
+using ir::nest::Type;
+using ir::nest::Value;
+using ir::nest::variable;
+
+namespace {
+
+constexpr Type index_type{};
+constexpr Type bytes_pointer{Lane::u8, 1, true};
+constexpr Type flag_type{Lane::i32, 1, false};
+
+Value call_i64(const std::string& name, std::vector<Value> args) {
+  return ir::nest::call(name, index_type, std::move(args));
+}
+Value integers() { return variable("N", {Lane::i64, 1, true}); }
+
+}  // namespace
+
+Value GroupLowering::typed(StageId s, const Value& bytes) const {
+  return convert({memory_lane(s), 1, true}, bytes);
+}
+
+// The address of column 0 of the row at the given outer indices, which are inside the domain and computed.
+Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
+  if (in_group(s) && plan_.stages[s].home == plan::Home::ring) {
+    const Ring& ring = rings_.at(s);
+    const Region& region = regions_[pass_of(s)];
+    i64 depth = plan_.stages[s].depth;
+    Value offset;
+    for (std::size_t d = 0; d + 1 < rank_; ++d) {
+      Value slot = at[d] - region.lo[d];
+      if (d == 0 && depth > 0) slot = operation(Op::rem, index_type, {slot, integer(depth)});
+      offset = offset ? offset + slot * ring.pitch[d] : slot * ring.pitch[d];
+    }
+    return address(ring.base, offset);
+  }
+  auto place = place_of(plan_, interface_, s);
+  const ArrayRef& array = interface_.arrays[place->array];
+  Value offset = integer(0);
+  for (std::size_t d = 0; d < at.size(); ++d)
+    offset = offset + at[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
+  Value base = ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+  return address(base, offset);
+}
+
+Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<i64>& offsets, StageId consumer,
+                                const std::vector<Value>& index, const Value& constant_row) {
+  const ir::Stage& producer = stage(source.stage);
+  const plan::StagePlan& from = plan_.stages[source.stage];
+  bool ring = in_group(source.stage);
+  std::size_t lead = rank_ - producer.domain.size();
+  std::vector<Value> at;
+  Value outside;
+  for (std::size_t d = 0; d + 1 < producer.domain.size(); ++d) {
+    const ir::Index& where = source.outer[d];
+    Value v = index[d + lead] * where.scale + extent(where.shift) + (where.offset + (offsets.empty() ? 0 : offsets[d]));
+    BorderMode mode = source.outer_border[d].mode;
+    if (plan_.stages[consumer].periodic[d + lead]) mode = BorderMode::wrap;
+    Value n = extent(producer.domain[d]);
+    if (!(ring && from.periodic[d]) && mode != BorderMode::none && mode != BorderMode::clamp) {
+      v = builder_->let("row", call_i64("tsr_map", {integer(static_cast<i64>(mode)), v, n}));
+      if (mode == BorderMode::constant) {
+        Value is_outside = less(v, integer(0));
+        outside = outside ? operation(Op::bit_or, flag_type, {outside, is_outside}) : is_outside;
+      }
+    }
+    // Rows of a block below its last one read whatever is there; ring rows are those computed so far.
+    Value lo = integer(0), hi = n - 1;
+    if (ring) {
+      std::size_t p = pass_of(source.stage);
+      lo = regions_[p].lo[d];
+      hi = (d == 0 ? done_[p] : regions_[p].hi[d]) - 1;
+      if (!from.periodic[d] && mode == BorderMode::clamp) v = call_i64("tsr_clamp", {v, integer(0), n - 1});
+    }
+    at.push_back(builder_->let("row", call_i64("tsr_clamp", {v, lo, hi})));
+  }
+  Value pointer = row_at(source.stage, at);
+  if (outside && constant_row) pointer = operation(Op::select, bytes_pointer, {outside, constant_row, pointer});
+  return pointer;
+}
+
+void GroupLowering::pass_rows(std::size_t p, const Value& end) {
+  const plan::Pass& pass = group_.passes[p];
+  std::vector<Value> index(rank_ - 1);
+  std::function<void(std::size_t)> nest = [&](std::size_t d) {
+    Value lo = d == 0 ? done_[p] : regions_[p].lo[d];
+    Value hi = d == 0 ? end : regions_[p].hi[d];
+    bool block = d + 2 == rank_;
+    i64 step = block && pass.kind == plan::PassKind::point ? pass.rows : 1;
+    builder_->loop(block ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
+      index[d] = i;
+      if (!block) nest(d + 1);
+      else if (pass.kind == plan::PassKind::compose) compose_row(p, index);
+      else point_block(p, index, step == 1 ? integer(1) : builder_->let("count", min(hi - i, integer(step))));
+    });
+  };
+  nest(0);
+}
+
+void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, const Value& count) {
+  const plan::Pass& pass = group_.passes[p];
+  const PassBody& body = bodies_[p];
+  Value xs = regions_[p].lo[rank_ - 1];
+  std::vector<Pointers> sources;
+  for (std::size_t k = 0; k < body.sources.size(); ++k) {
+    const PassBody::Source& source = body.sources[k];
+    auto constant = work_[p].constants.find(k);
+    Value constant_row = constant == work_[p].constants.end() ? Value{} : constant->second;
+    Pointers pointers;
+    if (source.table.empty()) {
+      Value row = source_row(source, {}, pass.stages.front(), index, constant_row);
+      pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
+    } else {
+      std::vector<i64> offsets;
+      for (auto [lo, hi] : source.table) offsets.push_back(lo);
+      for (i64 e = 0; e < source.entries(); ++e) {
+        Value row = source_row(source, offsets, pass.stages.front(), index, constant_row);
+        pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
+        for (std::size_t d = offsets.size(); d-- > 0;) {
+          if (++offsets[d] <= source.table[d].second) break;
+          offsets[d] = source.table[d].first;
+        }
+      }
+    }
+    sources.push_back(std::move(pointers));
+  }
+  // Rows to write; rows of the block that are not due go to a row that nobody reads.
+  std::vector<Value> targets, rows;
+  for (int r = 0; r < pass.rows; ++r)
+    for (StageId s : pass.stages) {
+      std::vector<Value> at = index;
+      at.back() = at.back() + r;
+      Value row = row_at(s, at);
+      if (r > 0) {
+        Value dump = address(work_[p].dump, integer(0) - xs * ir::nest::size_of(memory_lane(s)));
+        row = operation(Op::select, bytes_pointer, {less(integer(r), count), row, dump});
+      }
+      rows.push_back(builder_->let("to", row));
+      targets.push_back(builder_->let("to", typed(s, rows.back())));
+    }
+  columns(p, index, count, sources, targets);
+  for (int r = 0; r < pass.rows; ++r)
+    for (std::size_t k = 0; k < pass.stages.size(); ++k) {
+      StageId s = pass.stages[k];
+      const plan::StagePlan& plan = plan_.stages[s];
+      bool margins = false;
+      for (std::size_t d = 0; d < rank_; ++d) margins |= stage(s).margin_lo[d] > 0 || stage(s).margin_hi[d] > 0;
+      if (!margins && plan.home == plan::Home::array) continue;
+      if (!margins && plan.pad_lo == 0 && plan.pad_hi == 0 && !plan.also_array) continue;
+      std::vector<Value> at = index;
+      at.back() = at.back() + r;
+      auto finish = [&] { finish_row(s, at, rows[static_cast<std::size_t>(r) * pass.stages.size() + k]); };
+      if (r == 0) finish();
+      else builder_->branch(less(integer(r), count), finish);
+    }
+}
+
+// Splits a row into a run of whole vectors that need no care and the short runs before and after it.
+void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, const Value& count,
+                            std::vector<Pointers>& sources, const std::vector<Value>& targets) {
+  const plan::Pass& pass = group_.passes[p];
+  const PassBody& body = bodies_[p];
+  const i64 lanes = pass.lanes;
+  Value xs = regions_[p].lo[rank_ - 1], xe = regions_[p].hi[rank_ - 1];
+  bool periodic = plan_.stages[pass.stages.front()].periodic[rank_ - 1];
+  std::vector<std::size_t> direct_targets, patched;
+  for (std::size_t k = 0; k < pass.stages.size(); ++k)
+    if (direct_result(pass.stages[k])) direct_targets.push_back(k);
+  Value a = xs, b;
+  for (std::size_t k = 0; k < body.sources.size(); ++k) {
+    const PassBody::Source& source = body.sources[k];
+    if (in_group(source.stage)) continue;
+    patched.push_back(k);
+    Value n = extent(stage(source.stage).domain.back());
+    Value shift = extent(source.shift);
+    i64 strided = element_step(source.stage) > 1 ? 1 : 0;   // a strided vector load ends in the next element
+    i64 scale = std::max<i64>(source.scale, 1);
+    a = max(a, call_i64("tsr_ceil_div", {integer(0) - shift - source.lo, integer(scale)}));
+    Value last = call_i64("tsr_floor_div", {n - shift - (source.hi + scale * lanes + strided), integer(scale)});
+    b = b ? min(b, last) : last;
+  }
+  Value streaming = integer(0, flag_type);
+  if (!direct_targets.empty()) {
+    b = b ? min(b, xe - lanes) : xe - lanes;
+    streaming = convert(flag_type, load(variable("T", {Lane::i64, 1, true}), integer(static_cast<i64>(rank_) + 1), 1));
+    for (int r = 0; r < pass.rows; ++r)
+      for (std::size_t k : direct_targets) {
+        const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k];
+        Value aligned = ir::nest::call("tsr_aligned", flag_type,
+                                       {address(target, xs), integer(lanes * ir::nest::size_of(target->type.lane))});
+        streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
+      }
+    streaming = builder_->let("streaming", streaming);
+  }
+  if (!b) {  // rings on both sides: vectors may run over the end
+    for (std::size_t k = 0; k < sources.size(); ++k) {
+      Pointers& s = sources[k];
+      s.current = s.direct.front();
+      if (body.sources[k].table.empty()) continue;
+      s.current = builder_->array("rows", s.direct.front()->type, body.sources[k].entries());
+      for (std::size_t e = 0; e < s.direct.size(); ++e)
+        builder_->assign_element(s.current, integer(static_cast<i64>(e)), s.direct[e]);
+    }
+    vectors(p, index, sources, targets, xs, xe, streaming);
+    return;
+  }
+  Value chunk = integer(4 * lanes);
+  Value xa = builder_->let("xa", call_i64("tsr_run_begin", {xs, a, xe, integer(lanes)}));
+  Value xb = builder_->let("xb", call_i64("tsr_run_end", {xa, b, xe, integer(lanes)}));
+  Value before = builder_->let("before", call_i64("tsr_ceil_div", {xa - xs, chunk}));
+  Value after = builder_->let("after", call_i64("tsr_ceil_div", {max(xe - xb, integer(0)), chunk}));
+  std::vector<Value> outputs = targets;
+  for (std::size_t k = 0; k < sources.size(); ++k) {
+    if (body.sources[k].table.empty()) {
+      bool moves = std::count(patched.begin(), patched.end(), k) > 0;
+      sources[k].current = moves ? builder_->var("at", sources[k].direct[0]) : sources[k].direct[0];
+    } else {
+      sources[k].current = builder_->array("rows", sources[k].direct[0]->type, body.sources[k].entries());
+    }
+  }
+  for (int r = 0; r < pass.rows; ++r)
+    for (std::size_t k : direct_targets) {
+      std::size_t t = static_cast<std::size_t>(r) * pass.stages.size() + k;
+      outputs[t] = builder_->var("out", targets[t]);
+    }
+  auto set_rows = [&](std::size_t k, const std::vector<Value>& pointers) {
+    if (body.sources[k].table.empty()) {
+      if (sources[k].current->name != pointers[0]->name) builder_->assign(sources[k].current, pointers[0]);
+      return;
+    }
+    for (std::size_t e = 0; e < pointers.size(); ++e)
+      builder_->assign_element(sources[k].current, integer(static_cast<i64>(e)), pointers[e]);
+  };
+  builder_->loop("run", integer(0), before + 1 + after, integer(1), [&](const Value& run) {
+    Value x0 = builder_->let("x0", call_i64("tsr_chunk_begin", {run, before, xs, xa, xb, chunk}));
+    Value x1 = builder_->let("x1", call_i64("tsr_chunk_end", {run, before, x0, xa, xb, xe, chunk}));
+    Value inside = builder_->let("inside", operation(Op::eq, flag_type, {run, before}));
+    Value nt = builder_->let("nt", operation(Op::bit_and, flag_type, {streaming, inside}));
+    builder_->branch(
+        inside,
+        [&] {
+          for (std::size_t k = 0; k < sources.size(); ++k) set_rows(k, sources[k].direct);
+          for (std::size_t t = 0; t < targets.size(); ++t)
+            if (outputs[t]->name != targets[t]->name) builder_->assign(outputs[t], targets[t]);
+        },
+        [&] {
+          i64 at = 0;
+          for (std::size_t k = 0; k < sources.size(); ++k) {
+            const PassBody::Source& source = body.sources[k];
+            if (in_group(source.stage)) {
+              if (!source.table.empty()) set_rows(k, sources[k].direct);
+              continue;
+            }
+            i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
+            i64 bytes = (patch_elements(p, source) * size + 63) / 64 * 64;
+            Value c0 = builder_->let("c0", x0 * source.scale + extent(source.shift) + source.lo);
+            Value columns = builder_->let("columns", (x1 - x0 + lanes) * source.scale + (source.hi - source.lo + 1));
+            BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
+            if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
+            auto constant = work_[p].constants.find(k);
+            Value constant_row = constant == work_[p].constants.end() ? convert(bytes_pointer, integer(0)) : constant->second;
+            std::vector<Value> patches;
+            for (const Value& direct : sources[k].direct) {
+              Value memory = address(work_[p].patches, integer(at));
+              at += bytes;
+              builder_->call("tsr_patch", {memory, convert(bytes_pointer, direct), constant_row, c0, columns,
+                                           extent(stage(source.stage).domain.back()), integer(static_cast<i64>(mode)),
+                                           integer(step), integer(size), integer(border_bits(source.column_border, source.stage))});
+              patches.push_back(builder_->let("patch", typed(source.stage, address(memory, integer(0) - c0 * (step * size)))));
+            }
+            set_rows(k, patches);
+          }
+          i64 row_bytes = 0;
+          for (StageId s : pass.stages) row_bytes = std::max<i64>(row_bytes, ir::nest::size_of(memory_lane(s)));
+          row_bytes = 6 * lanes * row_bytes + 64;
+          i64 slot = 0;
+          for (std::size_t t = 0; t < targets.size(); ++t) {
+            if (outputs[t]->name == targets[t]->name) continue;
+            StageId s = pass.stages[t % pass.stages.size()];
+            Value memory = address(work_[p].outputs, integer(slot++ * row_bytes));
+            builder_->assign(outputs[t], typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s)))));
+          }
+        });
+    vectors(p, index, sources, outputs, x0, x1, nt);
+    if (!direct_targets.empty())
+      builder_->branch(less(convert(index_type, inside), integer(1)), [&] {
+        for (std::size_t t = 0; t < targets.size(); ++t) {
+          if (outputs[t]->name == targets[t]->name) continue;
+          i64 size = ir::nest::size_of(targets[t]->type.lane);
+          auto copy = [&] {
+            builder_->call("tsr_copy", {convert(bytes_pointer, address(targets[t], x0)),
+                                        convert(bytes_pointer, address(outputs[t], x0)), (min(x1, xe) - x0) * size});
+          };
+          std::size_t r = t / pass.stages.size();
+          if (r == 0) copy();
+          else builder_->branch(less(integer(static_cast<i64>(r)), count), copy);
+        }
+      });
+  });
+}
+
+// The loop over vectors, from `from` on, until `to` is reached or passed.
+void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, const std::vector<Pointers>& sources,
+                            const std::vector<Value>& targets, const Value& from, const Value& to, const Value& streaming) {
+  const plan::Pass& pass = group_.passes[p];
+  const PassBody& body = bodies_[p];
+  const ir::Graph& graph = plan_.graph;
+  const int lanes = pass.lanes;
+  builder_->loop("x", from, to, integer(lanes), [&](const Value& x) {
+    PointSource source;
+    source.lanes = lanes;
+    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
+      std::size_t k = body.source_of.at(&node);
+      const PassBody::Source& from_source = body.sources[k];
+      Value pointer = sources[k].current;
+      if (!from_source.table.empty()) {
+        Value entry = integer(0);
+        for (std::size_t d = 0; d + 1 < node.index.size(); ++d) {
+          auto [lo, hi] = from_source.table[d];
+          Value offset = integer(node.index[d].offset - lo);
+          for (auto [var, coefficient] : node.index[d].vars) offset = offset + vars.at(var) * coefficient;
+          entry = entry * (hi - lo + 1) + offset;
+        }
+        pointer = ir::nest::call("tsr_at", pointer->type, {pointer, entry});
+      }
+      const ir::Index& column = node.index.back();
+      Value at = x * column.scale + extent(column.shift) + column.offset;
+      for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
+      i64 step = element_step(node.stage);
+      if (column.scale == 0) return broadcast(load(pointer, at * step + element_offset(node.stage), 1), lanes);
+      return load(pointer, at * step + element_offset(node.stage), lanes, step * column.scale);
+    };
+    source.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
+      auto place = place_of(plan_, interface_, node.stage);
+      const ArrayRef& array = interface_.arrays[place->array];
+      Value base = ir::nest::call("tsr_array", bytes_pointer,
+                                  {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+      Type narrow{Lane::i32, lanes, false}, wide{Lane::i64, lanes, false};
+      Value offset;
+      for (std::size_t d = 0; d < indices.size(); ++d) {
+        Value last = convert({Lane::i32, 1, false}, extent(stage(node.stage).domain[d]) - 1);
+        Value i = operation(Op::max, narrow, {indices[d], broadcast(integer(0, {Lane::i32, 1, false}), lanes)});
+        i = builder_->let("i", operation(Op::min, narrow, {i, broadcast(last, lanes)}));
+        Value stride = d + 1 == indices.size() ? integer(place->element_stride)
+                                               : load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
+        Value part = operation(Op::mul, wide, {convert(wide, i), broadcast(stride, lanes)});
+        offset = builder_->let("o", offset ? operation(Op::add, wide, {offset, part}) : part);
+      }
+      auto read = std::make_shared<ir::nest::Node>();
+      read->kind = Kind::gather;
+      read->type = {memory_lane(node.stage), lanes, false};
+      read->args = {address(base, integer(place->offset)), offset};
+      return Value(read);
+    };
+    source.leaf = [&](const ExprNode& node) -> Value {
+      Type scalar{Lane::i32, 1, false};
+      switch (node.op) {
+        case Op::coord: {
+          std::size_t d = static_cast<std::size_t>(node.ivalue);
+          if (d + 1 < rank_) return broadcast(convert(scalar, index[d]), lanes);
+          auto iota = std::make_shared<ir::nest::Node>();
+          iota->kind = Kind::iota;
+          iota->type = {Lane::i32, lanes, false};
+          return operation(Op::add, iota->type, {broadcast(convert(scalar, x), lanes), Value(iota)});
+        }
+        case Op::extent: {
+          const ir::Stage& owner = stage(pass.stages.front());
+          return broadcast(convert(scalar, extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
+        }
+        case Op::parameter: return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
+        default: {
+          Lane lane = ir::nest::lane_of(node.type);
+          Value base = ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(node.ivalue)});
+          return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
+        }
+      }
+    };
+    source.table = [&](std::size_t t) {
+      return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph.tables[t].type), 1, true});
+    };
+    PointEmitter emitter(graph, ranges_, *builder_, source);
+    emitter.emit(body.roots, [&](std::size_t k, const Value& v) {
+      StageId s = pass.stages[k % pass.stages.size()];
+      Value out = emitter.stored(body.roots[k], v, memory_lane(s));
+      if (!direct_result(s)) {
+        builder_->store(targets[k], x, out);
+        return;
+      }
+      builder_->branch(streaming, [&] { builder_->store(targets[k], x, out, true); }, [&] { builder_->store(targets[k], x, out); });
+    });
+  });
+}
+
+// After a row is complete: zeros where the stage is not evaluated, its continuation beyond its ends, its copy in memory.
+void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const Value& target) {
+  const plan::StagePlan& plan = plan_.stages[s];
+  const Region& region = regions_[pass_of(s)];
+  const Value lo = region.lo[rank_ - 1], hi = region.hi[rank_ - 1];
+  const i64 size = ir::nest::size_of(memory_lane(s));
+  const Value n = extent(stage(s).domain.back());
+  auto zero = [&](const Value& from, const Value& to) {
+    builder_->call("tsr_zero", {address(target, from * size), (to - from) * size});
+  };
+  if (stage(s).kind == StageKind::point) {
+    const ir::Stage& point = stage(s);
+    Value off;
+    for (std::size_t d = 0; d + 1 < rank_; ++d) {
+      if (point.margin_lo[d] > 0) {
+        Value below = less(index[d], integer(point.margin_lo[d]));
+        off = off ? operation(Op::bit_or, flag_type, {off, below}) : below;
+      }
+      if (point.margin_hi[d] > 0) {
+        Value above = less(extent(point.domain[d]) - (1 + point.margin_hi[d]), index[d]);
+        off = off ? operation(Op::bit_or, flag_type, {off, above}) : above;
+      }
+    }
+    if (off) builder_->branch(off, [&] { zero(lo, hi); });
+    if (point.margin_lo.back() > 0) {
+      Value to = builder_->let("to", min(integer(point.margin_lo.back()), hi));
+      builder_->branch(less(lo, to), [&] { zero(lo, to); });
+    }
+    if (point.margin_hi.back() > 0) {
+      Value from = builder_->let("from", max(n - point.margin_hi.back(), lo));
+      builder_->branch(less(from, hi), [&] { zero(from, hi); });
+    }
+  }
+  if (plan.home != plan::Home::ring) return;
+  if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none)
+    builder_->call("tsr_pad", {target, lo, hi, n, integer(plan.pad_lo), integer(plan.pad_hi),
+                               integer(static_cast<i64>(plan.pad.mode)), integer(size), integer(border_bits(plan.pad, s))});
+  if (!plan.also_array) return;
+  const Region& own = own_.at(s);
+  Value mine = integer(1, flag_type);
+  for (std::size_t d = 0; d + 1 < rank_; ++d) {
+    Value inside = operation(Op::bit_and, flag_type, {less(own.lo[d] - 1, index[d]), less(index[d], own.hi[d])});
+    mine = d == 0 ? inside : operation(Op::bit_and, flag_type, {mine, inside});
+  }
+  builder_->branch(mine, [&] {
+    auto place = place_of(plan_, interface_, s);
+    const ArrayRef& array = interface_.arrays[place->array];
+    Value offset = integer(place->offset) + own.lo[rank_ - 1] * place->element_stride;
+    for (std::size_t d = 0; d + 1 < rank_; ++d)
+      offset = offset + index[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
+    Value base = ir::nest::call("tsr_array", bytes_pointer,
+                                {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+    builder_->call("tsr_copy_strided", {address(base, offset), integer(place->element_stride),
+                                        address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
+  });
+}
+
+void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) {
+  StageId s = group_.passes[p].stages.front();
+  const ir::Stage& composed = stage(s);
+  const Region& region = regions_[p];
+  const Value lo = region.lo[rank_ - 1], hi = region.hi[rank_ - 1];
+  const Lane lane = memory_lane(s);
+  const i64 size = ir::nest::size_of(lane);
+  Value target = builder_->let("to", row_at(s, index));
+  Value out = builder_->let("to", typed(s, target));
+  builder_->call("tsr_zero", {address(target, lo * size), (hi - lo) * size});
+  for (const ir::Piece& piece : composed.pieces) {
+    // Does the piece have elements in this row?
+    Value here = integer(1, flag_type);
+    std::vector<Value> at;
+    for (std::size_t d = 0; d + 1 < rank_; ++d) {
+      Value offset = builder_->let("offset", index[d] - extent(piece.start[d]));
+      Value j = offset;
+      if (piece.stride[d] != 1) {
+        j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
+        Value hit = operation(Op::eq, flag_type, {j * piece.stride[d], offset});
+        here = operation(Op::bit_and, flag_type, {here, hit});
+      }
+      Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), j), less(j, extent(piece.count[d]))});
+      here = operation(Op::bit_and, flag_type, {here, inside});
+      at.push_back(j);
+    }
+    builder_->branch(here, [&] {
+      Value start = extent(piece.start.back());
+      i64 stride = piece.stride.back();
+      Value first = builder_->let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - start, integer(stride)})));
+      Value last = builder_->let("last", min(extent(piece.count.back()),
+                                             call_i64("tsr_floor_div", {hi - 1 - start, integer(stride)}) + 1));
+      if (!piece.stage) {
+        double v = ir::evaluate(Op::convert, composed.type, ElementType::f64, &piece.value);
+        Value constant = is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
+        builder_->loop("j", first, last, integer(1), [&](const Value& j) { builder_->store(out, start + j * stride, constant); });
+        return;
+      }
+      StageId from = *piece.stage;
+      std::size_t lead = rank_ - stage(from).domain.size();
+      std::vector<Value> row;
+      for (std::size_t d = lead; d + 1 < rank_; ++d) {
+        Value clamped = at[d];
+        if (in_group(from)) {
+          std::size_t q = pass_of(from);
+          clamped = builder_->let("row", call_i64("tsr_clamp", {at[d], regions_[q].lo[d - lead],
+                                                                 (d == 0 ? done_[q] : regions_[q].hi[d - lead]) - 1}));
+        }
+        row.push_back(clamped);
+      }
+      Value in = builder_->let("from", typed(from, row_at(from, row)));
+      i64 step = element_step(from), offset = element_offset(from);
+      builder_->loop("j", first, last, integer(1), [&](const Value& j) {
+        Value v = load(in, j * step + offset, 1);
+        builder_->store(out, start + j * stride, convert({lane, 1, false}, v));
+      });
+    });
+  }
+  finish_row(s, index, target);
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,60 @@
+// The order of pointers and integers that emitted functions take.
+#include "lower/interface.hpp"
+
+namespace tessera::lower {
+
+Interface interface_of(const plan::Plan& plan) {
+  const ir::Graph& graph = plan.graph;
+  Interface result;
+  result.integers = graph.parameters.size();
+  auto add = [&](ArrayRef array) {
+    array.strides = result.integers;
+    if (array.is_array) result.integers += array.extents.size() - 1;
+    result.arrays.push_back(std::move(array));
+  };
+  for (std::size_t a = 0; a < graph.arguments.size(); ++a) {
+    const ir::Argument& argument = graph.arguments[a];
+    add({ArrayRef::Kind::argument, a, argument.format, argument.extents, 0, argument.is_array});
+  }
+  std::vector<bool> is_output(graph.stage_count());
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
+    const ir::Output& output = graph.outputs[o];
+    for (ir::StageId s : output.stages) is_output[s] = true;
+    add({ArrayRef::Kind::output, o, output.format, graph.stage(output.stages.front()).domain, 0, true});
+  }
+  for (const plan::Group& group : plan.groups)
+    for (ir::StageId s : group.results)
+      if (!is_output[s]) add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
+  return result;
+}
+
+std::size_t Interface::output(std::size_t o) const {
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    if (arrays[k].kind == ArrayRef::Kind::output && arrays[k].index == o) return k;
+  throw Error(ErrorClass::internal, "the plan has no output number " + std::to_string(o));
+}
+
+std::size_t Interface::intermediate(ir::StageId s) const {
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    if (arrays[k].kind == ArrayRef::Kind::intermediate && arrays[k].index == s) return k;
+  throw Error(ErrorClass::internal, "stage " + std::to_string(s) + " of the plan has no array");
+}
+
+std::optional<ArrayPlace> place_of(const plan::Plan& plan, const Interface& interface, ir::StageId s) {
+  const ir::Graph& graph = plan.graph;
+  auto record = [](const Format& format, std::size_t field, std::size_t array) {
+    if (!format.is_struct()) return ArrayPlace{array, static_cast<i64>(format.size()), 0};
+    return ArrayPlace{array, static_cast<i64>(format.size()), static_cast<i64>(format.fields[field].offset)};
+  };
+  if (graph.stage(s).kind == ir::StageKind::input)
+    return record(graph.arguments[graph.stage(s).argument].format, graph.stage(s).field, graph.stage(s).argument);
+  for (std::size_t o = 0; o < graph.outputs.size(); ++o)
+    for (std::size_t f = 0; f < graph.outputs[o].stages.size(); ++f)
+      if (graph.outputs[o].stages[f] == s) return record(graph.outputs[o].format, f, interface.output(o));
+  for (std::size_t k = 0; k < interface.arrays.size(); ++k)
+    if (interface.arrays[k].kind == ArrayRef::Kind::intermediate && interface.arrays[k].index == s)
+      return ArrayPlace{k, ir::nest::size_of(plan.stages[s].lane), 0};
+  return {};
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,455 @@
+// Scheduling a DAG of point operations and spelling each on narrow lanes; see point.hpp.
+#include "lower/point.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "analyze/footprint.hpp"
+#include "ir/build.hpp"
+#include "plan/lanes.hpp"
+
+namespace tessera::lower {
+
+using analyze::Range;
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Op;
+using ir::nest::Kind;
+using ir::nest::Lane;
+using ir::nest::Type;
+using ir::nest::Value;
+
+namespace {
+
+// Loads in memory order: stage, then rows from the slowest dimension on, then columns.
+std::vector<i64> memory_order(const ExprNode& node) {
+  std::vector<i64> key{static_cast<i64>(node.stage)};
+  for (const ir::Index& index : node.index) key.push_back(index.offset);
+  return key;
+}
+
+void free_variables(const ir::Graph& graph, const std::vector<ExprId>& order,
+                    std::unordered_map<std::uint32_t, std::set<std::uint32_t>>& free) {
+  for (ExprId e : order) {
+    const ExprNode& node = graph.node(e);
+    std::set<std::uint32_t> vars;
+    for (ExprId a : node.args)
+      if (auto it = free.find(a.id); it != free.end()) vars.insert(it->second.begin(), it->second.end());
+    if (node.op == Op::var) vars.insert(static_cast<std::uint32_t>(node.ivalue));
+    for (const ir::Index& index : node.index)
+      for (auto [var, coefficient] : index.vars) vars.insert(var);
+    for (const ir::Var& v : node.vars) vars.erase(v.id);
+    if (!vars.empty()) free[e.id] = std::move(vars);
+  }
+}
+
+}  // namespace
+
+bool PointEmitter::free(ExprId e) const { return graph_.node(e).op == Op::constant; }
+
+Value PointEmitter::number(double v, Lane lane) {
+  Type type{lane, 1, false};
+  if (is_float(lane)) return broadcast(ir::nest::real(v, type), source_.lanes);
+  i64 i = static_cast<i64>(v);
+  int bits = 8 * size_of(lane);
+  if (bits < 64) {  // wrap into the lane
+    std::uint64_t low = static_cast<std::uint64_t>(i) & ((std::uint64_t{1} << bits) - 1);
+    i = static_cast<i64>(low);
+    if (is_signed(lane) && (low >> (bits - 1)) != 0) i -= i64{1} << bits;
+  }
+  return broadcast(ir::nest::integer(i, type), source_.lanes);
+}
+
+Value PointEmitter::op(Op o, Lane lane, std::vector<Value> args) {
+  return builder_.let("v", ir::nest::operation(o, {lane, source_.lanes, false}, std::move(args)));
+}
+
+Value PointEmitter::as(Value v, Lane lane) {
+  if (v->type.lane == lane) return v;
+  return builder_.let("v", convert({lane, source_.lanes, false}, std::move(v)));
+}
+
+Value PointEmitter::mask(Value v, Lane lane) { return as(std::move(v), ir::nest::mask_lane(lane)); }
+
+Value PointEmitter::constant(ExprId e) {
+  const ExprNode& node = graph_.node(e);
+  if (node.type == ElementType::boolean) return number(node.ivalue != 0 ? -1 : 0, Lane::i8);
+  if (is_float(node.type)) return number(node.fvalue, ir::nest::lane_of(node.type));
+  return number(static_cast<double>(node.ivalue), plan::lane_of(graph_, ranges_, e));
+}
+
+Value PointEmitter::operand(ExprId e, const Values& known, Lane lane) {
+  const ExprNode& node = graph_.node(e);
+  if (node.op == Op::constant && node.type != ElementType::boolean && !is_float(node.type))
+    return number(static_cast<double>(node.ivalue), lane);
+  if (node.op == Op::constant) return as(constant(e), lane);
+  return as(known.at(e.id), lane);
+}
+
+Value PointEmitter::compare(ExprId e, const Values& known) {
+  const ExprNode& node = graph_.node(e);
+  ElementType type = graph_.node(node.args[0]).type;
+  Lane lane = Lane::i32;
+  if (type == ElementType::boolean) {
+    Value a = free(node.args[0]) ? constant(node.args[0]) : known.at(node.args[0].id);
+    lane = a->type.lane;
+    Value different = op(Op::bit_xor, lane, {a, operand(node.args[1], known, lane)});
+    return node.op == Op::ne ? different : op(Op::bit_not, lane, {different});
+  }
+  if (is_float(type)) {
+    lane = ir::nest::lane_of(type);
+  } else {
+    Range a = ranges_.of(node.args[0]), b = ranges_.of(node.args[1]);
+    lane = plan::narrowest({std::min(a.lo, b.lo), std::max(a.hi, b.hi)});
+  }
+  return op(node.op, ir::nest::mask_lane(lane), {operand(node.args[0], known, lane), operand(node.args[1], known, lane)});
+}
+
+Value PointEmitter::to_integer(const ExprNode& node, Value v, Lane lane) {
+  // Float to integer. Numbers outside the 32-bit type stop at its ends, NaN gives 0; narrower types take the low bits.
+  Lane from = v->type.lane;
+  if (from == Lane::f16) v = as(v, from = Lane::f32);
+  bool is_unsigned = node.type == ElementType::u32;
+  Lane wide = is_unsigned ? Lane::u32 : Lane::i32;
+  double lo = is_unsigned ? 0 : -2147483648.0, hi = is_unsigned ? 4294967295.0 : 2147483647.0;
+  if (node.op == Op::saturate) {
+    Range full = analyze::full_range(node.type);
+    lo = full.lo, hi = full.hi;
+    // Round half to even: adding and taking away 2^23 (2^52) leaves no room for a fraction.
+    double big = from == Lane::f64 ? 4503599627370496.0 : 8388608.0;
+    bool small = hi < 65536;
+    if (small) {
+      if (lo < 0) {  // max(NaN, lo) is lo, but NaN has to become 0
+        Value is_number = op(Op::eq, ir::nest::mask_lane(from), {v, v});
+        v = op(Op::select, from, {is_number, v, number(0, from)});
+      }
+      v = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(hi, from)});
+      v = op(Op::sub, from, {op(Op::add, from, {v, number(1.5 * big, from)}), number(1.5 * big, from)});
+      return as(as(v, Lane::i32), lane);
+    }
+    Value zero = number(0, from), bound = number(big, from);
+    Value positive = op(Op::sub, from, {op(Op::add, from, {v, bound}), bound});
+    Value negative = op(Op::add, from, {op(Op::sub, from, {v, bound}), bound});
+    Lane m = ir::nest::mask_lane(from);
+    Value rounded = op(Op::select, from, {op(Op::lt, m, {v, zero}), negative, positive});
+    v = op(Op::select, from, {op(Op::lt, m, {op(Op::abs, from, {v}), bound}), rounded, v});
+  }
+  // The largest value of the float type that converts without overflow.
+  double top = from == Lane::f64 ? hi : (is_unsigned ? 4294967040.0 : 2147483520.0);
+  Lane m = ir::nest::mask_lane(from);
+  Value inside = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(top, from)});
+  Value i = as(inside, wide);
+  Value over = mask(op(Op::le, m, {number(hi + (from == Lane::f64 ? 0 : 1), from), v}), wide);
+  i = op(Op::select, wide, {over, number(hi, wide), i});
+  Value nan = mask(op(Op::ne, m, {v, v}), wide);
+  i = op(Op::select, wide, {nan, number(0, wide), i});
+  return as(i, lane);
+}
+
+Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lane lane) {
+  bool remainder = node.op == Op::rem;
+  auto divisor = ir::constant_value(graph_, node.args[1]);
+  if (divisor && *divisor == 0) return number(0, lane);
+  if (divisor && *divisor == -1) return remainder ? number(0, lane) : op(Op::neg, lane, {a});
+  if (divisor) return op(node.op, lane, {a, b});
+  Lane m = ir::nest::mask_lane(lane);
+  Value zero = op(Op::eq, m, {b, number(0, lane)});
+  Value special = zero;
+  Value minus;
+  if (is_signed(lane)) {  // the machine traps on the most negative number over -1
+    minus = op(Op::eq, m, {b, number(-1, lane)});
+    special = op(Op::bit_or, m, {zero, minus});
+  }
+  Value safe = op(Op::select, lane, {special, number(1, lane), b});
+  Value q = op(node.op, lane, {a, safe});
+  if (minus) q = op(Op::select, lane, {minus, remainder ? number(0, lane) : op(Op::neg, lane, {a}), q});
+  return op(Op::select, lane, {zero, number(0, lane), q});
+}
+
+Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
+  const ExprNode& n = graph_.node(e);
+  bool boolean = n.type == ElementType::boolean;
+  switch (n.op) {
+    case Op::constant: return constant(e);
+    case Op::access: {
+      Value v = builder_.let("v", source_.load(n, vars));
+      if (!boolean) return v;
+      return op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)});
+    }
+    case Op::coord:
+    case Op::extent:
+    case Op::parameter:
+    case Op::scalar: {
+      Value v = builder_.let("v", source_.leaf(n));
+      return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
+    }
+    case Op::var: {
+      Value v = vars.at(static_cast<std::uint32_t>(n.ivalue));
+      return builder_.let("v", broadcast(convert({Lane::i32, 1, false}, v), source_.lanes));
+    }
+    case Op::gather: {
+      std::vector<Value> indices;
+      for (ExprId a : n.args) indices.push_back(operand(a, known, Lane::i32));
+      Value v = builder_.let("v", source_.gather(n, indices));
+      return boolean ? op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)}) : v;
+    }
+    case Op::lookup: {
+      const ir::Table& table = graph_.tables[static_cast<std::size_t>(n.ivalue)];
+      Value at;
+      for (std::size_t d = 0; d < n.args.size(); ++d) {
+        Value i = operand(n.args[d], known, Lane::i32);
+        double last = static_cast<double>(table.extents[d] - 1);
+        Range r = ranges_.of(n.args[d]);
+        if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
+        if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
+        if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});
+        at = at ? op(Op::add, Lane::i32, {at, i}) : i;
+      }
+      Value pointer = source_.table(static_cast<std::size_t>(n.ivalue));
+      auto gathered = std::make_shared<ir::nest::Node>();
+      gathered->kind = Kind::gather;
+      gathered->type = {pointer->type.lane, source_.lanes, false};
+      gathered->args = {pointer, at};
+      Value v = builder_.let("v", gathered);
+      return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
+    }
+    case Op::convert: {
+      ElementType from = graph_.node(n.args[0]).type;
+      if (boolean) {
+        if (from == ElementType::boolean) return known.at(n.args[0].id);
+        Value v = known.at(n.args[0].id);
+        return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
+      }
+      Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::lane_of(graph_, ranges_, e);
+      if (from == ElementType::boolean) {
+        Value m = mask(known.at(n.args[0].id), to);
+        return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), to);
+      }
+      if (is_float(n.type) || !is_float(from)) return operand(n.args[0], known, to);
+      return to_integer(n, known.at(n.args[0].id), to);
+    }
+    case Op::saturate: {
+      Lane to = plan::lane_of(graph_, ranges_, e);
+      ElementType from = graph_.node(n.args[0]).type;
+      if (is_float(from)) return to_integer(n, known.at(n.args[0].id), to);
+      Lane lane = plan::working_lane(graph_, ranges_, e);
+      Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
+      Value v = operand(n.args[0], known, lane);
+      if (r.lo < full.lo) v = op(Op::max, lane, {v, number(full.lo, lane)});
+      if (r.hi > full.hi) v = op(Op::min, lane, {v, number(full.hi, lane)});
+      return as(v, to);
+    }
+    case Op::lt:
+    case Op::le:
+    case Op::eq:
+    case Op::ne: return compare(e, known);
+    case Op::select: {
+      if (boolean) {
+        Value c = known.at(n.args[0].id);
+        Lane lane = c->type.lane;
+        Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
+        return op(Op::select, lane, {c, a, b});
+      }
+      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, e);
+      Value c = mask(free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id), lane);
+      return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
+    }
+    default: break;
+  }
+  if (boolean) {
+    Value a = free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id);
+    std::vector<Value> args{a};
+    if (n.args.size() > 1) args.push_back(operand(n.args[1], known, a->type.lane));
+    return op(n.op, a->type.lane, std::move(args));
+  }
+  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, e);
+  if (n.op == Op::shl || n.op == Op::shr) {
+    Range count = ranges_.of(n.args[1]);
+    bool in_range = count.lo >= 0 && count.hi < 8 * size_of(lane);
+    if (!in_range) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
+    Value by = operand(n.args[1], known, lane);
+    if (count.lo < 0 || count.hi > 31) by = op(Op::bit_and, lane, {by, number(31, lane)});
+    return op(n.op, lane, {operand(n.args[0], known, lane), by});
+  }
+  std::vector<Value> args;
+  for (ExprId a : n.args) args.push_back(operand(a, known, lane));
+  if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
+  if (!is_float(n.type) && n.op == Op::abs) return op(Op::max, lane, {args[0], op(Op::neg, lane, {args[0]})});
+  return op(n.op, lane, std::move(args));
+}
+
+Value PointEmitter::identity(const ExprNode& n, Lane lane) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  switch (n.op) {
+    case Op::reduce_sum: return number(is_float(lane) ? -0.0 : 0, lane);
+    case Op::reduce_prod: return number(1, lane);
+    case Op::reduce_min: return number(is_float(lane) ? inf : ranges_.of(n.args[0]).hi, lane);
+    case Op::reduce_max: return number(is_float(lane) ? -inf : ranges_.of(n.args[0]).lo, lane);
+    case Op::reduce_all: return number(-1, lane);
+    default: return number(0, lane);
+  }
+}
+
+void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known, const Vars& vars) {
+  std::vector<Value> totals;
+  std::vector<Lane> lanes;
+  std::vector<ExprId> bodies;
+  for (ExprId e : together) {
+    const ExprNode& n = graph_.node(e);
+    Lane lane = n.type == ElementType::boolean ? ir::nest::mask_lane(Lane::i32)
+                : is_float(n.type)             ? ir::nest::lane_of(n.type)
+                                               : plan::working_lane(graph_, ranges_, e);
+    if (n.op == Op::reduce_prod && !is_float(n.type)) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
+    lanes.push_back(lane);
+    totals.push_back(builder_.var("total", identity(n, lane)));
+    bodies.push_back(n.args[0]);
+  }
+  const std::vector<ir::Var> over = graph_.node(together.front()).vars;
+  Vars inner = vars;
+  std::function<void(std::size_t)> nest = [&](std::size_t k) {
+    if (k < over.size()) {
+      builder_.loop("w", ir::nest::integer(over[k].lo), ir::nest::integer(over[k].hi + 1), ir::nest::integer(1), [&](Value w) {
+        inner[over[k].id] = w;
+        nest(k + 1);
+      });
+      return;
+    }
+    Values local = known;
+    auto finish = [&](ExprId body, Value v) {
+      for (std::size_t t = 0; t < together.size(); ++t) {
+        if (bodies[t] != body) continue;
+        const ExprNode& n = graph_.node(together[t]);
+        Op combine = n.op == Op::reduce_prod  ? Op::mul
+                     : n.op == Op::reduce_min ? Op::min
+                     : n.op == Op::reduce_max ? Op::max
+                     : n.op == Op::reduce_any ? Op::bit_or
+                     : n.op == Op::reduce_all ? Op::bit_and
+                                              : Op::add;
+        Value term = as(v, lanes[t]);
+        builder_.assign(totals[t], ir::nest::operation(combine, {lanes[t], source_.lanes, false}, {totals[t], term}));
+      }
+    };
+    emit_block(bodies, local, inner, finish);
+  };
+  nest(0);
+  for (std::size_t t = 0; t < together.size(); ++t) known[together[t].id] = builder_.let("v", totals[t]);
+}
+
+void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, const Vars& vars,
+                              const std::function<void(ExprId, Value)>& made) {
+  std::vector<ExprId> all = ir::postorder(graph_, wanted);
+  std::unordered_map<std::uint32_t, std::set<std::uint32_t>> loose;
+  bool any_reduction = false;
+  for (ExprId e : all) any_reduction |= is_reduction(graph_.node(e).op);
+  if (any_reduction) free_variables(graph_, all, loose);
+
+  // What a node waits for: its arguments, or, for a reduction, the parts of its body that its variables do not move.
+  auto inputs_of = [&](ExprId e) {
+    const ExprNode& n = graph_.node(e);
+    std::vector<ExprId> inputs;
+    if (!is_reduction(n.op)) {
+      inputs = n.args;
+    } else {
+      std::set<std::uint32_t> seen;
+      std::vector<ExprId> stack{n.args[0]};
+      while (!stack.empty()) {
+        ExprId x = stack.back();
+        stack.pop_back();
+        if (!seen.insert(x.id).second) continue;
+        bool moves = false;
+        if (auto it = loose.find(x.id); it != loose.end())
+          for (const ir::Var& v : n.vars) moves |= it->second.contains(v.id);
+        // Parts moved by variables of inner reductions alone belong to those reductions.
+        bool bound_inside = false;
+        if (auto it = loose.find(x.id); it != loose.end())
+          for (std::uint32_t v : it->second) bound_inside |= !vars.contains(v);
+        if (!moves && !bound_inside) {
+          inputs.push_back(x);
+          continue;
+        }
+        for (ExprId a : graph_.node(x).args) stack.push_back(a);
+      }
+    }
+    std::erase_if(inputs, [&](ExprId x) { return free(x) || known.contains(x.id); });
+    std::sort(inputs.begin(), inputs.end());
+    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
+    return inputs;
+  };
+
+  std::set<std::uint32_t> is_wanted;
+  for (ExprId e : wanted) is_wanted.insert(e.id);
+  auto report = [&](ExprId e) {
+    if (is_wanted.contains(e.id)) made(e, known.at(e.id));
+  };
+  std::unordered_map<std::uint32_t, int> waits;
+  std::unordered_map<std::uint32_t, std::vector<ExprId>> users;
+  std::vector<ExprId> ready, loads, stack;
+  for (ExprId e : wanted) {
+    if (known.contains(e.id)) report(e);
+    else if (free(e)) known[e.id] = constant(e), report(e);
+    else if (waits.try_emplace(e.id, -1).second) stack.push_back(e);
+  }
+  while (!stack.empty()) {
+    ExprId e = stack.back();
+    stack.pop_back();
+    std::vector<ExprId> inputs = inputs_of(e);
+    waits[e.id] = static_cast<int>(inputs.size());
+    for (ExprId a : inputs) {
+      users[a.id].push_back(e);
+      if (waits.try_emplace(a.id, -1).second) stack.push_back(a);
+    }
+    if (inputs.empty()) (graph_.node(e).op == Op::access ? loads : ready).push_back(e);
+  }
+  std::sort(loads.begin(), loads.end(), [&](ExprId a, ExprId b) {
+    auto ka = memory_order(graph_.node(a)), kb = memory_order(graph_.node(b));
+    return ka != kb ? ka < kb : a < b;
+  });
+  std::sort(ready.begin(), ready.end());
+
+  std::vector<ExprId> pending;  // reductions whose inputs are there
+  auto settle = [&](ExprId first) {
+    std::vector<ExprId> work{first};
+    while (!work.empty()) {
+      ExprId e = work.back();
+      work.pop_back();
+      if (is_reduction(graph_.node(e).op) && !known.contains(e.id)) {
+        pending.push_back(e);
+        continue;
+      }
+      if (!known.contains(e.id)) known[e.id] = node(e, known, vars);
+      report(e);
+      std::vector<ExprId>& next = users[e.id];
+      std::sort(next.begin(), next.end(), [](ExprId a, ExprId b) { return b < a; });
+      for (ExprId u : next)
+        if (--waits[u.id] == 0) work.push_back(u);
+    }
+  };
+  for (ExprId e : ready) settle(e);
+  for (ExprId e : loads) settle(e);
+  while (!pending.empty()) {
+    std::vector<ExprId> together, later;
+    const std::vector<ir::Var> over = graph_.node(pending.front()).vars;
+    for (ExprId e : pending) (graph_.node(e).vars == over ? together : later).push_back(e);
+    pending = later;
+    reductions(together, known, vars);
+    for (ExprId e : together) settle(e);
+  }
+}
+
+void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<void(std::size_t, Value)>& finished) {
+  Values known;
+  emit_block(roots, known, {}, [&](ExprId e, Value v) {
+    for (std::size_t k = 0; k < roots.size(); ++k)
+      if (roots[k] == e) finished(k, v);
+  });
+}
+
+Value PointEmitter::stored(ExprId e, Value v, Lane lane) {
+  if (graph_.node(e).type != ElementType::boolean) return as(std::move(v), lane);
+  Value m = mask(std::move(v), lane);
+  return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), lane);
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,70 @@
+// The body of a point pass: expressions of the graph become vector values.
+//
+// All expressions of a register block (several rows, several stages) are one DAG. Loads come first in the order of
+// memory, rows then columns, and every operation follows as soon as its operands are there: a convolution so becomes one
+// accumulator per row that takes each loaded vector once, in the order in which its sum was written.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "analyze/footprint.hpp"
+#include "analyze/ranges.hpp"
+#include "lower/builder.hpp"
+
+namespace tessera::lower {
+
+// Supplied by the target: where operands come from at the vector that is being computed.
+struct PointSource {
+  int lanes = 16;
+  // The vector of an access without reduction variables in its index, or with the given values for them.
+  std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
+  // Lane-wise absolute reads: indices are i32 vectors, clamped already.
+  std::function<ir::nest::Value(const ir::ExprNode&, const std::vector<ir::nest::Value>& indices)> gather;
+  std::function<ir::nest::Value(const ir::ExprNode&)> leaf;  // coord, extent, parameter, scalar: i32 (or float) vectors
+  std::function<ir::nest::Value(std::size_t table)> table;   // pointer to its first element
+};
+
+class PointEmitter {
+ public:
+  PointEmitter(const ir::Graph& graph, analyze::Ranges& ranges, Builder& builder, const PointSource& source)
+      : graph_(graph), ranges_(ranges), builder_(builder), source_(source) {}
+
+  // Emits everything below the roots and calls `finished(k, value)` as soon as root k is known. Values of integer
+  // roots come in the lane type that lane_of says; booleans as masks.
+  void emit(const std::vector<ir::ExprId>& roots, const std::function<void(std::size_t, ir::nest::Value)>& finished);
+
+  // The value in another lane type: numbers convert, masks become 0 or 1 when the target is not a mask.
+  ir::nest::Value stored(ir::ExprId e, ir::nest::Value v, ir::nest::Lane lane);
+
+ private:
+  using Value = ir::nest::Value;
+  using Values = std::unordered_map<std::uint32_t, Value>;
+  using Vars = std::map<std::uint32_t, Value>;
+
+  void emit_block(const std::vector<ir::ExprId>& wanted, Values& known, const Vars& vars,
+                  const std::function<void(ir::ExprId, Value)>& made);
+  Value node(ir::ExprId e, const Values& known, const Vars& vars);
+  void reductions(const std::vector<ir::ExprId>& together, Values& known, const Vars& vars);
+  Value compare(ir::ExprId e, const Values& known);
+  Value to_integer(const ir::ExprNode&, Value, ir::nest::Lane lane);
+  Value integer_division(const ir::ExprNode&, Value a, Value b, ir::nest::Lane lane);
+  Value constant(ir::ExprId e);
+  Value operand(ir::ExprId e, const Values& known, ir::nest::Lane lane);
+  Value mask(Value v, ir::nest::Lane lane);
+  Value as(Value v, ir::nest::Lane lane);
+  Value op(ir::Op, ir::nest::Lane, std::vector<Value>);
+  Value number(double v, ir::nest::Lane lane);
+  Value identity(const ir::ExprNode&, ir::nest::Lane lane);
+  bool free(ir::ExprId e) const;
+
+  const ir::Graph& graph_;
+  analyze::Ranges& ranges_;
+  Builder& builder_;
+  const PointSource& source_;
+  std::vector<analyze::VarRange> var_ranges_;
+};
+
+}  // namespace tessera::lower

@@ -1,0 +1,363 @@
+// Greedy merging of stages into groups; see groups.hpp for the idea and layout.cpp for what makes a group legal.
+#include "plan/groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "analyze/expressions.hpp"
+#include "analyze/ranges.hpp"
+#include "plan/lanes.hpp"
+
+namespace tessera::plan {
+
+using ir::ExprId;
+using ir::Graph;
+using ir::Stage;
+using ir::StageId;
+using ir::StageKind;
+using ir::nest::Lane;
+
+Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(plan.graph)) {
+  std::size_t count = graph_.stage_count();
+  reads_.resize(count);
+  read_by_.resize(count);
+  for (std::size_t k = 0; k < edges_.size(); ++k) {
+    reads_[edges_[k].consumer].push_back(k);
+    read_by_[edges_[k].producer].push_back(k);
+  }
+  is_output_.resize(count);
+  for (const ir::Output& output : graph_.outputs)
+    for (StageId s : output.stages) is_output_[s] = true;
+  analyze::Ranges ranges(graph_);
+  plan_.stages.resize(count);
+  for (StageId s = 0; s < count; ++s) {
+    const Stage& stage = graph_.stage(s);
+    operations_.push_back(stage.kind == StageKind::point ? analyze::operation_count(graph_, {stage.body}) : 1);
+    StagePlan& p = plan_.stages[s];
+    bool fixed = stage.kind == StageKind::input || is_output_[s] || is_float(stage.type);
+    p.lane = fixed ? ir::nest::lane_of(stage.type) : narrowest(ranges.of_stage(s));
+    if (stage.type == ElementType::boolean) p.lane = Lane::u8;
+    p.home = stage.kind == StageKind::input ? Home::memory : Home::array;
+    p.periodic.assign(stage.domain.size(), false);
+    p.rate.assign(stage.domain.size(), {});
+  }
+}
+
+double Grouper::extent(StageId s, std::size_t dim) const {
+  return static_cast<double>(std::max<i64>(1, graph_.evaluate(graph_.stage(s).domain[dim], plan_.options.parameters)));
+}
+
+double Grouper::points(StageId s) const {
+  double n = 1;
+  for (std::size_t d = 0; d < graph_.stage(s).domain.size(); ++d) n *= extent(s, d);
+  return n;
+}
+
+bool Grouper::leaves_group(StageId s, const Set& set) const {
+  if (is_output_[s]) return true;
+  for (std::size_t k : read_by_[s])
+    if (!std::binary_search(set.begin(), set.end(), edges_[k].consumer)) return true;
+  return false;
+}
+
+double Grouper::load_price(const Edge& edge, const Layout& layout) const {
+  // A register block of 4 rows shares what neighbouring rows read of the same columns.
+  if (edge.dims.size() < 2 || layout.stages.empty()) return edge.loads;
+  const EdgeDimension& row = edge.dims[edge.dims.size() - 2];
+  double taps = static_cast<double>(row.raw_hi - row.raw_lo + 1);
+  double shared = (taps + 3) / (4 * taps);
+  return std::max(1.0, edge.loads * std::min(1.0, shared));
+}
+
+Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
+  Price price;
+  const Device& device = plan_.device;
+  double cycles = 0, ring_cycles = 0;
+  std::set<StageId> arrays;
+  double widest_halo_rows = 0, widest_halo_columns = 0;
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    StageId s = set[i];
+    const StagePlan& stage = layout.stages[i];
+    double bytes = ir::nest::size_of(plan_.stages[s].lane);
+    double vectors = points(s) * std::max(bytes, 2.0) / device.vector_bytes;
+    price.operations += points(s) * operations_[s];
+    cycles += vectors * operations_[s];
+    for (std::size_t k : reads_[s]) {
+      const Edge& edge = edges_[k];
+      cycles += vectors * load_price(edge, layout) * 0.7;
+      if (!std::binary_search(set.begin(), set.end(), edge.producer)) arrays.insert(edge.producer);
+    }
+    if (stage.home == Home::ring) {
+      ring_cycles += vectors * 3;
+      double depth = stage.depth > 0 ? static_cast<double>(stage.depth) : 64;
+      double rate = static_cast<double>(stage.rate.back().num) / static_cast<double>(stage.rate.back().den);
+      price.ring_bytes_per_column += depth * bytes * rate;
+    }
+    if (leaves_group(s, set)) price.bytes += points(s) * bytes;
+    widest_halo_rows = std::max(widest_halo_rows, static_cast<double>(stage.rate[0].after - stage.rate[0].before));
+    widest_halo_columns =
+        std::max(widest_halo_columns, static_cast<double>(stage.rate.back().after - stage.rate.back().before));
+  }
+  for (StageId a : arrays) {
+    const Stage& stage = graph_.stage(a);
+    double bytes = ir::nest::size_of(plan_.stages[a].lane);
+    if (stage.kind == StageKind::input && graph_.arguments[stage.argument].format.is_struct())
+      bytes = static_cast<double>(graph_.arguments[stage.argument].format.size()) /
+              static_cast<double>(graph_.arguments[stage.argument].format.fields.size());
+    price.bytes += points(a) * bytes;
+  }
+  price.halo_rows = static_cast<i64>(widest_halo_rows);
+  price.halo_columns = static_cast<i64>(widest_halo_columns);
+  // Rings that do not fit half of L2 force narrower tiles, whose halos are computed twice.
+  double columns = extent(layout.anchor, graph_.stage(layout.anchor).domain.size() - 1);
+  std::size_t rank = graph_.stage(layout.anchor).domain.size();
+  double middle = 1, middle_halo = 0;
+  for (std::size_t d = 1; d + 1 < rank; ++d) {
+    middle *= extent(layout.anchor, d);
+    double halo = 0;
+    for (const StagePlan& stage : layout.stages)
+      halo = std::max(halo, static_cast<double>(stage.rate[d].after - stage.rate[d].before));
+    middle_halo = std::max(middle_halo, halo);
+  }
+  double budget = 0.6 * static_cast<double>(device.l2_bytes);
+  double ring = price.ring_bytes_per_column * columns * middle;
+  double redundant = 1;
+  if (ring > budget && price.ring_bytes_per_column > 0) {
+    if (rank > 2) {
+      double rows = std::max(1.0, std::floor(budget / (price.ring_bytes_per_column * columns)));
+      redundant *= 1 + middle_halo / rows;
+      if (rows < 4) redundant *= 2;
+    } else {
+      double width = budget / price.ring_bytes_per_column;
+      redundant *= 1 + widest_halo_columns / std::max(1.0, width);
+      if (width < 256) redundant *= 4;
+    }
+  }
+  double bands = std::max(2.0, 4.0 * device.threads);
+  double rows = std::max(32.0, extent(layout.anchor, 0) / bands);
+  redundant *= 1 + widest_halo_rows / rows;
+  double compute = (cycles + ring_cycles) * redundant / device.gigahertz;
+  double memory = price.bytes / device.bandwidth;
+  price.nanoseconds = std::max(compute, memory) + 0.25 * std::min(compute, memory) + 200;
+  return price;
+}
+
+bool Grouper::creates_cycle(int a, int b) const {
+  // Merging a and b is a cycle when a path between them leaves both: walk forward from each through other groups.
+  std::vector<char> seen(graph_.stage_count());
+  std::vector<StageId> stack;
+  for (StageId s = 0; s < graph_.stage_count(); ++s) {
+    if (group_of_[s] != a && group_of_[s] != b) continue;
+    for (std::size_t k : read_by_[s]) {
+      StageId c = edges_[k].consumer;
+      if (group_of_[c] != a && group_of_[c] != b && !seen[c]) seen[c] = 1, stack.push_back(c);
+    }
+  }
+  // Whole groups run at once, so reaching a stage reaches its group.
+  std::set<int> groups;
+  while (!stack.empty()) {
+    StageId s = stack.back();
+    stack.pop_back();
+    if (groups.insert(group_of_[s]).second)
+      for (StageId t = 0; t < graph_.stage_count(); ++t)
+        if (group_of_[t] == group_of_[s] && !seen[t]) seen[t] = 1, stack.push_back(t);
+    for (std::size_t k : read_by_[s]) {
+      StageId c = edges_[k].consumer;
+      if (group_of_[c] == a || group_of_[c] == b) return true;
+      if (!seen[c]) seen[c] = 1, stack.push_back(c);
+    }
+  }
+  return false;
+}
+
+void Grouper::run() {
+  std::size_t count = graph_.stage_count();
+  group_of_.assign(count, -1);
+  std::vector<Set> sets(count);
+  std::vector<double> price_of(count);
+  std::vector<std::vector<std::string>> reasons(count);
+  for (StageId s = 0; s < count; ++s) {
+    if (graph_.stage(s).kind == StageKind::input) continue;
+    group_of_[s] = static_cast<int>(s);
+    sets[s] = {s};
+    price_of[s] = price(sets[s], layout(sets[s])).nanoseconds;
+  }
+  auto try_merge = [&](int a, int b) {
+    if (a == b || a < 0 || b < 0 || creates_cycle(a, b)) return;
+    Set merged;
+    std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
+    Layout together = layout(merged);
+    std::string pair = "'" + graph_.stage(sets[a].back()).name + "' with '" + graph_.stage(sets[b].back()).name + "'";
+    if (!together.legal) {
+      reasons[b].push_back("kept apart: " + pair + ": " + together.reason);
+      return;
+    }
+    double fused = price(merged, together).nanoseconds;
+    double apart = price_of[a] + price_of[b];
+    char text[96];
+    std::snprintf(text, sizeof text, ": %.2f ms together, %.2f ms apart (predicted)", fused * 1e-6, apart * 1e-6);
+    bool forced = plan_.options.schedule == Schedule::stream || plan_.options.schedule == Schedule::tiled;
+    if (fused >= apart && !forced) {
+      reasons[b].push_back("kept apart: " + pair + text);
+      return;
+    }
+    reasons[b].push_back("fused: " + pair + text);
+    for (StageId s : sets[a]) group_of_[s] = b;
+    reasons[b].insert(reasons[b].begin(), reasons[a].begin(), reasons[a].end());
+    sets[b] = std::move(merged);
+    sets[a].clear();
+    price_of[b] = fused;
+  };
+  if (plan_.options.schedule != Schedule::untiled) {
+    for (StageId s = 0; s < count; ++s)
+      for (std::size_t k : reads_[s])
+        if (group_of_[edges_[k].producer] >= 0) try_merge(group_of_[edges_[k].producer], group_of_[s]);
+    for (const ir::Output& output : graph_.outputs)
+      for (std::size_t k = 1; k < output.stages.size(); ++k)
+        try_merge(group_of_[output.stages[k - 1]], group_of_[output.stages[k]]);
+    for (StageId s = 0; s < count; ++s)
+      for (std::size_t k = 1; k < read_by_[s].size(); ++k)
+        try_merge(group_of_[edges_[read_by_[s][k - 1]].consumer], group_of_[edges_[read_by_[s][k]].consumer]);
+  }
+  // Groups in an order in which producers come first.
+  std::vector<bool> done(count);
+  std::size_t left = 0;
+  for (const Set& set : sets) left += set.empty() ? 0 : 1;
+  while (left > 0) {
+    bool progressed = false;
+    for (std::size_t g = 0; g < count; ++g) {
+      if (sets[g].empty()) continue;
+      bool ready = true;
+      for (StageId s : sets[g])
+        for (std::size_t k : reads_[s]) {
+          StageId p = edges_[k].producer;
+          ready &= graph_.stage(p).kind == StageKind::input || done[p] || group_of_[p] == static_cast<int>(g);
+        }
+      if (!ready) continue;
+      for (StageId s : sets[g]) done[s] = true;
+      commit(sets[g], reasons[g]);
+      sets[g].clear();
+      --left;
+      progressed = true;
+    }
+    if (!progressed) throw Error(ErrorClass::internal, "the groups of the plan depend on each other in a circle");
+  }
+}
+
+void Grouper::commit(const Set& set, std::vector<std::string> reasons) {
+  Layout found = layout(set);
+  Price predicted = price(set, found);
+  Group group;
+  group.anchor = found.anchor;
+  group.stages = set;
+  group.step = found.step;
+  group.reasons = std::move(reasons);
+  group.halo_rows = predicted.halo_rows;
+  group.halo_columns = predicted.halo_columns;
+  group.ring_bytes_per_column = predicted.ring_bytes_per_column;
+  double n = points(found.anchor);
+  group.bytes = predicted.bytes / n;
+  group.operations = predicted.operations / n;
+  group.nanoseconds = predicted.nanoseconds;
+  int index = static_cast<int>(plan_.groups.size());
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    Lane lane = plan_.stages[set[i]].lane;
+    plan_.stages[set[i]] = found.stages[i];
+    plan_.stages[set[i]].lane = lane;
+    plan_.stages[set[i]].group = index;
+    if (leaves_group(set[i], set)) group.results.push_back(set[i]);
+  }
+  group.passes = passes(set, found);
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the scale.
+    StagePlan& p = plan_.stages[set[i]];
+    i64 reach = 0;
+    for (std::size_t k : read_by_[set[i]])
+      for (const Pass& pass : group.passes)
+        if (std::count(pass.stages.begin(), pass.stages.end(), edges_[k].consumer))
+          reach = std::max(reach, (std::max<i64>(1, edges_[k].dims.back().mul) + 1) * pass.lanes + edges_[k].dims.back().hi);
+    for (const Pass& pass : group.passes)
+      if (std::count(pass.stages.begin(), pass.stages.end(), set[i])) reach = std::max<i64>(reach, 2 * pass.lanes);
+    p.reach = reach;
+  }
+  plan_.groups.push_back(std::move(group));
+}
+
+std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) const {
+  analyze::Ranges ranges(graph_);
+  std::vector<Pass> list;
+  std::vector<std::size_t> pass_of(graph_.stage_count(), 0);
+  std::vector<double> load(graph_.stage_count());
+  auto same_rate = [](const StagePlan& a, const StagePlan& b) {
+    for (std::size_t d = 0; d < a.rate.size(); ++d)
+      if (a.rate[d].num != b.rate[d].num || a.rate[d].den != b.rate[d].den || a.rate[d].before != b.rate[d].before ||
+          a.rate[d].after != b.rate[d].after)
+        return false;
+    return a.lag == b.lag && a.periodic == b.periodic;
+  };
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    StageId s = set[i];
+    const Stage& stage = graph_.stage(s);
+    std::size_t earliest = 0;
+    for (std::size_t k : reads_[s])
+      if (std::binary_search(set.begin(), set.end(), edges_[k].producer))
+        earliest = std::max(earliest, pass_of[edges_[k].producer] + 1);
+    std::size_t chosen = list.size();
+    if (stage.kind == StageKind::point)
+      for (std::size_t p = earliest; p < list.size() && chosen == list.size(); ++p) {
+        if (list[p].kind != PassKind::point) continue;
+        StageId other = list[p].stages.front();
+        std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
+        bool same = graph_.stage(other).domain == stage.domain && same_rate(plan_.stages[other], plan_.stages[s]);
+        if (same && load[p] + operations_[s] < 400 && found.stages[j].rate.size() == stage.domain.size()) chosen = p;
+      }
+    if (chosen == list.size()) {
+      list.push_back({});
+      load[chosen] = 0;
+      list.back().kind = stage.kind == StageKind::compose ? PassKind::compose : PassKind::point;
+    }
+    list[chosen].stages.push_back(s);
+    load[chosen] += operations_[s];
+    pass_of[s] = chosen;
+  }
+  for (Pass& pass : list) {
+    std::vector<ExprId> roots;
+    int widest = 1;
+    double row_taps = 1;
+    bool aos = false;
+    for (StageId s : pass.stages) {
+      const Stage& stage = graph_.stage(s);
+      widest = std::max(widest, ir::nest::size_of(plan_.stages[s].lane));
+      if (stage.kind == StageKind::point) roots.push_back(stage.body);
+      for (std::size_t k : reads_[s]) {
+        const Edge& edge = edges_[k];
+        const Stage& source = graph_.stage(edge.producer);
+        aos |= source.kind == StageKind::input && graph_.arguments[source.argument].format.is_struct();
+        if (edge.dims.size() < 2) continue;
+        const EdgeDimension& row = edge.dims[edge.dims.size() - 2];
+        if (!row.whole) row_taps = std::max(row_taps, static_cast<double>(row.raw_hi - row.raw_lo + 1));
+      }
+    }
+    bool loops = false;
+    for (ExprId e : ir::postorder(graph_, roots)) {
+      const ir::ExprNode& node = graph_.node(e);
+      loops |= is_reduction(node.op);
+      if (node.type == ElementType::boolean || node.op == ir::Op::coord || node.op == ir::Op::extent) continue;
+      Lane lane = lane_of(graph_, ranges, e);
+      if (!is_float(node.type) && !node.args.empty() && node.op != ir::Op::gather && node.op != ir::Op::lookup)
+        widest = std::max(widest, ir::nest::size_of(working_lane(graph_, ranges, e)));
+      widest = std::max(widest, ir::nest::size_of(lane));
+    }
+    if (widest == 1 && aos) widest = 2;
+    pass.lanes = std::max(1, plan_.device.vector_bytes / widest);
+    double operations = analyze::operation_count(graph_, roots);
+    if (pass.kind == PassKind::compose) pass.rows = 1;
+    else if (row_taps <= 1) pass.rows = operations < 12 ? 2 : 1;
+    else if (loops) pass.rows = 4;
+    else pass.rows = operations <= 140 ? 4 : operations <= 300 ? 2 : 1;
+  }
+  return list;
+}
+
+}  // namespace tessera::plan

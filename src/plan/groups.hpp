@@ -1,0 +1,59 @@
+// Cutting a graph into groups.
+//
+// A candidate group is a set of stages. `layout` decides whether it can stream (one anchor, consistent rates, offsets
+// known, wrap-around only where the producer can be computed beyond its domain, one column border per ring) and derives
+// rates, lags and ring depths; `price` predicts its time. Greedy merging starts from single stages and takes, in
+// topological order, every merge that the prediction says pays: not fusing is a legal answer, and the reason is kept.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/edges.hpp"
+#include "plan/plan.hpp"
+
+namespace tessera::plan {
+
+class Grouper {
+ public:
+  Grouper(Plan& plan);
+  // Fills plan.groups and plan.stages.
+  void run();
+
+ private:
+  struct Layout {
+    bool legal = false;
+    std::string reason;                     // why not
+    ir::StageId anchor = 0;
+    std::vector<StagePlan> stages;          // parallel to the set
+    i64 step = 4;
+  };
+  struct Price {
+    double nanoseconds = 0, bytes = 0, operations = 0, ring_bytes_per_column = 0;
+    i64 halo_rows = 0, halo_columns = 0;
+  };
+  using Set = std::vector<ir::StageId>;     // ascending
+
+  Layout layout(const Set&) const;
+  bool find_rates(const Set&, Layout&) const;
+  bool find_periodic(const Set&, Layout&) const;
+  void find_lags(const Set&, Layout&) const;
+  Price price(const Set&, const Layout&) const;
+  bool creates_cycle(int a, int b) const;
+  bool leaves_group(ir::StageId, const Set&) const;
+  double points(ir::StageId) const;
+  double extent(ir::StageId, std::size_t dim) const;
+  double load_price(const Edge&, const Layout&) const;
+  void commit(const Set&, std::vector<std::string> reasons);
+  std::vector<Pass> passes(const Set&, const Layout&) const;
+
+  Plan& plan_;
+  const ir::Graph& graph_;
+  std::vector<Edge> edges_;
+  std::vector<std::vector<std::size_t>> reads_, read_by_;   // edges by consumer, by producer
+  std::vector<bool> is_output_;
+  std::vector<double> operations_;
+  std::vector<int> group_of_;
+};
+
+}  // namespace tessera::plan

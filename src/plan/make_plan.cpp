@@ -1,0 +1,88 @@
+// The passes from a stage graph to a plan, in order.
+#include <algorithm>
+#include <set>
+
+#include "ir/build.hpp"
+#include "plan/groups.hpp"
+#include "plan/plan.hpp"
+#include "plan/rebuild.hpp"
+
+namespace tessera::plan {
+
+namespace {
+
+// Outputs become stages of their own: an argument that is returned is copied, a stage that is returned twice too.
+void compute_outputs(ir::Graph& graph) {
+  std::set<ir::StageId> taken;
+  for (ir::Output& output : graph.outputs)
+    for (ir::StageId& s : output.stages) {
+      if (graph.stage(s).kind != ir::StageKind::input && taken.insert(s).second) continue;
+      ir::Stage copy;
+      copy.name = graph.stage(s).name;
+      copy.type = graph.stage(s).type;
+      copy.domain = graph.stage(s).domain;
+      copy.span = graph.stage(s).span;
+      std::size_t rank = copy.domain.size();
+      copy.margin_lo.assign(rank, 0);
+      copy.margin_hi.assign(rank, 0);
+      copy.body = ir::access(graph, s, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+      s = graph.add(std::move(copy));
+      taken.insert(s);
+    }
+}
+
+void minimum_traffic(Plan& plan) {
+  auto bytes = [&](const std::vector<ir::SizeId>& extents, const Format& format) {
+    double n = static_cast<double>(format.size());
+    for (ir::SizeId e : extents) n *= static_cast<double>(plan.graph.evaluate(e, plan.options.parameters));
+    return n;
+  };
+  plan.minimum_bytes = 0;
+  for (const ir::Argument& a : plan.graph.arguments)
+    if (a.is_array) plan.minimum_bytes += bytes(a.extents, a.format);
+  for (const ir::Output& o : plan.graph.outputs)
+    plan.minimum_bytes += bytes(plan.graph.stage(o.stages.front()).domain, o.format);
+}
+
+}  // namespace
+
+std::vector<i64> assumed_parameters(const ir::Graph& graph) {
+  // Parameters that name a row extent are taken as 2160, those of the fastest dimension as 3840; volumes as 256 a side.
+  std::size_t rank = 1;
+  for (const ir::Argument& a : graph.arguments) rank = std::max(rank, a.extents.size());
+  std::vector<i64> values(graph.parameters.size(), rank > 2 ? 256 : 2160);
+  for (const ir::Argument& a : graph.arguments) {
+    if (!a.is_array || a.extents.empty() || rank > 2) continue;
+    const ir::SizeNode& last = graph.node(a.extents.back());
+    if (last.op == ir::SizeOp::parameter) values[static_cast<std::size_t>(last.value)] = rank == 1 ? 1 << 22 : 3840;
+  }
+  return values;
+}
+
+Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
+  Plan plan;
+  plan.options = options;
+  plan.device = device;
+  if (plan.options.parameters.size() != graph.parameters.size()) plan.options.parameters = assumed_parameters(graph);
+  bool rewrite = options.schedule != Schedule::untiled;
+  bool reorder = options.numbers == Numbers::fast && rewrite;
+  auto pass = [&](auto&& apply) {
+    apply();
+#ifndef NDEBUG
+    ir::verify(graph);
+#endif
+  };
+  pass([&] { remove_dead_stages(graph); });
+  pass([&] { plan.lifted = lift_rank(graph); });
+  pass([&] { separate_fields(graph); });
+  pass([&] { compute_outputs(graph); });
+  pass([&] { expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, plan.remarks); });
+  if (rewrite) pass([&] { fold_stages(graph, plan.remarks); });
+  pass([&] { remove_dead_stages(graph); });
+  plan.graph = std::move(graph);
+  Grouper(plan).run();
+  minimum_traffic(plan);
+  return plan;
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,56 @@
+// How a rewriting pass replaces the stages of a graph while keeping its expressions, extents, arguments and tables.
+//
+// Stages are immutable in meaning: a pass takes them all out, walks them in order and adds new ones; `map` says which new
+// stage stands for which old one, and `carry` rewrites the accesses of an expression accordingly.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::plan {
+
+class Rebuild {
+ public:
+  explicit Rebuild(ir::Graph& graph) : graph_(graph), old_(graph.take_stages()), map_(old_.size()) {}
+
+  const std::vector<ir::Stage>& old() const { return old_; }
+  const ir::Stage& old(ir::StageId s) const { return old_[s]; }
+  void set(ir::StageId old_id, ir::StageId new_id) { map_[old_id] = new_id; }
+  ir::StageId map(ir::StageId old_id) const { return map_[old_id]; }
+
+  // The expression with every access and gather pointing at the new stages.
+  ir::ExprId carry(ir::ExprId body);
+  // The old stage, its sources renamed, ready to be added.
+  ir::Stage carry(const ir::Stage& stage);
+  // Adds `carry(old stage)` and remembers it.
+  ir::StageId keep(ir::StageId old_id);
+  // Renames the stages of the outputs; call once, last.
+  void finish();
+
+ private:
+  ir::Graph& graph_;
+  std::vector<ir::Stage> old_;
+  std::vector<ir::StageId> map_;
+  ir::RewriteMemo memo_;
+};
+
+// Drops stages that no output needs (inputs stay: they belong to the arguments).
+void remove_dead_stages(ir::Graph&);
+
+// Gives every stage of rank 1 a leading dimension of extent 1, so that rank 1 needs no code of its own.
+// Returns 1 when there was one, else 0.
+int lift_rank(ir::Graph&);
+
+// Puts a copying stage behind every field of a struct argument, so that only copies read interleaved memory.
+void separate_fields(ir::Graph&);
+
+// Replaces window reductions by written expressions where they are small, and splits windows that can be taken one
+// dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
+void expand_windows(ir::Graph&, Numbers, std::vector<std::string>& remarks);
+
+// Folds stages into their consumers where the composition is exact at every border and costs less than storing rows.
+void fold_stages(ir::Graph&, std::vector<std::string>& remarks);
+
+}  // namespace tessera::plan

@@ -1,0 +1,363 @@
+// Window reductions become written expressions or stages of one dimension each.
+//
+// A window of a few dozen terms is written out: its loads are shared between the rows of a register block and its
+// arithmetic is scheduled by the compiler. A minimum, maximum or sum over a box of one image is taken one dimension at a
+// time, columns first, so that n * m terms become n + m: exact for minima, maxima and integers, and for float sums
+// allowed in `fast` numbers only. A median becomes a network of minima and maxima, pruned to what its output needs.
+// Windows that stay large keep their loops.
+#include <algorithm>
+#include <cmath>
+
+#include "analyze/expressions.hpp"
+#include "ir/build.hpp"
+#include "plan/rebuild.hpp"
+
+namespace tessera::plan {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Graph;
+using ir::Op;
+using ir::Stage;
+using ir::StageId;
+using ir::StageKind;
+
+namespace {
+
+constexpr i64 most_written_terms = 128;
+
+// The body with variable `var` replaced by a number.
+ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& vars, const std::vector<i64>& values) {
+  auto value_of = [&](std::uint32_t id) -> std::optional<i64> {
+    for (std::size_t k = 0; k < vars.size(); ++k)
+      if (vars[k].id == id) return values[k];
+    return {};
+  };
+  return ir::rewrite(graph, body, [&](ExprId, const ExprNode& node) {
+    if (node.op == Op::var) {
+      auto v = value_of(static_cast<std::uint32_t>(node.ivalue));
+      return v ? ir::constant(graph, ElementType::i32, static_cast<double>(*v)) : ExprId{};
+    }
+    if (node.op == Op::access) {
+      ExprNode bound = node;
+      for (ir::Index& index : bound.index) {
+        std::vector<std::pair<std::uint32_t, i64>> rest;
+        for (auto [id, coefficient] : index.vars) {
+          if (auto v = value_of(id)) index.offset += coefficient * *v;
+          else rest.push_back({id, coefficient});
+        }
+        index.vars = rest;
+      }
+      return graph.expr(std::move(bound));
+    }
+    // Look-ups and arithmetic of constants fold here, so that table weights become plain constants.
+    if (node.op == Op::lookup) {
+      const ir::Table& table = graph.tables[static_cast<std::size_t>(node.ivalue)];
+      std::size_t at = 0;
+      for (std::size_t d = 0; d < node.args.size(); ++d) {
+        auto v = ir::constant_value(graph, node.args[d]);
+        if (!v) return ExprId{};
+        i64 index = std::clamp<i64>(static_cast<i64>(*v), 0, table.extents[d] - 1);
+        at = at * static_cast<std::size_t>(table.extents[d]) + static_cast<std::size_t>(index);
+      }
+      return ir::constant(graph, node.type, table.values[at]);
+    }
+    if (node.args.size() == 1 && (node.op == Op::convert) && ir::constant_value(graph, node.args[0]))
+      return ir::convert(graph, node.type, node.args[0]);
+    if (node.args.size() == 2 && ir::constant_value(graph, node.args[0]) && ir::constant_value(graph, node.args[1])) {
+      double operands[2] = {*ir::constant_value(graph, node.args[0]), *ir::constant_value(graph, node.args[1])};
+      ElementType operand_type = graph.node(node.args[0]).type;
+      return ir::constant(graph, node.type, ir::evaluate(node.op, node.type, operand_type, operands));
+    }
+    return ExprId{};
+  });
+}
+
+Op combining(Op reduction) {
+  switch (reduction) {
+    case Op::reduce_prod: return Op::mul;
+    case Op::reduce_min: return Op::min;
+    case Op::reduce_max: return Op::max;
+    case Op::reduce_any: return Op::bit_or;
+    case Op::reduce_all: return Op::bit_and;
+    default: return Op::add;
+  }
+}
+
+ExprId combine(Graph& graph, Op op, ElementType type, ExprId a, ExprId b) {
+  ExprNode node;
+  node.op = op;
+  node.type = type;
+  node.args = {a, b};
+  return graph.expr(std::move(node));
+}
+
+// The element of rank (n-1)/2 of `v`: a merge-exchange network whose comparators are built lazily, from the output back,
+// so that those that the median does not depend on never exist.
+ExprId median(Graph& graph, ElementType type, std::vector<ExprId> v) {
+  struct Comparator {
+    std::size_t a, b;
+  };
+  std::vector<Comparator> network;
+  std::size_t n = v.size();
+  std::size_t top = 1;
+  while (top * 2 < n) top *= 2;
+  for (std::size_t p = top; p > 0; p /= 2) {  // Batcher's merge exchange (Knuth 5.2.2 M), any n
+    std::size_t q = top, r = 0, d = p;
+    for (;;) {
+      for (std::size_t i = 0; i + d < n; ++i)
+        if ((i & p) == r) network.push_back({i, i + d});
+      if (q == p) break;
+      d = q - p;
+      q /= 2;
+      r = p;
+    }
+  }
+  std::size_t want = (n - 1) / 2;
+  std::vector<bool> needed(n);
+  needed[want] = true;
+  std::vector<std::pair<bool, bool>> use(network.size());
+  for (std::size_t k = network.size(); k-- > 0;) {
+    auto [a, b] = network[k];
+    use[k] = {needed[a], needed[b]};
+    if (needed[a] || needed[b]) needed[a] = needed[b] = true;
+  }
+  for (std::size_t k = 0; k < network.size(); ++k) {
+    auto [a, b] = network[k];
+    ExprId x = v[a], y = v[b];
+    if (use[k].first) v[a] = combine(graph, Op::min, type, x, y);
+    if (use[k].second) v[b] = combine(graph, Op::max, type, x, y);
+  }
+  return v[want];
+}
+
+// All terms of a reduction, in its order.
+std::vector<ExprId> terms_of(Graph& graph, const ExprNode& node) {
+  std::vector<i64> values;
+  for (const ir::Var& v : node.vars) values.push_back(v.lo);
+  std::vector<ExprId> terms;
+  for (;;) {
+    terms.push_back(bind_variables(graph, node.args[0], node.vars, values));
+    std::size_t k = node.vars.size();
+    while (k > 0 && values[k - 1] == node.vars[k - 1].hi) {
+      values[k - 1] = node.vars[k - 1].lo;
+      --k;
+    }
+    if (k == 0) break;
+    ++values[k - 1];
+  }
+  return terms;
+}
+
+// A reduction of consecutive samples of one image along one dimension, by doubling: the maximum of 15 is made of two
+// maxima of 8, each of two of 4. Neighbouring rows of a register block share the shorter windows.
+ExprId doubled_window(Graph& graph, Op op, const ExprNode& access, std::size_t dim, i64 lo, i64 length) {
+  auto at = [&](i64 offset) {
+    ExprNode moved = access;
+    moved.index[dim].vars.clear();
+    moved.index[dim].offset = offset;
+    return graph.expr(std::move(moved));
+  };
+  std::vector<ExprId> window;
+  for (i64 k = 0; k < length; ++k) window.push_back(at(lo + k));
+  i64 size = 1;
+  while (size * 2 <= length) {
+    std::vector<ExprId> next;
+    for (std::size_t k = 0; k + static_cast<std::size_t>(size) < window.size(); ++k)
+      next.push_back(combine(graph, op, access.type, window[k], window[k + static_cast<std::size_t>(size)]));
+    window = std::move(next);
+    size *= 2;
+  }
+  if (size == length) return window[0];
+  return combine(graph, op, access.type, window[0], window[static_cast<std::size_t>(length - size)]);
+}
+
+// Does the conversion keep every value, and so the order of values?
+bool widens(ElementType from, ElementType to) {
+  if (from == ElementType::f64) return to == ElementType::f64;
+  if (from == ElementType::f32) return is_float(to) && to != ElementType::f16;
+  bool small = size_of(from) < 4 && from != ElementType::f16;
+  return small && (to == ElementType::i32 || to == ElementType::f32 || to == ElementType::f64);
+}
+
+class WindowPass {
+ public:
+  WindowPass(Graph& graph, Numbers numbers, std::vector<std::string>& remarks)
+      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph) {}
+
+  void run() {
+    for (StageId s = 0; s < rebuild_.old().size(); ++s) {
+      Stage stage = rebuild_.carry(rebuild_.old(s));
+      if (stage.kind == StageKind::point) {
+        current_ = &stage;
+        stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
+          return is_reduction(node.op) ? reduce(node) : ExprId{};
+        });
+      }
+      rebuild_.set(s, graph_.add(std::move(stage)));
+    }
+    rebuild_.finish();
+  }
+
+ private:
+  ExprId reduce(const ExprNode& node) {
+    if (ExprId split = one_dimension_at_a_time(node); split.valid()) return split;
+    i64 terms = analyze::term_count(node);
+    i64 most = node.op == Op::reduce_median ? 81 : most_written_terms;
+    bool nested = false;
+    for (ExprId e : ir::postorder(graph_, {node.args[0]})) nested |= is_reduction(graph_.node(e).op);
+    if (terms > most && node.op != Op::reduce_median) return {};
+    if (terms > 4096) return {};
+    if (nested) return {};
+    std::vector<ExprId> all = terms_of(graph_, node);
+    if (node.op == Op::reduce_median) return median(graph_, node.type, std::move(all));
+    ExprId result = all[0];
+    for (std::size_t k = 1; k < all.size(); ++k) result = combine(graph_, combining(node.op), node.type, result, all[k]);
+    return result;
+  }
+
+  // Does variable v of the reduction move exactly one dimension of the access, by one sample a step, alone?
+  static std::optional<std::size_t> dimension_of(const ExprNode& access, std::uint32_t var) {
+    std::optional<std::size_t> found;
+    for (std::size_t d = 0; d < access.index.size(); ++d)
+      for (auto [id, coefficient] : access.index[d].vars) {
+        if (id != var) continue;
+        if (found || coefficient != 1 || access.index[d].vars.size() != 1) return {};
+        found = d;
+      }
+    return found;
+  }
+
+  ExprId one_dimension_at_a_time(const ExprNode& node) {
+    bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // a NaN or a signed zero depends on it
+    bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max || node.op == Op::reduce_any ||
+                                     node.op == Op::reduce_all);
+    bool sum = any_order && node.op == Op::reduce_sum;
+    if (!idempotent && !sum) return {};
+    // The body: an access, perhaps widened by one conversion.
+    ExprNode body = graph_.node(node.args[0]);
+    std::optional<ElementType> widened;
+    if (body.op == Op::convert && graph_.node(body.args[0]).op == Op::access) {
+      widened = body.type;
+      body = graph_.node(body.args[0]);
+    }
+    if (body.op != Op::access) return {};
+    if (widened && idempotent && !widens(body.type, *widened)) return {};
+    std::size_t rank = body.index.size();
+    std::vector<const ir::Var*> var_of(rank);
+    for (const ir::Var& v : node.vars) {
+      auto d = dimension_of(body, v.id);
+      if (!d || var_of[*d]) return {};
+      var_of[*d] = &v;
+    }
+    std::size_t moving = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (var_of[d]) ++moving;
+      else if (!body.index[d].vars.empty()) return {};
+    }
+    if (moving == 1) {
+      for (std::size_t d = 0; d < rank; ++d)
+        if (var_of[d]) {
+          const ir::Var& v = *var_of[d];
+          i64 length = v.hi - v.lo + 1;
+          if (length < 4 || !idempotent || widened) return {};
+          return doubled_window(graph_, combining(node.op), body, d, body.index[d].offset + v.lo, length);
+        }
+    }
+    const Stage& source = graph_.stage(body.stage);
+    if (source.domain.size() != current_->domain.size()) return {};
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (body.index[d].scale != 1 || body.index[d].shift != ir::SizeId{}) return {};
+      if (source.domain[d] != current_->domain[d]) return {};
+      if (body.border[d].mode == BorderMode::constant && sum) return {};
+      if (!var_of[d] && body.index[d].offset != 0) return {};
+    }
+    // A stage per dimension, fastest dimension first: rows are shared by register blocks in the last one.
+    std::vector<std::size_t> order;
+    for (std::size_t d = rank; d-- > 0;)
+      if (var_of[d]) order.push_back(d);
+    if (order.size() >= 3) std::swap(order[1], order.back());  // rank 3: columns, planes, rows
+    ExprId value;
+    StageId from = body.stage;
+    ElementType type = body.type;
+    std::vector<i64> margin_lo(rank), margin_hi(rank);
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      std::size_t d = order[k];
+      const ir::Var& v = *var_of[d];
+      ExprNode access;
+      access.op = Op::access;
+      access.type = type;
+      access.stage = from;
+      access.index.assign(rank, {});
+      access.border.assign(rank, Border{BorderMode::clamp, 0});
+      access.border[d] = body.border[d];
+      i64 lo = body.index[d].offset + v.lo, length = v.hi - v.lo + 1;
+      if (k == 0 && widened && sum) {
+        ExprNode reduced;
+        reduced.op = node.op;
+        reduced.type = node.type;
+        ir::Var inner = v;
+        access.index[d].offset = body.index[d].offset;
+        access.index[d].vars = {{v.id, 1}};
+        ExprNode convert_node;
+        convert_node.op = Op::convert;
+        convert_node.type = *widened;
+        convert_node.args = {graph_.expr(access)};
+        reduced.args = {graph_.expr(std::move(convert_node))};
+        reduced.vars = {inner};
+        std::vector<ExprId> all = terms_of(graph_, reduced);
+        value = all[0];
+        for (std::size_t t = 1; t < all.size(); ++t) value = combine(graph_, Op::add, node.type, value, all[t]);
+      } else if (idempotent) {
+        value = doubled_window(graph_, combining(node.op), access, d, lo, length);
+      } else {
+        value = ExprId{};
+        for (i64 t = 0; t < length; ++t) {
+          ExprNode term = access;
+          term.index[d].offset = lo + t;
+          ExprId e = graph_.expr(std::move(term));
+          value = value.valid() ? combine(graph_, combining(node.op), type, value, e) : e;
+        }
+      }
+      type = graph_.node(value).type;
+      if (body.border[d].mode == BorderMode::none) {
+        margin_lo[d] = std::max<i64>(0, -lo);
+        margin_hi[d] = std::max<i64>(0, lo + length - 1);
+      }
+      if (k + 1 == order.size()) break;
+      Stage part;
+      part.kind = StageKind::point;
+      part.name = current_->name + "." + std::to_string(k + 1);
+      part.type = type;
+      part.domain = current_->domain;
+      part.span = current_->span;
+      part.body = value;
+      part.margin_lo = margin_lo;
+      part.margin_hi = margin_hi;
+      from = graph_.add(std::move(part));
+    }
+    if (idempotent && widened) {
+      ExprNode convert_node;
+      convert_node.op = Op::convert;
+      convert_node.type = node.type;
+      convert_node.args = {value};
+      value = graph_.expr(std::move(convert_node));
+    }
+    remarks_.push_back("window of '" + current_->name + "' is taken one dimension at a time");
+    return value;
+  }
+
+  Graph& graph_;
+  Numbers numbers_;
+  std::vector<std::string>& remarks_;
+  Rebuild rebuild_;
+  const Stage* current_ = nullptr;
+};
+
+}  // namespace
+
+void expand_windows(Graph& graph, Numbers numbers, std::vector<std::string>& remarks) {
+  WindowPass(graph, numbers, remarks).run();
+}
+
+}  // namespace tessera::plan
