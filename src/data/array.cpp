@@ -21,6 +21,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t alignment = 64;
+constexpr std::size_t address_space = std::size_t{1} << 47;  // of a process on today's 64-bit machines
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 [[noreturn]] void argument_error(std::string message, std::vector<std::string> notes = {}) {
@@ -33,6 +34,7 @@ std::size_t round_up(std::size_t n, std::size_t multiple) {
 
 // 64-byte aligned, zero-filled.
 std::shared_ptr<void> allocate(std::size_t bytes) {
+  if (bytes >= address_space) return nullptr;
   void* block = std::calloc(1, round_up(std::max<std::size_t>(bytes, 1), alignment) + alignment);
   if (block == nullptr) return nullptr;
   const auto begin = round_up(reinterpret_cast<std::uintptr_t>(block), alignment);

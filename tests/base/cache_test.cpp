@@ -179,7 +179,7 @@ TEST_F(CacheTest, finds_its_folder_as_the_user_says) {
   const char* old[3] = {std::getenv("TESSERA_CACHE"), std::getenv("XDG_CACHE_HOME"), std::getenv("HOME")};
   std::string saved[3];
   for (int i = 0; i < 3; ++i) saved[i] = old[i] ? old[i] : "";
-  ::setenv("HOME", "/home/u", 1);
+  ::setenv("HOME", "/users/u", 1);
   ::setenv("XDG_CACHE_HOME", "/xdg", 1);
   ::setenv("TESSERA_CACHE", "/own", 1);
   EXPECT_EQ(Cache::default_folder(), "/own");
@@ -188,7 +188,7 @@ TEST_F(CacheTest, finds_its_folder_as_the_user_says) {
   ::unsetenv("TESSERA_CACHE");
   EXPECT_EQ(Cache::default_folder(), "/xdg/tessera");
   ::setenv("XDG_CACHE_HOME", "relative", 1);
-  EXPECT_EQ(Cache::default_folder(), "/home/u/.cache/tessera");
+  EXPECT_EQ(Cache::default_folder(), "/users/u/.cache/tessera");
   ::unsetenv("XDG_CACHE_HOME");
   ::unsetenv("HOME");
   EXPECT_EQ(Cache::default_folder(), "");
