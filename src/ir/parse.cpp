@@ -186,7 +186,8 @@ class Parser {
       return g_.size_binary(name == "min" ? SizeOp::min : SizeOp::max, a, b);
     }
     for (std::size_t i = 0; i < g_.parameters.size(); ++i)
-      if (g_.parameters[i] == name) return g_.size_parameter(static_cast<std::uint32_t>(i));
+      if (g_.parameters[i] == name && text::plain_parameter(g_, i))
+        return g_.size_parameter(static_cast<std::uint32_t>(i));
     at_ = begin;
     if (!name.empty() && name[0] == 'z') {
       const std::uint32_t line = reference('z');

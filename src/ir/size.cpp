@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/graph.hpp"
 #include "ir/size_text.hpp"
@@ -213,21 +214,27 @@ std::optional<i64> Graph::constant(SizeId s) const {
 
 namespace {
 
-// The sizes below s, operands first: ids ascend from operands to users.
+// The sizes below s, s included: operands first, left to right, each once. The order depends on the structure alone.
 std::vector<SizeId> below(const Graph& g, SizeId s) {
-  std::vector<SizeId> found, work{s};
-  std::map<SizeId, bool> seen;
-  while (!work.empty()) {
-    const SizeId id = work.back();
-    work.pop_back();
-    if (!seen.emplace(id, true).second) continue;
-    found.push_back(id);
-    const SizeNode& n = g.node(id);
-    if (n.op == SizeOp::constant || n.op == SizeOp::parameter) continue;
-    work.push_back(n.a);
-    if (n.op != SizeOp::floor_div) work.push_back(n.b);
+  struct Frame {
+    SizeId id;
+    int next = 0;
+  };
+  std::vector<SizeId> found;
+  std::set<SizeId> seen{s};
+  std::vector<Frame> stack{{s}};
+  while (!stack.empty()) {
+    Frame& top = stack.back();
+    const SizeNode& n = g.node(top.id);
+    const int operands = n.op == SizeOp::constant || n.op == SizeOp::parameter ? 0 : n.op == SizeOp::floor_div ? 1 : 2;
+    if (top.next == operands) {
+      found.push_back(top.id);
+      stack.pop_back();
+      continue;
+    }
+    const SizeId child = top.next++ == 0 ? n.a : n.b;
+    if (seen.insert(child).second) stack.push_back({child});
   }
-  std::sort(found.begin(), found.end());
   return found;
 }
 
