@@ -99,7 +99,7 @@ i64 flat(const Shape& shape, const std::vector<i64>& i) {
   return at;
 }
 
-constexpr i64 kFar = i64{1} << 60;
+constexpr i64 kFar = i64{1} << 62;
 constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 
 class Interpreter {
