@@ -186,7 +186,8 @@ struct Module {
   Span result_span;
   bool has_result = false;
   Span end;
-  bool complete = true;  // no syntax error in it
+  bool complete = true;                // no syntax error in it
+  std::vector<std::string_view> lost;  // the names in what was skipped after syntax errors
 };
 
 }  // namespace tessera::lang

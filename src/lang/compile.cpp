@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -18,22 +19,22 @@ namespace {
 
 constexpr std::size_t most_imports = 256;
 
-// Reads and parses the program and everything that it imports, each file once, imports before their importers.
+// Reads and parses the program and everything that it imports, each file once, imports before their importers. Of an
+// imported program only the declarations count; its inputs, statements and outputs are left alone.
 class Loader {
  public:
   Loader(const CompileInput& input, Report& report) : input_(input), report_(report) {}
 
   Modules run() {
     auto source = std::make_shared<Source>(Source{input_.file_name, input_.text, input_.imports_relative_to});
-    load(std::move(source), false);
+    load(std::move(source));
     return std::move(modules_);
   }
 
-  // Whether some part of some file did not parse.
-  bool complete() const { return complete_; }
+  bool import_failed() const { return import_failed_; }
 
  private:
-  void load(std::shared_ptr<const Source> source, bool imported) {
+  void load(std::shared_ptr<const Source> source) {
     if (static_cast<i64>(source->text.size()) > input_.limits.text_bytes) {
       report_.error(Span{source.get(), 0, 0},
                     fmt::format("the text has {}: expected at most {}",
@@ -43,26 +44,14 @@ class Loader {
     }
     TokenList tokens = tokenize(*source, report_);
     std::unique_ptr<Module> m = Parser(source, tokens, report_).run();
-    complete_ = complete_ && m->complete;
-    if (imported) check_imported(*m);
     for (const ImportDeclaration& i : m->imports) {
       try {
         import(i, *source);
       } catch (const Failed&) {
-        complete_ = false;
+        import_failed_ = true;
       }
     }
     modules_.push_back(std::move(m));
-  }
-
-  void check_imported(const Module& m) {
-    Span at = m.end;
-    if (!m.inputs.empty()) at = m.inputs[0].name.span;
-    if (!m.body.empty()) at = m.body[0]->span;
-    if (m.has_result) at = m.result_span;
-    if (at.begin != m.end.begin || at.end != m.end.end)
-      report_.error(at, "an imported file holds declarations only: expected no inputs, statements or return",
-                    {{}, "move what is shared into a file of its own"});
   }
 
   // The importing file's own folder, then the import paths.
@@ -94,7 +83,7 @@ class Loader {
         report_.fail(i.span, e.message());
       }
       if (++depth_ > 32) report_.fail(i.span, "imports are nested more than 32 levels deep");
-      load(std::move(source), true);
+      load(std::move(source));
       --depth_;
       return;
     }
@@ -107,7 +96,7 @@ class Loader {
   Modules modules_;
   std::set<std::string> seen_;
   int depth_ = 0;
-  bool complete_ = true;
+  bool import_failed_ = false;
 };
 
 // Every function once on stand-ins for its arguments, so that what is wrong in it is said even when nobody calls it.
@@ -159,7 +148,8 @@ void build(const CompileInput& input, Report& report, Compiled& out) {
   const Module& program = *modules.back();
   Declarations declared;
   Context context(report, out.graph, declared, input.limits);
-  context.tolerant = !loader.complete();
+  context.tolerant = loader.import_failed();
+  for (const auto& m : modules) declared.lost.insert(m->lost.begin(), m->lost.end());
   declare_names(context, modules);
   resolve_parameters(context, modules, input.parameters);
   evaluate_tables(context, modules);
@@ -174,8 +164,10 @@ void build(const CompileInput& input, Report& report, Compiled& out) {
 
   for (const auto& m : modules) {
     for (const ParameterDeclaration& d : m->parameters) {
-      const Parameter& p = declared.parameters.at(d.name.text);
-      if (p.declaration != &d || p.state == Parameter::faulty) continue;
+      const auto found = declared.parameters.find(d.name.text);
+      if (found == declared.parameters.end() || found->second.declaration != &d) continue;
+      const Parameter& p = found->second;
+      if (p.state == Parameter::faulty) continue;
       ParameterValue value{std::string(d.name.text), p.type, std::nullopt};
       if (p.state == Parameter::constant) value.value = p.value;
       out.parameters.push_back(std::move(value));
@@ -192,8 +184,11 @@ std::vector<Diagnostic> run(const CompileInput& input, Compiled& out) {
   } catch (const Failed&) {
   }
   std::vector<Diagnostic> all = report.take();
-  std::stable_sort(all.begin(), all.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return a.severity == Severity::error && b.severity == Severity::warning;
+  std::map<std::string, std::size_t> files;  // in the order in which they are first blamed
+  for (const Diagnostic& d : all) files.emplace(d.span.file, files.size());
+  std::stable_sort(all.begin(), all.end(), [&](const Diagnostic& a, const Diagnostic& b) {
+    return std::tuple(a.severity, files.at(a.span.file), a.span.line, a.span.column) <
+           std::tuple(b.severity, files.at(b.span.file), b.span.line, b.span.column);
   });
   return all;
 }

@@ -46,7 +46,7 @@ struct Compiled {
   std::vector<ParameterValue> parameters;  // in declaration order, imported ones first
 };
 
-// Throws Error(compile) with at most twenty errors, in the order in which they were found, then the warnings.
+// Throws Error(compile) with at most twenty errors, file by file from top to bottom, then the warnings.
 Compiled compile(const CompileInput&);
 
 // Errors and warnings only; never throws for a fault of the program.

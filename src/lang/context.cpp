@@ -56,8 +56,8 @@ std::uint32_t Context::size_terms(ir::SizeId size) {
   return terms_[size.id];
 }
 
-void Context::unknown(Span at, std::string message, Advice advice) {
-  if (tolerant) throw Failed{};
+void Context::unknown(Span at, std::string_view name, std::string message, Advice advice) {
+  if (tolerant || declared.lost.contains(name)) throw Failed{};
   report.fail(at, std::move(message), std::move(advice));
 }
 
@@ -86,7 +86,7 @@ const StructType* Context::resolve_type(const TypeName& t, ElementType& type) {
   if (found == declared.structs.end()) {
     std::vector<std::string> words = type_words();
     for (const auto& [name, s] : declared.structs) words.emplace_back(name);
-    unknown(t.span, fmt::format("unknown type {}", base::quoted(t.text)),
+    unknown(t.span, t.text, fmt::format("unknown type {}", base::quoted(t.text)),
             {{"the basic types are " + base::list_of(type_words(), "and")}, base::did_you_mean(t.text, words)});
   }
   return &found->second;
@@ -107,7 +107,11 @@ Nested::Nested(Context& context, Span at) : context_(context) {
 
 ActiveCall::ActiveCall(Context& context, const Function& f, Span at) : context_(context) {
   const auto first = std::find(context.active.begin(), context.active.end(), &f);
-  if (first != context.active.end()) {
+  if (first != context.active.end() || context.declared.recursive.contains(&f)) {
+    if (first == context.active.end()) throw Failed{};
+    const bool known = context.declared.recursive.contains(&f);
+    context.declared.recursive.insert(first, context.active.end());
+    if (known) throw Failed{};
     std::string cycle;
     for (auto i = first; i != context.active.end(); ++i) cycle += std::string((*i)->name.text) + " -> ";
     context.report.fail(at, fmt::format("{} calls itself: {}{}", base::quoted(f.name.text), cycle, f.name.text),
@@ -115,6 +119,12 @@ ActiveCall::ActiveCall(Context& context, const Function& f, Span at) : context_(
                          "write a static loop: for i = lo..hi ... endfor"});
   }
   context.active.push_back(&f);
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  std::vector<std::string> all;
+  for (const std::string& n : names) all.push_back(base::quoted(n));
+  return base::list_of(all);
 }
 
 std::string describe(const StructType* record, ElementType type) {

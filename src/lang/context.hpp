@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,8 @@ struct Declarations {
   std::map<std::string_view, StructType> structs;
   std::map<std::string_view, Parameter> parameters;
   std::map<std::string_view, TableEntry> tables;
+  std::set<std::string_view> lost;      // names in parts that did not parse: not knowing them is no news
+  std::set<const Function*> recursive;  // reported already
   bool warned_int8 = false;
 };
 
@@ -75,7 +78,7 @@ class Context {
   int nesting = 0;
   std::vector<const Function*> active;  // calls being expanded, outermost first
   bool lenient = false;                 // checking a function by itself: what depends on its arguments is no fault
-  bool tolerant = false;                // something was skipped: unknown names are no news
+  bool tolerant = false;                // a loop or import was skipped: unknown names are no news
 
   // Counts one unit of work at `at`; Stop when the budget is spent.
   void step(Span at);
@@ -84,8 +87,8 @@ class Context {
   // Nodes of an extent as a tree, as far as they can be counted.
   std::uint32_t size_terms(ir::SizeId);
 
-  // An unknown name; nothing is said where a part of the program was skipped.
-  [[noreturn]] void unknown(Span, std::string message, Advice = {});
+  // An unknown name; nothing is said where it may stand in a part of the program that was skipped.
+  [[noreturn]] void unknown(Span, std::string_view name, std::string message, Advice = {});
   // A value that had to be known at compile time.
   [[noreturn]] void not_constant(Span, std::string message, Advice = {});
 
@@ -124,6 +127,8 @@ class ActiveCall {
   Context& context_;
 };
 
+// "'r', 'g' or 'b'".
+std::string quoted_list(const std::vector<std::string>&);
 // "float", "struct rgb".
 std::string describe(const StructType*, ElementType);
 

@@ -91,6 +91,7 @@ void declare_names(Context& context, const Modules& modules) {
     for (const Function& f : m->functions) guarded([&] { declare_function(context, f); });
   for (const auto& m : modules) {
     for (const ParameterDeclaration& p : m->parameters) {
+      if (m != modules.back() && p.value == nullptr) continue;  // belongs to the inputs of the imported program
       guarded([&] {
         const Span* first = declared_value(context, p.name.text);
         const auto known = context.declared.parameters.find(p.name.text);
@@ -183,7 +184,10 @@ void resolve_parameters(Context& context, const Modules& modules, const std::map
                            fmt::format("the program has no parameter {} to set", base::quoted(name)),
                            std::move(advice));
   }
-  const auto is_current = [&](const ParameterDeclaration& d) { return all.at(d.name.text).declaration == &d; };
+  const auto is_current = [&](const ParameterDeclaration& d) {
+    const auto found = all.find(d.name.text);
+    return found != all.end() && found->second.declaration == &d;
+  };
   for (const auto& m : modules) {
     for (const ParameterDeclaration& d : m->parameters) {
       if (!is_current(d)) continue;

@@ -135,7 +135,6 @@ i64 ExtentEvaluator::constant(const Expr& e, const std::string& what) {
 std::optional<i64> ExtentEvaluator::least_value(SizeId s) {
   const ir::SizeNode& n = context_.graph.node(s);
   const auto constant_of = [&](SizeId id) { return context_.graph.constant(id); };
-  const auto checked = [](bool overflow, i64 r) { return overflow ? std::optional<i64>() : std::optional<i64>(r); };
   i64 r = 0;
   switch (n.op) {
     case SizeOp::constant:
@@ -147,17 +146,20 @@ std::optional<i64> ExtentEvaluator::least_value(SizeId s) {
     case SizeOp::add: {
       const auto a = least_value(n.a), b = least_value(n.b);
       if (!a || !b) return std::nullopt;
-      return checked(__builtin_add_overflow(*a, *b, &r), r);
+      if (__builtin_add_overflow(*a, *b, &r)) return std::nullopt;
+      return r;
     }
     case SizeOp::sub: {
       const auto a = least_value(n.a), b = constant_of(n.b);
       if (!a || !b) return std::nullopt;
-      return checked(__builtin_sub_overflow(*a, *b, &r), r);
+      if (__builtin_sub_overflow(*a, *b, &r)) return std::nullopt;
+      return r;
     }
     case SizeOp::mul: {
       const auto a = least_value(n.a), b = least_value(n.b);
       if (!a || !b || *a < 0 || *b < 0) return std::nullopt;
-      return checked(__builtin_mul_overflow(*a, *b, &r), r);
+      if (__builtin_mul_overflow(*a, *b, &r)) return std::nullopt;
+      return r;
     }
     case SizeOp::floor_div: {
       const auto a = least_value(n.a);

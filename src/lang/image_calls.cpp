@@ -27,7 +27,8 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
     if (find_builtin(e.name.text) != nullptr)
       advice = {{fmt::format("{} is a function of values, for use inside stencils", base::quoted(e.name.text))},
                 fmt::format("write stencil apply(vector#2 float X) {{ return {}(X); }}", e.name.text)};
-    context_.unknown(e.name.span, fmt::format("unknown stencil {}", base::quoted(e.name.text)), std::move(advice));
+    context_.unknown(e.name.span, e.name.text, fmt::format("unknown stencil {}", base::quoted(e.name.text)),
+                     std::move(advice));
   }
   if (f->kind == Function::scalar)
     context_.report.fail(
@@ -43,8 +44,6 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
 
   std::vector<ArgumentUse> uses;
   Locals names;
-  std::size_t rank = 0, widest = 0;
-  const CallArgument* narrow = nullptr;
   for (std::size_t i = 0; i < e.arguments.size(); ++i) {
     const FunctionArgument& a = f->arguments[i];
     const CallArgument& given = e.arguments[i];
@@ -58,19 +57,9 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
     use.borders = borders(given, a);
     if (use.borders.empty()) use.borders = use.image.borders;
     const auto declared = static_cast<std::size_t>(a.type.rank);
-    const std::size_t actual = domain(use.image).size();
     use.borders.insert(use.borders.begin(), declared - use.borders.size(), Border{});
-    rank = std::max(rank, declared);
-    widest = std::max(widest, actual);
-    if (actual < declared) narrow = &given;
     uses.push_back(std::move(use));
   }
-  if (narrow != nullptr && widest < rank)
-    context_.report.fail(
-        narrow->value->span,
-        fmt::format("{} has rank {}: expected an image of rank {} among the arguments of {}",
-                    base::quoted(narrow->value->span.text(), 40), widest, rank, base::quoted(f->name.text)),
-        {{"an image of lower rank is repeated along the leading dimensions of another argument"}, {}});
   return apply_stencil(*f, std::move(uses), std::move(names), e.span, extents);
 }
 
@@ -185,24 +174,26 @@ Image ImageEvaluator::call_vector_function(const Expr& e, const Function& f) {
 // Evaluates the body once; what it reads gives the domain and the margins.
 Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> uses, Locals names, Span at,
                                     const Domain* extents) {
-  if (!f.complete || f.result == nullptr) throw Failed{};
+  if (!f.complete && !context_.lenient) throw Failed{};
   const ActiveCall active(context_, f, at);
-  std::size_t rank = 0;
   for (ArgumentUse& u : uses) {
-    rank = std::max(rank, static_cast<std::size_t>(u.rank()));
     u.dimensions.resize(static_cast<std::size_t>(u.rank()));
     for (ir::StageId s : u.image.stages) u.types.push_back(graph_.stage(s).type);
   }
-  if (extents != nullptr) rank = std::max(rank, extents->size());
   PointEvaluator evaluator(context_);
-  evaluator.set_stencil(&uses, static_cast<int>(rank));
+  evaluator.set_stencil(&uses);
   evaluator.set_locals(&names);
   for (const Statement* s : f.body) evaluator.define(*s);
+  if (!f.complete || f.result == nullptr) throw Failed{};  // what did parse has been looked at
   PointValue result = evaluator.evaluate(*f.result);
 
-  const Domain where = result_domain(f, uses, rank, at, extents);
+  const Domain where = result_domain(f, uses, at, extents);
+  if (const auto& query = evaluator.highest_query(); query.dimension >= static_cast<int>(where.size()))
+    context_.report.fail(query.place,
+                         fmt::format("there is no dimension {}: expected 0 to {}", query.dimension, where.size() - 1));
   std::vector<i64> lo(where.size(), 0), hi(where.size(), 0);
   for (const ArgumentUse& u : uses) {
+    if (!u.has_domain()) continue;
     const std::size_t skipped = where.size() - static_cast<std::size_t>(u.rank());
     const std::size_t missing = static_cast<std::size_t>(u.rank()) - domain(u.image).size();
     for (std::size_t d = missing; d < u.dimensions.size(); ++d) {
@@ -222,11 +213,31 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
 }
 
 // Per dimension the smallest floor(n / stride) over the image arguments; those that are only gathered have no part.
-ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const std::vector<ArgumentUse>& uses,
-                                                     std::size_t rank, Span at, const Domain* extents) {
+ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const std::vector<ArgumentUse>& uses, Span at,
+                                                     const Domain* extents) {
+  std::size_t rank = 0, widest = 0;
+  for (const ArgumentUse& u : uses) {
+    if (!u.has_domain()) continue;
+    rank = std::max(rank, static_cast<std::size_t>(u.rank()));
+    widest = std::max(widest, domain(u.image).size());
+  }
+  if (rank == 0) {
+    if (extents != nullptr) return *extents;
+    context_.report.fail(
+        at,
+        fmt::format("the extent of {} is not known: expected an image argument that it reads by "
+                    "offsets",
+                    base::quoted(f.name.text)),
+        {{}, fmt::format("give the extent where it is stored: out[0..M-1, 0..N-1] = {}();", f.name.text)});
+  }
+  if (widest < rank)
+    context_.report.fail(at,
+                         fmt::format("the images given to {} have rank {}: expected rank {} for one of them",
+                                     base::quoted(f.name.text), widest, rank),
+                         {{"an image of lower rank is repeated along the leading dimensions of another argument"}, {}});
   std::vector<std::optional<SizeId>> found(rank);
   for (const ArgumentUse& u : uses) {
-    if (u.gathered && !u.accessed) continue;
+    if (!u.has_domain()) continue;
     const Domain& own = domain(u.image);
     for (std::size_t d = 0; d < own.size(); ++d) {
       const std::size_t declared = u.dimensions.size() - own.size() + d;
@@ -235,19 +246,8 @@ ImageEvaluator::Domain ImageEvaluator::result_domain(const Function& f, const st
       slot = slot ? extents_.least(at, *slot, n) : n;
     }
   }
-  const bool none = std::none_of(found.begin(), found.end(), [](const auto& s) { return s.has_value(); });
-  if (none && extents != nullptr && extents->size() == rank) return *extents;
   Domain out;
-  for (std::size_t d = 0; d < rank; ++d) {
-    if (!found[d]) break;
-    out.push_back(*found[d]);
-  }
-  if (out.size() != rank || rank == 0)
-    context_.report.fail(at,
-                         fmt::format("the extent of {} is not known: expected an image argument that it reads by "
-                                     "offsets",
-                                     base::quoted(f.name.text)),
-                         {{}, "give the extent where it is stored: out[0..M-1, 0..N-1] = f();"});
+  for (const auto& n : found) out.push_back(*n);
   extents_.check_count(at, out);
   return out;
 }
@@ -334,23 +334,19 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
   }
   ImageEvaluator evaluator(context, scope, known);
   if (f.kind == Function::stencil) {
-    // A stencil without an image argument takes its rank from the place that it fills; any will do here.
+    // Without an image argument the rank is that of the place to be filled; any will do here.
     const Domain anywhere(4, context.graph.size(1));
-    const bool pure = std::none_of(f.arguments.begin(), f.arguments.end(),
-                                   [](const FunctionArgument& a) { return a.type.rank != 0; });
-    evaluator.apply_stencil(f, std::move(uses), scope.scalars, f.name.span, pure ? &anywhere : nullptr);
+    evaluator.apply_stencil(f, std::move(uses), scope.scalars, f.name.span, &anywhere);
   } else if (f.kind == Function::vector) {
     const ActiveCall active(context, f, f.name.span);
-    if (!f.complete || f.result == nullptr) return;
     for (const Statement* s : f.body) evaluator.run(*s);
-    evaluator.evaluate(*f.result);
+    if (f.complete && f.result != nullptr) evaluator.evaluate(*f.result);
   } else {
-    if (!f.complete || f.result == nullptr) return;
     const ActiveCall active(context, f, f.name.span);
     PointEvaluator body(context);
     body.set_locals(&scope.scalars);
     for (const Statement* s : f.body) body.define(*s);
-    body.scalar(*f.result);
+    if (f.complete && f.result != nullptr) body.scalar(*f.result);
   }
 }
 

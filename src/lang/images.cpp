@@ -146,14 +146,14 @@ Image ImageEvaluator::named(const Expr& e, const std::string& key) {
     if (name.starts_with(std::string(e.name.text) + "<") && versions.size() < 8) versions.push_back(name);
   }
   Advice advice{{}, base::did_you_mean(key, names)};
-  if (!versions.empty()) advice.notes.push_back("there are " + base::list_of(versions, "and"));
+  if (!versions.empty()) advice.notes.push_back("the versions so far are " + base::list_of(versions, "and"));
   if (context_.find_function(e.name.text) != nullptr)
     advice = {{fmt::format("{} is a function", base::quoted(e.name.text))},
               fmt::format("write {}(...) to apply it", e.name.text)};
   else if (scope_.function != nullptr && advice.help.empty())
     advice.notes.push_back(fmt::format("inside {} only its arguments and its own images are known",
                                        base::quoted(scope_.function->name.text)));
-  context_.unknown(e.span, fmt::format("unknown image {}", base::quoted(key)), std::move(advice));
+  context_.unknown(e.span, e.name.text, fmt::format("unknown image {}", base::quoted(key)), std::move(advice));
 }
 
 // struct NAME(a, b, c): planes of one extent; where extents differ, the part that all have.
@@ -162,7 +162,7 @@ Image ImageEvaluator::record(const Expr& e) {
   if (found == context_.declared.structs.end()) {
     std::vector<std::string> names;
     for (const auto& [name, s] : context_.declared.structs) names.emplace_back(name);
-    context_.unknown(e.name.span, fmt::format("unknown struct {}", base::quoted(e.name.text)),
+    context_.unknown(e.name.span, e.name.text, fmt::format("unknown struct {}", base::quoted(e.name.text)),
                      {{}, base::did_you_mean(e.name.text, names)});
   }
   const StructType& type = found->second;
@@ -213,7 +213,7 @@ Image ImageEvaluator::field(const Expr& e) {
   std::string help = base::did_you_mean(e.name.text, names);
   context_.report.fail(e.name.span,
                        fmt::format("struct {} has no field {}: expected {}", base::quoted(image.record->name.text),
-                                   base::quoted(e.name.text), base::list_of(names)),
+                                   base::quoted(e.name.text), quoted_list(names)),
                        {{}, std::move(help)});
 }
 

@@ -64,8 +64,7 @@ class ImageEvaluator {
   PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
-  Domain result_domain(const Function&, const std::vector<ArgumentUse>&, std::size_t rank, Span at,
-                       const Domain* extents);
+  Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Domain* extents);
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);

@@ -169,6 +169,9 @@ class Lexer {
                                                   base::quoted(text_.substr(begin, at_ - begin)),
                                                   base::quoted(text_.substr(begin, tail - begin)),
                                                   base::quoted(text_.substr(tail, at_ - tail))));
+      push(kind, begin);
+      out_.tokens.back().span.end = static_cast<std::uint32_t>(tail);
+      return;
     }
     push(kind, begin);
   }

@@ -193,6 +193,9 @@ const Expr* Parser::primary_expression() {
       const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && peek(3).is("=");
       if (where_ == Where::point && reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
       const Span begin = t.span;
+      if (find_type(t.text()) && peek(1).is("(") && is_keyword(t.text()))
+        report_.fail(t.span, fmt::format("expected an expression, found the type {}", base::quoted(t.text())),
+                     {{}, fmt::format("write cast<{}>(...)", t.text())});
       const Name name = expect_name("an expression");
       if (peek().is("(")) {
         Expr& call = make(ExprKind::call, begin);
@@ -201,6 +204,7 @@ const Expr* Parser::primary_expression() {
         return finish(call);
       }
       if (where_ == Where::image && peek().is("<")) {
+        const Nest nest(*this);
         Expr& version = make(ExprKind::version, begin);
         version.name = name;
         peek().role = Role::angle_open;

@@ -22,9 +22,7 @@ std::unique_ptr<Module> Parser::run() {
     try {
       item();
     } catch (const Failed&) {
-      module_->complete = false;
-      recover(false);
-      if (at_ == begin) next();
+      skip(begin, false);
     }
   }
   module_->end = peek().span;
@@ -78,6 +76,16 @@ Name Parser::expect_name(const std::string& what) {
   if (t.text().size() > 200) report_.fail(t.span, "expected a name of at most 200 characters");
   next();
   return {t.span, t.text()};
+}
+
+// After a syntax error in what began at `begin`: goes on behind it and remembers the names that it may have defined.
+void Parser::skip(std::size_t begin, bool inside_block) {
+  module_->complete = false;
+  const std::size_t failed = at_;
+  recover(inside_block);
+  if (at_ == failed && at_ == begin) next();
+  for (std::size_t i = begin; i < at_; ++i)
+    if (tokens_[i].kind == TokenKind::name) module_->lost.push_back(tokens_[i].text());
 }
 
 // Goes behind the next ';' of this level (not of a compose), or behind a whole block; stops before what begins or ends
@@ -134,7 +142,14 @@ void Parser::item() {
     next();
     return;
   }
-  if (t.kind != TokenKind::name) expected("a declaration or a statement");
+  if (t.kind != TokenKind::name) {
+    const Span at = t.span;
+    const std::string what = found();
+    while (peek().kind != TokenKind::name && peek().kind != TokenKind::end) next();
+    module_->complete = false;
+    report_.error(at, "expected a declaration or a statement, found " + what);
+    return;
+  }
   if (name_follows && !is_keyword(t.text()))
     report_.fail(
         t.span, fmt::format("unknown word {} before {}", base::quoted(t.text()), base::quoted(peek(1).text())),
@@ -252,9 +267,8 @@ void Parser::function_rest(Function f, Function::Kind kind) {
         f.body.push_back(kind == Function::vector ? statement() : local());
       }
     } catch (const Failed&) {
-      f.complete = module_->complete = false;
-      recover(true);
-      if (at_ == begin) next();
+      f.complete = false;
+      skip(begin, true);
     }
   }
   const Span close = peek().span;
@@ -428,9 +442,8 @@ const Statement* Parser::loop() {
     s.range = range();
     tokens_[at_ - 1].role = Role::loop_head_end;
   } catch (const Failed&) {
-    module_->complete = false;
     s.range.lo = s.range.hi = nullptr;
-    recover(true);
+    skip(at_, true);
   }
   s.span = join(s.span, previous());
   while (!peek().is_word("endfor")) {
@@ -439,9 +452,7 @@ const Statement* Parser::loop() {
     try {
       s.body.push_back(statement());
     } catch (const Failed&) {
-      module_->complete = false;
-      recover(true);
-      if (at_ == begin) next();
+      skip(begin, true);
     }
   }
   next();

@@ -43,6 +43,7 @@ class Parser {
   const Statement* local();
   TypeName type_name(bool vector_allowed);
   bool starts_basic_type() const;
+  void skip(std::size_t begin, bool inside_block);
   void recover(bool inside_block);
 
   // ---- parse_expression.cpp

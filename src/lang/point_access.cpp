@@ -96,8 +96,9 @@ ir::Index PointEvaluator::index(const IndexItem& item) {
   want_integer(item.a->span, offset, "the offset");
   const std::optional<Affine> a = affine(converted(offset, ElementType::i32));
   if (!a)
-    context_.not_constant(item.a->span, "the offset is not known at compile time: expected a constant",
-                          {{"offsets are made of numbers, parameters with a value and the indices of reductions"},
+    context_.not_constant(item.a->span,
+                          fmt::format("expected a constant offset, found {}", base::quoted(item.a->span.text(), 40)),
+                          {{"offsets are sums of numbers, parameters with a value and multiples of reduction indices"},
                            "for a computed position write X[row, column], which is an absolute index"});
   ir::Index out;
   out.offset = a->offset;
@@ -225,7 +226,8 @@ PointValue PointEvaluator::gather(const Expr& e, ArgumentUse& a) {
 // Indices that are known to leave the table are faults; others are clamped when the program runs.
 Scalar PointEvaluator::lookup(const Expr& e, const TableEntry& entry) {
   if (entry.state == TableEntry::later)
-    context_.unknown(e.span, fmt::format("table {} is used before it is declared", base::quoted(e.args[0]->name.text)));
+    context_.unknown(e.span, e.args[0]->name.text,
+                     fmt::format("table {} is used before it is declared", base::quoted(e.args[0]->name.text)));
   if (entry.state == TableEntry::faulty) throw Failed{};
   const ir::Table& table = graph_.tables[entry.index];
   const std::size_t rank = table.extents.size();

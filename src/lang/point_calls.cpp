@@ -42,7 +42,8 @@ void PointEvaluator::unknown_function(const Expr& e) {
   if (find_argument(e.name.text) != nullptr)
     advice = {{fmt::format("{} is an argument", base::quoted(e.name.text))},
               fmt::format("write {0}@[...] for a neighbour, {0}[...] for an absolute index", e.name.text)};
-  context_.unknown(e.name.span, fmt::format("unknown function {}", base::quoted(e.name.text)), std::move(advice));
+  context_.unknown(e.name.span, e.name.text, fmt::format("unknown function {}", base::quoted(e.name.text)),
+                   std::move(advice));
 }
 
 Scalar PointEvaluator::call_function(const Expr& e, const Function& f) {
@@ -112,16 +113,16 @@ Scalar PointEvaluator::call_builtin(const Expr& e) {
 
 // coord(d), extent(d)
 Scalar PointEvaluator::dimension_query(const Expr& e) {
-  if (rank_ == 0 || in_function_)
+  if (arguments_ == nullptr)
     context_.report.fail(e.span, fmt::format("{} has a meaning only inside a stencil", base::quoted(e.name.text)),
                          {{}, in_function_ ? "pass it to the function as an argument" : ""});
   if (e.arguments.size() != 1)
     context_.report.fail(e.span,
                          fmt::format("{} takes 1 argument, {} given", base::quoted(e.name.text), e.arguments.size()));
   const i64 d = constant_integer(*e.arguments[0].value, "the dimension");
-  if (d < 0 || d >= rank_)
-    context_.report.fail(e.arguments[0].value->span,
-                         fmt::format("there is no dimension {}: expected 0 to {}", d, rank_ - 1));
+  if (d < 0 || d > 3)
+    context_.report.fail(e.arguments[0].value->span, fmt::format("there is no dimension {}: expected 0 to 3", d));
+  if (d > highest_query_.dimension) highest_query_ = {static_cast<int>(d), e.arguments[0].value->span};
   const auto dimension = static_cast<std::size_t>(d);
   const ir::ExprId r = e.name.text == "coord" ? ir::coord(graph_, dimension) : ir::extent(graph_, dimension);
   return made(e.span, r, ElementType::i32);

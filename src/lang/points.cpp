@@ -74,7 +74,7 @@ Scalar PointEvaluator::scalar(const Expr& e) {
   for (const Format::Field& f : v.record->format.fields) fields.push_back(f.name);
   context_.report.fail(e.span,
                        fmt::format("this is a struct {}: expected one of its fields, {}",
-                                   base::quoted(v.record->name.text), base::list_of(fields)),
+                                   base::quoted(v.record->name.text), quoted_list(fields)),
                        {{}, fmt::format("write {}.{}", std::string(e.span.text().substr(0, 40)), fields[0])});
 }
 
@@ -126,7 +126,7 @@ PointValue PointEvaluator::evaluate_name(const Expr& e) {
   Advice advice{{}, base::did_you_mean(name, names)};
   if (context_.find_function(name) != nullptr)
     advice.notes.push_back(fmt::format("{} is a function, not a value", base::quoted(name)));
-  context_.unknown(e.span, fmt::format("unknown name {}", base::quoted(name)), std::move(advice));
+  context_.unknown(e.span, name, fmt::format("unknown name {}", base::quoted(name)), std::move(advice));
 }
 
 Scalar PointEvaluator::number(const Expr& e) {
@@ -219,7 +219,7 @@ PointValue PointEvaluator::record(const Expr& e) {
   if (found == context_.declared.structs.end()) {
     std::vector<std::string> names;
     for (const auto& [name, s] : context_.declared.structs) names.emplace_back(name);
-    context_.unknown(e.name.span, fmt::format("unknown struct {}", base::quoted(e.name.text)),
+    context_.unknown(e.name.span, e.name.text, fmt::format("unknown struct {}", base::quoted(e.name.text)),
                      {{}, base::did_you_mean(e.name.text, names)});
   }
   const StructType& type = found->second;
@@ -249,7 +249,7 @@ PointValue PointEvaluator::field(const Expr& e) {
   std::string help = base::did_you_mean(e.name.text, names);
   context_.report.fail(e.name.span,
                        fmt::format("struct {} has no field {}: expected {}", base::quoted(v.record->name.text),
-                                   base::quoted(e.name.text), base::list_of(names)),
+                                   base::quoted(e.name.text), quoted_list(names)),
                        {{}, std::move(help)});
 }
 

@@ -21,6 +21,7 @@ struct ArgumentUse {
   std::vector<ElementType> types;  // of the image's stages
   std::vector<Border> borders;     // one per declared dimension
   bool accessed = false, gathered = false;
+  bool has_domain() const { return accessed || !gathered; }  // only gathered: no part in the domain of the result
 
   // Per declared dimension: the common stride of all accesses and where it was set, and the margins of mode none.
   struct Dimension {
@@ -41,11 +42,14 @@ class PointEvaluator {
   enum Mode { build, constant };
   PointEvaluator(Context& context, Mode mode = build) : context_(context), graph_(context.graph), mode_(mode) {}
 
-  // The stencil that is being called: its vector arguments, the rank of its result.
-  void set_stencil(std::vector<ArgumentUse>* arguments, int rank) {
-    arguments_ = arguments;
-    rank_ = rank;
-  }
+  // The vector arguments of the stencil that is being called.
+  void set_stencil(std::vector<ArgumentUse>* arguments) { arguments_ = arguments; }
+  // The highest d of coord(d) and extent(d), and where it stands: the rank is known only after the body.
+  struct Query {
+    int dimension = -1;
+    Span place;
+  };
+  const Query& highest_query() const { return highest_query_; }
   void set_locals(Locals* locals) { locals_ = locals; }
 
   PointValue evaluate(const Expr&);
@@ -110,7 +114,7 @@ class PointEvaluator {
   Mode mode_;
   Locals* locals_ = nullptr;
   std::vector<ArgumentUse>* arguments_ = nullptr;
-  int rank_ = 0;                 // 0: not inside a stencil
+  Query highest_query_;
   bool in_function_ = false;     // inside a scalar function: coord and extent have no meaning
   std::vector<ir::Var> ranges_;  // of the reductions around
 };
