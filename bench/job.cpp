@@ -2,6 +2,7 @@
 // comparison decides a whole pixel (suppression) only the mean binds.
 #include "job.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace tessera::bench {
@@ -28,7 +29,7 @@ Job slow(Job job) {
 
 }  // namespace
 
-std::vector<Job> all_jobs() {
+std::vector<Job> all_jobs(int shrink) {
   std::vector<Job> jobs{
       of_floats("blur3_f32", "blur 3x3 f32", 1.15),
       of_floats("conv3_f32", "dense 3x3 f32", 1.15),
@@ -75,6 +76,14 @@ std::vector<Job> all_jobs() {
   for (Job& job : jobs)
     if (job.name == "gauss3_u8" || job.name == "gauss5_u8" || job.name == "tiny_u8")
       job.mean_limit = 0.5, job.max_limit = 1;
+  for (Job& job : jobs) {
+    for (Tensor& t : job.inputs)
+      for (i64& n : t.shape) n /= shrink;
+    for (i64& n : job.output.shape) n /= shrink;
+  }
+  std::erase_if(jobs, [](const Job& job) {
+    return *std::min_element(job.output.shape.begin(), job.output.shape.end()) <= 2 * job.margin;
+  });
   return jobs;
 }
 

@@ -23,7 +23,7 @@ struct Options {
   std::string filter;
   std::vector<int> threads{1, 2};
   std::string csv, jobs = TESSERA_BENCH_JOBS, exchange;
-  int start = 1;
+  int start = 1, shrink = 1;
   bool quick = false, list = false;
 };
 
@@ -76,7 +76,7 @@ class Run {
   bool all() {
     for (int threads : options_.threads) {
       for (PeerEntry& entry : peers_) entry.peer->set_threads(threads);
-      for (const Job& job : all_jobs())
+      for (const Job& job : all_jobs(options_.shrink))
         if (wanted(job)) one(job, threads);
     }
     return good_;
@@ -174,6 +174,7 @@ int main(int argc, char** argv) {
   app.add_option("--start", options.start, "number of this process start, written into the rows");
   app.add_option("--jobs", options.jobs, "folder of the .forma files");
   app.add_option("--exchange", options.exchange, "write inputs and results here for the Python peers");
+  app.add_option("--shrink", options.shrink, "divide every extent, to try the harness")->check(CLI::Range(1, 16));
   app.add_flag("--quick", options.quick, "no long jobs, fewer Halide schedules");
   app.add_flag("--list", options.list, "say which peers and jobs there are");
   CLI11_PARSE(app, argc, argv);
