@@ -29,11 +29,18 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
   is_output_.resize(count);
   for (const ir::Output& output : graph_.outputs)
     for (StageId s : output.stages) is_output_[s] = true;
+  for (StageId s = 0; s < count; ++s) {
+    const Stage& stage = graph_.stage(s);
+    operations_.push_back(stage.kind == StageKind::point ? analyze::operation_count(graph_, {stage.body}) : 1);
+  }
+}
+
+void Grouper::prepare_stages() {
+  std::size_t count = graph_.stage_count();
   analyze::Ranges ranges(graph_);
   plan_.stages.resize(count);
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
-    operations_.push_back(stage.kind == StageKind::point ? analyze::operation_count(graph_, {stage.body}) : 1);
     StagePlan& p = plan_.stages[s];
     bool fixed = stage.kind == StageKind::input || is_output_[s] || is_float(stage.type);
     p.lane = fixed ? ir::nest::lane_of(stage.type) : narrowest(ranges.of_stage(s));
@@ -137,9 +144,9 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   double bands = std::max(2.0, 4.0 * device.threads);
   double rows = std::max(32.0, extent(layout.anchor, 0) / bands);
   redundant *= 1 + widest_halo_rows / rows;
-  double compute = (cycles + ring_cycles) * redundant / device.gigahertz;
-  double memory = price.bytes / device.bandwidth;
-  price.nanoseconds = std::max(compute, memory) + 0.25 * std::min(compute, memory) + 200;
+  price.compute = (cycles + ring_cycles) * redundant / device.gigahertz;
+  price.memory = price.bytes / device.bandwidth;
+  price.nanoseconds = std::max(price.compute, price.memory) + 0.25 * std::min(price.compute, price.memory) + 200;
   return price;
 }
 
@@ -172,11 +179,12 @@ bool Grouper::creates_cycle(int a, int b) const {
 }
 
 void Grouper::run() {
+  prepare_stages();
   std::size_t count = graph_.stage_count();
   group_of_.assign(count, -1);
   std::vector<Set> sets(count);
   std::vector<double> price_of(count);
-  std::vector<std::vector<std::string>> reasons(count);
+  std::vector<std::vector<Decision>> decisions(count);
   for (StageId s = 0; s < count; ++s) {
     if (graph_.stage(s).kind == StageKind::input) continue;
     group_of_[s] = static_cast<int>(s);
@@ -184,27 +192,24 @@ void Grouper::run() {
     price_of[s] = price(sets[s], layout(sets[s])).nanoseconds;
   }
   auto try_merge = [&](int a, int b) {
-    if (a == b || a < 0 || b < 0 || creates_cycle(a, b)) return;
+    if (a == b || a < 0 || b < 0) return;
+    auto decided = [&](bool fused, std::string why) {
+      decisions[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
+    };
+    if (creates_cycle(a, b)) return decided(false, "stages of other groups lie between them");
     Set merged;
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
     Layout together = layout(merged);
-    std::string pair = "'" + graph_.stage(sets[a].back()).name + "' with '" + graph_.stage(sets[b].back()).name + "'";
-    if (!together.legal) {
-      reasons[b].push_back("kept apart: " + pair + ": " + together.reason);
-      return;
-    }
+    if (!together.legal) return decided(false, together.reason);
     double fused = price(merged, together).nanoseconds;
     double apart = price_of[a] + price_of[b];
     char text[96];
-    std::snprintf(text, sizeof text, ": %.2f ms together, %.2f ms apart (predicted)", fused * 1e-6, apart * 1e-6);
+    std::snprintf(text, sizeof text, "%.2f ms together, %.2f ms apart (predicted)", fused * 1e-6, apart * 1e-6);
     bool forced = plan_.options.schedule == Schedule::stream || plan_.options.schedule == Schedule::tiled;
-    if (fused >= apart && !forced) {
-      reasons[b].push_back("kept apart: " + pair + text);
-      return;
-    }
-    reasons[b].push_back("fused: " + pair + text);
+    decided(fused < apart || forced, text);
+    if (fused >= apart && !forced) return;
     for (StageId s : sets[a]) group_of_[s] = b;
-    reasons[b].insert(reasons[b].begin(), reasons[a].begin(), reasons[a].end());
+    decisions[b].insert(decisions[b].begin(), decisions[a].begin(), decisions[a].end());
     sets[b] = std::move(merged);
     sets[a].clear();
     price_of[b] = fused;
@@ -236,7 +241,7 @@ void Grouper::run() {
         }
       if (!ready) continue;
       for (StageId s : sets[g]) done[s] = true;
-      commit(sets[g], reasons[g]);
+      commit(sets[g], decisions[g]);
       sets[g].clear();
       --left;
       progressed = true;
@@ -245,21 +250,43 @@ void Grouper::run() {
   }
 }
 
-void Grouper::commit(const Set& set, std::vector<std::string> reasons) {
+void Grouper::predict(Group& group, const Price& price) const {
+  double n = points(group.anchor);
+  group.bytes = price.bytes / n;
+  group.operations = price.operations / n;
+  group.nanoseconds = price.nanoseconds;
+  group.memory_nanoseconds = price.memory;
+  group.compute_nanoseconds = price.compute;
+}
+
+void Grouper::predict() {
+  for (Group& group : plan_.groups) {
+    Layout found;
+    found.anchor = group.anchor;
+    for (StageId s : group.stages) found.stages.push_back(plan_.stages[s]);
+    predict(group, price(group.stages, found));
+  }
+}
+
+void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   Layout found = layout(set);
   Price predicted = price(set, found);
   Group group;
   group.anchor = found.anchor;
   group.stages = set;
   group.step = found.step;
-  group.reasons = std::move(reasons);
+  std::set<std::pair<StageId, StageId>> told;
+  for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) {
+    // A refusal that a later merge overtook is no news, nor is one that was repeated.
+    if (!d->fused && (group_of_[d->a] == group_of_[d->b] || !told.insert({d->a, d->b}).second)) continue;
+    group.reasons.push_back((d->fused ? "fused: '" : "kept apart: '") + graph_.stage(d->a).name + "' with '" +
+                            graph_.stage(d->b).name + "': " + d->why);
+  }
+  std::reverse(group.reasons.begin(), group.reasons.end());
   group.halo_rows = predicted.halo_rows;
   group.halo_columns = predicted.halo_columns;
   group.ring_bytes_per_column = predicted.ring_bytes_per_column;
-  double n = points(found.anchor);
-  group.bytes = predicted.bytes / n;
-  group.operations = predicted.operations / n;
-  group.nanoseconds = predicted.nanoseconds;
+  predict(group, predicted);
   int index = static_cast<int>(plan_.groups.size());
   for (std::size_t i = 0; i < set.size(); ++i) {
     Lane lane = plan_.stages[set[i]].lane;

@@ -19,6 +19,8 @@ class Grouper {
   Grouper(Plan& plan);
   // Fills plan.groups and plan.stages.
   void run();
+  // Predictions of the groups that are there, for plan.options.parameters.
+  void predict();
 
  private:
   struct Layout {
@@ -29,11 +31,18 @@ class Grouper {
     i64 step = 4;
   };
   struct Price {
-    double nanoseconds = 0, bytes = 0, operations = 0, ring_bytes_per_column = 0;
+    double nanoseconds = 0, memory = 0, compute = 0;  // times
+    double bytes = 0, operations = 0, ring_bytes_per_column = 0;
     i64 halo_rows = 0, halo_columns = 0;
   };
   using Set = std::vector<ir::StageId>;     // ascending
+  struct Decision {
+    ir::StageId a = 0, b = 0;               // the last stages of the two sets
+    bool fused = false;
+    std::string why;
+  };
 
+  void prepare_stages();
   Layout layout(const Set&) const;
   bool find_rates(const Set&, Layout&) const;
   bool find_periodic(const Set&, Layout&) const;
@@ -44,7 +53,8 @@ class Grouper {
   double points(ir::StageId) const;
   double extent(ir::StageId, std::size_t dim) const;
   double load_price(const Edge&, const Layout&) const;
-  void commit(const Set&, std::vector<std::string> reasons);
+  void commit(const Set&, const std::vector<Decision>&);
+  void predict(Group&, const Price&) const;
   std::vector<Pass> passes(const Set&, const Layout&) const;
 
   Plan& plan_;

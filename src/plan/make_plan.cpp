@@ -59,6 +59,12 @@ std::vector<i64> assumed_parameters(const ir::Graph& graph) {
   return values;
 }
 
+void predict(Plan& plan, const std::vector<i64>& parameters) {
+  plan.options.parameters = parameters;
+  Grouper(plan).predict();
+  minimum_traffic(plan);
+}
+
 Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   Plan plan;
   plan.options = options;

@@ -89,6 +89,7 @@ struct Group {
   double bytes = 0;                       // moved to and from memory
   double operations = 0;                  // vector-lane operations
   double nanoseconds = 0;                 // one core, whole domain at the assumed extents
+  double memory_nanoseconds = 0, compute_nanoseconds = 0;  // what the time is made of; the longer one bounds it
 };
 
 struct Plan {
@@ -104,6 +105,9 @@ struct Plan {
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
 Plan make_plan(ir::Graph graph, const Options&, const Device&);
+
+// Predictions of the same plan for other extents; decisions stay as they are.
+void predict(Plan&, const std::vector<i64>& parameters);
 
 // The parameters that the cost model assumes when none are given.
 std::vector<i64> assumed_parameters(const ir::Graph&);

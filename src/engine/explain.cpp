@@ -1,0 +1,57 @@
+// Program::explain: the plan that would run, made without compiling anything.
+#include "plan/explain.hpp"
+
+#include "engine/executable.hpp"
+#include "engine/program_impl.hpp"
+#include "ir/bind.hpp"
+#include "run/cpu/parallel.hpp"
+
+namespace tessera {
+
+namespace {
+
+// Sizes that no memory holds would leave 63 bits when they are multiplied.
+void check_points(const ir::Graph& graph, const std::vector<i64>& parameters) {
+  constexpr double most = 281474976710656.0;  // 2^48
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
+    double points = 1;
+    for (ir::SizeId d : graph.stage(s).domain) points *= static_cast<double>(graph.evaluate(d, parameters));
+    if (points > most)
+      throw Error(
+          ErrorClass::argument,
+          "stage '" + graph.stage(s).name + "' would have more than 2^48 points; that is more than any array has", {},
+          "give smaller inputs");
+  }
+}
+
+}  // namespace
+
+std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& options, ExplainFormat format) const {
+  const ir::Graph& graph = impl_->graph;
+  if (shapes.size() != graph.arguments.size())
+    throw Error(ErrorClass::argument,
+                "the program takes " + std::to_string(graph.arguments.size()) + " inputs, but " +
+                    std::to_string(shapes.size()) + " shapes were given",
+                {}, "give an empty shape for a scalar");
+  const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
+  impl_->output_shapes(parameters);
+  check_points(graph, parameters);
+  plan::Options how;
+  how.schedule = options.schedule;
+  how.numbers = options.numbers;
+  RunOptions resolved = options;
+  resolved.threads = run::cpu::thread_count(options.threads);
+  const plan::Report report =
+      plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
+  switch (format) {
+    case ExplainFormat::json:
+      return plan::to_json(report);
+    case ExplainFormat::svg:
+      return plan::to_svg(report);
+    case ExplainFormat::text:
+      break;
+  }
+  return plan::to_text(report);
+}
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+// What a plan decided, as facts that can be printed: the text, the JSON and the picture of `explain` all show one
+// Report, so that they cannot disagree.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "plan/tiles.hpp"
+
+namespace tessera::plan {
+
+// How one stage reads another.
+struct ReadReport {
+  ir::StageId producer = 0;
+  std::string window;  // "3x3", "1x5 /2", "point", "anywhere", "piece", "spread 2x2"
+  std::string border;  // "mirror", "clamped and wrap"; "" where nothing is read outside
+};
+
+struct StageReport {
+  ir::StageId id = 0;
+  std::string name;        // unique in the report
+  std::string type, lane;  // in the language; as stored ("u8" for an int that stays below 256)
+  std::string kind;        // "input", "point", "compose"
+  std::string home;        // "argument", "ring", "array", "output", "ring and array", "ring and output"
+  std::string extents;     // "M x N"
+  std::vector<i64> shape;
+  int group = -1, pass = -1;  // -1 for inputs
+  double operations = 0;      // vector instructions a point
+  RingShape ring;             // all 0 where there is none
+  std::vector<ReadReport> reads;
+};
+
+struct PassReport {
+  bool compose = false;
+  std::vector<ir::StageId> stages;
+  int rows = 1, lanes = 1;  // of the block that one loop body computes
+};
+
+// Times are of one core; bytes are of the whole image.
+struct GroupReport {
+  ir::StageId anchor = 0;
+  std::vector<ir::StageId> stages, reads, writes;  // reads: arrays of other groups and arguments
+  std::vector<PassReport> passes;
+  TileShape tile;
+  i64 step = 1, halo_rows = 0, halo_columns = 0;
+  i64 ring_bytes = 0;  // of one tile
+  double bytes_read = 0, bytes_written = 0;
+  double compulsory_bytes = 0;  // arguments read for the first time, outputs
+  double operations = 0;        // a point of the anchor
+  double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0;
+  bool bound_by_memory = true;
+  std::vector<std::string> reasons;
+};
+
+struct Report {
+  std::string device, schedule, numbers;
+  int threads = 1;
+  std::vector<std::pair<std::string, i64>> parameters;
+  std::vector<i64> assumed;         // parameters that the decisions were taken for; empty: the same
+  std::vector<StageReport> stages;  // by stage id
+  std::vector<GroupReport> groups;
+  double milliseconds = 0, bytes = 0, minimum_bytes = 0, operations = 0;  // operations: in all
+  std::vector<std::string> remarks;
+};
+
+// `plan` holds decisions; `parameters` are the extents that are explained (predictions are made for them).
+Report report(Plan plan, const std::vector<i64>& parameters, const RunOptions& options);
+
+std::string to_text(const Report&);
+std::string to_json(const Report&);
+std::string to_svg(const Report&);
+
+}  // namespace tessera::plan

@@ -1,0 +1,132 @@
+// `explain` for the terminal: a line of totals, then a block per group in the order in which groups run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.hpp"
+#include "plan/explain.hpp"
+#include "plan/explain_words.hpp"
+
+namespace tessera::plan {
+
+using ir::StageId;
+
+namespace {
+
+constexpr std::size_t most_reasons = 12;  // of a group; JSON has all of them
+constexpr std::size_t most_names = 12;
+
+class TextPrinter {
+ public:
+  explicit TextPrinter(const Report& report) : r_(report) {}
+
+  std::string run() {
+    header();
+    for (std::size_t g = 0; g < r_.groups.size(); ++g) group(g);
+    if (!r_.remarks.empty()) {
+      line("");
+      line("rewritten before");
+      lines(r_.remarks, "  ");
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view text) {
+    out_ += text;
+    out_ += '\n';
+  }
+
+  void lines(const std::vector<std::string>& items, std::string_view indent) {
+    for (std::size_t k = 0; k < std::min(items.size(), most_reasons); ++k) line(fmt::format("{}{}", indent, items[k]));
+    if (items.size() > most_reasons)
+      line(fmt::format("{}and {} more, which --json lists", indent, items.size() - most_reasons));
+  }
+
+  std::string names(const std::vector<StageId>& stages) const {
+    std::string text;
+    for (std::size_t k = 0; k < std::min(stages.size(), most_names); ++k)
+      text += (k ? ", " : "") + r_.stages[stages[k]].name;
+    if (stages.size() > most_names) text += fmt::format(" and {} more", stages.size() - most_names);
+    return text;
+  }
+
+  void header() {
+    std::string sizes;
+    for (const auto& [name, value] : r_.parameters)
+      sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
+    std::size_t computed = 0;
+    for (const StageReport& s : r_.stages) computed += s.group >= 0 ? 1 : 0;
+    line(fmt::format("{}{} schedule, {} numbers, {} of {}", sizes.empty() ? "" : sizes + "; ", r_.schedule, r_.numbers,
+                     counted(r_.threads, "thread"), r_.device));
+    line(fmt::format("{} in {}, {} predicted on one core", counted(static_cast<i64>(computed), "stage"),
+                     counted(static_cast<i64>(r_.groups.size()), "group"), milliseconds(r_.milliseconds)));
+    line(fmt::format("{} moved, {:.2f} times the least: {}", base::format_bytes(r_.bytes), r_.bytes / r_.minimum_bytes,
+                     base::format_bytes(r_.minimum_bytes)));
+    if (!r_.assumed.empty()) line(fmt::format("decided for {}, as compiled code serves every size", assumed(r_)));
+  }
+
+  void group(std::size_t number) {
+    const GroupReport& g = r_.groups[number];
+    line("");
+    line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
+    line(fmt::format("  predicted  {} on one core, bound by {} ({} memory, {} arithmetic)",
+                     milliseconds(g.milliseconds), g.bound_by_memory ? "memory" : "arithmetic",
+                     milliseconds(g.memory_milliseconds), milliseconds(g.compute_milliseconds)));
+    line(fmt::format("  moves      {} in ({}), {} out ({}); {} of it compulsory", base::format_bytes(g.bytes_read),
+                     names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
+                     base::format_bytes(g.compulsory_bytes)));
+    line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
+    line(fmt::format("  tiles      {} of {}{}; {} and {} computed beyond a tile's own", g.tile.tiles,
+                     extents(g.tile.extents), g.tile.streaming ? ", stored past the caches" : "",
+                     counted(g.halo_rows, "row"), counted(g.halo_columns, "column")));
+    if (g.ring_bytes > 0)
+      line(fmt::format("  rings      {} of scratch memory a tile, {} a step",
+                       base::format_bytes(static_cast<double>(g.ring_bytes)), counted(g.step, "row")));
+    table(g);
+    lines(g.reasons, "  ");
+  }
+
+  std::string reads(const StageReport& s) const {
+    std::string text;
+    for (const ReadReport& read : s.reads)
+      text += fmt::format("{}{} {}{}{}", text.empty() ? "" : ", ", r_.stages[read.producer].name, read.window,
+                          read.border.empty() ? "" : " ", read.border);
+    return text;
+  }
+
+  // A row per stage; the last column is as long as it is.
+  void table(const GroupReport& g) {
+    std::vector<std::vector<std::string>> rows = {
+        {"pass", "block", "stage", "type", "stored", "operations", "lives in", "reads"}};
+    for (std::size_t p = 0; p < g.passes.size(); ++p)
+      for (StageId id : g.passes[p].stages) {
+        const StageReport& s = r_.stages[id];
+        bool first = id == g.passes[p].stages.front();
+        rows.push_back({first ? std::to_string(p + 1) : "", first ? block(g.passes[p]) : "", s.name, s.type, s.lane,
+                        s.kind == "compose" ? "" : fmt::format("{:g}", s.operations), lives_in(s), reads(s)});
+      }
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const auto& row : rows)
+      for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (const auto& row : rows) {
+      std::string text = " ";
+      for (std::size_t c = 0; c < row.size(); ++c)
+        fmt::format_to(std::back_inserter(text), " {:<{}} ", row[c], c + 1 < row.size() ? widths[c] : 0);
+      while (!text.empty() && text.back() == ' ') text.pop_back();
+      line(text);
+    }
+  }
+
+  const Report& r_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+  return TextPrinter(report).run();
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,17 @@
+// Wording that the text and the picture of `explain` share.
+#pragma once
+
+#include <string>
+
+#include "plan/explain.hpp"
+
+namespace tessera::plan {
+
+std::string counted(i64 n, const std::string& thing);  // "1 row", "3 rows"
+std::string milliseconds(double);                      // "0.0042 ms", "2.94 ms", "128 ms"
+std::string extents(const std::vector<i64>&);          // "540 x 3840"
+std::string lives_in(const StageReport&);              // "ring 12 x 3854, 190 KiB", "output"
+std::string block(const PassReport&);                  // "4x16", "row" of a compose
+std::string assumed(const Report&);                    // "M = 2160, N = 3840"
+
+}  // namespace tessera::plan

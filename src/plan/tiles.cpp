@@ -1,0 +1,95 @@
+// Columns of a tile: as many as let the rings fit the share of L2 that is theirs. Rows: a few tiles for every thread,
+// high against the rows that a tile computes beyond its own.
+#include "plan/tiles.hpp"
+
+#include <algorithm>
+
+namespace tessera::plan {
+
+namespace {
+
+i64 ceil_divide(i64 a, i64 b) {
+  return a > 0 ? (a - 1) / b + 1 : -(-a / b);
+}
+
+i64 quotient(i64 a, i64 b) {
+  return b < 1 ? a : std::max<i64>(1, a / b);
+}
+
+i64 round_up(i64 n, i64 unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+// Equal parts of at most `most`, each a multiple of `unit`.
+i64 balanced(i64 n, i64 most, i64 unit) {
+  i64 parts = ceil_divide(n, most);
+  return std::max<i64>(1, parts > 1 ? round_up(ceil_divide(n, parts), unit) : n);
+}
+
+i64 balanced_rows(i64 n, i64 others, i64 threads, i64 least) {
+  i64 wanted = threads > 1 ? 4 * threads : 1;
+  i64 parts = std::max<i64>(1, (wanted + others - 1) / std::max<i64>(1, others));
+  i64 rows = round_up(std::max(ceil_divide(n, parts), least), 8);
+  return rows > n ? std::max<i64>(1, n) : rows;
+}
+
+}  // namespace
+
+TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64>& parameters, i64 threads, i64 rows,
+                     i64 columns) {
+  const ir::Graph& graph = plan.graph;
+  std::vector<i64> n;
+  for (ir::SizeId d : graph.stage(group.anchor).domain) n.push_back(graph.evaluate(d, parameters));
+  const std::size_t rank = n.size();
+  const i64 budget = plan.device.l2_bytes * 6 / 10;
+  const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
+  const bool rings = group.ring_bytes_per_column > 0;
+  TileShape shape;
+  shape.extents.resize(rank);
+  const i64 most_columns = std::max<i64>(256, budget / per_column / 64 * 64);
+  shape.extents[rank - 1] = rings ? balanced(n.back(), most_columns, 64) : n.back();
+  i64 row_budget = rings ? quotient(budget, shape.extents[rank - 1] * per_column) : 1 << 20;
+  for (std::size_t d = rank - 1; d-- > 1;) {
+    shape.extents[d] = balanced(n[d], std::max<i64>(row_budget, 8), 4);
+    row_budget = quotient(row_budget, shape.extents[d]);
+  }
+  i64 others = 1;
+  for (std::size_t d = 1; d < rank; ++d) others *= ceil_divide(n[d], std::max<i64>(1, shape.extents[d]));
+  const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
+  shape.extents[0] = balanced_rows(n[0], others, threads, least);
+  if (rows > 0) shape.extents[0] = rows;
+  if (columns > 0) shape.extents[rank - 1] = round_up(columns, 64);
+  for (std::size_t d = 0; d < rank; ++d) {
+    shape.extents[d] = std::max<i64>(1, shape.extents[d]);
+    shape.counts.push_back(ceil_divide(n[d], shape.extents[d]));
+    shape.tiles *= shape.counts.back();
+  }
+  double written = 0;
+  for (ir::StageId s : group.results) {
+    double bytes = ir::nest::size_of(plan.stages[s].lane);
+    for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
+    written += bytes;
+  }
+  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes);
+  return shape;
+}
+
+RingShape ring_shape(const Plan& plan, ir::StageId s, const TileShape& tile) {
+  const StagePlan& p = plan.stages[s];
+  const std::size_t rank = tile.extents.size();
+  auto span = [&](std::size_t d) {
+    const StagePlan::Rate& r = p.rate[d];
+    return ceil_divide(tile.extents[d] * r.num, r.den) + (r.after - r.before + 8);
+  };
+  const i64 size = ir::nest::size_of(p.lane);
+  RingShape ring;
+  ring.columns = span(rank - 1);
+  ring.row_bytes = round_up((ring.columns + p.pad_hi + p.reach) * size + round_up(p.pad_lo * size, 64), 64) | 64;
+  ring.bytes = ring.row_bytes;
+  for (std::size_t d = rank - 1; d-- > 1;) ring.bytes *= span(d);
+  ring.rows = p.depth > 0 ? p.depth : span(0);
+  ring.bytes *= ring.rows;
+  return ring;
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,31 @@
+// The shape of tiles for given extents: the same arithmetic as the function tsr_gK_shape that lowering writes for every
+// group, so that what `explain` says about tiles is what runs. tests/plan compares the two.
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace tessera::plan {
+
+struct TileShape {
+  std::vector<i64> extents;  // of a full tile of the anchor, slowest first
+  std::vector<i64> counts;   // tiles in every dimension
+  i64 tiles = 1;
+  bool streaming = false;  // results are stored past the caches
+};
+
+// `rows` and `columns` as in RunOptions: 0 leaves the choice to the plan.
+TileShape tile_shape(const Plan&, const Group&, const std::vector<i64>& parameters, i64 threads, i64 rows = 0,
+                     i64 columns = 0);
+
+// A ring in the scratch memory of one tile.
+struct RingShape {
+  i64 rows = 0;       // kept along dimension 0
+  i64 columns = 0;    // of the stage that a tile may compute, without padding
+  i64 row_bytes = 0;  // from one row to the next: padding and alignment included
+  i64 bytes = 0;      // all of it, middle dimensions included
+};
+RingShape ring_shape(const Plan&, ir::StageId, const TileShape&);
+
+}  // namespace tessera::plan
