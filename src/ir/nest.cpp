@@ -8,22 +8,30 @@ namespace tessera::ir::nest {
 int size_of(Lane lane) {
   switch (lane) {
     case Lane::i8:
-    case Lane::u8: return 1;
+    case Lane::u8:
+      return 1;
     case Lane::i16:
     case Lane::u16:
-    case Lane::f16: return 2;
+    case Lane::f16:
+      return 2;
     case Lane::i32:
     case Lane::u32:
-    case Lane::f32: return 4;
+    case Lane::f32:
+      return 4;
     case Lane::i64:
-    case Lane::f64: return 8;
+    case Lane::f64:
+      return 8;
   }
   return 0;
 }
 
-bool is_float(Lane lane) { return lane == Lane::f16 || lane == Lane::f32 || lane == Lane::f64; }
+bool is_float(Lane lane) {
+  return lane == Lane::f16 || lane == Lane::f32 || lane == Lane::f64;
+}
 
-bool is_signed(Lane lane) { return lane == Lane::i8 || lane == Lane::i16 || lane == Lane::i32 || lane == Lane::i64; }
+bool is_signed(Lane lane) {
+  return lane == Lane::i8 || lane == Lane::i16 || lane == Lane::i32 || lane == Lane::i64;
+}
 
 std::string_view name_of(Lane lane) {
   constexpr std::string_view names[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "f16", "f32", "f64"};
@@ -33,24 +41,36 @@ std::string_view name_of(Lane lane) {
 Lane lane_of(ElementType type) {
   switch (type) {
     case ElementType::boolean:
-    case ElementType::u8: return Lane::u8;
-    case ElementType::i16: return Lane::i16;
-    case ElementType::u16: return Lane::u16;
-    case ElementType::i32: return Lane::i32;
-    case ElementType::u32: return Lane::u32;
-    case ElementType::f16: return Lane::f16;
-    case ElementType::f32: return Lane::f32;
-    case ElementType::f64: return Lane::f64;
+    case ElementType::u8:
+      return Lane::u8;
+    case ElementType::i16:
+      return Lane::i16;
+    case ElementType::u16:
+      return Lane::u16;
+    case ElementType::i32:
+      return Lane::i32;
+    case ElementType::u32:
+      return Lane::u32;
+    case ElementType::f16:
+      return Lane::f16;
+    case ElementType::f32:
+      return Lane::f32;
+    case ElementType::f64:
+      return Lane::f64;
   }
   return Lane::f32;
 }
 
 Lane mask_lane(Lane lane) {
   switch (size_of(lane)) {
-    case 1: return Lane::i8;
-    case 2: return Lane::i16;
-    case 4: return Lane::i32;
-    default: return Lane::i64;
+    case 1:
+      return Lane::i8;
+    case 2:
+      return Lane::i16;
+    case 4:
+      return Lane::i32;
+    default:
+      return Lane::i64;
   }
 }
 
@@ -62,9 +82,15 @@ Node blank(Kind kind, Type type, std::vector<Value> args = {}) {
   node.args = std::move(args);
   return node;
 }
-Value make(Node node) { return std::make_shared<const Node>(std::move(node)); }
-bool is_integer(const Value& v) { return v->kind == Kind::integer && v->type.lanes == 1; }
-bool is_integer(const Value& v, tessera::i64 i) { return is_integer(v) && v->i == i; }
+Value make(Node node) {
+  return std::make_shared<const Node>(std::move(node));
+}
+bool is_integer(const Value& v) {
+  return v->kind == Kind::integer && v->type.lanes == 1;
+}
+bool is_integer(const Value& v, tessera::i64 i) {
+  return is_integer(v) && v->i == i;
+}
 constexpr Type index_type{};
 }  // namespace
 
@@ -138,14 +164,32 @@ Value call(std::string name, Type type, std::vector<Value> args) {
   return make(std::move(node));
 }
 
-Value operator+(const Value& a, const Value& b) { return operation(Op::add, index_type, {a, b}); }
-Value operator-(const Value& a, const Value& b) { return operation(Op::sub, index_type, {a, b}); }
-Value operator*(const Value& a, const Value& b) { return operation(Op::mul, index_type, {a, b}); }
-Value operator+(const Value& a, tessera::i64 b) { return a + integer(b); }
-Value operator-(const Value& a, tessera::i64 b) { return a - integer(b); }
-Value operator*(const Value& a, tessera::i64 b) { return a * integer(b); }
-Value min(const Value& a, const Value& b) { return operation(Op::min, index_type, {a, b}); }
-Value max(const Value& a, const Value& b) { return operation(Op::max, index_type, {a, b}); }
-Value less(const Value& a, const Value& b) { return operation(Op::lt, {Lane::i32, 1, false}, {a, b}); }
+Value operator+(const Value& a, const Value& b) {
+  return operation(Op::add, index_type, {a, b});
+}
+Value operator-(const Value& a, const Value& b) {
+  return operation(Op::sub, index_type, {a, b});
+}
+Value operator*(const Value& a, const Value& b) {
+  return operation(Op::mul, index_type, {a, b});
+}
+Value operator+(const Value& a, tessera::i64 b) {
+  return a + integer(b);
+}
+Value operator-(const Value& a, tessera::i64 b) {
+  return a - integer(b);
+}
+Value operator*(const Value& a, tessera::i64 b) {
+  return a * integer(b);
+}
+Value min(const Value& a, const Value& b) {
+  return operation(Op::min, index_type, {a, b});
+}
+Value max(const Value& a, const Value& b) {
+  return operation(Op::max, index_type, {a, b});
+}
+Value less(const Value& a, const Value& b) {
+  return operation(Op::lt, {Lane::i32, 1, false}, {a, b});
+}
 
 }  // namespace tessera::ir::nest

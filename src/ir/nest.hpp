@@ -2,12 +2,12 @@
 //
 // A module is a list of functions; a function is a list of statements over typed values. Types are a lane type, a lane
 // count (1: a scalar) and whether it is a pointer to such lanes. Point operations are those of the stage graph (ir::Op)
-// applied lane by lane, on exactly the types that a C-family language has; everything that the targets spell differently
-// (vector loads, conversions of whole vectors, streaming stores) is a node of its own. Expressions are immutable and
-// shared; a value that is used twice is declared by a `let` first.
+// applied lane by lane, on exactly the types that a C-family language has; everything that the targets spell
+// differently (vector loads, conversions of whole vectors, streaming stores) is a node of its own. Expressions are
+// immutable and shared; a value that is used twice is declared by a `let` first.
 //
-// Comparisons of vectors give masks: integers of the operand's width, 0 or -1 in every lane. Comparisons of scalars give
-// i32 0 or 1. select takes either.
+// Comparisons of vectors give masks: integers of the operand's width, 0 or -1 in every lane. Comparisons of scalars
+// give i32 0 or 1. select takes either.
 #pragma once
 
 #include <memory>
@@ -20,12 +20,12 @@ namespace tessera::ir::nest {
 
 enum class Lane : std::uint8_t { i8, u8, i16, u16, i32, u32, i64, f16, f32, f64 };
 
-int size_of(Lane);                 // bytes
+int size_of(Lane);  // bytes
 bool is_float(Lane);
 bool is_signed(Lane);
-std::string_view name_of(Lane);    // "i8" ... "f64"
-Lane lane_of(ElementType);         // boolean is u8
-Lane mask_lane(Lane);              // the signed integer of the same width
+std::string_view name_of(Lane);  // "i8" ... "f64"
+Lane lane_of(ElementType);       // boolean is u8
+Lane mask_lane(Lane);            // the signed integer of the same width
 
 struct Type {
   Lane lane = Lane::i64;
@@ -96,7 +96,7 @@ struct Function {
     bool pointers = false;           // T* const*: a table of pointers
   };
   std::vector<Parameter> parameters;
-  std::vector<Statement> body;      // `call` of name "return" returns its value
+  std::vector<Statement> body;  // `call` of name "return" returns its value
 };
 
 struct Module {
@@ -125,7 +125,7 @@ Value operator-(const Value&, tessera::i64);
 Value operator*(const Value&, tessera::i64);
 Value min(const Value&, const Value&);
 Value max(const Value&, const Value&);
-Value less(const Value&, const Value&);   // i32 0 or 1
+Value less(const Value&, const Value&);  // i32 0 or 1
 
 // Text form, one statement a line; parse_module(print(m)) prints the same again. verify throws Error(internal) where a
 // name is used before it is declared or types do not fit.
