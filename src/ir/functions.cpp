@@ -40,6 +40,10 @@ using I = std::int64_t;
   X(ceil, (a)) X(round, (a)) X(trunc, (a)) X(pow, (a, b)) X(atan2, (a, b)) X(hypot, (a, b)) X(fmod, (a, b))
 // clang-format on
 
+[[noreturn]] void no_function(Op op) {
+  throw Error(ErrorClass::internal, "'" + std::string(name_of(op)) + "' is not a function of floats");
+}
+
 }  // namespace
 
 float call_function(Op op, float a, float b) {
