@@ -60,11 +60,12 @@ class Printer {
  public:
   explicit Printer(const ir::nest::Module& module) : module_(module) {}
 
-  std::string print(bool internal) {
-    std::string body;
-    for (std::size_t t = 0; t < module_.tables.size(); ++t) body += table(t);
-    for (const ir::nest::Function& f : module_.functions) body += function(f);
-    return prelude(needs_, internal) + body;
+  ModuleText print() {
+    ModuleText text;
+    for (std::size_t t = 0; t < module_.tables.size(); ++t) text.tables += table(t);
+    for (const ir::nest::Function& f : module_.functions) text.functions += function(f);
+    text.needs = std::move(needs_);
+    return text;
   }
 
  private:
@@ -297,8 +298,11 @@ class Printer {
 
 }  // namespace
 
-std::string print_c(const ir::nest::Module& module) { return Printer(module).print(false); }
+ModuleText module_text(const ir::nest::Module& module) { return Printer(module).print(); }
 
-std::string print_c_static(const ir::nest::Module& module) { return Printer(module).print(true); }
+std::string print_c(const ir::nest::Module& module) {
+  ModuleText text = module_text(module);
+  return prelude(text.needs) + text.tables + text.functions;
+}
 
 }  // namespace tessera::emit

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/nest.hpp"
 #include "lower/interface.hpp"
@@ -13,19 +14,28 @@ namespace tessera::emit {
 
 // The module with external group functions, for run-time compilation.
 std::string print_c(const ir::nest::Module&);
-// The same with internal linkage.
-std::string print_c_static(const ir::nest::Module&);
 
 struct EntryOptions {
   std::string name = "tessera_program";  // of the function
+  i64 tile_rows = 0, tile_columns = 0;   // 0: what the plan says
 };
 
-// A complete C file for users: the module with internal linkage and the published entry point
+// A program lowered for the vectors of one kind of machine.
+struct Variant {
+  plan::Plan plan;
+  lower::Lowered lowered;
+  // What the machine must have beyond the target's least, as GCC and Clang name it: {"avx2"}. Empty: any machine.
+  std::vector<std::string> features = {};
+};
+
+// A complete C file for users: the variants with internal linkage and the published entry point
 //   void NAME(inputs and scalars in declaration order..., run-time parameters as int..., outputs...)
-// on contiguous arrays, tiles shared among threads by OpenMP.
-std::string print_c_file(const plan::Plan&, const lower::Lowered&, const EntryOptions&);
+// on contiguous arrays, tiles shared among threads by OpenMP where it is enabled. The first variant needs no features;
+// each later one includes the features of those before it. The entry point takes the best that the machine has. Throws
+// Error(argument) when the name is not an identifier that C and C++ leave to their users.
+std::string print_c_file(const std::vector<Variant>&, const EntryOptions&);
 
 // The declaration of that function, shapes in a comment, struct types included.
-std::string print_c_header(const plan::Plan&, const lower::Lowered&, const EntryOptions&);
+std::string print_c_header(const plan::Plan&, const EntryOptions&);
 
 }  // namespace tessera::emit

@@ -225,14 +225,18 @@ std::string magnitude(const Type& type) {
 
 }  // namespace
 
-std::string prelude(const Needs& needs, bool internal) {
+std::string scalar_prelude(const Needs& needs) {
   std::string text(fixed_text);
   bool halves = false;
   for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
   if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
-  text += "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di __attribute__((vector_size(32)));\n"
-          "typedef long long v8di __attribute__((vector_size(64)));\n";
-  text += internal ? "#define TSR_GROUP static __attribute__((unused))\n" : "#define TSR_GROUP\n";
+  return text +
+         "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di __attribute__((vector_size(32)));\n"
+         "typedef long long v8di __attribute__((vector_size(64)));\n";
+}
+
+std::string vector_prelude(const Needs& needs) {
+  std::string text;
   std::set<Type> plain;
   for (Type t : needs.vectors) {
     t.pointer = false;
@@ -268,6 +272,10 @@ std::string prelude(const Needs& needs, bool internal) {
     uses.push_back({op, type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, type.lanes});
   if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses);
   return text;
+}
+
+std::string prelude(const Needs& needs) {
+  return scalar_prelude(needs) + "#define TSR_GROUP\n" + vector_prelude(needs);
 }
 
 }  // namespace tessera::emit

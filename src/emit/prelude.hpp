@@ -16,7 +16,17 @@ struct Needs {
   std::set<std::pair<ir::Op, ir::nest::Type>> functions;            // sqrt, exp ... on vectors or scalars
 };
 
-std::string spell(const ir::nest::Type&);             // "f32x16", "const ..." is the caller's
-std::string prelude(const Needs&, bool internal);
+std::string spell(const ir::nest::Type&);  // "f32x16", "const ..." is the caller's
+
+// A module in parts. Functions are TSR_GROUP, a macro that the file defines: nothing or static.
+struct ModuleText {
+  std::string tables, functions;
+  Needs needs;
+};
+ModuleText module_text(const ir::nest::Module&);
+
+std::string scalar_prelude(const Needs&);  // the same for every module but the type f16
+std::string vector_prelude(const Needs&);  // types and helpers as wide as the module's vectors
+std::string prelude(const Needs&);         // both, group functions external
 
 }  // namespace tessera::emit

@@ -1,0 +1,455 @@
+// The C file for users: a program's functions, and one entry point that allocates, shares out tiles and picks vectors.
+//
+// The file holds the program once for every variant: for the vectors that any machine of the architecture has, and on
+// x86-64 also for AVX2 and for AVX-512. Which ones are compiled follows from the compiler's flags (-march=native leaves
+// only what can run), which one runs is asked of the machine at every call. So a file that is compiled by `cc -O3`
+// alone runs at the speed of the machine that it meets. The same values result from each: lanes do not interact.
+//
+// Contraction to FMA would change values between variants, so it is switched off where the flags did not ask for FMA.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+#include "emit/c.hpp"
+#include "emit/names.hpp"
+#include "emit/prelude.hpp"
+
+namespace tessera::emit {
+
+using lower::ArrayRef;
+
+namespace {
+
+std::string_view spelling(ElementType type) {
+  switch (type) {
+    case ElementType::boolean:
+    case ElementType::u8:
+      return "unsigned char";
+    case ElementType::i16:
+      return "short";
+    case ElementType::u16:
+    case ElementType::f16:
+      return "unsigned short";  // half: its bits, so that no compiler has to know the type
+    case ElementType::i32:
+      return "int";
+    case ElementType::u32:
+      return "unsigned int";
+    case ElementType::f32:
+      return "float";
+    case ElementType::f64:
+      return "double";
+  }
+  return "float";
+}
+
+std::string spelling(const Format& format) {
+  return format.is_struct() ? "struct " + safe_name(format.struct_name) : std::string(spelling(format.scalar));
+}
+
+// ---- signature -----------------------------------------------------------------------------------------------------
+
+struct Signature {
+  struct Item {
+    std::string name, type;
+    std::string shape;  // "M x N", or "" of a number
+    bool pointer = false, constant = false, parameter = false;
+  };
+  std::vector<Item> items;  // arguments, parameters, outputs
+};
+
+Signature signature_of(const plan::Plan& plan) {
+  const ir::Graph& graph = plan.graph;
+  Signature signature;
+  std::set<std::string> taken;
+  auto unique = [&](const std::string& name) {
+    std::string free = safe_name(name);
+    while (!taken.insert(free).second) free += "_";
+    return free;
+  };
+  // Leading dimensions that the plan added have extent 1.
+  auto shape = [&](const std::vector<ir::SizeId>& extents) {
+    std::string text;
+    for (std::size_t d = static_cast<std::size_t>(plan.lifted); d < extents.size(); ++d)
+      text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
+    return text;
+  };
+  for (const ir::Argument& a : graph.arguments)
+    signature.items.push_back(
+        {unique(a.name), spelling(a.format), a.is_array ? shape(a.extents) : "", a.is_array, a.is_array, false});
+  for (const std::string& p : graph.parameters) signature.items.push_back({unique(p), "int", "", false, false, true});
+  for (const ir::Output& o : graph.outputs)
+    signature.items.push_back({unique(o.name.empty() ? "output" : o.name), spelling(o.format),
+                               shape(graph.stage(o.stages.front()).domain), true, false, false});
+  return signature;
+}
+
+std::string declaration(const Signature& signature, const std::string& name) {
+  std::string text = "void " + name + "(";
+  for (std::size_t k = 0; k < signature.items.size(); ++k) {
+    const Signature::Item& item = signature.items[k];
+    text += fmt::format("{}{}{}{} {}", k ? ", " : "", item.constant ? "const " : "", item.type, item.pointer ? "*" : "",
+                        item.name);
+  }
+  return text + ")";
+}
+
+std::string struct_types(const ir::Graph& graph) {
+  std::string text;
+  std::set<std::string> done;
+  auto define = [&](const Format& format) {
+    if (!format.is_struct() || !done.insert(format.struct_name).second) return;
+    std::string name = safe_name(format.struct_name), fields;
+    for (const Format::Field& f : format.fields)
+      fields += fmt::format("  {} {};\n", spelling(f.type), safe_name(f.name));
+    text += fmt::format("#ifndef TESSERA_STRUCT_{0}\n#define TESSERA_STRUCT_{0}\nstruct {0} {{\n{1}}};\n#endif\n", name,
+                        fields);
+  };
+  for (const ir::Argument& a : graph.arguments) define(a.format);
+  for (const ir::Output& o : graph.outputs) define(o.format);
+  return text;
+}
+
+std::string shapes_comment(const Signature& signature) {
+  std::size_t widest = 0;
+  for (const Signature::Item& item : signature.items) widest = std::max(widest, item.name.size());
+  std::string text;
+  for (const Signature::Item& item : signature.items) {
+    std::string what = item.parameter  ? "extent"
+                       : !item.pointer ? "number"
+                       : item.constant ? item.shape
+                                       : item.shape + ", written";
+    text += fmt::format("     {:<{}}  {} {}\n", item.name, widest, item.type, what);
+  }
+  return text;
+}
+
+// ---- one variant ---------------------------------------------------------------------------------------------------
+
+// Extents as declarations, each once.
+class Extents {
+ public:
+  Extents(const ir::Graph& graph, std::string& out) : graph_(graph), out_(out) {}
+
+  std::string operator()(ir::SizeId s) {
+    if (auto it = names_.find(s); it != names_.end()) return it->second;
+    const ir::SizeNode& node = graph_.node(s);
+    if (node.op == ir::SizeOp::constant) return fmt::format("{}LL", node.value);
+    std::string text, a, b;
+    if (node.op != ir::SizeOp::parameter) a = (*this)(node.a);
+    if (node.op != ir::SizeOp::parameter && node.op != ir::SizeOp::floor_div) b = (*this)(node.b);
+    switch (node.op) {
+      case ir::SizeOp::constant:
+        break;
+      case ir::SizeOp::parameter:
+        text = fmt::format("N[{}]", node.value);
+        break;
+      case ir::SizeOp::add:
+        text = fmt::format("{} + {}", a, b);
+        break;
+      case ir::SizeOp::sub:
+        text = fmt::format("{} - {}", a, b);
+        break;
+      case ir::SizeOp::mul:
+        text = fmt::format("{} * {}", a, b);
+        break;
+      case ir::SizeOp::floor_div:
+        text = fmt::format("tsr_floor_div({}, {})", a, node.value);
+        break;
+      case ir::SizeOp::min:
+        text = fmt::format("tsr_min({}, {})", a, b);
+        break;
+      case ir::SizeOp::max:
+        text = fmt::format("tsr_max({}, {})", a, b);
+        break;
+    }
+    std::string name = fmt::format("n{}", names_.size());
+    out_ += fmt::format("  const i64 {} = {};\n", name, text);
+    return names_[s] = name;
+  }
+
+ private:
+  const ir::Graph& graph_;
+  std::string& out_;
+  std::map<ir::SizeId, std::string> names_;
+};
+
+class RunFunction {
+ public:
+  RunFunction(const Variant& variant, const EntryOptions& options)
+      : plan_(variant.plan),
+        interface_(variant.lowered.interface),
+        options_(options),
+        extent_(variant.plan.graph, out_) {}
+
+  std::string text() {
+    const std::size_t parameters = plan_.graph.parameters.size();
+    out_ = "\nstatic void tsr_run(void* const* given, const i64* parameters) {\n";
+    out_ += fmt::format("  void* P[{}];\n  i64 N[{}];\n", interface_.arrays.size(),
+                        std::max<std::size_t>(1, interface_.integers));
+    out_ += "  const i64 threads = tsr_threads();\n  i64 bytes = 0, scratch = 0;\n";
+    for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
+    if (parameters == 0) out_ += "  (void)parameters;\n";
+    refuse_empty();
+    for (std::size_t k = 0; k < interface_.arrays.size(); ++k) array(k);
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) shape(g);
+    allocate();
+    tiles();
+    return out_ + "  __builtin_free(block);\n}\n";
+  }
+
+ private:
+  std::size_t rank(std::size_t g) const { return domain(g).size(); }
+  const std::vector<ir::SizeId>& domain(std::size_t g) const {
+    return plan_.graph.stage(plan_.groups[g].anchor).domain;
+  }
+
+  // Extents that the caller chose too small leave nothing to compute.
+  void refuse_empty() {
+    std::set<std::string> positive;
+    for (ir::StageId s = 0; s < plan_.graph.stage_count(); ++s)
+      for (ir::SizeId d : plan_.graph.stage(s).domain)
+        if (plan_.graph.constant(d).value_or(0) < 1) positive.insert(extent_(d));
+    std::string condition;
+    for (const std::string& n : positive) condition += (condition.empty() ? "" : " || ") + n + " < 1";
+    if (!condition.empty()) out_ += "  if (" + condition + ") return;\n";
+  }
+
+  void array(std::size_t k) {
+    const ArrayRef& ref = interface_.arrays[k];
+    const bool inside = ref.kind == ArrayRef::Kind::intermediate;
+    if (!inside) out_ += fmt::format("  P[{0}] = given[{0}];\n", k);
+    if (!ref.is_array) return;
+    std::string pitch = fmt::format(
+        "{}LL", inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()));
+    for (std::size_t d = ref.extents.size(); d-- > 0;) {
+      if (d + 1 < ref.extents.size()) {
+        out_ += fmt::format("  N[{}] = {};\n", ref.strides + d, pitch);
+        pitch = fmt::format("N[{}]", ref.strides + d);
+      }
+      if (d == 0 && !inside) break;
+      pitch = fmt::format("{} * {}", pitch, extent_(ref.extents[d]));
+      if (inside && d + 1 == ref.extents.size()) pitch = fmt::format("tsr_align({})", pitch);
+    }
+    if (inside) out_ += fmt::format("  const i64 at_{0} = bytes;\n  bytes += tsr_align({1}) + 64;\n", k, pitch);
+  }
+
+  void shape(std::size_t g) {
+    const std::size_t r = rank(g);
+    out_ += fmt::format("  i64 T{0}[{1}];\n  tsr_g{0}_shape(N, threads, T{0});\n", g, r + 2);
+    if (options_.tile_rows > 0) out_ += fmt::format("  T{}[0] = {};\n", g, options_.tile_rows);
+    if (options_.tile_columns > 0)
+      out_ += fmt::format("  T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
+    if (options_.tile_rows > 0 || options_.tile_columns > 0) {
+      std::string tiles;
+      for (std::size_t d = 0; d < r; ++d)
+        tiles += fmt::format("{}tsr_ceil_div({}, T{}[{}])", d ? " * " : "", extent_(domain(g)[d]), g, d);
+      out_ += fmt::format("  T{}[{}] = {};\n", g, r, tiles);
+    }
+    out_ += fmt::format("  scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
+  }
+
+  // One block: intermediate arrays, then scratch memory for every thread.
+  void allocate() {
+    out_ +=
+        "  scratch = tsr_align(scratch) + 64;\n"
+        "  u8* const block = (u8*)__builtin_malloc((unsigned long)(bytes + threads * scratch + 64));\n"
+        "  if (!block) return;\n"
+        "  u8* const memory = block + ((64 - (u64)block % 64) & 63);\n";
+    for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
+      if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
+        out_ += fmt::format("  P[{0}] = memory + at_{0};\n", k);
+  }
+
+  void tiles() {
+    out_ +=
+        "#ifdef _OPENMP\n#pragma omp parallel num_threads((int)threads)\n#endif\n  {\n"
+        "    u8* const S = memory + bytes + tsr_thread() * scratch;\n";
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g)
+      out_ += fmt::format(
+          "#ifdef _OPENMP\n#pragma omp for schedule(dynamic, 1)\n#endif\n"
+          "    for (i64 tile = 0; tile < T{0}[{1}]; ++tile) tsr_g{0}(P, N, T{0}, tile, S);\n",
+          g, rank(g));
+    out_ += "  }\n";
+  }
+
+  const plan::Plan& plan_;
+  const lower::Interface& interface_;
+  const EntryOptions& options_;
+  std::string out_;
+  Extents extent_;
+};
+
+// ---- variants together ---------------------------------------------------------------------------------------------
+
+bool in_identifier(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Calls fn(word) for every identifier, and copies the rest; fn returns what to write.
+template <class Fn>
+std::string map_identifiers(std::string_view text, Fn fn) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t k = 0; k < text.size();) {
+    std::size_t end = k;
+    while (end < text.size() && in_identifier(text[end])) ++end;
+    if (end == k)
+      out += text[k++];
+    else
+      out += fn(text.substr(k, end - k));
+    k = std::max(k, end);
+  }
+  return out;
+}
+
+constexpr std::string_view threads_text = R"(
+#ifdef _OPENMP
+extern int omp_get_max_threads(void);
+extern int omp_get_thread_num(void);
+TSR_INLINE i64 tsr_threads(void) { return omp_get_max_threads() < 1 ? 1 : omp_get_max_threads(); }
+TSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }
+#else
+TSR_INLINE i64 tsr_threads(void) { return 1; }
+TSR_INLINE i64 tsr_thread(void) { return 0; }
+#endif
+)";
+
+// Names that all variants share: whatever the common text says.
+std::set<std::string, std::less<>> shared_names(std::string_view common) {
+  std::set<std::string, std::less<>> names;
+  map_identifiers(common, [&](std::string_view word) {
+    if (word.starts_with("tsr_")) names.emplace(word);
+    return word;
+  });
+  return names;
+}
+
+std::string feature_macro(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "__" + name + "__";
+}
+
+// TSR_LEAST: the variant that the compiler's flags promise; TSR_MOST: the last one worth compiling.
+std::string levels(const std::vector<Variant>& variants) {
+  std::string text;
+  for (std::size_t v = variants.size(); v-- > 1;) {
+    std::string condition;
+    for (const std::string& f : variants[v].features)
+      condition += (condition.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
+    text += fmt::format("#{} {}\n#define TSR_LEAST {}\n", text.empty() ? "if" : "elif", condition, v);
+  }
+  text += text.empty() ? "#define TSR_LEAST 0\n" : "#else\n#define TSR_LEAST 0\n#endif\n";
+  return text + fmt::format(
+                    "#if defined(__x86_64__) && !defined(TESSERA_NO_DISPATCH)\n#define TSR_MOST {}\n#else\n"
+                    "#define TSR_MOST TSR_LEAST\n#endif\n",
+                    variants.size() - 1);
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& w : words) text += (text.empty() ? "" : std::string(between)) + w;
+  return text;
+}
+
+std::string entry(const std::vector<Variant>& variants, const Signature& signature, const EntryOptions& options) {
+  std::string arrays, sizes, text = "\n" + declaration(signature, options.name) + " {\n";
+  for (const Signature::Item& item : signature.items) {
+    if (item.parameter)
+      sizes += item.name + ", ";
+    else
+      arrays += fmt::format("{}(void*){}{}", arrays.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
+  }
+  text += fmt::format("  void* const tsr_given[] = {{{}}};\n  const i64 tsr_sizes[] = {{{}0}};\n", arrays, sizes);
+  if (variants.size() > 1) text += "#if TSR_MOST > TSR_LEAST\n  __builtin_cpu_init();\n#endif\n";
+  for (std::size_t v = variants.size(); v-- > 1;) {
+    std::string condition;
+    for (const std::string& f : variants[v].features)
+      condition += fmt::format("{}__builtin_cpu_supports(\"{}\")", condition.empty() ? "" : " && ", f);
+    text += fmt::format(
+        "#if TSR_LEAST < {0} && TSR_MOST >= {0}\n  if ({1}) {{\n    tsr_run_{0}(tsr_given, tsr_sizes);\n"
+        "    return;\n  }}\n#endif\n",
+        v, condition);
+  }
+  return text + "  TSR_JOIN(tsr_run_, TSR_LEAST)(tsr_given, tsr_sizes);\n}\n";
+}
+
+}  // namespace
+
+std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
+  check_entry_name(options.name);
+  const ir::Graph& graph = variants.front().plan.graph;
+  const Signature signature = signature_of(variants.front().plan);
+  const bool exact = variants.front().plan.options.numbers == Numbers::exact;
+  std::vector<ModuleText> modules;
+  Needs all;
+  for (const Variant& v : variants) {
+    modules.push_back(module_text(v.lowered.module));
+    all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
+  }
+  std::string common = "\n" + scalar_prelude(all) +
+                       "#define TSR_GROUP static __attribute__((unused))\n#define TSR_JOIN_(a, b) a##b\n"
+                       "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
+  common += threads_text;
+  const bool same_tables =
+      std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
+  if (same_tables) common += modules[0].tables;
+  const auto shared = shared_names(common);
+
+  std::string text = fmt::format(
+      "/* {}: generated by Tessera. Includes nothing; compile with GCC or Clang, -O3 -fopenmp for all cores.\n\n"
+      "   {};\n\n{}\n"
+      "   Arrays are contiguous, the last index fastest; outputs overlap nothing. Where memory cannot be had or an "
+      "extent is\n"
+      "   below 1, outputs stay as they are. -DTESSERA_NO_DISPATCH compiles for the vectors that the flags name alone. "
+      "*/\n",
+      options.name, declaration(signature, options.name), shapes_comment(signature));
+  text += "#pragma GCC diagnostic push\n";
+  for (const char* warning : {"psabi", "unused-variable", "unused-but-set-variable", "unused-function"})
+    text += fmt::format("#pragma GCC diagnostic ignored \"-W{}\"\n", warning);
+  text += fmt::format(
+      "#if {}\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#else\n"
+      "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
+      exact ? "1" : "!defined(__FMA__) && defined(__x86_64__)");
+  if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
+  text += "#endif\n" + struct_types(graph) + common + levels(variants);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    std::string body = vector_prelude(modules[v].needs);
+    if (!same_tables) body += modules[v].tables;
+    body += modules[v].functions + RunFunction(variants[v], options).text();
+    body = map_identifiers(body, [&](std::string_view word) {
+      if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+      return fmt::format("{}_{}", word, v);
+    });
+    text += fmt::format("\n#if TSR_LEAST <= {0} && TSR_MOST >= {0}\n", v);
+    const std::string features = joined(variants[v].features, ",");
+    if (v > 0)
+      text += fmt::format(
+          "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+          "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+          features);
+    text += body;
+    if (v > 0) text += "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    text += "#endif\n";
+  }
+  return text + entry(variants, signature, options) + "#pragma GCC diagnostic pop\n";
+}
+
+std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
+  check_entry_name(options.name);
+  const Signature signature = signature_of(plan);
+  std::string guard = "TESSERA_" + options.name + "_H";
+  return fmt::format(
+      "/* {0}: generated by Tessera.\n\n{1}\n"
+      "   Arrays are contiguous, the last index fastest; outputs overlap nothing. */\n"
+      "#ifndef {2}\n#define {2}\n\n{3}{4}#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{5};\n\n#ifdef "
+      "__cplusplus\n}}\n#endif\n\n#endif\n",
+      options.name, shapes_comment(signature), guard, struct_types(plan.graph),
+      struct_types(plan.graph).empty() ? "" : "\n", declaration(signature, options.name));
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,57 @@
+// Program::emit: the code of a target as text.
+//
+// The text does not depend on the machine that writes it: plans are made for machines that stand for a class.
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "emit/c.hpp"
+#include "engine/program_impl.hpp"
+
+namespace tessera {
+
+namespace {
+
+struct MachineClass {
+  int vector_bytes, vector_registers;
+  std::vector<std::string> features;
+};
+
+// In the order in which the entry point prefers them, last first.
+std::vector<MachineClass> machine_classes() {
+  return {{16, 16, {}}, {32, 16, {"avx2"}}, {64, 32, {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"}}};
+}
+
+emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, const MachineClass& machine) {
+  plan::Options how;
+  how.schedule = options.schedule;
+  how.numbers = options.numbers;
+  plan::Device device;
+  device.vector_bytes = machine.vector_bytes;
+  device.vector_registers = machine.vector_registers;
+  device.threads = 8;
+  emit::Variant variant;
+  variant.plan = plan::make_plan(graph, how, device);
+  variant.lowered = lower::lower_cpu(variant.plan);
+  variant.features = machine.features;
+  return variant;
+}
+
+}  // namespace
+
+EmittedCode Program::emit(const EmitOptions& options) const {
+  if (options.target != "c")
+    throw Error(ErrorClass::argument, fmt::format("there is no target {}; expected c", base::quoted(options.target)));
+  if (options.tile_rows < 0 || options.tile_columns < 0)
+    throw Error(ErrorClass::argument,
+                fmt::format("tiles of {} x {} were asked for; expected positive numbers, or 0 to let the plan choose",
+                            options.tile_rows, options.tile_columns));
+  emit::EntryOptions entry;
+  entry.name = options.name;
+  entry.tile_rows = options.tile_rows;
+  entry.tile_columns = options.tile_columns;
+  std::vector<emit::Variant> variants;
+  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(impl_->graph, options, machine));
+  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry)};
+}
+
+}  // namespace tessera
