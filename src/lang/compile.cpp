@@ -186,10 +186,10 @@ std::vector<Diagnostic> run(const CompileInput& input, Compiled& out) {
   std::vector<Diagnostic> all = report.take();
   std::map<std::string, std::size_t> files;  // in the order in which they are first blamed
   for (const Diagnostic& d : all) files.emplace(d.span.file, files.size());
-  std::stable_sort(all.begin(), all.end(), [&](const Diagnostic& a, const Diagnostic& b) {
-    return std::tuple(a.severity, files.at(a.span.file), a.span.line, a.span.column) <
-           std::tuple(b.severity, files.at(b.span.file), b.span.line, b.span.column);
-  });
+  const auto place = [&](const Diagnostic& d) {
+    return std::tuple(d.severity, files.at(d.span.file), d.span.line, d.span.column, d.message);
+  };
+  std::sort(all.begin(), all.end(), [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
   return all;
 }
 
