@@ -70,7 +70,8 @@ class Reporter {
  public:
   Reporter(Plan plan, const std::vector<i64>& parameters, const RunOptions& options)
       : plan_(std::move(plan)), options_(options), edges_(edges_of(plan_.graph)) {
-    if (plan_.options.parameters != parameters) result_.assumed = plan_.options.parameters;
+    bool priced = plan_.options.schedule == Schedule::automatic;  // the others ask for no price
+    if (priced && plan_.options.parameters != parameters) result_.assumed = plan_.options.parameters;
     predict(plan_, parameters);
   }
 
@@ -177,7 +178,9 @@ class Reporter {
     g.memory_milliseconds = from.memory_nanoseconds * 1e-6;
     g.compute_milliseconds = from.compute_nanoseconds * 1e-6;
     g.bound_by_memory = from.memory_nanoseconds >= from.compute_nanoseconds;
-    g.reasons = from.reasons;
+    for (const Decision& d : from.reasons)
+      g.reasons.push_back(fmt::format("{}: '{}' with '{}': {}", d.fused ? "fused" : "kept apart",
+                                      result_.stages[d.a].name, result_.stages[d.b].name, d.why));
     for (std::size_t p = 0; p < from.passes.size(); ++p) {
       const Pass& pass = from.passes[p];
       g.passes.push_back({pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes});

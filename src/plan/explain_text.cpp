@@ -78,9 +78,8 @@ class TextPrinter {
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
-    line(fmt::format("  tiles      {} of {}{}; {} and {} computed beyond a tile's own", g.tile.tiles,
-                     extents(g.tile.extents), g.tile.streaming ? ", stored past the caches" : "",
-                     counted(g.halo_rows, "row"), counted(g.halo_columns, "column")));
+    line(fmt::format("  tiles      {} of {}, {}{}", g.tile.tiles, extents(g.tile.extents), halo(g),
+                     g.tile.streaming ? ", stored past the caches" : ""));
     if (g.ring_bytes > 0)
       line(fmt::format("  rings      {} of scratch memory a tile, {} a step",
                        base::format_bytes(static_cast<double>(g.ring_bytes)), counted(g.step, "row")));

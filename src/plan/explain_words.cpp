@@ -31,6 +31,13 @@ std::string block(const PassReport& pass) {
   return pass.compose ? "row" : fmt::format("{}x{}", pass.rows, pass.lanes);
 }
 
+std::string halo(const GroupReport& g) {
+  if (g.halo_rows == 0 && g.halo_columns == 0) return "no halo";
+  if (g.halo_columns == 0) return "halo of " + counted(g.halo_rows, "row");
+  if (g.halo_rows == 0) return "halo of " + counted(g.halo_columns, "column");
+  return "halo of " + counted(g.halo_rows, "row") + " and " + counted(g.halo_columns, "column");
+}
+
 std::string assumed(const Report& r) {
   std::string text;
   for (std::size_t k = 0; k < r.assumed.size(); ++k)

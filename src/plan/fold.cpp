@@ -70,14 +70,14 @@ class FoldPass {
     for (const ir::Output& output : graph_.outputs)
       for (StageId s : output.stages) is_output[s] = true;
     for (StageId s = 0; s < count; ++s) {
-      for (ExprId e : stage_reads(rebuild_.old(s))) {
+      old_reads_.push_back(stage_reads(rebuild_.old(s)));
+      for (ExprId e : old_reads_[s]) {
         StageId p = graph_.node(e).stage;
         if (consumers[p].empty() || consumers[p].back() != s) consumers[p].push_back(s);
       }
       for (const ir::Piece& piece : rebuild_.old(s).pieces)
         if (piece.stage) consumers[*piece.stage].push_back(s);
     }
-    folded_.assign(count, false);
     for (StageId s = 0; s < count; ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       if (stage.kind == StageKind::point) stage.body = substitute(stage, stage.body);
@@ -113,7 +113,7 @@ class FoldPass {
       if (consumer.kind != StageKind::point) return false;
       std::set<std::vector<i64>> columns;  // distinct offsets in all dimensions but the rows of the block
       std::map<std::vector<i64>, std::pair<i64, i64>> rows;
-      for (ExprId e : stage_reads(consumer)) {
+      for (ExprId e : old_reads_[c]) {
         const ExprNode& access = graph_.node(e);
         if (access.stage != old_id) continue;
         if (access.op == Op::gather || !composes(f, stage, consumer, access)) return false;
@@ -143,7 +143,7 @@ class FoldPass {
     std::set<StageId> ours = reached;
     for (StageId s = consumers.front() + 1; s < rebuild_.old().size() && s <= consumers.back(); ++s) {
       bool reads = false;
-      for (ExprId e : stage_reads(rebuild_.old(s))) reads |= reached.contains(graph_.node(e).stage);
+      for (ExprId e : old_reads_[s]) reads |= reached.contains(graph_.node(e).stage);
       for (const ir::Piece& piece : rebuild_.old(s).pieces) reads |= piece.stage && reached.contains(*piece.stage);
       if (reads && ours.contains(s)) return false;
       if (reads) reached.insert(s);
@@ -207,7 +207,7 @@ class FoldPass {
   Graph& graph_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
-  std::vector<bool> folded_;
+  std::vector<std::vector<ExprId>> old_reads_;
   std::set<StageId> folds_;  // new ids
 };
 

@@ -32,12 +32,15 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
     operations_.push_back(stage.kind == StageKind::point ? analyze::operation_count(graph_, {stage.body}) : 1);
+    double n = 1;
+    for (std::size_t d = 0; d < stage.domain.size(); ++d) n *= extent(s, d);
+    points_.push_back(n);
   }
 }
 
 void Grouper::prepare_stages() {
   std::size_t count = graph_.stage_count();
-  analyze::Ranges ranges(graph_);
+  analyze::Ranges& ranges = ranges_.emplace(graph_);
   plan_.stages.resize(count);
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
@@ -53,12 +56,6 @@ void Grouper::prepare_stages() {
 
 double Grouper::extent(StageId s, std::size_t dim) const {
   return static_cast<double>(std::max<i64>(1, graph_.evaluate(graph_.stage(s).domain[dim], plan_.options.parameters)));
-}
-
-double Grouper::points(StageId s) const {
-  double n = 1;
-  for (std::size_t d = 0; d < graph_.stage(s).domain.size(); ++d) n *= extent(s, d);
-  return n;
 }
 
 bool Grouper::leaves_group(StageId s, const Set& set) const {
@@ -151,29 +148,22 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
 }
 
 bool Grouper::creates_cycle(int a, int b) const {
-  // Merging a and b is a cycle when a path between them leaves both: walk forward from each through other groups.
-  std::vector<char> seen(graph_.stage_count());
-  std::vector<StageId> stack;
-  for (StageId s = 0; s < graph_.stage_count(); ++s) {
-    if (group_of_[s] != a && group_of_[s] != b) continue;
-    for (std::size_t k : read_by_[s]) {
-      StageId c = edges_[k].consumer;
-      if (group_of_[c] != a && group_of_[c] != b && !seen[c]) seen[c] = 1, stack.push_back(c);
-    }
-  }
-  // Whole groups run at once, so reaching a stage reaches its group.
-  std::set<int> groups;
+  // Merging a and b is a cycle when a path between them leaves both: walk forward from them through other groups. Whole
+  // groups run at once, so reaching a stage reaches its group. Behind `last` everything stands alone and leads only
+  // further on, so the walk ends there.
+  StageId last = std::max({sets_[a].back(), sets_[b].back(), merged_until_});
+  std::set<int> seen{a, b};
+  std::vector<int> stack{a, b};
   while (!stack.empty()) {
-    StageId s = stack.back();
+    int g = stack.back();
     stack.pop_back();
-    if (groups.insert(group_of_[s]).second)
-      for (StageId t = 0; t < graph_.stage_count(); ++t)
-        if (group_of_[t] == group_of_[s] && !seen[t]) seen[t] = 1, stack.push_back(t);
-    for (std::size_t k : read_by_[s]) {
-      StageId c = edges_[k].consumer;
-      if (group_of_[c] == a || group_of_[c] == b) return true;
-      if (!seen[c]) seen[c] = 1, stack.push_back(c);
-    }
+    for (StageId s : sets_[g])
+      for (std::size_t k : read_by_[s]) {
+        StageId c = edges_[k].consumer;
+        int h = group_of_[c];
+        if ((h == a || h == b) && g != a && g != b) return true;
+        if (c <= last && seen.insert(h).second) stack.push_back(h);
+      }
   }
   return false;
 }
@@ -182,7 +172,8 @@ void Grouper::run() {
   prepare_stages();
   std::size_t count = graph_.stage_count();
   group_of_.assign(count, -1);
-  std::vector<Set> sets(count);
+  std::vector<Set>& sets = sets_;
+  sets.assign(count, {});
   std::vector<double> price_of(count);
   std::vector<std::vector<Decision>> decisions(count);
   for (StageId s = 0; s < count; ++s) {
@@ -209,6 +200,7 @@ void Grouper::run() {
     decided(fused < apart || forced, text);
     if (fused >= apart && !forced) return;
     for (StageId s : sets[a]) group_of_[s] = b;
+    merged_until_ = std::max(merged_until_, merged.back());
     decisions[b].insert(decisions[b].begin(), decisions[a].begin(), decisions[a].end());
     sets[b] = std::move(merged);
     sets[a].clear();
@@ -279,8 +271,7 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   for (auto d = decisions.rbegin(); d != decisions.rend(); ++d) {
     // A refusal that a later merge overtook is no news, nor is one that was repeated.
     if (!d->fused && (group_of_[d->a] == group_of_[d->b] || !told.insert({d->a, d->b}).second)) continue;
-    group.reasons.push_back((d->fused ? "fused: '" : "kept apart: '") + graph_.stage(d->a).name + "' with '" +
-                            graph_.stage(d->b).name + "': " + d->why);
+    group.reasons.push_back(*d);
   }
   std::reverse(group.reasons.begin(), group.reasons.end());
   group.halo_rows = predicted.halo_rows;
@@ -311,8 +302,8 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   plan_.groups.push_back(std::move(group));
 }
 
-std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) const {
-  analyze::Ranges ranges(graph_);
+std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
+  analyze::Ranges& ranges = *ranges_;
   std::vector<Pass> list;
   std::vector<std::size_t> pass_of(graph_.stage_count(), 0);
   std::vector<double> load(graph_.stage_count());

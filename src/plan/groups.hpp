@@ -6,9 +6,11 @@
 // topological order, every merge that the prediction says pays: not fusing is a legal answer, and the reason is kept.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analyze/ranges.hpp"
 #include "plan/edges.hpp"
 #include "plan/plan.hpp"
 
@@ -36,11 +38,6 @@ class Grouper {
     i64 halo_rows = 0, halo_columns = 0;
   };
   using Set = std::vector<ir::StageId>;     // ascending
-  struct Decision {
-    ir::StageId a = 0, b = 0;               // the last stages of the two sets
-    bool fused = false;
-    std::string why;
-  };
 
   void prepare_stages();
   Layout layout(const Set&) const;
@@ -50,12 +47,12 @@ class Grouper {
   Price price(const Set&, const Layout&) const;
   bool creates_cycle(int a, int b) const;
   bool leaves_group(ir::StageId, const Set&) const;
-  double points(ir::StageId) const;
+  double points(ir::StageId s) const { return points_[s]; }
   double extent(ir::StageId, std::size_t dim) const;
   double load_price(const Edge&, const Layout&) const;
   void commit(const Set&, const std::vector<Decision>&);
   void predict(Group&, const Price&) const;
-  std::vector<Pass> passes(const Set&, const Layout&) const;
+  std::vector<Pass> passes(const Set&, const Layout&);
 
   Plan& plan_;
   const ir::Graph& graph_;
@@ -63,7 +60,11 @@ class Grouper {
   std::vector<std::vector<std::size_t>> reads_, read_by_;   // edges by consumer, by producer
   std::vector<bool> is_output_;
   std::vector<double> operations_;
-  std::vector<int> group_of_;
+  std::vector<int> group_of_;                               // the set that a stage is in; -1: an input
+  std::vector<Set> sets_;
+  ir::StageId merged_until_ = 0;                            // stages behind it stand alone
+  std::vector<double> points_;
+  std::optional<analyze::Ranges> ranges_;
 };
 
 }  // namespace tessera::plan

@@ -85,11 +85,11 @@ bool Grouper::find_rates(const Set& set, Layout& layout) const {
   known[place(set, layout.anchor)] = true;
   for (bool again = true; again;) {
     again = false;
-    for (StageId c : set)
-      for (std::size_t k : reads_[c]) {
+    for (std::size_t ci = set.size(); ci-- > 0;)  // from the anchor, most often the last, back to what it reads
+      for (std::size_t k : reads_[set[ci]]) {
         const Edge& edge = edges_[k];
         if (!std::binary_search(set.begin(), set.end(), edge.producer)) continue;
-        std::size_t ci = place(set, c), pi = place(set, edge.producer);
+        std::size_t pi = place(set, edge.producer);
         if (!known[ci] && !known[pi]) continue;
         for (std::size_t d = 0; d < rank; ++d) {
           StagePlan::Rate& from = layout.stages[known[ci] ? ci : pi].rate[d];
@@ -101,7 +101,7 @@ bool Grouper::find_rates(const Set& set, Layout& layout) const {
           num /= common, den /= common;
           bool both = known[ci] && known[pi];
           if (both && (to.num != num || to.den != den)) {
-            layout.reason = "'" + graph_.stage(edge.producer).name + "' and '" + graph_.stage(c).name +
+            layout.reason = "'" + graph_.stage(edge.producer).name + "' and '" + graph_.stage(set[ci]).name +
                             "' advance at rates that do not fit";
             return false;
           }

@@ -75,6 +75,13 @@ struct Pass {
   int lanes = 16;                         // columns of one vector
 };
 
+// Why two sets of stages, named by their last ones, were put into one group or not.
+struct Decision {
+  ir::StageId a = 0, b = 0;
+  bool fused = false;
+  std::string why;
+};
+
 struct Group {
   ir::StageId anchor = 0;                 // the stage whose domain is cut into tiles
   std::vector<ir::StageId> stages;        // topological order
@@ -84,7 +91,7 @@ struct Group {
   i64 halo_rows = 0, halo_columns = 0;    // computed beyond a tile's own, over the longest chain
   double ring_bytes_per_column = 0;       // of scratch, for one row of the middle dimensions
   i64 tile_rows = 0, tile_columns = 0;    // hints for the assumed extents; 0: all
-  std::vector<std::string> reasons;       // why stages were fused into it or not
+  std::vector<Decision> reasons;          // in the order in which they were taken
   // predictions per anchor point
   double bytes = 0;                       // moved to and from memory
   double operations = 0;                  // vector-lane operations
