@@ -34,9 +34,10 @@ typedef double f64;
 #define TSR_HELPER static __attribute__((noinline, unused))
 #define tsr_array(P, k) ((u8*)(P)[k])
 #define tsr_at(rows, k) ((rows)[k])
-#define tsr_min(a, b) ((a) < (b) ? (a) : (b))
-#define tsr_max(a, b) ((a) > (b) ? (a) : (b))
 
+/* Functions: nested macros would double their text at every level. */
+TSR_INLINE i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
+TSR_INLINE i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
 TSR_INLINE i64 tsr_floor_div(i64 a, i64 b) {
   i64 q = a / b;
   return a % b < 0 ? q - 1 : q;
