@@ -260,7 +260,7 @@ class Printer {
     if (n.op == Op::select) {
       if (!vector) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
       needs_.selects.insert(n.type);
-      return fmt::format("tsr_select_{}({}, {}, {})", name, a[0], a[1], a[2]);
+      return fmt::format("tsr_pick_{}({}, {}, {})", name, a[0], a[1], a[2]);
     }
     if (n.op == Op::min || n.op == Op::max) {
       if (!vector) return fmt::format("tsr_{}({}, {})", n.op == Op::min ? "min" : "max", a[0], a[1]);
@@ -269,7 +269,7 @@ class Printer {
     }
     if (n.op == Op::abs && real && vector) {
       needs_.magnitudes.insert(n.type);
-      return fmt::format("tsr_abs_{}({})", name, a[0]);
+      return fmt::format("tsr_magnitude_{}({})", name, a[0]);
     }
     if (ir::is_function(n.op)) {
       needs_.functions.insert({n.op, n.type});

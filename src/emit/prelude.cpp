@@ -201,7 +201,7 @@ std::string streaming_store(const Type& type) {
 // Masks hold 0 or -1 in every lane, so that a selection is three operations on bits; compilers see the blend in it.
 std::string select(const Type& type) {
   return fmt::format(
-      "TSR_INLINE {0} tsr_select_{0}({1} m, {0} a, {0} b) {{\n  return ({0})((m & ({1})a) | (~m & ({1})b));\n}}\n", spell(type),
+      "TSR_INLINE {0} tsr_pick_{0}({1} m, {0} a, {0} b) {{\n  return ({0})((m & ({1})a) | (~m & ({1})b));\n}}\n", spell(type),
       spell({mask_lane(type.lane), type.lanes, false}));
 }
 
@@ -220,7 +220,7 @@ std::string extremes(const Type& type) {
 
 std::string magnitude(const Type& type) {
   std::string all = type.lane == Lane::f64 ? "0x7fffffffffffffffLL" : type.lane == Lane::f32 ? "0x7fffffff" : "(i16)0x7fff";
-  return fmt::format("TSR_INLINE {0} tsr_abs_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n", spell(type),
+  return fmt::format("TSR_INLINE {0} tsr_magnitude_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n", spell(type),
                      spell({mask_lane(type.lane), type.lanes, false}), all);
 }
 
