@@ -336,8 +336,9 @@ void evaluate_table(Context& context, const TableDeclaration& t) {
 void evaluate_tables(Context& context, const Modules& modules) {
   for (const auto& m : modules) {
     for (const TableDeclaration& t : m->tables) {
-      TableEntry& entry = context.declared.tables.at(t.name.text);
-      if (entry.declaration != &t) continue;
+      const auto found = context.declared.tables.find(t.name.text);
+      if (found == context.declared.tables.end() || found->second.declaration != &t) continue;
+      TableEntry& entry = found->second;
       entry.state = TableEntry::faulty;
       guarded([&] {
         evaluate_table(context, t);

@@ -312,7 +312,7 @@ Modes Parser::modes() {
   };
   if (peek().is("[")) {
     m.per_dimension = true;
-    next().role = Role::index_open;
+    next().role = Role::offset_open;
     do one();
     while (accept(","));
     expect("]", "the modes");
@@ -327,7 +327,7 @@ Modes Parser::modes() {
 std::vector<IndexItem> Parser::index_items(bool pairs, bool ranges) {
   const Nest nest(*this);
   std::vector<IndexItem> all;
-  expect("[", "'@'").role = Role::index_open;
+  expect("[", "'@'").role = pairs ? Role::offset_open : Role::index_open;
   do all.push_back(index_item(pairs, ranges));
   while (accept(","));
   expect("]", "the indices");

@@ -304,7 +304,7 @@ void Parser::vector_input_item() {
   if (!peek().is("["))
     expected(fmt::format("'[' and the extents of {}", base::quoted(in.name.text)),
              {{}, fmt::format("write {}[{}]", in.name.text, in.type.rank == 1 ? "N" : "M, N")});
-  next().role = Role::index_open;
+  next().role = Role::offset_open;
   do in.extents.push_back(expression(Where::image));
   while (accept(","));
   expect("]", "the extents");
@@ -331,15 +331,18 @@ void Parser::table_item() {
   t.type = type_name(false);
   t.name = expect_name("a name for the table");
   if (!peek().is("[")) expected(fmt::format("'[' and the extents of table {}", base::quoted(t.name.text)));
-  next().role = Role::index_open;
+  Token& open = next();
+  open.role = Role::offset_open;
   where_ = Where::point;
   do {
     TableDeclaration::Dimension d;
     d.span = peek().span;
-    if (peek().kind == TokenKind::name && peek(1).is("="))
+    if (peek().kind == TokenKind::name && peek(1).is("=")) {
       d.range = range();
-    else
+      open.role = Role::index_open;
+    } else {
       d.extent = binary_expression(9);
+    }
     d.span = join(d.span, previous());
     t.dimensions.push_back(d);
   } while (accept(","));

@@ -23,10 +23,11 @@ enum class Role : std::uint8_t {
   prefix,      // - ! ~ before an operand
   angle_open,  // of a version or cast
   angle_close,
-  glued,       // second half of >= or >>: no blank before it
-  call_open,   // ( of a call or of struct NAME(
-  index_open,  // [ of an access, sub-domain, gather or extent list
-  table_open,  // { of a table's values
+  glued,        // second half of >= or >>: no blank before it
+  call_open,    // ( of a call or of struct NAME(
+  index_open,   // [ of a gather, look-up or sub-domain
+  offset_open,  // [ after @, of extents, of a list of modes
+  table_open,   // { of a table's values
   table_close,
   mode_colon,  // f(a:mirror)
   block_open,  // { of a function or struct, and the ( of a compose

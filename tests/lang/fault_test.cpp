@@ -159,6 +159,10 @@ const std::vector<Row>& rows() {
       {"stencil f(vector#1 float X, vector#1 float m) { return m[X]; }\n"
        "vector#1 float x[5]; return f(x,x);",
        {{1, 58, "the index is float: expected an integer"}}},
+      {"parameter K = 1;\ntable float K[1] = {1};\nvector#1 float x[5]; return x;",
+       {{2, 13, "'K' is declared already: expected a new name"}}},
+      {"parameter K = 1;\nvector#1 float K[5]; return K;", {{2, 16, "'K' is declared already: expected a new name"}}},
+      {"vector#1 float x[5];\nfloat x;\nreturn x;", {{2, 7, "'x' is declared already: expected a new name"}}},
       {"table float k[3] = {1,2};\n"
        "vector#1 float x[5]; return x;",
        {{1, 20, "table 'k' has 3 elements, but 2 values are given"}}},

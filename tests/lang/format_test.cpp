@@ -45,43 +45,38 @@ return o=out,p=spread; // end
 const char* const tidy = R"(// blur along the first index
 
 stencil blurx(vector#2 float X) {  // one
-    return (X@[-1, 0] + X + X@[1, 0]) / 3.0f;
+  return (X@[-1,0] + X + X@[1,0])/3.0f;
 }
-struct rgb {
-    float r;
-    float g, b;
-};
+struct rgb { float r; float g, b; };
 stencil pick(vector#2 rgb X) {
-    /* before */
-    a = X@[0, 1].r;
-    b = -a >= 2 ? X.g : cast<float>(!a);  // behind
-    // alone
-    return struct rgb(a, b < 3, X.b);
+  /* before */
+  a = X@[0,1].r;
+  b = -a >= 2 ? X.g : cast<float>(!a);   // behind
+  // alone
+  return struct rgb(a, b < 3, X.b);
 }
 
 import "x.forma";
-function int half(int i) {
-    return i >> 1;
-}
-table float K[3, 3] = {{1, 2, 1},
-    {2, 4, 2},
-    {1, 2, 1}};
-table double g[k = -2..2] = exp(-k * k / 2.0);
+function int half(int i) { return i >> 1; }
+table float K[3,3] = {{1, 2, 1},
+  {2, 4, 2},
+   {1, 2, 1}};
+table double g[k = -2..2] = exp(-k*k/2.0);
 parameter M, N;
 parameter int r = 1;
-vector#2 float input[M, 2*N];
+vector#2 float input[M,2*N];
 float t;
 u<0> = blurx(input:mirror);
 for i = 1..N-1
-    u<i> = pick(u<i-1>:[mirror, constant(0.5)], t + 1);
+  u<i> = pick(u<i-1>:[mirror,constant(0.5)], t + 1);
 endfor
 out = (
-    @[(0, 2), (0, 1)] = u<2>;
-    // second piece
-    @[(1, 2), (0, 1)] = u<1>[0.., 2..M-2].r;
-    [0..2, 0..3] = 1.5;
+  @[(0,2),(0,1)] = u<2>;
+  // second piece
+  @[(1,2),(0,1)] = u<1>[0.., 2..M-2].r;
+  [0..2, 0..3] = 1.5;
 );
-spread@[(-7, 3), (5, 2)] = out;
+spread@[(-7,3),(5,2)] = out;
 return o = out, p = spread;  // end
 )";
 
@@ -108,6 +103,21 @@ std::string without_blanks(const std::string& s) {
   for (char c : s)
     if (c != ' ' && c != '\n' && c != '\r' && c != '\t') out += c;
   return out;
+}
+
+TEST(Format, ABodyStaysOnOneLineWhileItFits) {
+  const std::string start = "stencil f(vector#1 float X) { return X";
+  const std::string narrow = start + " + X; }\n";
+  EXPECT_EQ(format_source(narrow, "a"), narrow);
+  std::string wide = start;
+  while (wide.size() < 117) wide += " + X";
+  wide += "; }\n";
+  const std::string broken = format_source(wide, "a");
+  EXPECT_EQ(broken.substr(0, broken.find('\n')), "stencil f(vector#1 float X) {");
+  EXPECT_EQ(format_source(broken, "a"), broken);
+  EXPECT_EQ(format_source("x = ( @[(0,2)] = a; @[(1,2)] = b; );", "a"), "x = ( @[(0,2)] = a; @[(1,2)] = b; );\n");
+  EXPECT_EQ(format_source("x = (\n @[(0,2)] = a; @[(1,2)] = b; );", "a"),
+            "x = (\n  @[(0,2)] = a;\n  @[(1,2)] = b;\n);\n");
 }
 
 TEST(Format, NothingIsLost) {
