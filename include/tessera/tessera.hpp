@@ -2,5 +2,7 @@
 #pragma once
 
 #include "tessera/array.hpp"
+#include "tessera/border.hpp"
 #include "tessera/error.hpp"
+#include "tessera/pipeline.hpp"
 #include "tessera/program.hpp"

@@ -1,0 +1,562 @@
+// What is behind the typed handles of a pipeline: one stage graph, built node by node.
+//
+// The rules of the language that the handles cannot know by their types are applied here: how the extents of a stage
+// follow from what it reads, which points a use without a border leaves out, and that every name, rank and variable is
+// what it has to be.
+#include "tessera/pipeline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/text.hpp"
+#include "engine/program_impl.hpp"
+#include "ir/build.hpp"
+
+namespace tessera {
+
+namespace detail {
+
+struct Builder {
+  ir::Graph graph;
+  std::map<std::uint32_t, Range> ranges;  // of window variables
+  std::vector<std::string> names;         // of inputs and scalars
+};
+
+}  // namespace detail
+
+namespace {
+
+using detail::Builder;
+using detail::Node;
+using detail::Shared;
+using detail::View;
+
+[[noreturn]] void fail(std::string message, std::string help = {}) {
+  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
+}
+
+// Building errors of the graph are errors of whoever called the pipeline.
+template <class F>
+auto checked(F&& f) {
+  try {
+    return f();
+  } catch (const Error& e) {
+    if (e.error_class() != ErrorClass::compile) throw;
+    fail(e.message());
+  }
+}
+
+Node made(const Shared& builder, ir::ExprId e) {
+  return {builder, e.id};
+}
+ir::ExprId id(const Node& n) {
+  return {n.id};
+}
+
+const Shared& same(const Shared& a, const Shared& b) {
+  if (a != b) fail("the expression mixes values of two pipelines");
+  return a;
+}
+
+bool is_name(std::string_view text) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  const auto part = [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  return !text.empty() && text.size() <= 200 && letter(text[0]) && std::all_of(text.begin(), text.end(), part);
+}
+
+void check_name(std::string_view what, const std::string& name) {
+  if (!is_name(name)) fail(fmt::format("{} is called {}, expected letters, digits and '_'", what, base::quoted(name)));
+}
+
+i64 ceil_div(i64 a, i64 b) {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+// ---- nodes ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+Node constant(const Shared& b, ElementType type, double value) {
+  return made(b, ir::constant(b->graph, type, value));
+}
+
+Node convert(ElementType type, const Node& n) {
+  return made(n.builder, ir::convert(n.builder->graph, type, id(n)));
+}
+
+Node saturate(ElementType type, const Node& n) {
+  return made(n.builder, ir::saturate(n.builder->graph, type, id(n)));
+}
+
+Node apply(std::string_view operation, std::initializer_list<Node> operands) {
+  const auto op = ir::op_named(operation);
+  if (!op || ir::arity_of(*op) != static_cast<int>(operands.size()))
+    throw Error(ErrorClass::internal, fmt::format("there is no operation '{}' of {}", operation, operands.size()));
+  const Node& a = *operands.begin();
+  ir::Graph& g = a.builder->graph;
+  if (operands.size() == 1) return made(a.builder, checked([&] { return ir::unary(g, *op, id(a)); }));
+  const Node& b = *(operands.begin() + 1);
+  same(a.builder, b.builder);
+  return made(a.builder, checked([&] { return ir::binary(g, *op, id(a), id(b)); }));
+}
+
+Node select(const Node& condition, const Node& a, const Node& b) {
+  same(same(condition.builder, a.builder), b.builder);
+  return made(a.builder, ir::select(a.builder->graph, id(condition), id(a), id(b)));
+}
+
+Node read(const View& view, const std::vector<Offset>& offsets) {
+  ir::Graph& g = view.builder->graph;
+  const ir::Stage& stage = g.stage(view.stage);
+  if (offsets.size() != stage.domain.size())
+    fail(fmt::format("'{}' has {} dimension{}, but is read at {} offset{}", stage.name, stage.domain.size(),
+                     stage.domain.size() == 1 ? "" : "s", offsets.size(), offsets.size() == 1 ? "" : "s"));
+  std::vector<ir::Index> indices;
+  for (std::size_t d = 0; d < offsets.size(); ++d) {
+    if (offsets[d].builder()) same(view.builder, offsets[d].builder());
+    ir::Index index;
+    index.offset = offsets[d].number();
+    index.scale = view.strides[d];
+    for (const Term& t : offsets[d].terms()) index.vars.emplace_back(t.variable, t.factor);
+    indices.push_back(std::move(index));
+  }
+  std::vector<Border> borders = view.borders;
+  for (Border& b : borders)
+    if (b.mode == BorderMode::constant) b.value = ir::evaluate(ir::Op::convert, stage.type, ElementType::f64, &b.value);
+  return made(view.builder, checked([&] { return ir::access(g, view.stage, std::move(indices), std::move(borders)); }));
+}
+
+Node gather(const View& view, const std::vector<Node>& indices) {
+  std::vector<ir::ExprId> at;
+  for (const Node& n : indices) {
+    same(view.builder, n.builder);
+    at.push_back(id(n));
+  }
+  return made(view.builder, checked([&] { return ir::gather(view.builder->graph, view.stage, std::move(at)); }));
+}
+
+Node lookup(const Shared& b, std::uint32_t table, const std::vector<Node>& indices) {
+  std::vector<ir::ExprId> at;
+  for (const Node& n : indices) {
+    same(b, n.builder);
+    at.push_back(id(n));
+  }
+  return made(b, checked([&] { return ir::lookup(b->graph, table, std::move(at)); }));
+}
+
+Node from_offset(const Offset& offset) {
+  if (!offset.builder()) fail("an offset without a window variable is used as a value", "use the number itself");
+  ir::Graph& g = offset.builder()->graph;
+  ir::ExprId sum;
+  for (const Term& t : offset.terms()) {
+    const ir::ExprId factor = ir::constant(g, ElementType::i32, static_cast<double>(t.factor));
+    const ir::ExprId term = ir::binary(g, ir::Op::mul, factor, ir::var(g, t.variable));
+    sum = sum.valid() ? ir::binary(g, ir::Op::add, sum, term) : term;
+  }
+  const ir::ExprId number = ir::constant(g, ElementType::i32, static_cast<double>(offset.number()));
+  return made(offset.builder(), sum.valid() ? ir::binary(g, ir::Op::add, sum, number) : number);
+}
+
+std::vector<std::uint32_t> new_variables(const Shared& b, const std::vector<Range>& ranges, std::size_t expected) {
+  if (ranges.size() != expected)
+    fail(fmt::format("the window has {} range{}, but the function takes {} offset{}", ranges.size(),
+                     ranges.size() == 1 ? "" : "s", expected, expected == 1 ? "" : "s"));
+  std::vector<std::uint32_t> ids;
+  for (const Range& r : ranges) {
+    ids.push_back(b->graph.new_var());
+    b->ranges[ids.back()] = r;
+  }
+  return ids;
+}
+
+Node reduce(std::string_view operation, const std::vector<std::uint32_t>& variables, const Node& body) {
+  std::vector<ir::Var> vars;
+  for (const std::uint32_t v : variables) {
+    const auto range = body.builder->ranges.find(v);
+    if (range == body.builder->ranges.end()) fail("the expression mixes values of two pipelines");
+    vars.push_back({v, range->second.lo, range->second.hi});
+  }
+  const auto op = ir::op_named(operation);
+  if (!op) throw Error(ErrorClass::internal, fmt::format("there is no reduction '{}'", operation));
+  return made(body.builder, checked([&] { return ir::reduce(body.builder->graph, *op, std::move(vars), id(body)); }));
+}
+
+View with_borders(View view, std::vector<Border> borders) {
+  const std::size_t rank = view.strides.size();
+  if (borders.size() != rank)
+    fail(fmt::format("'{}' has {} dimensions, but {} border modes are given",
+                     view.builder->graph.stage(view.stage).name, rank, borders.size()));
+  view.borders = std::move(borders);
+  return view;
+}
+
+View with_strides(View view, std::vector<i64> strides) {
+  const std::string& name = view.builder->graph.stage(view.stage).name;
+  if (strides.size() != view.strides.size())
+    fail(fmt::format("'{}' has {} dimensions, but {} strides are given", name, view.strides.size(), strides.size()));
+  for (const i64 s : strides)
+    if (s < 1 || s > ir::max_offset) fail(fmt::format("'{}' is read with stride {}, expected 1 to 2^30", name, s));
+  view.strides = std::move(strides);
+  return view;
+}
+
+int rank_of(const View& view) {
+  return static_cast<int>(view.strides.size());
+}
+
+}  // namespace detail
+
+// ---- offsets and extents -------------------------------------------------------------------------------------------
+
+Offset Offset::plus(const Offset& b, i64 factor) const {
+  Offset sum = *this;
+  if (!sum.builder_) sum.builder_ = b.builder_;
+  if (b.builder_) same(sum.builder_, b.builder_);
+  sum.number_ += factor * b.number_;
+  for (const detail::Term& t : b.terms_) sum.terms_.push_back({t.variable, factor * t.factor});
+  return sum;
+}
+
+Offset Offset::times(i64 factor) const {
+  Offset product = *this;
+  const auto grow = [&](i64& v) {
+    if (__builtin_mul_overflow(v, factor, &v) || std::abs(v) > ir::max_offset)
+      fail("an offset is out of range", "offsets and their factors are at most 2^30");
+  };
+  grow(product.number_);
+  for (detail::Term& t : product.terms_) grow(t.factor);
+  return product;
+}
+
+namespace {
+
+Size combined(ir::SizeOp op, const Size& a, const Size& b, const Shared& builder) {
+  const ir::SizeId x{a.in(builder)}, y{b.in(builder)};
+  return {builder, checked([&] { return builder->graph.size_binary(op, x, y); }).id};
+}
+
+}  // namespace
+
+std::uint32_t Size::in(const Shared& builder) const {
+  if (builder_) same(builder_, builder);
+  return builder_ ? id_ : builder->graph.size(number_).id;
+}
+
+Size operator+(const Size& a, const Size& b) {
+  const Shared& builder = a.builder_ ? a.builder_ : b.builder_;
+  i64 sum = 0;
+  if (builder) return combined(ir::SizeOp::add, a, b, builder);
+  if (__builtin_add_overflow(a.number_, b.number_, &sum)) fail("an extent leaves 63 bits");
+  return sum;
+}
+Size operator-(const Size& a, const Size& b) {
+  const Shared& builder = a.builder_ ? a.builder_ : b.builder_;
+  i64 difference = 0;
+  if (builder) return combined(ir::SizeOp::sub, a, b, builder);
+  if (__builtin_sub_overflow(a.number_, b.number_, &difference)) fail("an extent leaves 63 bits");
+  return difference;
+}
+Size operator*(const Size& a, const Size& b) {
+  const Shared& builder = a.builder_ ? a.builder_ : b.builder_;
+  i64 product = 0;
+  if (builder) return combined(ir::SizeOp::mul, a, b, builder);
+  if (__builtin_mul_overflow(a.number_, b.number_, &product)) fail("an extent leaves 63 bits");
+  return product;
+}
+Size operator/(const Size& a, i64 divisor) {
+  if (divisor < 1) fail(fmt::format("an extent is divided by {}, expected a positive number", divisor));
+  if (!a.builder_) return a.number_ / divisor;
+  return {a.builder_, a.builder_->graph.size_floor_div(ir::SizeId{a.id_}, divisor).id};
+}
+
+// ---- the pipeline --------------------------------------------------------------------------------------------------
+
+namespace {
+
+View view_of(const Shared& builder, ir::StageId stage) {
+  const std::size_t rank = builder->graph.stage(stage).domain.size();
+  return {builder, stage, std::vector<Border>(rank), std::vector<i64>(rank, 1)};
+}
+
+void add_argument_name(Builder& b, const std::string& name) {
+  check_name("an input", name);
+  if (std::find(b.names.begin(), b.names.end(), name) != b.names.end())
+    fail(fmt::format("two inputs are called '{}'", name));
+  b.names.push_back(name);
+}
+
+// Window variables of which no reduction is around, below each node.
+void check_scope(const ir::Graph& g, const std::string& stage, ir::ExprId body) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> open;
+  const std::vector<ir::ExprId> order = ir::postorder(g, {body});
+  for (const ir::ExprId e : order) {
+    const ir::ExprNode& n = g.node(e);
+    std::vector<std::uint32_t> free;
+    if (n.op == ir::Op::var) free.push_back(static_cast<std::uint32_t>(n.ivalue));
+    for (const ir::Index& i : n.index)
+      for (const auto& [v, factor] : i.vars) free.push_back(v);
+    for (const ir::ExprId a : n.args) {
+      const auto& below = open[a.id];
+      free.insert(free.end(), below.begin(), below.end());
+    }
+    for (const ir::Var& v : n.vars) std::erase(free, v.id);
+    std::sort(free.begin(), free.end());
+    free.erase(std::unique(free.begin(), free.end()), free.end());
+    open[e.id] = std::move(free);
+  }
+  if (!open[body.id].empty())
+    fail(fmt::format("stage '{}' uses a window variable outside of its window", stage),
+         "use it inside the function given to sum(), max(), ...");
+}
+
+// What the reads of a stage say about its extents, and which points they leave out.
+struct Geometry {
+  std::vector<ir::SizeId> domain;
+  std::vector<i64> lo, hi;
+};
+
+Geometry geometry_of(Builder& b, const std::string& name, ir::ExprId body) {
+  ir::Graph& g = b.graph;
+  const std::vector<ir::ExprId> reads = ir::accesses(g, body);
+  std::size_t rank = 0;
+  for (const ir::ExprId e : reads)
+    if (g.node(e).op == ir::Op::access) rank = std::max(rank, g.node(e).index.size());
+  if (rank == 0)
+    fail(fmt::format("stage '{}' reads no image at an offset, so that its extents are not known", name),
+         "read an image of the extents that are meant, for example with 0 * image");
+  Geometry out{{}, std::vector<i64>(rank), std::vector<i64>(rank)};
+  std::vector<std::optional<ir::SizeId>> extents(rank);
+  for (const ir::ExprId e : reads) {
+    if (g.node(e).op != ir::Op::access) continue;
+    const ir::StageId producer = g.node(e).stage;
+    const std::vector<ir::Index> index = g.node(e).index;
+    const std::vector<Border> border = g.node(e).border;
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const std::size_t own = d + rank - index.size();
+      const ir::Index& i = index[d];
+      const ir::SizeId n = g.size_floor_div(g.stage(producer).domain[d], i.scale);
+      extents[own] = !extents[own] || *extents[own] == n ? n : g.size_binary(ir::SizeOp::min, *extents[own], n);
+      if (border[d].mode != BorderMode::none) continue;
+      i64 lo = i.offset, hi = i.offset;
+      for (const auto& [v, factor] : i.vars) {
+        const Range r = b.ranges.at(v);
+        lo += std::min(factor * r.lo, factor * r.hi);
+        hi += std::max(factor * r.lo, factor * r.hi);
+      }
+      out.lo[own] = std::max(out.lo[own], ceil_div(std::max<i64>(0, -lo), i.scale));
+      // The last point reads at most scale * (floor(n / scale) - 1) + hi, which is inside for any hi below the scale.
+      out.hi[own] = std::max(out.hi[own], ceil_div(std::max<i64>(0, hi - i.scale + 1), i.scale));
+    }
+  }
+  for (const auto& n : extents) out.domain.push_back(*n);
+  return out;
+}
+
+}  // namespace
+
+Pipeline::Pipeline() : builder_(std::make_shared<Builder>()) {}
+
+Size Pipeline::size(std::string name) {
+  check_name("a size", name);
+  std::vector<std::string>& all = builder_->graph.parameters;
+  if (std::find(all.begin(), all.end(), name) != all.end()) fail(fmt::format("two sizes are called '{}'", name));
+  all.push_back(std::move(name));
+  return {builder_, builder_->graph.size_parameter(static_cast<std::uint32_t>(all.size() - 1)).id};
+}
+
+// The parameters K, L, M, N, the last dimension N.
+std::vector<Size> Pipeline::rank_extents(int rank) {
+  if (rank < 1 || rank > 4) fail(fmt::format("an input has rank {}, expected 1 to 4", rank));
+  static const std::vector<std::string> letters = {"K", "L", "M", "N"};
+  std::vector<Size> extents;
+  std::vector<std::string>& all = builder_->graph.parameters;
+  for (std::size_t d = 4 - static_cast<std::size_t>(rank); d < 4; ++d) {
+    const auto found = std::find(all.begin(), all.end(), letters[d]);
+    if (found == all.end())
+      extents.push_back(size(letters[d]));
+    else
+      extents.emplace_back(builder_,
+                           builder_->graph.size_parameter(static_cast<std::uint32_t>(found - all.begin())).id);
+  }
+  return extents;
+}
+
+std::vector<View> Pipeline::add_input(std::string name, ElementType type, const std::vector<std::string>& fields,
+                                      const std::vector<Size>& extents) {
+  if (extents.empty() || extents.size() > 4)
+    fail(fmt::format("input '{}' has rank {}, expected 1 to 4", name, extents.size()));
+  if (fields.size() > 64) fail(fmt::format("input '{}' has {} fields, expected at most 64", name, fields.size()));
+  ir::Argument argument;
+  argument.name = name;
+  argument.format = type;
+  if (!fields.empty()) {
+    std::string joined;
+    std::vector<std::pair<std::string, ElementType>> members;
+    for (const std::string& f : fields) {
+      check_name("a plane", f);
+      if (std::count(fields.begin(), fields.end(), f) > 1)
+        fail(fmt::format("two planes of input '{}' are called '{}'", name, f));
+      members.emplace_back(f, type);
+      joined += f;
+    }
+    argument.format = Format::record(joined, std::move(members));
+  }
+  for (const Size& n : extents) {
+    const ir::SizeId s{n.in(builder_)};
+    if (const auto c = builder_->graph.constant(s); c && *c < 1)
+      fail(fmt::format("input '{}' has an extent of {}, expected at least 1", name, *c));
+    argument.extents.push_back(s);
+  }
+  add_argument_name(*builder_, name);
+  ir::Graph& g = builder_->graph;
+  g.arguments.push_back(argument);
+  std::vector<View> views;
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, fields.size()); ++k) {
+    ir::Stage s;
+    s.kind = ir::StageKind::input;
+    s.name = fields.empty() ? name : name + "." + fields[k];
+    s.type = type;
+    s.domain = argument.extents;
+    s.argument = static_cast<std::uint32_t>(g.arguments.size() - 1);
+    s.field = static_cast<std::uint32_t>(k);
+    views.push_back(view_of(builder_, g.add(std::move(s))));
+  }
+  return views;
+}
+
+Node Pipeline::add_scalar(std::string name, ElementType type) {
+  add_argument_name(*builder_, name);
+  ir::Argument argument;
+  argument.name = std::move(name);
+  argument.is_array = false;
+  argument.format = type;
+  builder_->graph.arguments.push_back(std::move(argument));
+  return made(builder_, ir::scalar(builder_->graph, builder_->graph.arguments.size() - 1));
+}
+
+std::uint32_t Pipeline::add_table(std::string name, ElementType type, Shape extents, std::vector<double> values) {
+  check_name("a table", name);
+  for (const i64 n : extents)
+    if (n < 1) fail(fmt::format("table '{}' has an extent of {}, expected at least 1", name, n));
+  if (extents.empty() || element_count(extents) != static_cast<i64>(values.size()))
+    fail(fmt::format("table '{}' is {}, but {} value{} given", name, to_string(extents), values.size(),
+                     values.size() == 1 ? " is" : "s are"));
+  builder_->graph.tables.push_back({std::move(name), type, std::move(extents), std::move(values)});
+  return static_cast<std::uint32_t>(builder_->graph.tables.size() - 1);
+}
+
+Node Pipeline::place(int dimension, bool extent) const {
+  if (dimension < 0 || dimension > 3) fail(fmt::format("there is no dimension {}, expected 0 to 3", dimension));
+  const auto d = static_cast<std::size_t>(dimension);
+  return made(builder_, extent ? ir::extent(builder_->graph, d) : ir::coord(builder_->graph, d));
+}
+
+View Pipeline::add_stage(std::string name, const Node& value) {
+  check_name("a stage", name);
+  same(builder_, value.builder);
+  ir::Graph& g = builder_->graph;
+  check_scope(g, name, id(value));
+  Geometry geometry = checked([&] { return geometry_of(*builder_, name, id(value)); });
+  for (const ir::ExprId e : ir::postorder(g, {id(value)})) {
+    const ir::ExprNode& n = g.node(e);
+    if ((n.op == ir::Op::coord || n.op == ir::Op::extent) && n.ivalue >= static_cast<i64>(geometry.domain.size()))
+      fail(fmt::format("stage '{}' has {} dimension{}, but asks for dimension {}", name, geometry.domain.size(),
+                       geometry.domain.size() == 1 ? "" : "s", n.ivalue));
+  }
+  ir::Stage s;
+  s.kind = ir::StageKind::point;
+  s.name = std::move(name);
+  s.type = g.node(id(value)).type;
+  s.domain = std::move(geometry.domain);
+  s.body = id(value);
+  s.margin_lo = std::move(geometry.lo);
+  s.margin_hi = std::move(geometry.hi);
+  return view_of(builder_, g.add(std::move(s)));
+}
+
+View Pipeline::add_composed(std::string name, ElementType type,
+                            const std::vector<std::pair<View, std::vector<Place>>>& pieces) {
+  check_name("a stage", name);
+  if (pieces.empty()) fail(fmt::format("stage '{}' is composed of no pieces", name));
+  ir::Graph& g = builder_->graph;
+  const std::size_t rank = pieces[0].second.size();
+  if (rank < 1 || rank > 4) fail(fmt::format("stage '{}' has {} places, expected 1 to 4", name, rank));
+  ir::Stage s;
+  s.kind = ir::StageKind::compose;
+  s.type = type;
+  std::vector<std::optional<ir::SizeId>> extents(rank);
+  for (const auto& [view, places] : pieces) {
+    same(builder_, view.builder);
+    const std::vector<ir::SizeId> own = g.stage(view.stage).domain;
+    if (places.size() != rank || own.size() > rank)
+      fail(fmt::format("a piece of stage '{}' has rank {} and {} places, expected {} places", name, own.size(),
+                       places.size(), rank));
+    ir::Piece piece;
+    piece.stage = view.stage;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const Place& p = places[d];
+      if (p.stride < 1 || p.stride > ir::max_offset || std::abs(p.start) > ir::max_offset)
+        fail(fmt::format("a piece of stage '{}' starts at {} with stride {}, expected a stride of at least 1", name,
+                         p.start, p.stride));
+      const std::size_t added = rank - own.size();
+      const ir::SizeId count = d < added ? g.size(1) : own[d - added];
+      const ir::SizeId extent = checked([&] {
+        return p.stride == 1 ? g.size_binary(ir::SizeOp::add, g.size(p.start), count)
+                             : g.size_binary(ir::SizeOp::mul, g.size(p.stride), count);
+      });
+      piece.start.push_back(g.size(p.start));
+      piece.stride.push_back(p.stride);
+      piece.count.push_back(count);
+      extents[d] = !extents[d] || *extents[d] == extent ? extent : g.size_binary(ir::SizeOp::max, *extents[d], extent);
+    }
+    s.pieces.push_back(std::move(piece));
+  }
+  for (const auto& n : extents) s.domain.push_back(*n);
+  s.name = std::move(name);
+  return view_of(builder_, g.add(std::move(s)));
+}
+
+Program Pipeline::compile(const std::vector<Output>& outputs) const {
+  if (outputs.empty()) fail("the pipeline has no output");
+  ir::Graph g = builder_->graph;
+  for (const Output& o : outputs) {
+    const std::string what = o.name().empty() ? "the output" : fmt::format("output '{}'", o.name());
+    if (!o.name().empty()) check_name("an output", o.name());
+    for (const Output& other : outputs) {
+      if (&other != &o && other.name() == o.name())
+        fail(o.name().empty() ? "two outputs have no name" : fmt::format("two outputs are called '{}'", o.name()),
+             "write {{\"edges\", edges}, {\"magnitude\", magnitude}}");
+    }
+    ir::Output out;
+    out.name = o.name();
+    std::vector<std::pair<std::string, ElementType>> members;
+    std::string joined;
+    if (o.views().empty() || (!o.fields().empty() && o.fields().size() != o.views().size()))
+      fail(fmt::format("{} has {} names for {} planes", what, o.fields().size(), o.views().size()));
+    for (std::size_t k = 0; k < o.views().size(); ++k) {
+      const View& view = o.views()[k];
+      same(builder_, view.builder);
+      if (std::any_of(view.strides.begin(), view.strides.end(), [](i64 s) { return s != 1; }))
+        fail(fmt::format("{} is a use of '{}' with a stride", what, g.stage(view.stage).name),
+             "make it a stage: stage(name, image.every(...).at(...))");
+      if (g.stage(view.stage).domain != g.stage(o.views()[0].stage).domain)
+        fail(fmt::format("the planes of {} have different extents", what));
+      out.stages.push_back(view.stage);
+      if (o.fields().empty()) continue;
+      check_name("a plane", o.fields()[k]);
+      members.emplace_back(o.fields()[k], g.stage(view.stage).type);
+      joined += o.fields()[k];
+    }
+    out.format = o.fields().empty() ? Format(g.stage(out.stages[0]).type) : Format::record(joined, std::move(members));
+    g.outputs.push_back(std::move(out));
+  }
+  ir::verify(g);
+  return engine::make_program(std::move(g), {});
+}
+
+}  // namespace tessera
