@@ -56,33 +56,65 @@ Array scalar(double value, ElementType type) {
   Array a(type, Shape{});
   double v = value;
   switch (type) {
-    case ElementType::boolean: *a.as<std::uint8_t>() = v != 0; break;
-    case ElementType::u8: *a.as<std::uint8_t>() = static_cast<std::uint8_t>(static_cast<i64>(v)); break;
-    case ElementType::i16: *a.as<std::int16_t>() = static_cast<std::int16_t>(static_cast<i64>(v)); break;
-    case ElementType::u16: *a.as<std::uint16_t>() = static_cast<std::uint16_t>(static_cast<i64>(v)); break;
-    case ElementType::i32: *a.as<std::int32_t>() = static_cast<std::int32_t>(static_cast<i64>(v)); break;
-    case ElementType::u32: *a.as<std::uint32_t>() = static_cast<std::uint32_t>(static_cast<i64>(v)); break;
-    case ElementType::f32: *a.as<float>() = static_cast<float>(v); break;
-    case ElementType::f64: *a.as<double>() = v; break;
-    case ElementType::f16: fail("a half scalar cannot be made from a number; give it as float"); break;
+    case ElementType::boolean:
+      *a.as<std::uint8_t>() = v != 0;
+      break;
+    case ElementType::u8:
+      *a.as<std::uint8_t>() = static_cast<std::uint8_t>(static_cast<i64>(v));
+      break;
+    case ElementType::i16:
+      *a.as<std::int16_t>() = static_cast<std::int16_t>(static_cast<i64>(v));
+      break;
+    case ElementType::u16:
+      *a.as<std::uint16_t>() = static_cast<std::uint16_t>(static_cast<i64>(v));
+      break;
+    case ElementType::i32:
+      *a.as<std::int32_t>() = static_cast<std::int32_t>(static_cast<i64>(v));
+      break;
+    case ElementType::u32:
+      *a.as<std::uint32_t>() = static_cast<std::uint32_t>(static_cast<i64>(v));
+      break;
+    case ElementType::f32:
+      *a.as<float>() = static_cast<float>(v);
+      break;
+    case ElementType::f64:
+      *a.as<double>() = v;
+      break;
+    case ElementType::f16:
+      fail("a half scalar cannot be made from a number; give it as float");
+      break;
   }
   return a;
 }
 
-Program Program::from_text(std::string text, const CompileOptions& options, std::string file_name) {
+namespace {
+
+// `folder` is where imports are looked for first; "" is nowhere.
+Program compiled(std::string text, const CompileOptions& options, std::string file_name, std::string folder) {
   lang::CompileInput input;
   input.text = std::move(text);
   input.file_name = std::move(file_name);
   input.parameters = options.parameters;
   input.import_paths = options.import_paths;
-  std::size_t slash = input.file_name.rfind('/');
-  input.imports_relative_to = slash == std::string::npos ? "" : input.file_name.substr(0, slash + 1);
+  input.imports_relative_to = std::move(folder);
   lang::Compiled compiled = lang::compile(input);
   return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings));
 }
 
+std::string folder_of(const std::string& path, const std::string& without) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? without : path.substr(0, slash + 1);
+}
+
+}  // namespace
+
+Program Program::from_text(std::string text, const CompileOptions& options, std::string file_name) {
+  std::string folder = folder_of(file_name, "");
+  return compiled(std::move(text), options, std::move(file_name), std::move(folder));
+}
+
 Program Program::from_file(const std::string& path, const CompileOptions& options) {
-  return from_text(base::read_text(path, 16'000'000), options, path);
+  return compiled(base::read_text(path, 16'000'000), options, path, folder_of(path, "./"));
 }
 
 Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings) {
@@ -104,10 +136,18 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings) 
   return Program(std::move(impl));
 }
 
-const std::vector<Parameter>& Program::inputs() const { return impl_->inputs; }
-const std::vector<Parameter>& Program::outputs() const { return impl_->outputs; }
-const std::vector<Diagnostic>& Program::warnings() const { return impl_->warnings; }
-const std::vector<std::string>& Program::parameters() const { return impl_->graph.parameters; }
+const std::vector<Parameter>& Program::inputs() const {
+  return impl_->inputs;
+}
+const std::vector<Parameter>& Program::outputs() const {
+  return impl_->outputs;
+}
+const std::vector<Diagnostic>& Program::warnings() const {
+  return impl_->warnings;
+}
+const std::vector<std::string>& Program::parameters() const {
+  return impl_->graph.parameters;
+}
 
 std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOptions& options) const {
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.compiler);
@@ -120,7 +160,8 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
 // The arguments as the compiled code takes them: checked, scalars in their type, rows contiguous.
 std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const {
   if (given.size() != inputs.size())
-    fail("the program takes " + std::to_string(inputs.size()) + " inputs, but " + std::to_string(given.size()) + " were given");
+    fail("the program takes " + std::to_string(inputs.size()) + " inputs, but " + std::to_string(given.size()) +
+         " were given");
   std::vector<Array> arrays = given;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Array& a = arrays[k];
@@ -128,15 +169,19 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
     std::string name = "input '" + input.name + "'";
     if (a.empty()) fail(name + " has no array");
     if (!input.is_array) {
-      if (a.rank() != 0) fail(name + " is a scalar, but an array of shape " + to_string(a.shape()) + " was given", "give tessera::scalar(value)");
+      if (a.rank() != 0)
+        fail(name + " is a scalar, but an array of shape " + to_string(a.shape()) + " was given",
+             "give tessera::scalar(value)");
       if (a.format().is_struct()) fail(name + " is a scalar, but a struct was given");
       if (a.format().scalar != input.format.scalar) a = convert_scalar(a, input.format.scalar);
       continue;
     }
     if (!same_layout(a.format(), input.format))
-      fail(name + " has elements of type " + input.format.name() + ", but an array of " + a.format().name() + " was given");
+      fail(name + " has elements of type " + input.format.name() + ", but an array of " + a.format().name() +
+           " was given");
     if (a.rank() != input.rank)
-      fail(name + " has " + std::to_string(input.rank) + " dimensions, but an array of shape " + to_string(a.shape()) + " was given");
+      fail(name + " has " + std::to_string(input.rank) + " dimensions, but an array of shape " + to_string(a.shape()) +
+           " was given");
     for (i64 n : a.shape())
       if (n < 1) fail(name + " has shape " + to_string(a.shape()) + "; every extent must be at least 1");
     if (!rows_contiguous(a)) a = a.clone();
@@ -148,14 +193,30 @@ Array Program::Impl::convert_scalar(const Array& a, ElementType type) {
   double v = 0;
   switch (a.format().scalar) {
     case ElementType::boolean:
-    case ElementType::u8: v = *a.as<std::uint8_t>(); break;
-    case ElementType::i16: v = *a.as<std::int16_t>(); break;
-    case ElementType::u16: v = *a.as<std::uint16_t>(); break;
-    case ElementType::i32: v = *a.as<std::int32_t>(); break;
-    case ElementType::u32: v = *a.as<std::uint32_t>(); break;
-    case ElementType::f32: v = *a.as<float>(); break;
-    case ElementType::f64: v = *a.as<double>(); break;
-    case ElementType::f16: fail("a half scalar cannot be converted; give it as float"); break;
+    case ElementType::u8:
+      v = *a.as<std::uint8_t>();
+      break;
+    case ElementType::i16:
+      v = *a.as<std::int16_t>();
+      break;
+    case ElementType::u16:
+      v = *a.as<std::uint16_t>();
+      break;
+    case ElementType::i32:
+      v = *a.as<std::int32_t>();
+      break;
+    case ElementType::u32:
+      v = *a.as<std::uint32_t>();
+      break;
+    case ElementType::f32:
+      v = *a.as<float>();
+      break;
+    case ElementType::f64:
+      v = *a.as<double>();
+      break;
+    case ElementType::f16:
+      fail("a half scalar cannot be converted; give it as float");
+      break;
   }
   return scalar(v, type);
 }
@@ -168,7 +229,8 @@ std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) c
     for (i64 n : shape)
       if (n < 1)
         fail("output '" + (outputs[o].name.empty() ? "1" : outputs[o].name) + "' would have shape " + to_string(shape) +
-             "; every extent must be at least 1", "give larger inputs");
+                 "; every extent must be at least 1",
+             "give larger inputs");
     shapes.push_back(shape);
   }
   // Stages in between have to exist as well.
@@ -176,7 +238,8 @@ std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) c
     for (ir::SizeId d : graph.stage(s).domain)
       if (graph.evaluate(d, bound) < 1)
         fail("stage '" + graph.stage(s).name + "' would have an extent of " + std::to_string(graph.evaluate(d, bound)) +
-             "; every extent must be at least 1", "give larger inputs");
+                 "; every extent must be at least 1",
+             "give larger inputs");
   return shapes;
 }
 
@@ -201,25 +264,29 @@ std::vector<Array> Program::run(const std::vector<Array>& given, const RunOption
   return results;
 }
 
-void Program::run_into(const std::vector<Array>& given, const std::vector<Array>& targets, const RunOptions& options) const {
+void Program::run_into(const std::vector<Array>& given, const std::vector<Array>& targets,
+                       const RunOptions& options) const {
   std::vector<Array> inputs = impl_->prepare(given);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   if (targets.size() != shapes.size())
-    fail("the program has " + std::to_string(shapes.size()) + " outputs, but " + std::to_string(targets.size()) + " arrays were given");
+    fail("the program has " + std::to_string(shapes.size()) + " outputs, but " + std::to_string(targets.size()) +
+         " arrays were given");
   std::vector<Array> results = targets;
   for (std::size_t o = 0; o < shapes.size(); ++o) {
-    std::string name = "output '" + (impl_->outputs[o].name.empty() ? std::to_string(o + 1) : impl_->outputs[o].name) + "'";
+    std::string name =
+        "output '" + (impl_->outputs[o].name.empty() ? std::to_string(o + 1) : impl_->outputs[o].name) + "'";
     if (!same_layout(targets[o].format(), impl_->outputs[o].format))
       fail(name + " has elements of type " + impl_->outputs[o].format.name() + ", but an array of " +
            targets[o].format().name() + " was given");
     if (targets[o].shape() != shapes[o])
-      fail(name + " has shape " + to_string(shapes[o]) + ", but an array of shape " + to_string(targets[o].shape()) + " was given");
+      fail(name + " has shape " + to_string(shapes[o]) + ", but an array of shape " + to_string(targets[o].shape()) +
+           " was given");
     auto out = memory_of(targets[o]);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       auto in = memory_of(inputs[k]);
-      if (in.first < out.second && out.first < in.second && inputs[k].data() == given[k].data() && impl_->inputs[k].is_array &&
-          Impl::overlaps(inputs[k], targets[o]))
+      if (in.first < out.second && out.first < in.second && inputs[k].data() == given[k].data() &&
+          impl_->inputs[k].is_array && Impl::overlaps(inputs[k], targets[o]))
         fail(name + " shares memory with input '" + impl_->inputs[k].name + "'", "give an array of its own");
     }
     if (!rows_contiguous(results[o])) results[o] = Array(impl_->outputs[o].format, shapes[o]);
