@@ -252,6 +252,9 @@ void Grouper::predict(Group& group, const Price& price) const {
 }
 
 void Grouper::predict() {
+  std::vector<StagePlan> decided = plan_.stages;
+  prepare_stages();
+  plan_.stages = std::move(decided);
   for (Group& group : plan_.groups) {
     Layout found;
     found.anchor = group.anchor;
