@@ -19,6 +19,13 @@ std::size_t place(const std::vector<StageId>& set, StageId s) {
   return static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin());
 }
 
+// Whether the stage is a field of a struct output.
+bool is_field(const ir::Graph& graph, StageId s) {
+  for (const ir::Output& o : graph.outputs)
+    if (o.format.is_struct() && std::find(o.stages.begin(), o.stages.end(), s) != o.stages.end()) return true;
+  return false;
+}
+
 }  // namespace
 
 Grouper::Layout Grouper::layout(const Set& set) const {
@@ -37,7 +44,9 @@ Grouper::Layout Grouper::layout(const Set& set) const {
     StagePlan p = plan_.stages[s];
     p.rate.assign(graph_.stage(s).domain.size(), {});
     p.periodic.assign(graph_.stage(s).domain.size(), false);
-    p.home = Home::array;
+    // Fields of a struct leave as rows that are spread over the elements.
+    p.home = is_field(graph_, s) ? Home::ring : Home::array;
+    p.also_array = p.home == Home::ring;
     result.stages.push_back(std::move(p));
     if (graph_.stage(s).domain.size() != rank) {
       result.reason = "their ranks differ";
@@ -228,7 +237,7 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       p.depth = 0;
       continue;
     }
-    p.depth = 1;
+    p.depth = is_field(graph_, set[i]) ? ceil_divide(step * p.rate[0].num, p.rate[0].den) + 1 : 1;
     for (std::size_t k : read_by_[set[i]]) {
       const Edge& edge = edges_[k];
       if (!std::binary_search(set.begin(), set.end(), edge.consumer)) continue;
