@@ -356,7 +356,10 @@ namespace {
 void declare_input(Context& context, const InputDeclaration& in, std::map<std::string, std::optional<Image>>& images,
                    std::map<std::string_view, std::optional<PointValue>>& scalars) {
   const std::string name(in.name.text);
-  if (const Span* first = declared_value(context, in.name.text)) already_declared(context, in.name, *first);
+  if (const Span* first = declared_value(context, in.name.text)) {
+    images.insert_or_assign(name, std::nullopt);
+    already_declared(context, in.name, *first);
+  }
   ir::Argument a;
   a.name = name;
   a.span = locate(in.name.span);

@@ -1,0 +1,96 @@
+// The programs of docs/language.md: each is compiled, run on the values that it names and compared with its results.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "testing.hpp"
+
+namespace tessera::lang::testing {
+namespace {
+
+struct Block {
+  int line = 0;
+  std::string text;
+};
+
+std::vector<Block> programs() {
+  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/docs/language.md");
+  std::vector<Block> all;
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.starts_with("```")) {
+      inside = !inside && line == "```forma";
+      if (inside) all.push_back({number, ""});
+    } else if (inside) {
+      all.back().text += line + "\n";
+    }
+  }
+  return all;
+}
+
+std::vector<double> numbers(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<double> all;
+  for (double v = 0; in >> v;) all.push_back(v);
+  return all;
+}
+
+Shape shape_of(const ir::Graph& g, const ir::Argument& a, const std::string& written) {
+  Shape shape;
+  std::istringstream in(written);
+  for (std::string n; std::getline(in, n, ',');) shape.push_back(std::stoll(n));
+  if (shape.empty())
+    for (ir::SizeId s : a.extents) shape.push_back(g.constant(s).value_or(0));
+  return shape;
+}
+
+TEST(Documentation, ProgramsGiveTheStatedResults) {
+  const std::vector<Block> all = programs();
+  EXPECT_GE(all.size(), 14U);
+  for (const Block& block : all) {
+    SCOPED_TRACE("docs/language.md:" + std::to_string(block.line));
+    std::map<std::string, std::pair<std::string, std::vector<double>>> given;  // name: extents as written, values
+    std::vector<std::vector<double>> expected;
+    std::istringstream lines(block.text);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("// -> ")) {
+        expected.push_back(numbers(line.substr(6)));
+      } else if (const std::size_t is = line.find(" = "); line.starts_with("// ") && is != std::string::npos) {
+        const std::string name = line.substr(3, is - 3);
+        const std::size_t bracket = name.find('[');
+        const std::string extents =
+            bracket == std::string::npos ? "" : name.substr(bracket + 1, name.size() - bracket - 2);
+        given[name.substr(0, bracket)] = {extents, numbers(line.substr(is + 3))};
+      }
+    }
+    const Compiled c = compile_text(block.text);
+    std::vector<Array> inputs;
+    for (const ir::Argument& a : c.graph.arguments) {
+      ASSERT_TRUE(given.contains(a.name)) << a.name;
+      const auto& [extents, values] = given[a.name];
+      ASSERT_EQ(a.format, Format(ElementType::f32));
+      if (!a.is_array) {
+        inputs.push_back(scalar(values.at(0)));
+        continue;
+      }
+      Shape shape = shape_of(c.graph, a, extents);
+      // A single extent that the text leaves open is the number of values.
+      if (shape.size() == 1 && shape[0] == 0) shape[0] = static_cast<i64>(values.size());
+      ASSERT_EQ(element_count(shape), static_cast<i64>(values.size())) << a.name;
+      inputs.push_back(floats(shape, {values.begin(), values.end()}));
+    }
+    const std::vector<Result> results = run_all(block.text, inputs);
+    ASSERT_EQ(results.size(), expected.size());
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      ASSERT_EQ(results[k].values.size(), expected[k].size()) << ::testing::PrintToString(results[k].values);
+      for (std::size_t i = 0; i < expected[k].size(); ++i)
+        EXPECT_NEAR(results[k].values[i], expected[k][i], 1e-6) << ::testing::PrintToString(results[k].values);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::lang::testing
