@@ -1,8 +1,10 @@
-// Iterative walks over hash-consed expressions; see the header for why ascending ids are a topological order.
+// Iterative walks over hash-consed expressions.
 #include "analyze/expressions.hpp"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
+
+#include "ir/build.hpp"
 
 namespace tessera::analyze {
 
@@ -10,44 +12,6 @@ using ir::ExprId;
 using ir::ExprNode;
 using ir::Graph;
 using ir::Op;
-
-std::vector<ExprId> reachable(const Graph& graph, const std::vector<ExprId>& roots) {
-  std::unordered_set<std::uint32_t> seen;
-  std::vector<ExprId> stack, found;
-  for (ExprId root : roots)
-    if (root.valid() && seen.insert(root.id).second) stack.push_back(root);
-  while (!stack.empty()) {
-    ExprId e = stack.back();
-    stack.pop_back();
-    found.push_back(e);
-    for (ExprId a : graph.node(e).args)
-      if (seen.insert(a.id).second) stack.push_back(a);
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-ExprId Rewriter::operator()(ExprId root) {
-  if (!root.valid()) return root;
-  std::unordered_set<std::uint32_t> seen{root.id};
-  std::vector<ExprId> stack{root}, order;
-  while (!stack.empty()) {
-    ExprId e = stack.back();
-    stack.pop_back();
-    if (done_.contains(e.id)) continue;
-    order.push_back(e);
-    for (ExprId a : graph_.node(e).args)
-      if (seen.insert(a.id).second) stack.push_back(a);
-  }
-  std::sort(order.begin(), order.end());
-  for (ExprId e : order) {
-    ExprNode node = graph_.node(e);
-    for (ExprId& a : node.args) a = done_.at(a.id);
-    ExprId replaced = replace_(graph_, node);
-    done_[e.id] = replaced.valid() ? replaced : graph_.expr(std::move(node));
-  }
-  return done_.at(root.id);
-}
 
 i64 term_count(const ExprNode& node) {
   i64 terms = 1;
@@ -107,7 +71,7 @@ double price(const ExprNode& node) {
 
 double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
   // A node inside a reduction runs once per term of every reduction above it; the largest such product counts.
-  std::vector<ExprId> order = reachable(graph, roots);
+  std::vector<ExprId> order = ir::postorder(graph, roots);
   std::unordered_map<std::uint32_t, double> times;
   for (ExprId root : roots) times[root.id] = 1;
   double total = 0;
@@ -128,9 +92,28 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
 }
 
 bool uses_coordinates(const Graph& graph, ExprId root) {
-  for (ExprId e : reachable(graph, {root}))
+  for (ExprId e : ir::postorder(graph, {root}))
     if (graph.node(e).op == Op::coord) return true;
   return false;
+}
+
+ExprId shift_rows(Graph& graph, ExprId body, std::size_t rank, i64 rows) {
+  if (rows == 0) return body;
+  i64 row_dimension = static_cast<i64>(rank) - 2;
+  return ir::rewrite(graph, body, [&](ExprId, const ExprNode& node) {
+    if (node.op == Op::coord && node.ivalue == row_dimension) {
+      ExprNode coordinate = node, sum;
+      sum.op = Op::add;
+      sum.type = ElementType::i32;
+      sum.args = {graph.expr(std::move(coordinate)), ir::constant(graph, ElementType::i32, static_cast<double>(rows))};
+      return graph.expr(std::move(sum));
+    }
+    if (node.op != Op::access || node.index.size() < 2) return ExprId{};
+    ExprNode moved = node;
+    ir::Index& row = moved.index[moved.index.size() - 2];
+    row.offset += row.scale * rows;
+    return graph.expr(std::move(moved));
+  });
 }
 
 }  // namespace tessera::analyze

@@ -15,7 +15,7 @@ using ir::Op;
 
 std::vector<VarRange> variable_ranges(const Graph& graph, ExprId body) {
   std::vector<VarRange> ranges(graph.var_count());
-  for (ExprId e : reachable(graph, {body}))
+  for (ExprId e : ir::postorder(graph, {body}))
     for (const ir::Var& v : graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
   return ranges;
 }
@@ -35,7 +35,7 @@ std::vector<Footprint> footprints(const Graph& graph, ir::StageId consumer) {
   std::map<ir::StageId, Footprint> found;
   if (stage.kind != ir::StageKind::point) return {};
   std::vector<VarRange> ranges = variable_ranges(graph, stage.body);
-  for (ExprId e : reachable(graph, {stage.body})) {
+  for (ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
     if (node.op != Op::access && node.op != Op::gather) continue;
     std::size_t rank = graph.stage(node.stage).domain.size();

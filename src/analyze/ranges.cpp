@@ -64,7 +64,7 @@ Ranges::Ranges(const Graph& graph) : graph_(graph) {
 
 Range Ranges::of(ExprId root) {
   if (auto it = known_.find(root.id); it != known_.end()) return it->second;
-  std::vector<ExprId> order = reachable(graph_, {root});
+  std::vector<ExprId> order = ir::postorder(graph_, {root});
   for (ExprId e : order)
     for (const ir::Var& v : graph_.node(e).vars)
       variables_[v.id] = {static_cast<double>(v.lo), static_cast<double>(v.hi)};

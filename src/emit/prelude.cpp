@@ -198,11 +198,17 @@ std::string streaming_store(const Type& type) {
       name, gcc);
 }
 
-// Masks hold 0 or -1 in every lane, so that a selection is three operations on bits; compilers see the blend in it.
+// Masks hold 0 or -1 in every lane. Clang's own vectors select lane by lane, which keeps LLVM 19 from mistaking operands
+// where it merges selections on bits into three-way logic; elsewhere a selection is three operations on bits.
 std::string select(const Type& type) {
+  std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
   return fmt::format(
-      "TSR_INLINE {0} tsr_pick_{0}({1} m, {0} a, {0} b) {{\n  return ({0})((m & ({1})a) | (~m & ({1})b));\n}}\n", spell(type),
-      spell({mask_lane(type.lane), type.lanes, false}));
+      "TSR_INLINE {0} tsr_pick_{0}({1} m, {0} a, {0} b) {{\n#if defined(__clang__)\n"
+      "  typedef {2} values __attribute__((ext_vector_type({4})));\n"
+      "  typedef {3} masks __attribute__((ext_vector_type({4})));\n"
+      "  return ({0})((masks)m ? (values)a : (values)b);\n#else\n"
+      "  return ({0})((m & ({1})a) | (~m & ({1})b));\n#endif\n}}\n",
+      name, mask, name_of(type.lane), name_of(mask_lane(type.lane)), type.lanes);
 }
 
 std::string extremes(const Type& type) {
@@ -211,7 +217,11 @@ std::string extremes(const Type& type) {
     std::string relation = which == std::string_view("min") ? "<" : ">";
     text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
     std::string general = fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
-    if (is_float(type.lane)) text += general;
+    if (is_float(type.lane))
+      text += fmt::format(
+          "#if defined(__clang__)\n  typedef {0} values __attribute__((ext_vector_type({1})));\n"
+          "  return ({2})((values)a {3} (values)b ? (values)a : (values)b);\n#else\n{4}#endif\n",
+          name_of(type.lane), type.lanes, name, relation, general);
     else text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which, general);
     text += "}\n";
   }
@@ -256,17 +266,19 @@ std::string vector_prelude(const Needs& needs) {
     plain.insert({mask_lane(type.lane), type.lanes, false});
   }
   for (const Type& t : plain) text += vector_types(t);
-  for (const Type& t : plain) text += streaming_store(t);
+  for (const Type& t : needs.streams) text += streaming_store(t);
   for (const Type& t : needs.selects) text += select(t);
   for (const Type& t : needs.extremes) text += extremes(t);
   for (const Type& t : needs.magnitudes) text += magnitude(t);
   for (const auto& [result, index] : needs.gathers) {
+    // A macro: GCC remarks on functions that take vectors wider than the machine's.
     bool bytes = index.lane == Lane::i64;
     text += fmt::format(
-        "TSR_INLINE {0} tsr_gather_{0}_{1}(const {2}* p, {1} o) {{\n  {0} r;\n"
-        "  for (int k = 0; k < {3}; ++k) r[k] = {4};\n  return r;\n}}\n",
+        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n  const {1} tsr_at = (o); \\\n"
+        "  {0} tsr_r; \\\n  for (int tsr_k = 0; tsr_k < {3}; ++tsr_k) tsr_r[tsr_k] = {4}; \\\n  tsr_r; }})\n",
         spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), result.lanes,
-        bytes ? fmt::format("*(const {}*)(const void*)(p + o[k])", name_of(result.lane)) : std::string("p[o[k]]"));
+        bytes ? fmt::format("*(const {}*)(const void*)(tsr_from + tsr_at[tsr_k])", name_of(result.lane))
+              : std::string("tsr_from[tsr_at[tsr_k]]"));
   }
   std::vector<ir::FunctionUse> uses;
   for (const auto& [op, type] : needs.functions)

@@ -1,7 +1,7 @@
 // Point passes before lowering: bodies shifted to every row of the block, and the rows of producers that they read.
 #include <algorithm>
 
-#include "ir/build.hpp"
+#include "analyze/expressions.hpp"
 #include "lower/cpu.hpp"
 
 namespace tessera::lower {
@@ -10,30 +10,6 @@ using ir::ExprId;
 using ir::ExprNode;
 using ir::Op;
 using ir::StageId;
-
-namespace {
-
-// The body as it reads at `rows` rows further down: hash-consing then shares what neighbouring rows have in common.
-ExprId shift_rows(ir::Graph& graph, ExprId body, std::size_t rank, i64 rows) {
-  if (rows == 0) return body;
-  i64 row_dimension = static_cast<i64>(rank) - 2;
-  return ir::rewrite(graph, body, [&](ExprId, const ExprNode& node) {
-    if (node.op == Op::coord && node.ivalue == row_dimension) {
-      ExprNode coordinate = node, sum;
-      sum.op = Op::add;
-      sum.type = ElementType::i32;
-      sum.args = {graph.expr(std::move(coordinate)), ir::constant(graph, ElementType::i32, static_cast<double>(rows))};
-      return graph.expr(std::move(sum));
-    }
-    if (node.op != Op::access || node.index.size() < 2) return ExprId{};
-    ExprNode moved = node;
-    ir::Index& row = moved.index[moved.index.size() - 2];
-    row.offset += row.scale * rows;
-    return graph.expr(std::move(moved));
-  });
-}
-
-}  // namespace
 
 i64 PassBody::Source::entries() const {
   i64 n = 1;
@@ -46,7 +22,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
   PassBody& body = bodies_[number];
   if (pass.kind != plan::PassKind::point) return;
   for (int r = 0; r < pass.rows; ++r)
-    for (StageId s : pass.stages) body.roots.push_back(shift_rows(plan_.graph, stage(s).body, rank_, r));
+    for (StageId s : pass.stages) body.roots.push_back(analyze::shift_rows(plan_.graph, stage(s).body, rank_, r));
   std::vector<ExprId> all = ir::postorder(plan_.graph, body.roots);
   std::vector<analyze::VarRange> ranges(plan_.graph.var_count());
   for (ExprId e : all)

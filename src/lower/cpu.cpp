@@ -231,19 +231,22 @@ void GroupLowering::reserve_all() {
     if (patches > 0) work.patches = reserve(integer(patches));
     for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
       const PassBody::Source& source = bodies_[k].sources[i];
-      bool outside = false;
-      for (const Border& border : source.outer_border) outside |= border.mode == BorderMode::constant;
-      if (!outside) continue;
-      i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
-      Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
-      Value memory = reserve(count * size);
-      if (measuring_) continue;
-      Border value;
-      for (const Border& border : source.outer_border)
-        if (border.mode == BorderMode::constant) value = border;
-      builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(value, source.stage))});
-      Value first = regions_[k].lo[rank_ - 1] * source.scale + extent(source.shift) + source.lo;
-      work.constants[i] = builder_->let("outside", address(memory, integer(0) - first * (step * size)));
+      std::vector<Value> rows(source.outer_border.size());
+      for (std::size_t d = 0; d < rows.size(); ++d) {
+        const Border& border = source.outer_border[d];
+        if (border.mode != BorderMode::constant) continue;
+        for (std::size_t before = 0; before < d; ++before)
+          if (source.outer_border[before] == border) rows[d] = rows[before];
+        if (rows[d]) continue;
+        i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
+        Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
+        Value memory = reserve(count * size);
+        if (measuring_) continue;
+        builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(border, source.stage))});
+        Value first = regions_[k].lo[rank_ - 1] * source.scale + extent(source.shift) + source.lo;
+        rows[d] = builder_->let("outside", address(memory, integer(0) - first * (step * size)));
+      }
+      work.constants[i] = std::move(rows);
     }
   }
 }

@@ -58,7 +58,8 @@ class GroupLowering {
   };
   struct Workspace {                    // of a pass, in scratch memory
     Value dump, patches, outputs;
-    std::map<std::size_t, Value> constants;   // by source: column 0 of a row of border values
+    // By source and outer dimension, where the border is constant: column 0 of a row of border values.
+    std::map<std::size_t, std::vector<Value>> constants;
   };
   struct Pointers {                     // of a source, at one block
     std::vector<Value> direct;          // one per table entry
@@ -89,7 +90,7 @@ class GroupLowering {
   Value span_bound(ir::StageId, std::size_t dim);
   Value reserve(const Value& bytes);
   Value source_row(const PassBody::Source&, const std::vector<i64>& offsets, ir::StageId consumer,
-                   const std::vector<Value>& index, const Value& constant_row);
+                   const std::vector<Value>& index, const std::vector<Value>& constant_rows);
   Value row_at(ir::StageId, const std::vector<Value>& at);   // u8* to column 0 of a ring or array row
   Value typed(ir::StageId, const Value& bytes) const;   // u8* as a pointer to the stage's elements
   i64 patch_elements(std::size_t pass, const PassBody::Source&) const;

@@ -59,13 +59,13 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
 }
 
 Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<i64>& offsets, StageId consumer,
-                                const std::vector<Value>& index, const Value& constant_row) {
+                                const std::vector<Value>& index, const std::vector<Value>& constant_rows) {
   const ir::Stage& producer = stage(source.stage);
   const plan::StagePlan& from = plan_.stages[source.stage];
   bool ring = in_group(source.stage);
   std::size_t lead = rank_ - producer.domain.size();
   std::vector<Value> at;
-  Value outside;
+  std::vector<std::pair<Value, Value>> outside;  // a flag, and the row to read then
   for (std::size_t d = 0; d + 1 < producer.domain.size(); ++d) {
     const ir::Index& where = source.outer[d];
     Value v = index[d + lead] * where.scale + extent(where.shift) + (where.offset + (offsets.empty() ? 0 : offsets[d]));
@@ -75,8 +75,7 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
     if (!(ring && from.periodic[d]) && mode != BorderMode::none && mode != BorderMode::clamp) {
       v = builder_->let("row", call_i64("tsr_map", {integer(static_cast<i64>(mode)), v, n}));
       if (mode == BorderMode::constant) {
-        Value is_outside = less(v, integer(0));
-        outside = outside ? operation(Op::bit_or, flag_type, {outside, is_outside}) : is_outside;
+        outside.emplace_back(less(v, integer(0)), constant_rows[d]);
       }
     }
     // Rows of a block below its last one read whatever is there; ring rows are those computed so far.
@@ -90,7 +89,8 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
     at.push_back(builder_->let("row", call_i64("tsr_clamp", {v, lo, hi})));
   }
   Value pointer = row_at(source.stage, at);
-  if (outside && constant_row) pointer = operation(Op::select, bytes_pointer, {outside, constant_row, pointer});
+  for (std::size_t k = outside.size(); k-- > 0;)  // the slowest dimension decides
+    pointer = operation(Op::select, bytes_pointer, {outside[k].first, outside[k].second, pointer});
   return pointer;
 }
 
@@ -119,17 +119,16 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
   std::vector<Pointers> sources;
   for (std::size_t k = 0; k < body.sources.size(); ++k) {
     const PassBody::Source& source = body.sources[k];
-    auto constant = work_[p].constants.find(k);
-    Value constant_row = constant == work_[p].constants.end() ? Value{} : constant->second;
+    const std::vector<Value>& constant_rows = work_[p].constants[k];
     Pointers pointers;
     if (source.table.empty()) {
-      Value row = source_row(source, {}, pass.stages.front(), index, constant_row);
+      Value row = source_row(source, {}, pass.stages.front(), index, constant_rows);
       pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
     } else {
       std::vector<i64> offsets;
       for (auto [lo, hi] : source.table) offsets.push_back(lo);
       for (i64 e = 0; e < source.entries(); ++e) {
-        Value row = source_row(source, offsets, pass.stages.front(), index, constant_row);
+        Value row = source_row(source, offsets, pass.stages.front(), index, constant_rows);
         pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
         for (std::size_t d = offsets.size(); d-- > 0;) {
           if (++offsets[d] <= source.table[d].second) break;
@@ -272,10 +271,13 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             Value columns = builder_->let("columns", (x1 - x0 + lanes) * source.scale + (source.hi - source.lo + 1));
             BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
             if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
-            auto constant = work_[p].constants.find(k);
-            Value constant_row = constant == work_[p].constants.end() ? convert(bytes_pointer, integer(0)) : constant->second;
             std::vector<Value> patches;
             for (const Value& direct : sources[k].direct) {
+              // Is the row one of border values?
+              Value constant_row = convert(bytes_pointer, integer(0)), row = convert(bytes_pointer, direct);
+              for (const Value& values : work_[p].constants[k])
+                if (values)
+                  constant_row = operation(Op::select, bytes_pointer, {operation(Op::eq, flag_type, {row, values}), values, constant_row});
               Value memory = address(work_[p].patches, integer(at));
               at += bytes;
               builder_->call("tsr_patch", {memory, convert(bytes_pointer, direct), constant_row, c0, columns,

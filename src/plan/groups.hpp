@@ -40,6 +40,8 @@ class Grouper {
   using Set = std::vector<ir::StageId>;     // ascending
 
   void prepare_stages();
+  int widest_lane(ir::ExprId body);
+  void share_rows();
   Layout layout(const Set&) const;
   bool find_rates(const Set&, Layout&) const;
   bool find_periodic(const Set&, Layout&) const;
@@ -59,7 +61,8 @@ class Grouper {
   std::vector<Edge> edges_;
   std::vector<std::vector<std::size_t>> reads_, read_by_;   // edges by consumer, by producer
   std::vector<bool> is_output_;
-  std::vector<double> operations_;
+  std::vector<double> operations_;     // a point, neighbouring rows of a block sharing what they have in common
+  std::vector<int> work_bytes_;        // of the widest lane that the stage computes in
   std::vector<int> group_of_;                               // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
   ir::StageId merged_until_ = 0;                            // stages behind it stand alone
