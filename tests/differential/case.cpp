@@ -1,0 +1,142 @@
+// Interpreting once per set of parameters, then running every setup against that.
+#include "case.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/program_impl.hpp"
+#include "ref/interpreter.hpp"
+
+namespace tessera::differential {
+namespace {
+
+Shape shape_of(const ir::Graph& g, const std::vector<ir::SizeId>& extents, const std::vector<i64>& parameters) {
+  Shape shape;
+  for (ir::SizeId s : extents) shape.push_back(g.evaluate(s, parameters));
+  return shape;
+}
+
+struct Inputs {
+  std::vector<WatchedArray> memory;
+  std::vector<Array> arrays;
+};
+
+// The same values whatever the placement: they depend on the seed and the shapes alone.
+Inputs make_inputs(const Case& c, const std::vector<i64>& parameters, Placement placement) {
+  Inputs inputs;
+  Random random(c.seed * 977 + 5);
+  for (const ir::Argument& a : c.graph.arguments) {
+    const Shape shape = shape_of(c.graph, a.extents, parameters);
+    inputs.memory.emplace_back(a.format, shape, a.is_array ? placement : Placement::flush_end);
+    fill(inputs.memory.back().array(), c.data, random);
+    inputs.arrays.push_back(inputs.memory.back().array());
+  }
+  return inputs;
+}
+
+bool refused(const Program& program, const Inputs& inputs) {
+  try {
+    program.output_shapes(inputs.arrays);
+    return false;
+  } catch (const Error& e) {
+    if (e.error_class() != ErrorClass::argument) throw;
+    return true;
+  }
+}
+
+RunOptions options_of(const Setup& s) {
+  RunOptions o;
+  o.schedule = s.schedule;
+  o.numbers = s.numbers;
+  o.tile_rows = s.rows;
+  o.tile_columns = s.columns;
+  o.threads = s.threads;
+  o.compiler = s.compiler;
+  return o;
+}
+
+std::optional<std::string> run_setup(const Case& c, const Program& program, const std::vector<i64>& parameters,
+                                     const std::vector<Array>& expected, const Setup& setup) {
+  const Inputs inputs = make_inputs(c, parameters, setup.placement);
+  std::vector<WatchedArray> memory;
+  std::vector<Array> outputs;
+  for (const Array& e : expected) {
+    memory.emplace_back(e.format(), e.shape(), setup.placement);
+    memory.back().spoil();
+    outputs.push_back(memory.back().array());
+  }
+  try {
+    program.run_into(inputs.arrays, outputs, options_of(setup));
+  } catch (const Error& e) {
+    return std::string("it is refused: ") + e.what();
+  }
+  Match match;
+  if (setup.numbers == Numbers::fast) match = {false, c.relative, c.absolute, nullptr};
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
+    if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
+  }
+  for (std::size_t k = 0; k < inputs.memory.size(); ++k)
+    if (!inputs.memory[k].surroundings_intact()) return fmt::format("memory around input {} was written", k);
+  return std::nullopt;
+}
+
+std::string_view name_of(Schedule s) {
+  static constexpr std::array<std::string_view, 4> names = {"automatic", "untiled", "tiled", "stream"};
+  return names[static_cast<std::size_t>(s)];
+}
+std::string_view name_of(Placement p) {
+  static constexpr std::array<std::string_view, 4> names = {"flush at the end", "flush at the beginning", "a view",
+                                                            "a view with gaps between columns"};
+  return names[static_cast<std::size_t>(p)];
+}
+
+}  // namespace
+
+std::string to_string(const Setup& s) {
+  return fmt::format("schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", name_of(s.schedule),
+                     s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads, s.compiler,
+                     name_of(s.placement));
+}
+
+std::optional<Failure> check(const Case& c, const std::function<void(std::size_t, std::size_t)>& note, i64* executed) {
+  ir::verify(c.graph);
+  const Program program = engine::make_program(c.graph, {});
+  for (std::size_t p = 0; p < c.parameters.size(); ++p) {
+    note(p, c.setups.size());
+    const Inputs inputs = make_inputs(c, c.parameters[p], Placement::flush_end);
+    if (refused(program, inputs)) {
+      try {
+        program.run(inputs.arrays, options_of(c.setups.front()));
+      } catch (const Error&) {
+        continue;
+      }
+      return Failure{p, 0, "it runs at a size that it refuses to tell the output shapes of"};
+    }
+    const std::vector<Array> expected = program.interpret(inputs.arrays);
+    for (std::size_t s = 0; s < c.setups.size(); ++s) {
+      note(p, s);
+      if (auto wrong = run_setup(c, program, c.parameters[p], expected, c.setups[s])) return Failure{p, s, *wrong};
+      if (executed != nullptr) ++*executed;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string describe(const Case& c) {
+  std::string text = c.name + "\n";
+  for (const auto& set : c.parameters) {
+    text += "parameters:";
+    for (std::size_t k = 0; k < set.size(); ++k) text += fmt::format(" {}={}", c.graph.parameters[k], set[k]);
+    text += "\n";
+  }
+  for (const Setup& s : c.setups) text += to_string(s) + "\n";
+  text += fmt::format("data: {} seed {}\n",
+                      c.data == Data::wild    ? "wild"
+                      : c.data == Data::plain ? "plain"
+                                              : "smooth",
+                      c.seed);
+  if (!c.source.empty()) text += c.source + "\n";
+  return text + ir::print(c.graph);
+}
+
+}  // namespace tessera::differential

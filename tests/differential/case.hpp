@@ -1,0 +1,51 @@
+// One differential case: a graph, the sizes to run it at and the ways to run it. Compiled results are compared with the
+// interpreter's, in watched memory.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "memory.hpp"
+#include "tessera/program.hpp"
+#include "values.hpp"
+
+namespace tessera::differential {
+
+struct Setup {
+  Schedule schedule = Schedule::automatic;
+  Numbers numbers = Numbers::exact;
+  i64 rows = 0, columns = 0;  // of a tile; 0: the plan's
+  int threads = 1;
+  std::string compiler = {};
+  Placement placement = Placement::flush_end;
+};
+std::string to_string(const Setup&);
+
+struct Case {
+  std::string name;    // for people: "seed 17", "zoo: canny"
+  std::string source;  // Forma text where the graph came from one
+  ir::Graph graph;
+  std::uint64_t seed = 0;  // of the data
+  Data data = Data::plain;
+  double relative = 0, absolute = 0;         // tolerance of floats in `fast`
+  std::vector<std::vector<i64>> parameters;  // sets of run-time parameters
+  std::vector<Setup> setups;                 // every one at every set
+};
+
+struct Failure {
+  std::size_t parameters = 0, setup = 0;
+  std::string what;
+};
+
+// Runs the case in this process. `note` hears which set and setup come next, so that a crash can be placed. Sets that
+// the program refuses (extents below 1) are skipped, if running refuses them as well. `executed` counts comparisons.
+std::optional<Failure> check(const Case&, const std::function<void(std::size_t parameters, std::size_t setup)>& note,
+                             i64* executed = nullptr);
+
+// The case as text: graph, shape, data, setup.
+std::string describe(const Case&);
+
+}  // namespace tessera::differential

@@ -1,0 +1,23 @@
+// Random graphs against the interpreter. TESSERA_CASES=20000 runs many, TESSERA_SEED=17 starts at another one.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "generate.hpp"
+#include "run_cases.hpp"
+
+namespace tessera::differential {
+namespace {
+
+std::size_t number(const char* variable, std::size_t otherwise) {
+  const char* given = std::getenv(variable);
+  return given != nullptr ? static_cast<std::size_t>(std::strtoull(given, nullptr, 10)) : otherwise;
+}
+
+TEST(Random, GraphsGiveTheOraclesValues) {
+  const std::uint64_t first = number("TESSERA_SEED", 1);
+  run_cases(number("TESSERA_CASES", 60), [&](std::size_t i) { return random_case(first + i); });
+}
+
+}  // namespace
+}  // namespace tessera::differential

@@ -1,0 +1,75 @@
+// The caller makes a case again when its child reports trouble: cases are functions of their number.
+#include "run_cases.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "isolate.hpp"
+#include "shrink.hpp"
+
+namespace tessera::differential {
+namespace {
+
+// Compiled code goes to a folder of its own that is removed at the end.
+class CacheFolder : public testing::Environment {
+ public:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tessera-differential-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    setenv("TESSERA_CACHE", folder_.c_str(), 1);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+const auto* const registered = testing::AddGlobalTestEnvironment(new CacheFolder);
+
+int shrink_seconds() {
+  const char* given = std::getenv("TESSERA_SHRINK_SECONDS");
+  return given != nullptr ? std::atoi(given) : 40;
+}
+
+}  // namespace
+
+void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
+  int failed = 0;
+  i64 executed = 0;
+  Job job;
+  job.seconds = 120;
+  job.work = [&](std::size_t i, const auto& note) -> std::string {
+    if (failed >= most) return "";
+    const Case c = make(i);
+    i64 done = 0;
+    auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
+    note(fmt::format("done {}", done));
+    return failure ? fmt::format("{} {} {}", failure->parameters, failure->setup, failure->what) : "";
+  };
+  job.done = [&](std::size_t i, const std::string& wrong, const std::string& died, const std::string& last) {
+    long long done = 0;
+    if (std::sscanf(last.c_str(), "done %lld", &done) == 1) executed += done;
+    if ((wrong.empty() && died.empty()) || failed >= most) return;
+    ++failed;
+    const Case c = make(i);
+    Failure failure;
+    const std::string& text = died.empty() ? wrong : last;
+    if (std::sscanf(text.c_str(), "%zu %zu", &failure.parameters, &failure.setup) != 2) {
+      ADD_FAILURE() << c.name << ": " << wrong << died << "\n" << describe(c);
+      return;
+    }
+    failure.what = died.empty() ? wrong : died;
+    const Found found = shrink(c, failure, shrink_seconds());
+    ADD_FAILURE() << c.name << ": " << failure.what << "\nsmallest: " << found.what << "\n" << describe(found.smallest);
+  };
+  run_isolated(count, job);
+  EXPECT_GT(executed + failed, 0) << "nothing was compared";
+  std::printf("%zu cases, %lld runs compared\n", count, static_cast<long long>(executed));
+}
+
+}  // namespace tessera::differential

@@ -1,0 +1,357 @@
+// The programs and the sizes they run at.
+#include "zoo.hpp"
+
+#include "lang/compile.hpp"
+
+namespace tessera::differential {
+
+const std::vector<ZooProgram>& zoo() {
+  static const std::vector<ZooProgram> programs = {
+      // ---- point expressions, types
+      {"copy", "stencil f(vector#2 float X) { return X; } parameter M, N; vector#2 float a[M,N]; return f(a);"},
+      {"scale and shift",
+       "stencil f(vector#2 float X, float k, int t) { return X * k + t; } parameter M, N; vector#2 float a[M,N]; "
+       "return f(a, 0.5, 3);"},
+      {"scalar inputs",
+       "stencil f(vector#2 float X, float k, int t) { return X * k - t; } parameter M, N; vector#2 float a[M,N]; float "
+       "k; int t; return f(a, k, t);"},
+      {"rank one",
+       "stencil f(vector#1 float X) { return 0.25*X@[-1] + 0.5*X + 0.25*X@[1]; } parameter N; vector#1 float a[N]; "
+       "return f(f(a:clamped):mirror);"},
+      {"bytes wrap",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>(X@[0,1] + X@[1,0] * 3 + 200); } parameter M, N; vector#2 "
+       "uint8 a[M,N]; return f(a:wrap);",
+       0, false, Data::wild},
+      {"bytes saturate",
+       "stencil f(vector#2 uint8 X) { return saturate<uint8>(2.5f * X - X@[0,-1]); } parameter M, N; vector#2 uint8 "
+       "a[M,N]; return f(a:mirror);",
+       0, false, Data::wild},
+      {"all storage types",
+       "stencil f(vector#2 uint8 A, vector#2 int16 B, vector#2 uint16 C, vector#2 int32 D, vector#2 uint32 E) {"
+       " return cast<int16>(A * 3 + B - C) + D / 7 + cast<int>(E % 11); }"
+       " parameter M, N; vector#2 uint8 a[M,N]; vector#2 int16 b[M,N]; vector#2 uint16 c[M,N]; vector#2 int32 d[M,N]; "
+       "vector#2 uint32 e[M,N];"
+       " return f(a, b:clamped, c, d, e);",
+       0, false, Data::wild},
+      {"integer operators",
+       "stencil f(vector#2 int X, vector#2 int Y) { return (X / Y) * 3 + X % Y + (X << 3) - (Y >> 2) + (X & 255) + (Y "
+       "| 1) + (~X) + xor(X, Y) + !X + (X && Y) + (X || Y); }"
+       " parameter M, N; vector#2 int a[M,N]; vector#2 int b[M,N]; return f(a, b);",
+       0, false, Data::wild},
+      {"comparisons",
+       "stencil f(vector#2 float X) { return (X < X@[0,1]) + (X >= X@[1,0]) * 2 + (X == X@[0,-1]) * 4 + (X != "
+       "X@[-1,0]) * 8; } parameter M, N; vector#2 float a[M,N]; return f(a:clamped);",
+       0, false, Data::plain},
+      {"select",
+       "stencil f(vector#2 float X) { return X > 0.5 ? X@[0,1] : (X < -0.5 ? -X : 2*X); } parameter M, N; vector#2 "
+       "float a[M,N]; return f(a:clamped);"},
+      {"functions of floats",
+       "stencil f(vector#2 float X) { return sqrt(abs(X)) + exp(X) + log(abs(X) + 1) + sin(X) + cos(X) + tan(X) + "
+       "atan(X) + atan2(X, X@[0,1]) + floor(X) + ceil(X) + pow(abs(X), 1.5f) + min(X, 0) + max(X, X@[1,0]); }"
+       " parameter M, N; vector#2 float a[M,N]; return f(a:clamped);",
+       2e-3},
+      {"doubles",
+       "stencil f(vector#2 double X) { return X@[0,-1] * 0.1 + X / 3.0 + sqrt(abs(X@[1,0])); } parameter M, N; "
+       "vector#2 double a[M,N]; return f(a:mirror);",
+       1e-9},
+      {"halves",
+       "stencil f(vector#2 half X) { return cast<half>(0.25*X@[-1,0] + 0.5*X + 0.25*X@[1,0]); } parameter M, N; "
+       "vector#2 half a[M,N]; return f(a:clamped);",
+       4e-3},
+      {"scalar function",
+       "function float luma(float r, float g, float b) { return 0.299*r + 0.587*g + 0.114*b; } struct rgb { float r; "
+       "float g; float b; }"
+       " stencil f(vector#2 rgb X) { return luma(X.r, X.g, X.b); } parameter M, N; vector#2 rgb a[M,N]; return f(a);"},
+      // ---- structs
+      {"struct in and out",
+       "struct rgb { uint8 r; uint8 g; uint8 b; } stencil f(vector#2 rgb X) { return struct rgb(X.b, cast<uint8>(255 - "
+       "X.g), X@[0,1].r); } parameter M, N; vector#2 rgb a[M,N]; return f(a:clamped);",
+       0, false, Data::wild},
+      {"struct with padding",
+       "struct mixed { uint8 k; float v; int16 t; } stencil f(vector#2 mixed X) { return struct "
+       "mixed(cast<uint8>(X.t), X@[1,1].v * 2, cast<int16>(X.k)); } parameter M, N; vector#2 mixed a[M,N]; return "
+       "f(a:wrap);"},
+      {"planes to struct",
+       "struct two { float p; float q; } stencil f(vector#2 float X) { return X@[0,1] - X; } parameter M, N; vector#2 "
+       "float a[M,N]; vector#2 float b[M,N]; return struct two(f(a:mirror), b);"},
+      {"fields of images",
+       "struct two { float p; float q; } stencil f(vector#2 float X) { return X@[1,0] + X@[-1,0]; } parameter M, N; "
+       "vector#2 two a[M,N]; return f(a.q:symmetric);"},
+      // ---- borders
+      {"interior only",
+       "stencil f(vector#2 float X) { return X@[-1,-2] + X + X@[3,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(a);"},
+      {"interior twice",
+       "stencil f(vector#2 float X) { return X@[-1,0] + X@[1,2]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a));"},
+      {"clamped",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:clamped):clamped);"},
+      {"mirror",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:mirror):mirror);"},
+      {"symmetric",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:symmetric):symmetric);"},
+      {"wrap",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(f(a:wrap):wrap):wrap);"},
+      {"constant",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:constant(1.5)):constant(-2));"},
+      {"a mode per dimension",
+       "stencil f(vector#2 float X) { return X@[-2,-3] + X + X@[4,1]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:[mirror,wrap]):[constant(3),symmetric]);"},
+      {"two modes on one image",
+       "stencil f(vector#2 float X, vector#2 float Y) { return X@[0,-2] * 2 + Y@[1,2]; } stencil g(vector#2 float X) { "
+       "return X@[1,1] - X; } parameter M, N; vector#2 float a[M,N]; b = g(a:clamped); return f(b:wrap, b:mirror);"},
+      {"one argument without a mode",
+       "stencil f(vector#2 float X, vector#2 float Y) { return X@[0,-2] + Y@[3,2] + Y@[0,4]; } parameter M, N; "
+       "vector#2 float a[M,N]; return f(a, a:clamped);"},
+      {"five stages deep",
+       "stencil f(vector#2 float X) { return 0.5*X@[-2,0] + 0.25*X@[0,2] + 0.25*X@[1,-1]; } parameter M, N; vector#2 "
+       "float a[M,N]; return f(f(f(f(f(a:mirror):clamped):mirror):constant(0)):symmetric);"},
+      // ---- filters
+      {"separable blur",
+       "stencil bx(vector#2 float X) { return (X@[-1,0] + X + X@[1,0]) / 3; } stencil by(vector#2 float X) { return "
+       "(X@[0,-1] + X + X@[0,1]) / 3; } parameter M, N; vector#2 float a[M,N]; return by(bx(a:clamped):clamped);"},
+      {"unsharp mask",
+       "stencil b(vector#2 float X) { return (X@[-1,0] + X@[1,0] + X@[0,-1] + X@[0,1] + 4*X) / 8; } stencil u(vector#2 "
+       "float X, vector#2 float B) { return X + 1.5f * (X - B); } parameter M, N; vector#2 float a[M,N]; return u(a, "
+       "b(a:mirror));"},
+      {"sobel magnitude",
+       "stencil gx(vector#2 float X) { return X@[-1,1] + 2*X@[0,1] + X@[1,1] - X@[-1,-1] - 2*X@[0,-1] - X@[1,-1]; } "
+       "stencil gy(vector#2 float X) { return X@[1,-1] + 2*X@[1,0] + X@[1,1] - X@[-1,-1] - 2*X@[-1,0] - X@[-1,1]; }"
+       " stencil m(vector#2 float X, vector#2 float Y) { return sqrt(X*X + Y*Y); } parameter M, N; vector#2 float "
+       "a[M,N]; return m(gx(a:clamped), gy(a:clamped));"},
+      {"harris corners",
+       "stencil gx(vector#2 float X) { return X@[0,1] - X@[0,-1]; } stencil gy(vector#2 float X) { return X@[1,0] - "
+       "X@[-1,0]; } stencil mul(vector#2 float X, vector#2 float Y) { return X*Y; }"
+       " stencil box(vector#2 float X) { return sum(i=-1..1, j=-1..1) (X@[i,j]); } stencil r(vector#2 float A, "
+       "vector#2 float B, vector#2 float C) { return A*B - C*C - 0.04*(A+B)*(A+B); }"
+       " parameter M, N; vector#2 float a[M,N]; x = gx(a:mirror); y = gy(a:mirror); return r(box(mul(x,x):mirror), "
+       "box(mul(y,y):mirror), box(mul(x,y):mirror));",
+       5e-3},
+      {"non-maximum suppression",
+       "stencil g(vector#2 float X) { return X@[0,1] - X@[0,-1]; } stencil nms(vector#2 float X) { return X > X@[0,1] "
+       "&& X >= X@[0,-1] ? X : 0; } stencil t(vector#2 float X) { return cast<uint8>(X > 0.25 ? 255 : 0); }"
+       " parameter M, N; vector#2 float a[M,N]; return t(nms(g(a:mirror):constant(0)));",
+       0, true},
+      {"diffusion steps",
+       "stencil s(vector#2 float U) { return U + 0.2*(U@[-1,0] + U@[1,0] + U@[0,-1] + U@[0,1] - 4*U); } parameter M, "
+       "N; vector#2 float a[M,N]; u<0> = s(a:wrap); for i = 1..4 u<i> = s(u<i-1>:wrap); endfor return u<4>;"},
+      {"game of life",
+       "stencil s(vector#2 uint8 U) { n = U@[-1,-1]+U@[-1,0]+U@[-1,1]+U@[0,-1]+U@[0,1]+U@[1,-1]+U@[1,0]+U@[1,1]; "
+       "return cast<uint8>((n == 3) || (U && n == 2)); } stencil b(vector#2 uint8 U) { return cast<uint8>(U & 1); } "
+       "parameter M, N; vector#2 uint8 a[M,N]; return s(s(s(b(a):wrap):wrap):wrap);",
+       0, false, Data::wild},
+      // ---- windows
+      {"large gaussian",
+       "table float g[9] = {1, 8, 28, 56, 70, 56, 28, 8, 1}; stencil f(vector#2 float X) { return sum(i=-4..4, "
+       "j=-4..4) (g[i+4]*g[j+4]*X@[i,j]) / 65536; } parameter M, N; vector#2 float a[M,N]; return f(a:mirror);"},
+      {"large window as a loop",
+       "stencil f(vector#2 float X) { return sum(i=-6..6, j=-6..6) (X@[i,j] * (i*j+1)) / 169; } parameter M, N; "
+       "vector#2 float a[M,N]; return f(a:clamped);",
+       2e-3},
+      {"opening of bytes",
+       "stencil d(vector#2 uint8 X) { return cast<uint8>(max(i=-2..2, j=-3..3) (X@[i,j])); } stencil e(vector#2 uint8 "
+       "X) { return cast<uint8>(min(i=-2..2, j=-3..3) (X@[i,j])); } parameter M, N; vector#2 uint8 a[M,N]; return "
+       "d(e(a:clamped):mirror);",
+       0, false, Data::wild},
+      {"median",
+       "stencil m(vector#2 uint8 X) { return cast<uint8>(median(i=-1..1, j=-1..1) (X@[i,j])); } parameter M, N; "
+       "vector#2 uint8 a[M,N]; return m(a:mirror);",
+       0, false, Data::wild},
+      {"median of floats",
+       "stencil m(vector#2 float X) { return median(i=-2..2, j=-2..2) (X@[i,j]); } parameter M, N; vector#2 float "
+       "a[M,N]; return m(a:clamped);"},
+      {"product and nested windows",
+       "stencil f(vector#2 float X) { return sum(i=-1..1) (prod(j=-1..1) (X@[i,j] + 0.5)); } parameter M, N; vector#2 "
+       "float a[M,N]; return f(a:wrap);"},
+      {"any and all",
+       "stencil f(vector#2 uint8 X) { return any(i=-1..1, j=-1..1) (X@[i,j] > 250) + 2*all(i=0..2, j=-2..0) (X@[i,j] > "
+       "9); } parameter M, N; vector#2 uint8 a[M,N]; return f(a:constant(7));",
+       0, false, Data::wild},
+      {"box of bytes",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>(sum(i=-3..3, j=-3..3) (X@[i,j]) / 49); } parameter M, N; "
+       "vector#2 uint8 a[M,N]; return f(a:mirror);",
+       0, false, Data::wild},
+      {"dilated window",
+       "stencil f(vector#2 float X) { return sum(i=-2..2) (X@[3*i,-2*i]); } parameter M, N; vector#2 float a[M,N]; "
+       "return f(a:mirror);"},
+      {"window without a mode",
+       "stencil f(vector#2 float X) { return max(i=-2..1, j=0..3) (X@[i,j]); } parameter M, N; vector#2 float a[M,N]; "
+       "return f(a);"},
+      // ---- sampling, spreading, sub-domains, pasting, composing
+      {"strided read",
+       "stencil down(vector#2 float X) { return 0.25*X@[(0,2),(-1,2)] + 0.5*X@[(0,2),(0,2)] + 0.25*X@[(0,2),(1,2)]; } "
+       "parameter M, N; vector#2 float a[M,N]; return down(a:mirror);"},
+      {"pyramid down and up",
+       "stencil down(vector#2 float X) { return sum(i=-1..2, j=-1..2) (X@[(0,2),(0,2)]) / 16; } stencil up(vector#2 "
+       "float X) { return X; } parameter M, N; vector#2 float a[M,N]; return down(a:clamped);"},
+      {"laplacian pyramid",
+       "stencil d(vector#2 float X) { return (X@[(-1,2),(0,2)] + 2*X@[(0,2),(0,2)] + X@[(1,2),(0,2)]) / 4; } stencil "
+       "i(vector#2 float X) { return X@[-1,0] + X@[0,-1] + X@[1,0] + X@[0,1] + X; } stencil s(vector#2 float X, "
+       "vector#2 float Y) { return X - Y; }"
+       " parameter M, N; vector#2 float a[M,N]; l = d(a:mirror); w@[(0,2),(0,2)] = l; return s(a, i(w:clamped));"},
+      {"sample", "parameter M, N; vector#2 float a[M,N]; return a@[(-1,2),(1,3)];"},
+      {"spread", "parameter M, N; vector#2 float a[M,N]; out@[(-1,3),(2,2)] = a; return out;"},
+      {"sub-domain",
+       "stencil f(vector#2 float X) { return X@[0,-1] + X@[1,0]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(a[1..M-1, 2..]:clamped);"},
+      {"sub-domain with a symbolic start",
+       "stencil f(vector#2 float X) { return X@[0,-1] + X@[1,0]; } parameter M, N; vector#2 float a[M,N]; return "
+       "f(f(a:mirror)[M/2.., N/3..]:wrap);"},
+      {"paste",
+       "stencil f(vector#2 float X) { return X@[0,1] * 2; } parameter M, N; vector#2 float a[M,N]; out[1..,3..] = "
+       "f(a:mirror); return f(out:clamped);"},
+      {"paste raises the rank", "parameter M, N; vector#2 float a[M,N]; out[1..,3..,5..] = a; return out;"},
+      {"stack two images",
+       "stencil f(vector#2 float X) { return X@[1,1]; } stencil g(vector#3 float X) { return X@[-1,0,0] + X@[0,0,1]; } "
+       "parameter M, N; vector#2 float a[M,N]; b = f(a:wrap); s = ( [0..,..,..] = a; [1..,..,..] = b; ); return "
+       "g(s:clamped);"},
+      {"compose interleaves",
+       "stencil f(vector#2 float X) { return X@[0,1]; } stencil g(vector#2 float X) { return X - X@[1,0]; } parameter "
+       "M, N; vector#2 float a[M,N]; return ( @[(0,2),(0,1)] = f(a:clamped); @[(1,2),(0,1)] = g(a:mirror); );"},
+      {"demosaic-like quads",
+       "stencil p(vector#2 float X) { return X@[0,1] + X@[1,0]; } stencil q(vector#2 float X) { return X - X@[-1,-1]; "
+       "} parameter M, N; vector#2 float a[M,N];"
+       " w = ( @[(0,2),(0,2)] = p(a:mirror); @[(0,2),(1,2)] = q(a:mirror); @[(1,2),(0,2)] = q(a:clamped); "
+       "@[(1,2),(1,2)] = p(a:wrap); ); return p(w:clamped);"},
+      {"compose with a constant frame",
+       "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float a[M,N]; return ( "
+       "[0..M-1,0..N-1] = 7; [1..,1..] = f(a:clamped); [0..0,0..N/2] = -1; );"},
+      {"vector function",
+       "stencil f(vector#2 float X) { return X@[0,1] + X@[0,-1]; } vector twice(vector#2 float X) { y = f(X:mirror); "
+       "return f(y:mirror); } parameter M, N; vector#2 float a[M,N]; return twice(twice(a));"},
+      // ---- gathers, look-ups, coordinates
+      {"gather",
+       "stencil f(vector#2 float X, vector#2 float m) { return X + m[coord(0) - coord(1), 3 * coord(1) - 5]; } "
+       "parameter M, N; vector#2 float a[M,N]; return f(a, a);"},
+      {"warp",
+       "stencil f(vector#2 int X, vector#2 float m) { return m[coord(0) + X, coord(1) - X]; } parameter M, N; vector#2 "
+       "int a[M,N]; vector#2 float b[M,N]; return f(a, b);",
+       0, false, Data::plain},
+      {"look-up table",
+       "table int t[5] = {3, 1, 4, 1, 5}; stencil f(vector#2 uint8 X) { return t[X] + t[X % 5] * 10 + t[X - 100]; } "
+       "parameter M, N; vector#2 uint8 a[M,N]; return f(a);",
+       0, false, Data::wild},
+      {"histogram equalisation by table image",
+       "stencil f(vector#2 uint8 X, vector#1 uint8 t) { return t[X * 2 - 60]; } parameter M, N, K; vector#2 uint8 "
+       "a[M,N]; vector#1 uint8 t[K]; return f(a, t);",
+       0, false, Data::wild},
+      {"computed table",
+       "parameter int r = 3; parameter float s = 1.5; table float g[k = -r..r] = exp(-k*k/(2*s*s)); stencil f(vector#2 "
+       "float X) { return sum(k=-r..r) (g[k+r] * X@[0,k]); } parameter M, N; vector#2 float a[M,N]; return "
+       "f(a:clamped);"},
+      {"coordinates and extents",
+       "stencil f(vector#2 float X) { return X + coord(0) * 1000 + coord(1) - extent(0) + extent(1) * 2; } parameter "
+       "M, N; vector#2 float a[M,N]; return f(f(a));",
+       2.0},
+      {"vignette",
+       "stencil f(vector#2 float X) { y = 2.0f*coord(0)/extent(0) - 1; x = 2.0f*coord(1)/extent(1) - 1; return X * (1 "
+       "- 0.5*(x*x + y*y)); } stencil b(vector#2 float X) { return X@[0,1] + X@[1,0]; } parameter M, N; vector#2 float "
+       "a[M,N]; return b(f(a):mirror);"},
+      // ---- ranks and several outputs
+      {"volume",
+       "stencil f(vector#3 float X) { return X@[-1,0,0] + X@[1,0,0] + X@[0,-1,0] + X@[0,1,0] + X@[0,0,-1] + X@[0,0,1] "
+       "- 6*X; } parameter K, M, N; vector#3 float a[K,M,N]; return f(f(a:clamped):mirror);"},
+      {"volume window",
+       "stencil f(vector#3 int16 X) { return cast<int16>(max(i=-1..1, j=-1..1, k=-1..1) (X@[i,j,k])); } parameter K, "
+       "M, N; vector#3 int16 a[K,M,N]; return f(f(a:mirror):clamped);",
+       0, false, Data::wild},
+      {"wrapped volume",
+       "stencil f(vector#3 float X) { return X@[-1,2,0] + X@[1,0,-2]; } parameter K, M, N; vector#3 float a[K,M,N]; "
+       "return f(f(a:wrap):wrap);"},
+      {"rank four",
+       "stencil f(vector#4 float X) { return X@[-1,0,1,0] + X@[0,1,0,-1] * 2; } parameter L, K, M, N; vector#4 float "
+       "a[L,K,M,N]; return f(f(a:symmetric):constant(1));"},
+      {"a row broadcast over an image",
+       "stencil f(vector#2 float X, vector#1 float R) { return X * R@[1] - R; } parameter M, N; vector#2 float a[M,N]; "
+       "vector#1 float r[N]; return f(a, r:mirror);"},
+      {"an image broadcast over a volume",
+       "stencil g(vector#2 float P) { return P@[0,1] - P@[1,0]; } stencil f(vector#3 float X, vector#2 float P) { "
+       "return X@[1,0,0] + P@[0,-1]; } parameter K, M, N; vector#3 float a[K,M,N]; vector#2 float p[M,N]; return "
+       "f(a:wrap, g(p:clamped):clamped);"},
+      {"several outputs",
+       "stencil f(vector#2 float X) { return X@[0,1] - X@[0,-1]; } stencil g(vector#2 float X) { return abs(X) > 0.3; "
+       "} parameter M, N; vector#2 float a[M,N]; e = f(a:mirror); return edges = g(e), gradient = e, again = "
+       "f(e:clamped), given = a;",
+       2e-4, true},
+      {"odd extents",
+       "stencil f(vector#2 float X, vector#2 float Y) { return X@[(0,2),(0,2)] + Y; } parameter M, N; vector#2 float "
+       "a[2*M,2*N]; vector#2 float b[M,N]; return f(a:clamped, b);"},
+      {"an input larger by a halo",
+       "stencil f(vector#2 float X) { return X@[-1,0] + X@[1,0] + X@[0,2]; } parameter M, N; vector#2 float "
+       "a[M+2,N+4]; b = f(a); return b[1..M, 0..N-1];"},
+      {"not a number",
+       "stencil f(vector#2 float X) { return min(X@[0,-1], X) + max(X, X@[0,1]) + (X < 0) - (X == X) + cast<int>(X) + "
+       "saturate<uint8>(X) ; } parameter M, N; vector#2 float a[M,N]; return f(a:clamped);",
+       0, true, Data::wild},
+      {"conversions of wild floats",
+       "stencil f(vector#2 double X) { return cast<int>(X) + cast<uint8>(X) * 3 + cast<int16>(X) + saturate<int16>(X) "
+       "+ saturate<int>(X * 0.001) + saturate<uint16>(X@[0,1]); } parameter M, N; vector#2 double a[M,N]; return "
+       "f(a:wrap);",
+       0, true, Data::wild},
+  };
+  return programs;
+}
+
+Case zoo_case(std::size_t index, bool thorough) {
+  const ZooProgram& program = zoo().at(index);
+  lang::CompileInput input;
+  input.text = program.text;
+  input.file_name = std::string(program.name) + ".forma";
+  Case c;
+  c.graph = lang::compile(input).graph;
+  c.name = std::string("zoo: ") + program.name;
+  c.source = program.text;
+  c.seed = index + 1;
+  c.data = program.data;
+  c.relative = program.absolute > 0 ? 1e-5 : 0;
+  c.absolute = program.absolute;
+  switch (c.graph.parameters.size()) {
+    case 1:
+      c.parameters = {{1}, {2}, {3}, {7}, {16}, {17}, {64}, {65}, {257}, {1000}};
+      break;
+    case 2:
+      c.parameters = {{1, 1}, {1, 9}, {9, 1},   {2, 2},   {2, 3},    {3, 5},    {4, 4},
+                      {5, 9}, {6, 8}, {17, 33}, {64, 64}, {65, 130}, {100, 257}};
+      break;
+    default:
+      c.parameters = {{1, 1, 1}, {2, 3, 4}, {3, 2, 1}, {5, 9, 17}, {7, 8, 65}, {3, 33, 100}};
+      for (std::vector<i64>& set : c.parameters)
+        if (c.graph.parameters.size() == 4) set.insert(set.begin(), set[0] / 2 + 1);
+      break;
+  }
+  std::vector<Setup> bases;
+  for (const Schedule s : {Schedule::automatic, Schedule::stream, Schedule::tiled, Schedule::untiled})
+    for (const Numbers n : {Numbers::fast, Numbers::exact}) {
+      const bool other = (index % 2 == 0) == (s == Schedule::tiled);
+      const bool chosen = s == Schedule::automatic ? n == Numbers::fast
+                          : s == Schedule::stream  ? n == Numbers::exact
+                                                   : other && n == (index % 4 < 2 ? Numbers::exact : Numbers::fast);
+      if (!thorough && !chosen) continue;
+      Setup b;
+      b.schedule = s;
+      b.numbers = program.exact_only ? Numbers::exact : n;
+      bases.push_back(b);
+    }
+  for (const Setup& b : bases) {
+    Setup whole = b, tiles = b, slim = b, view = b;
+    whole.threads = 2;
+    tiles.rows = 8;
+    tiles.columns = 64;
+    tiles.threads = 3;
+    tiles.placement = Placement::flush_begin;
+    slim.rows = static_cast<i64>(1 + index % 3);
+    slim.columns = 128;
+    view.rows = 16;
+    view.threads = 2;
+    view.placement = index % 5 == 0 ? Placement::sparse_view : Placement::view;
+    c.setups.insert(c.setups.end(), {whole, tiles, slim, view});
+  }
+  return c;
+}
+
+}  // namespace tessera::differential

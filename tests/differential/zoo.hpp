@@ -1,0 +1,23 @@
+// Hand-written Forma programs: every construct of the language at least once, and the shapes of real filters.
+#pragma once
+
+#include <vector>
+
+#include "case.hpp"
+
+namespace tessera::differential {
+
+struct ZooProgram {
+  const char* name;
+  const char* text;
+  double absolute = 2e-4;   // of `fast` floats; inputs are of magnitude 1
+  bool exact_only = false;  // decisions on rounded floats: `fast` may fall on the other side
+  Data data = Data::smooth;
+};
+
+const std::vector<ZooProgram>& zoo();
+
+// With all schedules in both numbers where `thorough`, else with three of them.
+Case zoo_case(std::size_t index, bool thorough);
+
+}  // namespace tessera::differential
