@@ -83,6 +83,8 @@ class GroupLowering {
   void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
                const std::vector<Value>& targets, const Value& from, const Value& to, const Value& streaming);
   void compose_row(std::size_t pass, const std::vector<Value>& index);
+  void store_family(const std::vector<const ir::Piece*>&, const std::vector<Value>& at, const Value& out,
+                    ir::nest::Lane lane, const Value& lo, const Value& hi, ElementType type);
   void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
 
   Value extent(ir::SizeId);

@@ -1,4 +1,4 @@
-// Rows of a pass: pointers, runs of columns, borders; and the rows of compose stages.
+// Rows of a point pass: pointers, runs of columns, borders.
 #include <algorithm>
 
 #include "ir/build.hpp"
@@ -463,67 +463,6 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
     builder_->call("tsr_copy_strided", {address(base, offset), integer(place->element_stride),
                                         address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
   });
-}
-
-void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) {
-  StageId s = group_.passes[p].stages.front();
-  const ir::Stage& composed = stage(s);
-  const Region& region = regions_[p];
-  const Value lo = region.lo[rank_ - 1], hi = region.hi[rank_ - 1];
-  const Lane lane = memory_lane(s);
-  const i64 size = ir::nest::size_of(lane);
-  Value target = builder_->let("to", row_at(s, index));
-  Value out = builder_->let("to", typed(s, target));
-  builder_->call("tsr_zero", {address(target, lo * size), (hi - lo) * size});
-  for (const ir::Piece& piece : composed.pieces) {
-    // Does the piece have elements in this row?
-    Value here = integer(1, flag_type);
-    std::vector<Value> at;
-    for (std::size_t d = 0; d + 1 < rank_; ++d) {
-      Value offset = builder_->let("offset", index[d] - extent(piece.start[d]));
-      Value j = offset;
-      if (piece.stride[d] != 1) {
-        j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
-        Value hit = operation(Op::eq, flag_type, {j * piece.stride[d], offset});
-        here = operation(Op::bit_and, flag_type, {here, hit});
-      }
-      Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), j), less(j, extent(piece.count[d]))});
-      here = operation(Op::bit_and, flag_type, {here, inside});
-      at.push_back(j);
-    }
-    builder_->branch(here, [&] {
-      Value start = extent(piece.start.back());
-      i64 stride = piece.stride.back();
-      Value first = builder_->let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - start, integer(stride)})));
-      Value last = builder_->let("last", min(extent(piece.count.back()),
-                                             call_i64("tsr_floor_div", {hi - 1 - start, integer(stride)}) + 1));
-      if (!piece.stage) {
-        double v = ir::evaluate(Op::convert, composed.type, ElementType::f64, &piece.value);
-        Value constant = is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
-        builder_->loop("j", first, last, integer(1), [&](const Value& j) { builder_->store(out, start + j * stride, constant); });
-        return;
-      }
-      StageId from = *piece.stage;
-      std::size_t lead = rank_ - stage(from).domain.size();
-      std::vector<Value> row;
-      for (std::size_t d = lead; d + 1 < rank_; ++d) {
-        Value clamped = at[d];
-        if (in_group(from)) {
-          std::size_t q = pass_of(from);
-          clamped = builder_->let("row", call_i64("tsr_clamp", {at[d], regions_[q].lo[d - lead],
-                                                                 (d == 0 ? done_[q] : regions_[q].hi[d - lead]) - 1}));
-        }
-        row.push_back(clamped);
-      }
-      Value in = builder_->let("from", typed(from, row_at(from, row)));
-      i64 step = element_step(from), offset = element_offset(from);
-      builder_->loop("j", first, last, integer(1), [&](const Value& j) {
-        Value v = load(in, j * step + offset, 1);
-        builder_->store(out, start + j * stride, convert({lane, 1, false}, v));
-      });
-    });
-  }
-  finish_row(s, index, target);
 }
 
 }  // namespace tessera::lower

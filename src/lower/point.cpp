@@ -234,7 +234,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       Lane to = plan::lane_of(graph_, ranges_, e);
       ElementType from = graph_.node(n.args[0]).type;
       if (is_float(from)) return to_integer(n, known.at(n.args[0].id), to);
-      Lane lane = plan::working_lane(graph_, ranges_, e);
+      Lane lane = plan::working_lane(graph_, ranges_, low_, e);
       Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
       Value v = operand(n.args[0], known, lane);
       if (r.lo < full.lo) v = op(Op::max, lane, {v, number(full.lo, lane)});
@@ -252,7 +252,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
         Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
         return op(Op::select, lane, {c, a, b});
       }
-      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, e);
+      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, low_, e);
       Value c = mask(free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id), lane);
       return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
     }
@@ -264,7 +264,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     if (n.args.size() > 1) args.push_back(operand(n.args[1], known, a->type.lane));
     return op(n.op, a->type.lane, std::move(args));
   }
-  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, e);
+  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, low_, e);
   if (n.op == Op::shl || n.op == Op::shr) {
     Range count = ranges_.of(n.args[1]);
     bool in_range = count.lo >= 0 && count.hi < 8 * size_of(lane);
@@ -300,7 +300,7 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
     const ExprNode& n = graph_.node(e);
     Lane lane = n.type == ElementType::boolean ? ir::nest::mask_lane(Lane::i32)
                 : is_float(n.type)             ? ir::nest::lane_of(n.type)
-                                               : plan::working_lane(graph_, ranges_, e);
+                                               : plan::working_lane(graph_, ranges_, low_, e);
     if (n.op == Op::reduce_prod && !is_float(n.type)) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
     lanes.push_back(lane);
     totals.push_back(builder_.var("total", identity(n, lane)));
@@ -440,6 +440,7 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
 
 void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<void(std::size_t, Value)>& finished) {
   Values known;
+  low_ = plan::LowBits(graph_, roots);
   emit_block(roots, known, {}, [&](ExprId e, Value v) {
     for (std::size_t k = 0; k < roots.size(); ++k)
       if (roots[k] == e) finished(k, v);

@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyze/footprint.hpp"
 #include "analyze/ranges.hpp"
 #include "lower/builder.hpp"
+#include "plan/lanes.hpp"
 
 namespace tessera::lower {
 
@@ -64,7 +64,7 @@ class PointEmitter {
   analyze::Ranges& ranges_;
   Builder& builder_;
   const PointSource& source_;
-  std::vector<analyze::VarRange> var_ranges_;
+  plan::LowBits low_;
 };
 
 }  // namespace tessera::lower

@@ -25,8 +25,39 @@ Lane lane_of(const ir::Graph& graph, analyze::Ranges& ranges, ir::ExprId e) {
   return narrowest(ranges.of(e));
 }
 
-Lane working_lane(const ir::Graph& graph, analyze::Ranges& ranges, ir::ExprId e) {
+namespace {
+
+// The low bits of the result follow from the low bits of the operands.
+bool modular(Op op) {
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::neg || op == Op::bit_and || op == Op::bit_or ||
+         op == Op::bit_xor || op == Op::bit_not || op == Op::reduce_sum;
+}
+
+bool wide_integer(ElementType type) { return type == ElementType::i32 || type == ElementType::u32; }
+
+}  // namespace
+
+LowBits::LowBits(const ir::Graph& graph, const std::vector<ir::ExprId>& roots) {
+  std::vector<ir::ExprId> order = ir::postorder(graph, roots);
+  std::unordered_set<std::uint32_t> whole;  // some use needs all bits
+  for (ir::ExprId root : roots) whole.insert(root.id);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const ExprNode& node = graph.node(*it);
+    bool low = modular(node.op) && wide_integer(node.type) && !whole.contains(it->id);
+    if (low) low_.insert(it->id);
+    bool truncates = node.op == Op::convert && !is_float(node.type) && node.type != ElementType::boolean &&
+                     tessera::size_of(node.type) <= 2;
+    for (ir::ExprId a : node.args)
+      if (!low && !(truncates && wide_integer(graph.node(a).type))) whole.insert(a.id);
+  }
+}
+
+Lane working_lane(const ir::Graph& graph, analyze::Ranges& ranges, const LowBits& low, ir::ExprId e) {
   const ExprNode& node = graph.node(e);
+  if (low.contains(e)) {
+    Lane lane = narrowest(ranges.of(e));
+    if (lane == Lane::i32 || lane == Lane::u32) return Lane::u16;
+  }
   Range r = node.type == ElementType::boolean ? Range{0, 0} : ranges.of(e);
   auto widen = [&](std::size_t k) {
     Range a = ranges.of(node.args[k]);
