@@ -70,7 +70,8 @@ int Grouper::widest_lane(ExprId body) {
     const ir::ExprNode& node = graph_.node(e);
     if (node.type == ElementType::boolean || node.op == ir::Op::coord || node.op == ir::Op::extent) continue;
     if (node.op == ir::Op::constant || node.op == ir::Op::var) continue;
-    bool works = !is_float(node.type) && !node.args.empty() && node.op != ir::Op::gather && node.op != ir::Op::lookup;
+    bool works = !is_float(node.type) && !node.args.empty() && node.op != ir::Op::gather && node.op != ir::Op::lookup &&
+                 node.op != ir::Op::convert;
     if (works) widest = std::max(widest, ir::nest::size_of(working_lane(graph_, *ranges_, low, e)));
     if (low.contains(e)) continue;
     widest = std::max(widest, ir::nest::size_of(lane_of(graph_, *ranges_, e)));
