@@ -25,34 +25,57 @@ namespace {
 
 std::string_view infix(Op op) {
   switch (op) {
-    case Op::add: return "+";
-    case Op::sub: return "-";
-    case Op::mul: return "*";
-    case Op::div: return "/";
-    case Op::rem: return "%";
-    case Op::bit_and: return "&";
-    case Op::bit_or: return "|";
-    case Op::bit_xor: return "^";
-    case Op::shl: return "<<";
-    case Op::shr: return ">>";
-    case Op::lt: return "<";
-    case Op::le: return "<=";
-    case Op::eq: return "==";
-    case Op::ne: return "!=";
-    default: return "";
+    case Op::add:
+      return "+";
+    case Op::sub:
+      return "-";
+    case Op::mul:
+      return "*";
+    case Op::div:
+      return "/";
+    case Op::rem:
+      return "%";
+    case Op::bit_and:
+      return "&";
+    case Op::bit_or:
+      return "|";
+    case Op::bit_xor:
+      return "^";
+    case Op::shl:
+      return "<<";
+    case Op::shr:
+      return ">>";
+    case Op::lt:
+      return "<";
+    case Op::le:
+      return "<=";
+    case Op::eq:
+      return "==";
+    case Op::ne:
+      return "!=";
+    default:
+      return "";
   }
 }
 
-bool compares(Op op) { return op == Op::lt || op == Op::le || op == Op::eq || op == Op::ne; }
+bool compares(Op op) {
+  return op == Op::lt || op == Op::le || op == Op::eq || op == Op::ne;
+}
 
-bool wraps(Op op) { return op == Op::add || op == Op::sub || op == Op::mul || op == Op::shl || op == Op::neg; }
+bool wraps(Op op) {
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::shl || op == Op::neg;
+}
 
 Lane unsigned_lane(Lane lane) {
   switch (lane) {
-    case Lane::i8: return Lane::u8;
-    case Lane::i16: return Lane::u16;
-    case Lane::i32: return Lane::u32;
-    default: return lane;
+    case Lane::i8:
+      return Lane::u8;
+    case Lane::i16:
+      return Lane::u16;
+    case Lane::i32:
+      return Lane::u32;
+    default:
+      return lane;
   }
 }
 
@@ -94,8 +117,10 @@ class Printer {
     for (std::size_t k = 0; k < f.parameters.size(); ++k) {
       const auto& p = f.parameters[k];
       if (k > 0) text += ", ";
-      if (p.pointers) text += "void* const* " + p.name;
-      else text += (p.constant_elements ? "const " : "") + spell(p.type) + " " + p.name;
+      if (p.pointers)
+        text += "void* const* " + p.name;
+      else
+        text += (p.constant_elements ? "const " : "") + spell(p.type) + " " + p.name;
     }
     text += ") {\n";
     for (const auto& p : f.parameters) text += "  (void)" + p.name + ";\n";
@@ -112,17 +137,23 @@ class Printer {
     switch (s.kind) {
       case StatementKind::let:
         note(s.type);
-        if (s.type.pointer) out += fmt::format("{}{} const {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
-        else out += fmt::format("{}const {} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        if (s.type.pointer)
+          out += fmt::format("{}{} const {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        else
+          out += fmt::format("{}const {} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
         break;
       case StatementKind::var:
         note(s.type);
-        if (s.i > 0) out += fmt::format("{}{} {}[{}];\n", indent, spell(s.type), s.name, s.i);
-        else out += fmt::format("{}{} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
+        if (s.i > 0)
+          out += fmt::format("{}{} {}[{}];\n", indent, spell(s.type), s.name, s.i);
+        else
+          out += fmt::format("{}{} {} = {};\n", indent, spell(s.type), s.name, text(s.values[0]));
         break;
       case StatementKind::assign:
-        if (s.values.size() == 2) out += fmt::format("{}{}[{}] = {};\n", indent, s.name, text(s.values[1]), text(s.values[0]));
-        else out += fmt::format("{}{} = {};\n", indent, s.name, text(s.values[0]));
+        if (s.values.size() == 2)
+          out += fmt::format("{}{}[{}] = {};\n", indent, s.name, text(s.values[1]), text(s.values[0]));
+        else
+          out += fmt::format("{}{} = {};\n", indent, s.name, text(s.values[0]));
         break;
       case StatementKind::loop:
         out += fmt::format("{}for (i64 {} = {}; {} < {}; {} += {}) {{\n", indent, s.name, text(s.values[0]), s.name,
@@ -139,7 +170,9 @@ class Printer {
         }
         out += indent + "}\n";
         break;
-      case StatementKind::store: store(s, indent, out); break;
+      case StatementKind::store:
+        store(s, indent, out);
+        break;
       case StatementKind::call: {
         if (s.name == "return") {
           out += fmt::format("{}return {};\n", indent, text(s.values[0]));
@@ -150,7 +183,9 @@ class Printer {
         out += ");\n";
         break;
       }
-      case StatementKind::comment: out += fmt::format("{}/* {} */\n", indent, s.name); break;
+      case StatementKind::comment:
+        out += fmt::format("{}/* {} */\n", indent, s.name);
+        break;
       case StatementKind::block:
         out += indent + "{\n";
         statements(s.body, depth + 1, out);
@@ -162,9 +197,13 @@ class Printer {
   void store(const Statement& s, const std::string& indent, std::string& out) {
     const Type& type = s.values[2]->type;
     std::string at = fmt::format("{} + {}", text(s.values[0]), text(s.values[1]));
-    if (type.lanes == 1) out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
-    else if (s.streaming) out += fmt::format("{}tsr_stream_{}({}, {});\n", indent, spell(type), at, text(s.values[2]));
-    else out += fmt::format("{}*({}u*)({}) = {};\n", indent, spell(type), at, text(s.values[2]));
+    if (type.lanes == 1)
+      out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    else if (s.streaming)
+      needs_.streams.insert(type),
+          out += fmt::format("{}tsr_stream_{}({}, {});\n", indent, spell(type), at, text(s.values[2]));
+    else
+      out += fmt::format("{}*({}u*)({}) = {};\n", indent, spell(type), at, text(s.values[2]));
   }
 
   void note(const Type& type) {
@@ -175,33 +214,42 @@ class Printer {
   std::string text(const Value& v) {
     note(v->type);
     switch (v->kind) {
-      case Kind::variable: return v->name;
+      case Kind::variable:
+        return v->name;
       case Kind::integer:
-        if (v->type.lane == Lane::i64) return v->i < -1000000000 || v->i > 1000000000 ? fmt::format("{}LL", v->i) : fmt::format("{}", v->i);
+        if (v->type.lane == Lane::i64)
+          return v->i < -1000000000 || v->i > 1000000000 ? fmt::format("{}LL", v->i) : fmt::format("{}", v->i);
         if (v->type.lane == Lane::i32 && v->i == -2147483648LL) return "(-2147483647 - 1)";
         return fmt::format("{}{}", v->i, v->type.lane == Lane::u32 ? "u" : "");
-      case Kind::real: return number(v->f, v->type.lane);
-      case Kind::broadcast: return broadcast(*v);
-      case Kind::convert: return conversion(*v);
-      case Kind::load: return load(*v);
+      case Kind::real:
+        return number(v->f, v->type.lane);
+      case Kind::broadcast:
+        return broadcast(*v);
+      case Kind::convert:
+        return conversion(*v);
+      case Kind::load:
+        return load(*v);
       case Kind::gather: {
         const Type& index = v->args[1]->type;
         needs_.gathers.insert({v->type, index});
         note(index);
-        return fmt::format("tsr_gather_{}_{}({}, {})", spell(v->type), spell(index), text(v->args[0]), text(v->args[1]));
+        return fmt::format("tsr_gather_{}_{}({}, {})", spell(v->type), spell(index), text(v->args[0]),
+                           text(v->args[1]));
       }
       case Kind::iota: {
         std::string list;
         for (int k = 0; k < v->type.lanes; ++k) list += fmt::format("{}{}", k ? ", " : "", k);
         return fmt::format("({}){{{}}}", spell(v->type), list);
       }
-      case Kind::address: return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
+      case Kind::address:
+        return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call: {
         std::string list;
         for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);
         return fmt::format("{}({})", v->name, list);
       }
-      case Kind::operation: return operation(*v);
+      case Kind::operation:
+        return operation(*v);
     }
     return "";
   }
@@ -210,7 +258,8 @@ class Printer {
     // s - 0 is s, the sign of a zero included.
     const Value& s = n.args[0];
     std::string scalar = text(s);
-    if (!is_float(n.type.lane)) return fmt::format("(({0})({2}) + ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
+    if (!is_float(n.type.lane))
+      return fmt::format("(({0})({2}) + ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
     return fmt::format("(({0})({2}) - ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
   }
 
@@ -230,7 +279,9 @@ class Printer {
     if (n.i == 1) return fmt::format("*(const {}u*)({} + {})", name, pointer, index);
     if (n.i >= 2 && n.i <= 4) {
       // Whole vectors, then the lanes that are wanted.
-      auto part = [&](i64 k) { return fmt::format("*(const {}u*)({} + {} + {})", name, pointer, index, k * n.type.lanes); };
+      auto part = [&](i64 k) {
+        return fmt::format("*(const {}u*)({} + {} + {})", name, pointer, index, k * n.type.lanes);
+      };
       auto shuffle = [&](const std::string& a, const std::string& b, const std::function<i64(i64)>& lane) {
         std::string list;
         for (int k = 0; k < n.type.lanes; ++k) list += fmt::format(", {}", lane(k));
@@ -263,6 +314,8 @@ class Printer {
       return fmt::format("tsr_pick_{}({}, {}, {})", name, a[0], a[1], a[2]);
     }
     if (n.op == Op::min || n.op == Op::max) {
+      if (!vector && n.type.lane != Lane::i64)
+        return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], n.op == Op::min ? "<" : ">");
       if (!vector) return fmt::format("tsr_{}({}, {})", n.op == Op::min ? "min" : "max", a[0], a[1]);
       needs_.extremes.insert(n.type);
       return fmt::format("tsr_{}_{}({}, {})", n.op == Op::min ? "min" : "max", name, a[0], a[1]);
@@ -275,7 +328,9 @@ class Printer {
       needs_.functions.insert({n.op, n.type});
       std::string list = a[0];
       for (std::size_t k = 1; k < a.size(); ++k) list += ", " + a[k];
-      return fmt::format("{}({})", ir::function_name(n.op, n.type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, n.type.lanes), list);
+      return fmt::format(
+          "{}({})",
+          ir::function_name(n.op, n.type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, n.type.lanes), list);
     }
     Lane wide = unsigned_lane(n.type.lane);
     bool as_unsigned = vector && wraps(n.op) && wide != n.type.lane;
@@ -286,10 +341,14 @@ class Printer {
       cast = "(" + spell(u) + ")";
     }
     std::string result;
-    if (n.op == Op::neg) result = real || !vector ? fmt::format("(-{})", a[0]) : fmt::format("(-{}({}))", cast, a[0]);
-    else if (n.op == Op::bit_not) result = fmt::format("(~{})", a[0]);
-    else if (as_unsigned) result = fmt::format("({0}({1}) {2} {0}({3}))", cast, a[0], infix(n.op), a[1]);
-    else result = fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
+    if (n.op == Op::neg)
+      result = real || !vector ? fmt::format("(-{})", a[0]) : fmt::format("(-{}({}))", cast, a[0]);
+    else if (n.op == Op::bit_not)
+      result = fmt::format("(~{})", a[0]);
+    else if (as_unsigned)
+      result = fmt::format("({0}({1}) {2} {0}({3}))", cast, a[0], infix(n.op), a[1]);
+    else
+      result = fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
     return as_unsigned ? fmt::format("(({}){})", name, result) : result;
   }
   Needs needs_;
@@ -298,7 +357,9 @@ class Printer {
 
 }  // namespace
 
-ModuleText module_text(const ir::nest::Module& module) { return Printer(module).print(); }
+ModuleText module_text(const ir::nest::Module& module) {
+  return Printer(module).print();
+}
 
 std::string print_c(const ir::nest::Module& module) {
   ModuleText text = module_text(module);

@@ -194,12 +194,13 @@ std::string streaming_store(const Type& type) {
     gcc = "#else\n" + gcc;
   }
   return fmt::format(
-      "TSR_INLINE void tsr_stream_{0}(void* p, {0} v) {{\n#if defined(__clang__)\n  __builtin_nontemporal_store(v, ({0}*)p);\n{1}#endif\n}}\n",
+      "TSR_INLINE void tsr_stream_{0}(void* p, {0} v) {{\n#if defined(__clang__)\n  __builtin_nontemporal_store(v, "
+      "({0}*)p);\n{1}#endif\n}}\n",
       name, gcc);
 }
 
-// Masks hold 0 or -1 in every lane. Clang's own vectors select lane by lane, which keeps LLVM 19 from mistaking operands
-// where it merges selections on bits into three-way logic; elsewhere a selection is three operations on bits.
+// Masks hold 0 or -1 in every lane. Clang's own vectors select lane by lane, which keeps LLVM 19 from mistaking
+// operands where it merges selections on bits into three-way logic; elsewhere a selection is three operations on bits.
 std::string select(const Type& type) {
   std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
   return fmt::format(
@@ -216,22 +217,27 @@ std::string extremes(const Type& type) {
   for (const char* which : {"min", "max"}) {
     std::string relation = which == std::string_view("min") ? "<" : ">";
     text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
-    std::string general = fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
+    std::string general =
+        fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
     if (is_float(type.lane))
       text += fmt::format(
           "#if defined(__clang__)\n  typedef {0} values __attribute__((ext_vector_type({1})));\n"
           "  return ({2})((values)a {3} (values)b ? (values)a : (values)b);\n#else\n{4}#endif\n",
           name_of(type.lane), type.lanes, name, relation, general);
-    else text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which, general);
+    else
+      text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which,
+                          general);
     text += "}\n";
   }
   return text;
 }
 
 std::string magnitude(const Type& type) {
-  std::string all = type.lane == Lane::f64 ? "0x7fffffffffffffffLL" : type.lane == Lane::f32 ? "0x7fffffff" : "(i16)0x7fff";
-  return fmt::format("TSR_INLINE {0} tsr_magnitude_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n", spell(type),
-                     spell({mask_lane(type.lane), type.lanes, false}), all);
+  std::string all = type.lane == Lane::f64   ? "0x7fffffffffffffffLL"
+                    : type.lane == Lane::f32 ? "0x7fffffff"
+                                             : "(i16)0x7fff";
+  return fmt::format("TSR_INLINE {0} tsr_magnitude_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n",
+                     spell(type), spell({mask_lane(type.lane), type.lanes, false}), all);
 }
 
 }  // namespace
@@ -242,7 +248,8 @@ std::string scalar_prelude(const Needs& needs) {
   for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
   if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
   return text +
-         "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di __attribute__((vector_size(32)));\n"
+         "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di "
+         "__attribute__((vector_size(32)));\n"
          "typedef long long v8di __attribute__((vector_size(64)));\n";
 }
 
@@ -255,7 +262,11 @@ std::string vector_prelude(const Needs& needs) {
       plain.insert(t);
       plain.insert({mask_lane(t.lane), t.lanes, false});
       if (!is_float(t.lane) && is_signed(t.lane))  // arithmetic that wraps is unsigned
-        plain.insert({static_cast<Lane>(t.lane == Lane::i8 ? Lane::u8 : t.lane == Lane::i16 ? Lane::u16 : t.lane == Lane::i32 ? Lane::u32 : t.lane), t.lanes, false});
+        plain.insert({static_cast<Lane>(t.lane == Lane::i8    ? Lane::u8
+                                        : t.lane == Lane::i16 ? Lane::u16
+                                        : t.lane == Lane::i32 ? Lane::u32
+                                                              : t.lane),
+                      t.lanes, false});
     }
   }
   for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.magnitudes})
@@ -274,11 +285,12 @@ std::string vector_prelude(const Needs& needs) {
     // A macro: GCC remarks on functions that take vectors wider than the machine's.
     bool bytes = index.lane == Lane::i64;
     text += fmt::format(
-        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n  const {1} tsr_at = (o); \\\n"
+        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n  const {1} "
+        "tsr_o = (o); \\\n"
         "  {0} tsr_r; \\\n  for (int tsr_k = 0; tsr_k < {3}; ++tsr_k) tsr_r[tsr_k] = {4}; \\\n  tsr_r; }})\n",
         spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), result.lanes,
-        bytes ? fmt::format("*(const {}*)(const void*)(tsr_from + tsr_at[tsr_k])", name_of(result.lane))
-              : std::string("tsr_from[tsr_at[tsr_k]]"));
+        bytes ? fmt::format("*(const {}*)(const void*)(tsr_from + tsr_o[tsr_k])", name_of(result.lane))
+              : std::string("tsr_from[tsr_o[tsr_k]]"));
   }
   std::vector<ir::FunctionUse> uses;
   for (const auto& [op, type] : needs.functions)
