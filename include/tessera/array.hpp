@@ -60,7 +60,8 @@ class Array {
   // Borrowed: `data` must outlive every use. Strides are in bytes and may be negative or zero for reading.
   static Array borrow(void* data, Format format, Shape shape, std::vector<i64> strides = {});
   // The same, but `owner` is kept alive by the array and by every view of it.
-  static Array share(std::shared_ptr<void> owner, void* data, Format format, Shape shape, std::vector<i64> strides = {});
+  static Array share(std::shared_ptr<void> owner, void* data, Format format, Shape shape,
+                     std::vector<i64> strides = {});
   // A copy of `values` as an owned array.
   template <class T>
   static Array from(std::span<const T> values, Shape shape);
@@ -72,10 +73,12 @@ class Array {
   i64 count() const { return element_count(shape_); }
   bool empty() const { return data_ == nullptr; }
   const std::shared_ptr<void>& owner() const { return owner_; }  // null when borrowed
-  bool contiguous() const;  // C order without gaps
+  bool contiguous() const;                                       // C order without gaps
   void* data() const { return data_; }
   template <class T>
-  T* as() const { return static_cast<T*>(data_); }
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
   // Address of one element. Throws Error(argument) when outside.
   std::byte* at(std::span<const i64> index) const;
 
@@ -97,15 +100,40 @@ class Array {
 };
 
 namespace detail {
-template <class T> struct element_of;
-template <> struct element_of<bool> { static constexpr ElementType value = ElementType::boolean; };
-template <> struct element_of<std::uint8_t> { static constexpr ElementType value = ElementType::u8; };
-template <> struct element_of<std::int16_t> { static constexpr ElementType value = ElementType::i16; };
-template <> struct element_of<std::uint16_t> { static constexpr ElementType value = ElementType::u16; };
-template <> struct element_of<std::int32_t> { static constexpr ElementType value = ElementType::i32; };
-template <> struct element_of<std::uint32_t> { static constexpr ElementType value = ElementType::u32; };
-template <> struct element_of<float> { static constexpr ElementType value = ElementType::f32; };
-template <> struct element_of<double> { static constexpr ElementType value = ElementType::f64; };
+template <class T>
+struct element_of;
+template <>
+struct element_of<bool> {
+  static constexpr ElementType value = ElementType::boolean;
+};
+template <>
+struct element_of<std::uint8_t> {
+  static constexpr ElementType value = ElementType::u8;
+};
+template <>
+struct element_of<std::int16_t> {
+  static constexpr ElementType value = ElementType::i16;
+};
+template <>
+struct element_of<std::uint16_t> {
+  static constexpr ElementType value = ElementType::u16;
+};
+template <>
+struct element_of<std::int32_t> {
+  static constexpr ElementType value = ElementType::i32;
+};
+template <>
+struct element_of<std::uint32_t> {
+  static constexpr ElementType value = ElementType::u32;
+};
+template <>
+struct element_of<float> {
+  static constexpr ElementType value = ElementType::f32;
+};
+template <>
+struct element_of<double> {
+  static constexpr ElementType value = ElementType::f64;
+};
 }  // namespace detail
 
 template <class T>

@@ -26,7 +26,8 @@ struct CompileOptions {
 
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
 enum class Schedule { automatic, untiled, tiled, stream };
-// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle); exact gives the oracle's bits.
+// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle); exact gives the oracle's
+// bits.
 enum class Numbers { fast, exact };
 
 struct Region {  // [begin, end) per dimension, slowest first
@@ -40,16 +41,16 @@ struct Progress {
 struct RunOptions {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
-  int threads = 0;                                    // 0: all
-  std::function<void(const Progress&)> on_progress;   // called from one thread at a time
-  const std::atomic<bool>* cancel = nullptr;          // set to true: the run stops within a tile, Error(cancelled)
-  std::string compiler;                               // "": in process, else system; "clang-in-process"; or a command
-  i64 tile_rows = 0, tile_columns = 0;                // 0: chosen by the plan
+  int threads = 0;                                   // 0: all
+  std::function<void(const Progress&)> on_progress;  // called from one thread at a time
+  const std::atomic<bool>* cancel = nullptr;         // set to true: the run stops within a tile, Error(cancelled)
+  std::string compiler;                              // "": in process, else system; "clang-in-process"; or a command
+  i64 tile_rows = 0, tile_columns = 0;               // 0: chosen by the plan
 };
 
 struct EmitOptions {
-  std::string target = "c";    // c, cuda, opencl, hls
-  std::string name = "filter"; // of the entry point: a C identifier
+  std::string target = "c";     // c, cuda, opencl, hls
+  std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
   i64 tile_rows = 0, tile_columns = 0;
@@ -66,8 +67,8 @@ struct Parameter {
   std::string name;
   bool is_array = true;
   Format format;
-  int rank = 0;                // of an array
-  std::string extents;         // "M x N" as the program says
+  int rank = 0;         // of an array
+  std::string extents;  // "M x N" as the program says
 };
 
 class Program {
@@ -75,7 +76,7 @@ class Program {
   static Program from_text(std::string text, const CompileOptions& = {}, std::string file_name = "<text>");
   static Program from_file(const std::string& path, const CompileOptions& = {});
 
-  const std::vector<Parameter>& inputs() const;    // arrays and scalars, in declaration order
+  const std::vector<Parameter>& inputs() const;  // arrays and scalars, in declaration order
   const std::vector<Parameter>& outputs() const;
   const std::vector<Diagnostic>& warnings() const;
   const std::vector<std::string>& parameters() const;  // run-time parameters, bound through the shapes of the inputs

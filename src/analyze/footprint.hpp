@@ -13,13 +13,13 @@
 namespace tessera::analyze {
 
 struct DimensionFootprint {
-  i64 lo = 0, hi = 0;          // offsets, reduction variables included
-  i64 scale = 1;               // of the consumer's index; 0: absolute indices
-  bool whole = false;          // gather, symbolic shift or mixed scales: any index may be read
-  bool wraps = false;          // some access wraps here
-  bool reflects = false;       // some access mirrors here (mirror or symmetric)
-  bool clamps = false;         // some access clamps here
-  bool constant = false;       // some access has a constant border here
+  i64 lo = 0, hi = 0;     // offsets, reduction variables included
+  i64 scale = 1;          // of the consumer's index; 0: absolute indices
+  bool whole = false;     // gather, symbolic shift or mixed scales: any index may be read
+  bool wraps = false;     // some access wraps here
+  bool reflects = false;  // some access mirrors here (mirror or symmetric)
+  bool clamps = false;    // some access clamps here
+  bool constant = false;  // some access has a constant border here
 };
 
 struct Footprint {

@@ -15,20 +15,30 @@ using ir::Op;
 
 Range full_range(ElementType type) {
   switch (type) {
-    case ElementType::boolean: return {0, 1};
-    case ElementType::u8: return {0, 255};
-    case ElementType::i16: return {-32768, 32767};
-    case ElementType::u16: return {0, 65535};
-    case ElementType::u32: return {0, 4294967295.0};
-    default: return {-2147483648.0, 2147483647.0};
+    case ElementType::boolean:
+      return {0, 1};
+    case ElementType::u8:
+      return {0, 255};
+    case ElementType::i16:
+      return {-32768, 32767};
+    case ElementType::u16:
+      return {0, 65535};
+    case ElementType::u32:
+      return {0, 4294967295.0};
+    default:
+      return {-2147483648.0, 2147483647.0};
   }
 }
 
-bool contains(Range outer, Range inner) { return outer.lo <= inner.lo && inner.hi <= outer.hi; }
+bool contains(Range outer, Range inner) {
+  return outer.lo <= inner.lo && inner.hi <= outer.hi;
+}
 
 namespace {
 
-Range join(Range a, Range b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+Range join(Range a, Range b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
 
 Range corners(Range a, Range b, double (*f)(double, double)) {
   double v[4] = {f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)};
@@ -94,14 +104,16 @@ Range Ranges::compute(const ExprNode& node) {
         }
       return fit(r);
     }
-    case Op::gather: return fit(stages_[node.stage]);
+    case Op::gather:
+      return fit(stages_[node.stage]);
     case Op::lookup: {
       const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
       auto [lo, hi] = std::minmax_element(table.values.begin(), table.values.end());
       return fit({*lo, *hi});
     }
     case Op::coord:
-    case Op::extent: return {0, 2147483647.0};
+    case Op::extent:
+      return {0, 2147483647.0};
     case Op::var: {
       auto it = variables_.find(static_cast<std::uint32_t>(node.ivalue));
       return it == variables_.end() ? full : fit(it->second);
@@ -115,16 +127,20 @@ Range Ranges::compute(const ExprNode& node) {
       Range r = arg(0);
       return {std::clamp(r.lo, full.lo, full.hi), std::clamp(r.hi, full.lo, full.hi)};
     }
-    case Op::neg: return fit({-arg(0).hi, -arg(0).lo});
+    case Op::neg:
+      return fit({-arg(0).hi, -arg(0).lo});
     case Op::abs: {
       Range r = arg(0);
       double most = std::max(std::fabs(r.lo), std::fabs(r.hi));
       double least = r.lo > 0 ? r.lo : r.hi < 0 ? -r.hi : 0;
       return fit({least, most});
     }
-    case Op::add: return fit({arg(0).lo + arg(1).lo, arg(0).hi + arg(1).hi});
-    case Op::sub: return fit({arg(0).lo - arg(1).hi, arg(0).hi - arg(1).lo});
-    case Op::mul: return fit(corners(arg(0), arg(1), [](double a, double b) { return a * b; }));
+    case Op::add:
+      return fit({arg(0).lo + arg(1).lo, arg(0).hi + arg(1).hi});
+    case Op::sub:
+      return fit({arg(0).lo - arg(1).hi, arg(0).hi - arg(1).lo});
+    case Op::mul:
+      return fit(corners(arg(0), arg(1), [](double a, double b) { return a * b; }));
     case Op::div: {
       Range a = arg(0), b = arg(1);
       if (b.lo <= 0 && b.hi >= 0) {
@@ -139,8 +155,10 @@ Range Ranges::compute(const ExprNode& node) {
       most = std::max(most, 0.0);
       return fit({a.lo < 0 ? std::max(-most, a.lo) : 0, a.hi > 0 ? std::min(most, a.hi) : 0});
     }
-    case Op::min: return {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)};
-    case Op::max: return {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)};
+    case Op::min:
+      return {std::min(arg(0).lo, arg(1).lo), std::min(arg(0).hi, arg(1).hi)};
+    case Op::max:
+      return {std::max(arg(0).lo, arg(1).lo), std::max(arg(0).hi, arg(1).hi)};
     case Op::bit_and:
       if (arg(0).lo >= 0 && arg(1).lo >= 0) return {0, std::min(arg(0).hi, arg(1).hi)};
       if (arg(0).lo >= 0) return {0, arg(0).hi};
@@ -158,24 +176,30 @@ Range Ranges::compute(const ExprNode& node) {
     case Op::shr: {
       Range b = arg(1);
       if (b.lo < 0 || b.hi > 31) return join(arg(0), {0, 0});
-      return fit(corners(arg(0), {std::exp2(b.lo), std::exp2(b.hi)}, [](double x, double y) { return std::floor(x / y); }));
+      return fit(
+          corners(arg(0), {std::exp2(b.lo), std::exp2(b.hi)}, [](double x, double y) { return std::floor(x / y); }));
     }
     case Op::lt:
     case Op::le:
     case Op::eq:
     case Op::ne:
-    case Op::bit_not: return node.type == ElementType::boolean ? Range{0, 1} : full;
-    case Op::select: return fit(join(arg(1), arg(2)));
+    case Op::bit_not:
+      return node.type == ElementType::boolean ? Range{0, 1} : full;
+    case Op::select:
+      return fit(join(arg(1), arg(2)));
     case Op::reduce_sum: {
       double n = static_cast<double>(term_count(node));
       return fit({arg(0).lo * n, arg(0).hi * n});
     }
     case Op::reduce_min:
     case Op::reduce_max:
-    case Op::reduce_median: return fit(arg(0));
+    case Op::reduce_median:
+      return fit(arg(0));
     case Op::reduce_any:
-    case Op::reduce_all: return {0, 1};
-    default: return full;
+    case Op::reduce_all:
+      return {0, 1};
+    default:
+      return full;
   }
 }
 

@@ -13,11 +13,11 @@
 namespace tessera::analyze {
 
 struct Range {
-  double lo = 0, hi = 0;       // integers; exact, since 32-bit integers fit a double
+  double lo = 0, hi = 0;  // integers; exact, since 32-bit integers fit a double
   bool operator==(const Range&) const = default;
 };
 
-Range full_range(ElementType);                 // of an integer or boolean type
+Range full_range(ElementType);  // of an integer or boolean type
 bool contains(Range outer, Range inner);
 
 class Ranges {

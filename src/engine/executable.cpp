@@ -95,8 +95,7 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
   i64 done = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     std::function<void(const Progress&)> progress;
-    if (options.on_progress)
-      progress = [&](const Progress& p) { options.on_progress({done + p.done, total}); };
+    if (options.on_progress) progress = [&](const Progress& p) { options.on_progress({done + p.done, total}); };
     run::cpu::parallel_tiles(
         work[g].tiles, threads,
         [&](i64 tile, int slot) {

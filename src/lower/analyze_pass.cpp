@@ -48,8 +48,8 @@ void GroupLowering::analyze_pass(std::size_t number) {
     source.shift = node.index.back().shift;
     auto same = std::find_if(body.sources.begin(), body.sources.end(), [&](const PassBody::Source& other) {
       return other.stage == source.stage && other.outer == source.outer && other.outer_border == source.outer_border &&
-             other.column_border == source.column_border && other.scale == source.scale && other.shift == source.shift &&
-             other.table.empty() == source.table.empty();
+             other.column_border == source.column_border && other.scale == source.scale &&
+             other.shift == source.shift && other.table.empty() == source.table.empty();
     });
     if (same == body.sources.end()) {
       body.source_of[&node] = body.sources.size();

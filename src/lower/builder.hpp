@@ -38,7 +38,8 @@ class Builder {
   void assign_element(const ir::nest::Value& array, const ir::nest::Value& index, const ir::nest::Value& v) {
     put(statement(ir::nest::StatementKind::assign, array->name, {v, index}));
   }
-  void store(const ir::nest::Value& pointer, const ir::nest::Value& index, const ir::nest::Value& v, bool streaming = false) {
+  void store(const ir::nest::Value& pointer, const ir::nest::Value& index, const ir::nest::Value& v,
+             bool streaming = false) {
     ir::nest::Statement s = statement(ir::nest::StatementKind::store, "", {pointer, index, v});
     s.streaming = streaming;
     put(s);
@@ -50,7 +51,8 @@ class Builder {
 
   // for (i64 name = lo; name < hi; name += step) { body(name) }
   template <class Body>
-  void loop(const std::string& stem, const ir::nest::Value& lo, const ir::nest::Value& hi, const ir::nest::Value& step, Body body) {
+  void loop(const std::string& stem, const ir::nest::Value& lo, const ir::nest::Value& hi, const ir::nest::Value& step,
+            Body body) {
     ir::nest::Statement s = statement(ir::nest::StatementKind::loop, fresh(stem), {lo, hi, step});
     ir::nest::Value index = ir::nest::variable(s.name, {});
     blocks_.back()->push_back(std::move(s));
@@ -77,7 +79,8 @@ class Builder {
     body();
     blocks_.pop_back();
   }
-  static ir::nest::Statement statement(ir::nest::StatementKind kind, std::string name, std::vector<ir::nest::Value> values) {
+  static ir::nest::Statement statement(ir::nest::StatementKind kind, std::string name,
+                                       std::vector<ir::nest::Value> values) {
     ir::nest::Statement s;
     s.kind = kind;
     s.name = std::move(name);

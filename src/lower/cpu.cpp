@@ -23,13 +23,19 @@ namespace {
 constexpr Type index_type{};
 constexpr Type bytes_pointer{Lane::u8, 1, true};
 
-Value integers() { return variable("N", {Lane::i64, 1, true}); }
-Value tile_shape() { return variable("T", {Lane::i64, 1, true}); }
+Value integers() {
+  return variable("N", {Lane::i64, 1, true});
+}
+Value tile_shape() {
+  return variable("T", {Lane::i64, 1, true});
+}
 Value call_i64(const std::string& name, std::vector<Value> args) {
   return ir::nest::call(name, index_type, std::move(args));
 }
 
-bool is_integer_one(const plan::StagePlan::Rate& r) { return r.num == 1 && r.den == 1; }
+bool is_integer_one(const plan::StagePlan::Rate& r) {
+  return r.num == 1 && r.den == 1;
+}
 
 }  // namespace
 
@@ -45,7 +51,9 @@ GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analy
   for (std::size_t p = 0; p < group_.passes.size(); ++p) analyze_pass(p);
 }
 
-bool GroupLowering::in_group(StageId s) const { return plan_.stages[s].group == static_cast<int>(number_); }
+bool GroupLowering::in_group(StageId s) const {
+  return plan_.stages[s].group == static_cast<int>(number_);
+}
 
 std::size_t GroupLowering::pass_of(StageId s) const {
   for (std::size_t p = 0; p < group_.passes.size(); ++p)
@@ -53,9 +61,13 @@ std::size_t GroupLowering::pass_of(StageId s) const {
   throw Error(ErrorClass::internal, "stage '" + stage(s).name + "' has no pass in its group");
 }
 
-bool GroupLowering::direct_result(StageId s) const { return plan_.stages[s].home == plan::Home::array; }
+bool GroupLowering::direct_result(StageId s) const {
+  return plan_.stages[s].home == plan::Home::array;
+}
 
-Lane GroupLowering::memory_lane(StageId s) const { return plan_.stages[s].lane; }
+Lane GroupLowering::memory_lane(StageId s) const {
+  return plan_.stages[s].lane;
+}
 
 i64 GroupLowering::element_step(StageId s) const {
   if (plan_.stages[s].home == plan::Home::ring && in_group(s)) return 1;
@@ -71,24 +83,36 @@ i64 GroupLowering::element_offset(StageId s) const {
 i64 GroupLowering::border_bits(const Border& border, StageId s) const {
   double v = ir::evaluate(Op::convert, stage(s).type, ElementType::f64, &border.value);
   switch (memory_lane(s)) {
-    case Lane::f32: return static_cast<i64>(std::bit_cast<std::uint32_t>(static_cast<float>(v)));
-    case Lane::f64: return std::bit_cast<i64>(v);
-    case Lane::f16: return static_cast<i64>(double_to_half(v));
-    default: return static_cast<i64>(v);
+    case Lane::f32:
+      return static_cast<i64>(std::bit_cast<std::uint32_t>(static_cast<float>(v)));
+    case Lane::f64:
+      return std::bit_cast<i64>(v);
+    case Lane::f16:
+      return static_cast<i64>(double_to_half(v));
+    default:
+      return static_cast<i64>(v);
   }
 }
 
 Value GroupLowering::size_value(ir::SizeId s) {
   const ir::SizeNode& node = plan_.graph.node(s);
   switch (node.op) {
-    case ir::SizeOp::constant: return integer(node.value);
-    case ir::SizeOp::parameter: return load(integers(), integer(node.value), 1);
-    case ir::SizeOp::add: return size_value(node.a) + size_value(node.b);
-    case ir::SizeOp::sub: return size_value(node.a) - size_value(node.b);
-    case ir::SizeOp::mul: return size_value(node.a) * size_value(node.b);
-    case ir::SizeOp::floor_div: return call_i64("tsr_floor_div", {size_value(node.a), integer(node.value)});
-    case ir::SizeOp::min: return min(size_value(node.a), size_value(node.b));
-    case ir::SizeOp::max: return max(size_value(node.a), size_value(node.b));
+    case ir::SizeOp::constant:
+      return integer(node.value);
+    case ir::SizeOp::parameter:
+      return load(integers(), integer(node.value), 1);
+    case ir::SizeOp::add:
+      return size_value(node.a) + size_value(node.b);
+    case ir::SizeOp::sub:
+      return size_value(node.a) - size_value(node.b);
+    case ir::SizeOp::mul:
+      return size_value(node.a) * size_value(node.b);
+    case ir::SizeOp::floor_div:
+      return call_i64("tsr_floor_div", {size_value(node.a), integer(node.value)});
+    case ir::SizeOp::min:
+      return min(size_value(node.a), size_value(node.b));
+    case ir::SizeOp::max:
+      return max(size_value(node.a), size_value(node.b));
   }
   return integer(0);
 }
@@ -124,7 +148,9 @@ void GroupLowering::declare_extents() {
 ir::nest::Function GroupLowering::shape_function() {
   ir::nest::Function f;
   f.name = "tsr_g" + std::to_string(number_) + "_shape";
-  f.parameters = {{"N", {Lane::i64, 1, true}, true, false}, {"threads", index_type, false, false}, {"T", {Lane::i64, 1, true}, false, false}};
+  f.parameters = {{"N", {Lane::i64, 1, true}, true, false},
+                  {"threads", index_type, false, false},
+                  {"T", {Lane::i64, 1, true}, false, false}};
   Builder b(f.body);
   builder_ = &b;
   declare_extents();
@@ -139,16 +165,19 @@ ir::nest::Function GroupLowering::shape_function() {
   Value columns, middle = integer(1);
   bool rings = group_.ring_bytes_per_column > 0;
   i64 most_columns = std::max<i64>(256, budget / per_column / 64 * 64);
-  columns = rings ? b.let("columns", call_i64("tsr_balanced", {n.back(), integer(most_columns), integer(64)})) : n.back();
+  columns =
+      rings ? b.let("columns", call_i64("tsr_balanced", {n.back(), integer(most_columns), integer(64)})) : n.back();
   std::vector<Value> extents(rank_);
   extents[rank_ - 1] = columns;
-  Value row_budget = rings ? b.let("budget", call_i64("tsr_quotient", {integer(budget), columns * per_column})) : integer(1 << 20);
+  Value row_budget =
+      rings ? b.let("budget", call_i64("tsr_quotient", {integer(budget), columns * per_column})) : integer(1 << 20);
   for (std::size_t d = rank_ - 1; d-- > 1;) {
     extents[d] = b.let("extent", call_i64("tsr_balanced", {n[d], max(row_budget, integer(8)), integer(4)}));
     row_budget = b.let("budget", call_i64("tsr_quotient", {row_budget, extents[d]}));
   }
   Value others = integer(1);
-  for (std::size_t d = 1; d < rank_; ++d) others = others * call_i64("tsr_ceil_div", {n[d], max(extents[d], integer(1))});
+  for (std::size_t d = 1; d < rank_; ++d)
+    others = others * call_i64("tsr_ceil_div", {n[d], max(extents[d], integer(1))});
   i64 least = std::max<i64>(rank_ > 2 ? 8 : 32, 8 * group_.halo_rows);
   extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least)}));
   Value tiles = integer(1);
@@ -197,7 +226,8 @@ void GroupLowering::reserve_all() {
     if (p.home != plan::Home::ring) continue;
     i64 size = ir::nest::size_of(memory_lane(s));
     i64 left = (p.pad_lo * size + 63) / 64 * 64;
-    Value row = builder_->let("pitch", call_i64("tsr_pitch", {(span_bound(s, rank_ - 1) + (p.pad_hi + p.reach)) * size + left}));
+    Value row = builder_->let("pitch",
+                              call_i64("tsr_pitch", {(span_bound(s, rank_ - 1) + (p.pad_hi + p.reach)) * size + left}));
     Ring ring;
     ring.pitch.assign(rank_ - 1, row);
     Value plane = row;
@@ -227,7 +257,8 @@ void GroupLowering::reserve_all() {
     i64 patches = 0;
     for (const PassBody::Source& source : bodies_[k].sources)
       if (!in_group(source.stage))
-        patches += source.entries() * ((patch_elements(k, source) * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64);
+        patches += source.entries() *
+                   ((patch_elements(k, source) * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64);
     if (patches > 0) work.patches = reserve(integer(patches));
     for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
       const PassBody::Source& source = bodies_[k].sources[i];
@@ -239,7 +270,8 @@ void GroupLowering::reserve_all() {
           if (source.outer_border[before] == border) rows[d] = rows[before];
         if (rows[d]) continue;
         i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
-        Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
+        Value count =
+            builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
         Value memory = reserve(count * size);
         if (measuring_) continue;
         builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(border, source.stage))});
@@ -299,8 +331,10 @@ void GroupLowering::regions() {
       }
       // The tile's share of a result with another extent: scaled, and the last tile takes what is left.
       Value n = extent(stage(s).domain[d]), whole = extent(stage(group_.anchor).domain[d]);
-      own.lo.push_back(builder_->let("own_lo", call_i64("tsr_share", {tile_lo_[d], integer(r.num), integer(r.den), whole, n})));
-      own.hi.push_back(builder_->let("own_hi", call_i64("tsr_share", {tile_hi_[d], integer(r.num), integer(r.den), whole, n})));
+      own.lo.push_back(
+          builder_->let("own_lo", call_i64("tsr_share", {tile_lo_[d], integer(r.num), integer(r.den), whole, n})));
+      own.hi.push_back(
+          builder_->let("own_hi", call_i64("tsr_share", {tile_hi_[d], integer(r.num), integer(r.den), whole, n})));
     }
   }
   for (std::size_t p = group_.passes.size(); p-- > 0;) {
@@ -376,7 +410,9 @@ void GroupLowering::stream() {
   builder_->loop("e", first, last, integer(group_.step), [&](const Value& e) {
     step([&](std::size_t p) {
       auto r = rate(p);
-      Value rows = is_integer_one(r) ? e : r.den == 1 ? e * r.num : call_i64("tsr_floor_div", {e * r.num, integer(r.den)});
+      Value rows = is_integer_one(r) ? e
+                   : r.den == 1      ? e * r.num
+                                     : call_i64("tsr_floor_div", {e * r.num, integer(r.den)});
       return call_i64("tsr_clamp", {rows + lag(p), done_[p], regions_[p].hi[0]});
     });
   });

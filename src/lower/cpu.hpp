@@ -25,15 +25,15 @@ namespace tessera::lower {
 
 // Everything about a point pass that does not depend on where in the tile it runs.
 struct PassBody {
-  std::vector<ir::ExprId> roots;        // rows * stages: row r of stage k is roots[r * stages + k]
+  std::vector<ir::ExprId> roots;  // rows * stages: row r of stage k is roots[r * stages + k]
   // The rows of producers that the block reads. Rows that a reduction variable chooses form one table.
   struct Source {
     ir::StageId stage = 0;
-    std::vector<ir::Index> outer;       // without the column; offsets 0 where `table` says that variables move it
+    std::vector<ir::Index> outer;  // without the column; offsets 0 where `table` says that variables move it
     std::vector<Border> outer_border;
     Border column_border;
-    std::vector<std::pair<i64, i64>> table;   // per outer dimension: first and last offset, when variables move it
-    i64 lo = 0, hi = 0, scale = 1;      // of the column index, over all accesses
+    std::vector<std::pair<i64, i64>> table;  // per outer dimension: first and last offset, when variables move it
+    i64 lo = 0, hi = 0, scale = 1;           // of the column index, over all accesses
     ir::SizeId shift;
     i64 entries() const;
   };
@@ -49,21 +49,21 @@ class GroupLowering {
 
  private:
   using Value = ir::nest::Value;
-  struct Region {                       // per dimension
+  struct Region {  // per dimension
     std::vector<Value> lo, hi;
   };
   struct Ring {
-    Value base;                         // u8*: column 0 of slot 0
-    std::vector<Value> pitch;           // bytes between slots (dimension 0), rows of middle dimensions
+    Value base;                // u8*: column 0 of slot 0
+    std::vector<Value> pitch;  // bytes between slots (dimension 0), rows of middle dimensions
   };
-  struct Workspace {                    // of a pass, in scratch memory
+  struct Workspace {  // of a pass, in scratch memory
     Value dump, patches, outputs;
     // By source and outer dimension, where the border is constant: column 0 of a row of border values.
     std::map<std::size_t, std::vector<Value>> constants;
   };
-  struct Pointers {                     // of a source, at one block
-    std::vector<Value> direct;          // one per table entry
-    Value current;                      // variable (or array of them): direct, or the patch
+  struct Pointers {             // of a source, at one block
+    std::vector<Value> direct;  // one per table entry
+    Value current;              // variable (or array of them): direct, or the patch
   };
 
   void analyze_pass(std::size_t pass);
@@ -93,14 +93,14 @@ class GroupLowering {
   Value reserve(const Value& bytes);
   Value source_row(const PassBody::Source&, const std::vector<i64>& offsets, ir::StageId consumer,
                    const std::vector<Value>& index, const std::vector<Value>& constant_rows);
-  Value row_at(ir::StageId, const std::vector<Value>& at);   // u8* to column 0 of a ring or array row
-  Value typed(ir::StageId, const Value& bytes) const;   // u8* as a pointer to the stage's elements
+  Value row_at(ir::StageId, const std::vector<Value>& at);  // u8* to column 0 of a ring or array row
+  Value typed(ir::StageId, const Value& bytes) const;       // u8* as a pointer to the stage's elements
   i64 patch_elements(std::size_t pass, const PassBody::Source&) const;
   bool in_group(ir::StageId) const;
   std::size_t pass_of(ir::StageId) const;
   bool direct_result(ir::StageId) const;
   ir::nest::Lane memory_lane(ir::StageId) const;
-  i64 element_step(ir::StageId) const;        // elements between neighbours of a row in memory
+  i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;
   i64 border_bits(const Border&, ir::StageId) const;
   const ir::Stage& stage(ir::StageId s) const { return plan_.graph.stage(s); }
@@ -112,18 +112,18 @@ class GroupLowering {
   std::size_t number_;
   std::size_t rank_;
   std::vector<plan::Edge> edges_;
-  std::vector<PassBody> bodies_;              // by pass
+  std::vector<PassBody> bodies_;  // by pass
   Builder* builder_ = nullptr;
 
   std::map<ir::SizeId, Value> extents_;
   std::vector<Value> tile_lo_, tile_hi_;
-  std::vector<Region> regions_;               // by pass
-  std::map<ir::StageId, Region> own_;         // of results
-  std::vector<Value> done_;                   // by pass: rows of dimension 0 below are computed
+  std::vector<Region> regions_;        // by pass
+  std::map<ir::StageId, Region> own_;  // of results
+  std::vector<Value> done_;            // by pass: rows of dimension 0 below are computed
   std::map<ir::StageId, Ring> rings_;
-  std::vector<Workspace> work_;               // by pass
+  std::vector<Workspace> work_;  // by pass
   Value scratch_top_;
-  bool measuring_ = false;                    // only adding up scratch memory
+  bool measuring_ = false;  // only adding up scratch memory
 };
 
 }  // namespace tessera::lower

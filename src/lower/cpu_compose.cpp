@@ -1,7 +1,7 @@
 // Rows of compose stages: pieces laid out with offsets and strides.
 //
-// Pieces that stand in the same rows and fill different phases of one column stride (the two halves of an upsampled row)
-// are stored by one loop: its stores are interleaved and the compiler makes whole vectors of them.
+// Pieces that stand in the same rows and fill different phases of one column stride (the two halves of an upsampled
+// row) are stored by one loop: its stores are interleaved and the compiler makes whole vectors of them.
 #include <algorithm>
 #include <set>
 
@@ -43,8 +43,10 @@ std::vector<std::vector<const ir::Piece*>> families(const ir::Graph& graph, cons
         joins = joins && taken && (*taken - *phase) % piece.stride.back() != 0;
       }
     }
-    if (joins) result.back().push_back(&piece);
-    else result.push_back({&piece});
+    if (joins)
+      result.back().push_back(&piece);
+    else
+      result.push_back({&piece});
   }
   return result;
 }
@@ -83,8 +85,8 @@ void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) 
   finish_row(s, index, target);
 }
 
-void GroupLowering::store_family(const std::vector<const ir::Piece*>& family, const std::vector<Value>& at, const Value& out,
-                                 Lane lane, const Value& lo, const Value& hi, ElementType type) {
+void GroupLowering::store_family(const std::vector<const ir::Piece*>& family, const std::vector<Value>& at,
+                                 const Value& out, Lane lane, const Value& lo, const Value& hi, ElementType type) {
   struct Part {
     Value start, first, last, in, constant;
     i64 stride = 1, step = 1, offset = 0;
@@ -94,12 +96,14 @@ void GroupLowering::store_family(const std::vector<const ir::Piece*>& family, co
     Part part;
     part.start = extent(piece->start.back());
     part.stride = piece->stride.back();
-    part.first = builder_->let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - part.start, integer(part.stride)})));
+    part.first =
+        builder_->let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - part.start, integer(part.stride)})));
     part.last = builder_->let("last", min(extent(piece->count.back()),
                                           call_i64("tsr_floor_div", {hi - 1 - part.start, integer(part.stride)}) + 1));
     if (!piece->stage) {
       double v = ir::evaluate(Op::convert, type, ElementType::f64, &piece->value);
-      part.constant = is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
+      part.constant =
+          is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
     } else {
       StageId from = *piece->stage;
       std::size_t lead = rank_ - stage(from).domain.size();

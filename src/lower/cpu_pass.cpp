@@ -27,7 +27,9 @@ constexpr Type flag_type{Lane::i32, 1, false};
 Value call_i64(const std::string& name, std::vector<Value> args) {
   return ir::nest::call(name, index_type, std::move(args));
 }
-Value integers() { return variable("N", {Lane::i64, 1, true}); }
+Value integers() {
+  return variable("N", {Lane::i64, 1, true});
+}
 
 }  // namespace
 
@@ -54,7 +56,8 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
   Value offset = integer(0);
   for (std::size_t d = 0; d < at.size(); ++d)
     offset = offset + at[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
-  Value base = ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+  Value base = ir::nest::call("tsr_array", bytes_pointer,
+                              {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
   return address(base, offset);
 }
 
@@ -104,9 +107,12 @@ void GroupLowering::pass_rows(std::size_t p, const Value& end) {
     i64 step = block && pass.kind == plan::PassKind::point ? pass.rows : 1;
     builder_->loop(block ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
       index[d] = i;
-      if (!block) nest(d + 1);
-      else if (pass.kind == plan::PassKind::compose) compose_row(p, index);
-      else point_block(p, index, step == 1 ? integer(1) : builder_->let("count", min(hi - i, integer(step))));
+      if (!block)
+        nest(d + 1);
+      else if (pass.kind == plan::PassKind::compose)
+        compose_row(p, index);
+      else
+        point_block(p, index, step == 1 ? integer(1) : builder_->let("count", min(hi - i, integer(step))));
     });
   };
   nest(0);
@@ -164,8 +170,10 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       std::vector<Value> at = index;
       at.back() = at.back() + r;
       auto finish = [&] { finish_row(s, at, rows[static_cast<std::size_t>(r) * pass.stages.size() + k]); };
-      if (r == 0) finish();
-      else builder_->branch(less(integer(r), count), finish);
+      if (r == 0)
+        finish();
+      else
+        builder_->branch(less(integer(r), count), finish);
     }
 }
 
@@ -187,7 +195,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     patched.push_back(k);
     Value n = extent(stage(source.stage).domain.back());
     Value shift = extent(source.shift);
-    i64 strided = element_step(source.stage) > 1 ? 1 : 0;   // a strided vector load ends in the next element
+    i64 strided = element_step(source.stage) > 1 ? 1 : 0;  // a strided vector load ends in the next element
     i64 scale = std::max<i64>(source.scale, 1);
     a = max(a, call_i64("tsr_ceil_div", {integer(0) - shift - source.lo, integer(scale)}));
     Value last = call_i64("tsr_floor_div", {n - shift - (source.hi + scale * lanes + strided), integer(scale)});
@@ -277,13 +285,16 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
               Value constant_row = convert(bytes_pointer, integer(0)), row = convert(bytes_pointer, direct);
               for (const Value& values : work_[p].constants[k])
                 if (values)
-                  constant_row = operation(Op::select, bytes_pointer, {operation(Op::eq, flag_type, {row, values}), values, constant_row});
+                  constant_row = operation(Op::select, bytes_pointer,
+                                           {operation(Op::eq, flag_type, {row, values}), values, constant_row});
               Value memory = address(work_[p].patches, integer(at));
               at += bytes;
-              builder_->call("tsr_patch", {memory, convert(bytes_pointer, direct), constant_row, c0, columns,
-                                           extent(stage(source.stage).domain.back()), integer(static_cast<i64>(mode)),
-                                           integer(step), integer(size), integer(border_bits(source.column_border, source.stage))});
-              patches.push_back(builder_->let("patch", typed(source.stage, address(memory, integer(0) - c0 * (step * size)))));
+              builder_->call("tsr_patch",
+                             {memory, convert(bytes_pointer, direct), constant_row, c0, columns,
+                              extent(stage(source.stage).domain.back()), integer(static_cast<i64>(mode)), integer(step),
+                              integer(size), integer(border_bits(source.column_border, source.stage))});
+              patches.push_back(
+                  builder_->let("patch", typed(source.stage, address(memory, integer(0) - c0 * (step * size)))));
             }
             set_rows(k, patches);
           }
@@ -295,7 +306,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             if (outputs[t]->name == targets[t]->name) continue;
             StageId s = pass.stages[t % pass.stages.size()];
             Value memory = address(work_[p].outputs, integer(slot++ * row_bytes));
-            builder_->assign(outputs[t], typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s)))));
+            builder_->assign(outputs[t],
+                             typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s)))));
           }
         });
     vectors(p, index, sources, outputs, x0, x1, nt);
@@ -309,8 +321,10 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
                                         convert(bytes_pointer, address(outputs[t], x0)), (min(x1, xe) - x0) * size});
           };
           std::size_t r = t / pass.stages.size();
-          if (r == 0) copy();
-          else builder_->branch(less(integer(static_cast<i64>(r)), count), copy);
+          if (r == 0)
+            copy();
+          else
+            builder_->branch(less(integer(static_cast<i64>(r)), count), copy);
         }
       });
   });
@@ -318,7 +332,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
 
 // The loop over vectors, from `from` on, until `to` is reached or passed.
 void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, const std::vector<Pointers>& sources,
-                            const std::vector<Value>& targets, const Value& from, const Value& to, const Value& streaming) {
+                            const std::vector<Value>& targets, const Value& from, const Value& to,
+                            const Value& streaming) {
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
   const ir::Graph& graph = plan_.graph;
@@ -384,7 +399,8 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           const ir::Stage& owner = stage(pass.stages.front());
           return broadcast(convert(scalar, extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
         }
-        case Op::parameter: return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
+        case Op::parameter:
+          return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
         default: {
           Lane lane = ir::nest::lane_of(node.type);
           Value base = ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(node.ivalue)});
@@ -403,12 +419,14 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
         builder_->store(targets[k], x, out);
         return;
       }
-      builder_->branch(streaming, [&] { builder_->store(targets[k], x, out, true); }, [&] { builder_->store(targets[k], x, out); });
+      builder_->branch(
+          streaming, [&] { builder_->store(targets[k], x, out, true); }, [&] { builder_->store(targets[k], x, out); });
     });
   });
 }
 
-// After a row is complete: zeros where the stage is not evaluated, its continuation beyond its ends, its copy in memory.
+// After a row is complete: zeros where the stage is not evaluated, its continuation beyond its ends, its copy in
+// memory.
 void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const Value& target) {
   const plan::StagePlan& plan = plan_.stages[s];
   const Region& region = regions_[pass_of(s)];
@@ -443,8 +461,9 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
   }
   if (plan.home != plan::Home::ring) return;
   if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none)
-    builder_->call("tsr_pad", {target, lo, hi, n, integer(plan.pad_lo), integer(plan.pad_hi),
-                               integer(static_cast<i64>(plan.pad.mode)), integer(size), integer(border_bits(plan.pad, s))});
+    builder_->call("tsr_pad",
+                   {target, lo, hi, n, integer(plan.pad_lo), integer(plan.pad_hi),
+                    integer(static_cast<i64>(plan.pad.mode)), integer(size), integer(border_bits(plan.pad, s))});
   if (!plan.also_array) return;
   const Region& own = own_.at(s);
   Value mine = integer(1, flag_type);
@@ -460,8 +479,9 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
       offset = offset + index[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
     Value base = ir::nest::call("tsr_array", bytes_pointer,
                                 {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
-    builder_->call("tsr_copy_strided", {address(base, offset), integer(place->element_stride),
-                                        address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
+    builder_->call("tsr_copy_strided",
+                   {address(base, offset), integer(place->element_stride), address(target, own.lo[rank_ - 1] * size),
+                    own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
   });
 }
 

@@ -24,7 +24,8 @@ Interface interface_of(const plan::Plan& plan) {
   }
   for (const plan::Group& group : plan.groups)
     for (ir::StageId s : group.results)
-      if (!is_output[s]) add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
+      if (!is_output[s])
+        add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
   return result;
 }
 

@@ -6,9 +6,9 @@
 //   i64  tsr_gK_scratch(const i64* N, const i64* T)          bytes of scratch memory that one tile needs
 //   void tsr_gK(void* const* P, const i64* N, const i64* T, i64 tile, u8* S)   computes one tile
 //
-// P holds a pointer for every argument (arrays and scalars, in order), then every output, then every intermediate array.
-// N holds the run-time parameters, then for every such array the byte strides of all dimensions but the last, whose
-// elements are contiguous. T[rank + 1] is 1 where results are stored past the caches.
+// P holds a pointer for every argument (arrays and scalars, in order), then every output, then every intermediate
+// array. N holds the run-time parameters, then for every such array the byte strides of all dimensions but the last,
+// whose elements are contiguous. T[rank + 1] is 1 where results are stored past the caches.
 #pragma once
 
 #include <optional>
@@ -22,18 +22,18 @@ namespace tessera::lower {
 
 struct ArrayRef {
   enum class Kind { argument, output, intermediate } kind = Kind::argument;
-  std::size_t index = 0;               // argument, output or stage number
-  Format format;                       // elements in memory
-  std::vector<ir::SizeId> extents;     // of the rewritten graph; leading 1s where rank was lifted
-  std::size_t strides = 0;             // position in N of the first stride
-  bool is_array = true;                // false: a scalar argument
+  std::size_t index = 0;            // argument, output or stage number
+  Format format;                    // elements in memory
+  std::vector<ir::SizeId> extents;  // of the rewritten graph; leading 1s where rank was lifted
+  std::size_t strides = 0;          // position in N of the first stride
+  bool is_array = true;             // false: a scalar argument
 };
 
 struct Interface {
-  std::vector<ArrayRef> arrays;        // in the order of P
-  std::size_t integers = 0;            // length of N
-  std::size_t output(std::size_t o) const;       // position in P
-  std::size_t intermediate(ir::StageId) const;   // position in P; throws where it has none
+  std::vector<ArrayRef> arrays;                 // in the order of P
+  std::size_t integers = 0;                     // length of N
+  std::size_t output(std::size_t o) const;      // position in P
+  std::size_t intermediate(ir::StageId) const;  // position in P; throws where it has none
 };
 
 Interface interface_of(const plan::Plan&);

@@ -47,7 +47,9 @@ void free_variables(const ir::Graph& graph, const std::vector<ExprId>& order,
 
 }  // namespace
 
-bool PointEmitter::free(ExprId e) const { return graph_.node(e).op == Op::constant; }
+bool PointEmitter::free(ExprId e) const {
+  return graph_.node(e).op == Op::constant;
+}
 
 Value PointEmitter::number(double v, Lane lane) {
   Type type{lane, 1, false};
@@ -71,7 +73,9 @@ Value PointEmitter::as(Value v, Lane lane) {
   return builder_.let("v", convert({lane, source_.lanes, false}, std::move(v)));
 }
 
-Value PointEmitter::mask(Value v, Lane lane) { return as(std::move(v), ir::nest::mask_lane(lane)); }
+Value PointEmitter::mask(Value v, Lane lane) {
+  return as(std::move(v), ir::nest::mask_lane(lane));
+}
 
 Value PointEmitter::constant(ExprId e) {
   const ExprNode& node = graph_.node(e);
@@ -104,7 +108,8 @@ Value PointEmitter::compare(ExprId e, const Values& known) {
     Range a = ranges_.of(node.args[0]), b = ranges_.of(node.args[1]);
     lane = plan::narrowest({std::min(a.lo, b.lo), std::max(a.hi, b.hi)});
   }
-  return op(node.op, ir::nest::mask_lane(lane), {operand(node.args[0], known, lane), operand(node.args[1], known, lane)});
+  return op(node.op, ir::nest::mask_lane(lane),
+            {operand(node.args[0], known, lane), operand(node.args[1], known, lane)});
 }
 
 Value PointEmitter::to_integer(const ExprNode& node, Value v, Lane lane) {
@@ -172,7 +177,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   bool boolean = n.type == ElementType::boolean;
   switch (n.op) {
-    case Op::constant: return constant(e);
+    case Op::constant:
+      return constant(e);
     case Op::access: {
       Value v = builder_.let("v", source_.load(n, vars));
       if (!boolean) return v;
@@ -244,7 +250,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     case Op::lt:
     case Op::le:
     case Op::eq:
-    case Op::ne: return compare(e, known);
+    case Op::ne:
+      return compare(e, known);
     case Op::select: {
       if (boolean) {
         Value c = known.at(n.args[0].id);
@@ -256,7 +263,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       Value c = mask(free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id), lane);
       return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
     }
-    default: break;
+    default:
+      break;
   }
   if (boolean) {
     Value a = free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id);
@@ -283,12 +291,18 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
 Value PointEmitter::identity(const ExprNode& n, Lane lane) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   switch (n.op) {
-    case Op::reduce_sum: return number(is_float(lane) ? -0.0 : 0, lane);
-    case Op::reduce_prod: return number(1, lane);
-    case Op::reduce_min: return number(is_float(lane) ? inf : ranges_.of(n.args[0]).hi, lane);
-    case Op::reduce_max: return number(is_float(lane) ? -inf : ranges_.of(n.args[0]).lo, lane);
-    case Op::reduce_all: return number(-1, lane);
-    default: return number(0, lane);
+    case Op::reduce_sum:
+      return number(is_float(lane) ? -0.0 : 0, lane);
+    case Op::reduce_prod:
+      return number(1, lane);
+    case Op::reduce_min:
+      return number(is_float(lane) ? inf : ranges_.of(n.args[0]).hi, lane);
+    case Op::reduce_max:
+      return number(is_float(lane) ? -inf : ranges_.of(n.args[0]).lo, lane);
+    case Op::reduce_all:
+      return number(-1, lane);
+    default:
+      return number(0, lane);
   }
 }
 
@@ -310,10 +324,11 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
   Vars inner = vars;
   std::function<void(std::size_t)> nest = [&](std::size_t k) {
     if (k < over.size()) {
-      builder_.loop("w", ir::nest::integer(over[k].lo), ir::nest::integer(over[k].hi + 1), ir::nest::integer(1), [&](Value w) {
-        inner[over[k].id] = w;
-        nest(k + 1);
-      });
+      builder_.loop("w", ir::nest::integer(over[k].lo), ir::nest::integer(over[k].hi + 1), ir::nest::integer(1),
+                    [&](Value w) {
+                      inner[over[k].id] = w;
+                      nest(k + 1);
+                    });
       return;
     }
     Values local = known;
@@ -387,9 +402,12 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
   std::unordered_map<std::uint32_t, std::vector<ExprId>> users;
   std::vector<ExprId> ready, loads, stack;
   for (ExprId e : wanted) {
-    if (known.contains(e.id)) report(e);
-    else if (free(e)) known[e.id] = constant(e), report(e);
-    else if (waits.try_emplace(e.id, -1).second) stack.push_back(e);
+    if (known.contains(e.id))
+      report(e);
+    else if (free(e))
+      known[e.id] = constant(e), report(e);
+    else if (waits.try_emplace(e.id, -1).second)
+      stack.push_back(e);
   }
   while (!stack.empty()) {
     ExprId e = stack.back();

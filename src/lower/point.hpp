@@ -1,8 +1,8 @@
 // The body of a point pass: expressions of the graph become vector values.
 //
 // All expressions of a register block (several rows, several stages) are one DAG. Loads come first in the order of
-// memory, rows then columns, and every operation follows as soon as its operands are there: a convolution so becomes one
-// accumulator per row that takes each loaded vector once, in the order in which its sum was written.
+// memory, rows then columns, and every operation follows as soon as its operands are there: a convolution so becomes
+// one accumulator per row that takes each loaded vector once, in the order in which its sum was written.
 #pragma once
 
 #include <functional>

@@ -108,8 +108,10 @@ std::vector<Edge> edges_of(const Graph& graph) {
       Edge edge = compose_edge(graph, s, piece);
       auto same = std::find_if(edges.begin() + static_cast<std::ptrdiff_t>(first), edges.end(),
                                [&](const Edge& e) { return e.producer == edge.producer; });
-      if (same == edges.end()) edges.push_back(edge);
-      else join(*same, edge);
+      if (same == edges.end())
+        edges.push_back(edge);
+      else
+        join(*same, edge);
     }
   }
   return edges;

@@ -170,7 +170,7 @@ class Reporter {
     g.stages = from.stages;
     g.writes = from.results;
     g.tile = tile_shape(plan_, from, parameters(), options_.threads, options_.tile_rows, options_.tile_columns);
-    g.step = from.step;
+    g.step = plan_.options.schedule == Schedule::tiled ? 0 : from.step;
     g.halo_rows = from.halo_rows;
     g.halo_columns = from.halo_columns;
     g.operations = from.operations;

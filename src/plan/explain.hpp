@@ -43,7 +43,8 @@ struct GroupReport {
   std::vector<ir::StageId> stages, reads, writes;  // reads: arrays of other groups and arguments
   std::vector<PassReport> passes;
   TileShape tile;
-  i64 step = 1, halo_rows = 0, halo_columns = 0;
+  i64 step = 1;  // of the anchor's rows; 0: all of a tile
+  i64 halo_rows = 0, halo_columns = 0;
   i64 ring_bytes = 0;  // of one tile
   double bytes_read = 0, bytes_written = 0;
   double compulsory_bytes = 0;  // arguments read for the first time, outputs

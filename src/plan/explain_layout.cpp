@@ -551,7 +551,10 @@ std::string stage_line(const StageReport& s) {
 }
 
 std::string home_line(const StageReport& s) {
-  return s.ring.bytes == 0 ? s.home : fmt::format("{}, {} rows of {}", s.home, s.ring.rows, s.ring.columns);
+  if (s.ring.bytes == 0) return s.home;
+  return s.ring.middle == 1
+             ? fmt::format("{}, {} rows of {}", s.home, s.ring.rows, s.ring.columns)
+             : fmt::format("{}, {} planes of {} x {}", s.home, s.ring.rows, s.ring.middle, s.ring.columns);
 }
 
 }  // namespace tessera::plan::picture

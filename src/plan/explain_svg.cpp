@@ -192,7 +192,7 @@ class SvgPrinter {
     text(x, b.y + 57, "tiny", fmt::format("{} compulsory", base::format_bytes(g.compulsory_bytes)));
     fact(x + 178, b.y, "TILES", fmt::format("{} of {}", g.tile.tiles, extents(g.tile.extents)), halo(g));
     fact(x + 358, b.y, "RINGS", g.ring_bytes > 0 ? base::format_bytes(static_cast<double>(g.ring_bytes)) : "none",
-         g.ring_bytes > 0 ? counted(g.step, "row") + " a step" : "");
+         g.ring_bytes > 0 ? step(g) : "");
     fact(x + 460, b.y, "WORK", fmt::format("{:.1f}", g.operations), "operations a point");
   }
 

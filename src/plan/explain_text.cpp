@@ -81,8 +81,8 @@ class TextPrinter {
     line(fmt::format("  tiles      {} of {}, {}{}", g.tile.tiles, extents(g.tile.extents), halo(g),
                      g.tile.streaming ? ", stored past the caches" : ""));
     if (g.ring_bytes > 0)
-      line(fmt::format("  rings      {} of scratch memory a tile, {} a step",
-                       base::format_bytes(static_cast<double>(g.ring_bytes)), counted(g.step, "row")));
+      line(fmt::format("  rings      {} of scratch memory a tile, {}",
+                       base::format_bytes(static_cast<double>(g.ring_bytes)), step(g)));
     table(g);
     lines(g.reasons, "  ");
   }

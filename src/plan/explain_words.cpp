@@ -23,7 +23,8 @@ std::string extents(const std::vector<i64>& shape) {
 
 std::string lives_in(const StageReport& s) {
   if (s.ring.bytes == 0) return s.home;
-  return fmt::format("{} {} x {}, {}", s.home, s.ring.rows, s.ring.columns,
+  std::string middle = s.ring.middle == 1 ? "" : fmt::format("{} x ", s.ring.middle);
+  return fmt::format("{} {} x {}{}, {}", s.home, s.ring.rows, middle, s.ring.columns,
                      base::format_bytes(static_cast<double>(s.ring.bytes)));
 }
 
@@ -31,11 +32,23 @@ std::string block(const PassReport& pass) {
   return pass.compose ? "row" : fmt::format("{}x{}", pass.rows, pass.lanes);
 }
 
+namespace {
+
+std::string slice(const GroupReport& g) {
+  return g.tile.extents.size() > 2 ? "plane" : "row";
+}
+
+}  // namespace
+
+std::string step(const GroupReport& g) {
+  return (g.step == 0 ? "a whole tile" : counted(g.step, slice(g))) + " a step";
+}
+
 std::string halo(const GroupReport& g) {
   if (g.halo_rows == 0 && g.halo_columns == 0) return "no halo";
-  if (g.halo_columns == 0) return "halo of " + counted(g.halo_rows, "row");
-  if (g.halo_rows == 0) return "halo of " + counted(g.halo_columns, "column");
-  return "halo of " + counted(g.halo_rows, "row") + " and " + counted(g.halo_columns, "column");
+  std::string rows = counted(g.halo_rows, slice(g)), columns = counted(g.halo_columns, "column");
+  if (g.halo_columns == 0) return "halo of " + rows;
+  return g.halo_rows == 0 ? "halo of " + columns : "halo of " + rows + " and " + columns;
 }
 
 std::string assumed(const Report& r) {

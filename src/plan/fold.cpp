@@ -1,9 +1,9 @@
 // Folding a stage into its consumers: its expression takes the place of the access.
 //
 // Exact when, in every dimension, either the producer reads only its own index (then the edge's border map applies to
-// what it reads), or the edge reads the producer at the consumer's own index (then the producer's maps stay as they are).
-// A 1-D horizontal pass folds so into the vertical pass behind it: with register blocks of R rows, K vertical taps cost
-// (R + K - 1) / R horizontal passes a row and no row is ever stored.
+// what it reads), or the edge reads the producer at the consumer's own index (then the producer's maps stay as they
+// are). A 1-D horizontal pass folds so into the vertical pass behind it: with register blocks of R rows, K vertical
+// taps cost (R + K - 1) / R horizontal passes a row and no row is ever stored.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -25,8 +25,8 @@ using ir::StageKind;
 
 namespace {
 
-constexpr double block_rows = 4;       // rows of a register block that the price assumes
-constexpr double ring_price = 5;       // vector instructions that storing a row and reading it again is worth
+constexpr double block_rows = 4;  // rows of a register block that the price assumes
+constexpr double ring_price = 5;  // vector instructions that storing a row and reading it again is worth
 
 bool plain(const ir::Index& index) {
   return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
@@ -34,7 +34,7 @@ bool plain(const ir::Index& index) {
 
 struct Facts {
   double operations = 0;
-  std::vector<bool> own_index;         // per dimension: every access reads the stage's own index
+  std::vector<bool> own_index;  // per dimension: every access reads the stage's own index
   bool coordinates = false, extents = false, loops = false, gathers = false;
 };
 
@@ -62,8 +62,8 @@ class FoldPass {
   FoldPass(Graph& graph, std::vector<std::string>& remarks) : graph_(graph), remarks_(remarks), rebuild_(graph) {}
 
   void run() {
-    // Decide on the new graph, one producer at a time, in order: a folded producer is already part of its consumers when
-    // they are looked at.
+    // Decide on the new graph, one producer at a time, in order: a folded producer is already part of its consumers
+    // when they are looked at.
     std::size_t count = rebuild_.old().size();
     std::vector<std::vector<StageId>> consumers(count);
     std::vector<bool> is_output(count);
@@ -121,8 +121,10 @@ class FoldPass {
         i64 row = 0;
         for (std::size_t d = 0; d < access.index.size(); ++d) {
           if (!access.index[d].vars.empty()) return false;
-          if (d + 2 == access.index.size() && access.index[d].scale == 1) row = access.index[d].offset;
-          else key.push_back(access.index[d].offset);
+          if (d + 2 == access.index.size() && access.index[d].scale == 1)
+            row = access.index[d].offset;
+          else
+            key.push_back(access.index[d].offset);
           together = together && plain(access.index[d]);
         }
         auto [it, fresh] = rows.try_emplace(key, row, row);

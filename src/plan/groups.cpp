@@ -86,7 +86,8 @@ void Grouper::share_rows() {
     const Stage& stage = graph_.stage(s);
     if (stage.kind != StageKind::point || operations_[s] < 4 || operations_[s] > 400) continue;
     std::vector<ExprId> block;
-    for (int r = 0; r < rows; ++r) block.push_back(analyze::shift_rows(plan_.graph, stage.body, stage.domain.size(), r));
+    for (int r = 0; r < rows; ++r)
+      block.push_back(analyze::shift_rows(plan_.graph, stage.body, stage.domain.size(), r));
     operations_[s] = std::min(operations_[s], analyze::operation_count(graph_, block) / rows);
   }
 }
@@ -329,13 +330,15 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   }
   group.passes = passes(set, found);
   for (std::size_t i = 0; i < set.size(); ++i) {
-    // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the scale.
+    // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the
+    // scale.
     StagePlan& p = plan_.stages[set[i]];
     i64 reach = 0;
     for (std::size_t k : read_by_[set[i]])
       for (const Pass& pass : group.passes)
         if (std::count(pass.stages.begin(), pass.stages.end(), edges_[k].consumer))
-          reach = std::max(reach, (std::max<i64>(1, edges_[k].dims.back().mul) + 1) * pass.lanes + edges_[k].dims.back().hi);
+          reach = std::max(reach,
+                           (std::max<i64>(1, edges_[k].dims.back().mul) + 1) * pass.lanes + edges_[k].dims.back().hi);
     for (const Pass& pass : group.passes)
       if (std::count(pass.stages.begin(), pass.stages.end(), set[i])) reach = std::max<i64>(reach, 2 * pass.lanes);
     p.reach = reach;
@@ -403,10 +406,14 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     if (widest == 1 && aos) widest = 2;
     pass.lanes = std::max(1, plan_.device.vector_bytes / widest);
     double operations = analyze::operation_count(graph_, roots);
-    if (pass.kind == PassKind::compose) pass.rows = 1;
-    else if (row_taps <= 1) pass.rows = operations <= 40 ? 4 : operations <= 100 ? 2 : 1;
-    else if (loops) pass.rows = 4;
-    else pass.rows = operations <= 140 ? 4 : operations <= 300 ? 2 : 1;
+    if (pass.kind == PassKind::compose)
+      pass.rows = 1;
+    else if (row_taps <= 1)
+      pass.rows = operations <= 40 ? 4 : operations <= 100 ? 2 : 1;
+    else if (loops)
+      pass.rows = 4;
+    else
+      pass.rows = operations <= 140 ? 4 : operations <= 300 ? 2 : 1;
   }
   return list;
 }

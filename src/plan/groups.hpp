@@ -27,9 +27,9 @@ class Grouper {
  private:
   struct Layout {
     bool legal = false;
-    std::string reason;                     // why not
+    std::string reason;  // why not
     ir::StageId anchor = 0;
-    std::vector<StagePlan> stages;          // parallel to the set
+    std::vector<StagePlan> stages;  // parallel to the set
     i64 step = 4;
   };
   struct Price {
@@ -37,7 +37,7 @@ class Grouper {
     double bytes = 0, operations = 0, ring_bytes_per_column = 0;
     i64 halo_rows = 0, halo_columns = 0;
   };
-  using Set = std::vector<ir::StageId>;     // ascending
+  using Set = std::vector<ir::StageId>;  // ascending
 
   void prepare_stages();
   int widest_lane(ir::ExprId body);
@@ -59,13 +59,13 @@ class Grouper {
   Plan& plan_;
   const ir::Graph& graph_;
   std::vector<Edge> edges_;
-  std::vector<std::vector<std::size_t>> reads_, read_by_;   // edges by consumer, by producer
+  std::vector<std::vector<std::size_t>> reads_, read_by_;  // edges by consumer, by producer
   std::vector<bool> is_output_;
-  std::vector<double> operations_;     // a point, neighbouring rows of a block sharing what they have in common
-  std::vector<int> work_bytes_;        // of the widest lane that the stage computes in
-  std::vector<int> group_of_;                               // the set that a stage is in; -1: an input
+  std::vector<double> operations_;  // a point, neighbouring rows of a block sharing what they have in common
+  std::vector<int> work_bytes_;     // of the widest lane that the stage computes in
+  std::vector<int> group_of_;       // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
-  ir::StageId merged_until_ = 0;                            // stages behind it stand alone
+  ir::StageId merged_until_ = 0;  // stages behind it stand alone
   std::vector<double> points_;
   std::optional<analyze::Ranges> ranges_;
 };

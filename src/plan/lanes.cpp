@@ -33,7 +33,9 @@ bool modular(Op op) {
          op == Op::bit_xor || op == Op::bit_not || op == Op::reduce_sum;
 }
 
-bool wide_integer(ElementType type) { return type == ElementType::i32 || type == ElementType::u32; }
+bool wide_integer(ElementType type) {
+  return type == ElementType::i32 || type == ElementType::u32;
+}
 
 }  // namespace
 
@@ -63,9 +65,7 @@ Lane working_lane(const ir::Graph& graph, analyze::Ranges& ranges, const LowBits
     Range a = ranges.of(node.args[k]);
     r = {std::min(r.lo, a.lo), std::max(r.hi, a.hi)};
   };
-  auto at_least_16 = [&](Lane lane) {
-    return lane != Lane::u8 ? lane : Lane::i16;
-  };
+  auto at_least_16 = [&](Lane lane) { return lane != Lane::u8 ? lane : Lane::i16; };
   switch (node.op) {
     case Op::add:
     case Op::sub:

@@ -12,8 +12,12 @@ using ir::StageKind;
 
 namespace {
 
-i64 floor_divide(i64 a, i64 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-i64 ceil_divide(i64 a, i64 b) { return -floor_divide(-a, b); }
+i64 floor_divide(i64 a, i64 b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+i64 ceil_divide(i64 a, i64 b) {
+  return -floor_divide(-a, b);
+}
 
 std::size_t place(const std::vector<StageId>& set, StageId s) {
   return static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin());
@@ -24,6 +28,19 @@ bool is_field(const ir::Graph& graph, StageId s) {
   for (const ir::Output& o : graph.outputs)
     if (o.format.is_struct() && std::find(o.stages.begin(), o.stages.end(), s) != o.stages.end()) return true;
   return false;
+}
+
+// Is a <= b whatever the parameters?
+bool at_most(ir::Graph& graph, ir::SizeId a, ir::SizeId b) {
+  if (auto difference = graph.constant(graph.size_binary(ir::SizeOp::sub, b, a))) return *difference >= 0;
+  const ir::SizeNode node = graph.node(a);
+  if (node.op == ir::SizeOp::min) return at_most(graph, node.a, b) || at_most(graph, node.b, b);
+  return node.op == ir::SizeOp::floor_div && at_most(graph, node.a, b);
+}
+
+// Does a consumer that reads index mul * i (and offsets) stay on the producer's extent, but for the offsets?
+bool stays_inside(ir::Graph& graph, ir::SizeId consumer, i64 mul, ir::SizeId producer) {
+  return at_most(graph, consumer, mul == 1 ? producer : graph.size_floor_div(producer, mul));
 }
 
 }  // namespace
@@ -63,6 +80,13 @@ Grouper::Layout Grouper::layout(const Set& set) const {
           result.reason = "'" + name + "' is read at indices that are not known before";
           return result;
         }
+      // Padding, lags and depths know the offsets only: what is read beyond the extent besides is not in the ring.
+      for (std::size_t d = 0; d < edge.dims.size() && graph_.stage(c).kind == StageKind::point; ++d)
+        if (!stays_inside(plan_.graph, graph_.stage(c).domain[d], edge.dims[d].mul,
+                          graph_.stage(edge.producer).domain[d])) {
+          result.reason = "'" + graph_.stage(c).name + "' extends beyond '" + name + "'";
+          return result;
+        }
       if (edge.column_border_clash) {
         result.reason = "'" + name + "' is read with two borders";
         return result;
@@ -72,7 +96,8 @@ Grouper::Layout Grouper::layout(const Set& set) const {
       const EdgeDimension& column = edge.dims.back();
       i64 lo = std::max<i64>(0, -column.raw_lo), hi = std::max<i64>(0, column.raw_hi);
       bool reads_outside = (lo > 0 || hi > 0 || column.mul != 1) && edge.column_border.mode != BorderMode::none;
-      if (reads_outside && (p.pad_lo > 0 || p.pad_hi > 0) && p.pad.mode != BorderMode::none && !(p.pad == edge.column_border)) {
+      if (reads_outside && (p.pad_lo > 0 || p.pad_hi > 0) && p.pad.mode != BorderMode::none &&
+          !(p.pad == edge.column_border)) {
         result.reason = "'" + name + "' is read with two borders";
         return result;
       }
@@ -83,6 +108,17 @@ Grouper::Layout Grouper::layout(const Set& set) const {
       p.also_array = leaves_group(edge.producer, set);
     }
   if (!find_rates(set, result) || !find_periodic(set, result)) return result;
+  // The last tile takes what is left of a result: it has to be what the anchor's tile is at the result's rate.
+  for (StageId s : set)
+    for (std::size_t d = 0; d < rank && leaves_group(s, set); ++d) {
+      const StagePlan::Rate& r = result.stages[place(set, s)].rate[d];
+      ir::Graph& sizes = plan_.graph;
+      ir::SizeId scaled = sizes.size_binary(ir::SizeOp::mul, graph_.stage(result.anchor).domain[d], sizes.size(r.num));
+      if (at_most(sizes, graph_.stage(s).domain[d], sizes.size_floor_div(scaled, r.den))) continue;
+      result.reason =
+          "'" + graph_.stage(s).name + "' has another extent than '" + graph_.stage(result.anchor).name + "'";
+      return result;
+    }
   find_lags(set, result);
   result.legal = true;
   return result;
@@ -153,7 +189,8 @@ bool Grouper::find_periodic(const Set& set, Layout& layout) const {
           }
         }
         if (inside && dim.wraps) {
-          if (dim.mul != 1 || dim.other_border || graph_.stage(edge.producer).domain[d] != graph_.stage(set[ci]).domain[own]) {
+          if (dim.mul != 1 || dim.other_border ||
+              graph_.stage(edge.producer).domain[d] != graph_.stage(set[ci]).domain[own]) {
             layout.reason = "'" + graph_.stage(edge.producer).name + "' is read around the edge at another scale";
             return false;
           }
@@ -221,7 +258,9 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       const StagePlan& c = layout.stages[place(set, edge.consumer)];
       for (std::size_t d = 0; d < rank; ++d) {
         const EdgeDimension& dim = edge.dims[d];
-        include(d, floor_divide(dim.mul * (c.rate[d].before - (c.rate[d].den > 1 ? 1 : 0)) + dim.lo, dim.div) - (dim.div > 1 ? 1 : 0),
+        include(d,
+                floor_divide(dim.mul * (c.rate[d].before - (c.rate[d].den > 1 ? 1 : 0)) + dim.lo, dim.div) -
+                    (dim.div > 1 ? 1 : 0),
                 ceil_divide(dim.mul * (c.rate[d].after - 1) + dim.hi, dim.div) + 1);
       }
       const EdgeDimension& row = edge.dims[0];

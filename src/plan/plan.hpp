@@ -1,8 +1,8 @@
 // The plan: how a stage graph runs on one machine. Pure data; `explain` prints it, `lower` follows it.
 //
 // make_plan rewrites the graph (windows expanded, cheap or single-use stages folded into their consumers), then cuts it
-// into groups. A group runs over tiles of its anchor stage; a tile streams along dimension 0. Each step computes the next
-// rows of every pass of the group, in order; a stage that later passes read keeps its last `depth` rows in a ring.
+// into groups. A group runs over tiles of its anchor stage; a tile streams along dimension 0. Each step computes the
+// next rows of every pass of the group, in order; a stage that later passes read keeps its last `depth` rows in a ring.
 // Nothing in a plan depends on the extents of the images but the hints that the cost model was given, so that one
 // compiled plan serves every size.
 #pragma once
@@ -40,16 +40,16 @@ struct Options {
 // Where the values of a computed stage live.
 enum class Home {
   memory,  // an argument
-  ring,      // the last rows, in per-thread scratch memory
+  ring,    // the last rows, in per-thread scratch memory
   array,   // whole, in memory: an output or an intermediate between groups
 };
 
 struct StagePlan {
   int group = -1;
   Home home = Home::array;
-  bool also_array = false;                // a ring whose rows are copied to an array as well
+  bool also_array = false;                    // a ring whose rows are copied to an array as well
   ir::nest::Lane lane = ir::nest::Lane::f32;  // stored element type: the narrowest that holds every value
-  std::vector<bool> periodic;             // per dimension: computed beyond its domain, for consumers that wrap
+  std::vector<bool> periodic;                 // per dimension: computed beyond its domain, for consumers that wrap
   // Against the anchor of its group, per dimension: the stage has num points where the anchor has den, and an anchor
   // range [a, b) needs at most [floor(a * num / den) + before, ceil(b * num / den) + after) of it.
   struct Rate {
@@ -60,19 +60,19 @@ struct StagePlan {
   // Rows are complete below floor(e * num / den) + lag once the anchor has reached row e.
   i64 lag = 0;
   // ring
-  i64 depth = 0;                          // rows kept along dimension 0; 0: all rows of the tile
-  i64 reach = 0;                          // columns that consumers may read beyond the last one, vectors included
-  i64 pad_lo = 0, pad_hi = 0;             // columns filled by the border beyond the domain
-  Border pad;                             // how
+  i64 depth = 0;               // rows kept along dimension 0; 0: all rows of the tile
+  i64 reach = 0;               // columns that consumers may read beyond the last one, vectors included
+  i64 pad_lo = 0, pad_hi = 0;  // columns filled by the border beyond the domain
+  Border pad;                  // how
 };
 
 enum class PassKind { point, compose };
 
 struct Pass {
   PassKind kind = PassKind::point;
-  std::vector<ir::StageId> stages;        // computed in the same loop; one for compose
-  int rows = 1;                           // rows of the block that one loop body computes
-  int lanes = 16;                         // columns of one vector
+  std::vector<ir::StageId> stages;  // computed in the same loop; one for compose
+  int rows = 1;                     // rows of the block that one loop body computes
+  int lanes = 16;                   // columns of one vector
 };
 
 // Why two sets of stages, named by their last ones, were put into one group or not.
@@ -83,31 +83,31 @@ struct Decision {
 };
 
 struct Group {
-  ir::StageId anchor = 0;                 // the stage whose domain is cut into tiles
-  std::vector<ir::StageId> stages;        // topological order
+  ir::StageId anchor = 0;           // the stage whose domain is cut into tiles
+  std::vector<ir::StageId> stages;  // topological order
   std::vector<Pass> passes;
-  std::vector<ir::StageId> results;       // stages that leave the group as arrays
-  i64 step = 4;                           // anchor rows a step
-  i64 halo_rows = 0, halo_columns = 0;    // computed beyond a tile's own, over the longest chain
-  double ring_bytes_per_column = 0;       // of scratch, for one row of the middle dimensions
-  i64 tile_rows = 0, tile_columns = 0;    // hints for the assumed extents; 0: all
-  std::vector<Decision> reasons;          // in the order in which they were taken
+  std::vector<ir::StageId> results;     // stages that leave the group as arrays
+  i64 step = 4;                         // anchor rows a step
+  i64 halo_rows = 0, halo_columns = 0;  // computed beyond a tile's own, over the longest chain
+  double ring_bytes_per_column = 0;     // of scratch, for one row of the middle dimensions
+  i64 tile_rows = 0, tile_columns = 0;  // hints for the assumed extents; 0: all
+  std::vector<Decision> reasons;        // in the order in which they were taken
   // predictions per anchor point
-  double bytes = 0;                       // moved to and from memory
-  double operations = 0;                  // vector-lane operations
-  double nanoseconds = 0;                 // one core, whole domain at the assumed extents
+  double bytes = 0;                                        // moved to and from memory
+  double operations = 0;                                   // vector-lane operations
+  double nanoseconds = 0;                                  // one core, whole domain at the assumed extents
   double memory_nanoseconds = 0, compute_nanoseconds = 0;  // what the time is made of; the longer one bounds it
 };
 
 struct Plan {
-  ir::Graph graph;                        // rewritten
+  ir::Graph graph;  // rewritten
   Options options;
   Device device;
-  std::vector<StagePlan> stages;          // by stage id of `graph`
-  std::vector<Group> groups;              // in the order in which they run
-  int lifted = 0;                         // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
-  double minimum_bytes = 0;               // inputs read once, outputs written once, at the assumed extents
-  std::vector<std::string> remarks;       // rewrites that were done
+  std::vector<StagePlan> stages;     // by stage id of `graph`
+  std::vector<Group> groups;         // in the order in which they run
+  int lifted = 0;                    // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
+  double minimum_bytes = 0;          // inputs read once, outputs written once, at the assumed extents
+  std::vector<std::string> remarks;  // rewrites that were done
 };
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.

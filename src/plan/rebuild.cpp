@@ -125,7 +125,8 @@ void separate_fields(Graph& graph) {
     std::size_t rank = stage.domain.size();
     copy.margin_lo.assign(rank, 0);
     copy.margin_hi.assign(rank, 0);
-    copy.body = ir::access(graph, kept, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+    copy.body =
+        ir::access(graph, kept, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
     rebuild.set(s, graph.add(std::move(copy)));
   }
   rebuild.finish();

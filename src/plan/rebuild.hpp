@@ -1,7 +1,7 @@
 // How a rewriting pass replaces the stages of a graph while keeping its expressions, extents, arguments and tables.
 //
-// Stages are immutable in meaning: a pass takes them all out, walks them in order and adds new ones; `map` says which new
-// stage stands for which old one, and `carry` rewrites the accesses of an expression accordingly.
+// Stages are immutable in meaning: a pass takes them all out, walks them in order and adds new ones; `map` says which
+// new stage stands for which old one, and `carry` rewrites the accesses of an expression accordingly.
 #pragma once
 
 #include <vector>

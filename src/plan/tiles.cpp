@@ -85,10 +85,9 @@ RingShape ring_shape(const Plan& plan, ir::StageId s, const TileShape& tile) {
   RingShape ring;
   ring.columns = span(rank - 1);
   ring.row_bytes = round_up((ring.columns + p.pad_hi + p.reach) * size + round_up(p.pad_lo * size, 64), 64) | 64;
-  ring.bytes = ring.row_bytes;
-  for (std::size_t d = rank - 1; d-- > 1;) ring.bytes *= span(d);
+  for (std::size_t d = rank - 1; d-- > 1;) ring.middle *= span(d);
   ring.rows = p.depth > 0 ? p.depth : span(0);
-  ring.bytes *= ring.rows;
+  ring.bytes = ring.row_bytes * ring.middle * ring.rows;
   return ring;
 }
 

@@ -21,7 +21,8 @@ TileShape tile_shape(const Plan&, const Group&, const std::vector<i64>& paramete
 
 // A ring in the scratch memory of one tile.
 struct RingShape {
-  i64 rows = 0;       // kept along dimension 0
+  i64 rows = 0;       // kept along dimension 0: rows, or planes of `middle` rows
+  i64 middle = 1;     // product of the middle dimensions
   i64 columns = 0;    // of the stage that a tile may compute, without padding
   i64 row_bytes = 0;  // from one row to the next: padding and alignment included
   i64 bytes = 0;      // all of it, middle dimensions included

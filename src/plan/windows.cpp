@@ -1,8 +1,8 @@
 // Window reductions become written expressions or stages of one dimension each.
 //
 // A window of a few dozen terms is written out: its loads are shared between the rows of a register block and its
-// arithmetic is scheduled by the compiler. A minimum, maximum or sum over a box of one image is taken one dimension at a
-// time, columns first, so that n * m terms become n + m: exact for minima, maxima and integers, and for float sums
+// arithmetic is scheduled by the compiler. A minimum, maximum or sum over a box of one image is taken one dimension at
+// a time, columns first, so that n * m terms become n + m: exact for minima, maxima and integers, and for float sums
 // allowed in `fast` numbers only. A median becomes a network of minima and maxima, pruned to what its output needs.
 // Windows that stay large keep their loops.
 #include <algorithm>
@@ -43,8 +43,10 @@ ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& var
       for (ir::Index& index : bound.index) {
         std::vector<std::pair<std::uint32_t, i64>> rest;
         for (auto [id, coefficient] : index.vars) {
-          if (auto v = value_of(id)) index.offset += coefficient * *v;
-          else rest.push_back({id, coefficient});
+          if (auto v = value_of(id))
+            index.offset += coefficient * *v;
+          else
+            rest.push_back({id, coefficient});
         }
         index.vars = rest;
       }
@@ -75,12 +77,18 @@ ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& var
 
 Op combining(Op reduction) {
   switch (reduction) {
-    case Op::reduce_prod: return Op::mul;
-    case Op::reduce_min: return Op::min;
-    case Op::reduce_max: return Op::max;
-    case Op::reduce_any: return Op::bit_or;
-    case Op::reduce_all: return Op::bit_and;
-    default: return Op::add;
+    case Op::reduce_prod:
+      return Op::mul;
+    case Op::reduce_min:
+      return Op::min;
+    case Op::reduce_max:
+      return Op::max;
+    case Op::reduce_any:
+      return Op::bit_or;
+    case Op::reduce_all:
+      return Op::bit_and;
+    default:
+      return Op::add;
   }
 }
 
@@ -92,8 +100,8 @@ ExprId combine(Graph& graph, Op op, ElementType type, ExprId a, ExprId b) {
   return graph.expr(std::move(node));
 }
 
-// The element of rank (n-1)/2 of `v`: a merge-exchange network whose comparators are built lazily, from the output back,
-// so that those that the median does not depend on never exist.
+// The element of rank (n-1)/2 of `v`: a merge-exchange network whose comparators are built lazily, from the output
+// back, so that those that the median does not depend on never exist.
 ExprId median(Graph& graph, ElementType type, std::vector<ExprId> v) {
   struct Comparator {
     std::size_t a, b;
@@ -212,7 +220,8 @@ class WindowPass {
     std::vector<ExprId> all = terms_of(graph_, node);
     if (node.op == Op::reduce_median) return median(graph_, node.type, std::move(all));
     ExprId result = all[0];
-    for (std::size_t k = 1; k < all.size(); ++k) result = combine(graph_, combining(node.op), node.type, result, all[k]);
+    for (std::size_t k = 1; k < all.size(); ++k)
+      result = combine(graph_, combining(node.op), node.type, result, all[k]);
     return result;
   }
 
@@ -230,8 +239,8 @@ class WindowPass {
 
   ExprId one_dimension_at_a_time(const ExprNode& node) {
     bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // a NaN or a signed zero depends on it
-    bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max || node.op == Op::reduce_any ||
-                                     node.op == Op::reduce_all);
+    bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max ||
+                                    node.op == Op::reduce_any || node.op == Op::reduce_all);
     bool sum = any_order && node.op == Op::reduce_sum;
     if (!idempotent && !sum) return {};
     // The body: an access, perhaps widened by one conversion.
@@ -252,8 +261,10 @@ class WindowPass {
     }
     std::size_t moving = 0;
     for (std::size_t d = 0; d < rank; ++d) {
-      if (var_of[d]) ++moving;
-      else if (!body.index[d].vars.empty()) return {};
+      if (var_of[d])
+        ++moving;
+      else if (!body.index[d].vars.empty())
+        return {};
     }
     if (moving == 1) {
       for (std::size_t d = 0; d < rank; ++d)
