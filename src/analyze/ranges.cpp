@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analyze/expressions.hpp"
+#include "ir/build.hpp"
 
 namespace tessera::analyze {
 
@@ -14,20 +15,8 @@ using ir::Graph;
 using ir::Op;
 
 Range full_range(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-      return {0, 1};
-    case ElementType::u8:
-      return {0, 255};
-    case ElementType::i16:
-      return {-32768, 32767};
-    case ElementType::u16:
-      return {0, 65535};
-    case ElementType::u32:
-      return {0, 4294967295.0};
-    default:
-      return {-2147483648.0, 2147483647.0};
-  }
+  auto [lo, hi] = ir::integer_limits(type);
+  return {lo, hi};
 }
 
 bool contains(Range outer, Range inner) {

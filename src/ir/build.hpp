@@ -42,6 +42,12 @@ ExprId substitute(Graph&, ExprId, const std::vector<std::pair<std::uint32_t, i64
 // A reduction other than the median written out in the interpreter's order; at most `limit` terms, else nothing.
 std::optional<ExprId> unroll(Graph&, ExprId reduction, i64 limit);
 
+// The least and the largest value of an integer or boolean type.
+struct IntegerLimits {
+  double lo, hi;
+};
+IntegerLimits integer_limits(ElementType);
+
 // The constant value of an expression, when it is one.
 std::optional<double> constant_value(const Graph&, ExprId);
 

@@ -8,13 +8,8 @@
 #include "ir/functions.hpp"
 
 namespace tessera::ir {
-namespace {
 
-struct Range {
-  double lo, hi;
-};
-
-Range range_of(ElementType t) {
+IntegerLimits integer_limits(ElementType t) {
   switch (t) {
     case ElementType::boolean:
       return {0, 1};
@@ -30,6 +25,8 @@ Range range_of(ElementType t) {
       return {-2147483648.0, 2147483647.0};
   }
 }
+
+namespace {
 
 double wrap(ElementType t, std::uint64_t v) {
   switch (t) {
@@ -65,7 +62,7 @@ double convert_value(ElementType to, ElementType from, double v) {
   }
   if (is_float(from)) {
     if (std::isnan(v)) return 0;
-    v = clamp(std::trunc(v), range_of(to == ElementType::u32 ? to : ElementType::i32));
+    v = clamp(std::trunc(v), integer_limits(to == ElementType::u32 ? to : ElementType::i32));
   }
   return wrap(to, static_cast<std::uint64_t>(static_cast<i64>(v)));
 }
@@ -75,7 +72,7 @@ double saturate_value(ElementType to, ElementType from, double v) {
     if (std::isnan(v)) return 0;
     v = std::nearbyint(v);
   }
-  return clamp(v, range_of(to));
+  return clamp(v, integer_limits(to));
 }
 
 template <class T>
