@@ -43,7 +43,7 @@ double wrap(ElementType t, std::uint64_t v) {
   }
 }
 
-double clamp(double v, Range r) {
+double clamp(double v, IntegerLimits r) {
   return v < r.lo ? r.lo : v > r.hi ? r.hi : v;
 }
 
