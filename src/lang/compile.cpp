@@ -26,7 +26,7 @@ class Loader {
   Loader(const CompileInput& input, Report& report) : input_(input), report_(report) {}
 
   Modules run() {
-    auto source = std::make_shared<Source>(Source{input_.file_name, input_.text, input_.imports_relative_to});
+    auto source = std::make_shared<Source>(Source{input_.file_name, input_.text, input_.imports_relative_to, {}});
     load(std::move(source));
     return std::move(modules_);
   }

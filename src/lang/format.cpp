@@ -222,7 +222,7 @@ class Formatter {
 
 std::string format_source(std::string_view text, std::string_view file_name) {
   Report report;
-  const auto source = std::make_shared<Source>(Source{std::string(file_name), std::string(text), {}});
+  const auto source = std::make_shared<Source>(Source{std::string(file_name), std::string(text), {}, {}});
   TokenList tokens;
   try {
     tokens = tokenize(*source, report);

@@ -261,7 +261,9 @@ ir::StageId ImageEvaluator::add(ir::Stage s, Span at) {
         {{"loops and vector functions are expanded at compile time"}, {}});
     throw Stop{};
   }
+  constexpr std::size_t longest_line = 200;  // kept with a stage: there may be many of them
   s.span = locate(at);
+  if (s.span.text.size() > longest_line) s.span.text.clear();
   return graph_.add(std::move(s));
 }
 

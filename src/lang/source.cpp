@@ -1,4 +1,5 @@
-// Byte offsets to lines and columns, by counting from the start of the text: errors are few, so no table is kept.
+// Byte offsets to lines and columns. Every stage of an unrolled program carries its place, so the beginnings of lines
+// are looked up in a table.
 #include "lang/source.hpp"
 
 #include <fmt/format.h>
@@ -29,12 +30,18 @@ SourceSpan locate(const Span& span) {
   if (span.source == nullptr) return out;
   const std::string_view text = span.source->text;
   const std::size_t at = std::min<std::size_t>(span.begin, text.size());
-  const std::size_t newline = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
-  const std::size_t line_begin = newline == std::string_view::npos ? 0 : newline + 1;
+  std::vector<std::uint32_t>& lines = span.source->lines;
+  if (lines.empty()) {
+    lines.push_back(0);
+    for (std::size_t i = 0; i < text.size(); ++i)
+      if (text[i] == '\n') lines.push_back(static_cast<std::uint32_t>(i + 1));
+  }
+  const auto line = std::upper_bound(lines.begin(), lines.end(), at) - 1;
+  const std::size_t line_begin = *line;
   const std::size_t line_end = std::min(text.find('\n', at), text.size());
 
   out.file = span.source->name;
-  out.line = 1 + static_cast<int>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  out.line = 1 + static_cast<int>(line - lines.begin());
   out.column = 1 + characters(text.substr(line_begin, at - line_begin));
   const std::size_t end = std::clamp<std::size_t>(span.end, at, line_end);
   out.length = std::max(1, characters(text.substr(at, end - at)));

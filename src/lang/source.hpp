@@ -17,6 +17,7 @@ struct Source {
   std::string name;  // as diagnostics print it
   std::string text;
   std::string folder;  // where its imports are looked for first; "" for a text that came from no file
+  mutable std::vector<std::uint32_t> lines;  // where lines begin; filled by the first locate()
 };
 
 struct Span {

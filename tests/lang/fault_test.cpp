@@ -491,10 +491,10 @@ TEST(Hostile, DeepNesting) {
 }
 
 TEST(Hostile, LongChainsAreFine) {
-  EXPECT_TRUE(check_text(stencil("return X" + repeated(" + X@[1]", 15000) + ";")).empty());
-  EXPECT_EQ(message_of(stencil("return X" + repeated(" * X@[1] + 1", 50000) + ";")),
+  EXPECT_TRUE(check_text(stencil("return X" + repeated(" + X@[1]", 5000) + ";")).empty());
+  EXPECT_EQ(message_of(stencil("return X" + repeated(" + X@[1]", 20500) + ";")),
             "one expression chains more than 20,000 operations");
-  EXPECT_EQ(message_of("parameter M; vector#1 float x[M" + repeated("*M", 100000) + "]; return x;"),
+  EXPECT_EQ(message_of("parameter M; vector#1 float x[M" + repeated("*M", 3000) + "]; return x;"),
             "an extent of the program has more than 1000 terms");
 }
 
@@ -528,7 +528,7 @@ TEST(Hostile, ExplodingFunctions) {
       limited_message_of(scalars + "stencil f(vector#1 float X) { return s59(X); }\nvector#1 float x[5]; return f(x);"),
       "the program unrolls to more than 100,000 steps");
   std::string chain = "function float s0(float x) { return x; }\n";
-  for (int i = 1; i < 3000; ++i)
+  for (int i = 1; i < 700; ++i)
     chain += "function float s" + std::to_string(i) + "(float x) { return s" + std::to_string(i - 1) + "(x); }\n";
   EXPECT_NE(message_of(chain + "vector#1 float x[5]; return x;").find("nested more than"), std::string::npos);
 }
