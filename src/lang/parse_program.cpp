@@ -256,13 +256,12 @@ void Parser::function_rest(Function f, Function::Kind kind) {
     const std::size_t begin = at_;
     try {
       if (peek().is_word("return")) {
-        const Span keyword = next().span;
+        next();
         f.result = expression(kind == Function::vector ? Where::image : Where::point);
         expect(";", "the returned value");
         if (!peek().is("}"))
           report_.fail(peek().span, fmt::format("expected '}}' after the return of {}, found {}",
                                                 base::quoted(f.name.text), found()));
-        static_cast<void>(keyword);
       } else {
         f.body.push_back(kind == Function::vector ? statement() : local());
       }
