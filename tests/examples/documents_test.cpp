@@ -1,0 +1,101 @@
+// The documents hold: every Forma program in them compiles, every example has a page that shows it as it is, every
+// link leads somewhere.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = TESSERA_SOURCE_DIR;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<fs::path> pages() {
+  std::vector<fs::path> all = {root / "README.md"};
+  for (const char* folder : {"docs", "docs/examples"})
+    for (const auto& entry : fs::directory_iterator(root / folder))
+      if (entry.path().extension() == ".md") all.push_back(entry.path());
+  return all;
+}
+
+struct Block {
+  int line = 0;
+  std::string text;
+};
+
+std::vector<Block> forma_blocks(const std::string& page) {
+  std::istringstream in(page);
+  std::vector<Block> all;
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (line.starts_with("```")) {
+      inside = !inside && line == "```forma";
+      if (inside) all.push_back({number, ""});
+    } else if (inside) {
+      all.back().text += line + "\n";
+    }
+  }
+  return all;
+}
+
+TEST(Documents, EveryProgramCompiles) {
+  const CompileOptions options{{}, {(root / "examples").string(), (root / "filters").string()}};
+  std::size_t programs = 0;
+  for (const fs::path& page : pages())
+    for (const Block& block : forma_blocks(content(page))) {
+      const std::string place = page.filename().string() + ":" + std::to_string(block.line);
+      try {
+        EXPECT_FALSE(Program::from_text(block.text, options, place).outputs().empty());
+        ++programs;
+      } catch (const Error& e) {
+        ADD_FAILURE() << place << '\n' << e.what();
+      }
+    }
+  EXPECT_GE(programs, 20U);
+}
+
+TEST(Documents, EveryExampleIsShownAsItIs) {
+  std::set<std::string> shown;
+  for (const auto& entry : fs::directory_iterator(root / "docs/examples"))
+    if (entry.path().extension() == ".md")
+      for (const Block& block : forma_blocks(content(entry.path()))) shown.insert(block.text);
+  for (const auto& entry : fs::directory_iterator(root / "examples"))
+    if (entry.path().extension() == ".forma")
+      EXPECT_TRUE(shown.contains(content(entry.path())))
+          << "no page of docs/examples holds the text of " << entry.path().filename()
+          << " as it is; write them again with docs/examples/write.py";
+}
+
+TEST(Documents, LinksLeadSomewhere) {
+  const std::regex link(R"(\]\(([^)#\s]+)[^)]*\))");
+  std::size_t links = 0;
+  for (const fs::path& page : pages()) {
+    const std::string text = content(page);
+    for (std::sregex_iterator i(text.begin(), text.end(), link), end; i != end; ++i) {
+      const std::string target = (*i)[1];
+      if (target.find("://") != std::string::npos) continue;
+      EXPECT_TRUE(fs::exists(page.parent_path() / target)) << fs::relative(page, root) << " links to " << target;
+      ++links;
+    }
+  }
+  EXPECT_GE(links, 20U);
+}
+
+}  // namespace
+}  // namespace tessera
