@@ -4,5 +4,6 @@
 #include "tessera/array.hpp"
 #include "tessera/border.hpp"
 #include "tessera/error.hpp"
+#include "tessera/expression.hpp"
 #include "tessera/pipeline.hpp"
 #include "tessera/program.hpp"
