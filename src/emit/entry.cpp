@@ -421,8 +421,11 @@ std::string print_c_file(const std::vector<Variant>& variants, const EntryOption
     std::string body = vector_prelude(modules[v].needs);
     if (!same_tables) body += modules[v].tables;
     body += modules[v].functions + RunFunction(variants[v], options).text();
+    // The text of the functions pastes its names together: tsr_##x##_f32x8.
     body = map_identifiers(body, [&](std::string_view word) {
-      if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+      const bool ours = word.size() > 4 && word.starts_with("tsr_"),
+                 pasted = word.starts_with("_f32") || word.starts_with("_f64");
+      if ((!ours && !pasted) || shared.contains(word)) return std::string(word);
       return fmt::format("{}_{}", word, v);
     });
     text += fmt::format("\n#if TSR_LEAST <= {0} && TSR_MOST >= {0}\n", v);

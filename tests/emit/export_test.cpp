@@ -1,0 +1,197 @@
+// Exported files, compiled by the compilers of this machine as a user would, linked with drivers that compare every
+// element with plain loops. Every compiler has to stay silent: warnings are errors, and remarks fail the test.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+const fs::path drivers = fs::path(TESSERA_SOURCE_DIR) / "tests" / "emit" / "drivers";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+bool have(const std::string& command) {
+  return std::system(("command -v " + command + " > /dev/null 2>&1").c_str()) == 0;
+}
+
+// A folder that goes away with the test.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "tessera-emit-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = name;
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+// Runs a line of the shell; whatever it says comes back, empty when it succeeds in silence.
+std::string shell(const Folder& folder, const std::string& line) {
+  const fs::path log = folder / "log";
+  const int status = std::system(fmt::format("( {} ) > '{}' 2>&1", line, log.string()).c_str());
+  const std::string said = read(log);
+  return status == 0 ? said : fmt::format("status {}: {}", status, said);
+}
+
+class Exported : public testing::TestWithParam<const char*> {};
+
+TEST_P(Exported, EqualsPlainLoops) {
+  if (!have("gcc") && !have("clang")) GTEST_SKIP() << "neither gcc nor clang is installed";
+  const std::string name = GetParam();
+  const Folder folder;
+  const std::string in = "'" + (folder / "").string() + "'", warnings = "-Wall -Wextra -Werror";
+  const EmittedCode code = Program::from_file((drivers / (name + ".forma")).string()).emit({.name = name});
+  EXPECT_THAT(code.source, Not(HasSubstr("#include")));
+  write(folder / (name + ".c"), code.source);
+  write(folder / (name + ".h"), code.header);
+  const bool plus = fs::exists(drivers / (name + ".cpp"));
+  // As most users compile it; for the vectors of any machine alone; and by the other compiler.
+  const std::pair<std::string, std::string> ways[] = {
+      {"gcc", "-O3 -fopenmp"}, {"gcc", "-O1 -std=c11 -DTESSERA_NO_DISPATCH"}, {"clang", "-O2 -std=c17"}};
+  for (const auto& [compiler, flags] : ways) {
+    if (!have(compiler)) continue;
+    SCOPED_TRACE(compiler + " " + flags);
+    const std::string front = plus ? (compiler == "gcc" ? "g++" : "clang++") : compiler;
+    const std::string omp = flags.find("-fopenmp") != std::string::npos ? "-fopenmp" : "";
+    ASSERT_EQ(
+        "", shell(folder, fmt::format("cd {} && {} {} {} -c {}.c -o program.o", in, compiler, flags, warnings, name)));
+    ASSERT_EQ(
+        "", shell(folder, fmt::format("cd {} && {} -O1 {} -I. -I'{}' '{}' program.o {} -o driver", in, front, warnings,
+                                      drivers.string(), (drivers / (name + (plus ? ".cpp" : ".c"))).string(), omp)));
+    EXPECT_EQ("", shell(folder, fmt::format("cd {} && ./driver", in)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, Exported, testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat"),
+                         [](const auto& info) { return std::string(info.param); });
+
+// Vectors wider than the flags allow make compilers talk; gathers and functions are where that could show.
+TEST(Export, IsSilentForEveryMachine) {
+  const Folder folder;
+  const std::string text =
+      "stencil f(vector#2 float a, vector#2 int k, vector#2 uint8 u, double t) {\n"
+      "  return (a > 0 ? exp(a) : fabs(a)) + sin(a@[0,1]) * a[k, k@[1,0]] + cast<float>(sqrt(t + u)) + min(a, a@[1,1]); }\n"
+      "parameter M, N; vector#2 float a[M,N]; vector#2 int k[M,N]; vector#2 uint8 u[M,N]; double t;\n"
+      "r = f(a:mirror, k:wrap, u, t); return r;";
+  write(folder / "f.c", Program::from_text(text).emit({.name = "f"}).source);
+  for (const char* compiler : {"gcc", "clang", "clang-19"})
+    for (const char* flags : {"", "-mavx2 -mfma", "-march=x86-64-v4"}) {
+      if (!have(compiler)) continue;
+      EXPECT_EQ("", shell(folder, fmt::format("cd '{}' && {} -O1 -Wall -Wextra -Werror {} -c f.c -o f.o",
+                                              (folder / "").string(), compiler, flags)))
+          << compiler << " " << flags;
+    }
+}
+
+// ---- text ----------------------------------------------------------------------------------------------------------
+
+const char* const small =
+    "stencil f(vector#2 float X, float t) { return t * X; } parameter M, N; vector#2 float X[M,2*N+1]; "
+    "float t; y = f(X, t); return y;";
+
+std::string message_of(const std::string& text, const EmitOptions& options) {
+  try {
+    Program::from_text(text).emit(options);
+  } catch (const Error& e) {
+    EXPECT_EQ(ErrorClass::argument, e.error_class());
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Export, DeclaresInputsParametersOutputs) {
+  const std::string header = Program::from_text(small).emit({.name = "scale"}).header;
+  EXPECT_THAT(header, HasSubstr("void scale(const float* X, float t, int M, int N, float* output);"));
+  EXPECT_THAT(header, HasSubstr("M x 2*N+1"));
+  EXPECT_THAT(header, HasSubstr("extern \"C\""));
+}
+
+TEST(Export, NamesTypesAsThePublishedCompilerDid) {
+  const std::string header =
+      Program::from_text(
+          "struct px { float x; int16 y; } stencil f(vector#1 px p, vector#1 uint8 a, vector#1 uint16 b, vector#1 half "
+          "h,"
+          " vector#1 bool q, vector#1 double d) { return struct px(p.x + a + b + cast<float>(h), cast<int16>(d + (q ? "
+          "1 : 0))); }\n"
+          "vector#1 px p[9]; vector#1 uint8 a[9]; vector#1 uint16 b[9]; vector#1 half h[9]; vector#1 bool q[9];\n"
+          "vector#1 double d[9]; r = f(p, a, b, h, q, d); return r;")
+          .emit({.name = "f"})
+          .header;
+  EXPECT_THAT(
+      header,
+      HasSubstr("void f(const struct px* p, const unsigned char* a, const unsigned short* b, const unsigned short* h, "
+                "const unsigned char* q, const double* d, struct px* output);"));
+  EXPECT_THAT(header, HasSubstr("#ifndef TESSERA_STRUCT_px"));
+  EXPECT_THAT(header, HasSubstr("float x;\n  short y;"));
+}
+
+TEST(Export, KeepsClearOfKeywords) {
+  const std::string header =
+      Program::from_text(
+          "stencil f(vector#1 float register_, vector#1 float class) { return register_ + class; }\n"
+          "parameter linux; vector#1 float long[linux]; vector#1 float i64[linux]; r = f(long, i64); return r;")
+          .emit({.name = "f"})
+          .header;
+  EXPECT_THAT(header, HasSubstr("void f(const float* long_, const float* i64_, int linux_, float* output);"));
+}
+
+TEST(Export, SaysTheSameEveryTime) {
+  const Program program = Program::from_file((drivers / "pyramid.forma").string());
+  EXPECT_EQ(program.emit({.name = "a"}).source, program.emit({.name = "a"}).source);
+  EXPECT_NE(program.emit({.name = "a"}).source, program.emit({.name = "b"}).source);
+}
+
+TEST(Export, TakesTiles) {
+  const std::string text = Program::from_text(small).emit({.name = "f", .tile_rows = 24, .tile_columns = 100}).source;
+  EXPECT_THAT(text, HasSubstr("T0[0] = 24;"));
+  EXPECT_THAT(text, HasSubstr("T0[1] = 128;"));  // whole cache lines of bytes
+  EXPECT_THAT(message_of(small, {.name = "f", .tile_rows = -1}), HasSubstr("tiles of -1 x 0"));
+}
+
+TEST(Export, ExactNeverContracts) {
+  const std::string fast = Program::from_text(small).emit({.name = "f"}).source;
+  const std::string exact = Program::from_text(small).emit({.name = "f", .numbers = Numbers::exact}).source;
+  EXPECT_THAT(fast, HasSubstr("fp contract(fast)"));
+  EXPECT_THAT(exact, Not(HasSubstr("fp contract(fast)")));
+  EXPECT_THAT(exact, HasSubstr("#if 1\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF"));
+}
+
+TEST(Export, RefusesTargetsAndNames) {
+  EXPECT_THAT(message_of(small, {.target = "pascal", .name = "f"}),
+              HasSubstr("there is no target 'pascal'; expected c"));
+  for (const char* name :
+       {"", "2d", "a b", "f(", "int", "class", "u8", "f32x16", "tsr_x", "__x", "_X", "sin", "sinf", "main"})
+    EXPECT_THAT(message_of(small, {.name = name}), HasSubstr("the entry point cannot be called")) << name;
+  EXPECT_EQ("no error", message_of(small, {.name = "filter"}));
+}
+
+}  // namespace
+}  // namespace tessera
