@@ -95,6 +95,7 @@ class Printer {
   std::string table(std::size_t t) {
     const ir::Table& table = module_.tables[t];
     Lane lane = ir::nest::lane_of(table.type);
+    if (lane == Lane::f16) needs_.vectors.insert({lane, 1, false});
     std::string text = fmt::format("/* {} */\nstatic const {} tsr_table_{}[] = {{", table.name, name_of(lane), t);
     for (std::size_t k = 0; k < table.values.size(); ++k)
       text += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";

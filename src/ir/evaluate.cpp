@@ -70,7 +70,7 @@ double convert_value(ElementType to, ElementType from, double v) {
 double saturate_value(ElementType to, ElementType from, double v) {
   if (is_float(from)) {
     if (std::isnan(v)) return 0;
-    v = std::nearbyint(v);
+    v = std::nearbyint(v) + 0.0;  // integers have no -0
   }
   return clamp(v, integer_limits(to));
 }

@@ -284,6 +284,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   std::vector<Value> args;
   for (ExprId a : n.args) args.push_back(operand(a, known, lane));
   if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
+  if (!is_float(n.type) && n.op == Op::abs && !is_signed(lane)) return args[0];
   if (!is_float(n.type) && n.op == Op::abs) return op(Op::max, lane, {args[0], op(Op::neg, lane, {args[0]})});
   return op(n.op, lane, std::move(args));
 }
