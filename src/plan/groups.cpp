@@ -46,6 +46,7 @@ void Grouper::prepare_stages() {
   std::size_t count = graph_.stage_count();
   analyze::Ranges& ranges = ranges_.emplace(graph_);
   plan_.stages.resize(count);
+  work_bytes_.clear();
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
     StagePlan& p = plan_.stages[s];
