@@ -76,10 +76,11 @@ TEST(Documents, EveryExampleIsShownAsItIs) {
     if (entry.path().extension() == ".md")
       for (const Block& block : forma_blocks(content(entry.path()))) shown.insert(block.text);
   for (const auto& entry : fs::directory_iterator(root / "examples"))
-    if (entry.path().extension() == ".forma")
+    if (entry.path().extension() == ".forma") {
       EXPECT_TRUE(shown.contains(content(entry.path())))
           << "no page of docs/examples holds the text of " << entry.path().filename()
           << " as it is; write them again with docs/examples/write.py";
+    }
 }
 
 TEST(Documents, LinksLeadSomewhere) {
