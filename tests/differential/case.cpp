@@ -1,7 +1,9 @@
-// Interpreting once per set of parameters, then running every setup against that.
+// Interpreting once per set of parameters, then running every way against that.
 #include "case.hpp"
 
 #include <fmt/format.h>
+
+#include <map>
 
 #include "engine/program_impl.hpp"
 #include "ref/interpreter.hpp"
@@ -43,7 +45,7 @@ bool refused(const Program& program, const Inputs& inputs) {
   }
 }
 
-RunOptions options_of(const Setup& s) {
+RunOptions options_of(const Way& s) {
   RunOptions o;
   o.schedule = s.schedule;
   o.numbers = s.numbers;
@@ -52,32 +54,6 @@ RunOptions options_of(const Setup& s) {
   o.threads = s.threads;
   o.compiler = s.compiler;
   return o;
-}
-
-std::optional<std::string> run_setup(const Case& c, const Program& program, const std::vector<i64>& parameters,
-                                     const std::vector<Array>& expected, const Setup& setup) {
-  const Inputs inputs = make_inputs(c, parameters, setup.placement);
-  std::vector<WatchedArray> memory;
-  std::vector<Array> outputs;
-  for (const Array& e : expected) {
-    memory.emplace_back(e.format(), e.shape(), setup.placement);
-    memory.back().spoil();
-    outputs.push_back(memory.back().array());
-  }
-  try {
-    program.run_into(inputs.arrays, outputs, options_of(setup));
-  } catch (const Error& e) {
-    return std::string("it is refused: ") + e.what();
-  }
-  Match match;
-  if (setup.numbers == Numbers::fast) match = {false, c.relative, c.absolute, nullptr};
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
-    if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
-  }
-  for (std::size_t k = 0; k < inputs.memory.size(); ++k)
-    if (!inputs.memory[k].surroundings_intact()) return fmt::format("memory around input {} was written", k);
-  return std::nullopt;
 }
 
 std::string_view name_of(Schedule s) {
@@ -90,9 +66,48 @@ std::string_view name_of(Placement p) {
   return names[static_cast<std::size_t>(p)];
 }
 
+// Results of earlier ways with the same code, by schedule, numbers and compiler.
+using Earlier = std::map<std::string, std::vector<Array>>;
+
+std::optional<std::string> run_way(const Case& c, const Program& program, const std::vector<i64>& parameters,
+                                   const std::vector<Array>& expected, const Way& way, Earlier& earlier) {
+  const Inputs inputs = make_inputs(c, parameters, way.placement);
+  std::vector<WatchedArray> memory;
+  std::vector<Array> outputs;
+  for (const Array& e : expected) {
+    memory.emplace_back(e.format(), e.shape(), way.placement);
+    memory.back().spoil();
+    outputs.push_back(memory.back().array());
+  }
+  try {
+    program.run_into(inputs.arrays, outputs, options_of(way));
+  } catch (const Error& e) {
+    return std::string("it is refused: ") + e.what();
+  }
+  Match match;
+  if (way.numbers == Numbers::fast) match = {false, c.relative, c.absolute, nullptr};
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
+    if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
+  }
+  // One code gives the same bits whatever the tiles, the threads and the memory.
+  std::vector<Array>& others =
+      earlier[fmt::format("{} {} {}", name_of(way.schedule), way.numbers == Numbers::exact, way.compiler)];
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    if (others.size() < outputs.size()) {
+      others.push_back(outputs[o].clone());
+    } else if (auto d = difference(others[o], outputs[o], Match{})) {
+      return fmt::format("output {} differs from that of other tiles: {}", o, *d);
+    }
+  }
+  for (std::size_t k = 0; k < inputs.memory.size(); ++k)
+    if (!inputs.memory[k].surroundings_intact()) return fmt::format("memory around input {} was written", k);
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::string to_string(const Setup& s) {
+std::string to_string(const Way& s) {
   return fmt::format("schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", name_of(s.schedule),
                      s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads, s.compiler,
                      name_of(s.placement));
@@ -102,20 +117,21 @@ std::optional<Failure> check(const Case& c, const std::function<void(std::size_t
   ir::verify(c.graph);
   const Program program = engine::make_program(c.graph, {});
   for (std::size_t p = 0; p < c.parameters.size(); ++p) {
-    note(p, c.setups.size());
+    note(p, c.ways.size());
     const Inputs inputs = make_inputs(c, c.parameters[p], Placement::flush_end);
     if (refused(program, inputs)) {
       try {
-        program.run(inputs.arrays, options_of(c.setups.front()));
+        program.run(inputs.arrays, options_of(c.ways.front()));
       } catch (const Error&) {
         continue;
       }
       return Failure{p, 0, "it runs at a size that it refuses to tell the output shapes of"};
     }
     const std::vector<Array> expected = program.interpret(inputs.arrays);
-    for (std::size_t s = 0; s < c.setups.size(); ++s) {
+    Earlier earlier;
+    for (std::size_t s = 0; s < c.ways.size(); ++s) {
       note(p, s);
-      if (auto wrong = run_setup(c, program, c.parameters[p], expected, c.setups[s])) return Failure{p, s, *wrong};
+      if (auto wrong = run_way(c, program, c.parameters[p], expected, c.ways[s], earlier)) return Failure{p, s, *wrong};
       if (executed != nullptr) ++*executed;
     }
   }
@@ -129,7 +145,7 @@ std::string describe(const Case& c) {
     for (std::size_t k = 0; k < set.size(); ++k) text += fmt::format(" {}={}", c.graph.parameters[k], set[k]);
     text += "\n";
   }
-  for (const Setup& s : c.setups) text += to_string(s) + "\n";
+  for (const Way& s : c.ways) text += to_string(s) + "\n";
   text += fmt::format("data: {} seed {}\n",
                       c.data == Data::wild    ? "wild"
                       : c.data == Data::plain ? "plain"

@@ -14,7 +14,7 @@
 
 namespace tessera::differential {
 
-struct Setup {
+struct Way {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::exact;
   i64 rows = 0, columns = 0;  // of a tile; 0: the plan's
@@ -22,7 +22,7 @@ struct Setup {
   std::string compiler = {};
   Placement placement = Placement::flush_end;
 };
-std::string to_string(const Setup&);
+std::string to_string(const Way&);
 
 struct Case {
   std::string name;    // for people: "seed 17", "zoo: canny"
@@ -32,20 +32,20 @@ struct Case {
   Data data = Data::plain;
   double relative = 0, absolute = 0;         // tolerance of floats in `fast`
   std::vector<std::vector<i64>> parameters;  // sets of run-time parameters
-  std::vector<Setup> setups;                 // every one at every set
+  std::vector<Way> ways;                     // every one at every set
 };
 
 struct Failure {
-  std::size_t parameters = 0, setup = 0;
+  std::size_t parameters = 0, way = 0;
   std::string what;
 };
 
-// Runs the case in this process. `note` hears which set and setup come next, so that a crash can be placed. Sets that
+// Runs the case in this process. `note` hears which set and way come next, so that a crash can be placed. Sets that
 // the program refuses (extents below 1) are skipped, if running refuses them as well. `executed` counts comparisons.
-std::optional<Failure> check(const Case&, const std::function<void(std::size_t parameters, std::size_t setup)>& note,
+std::optional<Failure> check(const Case&, const std::function<void(std::size_t parameters, std::size_t way)>& note,
                              i64* executed = nullptr);
 
-// The case as text: graph, shape, data, setup.
+// The case as text: graph, shape, data, way.
 std::string describe(const Case&);
 
 }  // namespace tessera::differential

@@ -52,7 +52,7 @@ class Generator {
     for (i64 k = 0; k < stages; ++k) r_.chance(18) ? compose() : point();
     choose_outputs();
     sizes(c);
-    setups(c);
+    ways(c);
     c.graph = std::move(g_);
     return c;
   }
@@ -627,31 +627,31 @@ class Generator {
     if (rank_ > 2) set([&](std::size_t d) { return d + 1 == rank_ ? r_.between(20, 80) : r_.between(3, 9); });
   }
 
-  void setups(Case& c) {
+  void ways(Case& c) {
     const bool floats = is_float_flavour();
-    std::vector<Setup> bases;
+    std::vector<Way> bases;
     for (const Schedule s : {Schedule::automatic, Schedule::stream, Schedule::tiled, Schedule::untiled}) {
       if (s == Schedule::tiled && !r_.chance(35)) continue;
       if (s == Schedule::untiled && !r_.chance(25)) continue;
       if (s == Schedule::stream && !r_.chance(70)) continue;
-      Setup b;
+      Way b;
       b.schedule = s;
       b.numbers = (wild_ && floats) || r_.chance(30) ? Numbers::exact : Numbers::fast;
       bases.push_back(b);
     }
-    for (const Setup& b : bases) {
-      c.setups.push_back(b);
-      Setup tiles = b;
+    for (const Way& b : bases) {
+      c.ways.push_back(b);
+      Way tiles = b;
       tiles.rows = r_.pick(std::array{1, 2, 3, 5, 8, 13});
       tiles.columns = r_.chance(70) ? 64 : 0;
       tiles.threads = static_cast<int>(r_.between(1, 3));
       tiles.placement = Placement::flush_begin;
-      c.setups.push_back(tiles);
-      Setup view = b;
+      c.ways.push_back(tiles);
+      Way view = b;
       view.rows = r_.chance(50) ? r_.between(4, 20) : 0;
       view.placement = r_.chance(80) ? Placement::view : Placement::sparse_view;
       view.threads = static_cast<int>(r_.between(1, 3));
-      c.setups.push_back(view);
+      c.ways.push_back(view);
     }
   }
 

@@ -16,7 +16,16 @@ std::size_t number(const char* variable, std::size_t otherwise) {
 
 TEST(Random, GraphsGiveTheOraclesValues) {
   const std::uint64_t first = number("TESSERA_SEED", 1);
-  run_cases(number("TESSERA_CASES", 60), [&](std::size_t i) { return random_case(first + i); });
+  const bool gcc = gcc_is_there();
+  run_cases(number("TESSERA_CASES", 50), [&](std::size_t i) {
+    Case c = random_case(first + i);
+    if (gcc && i % 25 == 24) {
+      Way other = c.ways.front();
+      other.compiler = "gcc";
+      c.ways.push_back(other);
+    }
+    return c;
+  });
 }
 
 }  // namespace

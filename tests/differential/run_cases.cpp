@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "isolate.hpp"
 #include "shrink.hpp"
 
@@ -38,6 +40,13 @@ int shrink_seconds() {
 
 }  // namespace
 
+bool gcc_is_there() {
+  const char* path = std::getenv("PATH");
+  for (std::string_view folder : base::split(path != nullptr ? path : "", ':'))
+    if (access((std::string(folder) + "/gcc").c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
   int failed = 0;
   i64 executed = 0;
@@ -49,17 +58,23 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
     i64 done = 0;
     auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
     note(fmt::format("done {}", done));
-    return failure ? fmt::format("{} {} {}", failure->parameters, failure->setup, failure->what) : "";
+    return failure ? fmt::format("{} {} {}", failure->parameters, failure->way, failure->what) : "";
   };
   job.done = [&](std::size_t i, const std::string& wrong, const std::string& died, const std::string& last) {
     long long done = 0;
     if (std::sscanf(last.c_str(), "done %lld", &done) == 1) executed += done;
     if ((wrong.empty() && died.empty()) || failed >= most) return;
     ++failed;
-    const Case c = make(i);
+    Case c;
+    try {
+      c = make(i);
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << "case " << i << " cannot be made: " << e.what();
+      return;
+    }
     Failure failure;
     const std::string& text = died.empty() ? wrong : last;
-    if (std::sscanf(text.c_str(), "%zu %zu", &failure.parameters, &failure.setup) != 2) {
+    if (std::sscanf(text.c_str(), "%zu %zu", &failure.parameters, &failure.way) != 2) {
       ADD_FAILURE() << c.name << ": " << wrong << died << "\n" << describe(c);
       return;
     }

@@ -26,7 +26,7 @@ constexpr const char* invalid = "invalid";
 std::string attempt(const Case& c, const std::function<void(const std::string&)>& note) {
   try {
     auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); });
-    return failure ? fmt::format("{} {} {}", failure->parameters, failure->setup, failure->what) : "";
+    return failure ? fmt::format("{} {} {}", failure->parameters, failure->way, failure->what) : "";
   } catch (const std::exception& e) {
     return std::string(invalid) + " " + e.what();
   }
@@ -45,7 +45,7 @@ class Shrinker {
       again |= parameters();
       again |= expressions();
       again |= details();
-      again |= setup();
+      again |= way();
     }
     return {std::move(best_), std::move(what_)};
   }
@@ -232,19 +232,19 @@ class Shrinker {
     return c.graph.stage(s).body != best_.graph.stage(s).body && accept(std::move(c), false);
   }
 
-  bool setup() {
+  bool way() {
     bool any = false;
     auto attempt_with = [&](auto fn) {
       Case c = best_;
-      fn(c.setups[0]);
-      if (to_string(c.setups[0]) != to_string(best_.setups[0])) any |= accept(std::move(c), false);
+      fn(c.ways[0]);
+      if (to_string(c.ways[0]) != to_string(best_.ways[0])) any |= accept(std::move(c), false);
     };
-    attempt_with([](Setup& s) { s.threads = 1; });
-    attempt_with([](Setup& s) { s.placement = Placement::flush_end; });
-    attempt_with([](Setup& s) { s.rows = 0; });
-    attempt_with([](Setup& s) { s.columns = 0; });
-    attempt_with([](Setup& s) { s.numbers = Numbers::exact; });
-    attempt_with([](Setup& s) { s.schedule = Schedule::untiled; });
+    attempt_with([](Way& s) { s.threads = 1; });
+    attempt_with([](Way& s) { s.placement = Placement::flush_end; });
+    attempt_with([](Way& s) { s.rows = 0; });
+    attempt_with([](Way& s) { s.columns = 0; });
+    attempt_with([](Way& s) { s.numbers = Numbers::exact; });
+    attempt_with([](Way& s) { s.schedule = Schedule::untiled; });
     return any;
   }
 
@@ -270,7 +270,7 @@ std::optional<Failure> check_isolated(const Case& c) {
     }
     const std::string& text = died.empty() ? wrong : note;
     std::size_t used = 0;
-    if (std::sscanf(text.c_str(), "%zu %zu", &f.parameters, &f.setup) == 2) {
+    if (std::sscanf(text.c_str(), "%zu %zu", &f.parameters, &f.way) == 2) {
       used = text.find(' ', text.find(' ') + 1);
       used = used == std::string::npos ? text.size() : used + 1;
     }
@@ -284,7 +284,7 @@ std::optional<Failure> check_isolated(const Case& c) {
 Found shrink(const Case& c, const Failure& failure, int seconds) {
   Case small = c;
   small.parameters = {c.parameters.at(failure.parameters)};
-  if (failure.setup < c.setups.size()) small.setups = {c.setups[failure.setup]};
+  if (failure.way < c.ways.size()) small.ways = {c.ways[failure.way]};
   return Shrinker(std::move(small), failure.what, seconds).run();
 }
 

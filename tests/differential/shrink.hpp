@@ -1,4 +1,4 @@
-// Making a failing case small: fewer sizes and setups, fewer outputs, simpler stages, smaller numbers, as long as it
+// Making a failing case small: fewer sizes and ways, fewer outputs, simpler stages, smaller numbers, as long as it
 // keeps failing (in whatever way). Candidates run in children.
 #pragma once
 

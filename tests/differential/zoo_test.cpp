@@ -12,7 +12,19 @@ namespace {
 
 TEST(Zoo, ProgramsGiveTheOraclesValues) {
   const bool thorough = std::getenv("TESSERA_CASES") != nullptr;
-  run_cases(zoo().size(), [&](std::size_t i) { return zoo_case(i, thorough); }, 1000);
+  const bool gcc = gcc_is_there();
+  run_cases(
+      zoo().size(),
+      [&](std::size_t i) {
+        Case c = zoo_case(i, thorough);
+        if (gcc && i % (thorough ? 3 : 16) == 2) {
+          Way other = c.ways.front();
+          other.compiler = "gcc";
+          c.ways.push_back(other);
+        }
+        return c;
+      },
+      1000);
 }
 
 }  // namespace

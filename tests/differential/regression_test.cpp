@@ -1,0 +1,140 @@
+// Small programs that once went wrong, found by the random ones.
+#include <gtest/gtest.h>
+
+#include "run_cases.hpp"
+
+namespace tessera::differential {
+namespace {
+
+struct Regression {
+  const char* name;
+  const char* graph;
+  Data data = Data::wild;
+};
+
+const std::vector<Regression>& regressions() {
+  static const std::vector<Regression> all = {
+      {"border values that differ between dimensions", R"(parameter "K"
+parameter "M"
+parameter "N"
+a0 = array "a0" int32 [K, M, N]
+s0 = input "a0" int32 [K, M, N] : a0 0
+s1 = point "p" int32 [K, M, N] 0..0 0..0 0..0 : (add s0[i-1:constant(5), i+2:constant(-7), i-1:constant(11)] s0[i:clamped, i+1:constant(3), i+1:constant(4)])
+s2 = point "q" int32 [K, M, N] 0..0 0..0 0..0 : (sub s1[i-1:constant(1), i-2:constant(2), i+3:constant(8)] s1[i+1:constant(9), i:constant(2), i-1:constant(8)])
+output "" int32 : s2
+)"},
+      {"a stage that extends beyond what it reads", R"(parameter "M"
+parameter "N"
+a0 = array "a0" int32 [M, N]
+s0 = input "a0" int32 [M, N] : a0 0
+s1 = point "p" int32 [M, N] 0..1 0..1 : (mul s0[i:clamped, i+1:clamped] s0[i+1:clamped, i:clamped])
+s2 = point "q" int32 [M+2, N+3] 0..0 0..0 : (sub s1[i+1:mirror, i+2:mirror] (mul 3 s1[i:symmetric, i-1:mirror]))
+output "" int32 : s2
+)"},
+      {"a result larger than its share of the anchor", R"(parameter "M"
+parameter "N"
+a0 = array "a0" float [M, N]
+s0 = input "a0" float [M, N] : a0 0
+s1 = point "p" float [M, N] 0..0 0..0 : (mul s0[i:clamped, i+1:clamped] s0[i+1:clamped, i:clamped])
+s2 = point "q" float [M, N] 0..0 0..0 : (sub s1[i:clamped, i-1:clamped] s1[i+1:clamped, i:clamped])
+s3 = compose "c" float [M+2, N]
+  piece s1 [0, -3] [2, 1] [M/2, min(N, 5)]
+output "a" float : s3
+output "b" float : s2
+)"},
+      {"a column read by a whole row", R"(parameter "M"
+parameter "N"
+a0 = array "a0" int16 [M, N]
+s0 = input "a0" int16 [M, N] : a0 0
+s1 = point "p" int32 [M, N+40] 0..0 0..0 : (add (convert:int32 s0[1:clamped, {-1}:clamped]) (mul 7 (convert:int32 s0[i:clamped, {N}+2:mirror])))
+output "" int32 : s1
+)"},
+      {"no negative zero among integers", R"(parameter "M"
+parameter "N"
+a0 = array "a0" float [M, N]
+s0 = input "a0" float [M, N] : a0 0
+s1 = point "p" uint8 [M, N] 0..0 0..0 : (saturate:uint8 (neg (mul 0.25f (abs s0[i:clamped, i+1:wrap]))))
+s2 = point "q" float [M, N] 0..0 0..0 : (div 1f (convert:float s1[i+1:wrap, i:wrap]))
+output "" float : s2
+)"},
+      {"the magnitude of what has no sign", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" int32 [M, N] 0..0 0..0 : (add (abs (convert:int32 s0[i:clamped, i:clamped])) (abs 1))
+output "" int32 : s1
+)"},
+      {"a table of halves and nothing else of that type", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+t0 = table "k" half [4] : 1 -0.5 65504 6.103515625e-05
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" float [M, N] 0..0 0..0 : (convert:float (lookup t0 (and 3 (convert:int32 s0[i:clamped, i:clamped]))))
+output "" float : s1
+)"},
+      {"selections beside functions that select", R"(parameter "M"
+parameter "N"
+a0 = array "a0" float [M, N]
+s0 = input "a0" float [M, N] : a0 0
+s1 = point "p" float [M, N] 0..0 0..0 : (select (lt 0f s0[i:clamped, i+1:clamped]) (atan2 s0[i:clamped, i:clamped] 2f) (abs (exp s0[i+1:clamped, i:clamped])))
+output "" float : s1
+)"},
+  };
+  return all;
+}
+
+Case regression(std::size_t index) {
+  const Regression& r = regressions().at(index);
+  Case c;
+  c.name = r.name;
+  c.graph = ir::parse_graph(r.graph);
+  c.seed = index + 1;
+  c.data = r.data;
+  c.parameters = {{1, 1}, {2, 5}, {24, 1}, {9, 33}, {40, 150}};
+  if (c.graph.parameters.size() == 3)
+    for (std::vector<i64>& set : c.parameters) set.insert(set.begin(), set[0] % 7 + 1);
+  for (const Schedule s : {Schedule::automatic, Schedule::tiled})
+    for (const i64 rows : {0, 5}) {
+      Way way;
+      way.schedule = s;
+      way.rows = rows;
+      way.columns = rows == 0 ? 0 : 64;
+      way.placement = rows == 0 ? Placement::flush_end : Placement::flush_begin;
+      c.ways.push_back(way);
+    }
+  return c;
+}
+
+TEST(Regression, ProgramsThatOnceWentWrong) {
+  run_cases(regressions().size(), regression, 100);
+}
+
+// Every source of a stage bounds the run of its inner columns; the text of the bound has to grow with their number.
+TEST(Regression, ManySourcesCompileInTimeThatIsLinearInThem) {
+  std::string text = "parameter \"M\"\nparameter \"N\"\n";
+  constexpr int sources = 24;
+  for (int k = 0; k < sources; ++k)
+    text += "a" + std::to_string(k) + " = array \"a" + std::to_string(k) + "\" float [M, N]\n";
+  for (int k = 0; k < sources; ++k)
+    text += "s" + std::to_string(k) + " = input \"a\" float [M, N] : a" + std::to_string(k) + " 0\n";
+  std::string lines;
+  std::string value = "s0[i:clamped, i+1:mirror]";
+  for (int k = 1; k < sources; ++k) {
+    lines += "$" + std::to_string(k - 1) + " = (add " + value + " s" + std::to_string(k) + "[i:clamped, i+1:mirror])\n";
+    value = "$" + std::to_string(k - 1);
+  }
+  text += lines + "s" + std::to_string(sources) + " = point \"p\" float [M, N] 0..0 0..0 : " + value +
+          "\noutput \"\" float : s" + std::to_string(sources) + "\n";
+  run_cases(1, [&](std::size_t) {
+    Case c;
+    c.name = "many sources";
+    c.graph = ir::parse_graph(text);
+    c.data = Data::plain;
+    c.parameters = {{5, 70}};
+    c.ways = {Way{}};
+    return c;
+  });
+}
+
+}  // namespace
+}  // namespace tessera::differential
