@@ -283,14 +283,19 @@ std::string vector_prelude(const Needs& needs) {
   for (const Type& t : needs.magnitudes) text += magnitude(t);
   for (const auto& [result, index] : needs.gathers) {
     // A macro: GCC remarks on functions that take vectors wider than the machine's.
-    bool bytes = index.lane == Lane::i64;
+    const bool bytes = index.lane == Lane::i64;
+    std::string list;
+    for (int k = 0; k < result.lanes; ++k)
+      list += fmt::format(
+          fmt::runtime(bytes ? "{0}*(const {1}*)(const void*)(tsr_from + tsr_o[{2}])" : "{0}tsr_from[tsr_o[{2}]]"),
+          k == 0       ? ""
+          : k % 4 == 0 ? ", \\\n    "
+                       : ", ",
+          name_of(result.lane), k);
     text += fmt::format(
-        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n  const {1} "
-        "tsr_o = (o); \\\n"
-        "  {0} tsr_r; \\\n  for (int tsr_k = 0; tsr_k < {3}; ++tsr_k) tsr_r[tsr_k] = {4}; \\\n  tsr_r; }})\n",
-        spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), result.lanes,
-        bytes ? fmt::format("*(const {}*)(const void*)(tsr_from + tsr_o[tsr_k])", name_of(result.lane))
-              : std::string("tsr_from[tsr_o[tsr_k]]"));
+        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n"
+        "  const {1} tsr_o = (o); \\\n  ({0}){{{3}}}; }})\n",
+        spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), list);
   }
   std::vector<ir::FunctionUse> uses;
   for (const auto& [op, type] : needs.functions)

@@ -92,7 +92,7 @@ constexpr std::string_view kVectorMacros =
     "static inline tsr_v{x} tsr_select_{x}(tsr_m{x} m, tsr_v{x} a, tsr_v{x} b) {{\n"
     "  return (tsr_v{x})(((tsr_m{x})a & m) | ((tsr_m{x})b & ~m));\n}}\n"
     "static inline tsr_v{x} tsr_root_{x}(tsr_v{x} x) {{\n"
-    "  tsr_v{x} r;\n  for (int k = 0; k < {n}; ++k) r[k] = __builtin_sqrt{f}(x[k]);\n  return r;\n}}\n"
+    "  for (int k = 0; k < {n}; ++k) x[k] = __builtin_sqrt{f}(x[k]);\n  return x;\n}}\n"
     "static inline int tsr_any_{x}(tsr_m{x} m) {{\n"
     "  {I} any = 0;\n  for (int k = 0; k < {n}; ++k) any |= m[k];\n  return any != 0;\n}}\n"
     "#define FN static inline\n#define F tsr_v{x}\n#define I tsr_m{x}\n#define NAME(x) tsr_##x##_{x}\n"
