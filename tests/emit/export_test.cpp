@@ -98,7 +98,8 @@ TEST(Export, IsSilentForEveryMachine) {
   const Folder folder;
   const std::string text =
       "stencil f(vector#2 float a, vector#2 int k, vector#2 uint8 u, double t) {\n"
-      "  return (a > 0 ? exp(a) : fabs(a)) + sin(a@[0,1]) * a[k, k@[1,0]] + cast<float>(sqrt(t + u)) + min(a, a@[1,1]); }\n"
+      "  return (a > 0 ? exp(a) : fabs(a)) + sin(a@[0,1]) * a[k, k@[1,0]] + cast<float>(sqrt(t + u)) + min(a, "
+      "a@[1,1]); }\n"
       "parameter M, N; vector#2 float a[M,N]; vector#2 int k[M,N]; vector#2 uint8 u[M,N]; double t;\n"
       "r = f(a:mirror, k:wrap, u, t); return r;";
   write(folder / "f.c", Program::from_text(text).emit({.name = "f"}).source);

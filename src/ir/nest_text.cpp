@@ -1,0 +1,578 @@
+// Loop nests as text, so that a pass over them can be tested as text in, text out.
+//
+//   table "k" f32 [3] : 0x1p+0 0x1p+1 0x1p+0
+//   function tsr_g0 "blur" (pointers u8* P) (const i64* N) (i64 tile) {
+//     let lo_1 = (mul:i64 tile 8)
+//     var done_2 = lo_1
+//     array f32* rows_3 5
+//     set done_2 = (add:i64 done_2 1)
+//     put rows_3 0 = (call:f32* tsr_row N 3)
+//     for y_4 lo_1 hi_5 1 {
+//       if (lt:i32 y_4 3) {
+//         store p_6 x_7 (add:f32x16 (load:f32x16 p_8 x_7) (broadcast:f32x16 0.5:f32))
+//       } else {
+//         stream p_6 x_7 v_9
+//       }
+//     }
+//     call tsr_zero p_6 64
+//     return lo_1
+//   }
+//
+//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE] {operand} ")"
+//   word       := an operation of the stage graph | convert broadcast load gather iota address | call NAME
+//   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
+//
+// Reals are hexadecimal, inf or nan. The type of a name is that of its declaration.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "base/text.hpp"
+#include "ir/nest.hpp"
+
+namespace tessera::ir::nest {
+
+namespace {
+
+constexpr int kDeepest = 2000;  // nesting of expressions, and of statements
+
+std::string spell(const Type& t) {
+  return fmt::format("{}{}{}", name_of(t.lane), t.lanes > 1 ? fmt::format("x{}", t.lanes) : "", t.pointer ? "*" : "");
+}
+
+std::string quote(std::string_view s) {
+  std::string out = "\"";
+  for (char c : s) {
+    const auto u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", c);
+    else if (u < 32 || u == 127)
+      out += fmt::format("\\x{:02x}", u);
+    else
+      out += c;
+  }
+  return out + "\"";
+}
+
+std::string real_text(double v) {
+  if (std::isnan(v)) return "nan";
+  if (std::isinf(v)) return v < 0 ? "-inf" : "inf";
+  return fmt::format("{:a}", v);
+}
+
+// The kinds that are written with a word of their own.
+std::string_view word_of(Kind kind) {
+  switch (kind) {
+    case Kind::convert:
+      return "convert";
+    case Kind::broadcast:
+      return "broadcast";
+    case Kind::load:
+      return "load";
+    case Kind::gather:
+      return "gather";
+    case Kind::iota:
+      return "iota";
+    case Kind::address:
+      return "address";
+    case Kind::call:
+      return "call";
+    default:
+      return "";
+  }
+}
+
+// ---- printing ------------------------------------------------------------------------------------------------------
+
+std::string text_of(const Value& v) {
+  if (v->kind == Kind::variable) return v->name;
+  if (v->kind == Kind::integer)
+    return v->type == Type{} ? fmt::format("{}", v->i) : fmt::format("{}:{}", v->i, spell(v->type));
+  if (v->kind == Kind::real) return fmt::format("{}:{}", real_text(v->f), spell(v->type));
+  std::string out =
+      fmt::format("({}:{}", v->kind == Kind::operation ? ir::name_of(v->op) : word_of(v->kind), spell(v->type));
+  if (v->kind == Kind::load && v->i != 1) out += fmt::format("/{}", v->i);
+  if (v->kind == Kind::call) out += " " + v->name;
+  for (const Value& a : v->args) out += " " + text_of(a);
+  return out + ")";
+}
+
+void print(const std::vector<Statement>& list, std::size_t depth, std::string& out);
+
+void print(const Statement& s, std::size_t depth, std::string& out) {
+  const std::string indent(2 * depth, ' ');
+  auto values = [&](std::size_t from = 0) {
+    std::string text;
+    for (std::size_t k = from; k < s.values.size(); ++k) text += " " + text_of(s.values[k]);
+    return text;
+  };
+  auto block = [&](const std::string& head) {
+    out += indent + head + " {\n";
+    print(s.body, depth + 1, out);
+    if (!s.orelse.empty()) {
+      out += indent + "} else {\n";
+      print(s.orelse, depth + 1, out);
+    }
+    out += indent + "}\n";
+  };
+  switch (s.kind) {
+    case StatementKind::let:
+      out += fmt::format("{}let {} ={}\n", indent, s.name, values());
+      return;
+    case StatementKind::var:
+      if (s.i > 0)
+        out += fmt::format("{}array {} {} {}\n", indent, spell(s.type), s.name, s.i);
+      else
+        out += fmt::format("{}var {} ={}\n", indent, s.name, values());
+      return;
+    case StatementKind::assign:
+      if (s.values.size() == 2)
+        out += fmt::format("{}put {} {} = {}\n", indent, s.name, text_of(s.values[1]), text_of(s.values[0]));
+      else
+        out += fmt::format("{}set {} ={}\n", indent, s.name, values());
+      return;
+    case StatementKind::loop:
+      return block(fmt::format("for {}{}", s.name, values()));
+    case StatementKind::branch:
+      return block("if" + values());
+    case StatementKind::store:
+      out += indent + (s.streaming ? "stream" : "store") + values() + "\n";
+      return;
+    case StatementKind::call:
+      out += indent + (s.name == "return" ? "return" : "call " + s.name) + values() + "\n";
+      return;
+    case StatementKind::comment:
+      out += indent + "comment " + quote(s.name) + "\n";
+      return;
+    case StatementKind::block:
+      return block("do");
+  }
+}
+
+void print(const std::vector<Statement>& list, std::size_t depth, std::string& out) {
+  for (const Statement& s : list) print(s, depth, out);
+}
+
+// ---- parsing -------------------------------------------------------------------------------------------------------
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Module run() {
+    while (next_line()) {
+      if (accept_word("table"))
+        table();
+      else if (accept_word("function"))
+        function();
+      else
+        fail("table or function");
+    }
+    return std::move(module_);
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw Error(ErrorClass::compile,
+                fmt::format("loop nest, line {}, column {}: expected {}, got {}", line_number_, at_ + 1, expected,
+                            base::quoted(line_.substr(std::min(at_, line_.size())), 40)));
+  }
+
+  // ---- words
+
+  // The next line that says something; false at the end of the text.
+  bool next_line() {
+    while (!text_.empty()) {
+      const std::size_t end = text_.find('\n');
+      line_ = text_.substr(0, end);
+      text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
+      ++line_number_;
+      at_ = 0;
+      skip();
+      if (at_ < line_.size() && line_[at_] != '#') return true;
+    }
+    return false;
+  }
+  void skip() {
+    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r')) ++at_;
+  }
+  bool peek(char c) {
+    skip();
+    return at_ < line_.size() && line_[at_] == c;
+  }
+  bool accept(char c) {
+    if (!peek(c)) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) fail(std::string("'") + c + "'");
+  }
+  void end_of_line() {
+    skip();
+    if (at_ != line_.size()) fail("the end of the line");
+  }
+  std::string_view word() {
+    skip();
+    const std::size_t begin = at_;
+    while (at_ < line_.size() && is_name_character(line_[at_])) ++at_;
+    return line_.substr(begin, at_ - begin);
+  }
+  bool accept_word(std::string_view wanted) {
+    const std::size_t begin = at_;
+    if (word() == wanted) return true;
+    at_ = begin;
+    return false;
+  }
+  std::string name() {
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view w = word();
+    if (!w.empty() && (w[0] < '0' || w[0] > '9')) return std::string(w);
+    at_ = begin;
+    fail("a name");
+  }
+  i64 integer() {
+    skip();
+    i64 v = 0;
+    const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + line_.size(), v);
+    if (error != std::errc()) fail("an integer");
+    at_ = static_cast<std::size_t>(end - line_.data());
+    return v;
+  }
+  std::string string() {
+    expect('"');
+    std::string s;
+    while (at_ < line_.size() && line_[at_] != '"') {
+      char c = line_[at_++];
+      if (c == '\\' && at_ < line_.size()) {
+        c = line_[at_++];
+        if (c == 'x') {
+          unsigned v = 0;
+          if (at_ + 2 > line_.size()) fail("two hexadecimal digits");
+          const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + at_ + 2, v, 16);
+          if (error != std::errc() || end != line_.data() + at_ + 2) fail("two hexadecimal digits");
+          at_ += 2;
+          c = static_cast<char>(v);
+        }
+      }
+      s += c;
+    }
+    expect('"');
+    return s;
+  }
+
+  Type type() {
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view w = word();
+    const std::size_t cut = w.find('x');
+    Type t;
+    bool known = false;
+    for (int k = 0; k <= static_cast<int>(Lane::f64); ++k)
+      if (name_of(static_cast<Lane>(k)) == w.substr(0, cut)) t.lane = static_cast<Lane>(k), known = true;
+    if (known && cut != std::string_view::npos) {
+      const auto [end, error] = std::from_chars(w.data() + cut + 1, w.data() + w.size(), t.lanes);
+      known = error == std::errc() && end == w.data() + w.size() && t.lanes > 1 && t.lanes <= 4096;
+    }
+    if (!known) {
+      at_ = begin;
+      fail("a type");
+    }
+    if (at_ < line_.size() && line_[at_] == '*') t.pointer = true, ++at_;
+    return t;
+  }
+
+  // ---- names in scope
+
+  void declare(const std::string& name, const Type& t) { scopes_.back()[name] = t; }
+
+  std::optional<Type> find(const std::string& name) const {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (auto it = scope->find(name); it != scope->end()) return it->second;
+    return std::nullopt;
+  }
+  Value known_name() {
+    skip();
+    const std::size_t begin = at_;
+    std::string n = name();
+    const std::optional<Type> t = find(n);
+    if (!t) {
+      at_ = begin;
+      fail("a name that was declared before");
+    }
+    return variable(std::move(n), *t);
+  }
+
+  // ---- expressions
+
+  // A number before ":", or an integer that stands alone.
+  Value number() {
+    skip();
+    const std::size_t begin = at_;
+    std::size_t end = at_;
+    while (end < line_.size() && std::string_view(" \t\r):").find(line_[end]) == std::string_view::npos) ++end;
+    const std::string_view digits = line_.substr(at_, end - at_);
+    at_ = end;
+    Type t;
+    if (at_ < line_.size() && line_[at_] == ':') {
+      ++at_;
+      t = type();
+    }
+    auto bad = [&](std::string_view expected) {
+      at_ = begin;
+      fail(expected);
+    };
+    if (!is_float(t.lane)) {
+      i64 v = 0;
+      const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
+      if (error != std::errc() || stop != digits.data() + digits.size()) bad("an integer");
+      return nest::integer(v, t);
+    }
+    if (digits == "nan") return nest::real(std::numeric_limits<double>::quiet_NaN(), t);
+    const bool minus = digits.starts_with('-');
+    std::string_view magnitude = digits.substr(minus ? 1 : 0);
+    double v = 0;
+    if (magnitude == "inf") {
+      v = std::numeric_limits<double>::infinity();
+    } else {
+      const bool hexadecimal = magnitude.starts_with("0x");
+      if (hexadecimal) magnitude.remove_prefix(2);
+      const auto [stop, error] = std::from_chars(magnitude.data(), magnitude.data() + magnitude.size(), v,
+                                                 hexadecimal ? std::chars_format::hex : std::chars_format::general);
+      if (error != std::errc() || stop != magnitude.data() + magnitude.size()) bad("a number");
+    }
+    return nest::real(minus ? -v : v, t);
+  }
+
+  bool starts_number() {
+    skip();
+    if (at_ >= line_.size()) return false;
+    const char c = line_[at_];
+    if ((c >= '0' && c <= '9') || c == '-') return true;
+    return line_.substr(at_).starts_with("inf:") || line_.substr(at_).starts_with("nan:");
+  }
+
+  Value expression(int depth = 0) {
+    if (depth > kDeepest) fail("less deep nesting");
+    if (starts_number()) return number();
+    if (!accept('(')) return known_name();
+    auto node = std::make_shared<Node>();
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view w = word();
+    node->kind = Kind::operation;
+    for (Kind k : {Kind::convert, Kind::broadcast, Kind::load, Kind::gather, Kind::iota, Kind::address, Kind::call})
+      if (word_of(k) == w) node->kind = k;
+    if (node->kind == Kind::operation) {
+      const std::optional<Op> op = op_named(w);
+      if (!op) {
+        at_ = begin;
+        fail("an operation");
+      }
+      node->op = *op;
+    }
+    expect(':');
+    node->type = type();
+    if (node->kind == Kind::load) node->i = accept('/') ? integer() : 1;
+    if (node->kind == Kind::call) node->name = name();
+    while (!accept(')')) {
+      if (at_ >= line_.size()) fail("')'");
+      node->args.push_back(expression(depth + 1));
+    }
+    return node;
+  }
+
+  // ---- statements
+
+  // Statements up to the line that starts with `}`, which is left open.
+  std::vector<Statement> block(int depth) {
+    if (depth > kDeepest) fail("less deep nesting");
+    expect('{');
+    end_of_line();
+    std::vector<Statement> list;
+    scopes_.emplace_back();
+    for (;;) {
+      if (!next_line()) fail("'}'");
+      if (accept('}')) break;
+      list.push_back(statement(depth));
+    }
+    scopes_.pop_back();
+    return list;
+  }
+
+  Statement statement(int depth) {
+    Statement s;
+    auto values = [&](int count) {
+      for (int k = 0; k < count; ++k) s.values.push_back(expression());
+    };
+    auto remaining = [&] {
+      for (skip(); at_ < line_.size(); skip()) s.values.push_back(expression());
+    };
+    skip();
+    const std::size_t begin = at_;
+    const std::string_view w = word();
+    if (w == "let" || w == "var") {
+      s.kind = w == "let" ? StatementKind::let : StatementKind::var;
+      s.name = name();
+      expect('=');
+      values(1);
+      s.type = s.values[0]->type;
+      declare(s.name, s.type);
+    } else if (w == "array") {
+      s.kind = StatementKind::var;
+      s.type = type();
+      s.name = name();
+      s.i = integer();
+      if (s.i < 1) fail("at least one element");
+      declare(s.name, s.type);
+    } else if (w == "set") {
+      s.kind = StatementKind::assign;
+      s.name = known_name()->name;
+      expect('=');
+      values(1);
+    } else if (w == "put") {
+      s.kind = StatementKind::assign;
+      s.name = known_name()->name;
+      Value index = expression();
+      expect('=');
+      values(1);
+      s.values.push_back(std::move(index));
+    } else if (w == "for") {
+      s.kind = StatementKind::loop;
+      s.name = name();
+      values(3);
+      scopes_.emplace_back();
+      declare(s.name, {});
+      s.body = block(depth + 1);
+      scopes_.pop_back();
+    } else if (w == "if" || w == "do") {
+      s.kind = w == "if" ? StatementKind::branch : StatementKind::block;
+      if (w == "if") values(1);
+      s.body = block(depth + 1);
+      if (w == "if" && accept_word("else")) s.orelse = block(depth + 1);
+    } else if (w == "store" || w == "stream") {
+      s.kind = StatementKind::store;
+      s.streaming = w == "stream";
+      values(3);
+    } else if (w == "call" || w == "return") {
+      s.kind = StatementKind::call;
+      s.name = w == "call" ? name() : "return";
+      remaining();
+    } else if (w == "comment") {
+      s.kind = StatementKind::comment;
+      s.name = string();
+    } else {
+      at_ = begin;
+      fail("a statement");
+    }
+    end_of_line();
+    return s;
+  }
+
+  void function() {
+    Function f;
+    f.name = name();
+    if (peek('"')) f.essay = string();
+    if (accept('-')) {
+      expect('>');
+      f.has_result = true;
+      f.result = type();
+    }
+    scopes_.emplace_back();
+    while (accept('(')) {
+      Function::Parameter p;
+      p.pointers = accept_word("pointers");
+      p.constant_elements = accept_word("const");
+      p.type = type();
+      p.name = name();
+      expect(')');
+      declare(p.name, p.type);
+      f.parameters.push_back(std::move(p));
+    }
+    f.body = block(0);
+    end_of_line();
+    scopes_.pop_back();
+    module_.functions.push_back(std::move(f));
+  }
+
+  void table() {
+    Table t;
+    t.name = string();
+    const Type element = type();
+    std::optional<ElementType> found;
+    for (int k = 0; k <= static_cast<int>(ElementType::f64); ++k)
+      if (static_cast<ElementType>(k) != ElementType::boolean && lane_of(static_cast<ElementType>(k)) == element.lane)
+        found = static_cast<ElementType>(k);
+    if (!found || element.lanes != 1 || element.pointer) fail("the type of an element");
+    t.type = *found;
+    expect('[');
+    for (bool first = true; !accept(']'); first = false) {
+      if (!first) expect(',');
+      t.extents.push_back(integer());
+    }
+    expect(':');
+    for (skip(); at_ < line_.size(); skip()) {
+      // A number as an expression would have it, in the type of the table.
+      std::size_t end = at_;
+      while (end < line_.size() && line_[end] != ' ') ++end;
+      const std::string wanted =
+          fmt::format("{}:{}", line_.substr(at_, end - at_), is_float(element.lane) ? "f64" : "i64");
+      Parser one(wanted);
+      one.line_ = wanted;
+      one.line_number_ = line_number_;
+      const Value v = one.number();
+      one.end_of_line();
+      t.values.push_back(v->kind == Kind::real ? v->f : static_cast<double>(v->i));
+      at_ = end;
+    }
+    scopes_.front()[fmt::format("tsr_table_{}", module_.tables.size())] = {element.lane, 1, true};
+    module_.tables.push_back(std::move(t));
+  }
+
+  std::string_view text_, line_;
+  int line_number_ = 0;
+  std::size_t at_ = 0;
+  Module module_;
+  std::vector<std::map<std::string, Type, std::less<>>> scopes_{1};
+};
+
+}  // namespace
+
+std::string print(const Module& m) {
+  std::string out;
+  for (const Table& t : m.tables) {
+    const Lane lane = lane_of(t.type);
+    std::string extents;
+    for (i64 n : t.extents) extents += fmt::format("{}{}", extents.empty() ? "" : ", ", n);
+    out += fmt::format("table {} {} [{}] :", quote(t.name), name_of(lane), extents);
+    for (double v : t.values) out += " " + (is_float(lane) ? real_text(v) : fmt::format("{}", static_cast<i64>(v)));
+    out += "\n";
+  }
+  for (const Function& f : m.functions) {
+    out += "function " + f.name;
+    if (!f.essay.empty()) out += " " + quote(f.essay);
+    if (f.has_result) out += " -> " + spell(f.result);
+    for (const Function::Parameter& p : f.parameters)
+      out += fmt::format(" ({}{}{} {})", p.pointers ? "pointers " : "", p.constant_elements ? "const " : "",
+                         spell(p.type), p.name);
+    out += " {\n";
+    print(f.body, 1, out);
+    out += "}\n";
+  }
+  return out;
+}
+
+Module parse_module(std::string_view text) {
+  return Parser(text).run();
+}
+
+}  // namespace tessera::ir::nest

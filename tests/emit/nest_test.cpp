@@ -1,0 +1,104 @@
+// Every module that the lowering makes is well formed, and survives its text form: the C that is printed from the text
+// read back is the C of the module itself.
+#include "ir/nest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "emit/c.hpp"
+#include "engine/program_impl.hpp"
+#include "lower/interface.hpp"
+#include "plan/plan.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> programs() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"tests/emit/drivers", "bench/jobs", "filters"}) {
+    const fs::path where = fs::path(TESSERA_SOURCE_DIR) / folder;
+    if (!fs::is_directory(where)) continue;
+    for (const fs::directory_entry& entry : fs::directory_iterator(where))
+      if (entry.path().extension() == ".forma") paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+plan::Device device_of(int vector_bytes) {
+  plan::Device device;
+  device.vector_bytes = vector_bytes;
+  device.vector_registers = vector_bytes == 64 ? 32 : 16;
+  device.threads = 4;
+  return device;
+}
+
+void check(const Program& program, const plan::Options& options, int vector_bytes) {
+  const ir::nest::Module module =
+      lower::lower_cpu(plan::make_plan(program.impl().graph, options, device_of(vector_bytes))).module;
+  ASSERT_FALSE(module.functions.empty());
+  ir::nest::verify(module);
+  const std::string text = ir::nest::print(module);
+  const ir::nest::Module again = ir::nest::parse_module(text);
+  ir::nest::verify(again);
+  EXPECT_EQ(text, ir::nest::print(again));
+  EXPECT_EQ(emit::print_c(module), emit::print_c(again));
+}
+
+TEST(Nests, OfProgramsVerifyAndReadBack) {
+  const std::vector<std::string> paths = programs();
+  ASSERT_GE(paths.size(), 7u);
+  for (const std::string& path : paths) {
+    SCOPED_TRACE(path);
+    std::optional<Program> program;
+    try {
+      program = Program::from_file(path);
+    } catch (const Error& e) {
+      if (path.find("drivers") != std::string::npos) throw;
+      continue;  // a module for import, without a program in it
+    }
+    for (int bytes : {16, 64})
+      for (Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::stream}) {
+        plan::Options options;
+        options.schedule = schedule;
+        options.numbers = schedule == Schedule::untiled ? Numbers::exact : Numbers::fast;
+        ASSERT_NO_THROW(check(*program, options, bytes)) << bytes << " bytes, schedule " << static_cast<int>(schedule);
+      }
+  }
+}
+
+// What programs rarely use, in one: every type, reductions that stay loops, tables, constants, functions, ranks.
+TEST(Nests, OfRareOperationsVerifyAndReadBack) {
+  for (const char* text : {
+           "table float g[k = -2..2] = exp(-k*k/2.0); table int16 t[2,3] = {1,-2,3,4,5,6};\n"
+           "stencil f(vector#2 half a, vector#2 uint16 b, vector#2 bool c, vector#2 uint32 d, double s) {\n"
+           "  m = median(i = -1..1, j = -1..1) (b@[i,j]);\n"
+           "  w = sum(i = -2..2) (g[i+2] * a@[0,i]);\n"
+           "  q = any(i = -2..2) (c@[i,0]) ? t[coord(0) & 1, coord(1) % 3] : -1;\n"
+           "  return cast<float>(m) + w + q + cast<float>(d / (d@[1,0] & 7)) + pow(a, 1.5) * s + extent(1) + "
+           "saturate<uint8>(a); }\n"
+           "parameter M, N; vector#2 half a[M,N]; vector#2 uint16 b[M,N]; vector#2 bool c[M,N]; vector#2 uint32 "
+           "d[M,N]; double s;\n"
+           "r = f(a:constant(0.5), b:mirror, c:wrap, d:symmetric, s); return r;",
+           "stencil f(vector#1 int a, vector#1 int b) { return (a / b) % (b | 3) + (a << (b & 31)) - (a >> 2) + max(a, "
+           "-b) ; }\n"
+           "parameter N; vector#1 int a[N]; vector#1 int b[N]; r = f(a:clamped, b); return r;",
+           "stencil f(vector#4 uint8 a) { return xor(~a, a@[1,-1,1,-1]) > 7 && !(a == 3) ? 1.0 : 2.0; }\n"
+           "parameter A, B, C, D; vector#4 uint8 a[A,B,C,D]; r = f(a:wrap); s = ( [0..,..,..,..] = r; [A..,..,..,..] = "
+           "r; ); return s;",
+       }) {
+    SCOPED_TRACE(text);
+    const Program program = Program::from_text(text);
+    for (int bytes : {16, 32, 64}) ASSERT_NO_THROW(check(program, {}, bytes)) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace tessera
