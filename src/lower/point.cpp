@@ -92,12 +92,14 @@ Value PointEmitter::operand(ExprId e, const Values& known, Lane lane) {
   return as(known.at(e.id), lane);
 }
 
+Value PointEmitter::value(ExprId e, const Values& known) { return free(e) ? constant(e) : known.at(e.id); }
+
 Value PointEmitter::compare(ExprId e, const Values& known) {
   const ExprNode& node = graph_.node(e);
   ElementType type = graph_.node(node.args[0]).type;
   Lane lane = Lane::i32;
   if (type == ElementType::boolean) {
-    Value a = free(node.args[0]) ? constant(node.args[0]) : known.at(node.args[0].id);
+    Value a = value(node.args[0], known);
     lane = a->type.lane;
     Value different = op(Op::bit_xor, lane, {a, operand(node.args[1], known, lane)});
     return node.op == Op::ne ? different : op(Op::bit_not, lane, {different});
@@ -224,22 +226,22 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     case Op::convert: {
       ElementType from = graph_.node(n.args[0]).type;
       if (boolean) {
-        if (from == ElementType::boolean) return known.at(n.args[0].id);
-        Value v = known.at(n.args[0].id);
+        if (from == ElementType::boolean) return value(n.args[0], known);
+        Value v = value(n.args[0], known);
         return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
       }
       Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::lane_of(graph_, ranges_, e);
       if (from == ElementType::boolean) {
-        Value m = mask(known.at(n.args[0].id), to);
+        Value m = mask(value(n.args[0], known), to);
         return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), to);
       }
       if (is_float(n.type) || !is_float(from)) return operand(n.args[0], known, to);
-      return to_integer(n, known.at(n.args[0].id), to);
+      return to_integer(n, value(n.args[0], known), to);
     }
     case Op::saturate: {
       Lane to = plan::lane_of(graph_, ranges_, e);
       ElementType from = graph_.node(n.args[0]).type;
-      if (is_float(from)) return to_integer(n, known.at(n.args[0].id), to);
+      if (is_float(from)) return to_integer(n, value(n.args[0], known), to);
       Lane lane = plan::working_lane(graph_, ranges_, low_, e);
       Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
       Value v = operand(n.args[0], known, lane);
@@ -254,20 +256,20 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       return compare(e, known);
     case Op::select: {
       if (boolean) {
-        Value c = known.at(n.args[0].id);
+        Value c = value(n.args[0], known);
         Lane lane = c->type.lane;
         Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
         return op(Op::select, lane, {c, a, b});
       }
       Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, low_, e);
-      Value c = mask(free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id), lane);
+      Value c = mask(value(n.args[0], known), lane);
       return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
     }
     default:
       break;
   }
   if (boolean) {
-    Value a = free(n.args[0]) ? constant(n.args[0]) : known.at(n.args[0].id);
+    Value a = value(n.args[0], known);
     std::vector<Value> args{a};
     if (n.args.size() > 1) args.push_back(operand(n.args[1], known, a->type.lane));
     return op(n.op, a->type.lane, std::move(args));

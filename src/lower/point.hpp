@@ -52,6 +52,7 @@ class PointEmitter {
   Value to_integer(const ir::ExprNode&, Value, ir::nest::Lane lane);
   Value integer_division(const ir::ExprNode&, Value a, Value b, ir::nest::Lane lane);
   Value constant(ir::ExprId e);
+  Value value(ir::ExprId e, const Values& known);  // a constant has no place in `known`
   Value operand(ir::ExprId e, const Values& known, ir::nest::Lane lane);
   Value mask(Value v, ir::nest::Lane lane);
   Value as(Value v, ir::nest::Lane lane);
