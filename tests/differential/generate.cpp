@@ -648,7 +648,8 @@ class Generator {
       tiles.placement = Placement::flush_begin;
       c.ways.push_back(tiles);
       Way view = b;
-      view.rows = r_.chance(50) ? r_.between(4, 20) : 0;
+      view.rows = r_.chance(50) ? r_.between(4, 20) : tiles.rows;
+      view.columns = tiles.columns;
       view.placement = r_.chance(80) ? Placement::view : Placement::sparse_view;
       view.threads = static_cast<int>(r_.between(1, 3));
       c.ways.push_back(view);

@@ -17,7 +17,7 @@ struct ZooProgram {
 
 const std::vector<ZooProgram>& zoo();
 
-// With all schedules in both numbers where `thorough`, else with three of them.
+// With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);
 
 }  // namespace tessera::differential
