@@ -237,7 +237,7 @@ void fill(Array& array, Content content, unsigned seed) {
   if (image.empty()) image = photograph(height, width);
   with_type(array.format().scalar, [&]<class T>(T) {
     for (i64 i = 0; i < count; ++i)
-      array.as<T>()[i] = T(double(image[std::size_t((i % plane + 97 * (i / plane)) % plane)]) * range);
+      array.as<T>()[i] = T(double(image[std::size_t((i % plane + 97 * (i / plane + i64(seed) - 1)) % plane)]) * range);
   });
 }
 

@@ -2,7 +2,6 @@
 // comparison decides a whole pixel (suppression) only the mean binds.
 #include "job.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace tessera::bench {
@@ -70,19 +69,51 @@ std::vector<Job> all_jobs(int shrink) {
             1e-2,
             {0, 0},
             false}),
+      slow({"local_laplacian_u16",
+            "local Laplacian 4096x2048 u16",
+            std::vector<Tensor>(3, {u16, {2048, 4096}}),
+            {u16, {3, 2048, 4096}},
+            640,
+            2,
+            400,
+            {0, 0},
+            false}),
+      slow({"bilateral_grid_f32", "bilateral grid f32", {{f32, uhd}}, {f32, uhd}, 64, 1e-5, 1e-3, {0, 0}, false}),
+      slow({"interpolate_f32",
+            "multiscale interpolate 4096x2048 f32",
+            std::vector<Tensor>(4, {f32, {2048, 4096}}),
+            {f32, {3, 2048, 4096}},
+            960,
+            1e-3,
+            1e-1,
+            {0, 0},
+            false}),
+      slow({"nl_means_f32",
+            "non-local means f32",
+            std::vector<Tensor>(3, {f32, uhd}),
+            {f32, {3, 2160, 3840}},
+            32,
+            1e-5,
+            1e-3,
+            {0, 0},
+            false}),
       slow(image("stencil_chain_u16", "32-stage stencil chain u16", u16, u16, {0, 0}, 0, 0, 80)),
   };
   // OpenCV's Gaussian of bytes rounds twice in some builds.
   for (Job& job : jobs)
     if (job.name == "gauss3_u8" || job.name == "gauss5_u8" || job.name == "tiny_u8")
       job.mean_limit = 0.5, job.max_limit = 1;
+  const auto shrunk = [shrink](Tensor& t) {
+    for (std::size_t d = t.shape.size() == 3 && t.shape[0] <= 4 ? 1 : 0; d < t.shape.size(); ++d) t.shape[d] /= shrink;
+  };
   for (Job& job : jobs) {
-    for (Tensor& t : job.inputs)
-      for (i64& n : t.shape) n /= shrink;
-    for (i64& n : job.output.shape) n /= shrink;
+    for (Tensor& t : job.inputs) shrunk(t);
+    shrunk(job.output);
   }
   std::erase_if(jobs, [](const Job& job) {
-    return *std::min_element(job.output.shape.begin(), job.output.shape.end()) <= 2 * job.margin;
+    const i64 height = job.output.shape[job.output.shape.size() - 2];
+    const bool odd_pyramid = job.name == "laplacian_f32" && height % 16 != 0;
+    return height <= 2 * job.margin || odd_pyramid;
   });
   return jobs;
 }

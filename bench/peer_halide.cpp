@@ -42,10 +42,23 @@ struct Candidate {
 };
 
 void call(const Candidate& candidate, const Buffers& set) {
-  Halide::Buffer<> out = view(set.output), in = view(set.inputs[0]);
-  const int status = set.inputs.size() == 1
-                         ? candidate.call(in, out)
-                         : candidate.call(in, view(set.inputs[1]), view(set.inputs[2]), view(set.inputs[3]), out);
+  const Halide::Buffer<> out = view(set.output);
+  std::vector<Halide::Buffer<>> in;
+  for (const Array& input : set.inputs) in.push_back(view(input));
+  int status = 0;
+  switch (in.size()) {
+    case 1:
+      status = candidate.call(in[0], out);
+      break;
+    case 3:
+      status = candidate.call(in[0], in[1], in[2], out);
+      break;
+    case 4:
+      status = candidate.call(in[0], in[1], in[2], in[3], out);
+      break;
+    default:
+      throw std::runtime_error("the Halide peer takes one, three or four inputs");
+  }
   if (status != 0) throw std::runtime_error("a Halide call failed with status " + std::to_string(status));
 }
 
@@ -100,6 +113,7 @@ class HalidePeer final : public Peer {
   std::vector<Candidate> compile(const Job& job) const {
     Recipe recipe = halide_recipe(job.name);
     if (!recipe.make) recipe = halide_app_recipe(job.name);
+    if (!recipe.make) recipe = halide_expert_recipe(job.name);
     std::vector<Candidate> out;
     if (!recipe.make) return out;
     const std::size_t step = quick_ ? recipe.cuts.size() / 4 | 1 : 1;  // odd: both ways of the fastest choice
