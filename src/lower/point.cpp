@@ -92,7 +92,9 @@ Value PointEmitter::operand(ExprId e, const Values& known, Lane lane) {
   return as(known.at(e.id), lane);
 }
 
-Value PointEmitter::value(ExprId e, const Values& known) { return free(e) ? constant(e) : known.at(e.id); }
+Value PointEmitter::value(ExprId e, const Values& known) {
+  return free(e) ? constant(e) : known.at(e.id);
+}
 
 Value PointEmitter::compare(ExprId e, const Values& known) {
   const ExprNode& node = graph_.node(e);

@@ -184,8 +184,8 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   // Cores share the memory: each gets less than it had alone.
   price.memory = price.bytes * std::sqrt(static_cast<double>(device.threads)) / device.bandwidth;
   price.nanoseconds = std::max(price.compute, price.memory) + 0.25 * std::min(price.compute, price.memory) + 200;
-  // Merging one stage at a time sees only what the next one adds. Halos grow with the square of a chain's length, so that
-  // past a fifth of all work the chain is better cut and begun anew.
+  // Merging one stage at a time sees only what the next one adds. Halos grow with the square of a chain's length, so
+  // that past a fifth of all work the chain is better cut and begun anew.
   if (redundant > 1.2) price.nanoseconds *= 1 + 4 * (redundant - 1.2);
   return price;
 }

@@ -193,7 +193,8 @@ TEST_F(Command, ReadsAndWritesRegions) {
 TEST_F(Command, KeepsSeveralOutputsAndPrintsTheOthers) {
   Outcome o = tessera({"run", "two.forma", "grey.png"});
   EXPECT_EQ(o.status, 0) << o.err;
-  EXPECT_THAT(o.out, AllOf(HasSubstr("same: 12x16 float, from 0 to 191"), HasSubstr("halved: 12x16 float, from 0 to 95.5")));
+  EXPECT_THAT(o.out,
+              AllOf(HasSubstr("same: 12x16 float, from 0 to 191"), HasSubstr("halved: 12x16 float, from 0 to 95.5")));
   o = tessera({"run", "two.forma", "grey.png", "-o", "halved=m.npy", "-o", "same=s.png"});
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(read("m.npy").shape(), (Shape{12, 16}));
