@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <type_traits>
 
 #include "ir/nest.hpp"
 
@@ -42,18 +43,27 @@ class Verifier {
       for (i64 n : t.extents)
         require(n > 0 && __builtin_mul_overflow(count, n, &count) == 0, "a table has an extent below 1");
       require(count == static_cast<i64>(t.values.size()),
-              fmt::format("table '{}' has {} values for {} elements", t.name, t.values.size(), count));
+              [&] { return fmt::format("table '{}' has {} values for {} elements", t.name, t.values.size(), count); });
       tables_[fmt::format("tsr_table_{}", k)] = {{lane_of(t.type), 1, true}, Role::constant};
     }
     for (const Function& f : module_.functions) {
-      require(functions.insert(f.name).second, fmt::format("function '{}' is there twice", f.name));
+      require(functions.insert(f.name).second, [&] { return fmt::format("function '{}' is there twice", f.name); });
       function(f);
     }
   }
 
  private:
-  void require(bool holds, std::string_view rule) const {
+  // Messages are texts, or functions that make them once they are needed.
+  static std::string said(std::string_view text) { return std::string(text); }
+  template <class Make>
+    requires std::is_invocable_v<Make>
+  static std::string said(const Make& make) {
+    return make();
+  }
+  template <class Rule>
+  void require(bool holds, const Rule& text) const {
     if (holds) return;
+    const std::string rule = said(text);
     throw Error(ErrorClass::internal,
                 fmt::format("loop nest{}: {}", where_.empty() ? "" : ", function '" + where_ + "'", rule));
   }
@@ -68,7 +78,7 @@ class Verifier {
   }
   void declare(const std::string& name, const Type& type, Role role) {
     valid(type);
-    require(!name.empty() && find(name) == nullptr, fmt::format("'{}' is declared twice", name));
+    require(!name.empty() && find(name) == nullptr, [&] { return fmt::format("'{}' is declared twice", name); });
     scopes_.back()[name] = {type, role};
   }
 
@@ -76,12 +86,17 @@ class Verifier {
 
   void valid(const Type& t) const {
     require(t.lanes >= 1 && t.lanes <= kMostLanes && std::has_single_bit(static_cast<unsigned>(t.lanes)),
-            fmt::format("{} has {} lanes; a power of two is expected", spell(t), t.lanes));
+            [&] { return fmt::format("{} has {} lanes; a power of two is expected", spell(t), t.lanes); });
   }
-  void same(const Type& got, const Type& expected, std::string_view what) const {
-    require(got == expected, fmt::format("{} is {}; {} is expected", what, spell(got), spell(expected)));
+  template <class What>
+  void same(const Type& got, const Type& expected, const What& what) const {
+    require(got == expected,
+            [&] { return fmt::format("{} is {}; {} is expected", said(what), spell(got), spell(expected)); });
   }
-  void index(const Value& v, std::string_view what) const { same(v->type, kIndex, what); }
+  template <class What>
+  void index(const Value& v, const What& what) const {
+    same(v->type, kIndex, what);
+  }
 
   // ---- expressions
 
@@ -91,20 +106,21 @@ class Verifier {
     valid(n.type);
     for (const Value& a : n.args) value(a);
     auto count = [&](std::size_t wanted, std::string_view what) {
-      require(n.args.size() == wanted, fmt::format("{} has {} operands; {} are expected", what, n.args.size(), wanted));
+      require(n.args.size() == wanted,
+              [&] { return fmt::format("{} has {} operands; {} are expected", what, n.args.size(), wanted); });
     };
     switch (n.kind) {
       case Kind::variable: {
         const Declared* d = find(n.name);
-        require(d != nullptr, fmt::format("'{}' is used before it is declared", n.name));
-        same(n.type, d->type, "'" + n.name + "'");
+        require(d != nullptr, [&] { return fmt::format("'{}' is used before it is declared", n.name); });
+        same(n.type, d->type, [&] { return "'" + n.name + "'"; });
         return;
       }
       case Kind::integer:
         return integer_fits(n);
       case Kind::real:
         return require(is_float(n.type.lane) && n.type.lanes == 1 && !n.type.pointer,
-                       fmt::format("a real has type {}", spell(n.type)));
+                       [&] { return fmt::format("a real has type {}", spell(n.type)); });
       case Kind::convert:
         count(1, "convert");
         return conversion(n.args[0]->type, n.type);
@@ -113,7 +129,7 @@ class Verifier {
         return same(n.args[0]->type, {n.type.lane, 1, false}, "the operand of broadcast");
       case Kind::load:
         count(2, "load");
-        require(n.i >= 1, fmt::format("a load takes elements {} apart", n.i));
+        require(n.i >= 1, [&] { return fmt::format("a load takes elements {} apart", n.i); });
         require(!n.type.pointer, "a load gives a pointer");
         same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
         return index(n.args[1], "the index of a load");
@@ -122,10 +138,10 @@ class Verifier {
       case Kind::iota:
         count(0, "iota");
         return require(!is_float(n.type.lane) && !n.type.pointer && n.type.lanes > 1,
-                       fmt::format("iota has type {}", spell(n.type)));
+                       [&] { return fmt::format("iota has type {}", spell(n.type)); });
       case Kind::address:
         count(2, "address");
-        require(n.type.pointer, fmt::format("an address has type {}", spell(n.type)));
+        require(n.type.pointer, [&] { return fmt::format("an address has type {}", spell(n.type)); });
         same(n.args[0]->type, n.type, "the pointer of an address");
         return index(n.args[1], "the index of an address");
       case Kind::call:
@@ -137,26 +153,26 @@ class Verifier {
 
   void integer_fits(const Node& n) const {
     require(!is_float(n.type.lane) && n.type.lanes == 1 && !n.type.pointer,
-            fmt::format("an integer has type {}", spell(n.type)));
+            [&] { return fmt::format("an integer has type {}", spell(n.type)); });
     const int bits = 8 * size_of(n.type.lane);
     if (bits == 64) return;
     const i64 lo = is_signed(n.type.lane) ? -(i64{1} << (bits - 1)) : 0;
     const i64 hi = is_signed(n.type.lane) ? (i64{1} << (bits - 1)) - 1 : (i64{1} << bits) - 1;
-    require(n.i >= lo && n.i <= hi, fmt::format("{} does not fit {}", n.i, spell(n.type)));
+    require(n.i >= lo && n.i <= hi, [&] { return fmt::format("{} does not fit {}", n.i, spell(n.type)); });
   }
 
   void conversion(const Type& from, const Type& to) const {
-    require(from.lanes == to.lanes, fmt::format("{} is converted to {}", spell(from), spell(to)));
+    require(from.lanes == to.lanes, [&] { return fmt::format("{} is converted to {}", spell(from), spell(to)); });
     require(from.pointer == to.pointer || (to.pointer && from == kIndex),
-            fmt::format("{} is converted to {}", spell(from), spell(to)));
+            [&] { return fmt::format("{} is converted to {}", spell(from), spell(to)); });
   }
 
   void gather(const Node& n) const {
-    require(n.args.size() == 2, fmt::format("gather has {} operands; 2 are expected", n.args.size()));
+    require(n.args.size() == 2, [&] { return fmt::format("gather has {} operands; 2 are expected", n.args.size()); });
     const Type &pointer = n.args[0]->type, &at = n.args[1]->type;
     require(
         !n.type.pointer && at.lanes == n.type.lanes && !at.pointer && (at.lane == Lane::i32 || at.lane == Lane::i64),
-        fmt::format("{} is gathered at {}", spell(n.type), spell(at)));
+        [&] { return fmt::format("{} is gathered at {}", spell(n.type), spell(at)); });
     // Byte offsets from anywhere, or indices of elements.
     same(pointer, {at.lane == Lane::i64 ? Lane::u8 : n.type.lane, 1, true}, "the pointer of a gather");
   }
@@ -165,12 +181,12 @@ class Verifier {
     const std::string_view name = ir::name_of(n.op);
     const int arity = arity_of(n.op);
     require(arity >= 1 && !is_reduction(n.op) && n.op != Op::convert && n.op != Op::saturate,
-            fmt::format("'{}' is no operation of loop nests", name));
+            [&] { return fmt::format("'{}' is no operation of loop nests", name); });
     require(static_cast<int>(n.args.size()) == arity,
-            fmt::format("'{}' has {} operands; {} are expected", name, n.args.size(), arity));
+            [&] { return fmt::format("'{}' has {} operands; {} are expected", name, n.args.size(), arity); });
     auto operands = [&](std::size_t from, const Type& expected) {
       for (std::size_t k = from; k < n.args.size(); ++k)
-        same(n.args[k]->type, expected, fmt::format("operand {} of '{}'", k + 1, name));
+        same(n.args[k]->type, expected, [&] { return fmt::format("operand {} of '{}'", k + 1, name); });
     };
     switch (n.op) {
       case Op::lt:
@@ -180,7 +196,7 @@ class Verifier {
         const Type& of = n.args[0]->type;
         operands(1, of);
         return same(n.type, {of.lanes > 1 ? mask_lane(of.lane) : Lane::i32, of.lanes, false},
-                    fmt::format("the result of '{}'", name));
+                    [&] { return fmt::format("the result of '{}'", name); });
       }
       case Op::select: {
         operands(1, n.type);
@@ -194,13 +210,13 @@ class Verifier {
       case Op::shl:
       case Op::shr:
       case Op::rem:
-        require(!is_float(n.type.lane), fmt::format("'{}' works on {}", name, spell(n.type)));
+        require(!is_float(n.type.lane), [&] { return fmt::format("'{}' works on {}", name, spell(n.type)); });
         break;
       default:
         require(!is_function(n.op) || n.type.lane == Lane::f32 || n.type.lane == Lane::f64,
-                fmt::format("'{}' works on {}", name, spell(n.type)));
+                [&] { return fmt::format("'{}' works on {}", name, spell(n.type)); });
     }
-    require(!n.type.pointer, fmt::format("'{}' works on {}", name, spell(n.type)));
+    require(!n.type.pointer, [&] { return fmt::format("'{}' works on {}", name, spell(n.type)); });
     operands(0, n.type);
   }
 
@@ -227,12 +243,12 @@ class Verifier {
     for (const Value& v : s.values) value(v);
     auto count = [&](std::size_t wanted, std::string_view what) {
       require(s.values.size() == wanted,
-              fmt::format("{} has {} operands; {} are expected", what, s.values.size(), wanted));
+              [&] { return fmt::format("{} has {} operands; {} are expected", what, s.values.size(), wanted); });
     };
     switch (s.kind) {
       case StatementKind::let:
         count(1, "let");
-        same(s.values[0]->type, s.type, "'" + s.name + "'");
+        same(s.values[0]->type, s.type, [&] { return "'" + s.name + "'"; });
         return declare(s.name, s.type, Role::constant);
       case StatementKind::var:
         if (s.i > 0) {
@@ -240,22 +256,23 @@ class Verifier {
           return declare(s.name, s.type, Role::array);
         }
         count(1, "var");
-        same(s.values[0]->type, s.type, "'" + s.name + "'");
+        same(s.values[0]->type, s.type, [&] { return "'" + s.name + "'"; });
         return declare(s.name, s.type, Role::variable);
       case StatementKind::assign: {
         const Declared* d = find(s.name);
-        require(d != nullptr, fmt::format("'{}' is assigned before it is declared", s.name));
+        require(d != nullptr, [&] { return fmt::format("'{}' is assigned before it is declared", s.name); });
         if (s.values.size() == 2) {
           const bool memory = d->role == Role::constant && d->type.pointer;
-          require(d->role == Role::array || memory, fmt::format("'{}' has no elements to assign", s.name));
-          index(s.values[1], "the index of '" + s.name + "'");
+          require(d->role == Role::array || memory,
+                  [&] { return fmt::format("'{}' has no elements to assign", s.name); });
+          index(s.values[1], [&] { return "the index of '" + s.name + "'"; });
           Type element = d->type;
           if (memory) element.pointer = false;
-          return same(s.values[0]->type, element, "an element of '" + s.name + "'");
+          return same(s.values[0]->type, element, [&] { return "an element of '" + s.name + "'"; });
         }
         count(1, "set");
-        require(d->role == Role::variable, fmt::format("'{}' is never assigned again", s.name));
-        return same(s.values[0]->type, d->type, "'" + s.name + "'");
+        require(d->role == Role::variable, [&] { return fmt::format("'{}' is never assigned again", s.name); });
+        return same(s.values[0]->type, d->type, [&] { return "'" + s.name + "'"; });
       }
       case StatementKind::loop:
         count(3, "a loop");
