@@ -33,6 +33,7 @@
 
 #include "base/text.hpp"
 #include "ir/nest.hpp"
+#include "ir/text.hpp"
 
 namespace tessera::ir::nest {
 
@@ -250,22 +251,7 @@ class Parser {
   }
   std::string string() {
     expect('"');
-    std::string s;
-    while (at_ < line_.size() && line_[at_] != '"') {
-      char c = line_[at_++];
-      if (c == '\\' && at_ < line_.size()) {
-        c = line_[at_++];
-        if (c == 'x') {
-          unsigned v = 0;
-          if (at_ + 2 > line_.size()) fail("two hexadecimal digits");
-          const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + at_ + 2, v, 16);
-          if (error != std::errc() || end != line_.data() + at_ + 2) fail("two hexadecimal digits");
-          at_ += 2;
-          c = static_cast<char>(v);
-        }
-      }
-      s += c;
-    }
+    std::string s = ir::text::quoted_rest(line_, at_, [&](const char* expected) { fail(expected); });
     expect('"');
     return s;
   }
