@@ -83,11 +83,24 @@ TEST(Documents, EveryExampleIsShownAsItIs) {
     }
 }
 
+// The page without its fenced code: a lambda there looks like a link.
+std::string prose(const std::string& page) {
+  std::string kept, line;
+  bool code = false;
+  for (std::istringstream in(page); std::getline(in, line);) {
+    if (line.starts_with("```"))
+      code = !code;
+    else if (!code)
+      kept += line + '\n';
+  }
+  return kept;
+}
+
 TEST(Documents, LinksLeadSomewhere) {
   const std::regex link(R"(\]\(([^)#\s]+)[^)]*\))");
   std::size_t links = 0;
   for (const fs::path& page : pages()) {
-    const std::string text = content(page);
+    const std::string text = std::regex_replace(content(page), std::regex("```[^`]*```"), "");  // C++ has lambdas
     for (std::sregex_iterator i(text.begin(), text.end(), link), end; i != end; ++i) {
       const std::string target = (*i)[1];
       if (target.find("://") != std::string::npos) continue;
