@@ -451,6 +451,9 @@ Lowered lower_cpu(const plan::Plan& plan) {
   analyze::Ranges ranges(working.graph);
   for (std::size_t g = 0; g < working.groups.size(); ++g)
     GroupLowering(working, result.interface, ranges, g).into(result.module);
+#ifndef NDEBUG
+  ir::nest::verify(result.module);
+#endif
   return result;
 }
 

@@ -8,6 +8,10 @@ extern "C" void blur(float*, int, int, float*);
 
 int main() {
   int bad = 0;
+  float untouched = 3;
+  blur(&untouched, 0, 7, &untouched);
+  blur(&untouched, 1, -7, &untouched);
+  if (untouched != 3) bad = 1, printf("an image without points was written\n");
   FOR_SIZES(M, N) {
     std::vector<float> X(M * N), x(M * N), y(M * N);
     for (float& v : X) v = draw_float();
