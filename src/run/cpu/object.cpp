@@ -284,13 +284,12 @@ void* LinkedObject::symbol(std::string_view name) const {
 
 // One row per function, so that a kernel finds them even where the process exports nothing (a static build, a module
 // opened privately by an interpreter). The rest (helpers of the compiler's run-time library) is asked of the process.
-#define TESSERA_UNARY(X)                                                                                        \
-  X(exp)                                                                                                        \
-  X(exp2)                                                                                                       \
-  X(log)                                                                                                        \
-  X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(sqrt) X(cbrt) X(fabs) \
-      X(floor) X(ceil) X(round) X(trunc) X(rint) X(nearbyint)
+// clang-format off
+#define TESSERA_UNARY(X)                                                                                          \
+  X(exp) X(exp2) X(log) X(log2) X(log10) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh)     \
+  X(sqrt) X(cbrt) X(fabs) X(floor) X(ceil) X(round) X(trunc) X(rint) X(nearbyint)
 #define TESSERA_BINARY(X) X(pow) X(atan2) X(fmod) X(fmin) X(fmax) X(hypot)
+// clang-format on
 
 void* process_symbol(const char* name) {
   static const std::map<std::string_view, void*> known = [] {
