@@ -74,8 +74,7 @@ TSR_INLINE i64 tsr_share(i64 t, i64 num, i64 den, i64 whole, i64 n) {
   return t >= whole ? n : at > n ? n : at;
 }
 /* Border maps. Modes: 0 none, 1 clamp, 2 mirror, 3 symmetric, 4 wrap, 5 constant (-1: no element). */
-TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) {
-  if (i >= 0 && i < n) return i;
+TSR_HELPER i64 tsr_map_outside(i64 mode, i64 i, i64 n) {
   if (mode == 4) {
     i64 m = i % n;
     return m < 0 ? m + n : m;
@@ -96,6 +95,7 @@ TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) {
   if (mode == 5) return -1;
   return i < 0 ? 0 : n - 1;
 }
+TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) { return i >= 0 && i < n ? i : tsr_map_outside(mode, i, n); }
 TSR_INLINE i64 tsr_run_begin(i64 xs, i64 a, i64 xe, i64 lanes) {
   i64 until = a < xe ? a : xe;
   return until <= xs ? xs : xs + (until - xs + lanes - 1) / lanes * lanes;
@@ -154,7 +154,7 @@ TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64
     }
 }
 /* Continues a row of a ring beyond its ends; `row` is the address of column 0, columns [lo, hi) are there. */
-TSR_INLINE void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
+TSR_HELPER void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
   if (lo <= 0)
     for (i64 c = -before; c < 0; ++c) {
       i64 m = tsr_map(mode, c, n);

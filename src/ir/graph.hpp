@@ -247,6 +247,9 @@ class Graph {
   std::uint32_t next_var_ = 0;
 };
 
+// Is a <= b whatever the parameters are? Extents are taken as not negative; false means "not known".
+bool at_most(Graph&, SizeId a, SizeId b);
+
 // The expressions below the roots, roots included: each once, operands before their users, left to right.
 std::vector<ExprId> postorder(const Graph&, const std::vector<ExprId>& roots);
 

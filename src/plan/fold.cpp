@@ -153,13 +153,19 @@ class FoldPass {
     return true;
   }
 
+  // Is dimension d of the producer read at the consumer's own index, and nowhere outside?
+  bool reads_inside(const Stage& producer, const Stage& consumer, const ir::Index& index, std::size_t d) const {
+    std::size_t lead = consumer.domain.size() - producer.domain.size();
+    return plain(index) && ir::at_most(graph_, consumer.domain[d + lead], producer.domain[d]);
+  }
+
   bool composes(const Facts& f, const Stage& producer, const Stage& consumer, const ExprNode& access) const {
     std::size_t rank = access.index.size();
     if (consumer.domain.size() != rank && f.coordinates) return false;
     std::size_t lead = consumer.domain.size() - rank;
     for (std::size_t d = 0; d < rank; ++d) {
       const ir::Index& index = access.index[d];
-      bool edge_own = plain(index) && producer.domain[d] == consumer.domain[d + lead];
+      bool edge_own = reads_inside(producer, consumer, index, d);
       if (producer.margin_lo[d] > 0 || producer.margin_hi[d] > 0) {
         if (index.scale != 1 || producer.domain[d] != consumer.domain[d + lead] || !index.vars.empty()) return false;
         if (index.shift != ir::SizeId{}) return false;
@@ -187,7 +193,7 @@ class FoldPass {
     std::size_t lead = consumer.domain.size() - rank;
     std::vector<bool> edge_own(rank);
     for (std::size_t d = 0; d < rank; ++d)
-      edge_own[d] = plain(edge.index[d]) && producer.domain[d] == consumer.domain[d + lead];
+      edge_own[d] = reads_inside(producer, consumer, edge.index[d], d);
     return ir::rewrite(graph_, producer.body, [&](ExprId, const ExprNode& node) {
       if (node.op == Op::coord || node.op == Op::extent) {
         ExprNode moved = node;

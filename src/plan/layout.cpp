@@ -30,17 +30,9 @@ bool is_field(const ir::Graph& graph, StageId s) {
   return false;
 }
 
-// Is a <= b whatever the parameters?
-bool at_most(ir::Graph& graph, ir::SizeId a, ir::SizeId b) {
-  if (auto difference = graph.constant(graph.size_binary(ir::SizeOp::sub, b, a))) return *difference >= 0;
-  const ir::SizeNode node = graph.node(a);
-  if (node.op == ir::SizeOp::min) return at_most(graph, node.a, b) || at_most(graph, node.b, b);
-  return node.op == ir::SizeOp::floor_div && at_most(graph, node.a, b);
-}
-
 // Does a consumer that reads index mul * i (and offsets) stay on the producer's extent, but for the offsets?
 bool stays_inside(ir::Graph& graph, ir::SizeId consumer, i64 mul, ir::SizeId producer) {
-  return at_most(graph, consumer, mul == 1 ? producer : graph.size_floor_div(producer, mul));
+  return ir::at_most(graph, consumer, mul == 1 ? producer : graph.size_floor_div(producer, mul));
 }
 
 }  // namespace
@@ -114,7 +106,7 @@ Grouper::Layout Grouper::layout(const Set& set) const {
       const StagePlan::Rate& r = result.stages[place(set, s)].rate[d];
       ir::Graph& sizes = plan_.graph;
       ir::SizeId scaled = sizes.size_binary(ir::SizeOp::mul, graph_.stage(result.anchor).domain[d], sizes.size(r.num));
-      if (at_most(sizes, graph_.stage(s).domain[d], sizes.size_floor_div(scaled, r.den))) continue;
+      if (ir::at_most(sizes, graph_.stage(s).domain[d], sizes.size_floor_div(scaled, r.den))) continue;
       result.reason =
           "'" + graph_.stage(s).name + "' has another extent than '" + graph_.stage(result.anchor).name + "'";
       return result;

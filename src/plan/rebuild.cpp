@@ -1,6 +1,10 @@
 // The small rewriting passes: dead stages, rank lifting, struct fields.
 #include "plan/rebuild.hpp"
 
+#include <map>
+#include <optional>
+#include <tuple>
+
 #include "ir/build.hpp"
 
 namespace tessera::plan {
@@ -56,6 +60,39 @@ void remove_dead_stages(Graph& graph) {
   Rebuild rebuild(graph);
   for (StageId s = 0; s < rebuild.old().size(); ++s)
     if (live[s]) rebuild.keep(s);
+  rebuild.finish();
+}
+
+void merge_equal_stages(Graph& graph) {
+  std::vector<bool> is_output(graph.stage_count());
+  for (const ir::Output& output : graph.outputs)
+    for (StageId s : output.stages) is_output[s] = true;
+  // Stages with carried sources: equal ones agree in everything but their names.
+  using Pieces = std::vector<
+      std::tuple<std::optional<StageId>, double, std::vector<ir::SizeId>, std::vector<i64>, std::vector<ir::SizeId>>>;
+  using Key = std::tuple<StageKind, ElementType, std::vector<ir::SizeId>, ExprId, std::vector<i64>, std::vector<i64>,
+                         Pieces>;
+  std::map<Key, StageId> known;
+  Rebuild rebuild(graph);
+  for (StageId s = 0; s < rebuild.old().size(); ++s) {
+    Stage stage = rebuild.carry(rebuild.old(s));
+    if (stage.kind == StageKind::input) {
+      rebuild.set(s, graph.add(std::move(stage)));
+      continue;
+    }
+    Pieces pieces;
+    for (const ir::Piece& piece : stage.pieces)
+      pieces.emplace_back(piece.stage, piece.value, piece.start, piece.stride, piece.count);
+    Key key{stage.kind, stage.type, stage.domain, stage.body, stage.margin_lo, stage.margin_hi, std::move(pieces)};
+    auto at = known.find(key);
+    if (at != known.end() && !is_output[s]) {
+      rebuild.set(s, at->second);
+      continue;
+    }
+    StageId now = graph.add(std::move(stage));
+    rebuild.set(s, now);
+    known.try_emplace(std::move(key), now);
+  }
   rebuild.finish();
 }
 

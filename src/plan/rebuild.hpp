@@ -39,6 +39,9 @@ class Rebuild {
 // Drops stages that no output needs (inputs stay: they belong to the arguments).
 void remove_dead_stages(ir::Graph&);
 
+// Lets one stage stand for all that compute the same from the same; outputs keep theirs.
+void merge_equal_stages(ir::Graph&);
+
 // Gives every stage of rank 1 a leading dimension of extent 1, so that rank 1 needs no code of its own.
 // Returns 1 when there was one, else 0.
 int lift_rank(ir::Graph&);

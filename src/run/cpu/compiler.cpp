@@ -19,6 +19,7 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "run/cpu/external.hpp"
+#include "run/cpu/clang/abi.hpp"
 #include "run/cpu/in_process.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/object.hpp"
@@ -97,7 +98,7 @@ Choice choose(const CompileRequest& request) {
 base::Digest key_of(const CompileRequest& request, const Choice& choice) {
   base::Hasher hash;
   hash.text("tessera cpu module 1");
-  hash.text(choice.in_process ? in_process_version() : choice.system.identity);
+  hash.text(choice.in_process ? fmt::format("{}, plugin {}", in_process_version(), clang_abi) : choice.system.identity);
   for (const std::string& option : choice.options) hash.text(option);
   hash.text(machine().identity);
   hash.text(request.source);
