@@ -114,7 +114,7 @@ class Printer {
   std::string function(const ir::nest::Function& f) {
     std::string text = "\n";
     if (!f.essay.empty()) text += "/* " + f.essay + " */\n";
-    text += "TSR_GROUP " + (f.has_result ? spell(f.result) : std::string("void")) + " " + f.name + "(";
+    text += (f.local ? "TSR_PASS " : "TSR_GROUP ") + (f.has_result ? spell(f.result) : std::string("void")) + " " + f.name + "(";
     for (std::size_t k = 0; k < f.parameters.size(); ++k) {
       const auto& p = f.parameters[k];
       if (k > 0) text += ", ";

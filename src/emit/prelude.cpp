@@ -305,7 +305,7 @@ std::string vector_prelude(const Needs& needs) {
 }
 
 std::string prelude(const Needs& needs) {
-  return scalar_prelude(needs) + "#define TSR_GROUP\n" + vector_prelude(needs);
+  return scalar_prelude(needs) + "#define TSR_GROUP\n#define TSR_PASS TSR_HELPER\n" + vector_prelude(needs);
 }
 
 }  // namespace tessera::emit

@@ -89,6 +89,7 @@ struct Function {
   std::string essay;  // printed as a comment above
   Type result;        // meaningful when has_result
   bool has_result = false;
+  bool local = false;  // called by later functions of the module alone
   struct Parameter {
     std::string name;
     Type type;

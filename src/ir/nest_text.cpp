@@ -468,6 +468,7 @@ class Parser {
     Function f;
     f.name = name();
     if (peek('"')) f.essay = string();
+    f.local = accept_word("local");
     if (accept('-')) {
       expect('>');
       f.has_result = true;
@@ -546,6 +547,7 @@ std::string print(const Module& m) {
   for (const Function& f : m.functions) {
     out += "function " + f.name;
     if (!f.essay.empty()) out += " " + quote(f.essay);
+    if (f.local) out += " local";
     if (f.has_result) out += " -> " + spell(f.result);
     for (const Function::Parameter& p : f.parameters)
       out += fmt::format(" ({}{}{} {})", p.pointers ? "pointers " : "", p.constant_elements ? "const " : "",

@@ -58,6 +58,12 @@ class Builder {
     blocks_.back()->push_back(std::move(s));
     inside(blocks_.back()->back().body, [&] { body(index); });
   }
+  // A block that outline_blocks may make a function of that name.
+  template <class Body>
+  void block(const std::string& name, Body body) {
+    blocks_.back()->push_back(statement(ir::nest::StatementKind::block, name, {}));
+    inside(blocks_.back()->back().body, body);
+  }
   template <class Then>
   void branch(const ir::nest::Value& condition, Then then) {
     blocks_.back()->push_back(statement(ir::nest::StatementKind::branch, "", {condition}));

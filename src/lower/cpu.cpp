@@ -1,11 +1,14 @@
 // The function of a group: tile, regions, scratch memory, steps. Passes are in cpu_pass.cpp.
 #include "lower/cpu.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
+#include "lower/outline.hpp"
 
 namespace tessera::lower {
 
@@ -141,6 +144,32 @@ void GroupLowering::declare_extents() {
       declare(source.shift);
       for (const ir::Index& index : source.outer) declare(index.shift);
     }
+}
+
+// What passes read of P and N, as values at the top of the function: passes that do the same with other arrays then
+// have the same text.
+void GroupLowering::declare_arrays() {
+  std::set<StageId> stages(group_.stages.begin(), group_.stages.end());
+  for (StageId s : group_.stages)
+    for (StageId p : ir::sources(plan_.graph, s)) stages.insert(p);
+  for (StageId s : stages) {
+    auto place = place_of(plan_, interface_, s);
+    if (!place || bases_.contains(place->array)) continue;
+    const ArrayRef& array = interface_.arrays[place->array];
+    bases_[place->array] = builder_->let("array", array_base(place->array));
+    for (std::size_t d = 0; d + 1 < array.extents.size(); ++d)
+      strides_[array.strides + d] = builder_->let("stride", stride(array.strides + d));
+  }
+}
+
+Value GroupLowering::array_base(std::size_t array) {
+  if (auto it = bases_.find(array); it != bases_.end()) return it->second;
+  return ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(static_cast<i64>(array))});
+}
+
+Value GroupLowering::stride(std::size_t position) {
+  if (auto it = strides_.find(position); it != strides_.end()) return it->second;
+  return load(integers(), integer(static_cast<i64>(position)), 1);
 }
 
 // ---- shape and scratch ---------------------------------------------------------------------------------------------
@@ -382,7 +411,7 @@ void GroupLowering::stream() {
   auto step = [&](auto&& end_of) {
     for (std::size_t p = 0; p < group_.passes.size(); ++p) {
       Value end = builder_->let("end", end_of(p));
-      pass_rows(p, end);
+      builder_->block(fmt::format("tsr_g{}_pass{}", number_, p), [&] { pass_rows(p, end); });
       builder_->assign(done_[p], end);
     }
   };
@@ -430,6 +459,7 @@ ir::nest::Function GroupLowering::tile_function() {
   Builder b(f.body);
   builder_ = &b;
   declare_extents();
+  declare_arrays();
   tile_extents();
   regions();
   reserve_all();
@@ -451,6 +481,7 @@ Lowered lower_cpu(const plan::Plan& plan) {
   analyze::Ranges ranges(working.graph);
   for (std::size_t g = 0; g < working.groups.size(); ++g)
     GroupLowering(working, result.interface, ranges, g).into(result.module);
+  outline_blocks(result.module);
 #ifndef NDEBUG
   ir::nest::verify(result.module);
 #endif

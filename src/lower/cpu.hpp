@@ -72,6 +72,7 @@ class GroupLowering {
   ir::nest::Function tile_function();
 
   void declare_extents();
+  void declare_arrays();
   void tile_extents();
   void regions();
   void reserve_all();
@@ -88,6 +89,8 @@ class GroupLowering {
   void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
 
   Value extent(ir::SizeId);
+  Value array_base(std::size_t array);  // u8*: its first element; what P holds at that place
+  Value stride(std::size_t position);   // of an array, bytes; what N holds at that place
   Value size_value(ir::SizeId);
   Value span_bound(ir::StageId, std::size_t dim);
   Value reserve(const Value& bytes);
@@ -116,6 +119,7 @@ class GroupLowering {
   Builder* builder_ = nullptr;
 
   std::map<ir::SizeId, Value> extents_;
+  std::map<std::size_t, Value> bases_, strides_;  // by place in P and in N
   std::vector<Value> tile_lo_, tile_hi_;
   std::vector<Region> regions_;        // by pass
   std::map<ir::StageId, Region> own_;  // of results

@@ -54,11 +54,8 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
   auto place = place_of(plan_, interface_, s);
   const ArrayRef& array = interface_.arrays[place->array];
   Value offset = integer(0);
-  for (std::size_t d = 0; d < at.size(); ++d)
-    offset = offset + at[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
-  Value base = ir::nest::call("tsr_array", bytes_pointer,
-                              {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
-  return address(base, offset);
+  for (std::size_t d = 0; d < at.size(); ++d) offset = offset + at[d] * stride(array.strides + d);
+  return address(array_base(place->array), offset);
 }
 
 Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<i64>& offsets, StageId consumer,
@@ -372,17 +369,15 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
     source.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
       auto place = place_of(plan_, interface_, node.stage);
       const ArrayRef& array = interface_.arrays[place->array];
-      Value base = ir::nest::call("tsr_array", bytes_pointer,
-                                  {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+      Value base = array_base(place->array);
       Type narrow{Lane::i32, lanes, false}, wide{Lane::i64, lanes, false};
       Value offset;
       for (std::size_t d = 0; d < indices.size(); ++d) {
         Value last = convert({Lane::i32, 1, false}, extent(stage(node.stage).domain[d]) - 1);
         Value i = operation(Op::max, narrow, {indices[d], broadcast(integer(0, {Lane::i32, 1, false}), lanes)});
         i = builder_->let("i", operation(Op::min, narrow, {i, broadcast(last, lanes)}));
-        Value stride = d + 1 == indices.size() ? integer(place->element_stride)
-                                               : load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
-        Value part = operation(Op::mul, wide, {convert(wide, i), broadcast(stride, lanes)});
+        Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : stride(array.strides + d);
+        Value part = operation(Op::mul, wide, {convert(wide, i), broadcast(pitch, lanes)});
         offset = builder_->let("o", offset ? operation(Op::add, wide, {offset, part}) : part);
       }
       auto read = std::make_shared<ir::nest::Node>();
@@ -410,7 +405,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
         default: {
           Lane lane = ir::nest::lane_of(node.type);
-          Value base = ir::nest::call("tsr_array", bytes_pointer, {variable("P", bytes_pointer), integer(node.ivalue)});
+          Value base = array_base(static_cast<std::size_t>(node.ivalue));
           return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
         }
       }
@@ -482,13 +477,10 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
     auto place = place_of(plan_, interface_, s);
     const ArrayRef& array = interface_.arrays[place->array];
     Value offset = integer(place->offset) + own.lo[rank_ - 1] * place->element_stride;
-    for (std::size_t d = 0; d + 1 < rank_; ++d)
-      offset = offset + index[d] * load(integers(), integer(static_cast<i64>(array.strides + d)), 1);
-    Value base = ir::nest::call("tsr_array", bytes_pointer,
-                                {variable("P", bytes_pointer), integer(static_cast<i64>(place->array))});
+    for (std::size_t d = 0; d + 1 < rank_; ++d) offset = offset + index[d] * stride(array.strides + d);
     builder_->call("tsr_copy_strided",
-                   {address(base, offset), integer(place->element_stride), address(target, own.lo[rank_ - 1] * size),
-                    own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
+                   {address(array_base(place->array), offset), integer(place->element_stride),
+                    address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
   });
 }
 

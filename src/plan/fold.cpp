@@ -192,8 +192,7 @@ class FoldPass {
     std::size_t rank = edge.index.size();
     std::size_t lead = consumer.domain.size() - rank;
     std::vector<bool> edge_own(rank);
-    for (std::size_t d = 0; d < rank; ++d)
-      edge_own[d] = reads_inside(producer, consumer, edge.index[d], d);
+    for (std::size_t d = 0; d < rank; ++d) edge_own[d] = reads_inside(producer, consumer, edge.index[d], d);
     return ir::rewrite(graph_, producer.body, [&](ExprId, const ExprNode& node) {
       if (node.op == Op::coord || node.op == Op::extent) {
         ExprNode moved = node;

@@ -70,8 +70,8 @@ void merge_equal_stages(Graph& graph) {
   // Stages with carried sources: equal ones agree in everything but their names.
   using Pieces = std::vector<
       std::tuple<std::optional<StageId>, double, std::vector<ir::SizeId>, std::vector<i64>, std::vector<ir::SizeId>>>;
-  using Key = std::tuple<StageKind, ElementType, std::vector<ir::SizeId>, ExprId, std::vector<i64>, std::vector<i64>,
-                         Pieces>;
+  using Key =
+      std::tuple<StageKind, ElementType, std::vector<ir::SizeId>, ExprId, std::vector<i64>, std::vector<i64>, Pieces>;
   std::map<Key, StageId> known;
   Rebuild rebuild(graph);
   for (StageId s = 0; s < rebuild.old().size(); ++s) {
