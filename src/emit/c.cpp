@@ -114,7 +114,8 @@ class Printer {
   std::string function(const ir::nest::Function& f) {
     std::string text = "\n";
     if (!f.essay.empty()) text += "/* " + f.essay + " */\n";
-    text += (f.local ? "TSR_PASS " : "TSR_GROUP ") + (f.has_result ? spell(f.result) : std::string("void")) + " " + f.name + "(";
+    text += (f.local ? "TSR_PASS " : "TSR_GROUP ") + (f.has_result ? spell(f.result) : std::string("void")) + " " +
+            f.name + "(";
     for (std::size_t k = 0; k < f.parameters.size(); ++k) {
       const auto& p = f.parameters[k];
       if (k > 0) text += ", ";
@@ -236,6 +237,12 @@ class Printer {
         note(index);
         return fmt::format("tsr_gather_{}_{}({}, {})", spell(v->type), spell(index), text(v->args[0]),
                            text(v->args[1]));
+      }
+      case Kind::interleave: {
+        std::string list;
+        i64 lanes = v->type.lanes;
+        for (i64 k = 0; k < lanes; ++k) list += fmt::format(", {}", (k + v->i * lanes) / 2 + (k % 2) * lanes);
+        return fmt::format("__builtin_shufflevector({}, {}{})", text(v->args[0]), text(v->args[1]), list);
       }
       case Kind::iota: {
         std::string list;

@@ -158,6 +158,13 @@ Value address(Value pointer, Value index) {
   return make(blank(Kind::address, type, {std::move(pointer), std::move(index)}));
 }
 
+Value interleave(Value a, Value b, int half) {
+  Type type = a->type;
+  Node node = blank(Kind::interleave, type, {std::move(a), std::move(b)});
+  node.i = half;
+  return make(std::move(node));
+}
+
 Value call(std::string name, Type type, std::vector<Value> args) {
   Node node = blank(Kind::call, type, std::move(args));
   node.name = std::move(name);

@@ -36,17 +36,18 @@ struct Type {
 };
 
 enum class Kind : std::uint8_t {
-  variable,   // name
-  integer,    // i
-  real,       // f
-  operation,  // op, args
-  convert,    // args[0] to type, lane by lane, as C converts (truncation); masks stay masks
-  broadcast,  // scalar args[0] in every lane
-  load,       // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous)
-  gather,     // args: pointer, vector of element indices (i64 or i32 lanes)
-  iota,       // 0, 1, 2 ... in the lanes
-  address,    // args: pointer, index: pointer + index elements
-  call,       // name(args)
+  variable,    // name
+  integer,     // i
+  real,        // f
+  operation,   // op, args
+  convert,     // args[0] to type, lane by lane, as C converts (truncation); masks stay masks
+  broadcast,   // scalar args[0] in every lane
+  load,        // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous)
+  gather,      // args: pointer, vector of element indices (i64 or i32 lanes)
+  interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1)
+  iota,        // 0, 1, 2 ... in the lanes
+  address,     // args: pointer, index: pointer + index elements
+  call,        // name(args)
 };
 
 struct Node;
@@ -115,6 +116,7 @@ Value convert(Type to, Value v);                             // nothing to do: v
 Value broadcast(Value v, int lanes);
 Value load(Value pointer, Value index, int lanes, tessera::i64 stride = 1);
 Value address(Value pointer, Value index);
+Value interleave(Value a, Value b, int half);
 Value call(std::string name, Type type, std::vector<Value> args);
 
 // Scalar i64 arithmetic for control code, folded.

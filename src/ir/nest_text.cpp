@@ -18,8 +18,9 @@
 //     return lo_1
 //   }
 //
-//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE] {operand} ")"
-//   word       := an operation of the stage graph | convert broadcast load gather iota address | call NAME
+//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF] {operand} ")"
+//   word       := an operation of the stage graph | convert broadcast load gather interleave iota address
+//                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //
 // Reals are hexadecimal, inf or nan. The type of a name is that of its declaration.
@@ -76,6 +77,8 @@ std::string_view word_of(Kind kind) {
       return "load";
     case Kind::gather:
       return "gather";
+    case Kind::interleave:
+      return "interleave";
     case Kind::iota:
       return "iota";
     case Kind::address:
@@ -96,7 +99,8 @@ std::string text_of(const Value& v) {
   if (v->kind == Kind::real) return fmt::format("{}:{}", real_text(v->f), spell(v->type));
   std::string out =
       fmt::format("({}:{}", v->kind == Kind::operation ? ir::name_of(v->op) : word_of(v->kind), spell(v->type));
-  if (v->kind == Kind::load && v->i != 1) out += fmt::format("/{}", v->i);
+  bool numbered = (v->kind == Kind::load && v->i != 1) || (v->kind == Kind::interleave && v->i != 0);
+  if (numbered) out += fmt::format("/{}", v->i);
   if (v->kind == Kind::call) out += " " + v->name;
   for (const Value& a : v->args) out += " " + text_of(a);
   return out + ")";
@@ -356,7 +360,8 @@ class Parser {
     const std::size_t begin = at_;
     const std::string_view w = word();
     node->kind = Kind::operation;
-    for (Kind k : {Kind::convert, Kind::broadcast, Kind::load, Kind::gather, Kind::iota, Kind::address, Kind::call})
+    for (Kind k : {Kind::convert, Kind::broadcast, Kind::load, Kind::gather, Kind::interleave, Kind::iota,
+                   Kind::address, Kind::call})
       if (word_of(k) == w) node->kind = k;
     if (node->kind == Kind::operation) {
       const std::optional<Op> op = op_named(w);
@@ -369,6 +374,7 @@ class Parser {
     expect(':');
     node->type = type();
     if (node->kind == Kind::load) node->i = accept('/') ? integer() : 1;
+    if (node->kind == Kind::interleave) node->i = accept('/') ? integer() : 0;
     if (node->kind == Kind::call) node->name = name();
     while (!accept(')')) {
       if (at_ >= line_.size()) fail("')'");

@@ -135,6 +135,12 @@ class Verifier {
         return index(n.args[1], "the index of a load");
       case Kind::gather:
         return gather(n);
+      case Kind::interleave:
+        count(2, "interleave");
+        require(n.type.lanes > 1 && n.type.lanes % 2 == 0 && !n.type.pointer && (n.i == 0 || n.i == 1),
+                [&] { return fmt::format("half {} of interleaved {}", n.i, spell(n.type)); });
+        same(n.args[0]->type, n.type, "the first operand of interleave");
+        return same(n.args[1]->type, n.type, "the second operand of interleave");
       case Kind::iota:
         count(0, "iota");
         return require(!is_float(n.type.lane) && !n.type.pointer && n.type.lanes > 1,

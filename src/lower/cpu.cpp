@@ -68,6 +68,14 @@ bool GroupLowering::direct_result(StageId s) const {
   return plan_.stages[s].home == plan::Home::array;
 }
 
+StageId GroupLowering::written(StageId s) const {
+  return plan_.stages[s].home == plan::Home::inside ? plan_.stages[s].whole : s;
+}
+
+i64 GroupLowering::slack(StageId s, std::size_t dim) const {
+  return plan_.stages[s].filled ? stage(s).pieces.front().stride[dim] : 0;
+}
+
 Lane GroupLowering::memory_lane(StageId s) const {
   return plan_.stages[s].lane;
 }
@@ -254,7 +262,7 @@ void GroupLowering::reserve_all() {
     const plan::StagePlan& p = plan_.stages[s];
     if (p.home != plan::Home::ring) continue;
     i64 size = ir::nest::size_of(memory_lane(s));
-    i64 left = (p.pad_lo * size + 63) / 64 * 64;
+    i64 left = ((p.pad_lo + slack(s, rank_ - 1)) * size + 63) / 64 * 64;
     Value row = builder_->let("pitch",
                               call_i64("tsr_pitch", {(span_bound(s, rank_ - 1) + (p.pad_hi + p.reach)) * size + left}));
     Ring ring;
@@ -281,7 +289,10 @@ void GroupLowering::reserve_all() {
       if (direct_result(s)) ++results;
     }
     Value columns = span_bound(pass.stages.front(), rank_ - 1) + 3 * pass.lanes;
-    if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * widest);
+    i64 spread = 1;
+    for (StageId s : pass.stages)
+      if (written(s) != s) spread = std::max(spread, plan_.stages[s].stride.back());
+    if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * (widest * spread));
     if (results > 0) work.outputs = reserve(integer(results * pass.rows * (6 * pass.lanes * widest + 64)));
     i64 patches = 0;
     for (const PassBody::Source& source : bodies_[k].sources)
@@ -379,7 +390,8 @@ void GroupLowering::regions() {
         };
         for (const plan::Edge& edge : edges_) {
           if (edge.producer != s || !in_group(edge.consumer)) continue;
-          const plan::EdgeDimension& dim = edge.dims[d];
+          const bool piece = written(s) != s;
+          const plan::EdgeDimension dim = piece ? plan::any_phase(edge.dims[d]) : edge.dims[d];
           const Region& c = regions_[pass_of(edge.consumer)];
           Value a = c.lo[d] * dim.mul + dim.lo, b = (c.hi[d] - 1) * dim.mul + dim.hi;
           if (dim.div != 1) {

@@ -49,6 +49,13 @@ class GroupLowering {
 
  private:
   using Value = ir::nest::Value;
+  // Where a pass stores the values of a stage.
+  struct Target {
+    Value to;  // typed: column 0 of the row; shared by the pieces that fill one row
+    // Pieces that fill one row: this one is number `part` of `parts`, whose vectors are stored interleaved.
+    int part = 0, parts = 1;
+    std::size_t first = 0;  // position of part 0 among the targets
+  };
   struct Region {  // per dimension
     std::vector<Value> lo, hi;
   };
@@ -80,9 +87,11 @@ class GroupLowering {
   void pass_rows(std::size_t pass, const Value& end);
   void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
   void columns(std::size_t pass, const std::vector<Value>& index, const Value& count, std::vector<Pointers>& sources,
-               const std::vector<Value>& targets);
+               const std::vector<Target>& targets);
   void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
-               const std::vector<Value>& targets, const Value& from, const Value& to, const Value& streaming);
+               const std::vector<Target>& targets, const Value& from, const Value& to, const Value& streaming);
+  void store_interleaved(const Value& to, const Value& x, std::vector<Value> row);
+  std::vector<Value> written_index(ir::StageId, const std::vector<Value>& index) const;
   void compose_row(std::size_t pass, const std::vector<Value>& index);
   void store_family(const std::vector<const ir::Piece*>&, const std::vector<Value>& at, const Value& out,
                     ir::nest::Lane lane, const Value& lo, const Value& hi, ElementType type);
@@ -102,6 +111,8 @@ class GroupLowering {
   bool in_group(ir::StageId) const;
   std::size_t pass_of(ir::StageId) const;
   bool direct_result(ir::StageId) const;
+  ir::StageId written(ir::StageId) const;         // whose rows hold its values: itself, or what it is a piece of
+  i64 slack(ir::StageId, std::size_t dim) const;  // what pieces may write outside the region of what they fill
   ir::nest::Lane memory_lane(ir::StageId) const;
   i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;

@@ -53,6 +53,14 @@ std::vector<std::vector<const ir::Piece*>> families(const ir::Graph& graph, cons
 
 }  // namespace
 
+// The row of the whole that a row of a piece inside it is.
+std::vector<Value> GroupLowering::written_index(StageId piece, const std::vector<Value>& index) const {
+  const plan::StagePlan& p = plan_.stages[piece];
+  std::vector<Value> at;
+  for (std::size_t d = 0; d < index.size(); ++d) at.push_back(index[d] * p.stride[d] + p.start[d]);
+  return at;
+}
+
 void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) {
   StageId s = group_.passes[p].stages.front();
   const ir::Stage& composed = stage(s);
@@ -61,6 +69,7 @@ void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) 
   const Lane lane = memory_lane(s);
   const i64 size = ir::nest::size_of(lane);
   Value target = builder_->let("to", row_at(s, index));
+  if (plan_.stages[s].filled) return finish_row(s, index, target);
   Value out = builder_->let("to", typed(s, target));
   builder_->call("tsr_zero", {address(target, lo * size), (hi - lo) * size});
   for (const std::vector<const ir::Piece*>& family : families(plan_.graph, composed.pieces)) {

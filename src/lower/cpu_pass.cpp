@@ -45,7 +45,7 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
     i64 depth = plan_.stages[s].depth;
     Value offset;
     for (std::size_t d = 0; d + 1 < rank_; ++d) {
-      Value slot = at[d] - region.lo[d];
+      Value slot = at[d] - region.lo[d] + slack(s, d);
       if (d == 0 && depth > 0) slot = operation(Op::rem, index_type, {slot, integer(depth)});
       offset = offset ? offset + slot * ring.pitch[d] : slot * ring.pitch[d];
     }
@@ -142,18 +142,33 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
     sources.push_back(std::move(pointers));
   }
   // Rows to write; rows of the block that are not due go to a row that nobody reads.
-  std::vector<Value> targets, rows;
+  std::vector<Target> targets;
+  std::vector<Value> rows;
   for (int r = 0; r < pass.rows; ++r)
     for (StageId s : pass.stages) {
       std::vector<Value> at = index;
       at.back() = at.back() + r;
-      Value row = row_at(s, at);
+      const StageId w = written(s);
+      const i64 spread = w == s ? 1 : plan_.stages[s].stride.back();
+      Target target;
+      target.first = targets.size();
+      // Pieces of one row of what they fill: in the order of their columns.
+      for (std::size_t k = 0; k < pass.stages.size() && spread > 1; ++k) {
+        const plan::StagePlan &mine = plan_.stages[s], &other = plan_.stages[pass.stages[k]];
+        if (written(pass.stages[k]) != w) continue;
+        if (!std::equal(mine.start.begin(), mine.start.end() - 1, other.start.begin())) continue;
+        if (other.start.back() == 0) target.first = static_cast<std::size_t>(r) * pass.stages.size() + k;
+        target.parts = static_cast<int>(spread);
+        target.part = static_cast<int>(mine.start.back());
+      }
+      Value row = row_at(w, w == s ? at : written_index(s, at));
       if (r > 0) {
-        Value dump = address(work_[p].dump, integer(0) - xs * ir::nest::size_of(memory_lane(s)));
+        Value dump = address(work_[p].dump, integer(0) - xs * (spread * ir::nest::size_of(memory_lane(w))));
         row = operation(Op::select, bytes_pointer, {less(integer(r), count), row, dump});
       }
       rows.push_back(builder_->let("to", row));
-      targets.push_back(builder_->let("to", typed(s, rows.back())));
+      target.to = builder_->let("to", typed(w, rows.back()));
+      targets.push_back(std::move(target));
     }
   columns(p, index, count, sources, targets);
   for (int r = 0; r < pass.rows; ++r)
@@ -162,7 +177,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       const plan::StagePlan& plan = plan_.stages[s];
       bool margins = false;
       for (std::size_t d = 0; d < rank_; ++d) margins |= stage(s).margin_lo[d] > 0 || stage(s).margin_hi[d] > 0;
-      if (!margins && plan.home == plan::Home::array) continue;
+      if (plan.home == plan::Home::inside || (!margins && plan.home == plan::Home::array)) continue;
       if (!margins && plan.pad_lo == 0 && plan.pad_hi == 0 && !plan.also_array) continue;
       std::vector<Value> at = index;
       at.back() = at.back() + r;
@@ -176,7 +191,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
 
 // Splits a row into a run of whole vectors that need no care and the short runs before and after it.
 void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, const Value& count,
-                            std::vector<Pointers>& sources, const std::vector<Value>& targets) {
+                            std::vector<Pointers>& sources, const std::vector<Target>& targets) {
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
   const i64 lanes = pass.lanes;
@@ -211,7 +226,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     streaming = convert(flag_type, load(variable("T", {Lane::i64, 1, true}), integer(static_cast<i64>(rank_) + 1), 1));
     for (int r = 0; r < pass.rows; ++r)
       for (std::size_t k : direct_targets) {
-        const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k];
+        const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k].to;
         Value aligned = ir::nest::call("tsr_aligned", flag_type,
                                        {address(target, xs), integer(lanes * ir::nest::size_of(target->type.lane))});
         streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
@@ -235,7 +250,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   Value xb = builder_->let("xb", call_i64("tsr_run_end", {xa, b, xe, integer(lanes)}));
   Value before = builder_->let("before", call_i64("tsr_ceil_div", {xa - xs, chunk}));
   Value after = builder_->let("after", call_i64("tsr_ceil_div", {max(xe - xb, integer(0)), chunk}));
-  std::vector<Value> outputs = targets;
+  std::vector<Target> outputs = targets;
   for (std::size_t k = 0; k < sources.size(); ++k) {
     if (body.sources[k].table.empty()) {
       bool moves = std::count(patched.begin(), patched.end(), k) > 0;
@@ -247,7 +262,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   for (int r = 0; r < pass.rows; ++r)
     for (std::size_t k : direct_targets) {
       std::size_t t = static_cast<std::size_t>(r) * pass.stages.size() + k;
-      outputs[t] = builder_->var("out", targets[t]);
+      outputs[t].to = builder_->var("out", targets[t].to);
     }
   auto set_rows = [&](std::size_t k, const std::vector<Value>& pointers) {
     if (body.sources[k].table.empty()) {
@@ -267,7 +282,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
         [&] {
           for (std::size_t k = 0; k < sources.size(); ++k) set_rows(k, sources[k].direct);
           for (std::size_t t = 0; t < targets.size(); ++t)
-            if (outputs[t]->name != targets[t]->name) builder_->assign(outputs[t], targets[t]);
+            if (outputs[t].to->name != targets[t].to->name) builder_->assign(outputs[t].to, targets[t].to);
         },
         [&] {
           i64 at = 0;
@@ -307,10 +322,10 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
           row_bytes = 6 * lanes * row_bytes + 64;
           i64 slot = 0;
           for (std::size_t t = 0; t < targets.size(); ++t) {
-            if (outputs[t]->name == targets[t]->name) continue;
+            if (outputs[t].to->name == targets[t].to->name) continue;
             StageId s = pass.stages[t % pass.stages.size()];
             Value memory = address(work_[p].outputs, integer(slot++ * row_bytes));
-            builder_->assign(outputs[t],
+            builder_->assign(outputs[t].to,
                              typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s)))));
           }
         });
@@ -318,11 +333,11 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     if (!direct_targets.empty())
       builder_->branch(less(convert(index_type, inside), integer(1)), [&] {
         for (std::size_t t = 0; t < targets.size(); ++t) {
-          if (outputs[t]->name == targets[t]->name) continue;
-          i64 size = ir::nest::size_of(targets[t]->type.lane);
+          if (outputs[t].to->name == targets[t].to->name) continue;
+          i64 size = ir::nest::size_of(targets[t].to->type.lane);
           auto copy = [&] {
-            builder_->call("tsr_copy", {convert(bytes_pointer, address(targets[t], x0)),
-                                        convert(bytes_pointer, address(outputs[t], x0)), (min(x1, xe) - x0) * size});
+            builder_->call("tsr_copy", {convert(bytes_pointer, address(targets[t].to, x0)),
+                                        convert(bytes_pointer, address(outputs[t].to, x0)), (min(x1, xe) - x0) * size});
           };
           std::size_t r = t / pass.stages.size();
           if (r == 0)
@@ -334,9 +349,25 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   });
 }
 
+// Elements of 2 or 4 vectors in turn.
+void GroupLowering::store_interleaved(const Value& to, const Value& x, std::vector<Value> row) {
+  const i64 lanes = row.front()->type.lanes, count = static_cast<i64>(row.size());
+  if (count == 4) {  // 0 with 2 and 1 with 3 first, then these with each other
+    std::vector<Value> mixed;
+    for (std::size_t pair = 0; pair < 2; ++pair)
+      for (int half = 0; half < 2; ++half)
+        mixed.push_back(builder_->let("v", interleave(row[pair], row[pair + 2], half)));
+    row = {mixed[0], mixed[2], mixed[1], mixed[3]};
+  }
+  for (i64 k = 0; k < count; ++k) {
+    std::size_t pair = static_cast<std::size_t>(k / 2 * 2);
+    builder_->store(to, x * count + k * lanes, interleave(row[pair], row[pair + 1], static_cast<int>(k % 2)));
+  }
+}
+
 // The loop over vectors, from `from` on, until `to` is reached or passed.
 void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, const std::vector<Pointers>& sources,
-                            const std::vector<Value>& targets, const Value& from, const Value& to,
+                            const std::vector<Target>& targets, const Value& from, const Value& to,
                             const Value& streaming) {
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
@@ -414,15 +445,24 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph.tables[t].type), 1, true});
     };
     PointEmitter emitter(graph, ranges_, *builder_, source);
+    std::map<std::size_t, std::vector<Value>> parts;  // of rows that several pieces fill, by the first one's position
     emitter.emit(body.roots, [&](std::size_t k, const Value& v) {
       StageId s = pass.stages[k % pass.stages.size()];
-      Value out = emitter.stored(body.roots[k], v, memory_lane(s));
+      Value out = emitter.stored(body.roots[k], v, memory_lane(written(s)));
+      const Target& target = targets[k];
+      if (target.parts > 1) {
+        std::vector<Value>& row = parts[target.first];
+        row.resize(static_cast<std::size_t>(target.parts));
+        row[static_cast<std::size_t>(target.part)] = builder_->let("v", out);
+        if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(target.to, x, std::move(row));
+        return;
+      }
       if (!direct_result(s)) {
-        builder_->store(targets[k], x, out);
+        builder_->store(target.to, x, out);
         return;
       }
       builder_->branch(
-          streaming, [&] { builder_->store(targets[k], x, out, true); }, [&] { builder_->store(targets[k], x, out); });
+          streaming, [&] { builder_->store(target.to, x, out, true); }, [&] { builder_->store(target.to, x, out); });
     });
   });
 }

@@ -94,6 +94,12 @@ void join(Edge& a, const Edge& b) {
 
 }  // namespace
 
+EdgeDimension any_phase(EdgeDimension dim) {
+  dim.lo = -(dim.div - 1);
+  dim.hi = 0;
+  return dim;
+}
+
 std::vector<Edge> edges_of(const Graph& graph) {
   std::vector<Edge> edges;
   for (StageId s = 0; s < graph.stage_count(); ++s) {

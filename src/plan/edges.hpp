@@ -30,6 +30,9 @@ struct Edge {
   double loads = 0;                  // vector loads a point, without sharing
 };
 
+// What any piece of the composed stage needs, so that all of them advance together.
+EdgeDimension any_phase(EdgeDimension);
+
 // All edges, ordered by consumer.
 std::vector<Edge> edges_of(const ir::Graph&);
 

@@ -112,6 +112,7 @@ class Reporter {
     if (graph().stage(s).kind == StageKind::input) return "argument";
     std::string array = outputs_.contains(s) ? "output" : "array";
     const StagePlan& p = plan_.stages[s];
+    if (p.home == Home::inside) return "rows of the whole";
     if (p.home != Home::ring) return array;
     return p.also_array ? "ring and " + array : "ring";
   }

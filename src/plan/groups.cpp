@@ -22,6 +22,37 @@ using ir::StageId;
 using ir::StageKind;
 using ir::nest::Lane;
 
+// Do the pieces, all of one stride, fill every phase of it over the whole extent, each a stage of its own?
+static bool tiled_by_pieces(Graph& graph, const Stage& stage) {
+  i64 phases = 1;
+  std::set<std::vector<i64>> starts;
+  std::set<StageId> stages;
+  for (const ir::Piece& piece : stage.pieces) {
+    if (!piece.stage || !stages.insert(*piece.stage).second || piece.stride != stage.pieces.front().stride)
+      return false;
+    const Stage& source = graph.stage(*piece.stage);
+    if (source.kind != StageKind::point || source.type != stage.type) return false;
+    if (source.domain.size() != stage.domain.size()) return false;
+    std::vector<i64> at;
+    phases = 1;
+    for (std::size_t d = 0; d < stage.domain.size(); ++d) {
+      i64 stride = piece.stride[d];
+      auto start = graph.constant(piece.start[d]);
+      bool shuffles = d + 1 < stage.domain.size() ? stride <= 4 : stride == 1 || stride == 2 || stride == 4;
+      if (!start || *start < 0 || *start >= stride || !shuffles) return false;
+      if (source.margin_lo[d] > 0 || source.margin_hi[d] > 0) return false;
+      ir::SizeId reached = graph.size_binary(ir::SizeOp::mul, piece.count[d], graph.size(stride));
+      if (!ir::at_most(graph, stage.domain[d], graph.size_binary(ir::SizeOp::add, reached, piece.start[d])))
+        return false;
+      at.push_back(*start);
+      phases *= stride;
+    }
+    starts.insert(at);
+  }
+  return !stage.pieces.empty() && static_cast<i64>(starts.size()) == phases &&
+         static_cast<i64>(stage.pieces.size()) == phases;
+}
+
 Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(plan.graph)) {
   std::size_t count = graph_.stage_count();
   reads_.resize(count);
@@ -39,6 +70,7 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
     double n = 1;
     for (std::size_t d = 0; d < stage.domain.size(); ++d) n *= extent(s, d);
     points_.push_back(n);
+    tiled_.push_back(stage.kind == StageKind::compose && tiled_by_pieces(plan.graph, stage));
   }
 }
 
@@ -343,8 +375,12 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
         if (std::count(pass.stages.begin(), pass.stages.end(), edges_[k].consumer))
           reach = std::max(reach,
                            (std::max<i64>(1, edges_[k].dims.back().mul) + 1) * pass.lanes + edges_[k].dims.back().hi);
-    for (const Pass& pass : group.passes)
+    for (const Pass& pass : group.passes) {
       if (std::count(pass.stages.begin(), pass.stages.end(), set[i])) reach = std::max<i64>(reach, 2 * pass.lanes);
+      for (StageId s : pass.stages)
+        if (plan_.stages[s].home == Home::inside && plan_.stages[s].whole == set[i])
+          reach = std::max<i64>(reach, (pass.lanes + 2) * plan_.stages[s].stride.back());
+    }
     p.reach = reach;
   }
   plan_.groups.push_back(std::move(group));
@@ -365,9 +401,16 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     StageId s = set[i];
     const Stage& stage = graph_.stage(s);
     std::size_t earliest = 0;
-    for (std::size_t k : reads_[s])
-      if (std::binary_search(set.begin(), set.end(), edges_[k].producer))
-        earliest = std::max(earliest, pass_of[edges_[k].producer] + 1);
+    // Pieces that stand inside a composed stage share a pass, that of the last one.
+    std::vector<StageId> together{s};
+    if (plan_.stages[s].home == Home::inside) {
+      together = ir::sources(graph_, plan_.stages[s].whole);
+      if (together.back() != s) continue;
+    }
+    for (StageId t : together)
+      for (std::size_t k : reads_[t])
+        if (std::binary_search(set.begin(), set.end(), edges_[k].producer))
+          earliest = std::max(earliest, pass_of[edges_[k].producer] + 1);
     std::size_t chosen = list.size();
     if (stage.kind == StageKind::point)
       for (std::size_t p = earliest; p < list.size() && chosen == list.size(); ++p) {
@@ -375,6 +418,7 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         StageId other = list[p].stages.front();
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
         bool same = graph_.stage(other).domain == stage.domain && same_rate(plan_.stages[other], plan_.stages[s]);
+        same = same && together.size() == 1;
         if (same && load[p] + operations_[s] < 400 && found.stages[j].rate.size() == stage.domain.size()) chosen = p;
       }
     if (chosen == list.size()) {
@@ -382,9 +426,11 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
       load[chosen] = 0;
       list.back().kind = stage.kind == StageKind::compose ? PassKind::compose : PassKind::point;
     }
-    list[chosen].stages.push_back(s);
-    load[chosen] += operations_[s];
-    pass_of[s] = chosen;
+    for (StageId t : together) {
+      list[chosen].stages.push_back(t);
+      load[chosen] += operations_[t];
+      pass_of[t] = chosen;
+    }
   }
   for (Pass& pass : list) {
     std::vector<ExprId> roots;

@@ -43,6 +43,7 @@ class Grouper {
   int widest_lane(ir::ExprId body);
   void share_rows();
   Layout layout(const Set&) const;
+  void place_pieces(const Set&, Layout&) const;
   bool find_rates(const Set&, Layout&) const;
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
@@ -61,6 +62,7 @@ class Grouper {
   std::vector<Edge> edges_;
   std::vector<std::vector<std::size_t>> reads_, read_by_;  // edges by consumer, by producer
   std::vector<bool> is_output_;
+  std::vector<bool> tiled_;         // a composed stage that its pieces cover, every point once
   std::vector<double> operations_;  // a point, neighbouring rows of a block sharing what they have in common
   std::vector<int> work_bytes_;     // of the widest lane that the stage computes in
   std::vector<int> group_of_;       // the set that a stage is in; -1: an input

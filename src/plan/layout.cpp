@@ -54,6 +54,8 @@ Grouper::Layout Grouper::layout(const Set& set) const {
     p.rate.assign(graph_.stage(s).domain.size(), {});
     p.periodic.assign(graph_.stage(s).domain.size(), false);
     // Fields of a struct leave as rows that are spread over the elements.
+    p.filled = false;
+    p.start.clear(), p.stride.clear();
     p.home = is_field(graph_, s) ? Home::ring : Home::array;
     p.also_array = p.home == Home::ring;
     result.stages.push_back(std::move(p));
@@ -99,6 +101,7 @@ Grouper::Layout Grouper::layout(const Set& set) const {
       p.home = Home::ring;
       p.also_array = leaves_group(edge.producer, set);
     }
+  place_pieces(set, result);
   if (!find_rates(set, result) || !find_periodic(set, result)) return result;
   // The last tile takes what is left of a result: it has to be what the anchor's tile is at the result's rate.
   for (StageId s : set)
@@ -114,6 +117,30 @@ Grouper::Layout Grouper::layout(const Set& set) const {
   find_lags(set, result);
   result.legal = true;
   return result;
+}
+
+// Pieces that cover a composed stage are computed right into its ring, when nobody else reads them.
+void Grouper::place_pieces(const Set& set, Layout& layout) const {
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const Stage& stage = graph_.stage(set[i]);
+    if (!tiled_[set[i]]) continue;
+    bool all = true;
+    for (const ir::Piece& piece : stage.pieces)
+      all = all && std::binary_search(set.begin(), set.end(), *piece.stage) && !is_output_[*piece.stage] &&
+            read_by_[*piece.stage].size() == 1;
+    if (!all) continue;
+    layout.stages[i].filled = true;
+    if (layout.stages[i].home == Home::array) layout.stages[i].also_array = true;
+    layout.stages[i].home = Home::ring;
+    for (const ir::Piece& piece : stage.pieces) {
+      StagePlan& p = layout.stages[place(set, *piece.stage)];
+      p.home = Home::inside;
+      p.whole = set[i];
+      p.stride = piece.stride;
+      for (ir::SizeId start : piece.start) p.start.push_back(*graph_.constant(start));
+      p.pad_lo = p.pad_hi = 0;
+    }
+  }
 }
 
 bool Grouper::find_rates(const Set& set, Layout& layout) const {
@@ -249,13 +276,13 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       if (!std::binary_search(set.begin(), set.end(), edge.consumer)) continue;
       const StagePlan& c = layout.stages[place(set, edge.consumer)];
       for (std::size_t d = 0; d < rank; ++d) {
-        const EdgeDimension& dim = edge.dims[d];
+        const EdgeDimension dim = p.home == Home::inside ? any_phase(edge.dims[d]) : edge.dims[d];
         include(d,
                 floor_divide(dim.mul * (c.rate[d].before - (c.rate[d].den > 1 ? 1 : 0)) + dim.lo, dim.div) -
                     (dim.div > 1 ? 1 : 0),
                 ceil_divide(dim.mul * (c.rate[d].after - 1) + dim.hi, dim.div) + 1);
       }
-      const EdgeDimension& row = edge.dims[0];
+      const EdgeDimension row = p.home == Home::inside ? any_phase(edge.dims[0]) : edge.dims[0];
       i64 needed = ceil_divide(row.mul * (c.lag - 1) + row.hi, row.div) + 1;
       lag = first ? needed : std::max(lag, needed);
       first = false;
@@ -268,7 +295,9 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       p.depth = 0;
       continue;
     }
-    p.depth = is_field(graph_, set[i]) ? ceil_divide(step * p.rate[0].num, p.rate[0].den) + 1 : 1;
+    i64 ahead = 0;
+    bool leaves = is_field(graph_, set[i]) || p.filled;
+    p.depth = leaves ? ceil_divide(step * p.rate[0].num, p.rate[0].den) + 1 : 1;
     for (std::size_t k : read_by_[set[i]]) {
       const Edge& edge = edges_[k];
       if (!std::binary_search(set.begin(), set.end(), edge.consumer)) continue;
@@ -279,6 +308,13 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       i64 lowest = floor_divide(row.mul * c.lag + row.lo, row.div);
       p.depth = std::max(p.depth, p.lag + rows - lowest + slack);
     }
+    if (!p.filled) continue;
+    // Pieces may be ahead of what they fill.
+    for (const ir::Piece& piece : graph_.stage(set[i]).pieces) {
+      i64 reached = piece.stride[0] * layout.stages[place(set, *piece.stage)].lag;
+      ahead = std::max(ahead, reached - p.lag + piece.stride[0]);
+    }
+    p.depth += ahead;
   }
 }
 

@@ -42,6 +42,7 @@ enum class Home {
   memory,  // an argument
   ring,    // the last rows, in per-thread scratch memory
   array,   // whole, in memory: an output or an intermediate between groups
+  inside,  // rows and columns of the ring of the composed stage that it is a piece of
 };
 
 struct StagePlan {
@@ -59,7 +60,11 @@ struct StagePlan {
   std::vector<Rate> rate;
   // Rows are complete below floor(e * num / den) + lag once the anchor has reached row e.
   i64 lag = 0;
+  // inside: element j stands at start + stride * j of `whole`
+  ir::StageId whole = 0;
+  std::vector<i64> start, stride;
   // ring
+  bool filled = false;         // a composed stage whose pieces are inside it
   i64 depth = 0;               // rows kept along dimension 0; 0: all rows of the tile
   i64 reach = 0;               // columns that consumers may read beyond the last one, vectors included
   i64 pad_lo = 0, pad_hi = 0;  // columns filled by the border beyond the domain
