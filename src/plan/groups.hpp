@@ -49,6 +49,8 @@ class Grouper {
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
   bool creates_cycle(int a, int b) const;
+  bool circular() const;
+  void move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>&);
   bool leaves_group(ir::StageId, const Set&) const;
   double points(ir::StageId s) const { return points_[s]; }
   double extent(ir::StageId, std::size_t dim) const;

@@ -221,6 +221,24 @@ const std::vector<ZooProgram>& zoo() {
        "} parameter M, N; vector#2 float a[M,N];"
        " w = ( @[(0,2),(0,2)] = p(a:mirror); @[(0,2),(1,2)] = q(a:mirror); @[(1,2),(0,2)] = q(a:clamped); "
        "@[(1,2),(1,2)] = p(a:wrap); ); return p(w:clamped);"},
+      {"compose filled by four pieces",
+       "stencil a(vector#2 uint8 X) { return X@[0,-1] + X@[1,0]; } stencil b(vector#2 uint8 X) { return X@[0,1] - X; } "
+       "stencil c(vector#2 uint8 X) { return 2 * X; } stencil d(vector#2 uint8 X) { return X@[-1,-1] + X; } "
+       "stencil e(vector#2 int X) { return X@[-1,-1] + X@[1,1] + X@[0,3]; } parameter M, N; vector#2 uint8 i[M,N]; "
+       "up = ( @[(0,2),(0,2)] = a(i:mirror); @[(0,2),(1,2)] = b(i:clamped); @[(1,2),(0,2)] = c(i:clamped); "
+       "@[(1,2),(1,2)] = d(i:wrap); ); return far = e(up:mirror), all = up;"},
+      {"compose filled along rows by four, along columns by three",
+       "stencil a(vector#2 uint8 X) { return X@[0,-1] + X@[1,0]; } stencil b(vector#2 uint8 X) { return X@[0,1] - X; } "
+       "stencil c(vector#2 uint8 X) { return 2 * X; } stencil d(vector#2 uint8 X) { return X@[-1,-1] + X; } "
+       "stencil e(vector#2 int X) { return X@[-1,-1] + X@[1,1] + X@[0,3]; } parameter M, N; vector#2 uint8 i[M,N]; "
+       "wide = ( @[(0,1),(0,4)] = a(i:mirror); @[(0,1),(1,4)] = b(i:clamped); @[(0,1),(2,4)] = c(i:clamped); "
+       "@[(0,1),(3,4)] = d(i:wrap); ); tall = ( @[(0,3),(0,1)] = a(i:mirror); @[(1,3),(0,1)] = b(i:clamped); "
+       "@[(2,3),(0,1)] = c(i:clamped); ); return w = e(wide:clamped), t = e(tall:symmetric);"},
+      {"compose of which the last row and column come from one piece",
+       "stencil even(vector#2 float X) { return X@[-1,0] + X@[0,1]; } stencil odd(vector#2 float X) { return X@[0,0] - "
+       "X@[1,1]; } stencil s(vector#2 float X) { return X@[-1,-2] + X@[2,1]; } parameter M, N; vector#2 float a[M,N]; "
+       "tall = ( @[(0,2),(0,1)] = even(a:clamped); @[(1,2),(0,1)] = odd(a[1..M-1,0..N-1]:clamped); ); "
+       "wide = ( @[(0,1),(0,2)] = even(tall:clamped); @[(0,1),(1,2)] = odd(tall:mirror); ); return s(wide:symmetric);"},
       {"compose with a constant frame",
        "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float a[M,N]; return ( "
        "[0..M-1,0..N-1] = 7; [1..,1..] = f(a:clamped); [0..0,0..N/2] = -1; );"},
