@@ -391,9 +391,10 @@ std::string print_c_file(const std::vector<Variant>& variants, const EntryOption
     modules.push_back(module_text(v.lowered.module));
     all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
   }
-  std::string common = "\n" + scalar_prelude(all) +
-                       "#define TSR_GROUP static __attribute__((unused))\n#define TSR_PASS TSR_HELPER\n#define TSR_JOIN_(a, b) a##b\n"
-                       "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
+  std::string common =
+      "\n" + scalar_prelude(all) +
+      "#define TSR_GROUP static __attribute__((unused))\n#define TSR_PASS TSR_HELPER\n#define TSR_JOIN_(a, b) a##b\n"
+      "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
   common += threads_text;
   const bool same_tables =
       std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });

@@ -114,6 +114,7 @@ TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { __builtin_memcpy(to, &bits
 TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
   for (i64 k = 0; k < count; ++k) tsr_put(to + k * size, size, bits);
 }
+TSR_INLINE void tsr_prefetch(const u8* from, i64 bytes) { __builtin_prefetch(from + bytes, 0, 2); }
 TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
   if (bytes > 0) __builtin_memset(to, 0, (unsigned long)bytes);
 }

@@ -90,6 +90,7 @@ class GroupLowering {
                const std::vector<Target>& targets);
   void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
                const std::vector<Target>& targets, const Value& from, const Value& to, const Value& streaming);
+  void prefetch(std::size_t pass, const std::vector<Pointers>& sources, const Value& x);
   void store_interleaved(const Value& to, const Value& x, std::vector<Value> row);
   std::vector<Value> written_index(ir::StageId, const std::vector<Value>& index) const;
   void compose_row(std::size_t pass, const std::vector<Value>& index);

@@ -349,6 +349,33 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   });
 }
 
+// The rows of memory that the next block will read besides, at the same columns: there is a block's time for them to
+// arrive, and the machine's own prefetching stops at the end of every page.
+void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources, const Value& x) {
+  constexpr i64 line = 64;
+  const plan::Pass& pass = group_.passes[p];
+  std::map<StageId, std::vector<std::pair<i64, std::size_t>>> last;  // of every array, by offset of the row
+  for (std::size_t k = 0; k < bodies_[p].sources.size(); ++k) {
+    const PassBody::Source& source = bodies_[p].sources[k];
+    bool steady = source.table.empty() && source.scale > 0 && source.outer.back().scale > 0;
+    if (!in_group(source.stage) && steady) last[source.stage].emplace_back(source.outer.back().offset, k);
+  }
+  for (auto& [s, rows] : last) {
+    std::sort(rows.rbegin(), rows.rend());
+    rows.resize(std::min(rows.size(), static_cast<std::size_t>(pass.rows)));
+    const ArrayRef& array = interface_.arrays[place_of(plan_, interface_, s)->array];
+    const i64 unit = element_step(s) * ir::nest::size_of(memory_lane(s));
+    for (auto [offset, k] : rows) {
+      const PassBody::Source& source = bodies_[p].sources[k];
+      const Value next = stride(array.strides + source.outer.size() - 1) * (pass.rows * source.outer.back().scale);
+      const Value at = builder_->let("ahead", (x * source.scale + source.lo) * unit + next);
+      const i64 lines = std::max<i64>(1, pass.lanes * source.scale * unit / line);
+      for (i64 n = 0; n < lines; ++n)
+        builder_->call("tsr_prefetch", {convert(bytes_pointer, sources[k].direct.front()), at + n * line});
+    }
+  }
+}
+
 // Elements of 2 or 4 vectors in turn.
 void GroupLowering::store_interleaved(const Value& to, const Value& x, std::vector<Value> row) {
   const i64 lanes = row.front()->type.lanes, count = static_cast<i64>(row.size());
@@ -374,6 +401,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const ir::Graph& graph = plan_.graph;
   const int lanes = pass.lanes;
   builder_->loop("x", from, to, integer(lanes), [&](const Value& x) {
+    prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
     source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {

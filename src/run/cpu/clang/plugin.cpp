@@ -87,6 +87,7 @@ std::vector<std::string> base_options() {
                                 "-fwrapv",
                                 "-relaxed-aliasing",
                                 "-vectorize-loops",
+                                "-vectorize-slp",
                                 "-nostdsysteminc",
                                 "-nobuiltininc",
                                 "-fbracket-depth",
