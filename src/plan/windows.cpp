@@ -66,7 +66,8 @@ ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& var
     }
     if (node.args.size() == 1 && (node.op == Op::convert) && ir::constant_value(graph, node.args[0]))
       return ir::convert(graph, node.type, node.args[0]);
-    if (node.args.size() == 2 && ir::constant_value(graph, node.args[0]) && ir::constant_value(graph, node.args[1])) {
+    if (node.op != Op::gather && node.args.size() == 2 && ir::constant_value(graph, node.args[0]) &&
+        ir::constant_value(graph, node.args[1])) {
       double operands[2] = {*ir::constant_value(graph, node.args[0]), *ir::constant_value(graph, node.args[1])};
       ElementType operand_type = graph.node(node.args[0]).type;
       return ir::constant(graph, node.type, ir::evaluate(node.op, node.type, operand_type, operands));

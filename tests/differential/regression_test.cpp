@@ -79,6 +79,13 @@ s0 = input "a0" float [M, N] : a0 0
 s1 = point "p" float [M, N] 0..0 0..0 : (select (lt 0f s0[i:clamped, i+1:clamped]) (atan2 s0[i:clamped, i:clamped] 2f) (abs (exp s0[i+1:clamped, i:clamped])))
 output "" float : s1
 )"},
+      {"a gather at constant indices inside a window", R"(parameter "M"
+parameter "N"
+a0 = array "a0" int16 [M, N]
+s0 = input "a0" int16 [M, N] : a0 0
+s1 = point "p" int32 [M, N] 0..0 0..0 : (sum v1=0..1 v2=0..1 (add (convert:int32 (gather s0 1 1)) (convert:int32 (gather s0 v1 v2))))
+output "" int32 : s1
+)"},
   };
   return all;
 }
