@@ -1,16 +1,17 @@
 // Window reductions become written expressions or stages of one dimension each.
 //
 // A window of a few dozen terms is written out: its loads are shared between the rows of a register block and its
-// arithmetic is scheduled by the compiler. A minimum, maximum or sum over a box of one image is taken one dimension at
-// a time, columns first, so that n * m terms become n + m: exact for minima, maxima and integers, and for float sums
-// allowed in `fast` numbers only. A median becomes a network of minima and maxima, pruned to what its output needs.
-// Windows that stay large keep their loops.
+// arithmetic is scheduled by the compiler. A minimum or maximum over a box of one image is taken one dimension at a
+// time, columns first, so that n * m terms become n + m; so are sums, see separable.cpp. A median becomes a network of
+// minima and maxima, pruned to what its output needs. Windows that stay large keep their loops.
 #include <algorithm>
 #include <cmath>
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "plan/rebuild.hpp"
+#include "plan/separable.hpp"
+#include "plan/weights.hpp"
 
 namespace tessera::plan {
 
@@ -192,13 +193,14 @@ bool widens(ElementType from, ElementType to) {
 class WindowPass {
  public:
   WindowPass(Graph& graph, Numbers numbers, std::vector<std::string>& remarks)
-      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph) {}
+      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph), sums_(graph, numbers) {}
 
   void run() {
     for (StageId s = 0; s < rebuild_.old().size(); ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       if (stage.kind == StageKind::point) {
         current_ = &stage;
+        stage.body = sums_.split(stage, remarks_);
         stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
           return is_reduction(node.op) ? reduce(node) : ExprId{};
         });
@@ -242,7 +244,8 @@ class WindowPass {
     bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // a NaN or a signed zero depends on it
     bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max ||
                                     node.op == Op::reduce_any || node.op == Op::reduce_all);
-    bool sum = any_order && node.op == Op::reduce_sum;
+    // Other sums have had their turn (separable.cpp); boxes of any size come here.
+    bool sum = any_order && node.op == Op::reduce_sum && analyze::term_count(node) > LinearForms::most_terms;
     if (!idempotent && !sum) return {};
     // The body: an access, perhaps widened by one conversion.
     ExprNode body = graph_.node(node.args[0]);
@@ -363,6 +366,7 @@ class WindowPass {
   Numbers numbers_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
+  SeparableSums sums_;
   const Stage* current_ = nullptr;
 };
 

@@ -375,6 +375,7 @@ class Generator {
 
   Term reduction(Context& c, ElementType type, int depth) {
     if (c.vars.size() > 2) return leaf(c, type);
+    if (c.vars.empty() && type != ElementType::boolean && r_.chance(40)) return weighted_window(c, type);
     std::vector<ir::Var> vars;
     const i64 count = r_.chance(55) ? 2 : 1;
     i64 terms = 1;
@@ -402,6 +403,48 @@ class Generator {
     if (op == Op::reduce_sum) bound.most *= static_cast<double>(terms);
     if (!fits(type, bound)) op = Op::reduce_min, bound = body.bound;
     return {ir::reduce(g_, op, vars, body.id), bound};
+  }
+
+  // A weighted window whose weights are an outer product, all but one perhaps; or the same written out.
+  Term weighted_window(Context& c, ElementType type) {
+    ir::Table t;
+    t.name = fmt::format("w{}", g_.tables.size());
+    t.type = type;
+    std::vector<ir::Var> vars;
+    std::vector<std::vector<double>> factors;
+    const std::size_t count = rank_ > 2 && r_.chance(40) ? 3 : 2;
+    for (std::size_t k = 0; k < count; ++k) {
+      const i64 lo = r_.between(-3, 0), terms = r_.between(count == 3 ? 1 : 2, count == 3 ? 4 : 6);
+      vars.push_back({g_.new_var(), lo, lo + terms - 1});
+      t.extents.push_back(terms);
+      factors.emplace_back();
+      for (i64 i = 0; i < terms; ++i)
+        factors.back().push_back(static_cast<double>(type == ElementType::u32 ? r_.between(0, 4) : r_.between(-3, 5)));
+    }
+    t.values.assign(static_cast<std::size_t>(element_count(t.extents)), r_.chance(30) && is_float(type) ? 0.25 : 1);
+    for (std::size_t e = 0; e < t.values.size(); ++e)
+      for (std::size_t k = count, rest = e; k-- > 0;) {
+        const auto n = static_cast<std::size_t>(t.extents[k]);
+        t.values[e] *= factors[k][rest % n];
+        rest /= n;
+      }
+    if (r_.chance(30)) t.values[r_.below(t.values.size())] += 2;
+    double total = 0;
+    for (const double v : t.values) total += std::fabs(v);
+    c.vars.insert(c.vars.end(), vars.begin(), vars.end());
+    const Term read = converted(access(c, true), type);
+    c.vars.resize(c.vars.size() - vars.size());
+    const Bound bound{read.bound.most * std::max(1.0, total), read.bound.places + 2};
+    if (!fits(type, bound)) return leaf(c, type);
+    std::vector<ExprId> at;
+    for (const ir::Var& v : vars)
+      at.push_back(
+          ir::binary(g_, Op::sub, ir::var(g_, v.id), ir::constant(g_, ElementType::i32, static_cast<double>(v.lo))));
+    g_.tables.push_back(t);
+    const ExprId weight = ir::lookup(g_, g_.tables.size() - 1, at);
+    const ExprId window = ir::reduce(g_, Op::reduce_sum, vars, ir::binary(g_, Op::mul, weight, read.id));
+    const auto written = r_.chance(40) ? ir::unroll(g_, window, 200) : std::nullopt;
+    return {written ? *written : window, bound};
   }
 
   // ---- leaves ----
@@ -468,7 +511,7 @@ class Generator {
     return scale >= 1 && (scale == 1 ? producer == consumer : sizes.size_floor_div(producer, scale) == consumer);
   }
 
-  Term access(Context& c) {
+  Term access(Context& c, bool window = false) {
     StageId s = must_read_ ? *must_read_ : recent();
     must_read_.reset();
     if (g_.stage(s).domain.size() > c.domain.size()) s = static_cast<StageId>(r_.below(input_count_));
@@ -489,9 +532,9 @@ class Generator {
       if (!own) i.offset = r_.chance(60) ? r_.between(-1, 1) : r_.between(-reach_, reach_);
       if (scales_ && r_.chance(6)) i.scale = r_.between(0, 3);
       for (std::size_t v = 0; v < c.vars.size(); ++v)
-        if (!used[v] && r_.chance(60)) {
+        if (!used[v] && r_.chance(window ? 90 : 60)) {
           used[v] = true;
-          i.vars.emplace_back(c.vars[v].id, r_.chance(85) ? 1 : r_.between(0, 1) * 4 - 2);
+          i.vars.emplace_back(c.vars[v].id, r_.chance(window ? 97 : 85) ? 1 : r_.between(0, 1) * 4 - 2);
         }
       std::sort(i.vars.begin(), i.vars.end());
       if (scales_ && r_.chance(4))

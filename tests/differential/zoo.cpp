@@ -151,6 +151,38 @@ const std::vector<ZooProgram>& zoo() {
       {"large gaussian",
        "table float g[9] = {1, 8, 28, 56, 70, 56, 28, 8, 1}; stencil f(vector#2 float X) { return sum(i=-4..4, "
        "j=-4..4) (g[i+4]*g[j+4]*X@[i,j]) / 65536; } parameter M, N; vector#2 float a[M,N]; return f(a:mirror);"},
+      {"gaussian of bytes",
+       "table int g[5] = {1, 4, 6, 4, 1}; stencil f(vector#2 uint8 X) { return cast<uint8>((sum(i=-2..2, j=-2..2) "
+       "(g[i+2]*g[j+2]*X@[i,j]) + 128) / 256); } parameter M, N; vector#2 uint8 a[M,N]; return f(f(a:mirror):wrap);",
+       0, false, Data::wild},
+      {"gaussian with values outside",
+       "table int g[5] = {1, 4, -6, 4, 2}; stencil f(vector#2 int16 X) { return cast<int16>(sum(i=-2..2, j=-2..2) "
+       "(g[i+2]*g[j+2]*X@[i,j+1]) >> 4); } parameter M, N; vector#2 int16 a[M,N]; return "
+       "f(f(a:[constant(9),mirror]):constant(-7));",
+       0, false, Data::wild},
+      {"sums that wrap",
+       "table int g[5] = {1, 400000, -6, 4, 2}; stencil f(vector#2 int X) { return sum(i=-2..2, j=-2..2) "
+       "(g[i+2]*g[j+2]*X@[i,j+1]); } parameter M, N; vector#2 int a[M,N]; return f(f(a:clamped):wrap);",
+       0, false, Data::wild},
+      {"unsharp mask as one window",
+       "parameter int r = 4; table float g[k = -r..r] = exp(-k*k/8.0)/5; stencil f(vector#2 float X) { return "
+       "sum(i=-r..r, j=-r..r) (((i == 0 && j == 0 ? 1.7f : 0.0f) - 0.7f*g[i+r]*g[j+r])*X@[i,j]); } parameter M, N; "
+       "vector#2 float a[M,N]; return f(f(a:constant(0.5)):clamped);"},
+      {"window of the inside alone",
+       "table float g[5] = {1, 4, 6, 4, 1}; stencil f(vector#2 float X) { return sum(i=-1..3, j=-2..2) "
+       "(g[i+1]*g[j+2]*X@[i,j]) / 256; } parameter M, N; vector#2 float a[M,N]; return f(f(a));"},
+      {"volume of weights",
+       "table float g[5] = {1, 4, 6, 4, 1}; stencil f(vector#3 float X) { return sum(k=-2..2, i=-2..2, j=-2..2) "
+       "(g[k+2]*g[i+2]*g[j+2]*X@[k,i,j]) / 4096; } parameter K, M, N; vector#3 float a[K,M,N]; return "
+       "f(f(a:mirror):constant(2));"},
+      {"volume of weights in part",
+       "table float g[5] = {1, 4, 6, 4, 1}; stencil f(vector#3 float X) { return sum(k=-2..2, i=-2..2, j=-2..2) "
+       "((k + 3)*(g[i+2]+i*j)*X@[k,i,j]) / 1024; } parameter K, M, N; vector#3 float a[K,M,N]; return "
+       "f(a:clamped);"},
+      {"strided weights",
+       "table float g[9] = {1, 8, 28, 56, 70, 56, 28, 8, 1}; stencil f(vector#2 float X) { return sum(i=-4..4, "
+       "j=-4..4) (g[i+4]*g[j+4]*X@[(i,2),(j,2)]) / 65536; } parameter M, N; vector#2 float a[2*M,2*N]; return "
+       "f(a:mirror);"},
       {"large window as a loop",
        "stencil f(vector#2 float X) { return sum(i=-6..6, j=-6..6) (X@[i,j] * (i*j+1)) / 169; } parameter M, N; "
        "vector#2 float a[M,N]; return f(a:clamped);",

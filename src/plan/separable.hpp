@@ -1,0 +1,32 @@
+// Sums that can be taken one dimension at a time; see separable.cpp.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::plan {
+
+class SeparableSums {
+ public:
+  SeparableSums(ir::Graph& graph, Numbers numbers) : graph_(graph), numbers_(numbers) {}
+
+  // The body of `stage` with every sum that separates and gains by it taken one dimension at a time. Adds the stages
+  // that the new body reads. Appends what it did to `remarks`.
+  ir::ExprId split(const ir::Stage& stage, std::vector<std::string>& remarks);
+
+ private:
+  friend class SumSplitter;
+  using Part = std::tuple<ir::ExprId, std::vector<ir::SizeId>, std::vector<i64>, std::vector<i64>>;
+
+  ir::Graph& graph_;
+  Numbers numbers_;
+  std::map<Part, ir::StageId> parts_;  // passes along one dimension that were added, to be shared
+  i64 steps_left_ = i64{1} << 23;      // what all searches together may take
+};
+
+}  // namespace tessera::plan
