@@ -92,6 +92,7 @@ void Grouper::prepare_stages() {
     if (stage.kind == StageKind::point) widest = std::max(widest, widest_lane(stage.body));
     work_bytes_.push_back(widest);
   }
+  alone_ = operations_;
   share_rows();
 }
 
@@ -523,6 +524,12 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
       pass.rows = 4;
     else
       pass.rows = operations <= 140 ? 4 : operations <= 300 ? 2 : 1;
+    // A dense sum over many points: neighbouring rows share its loads, but no operation. Eight accumulators keep the
+    // multiply-adds from waiting for each other.
+    const StageId first = pass.stages.front();
+    bool dense = pass.kind == PassKind::point && pass.stages.size() == 1 && !loops && row_taps >= 5 &&
+                 operations <= 140 && operations_[first] > 0.8 * alone_[first];
+    if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
   }
   return list;
 }

@@ -66,6 +66,7 @@ class Grouper {
   std::vector<bool> is_output_;
   std::vector<bool> tiled_;         // a composed stage that its pieces cover, every point once
   std::vector<double> operations_;  // a point, neighbouring rows of a block sharing what they have in common
+  std::vector<double> alone_;       // a point, without that
   std::vector<int> work_bytes_;     // of the widest lane that the stage computes in
   std::vector<int> group_of_;       // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
