@@ -3,12 +3,13 @@
 // A window of a few dozen terms is written out: its loads are shared between the rows of a register block and its
 // arithmetic is scheduled by the compiler. A minimum or maximum over a box of one image is taken one dimension at a
 // time, columns first, so that n * m terms become n + m; so are sums, see separable.cpp. A median becomes a network of
-// minima and maxima, pruned to what its output needs. Windows that stay large keep their loops.
+// minima and maxima or a search, see median.cpp. Windows that stay large keep their loops.
 #include <algorithm>
 #include <cmath>
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/median.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/separable.hpp"
 #include "plan/weights.hpp"
@@ -102,45 +103,6 @@ ExprId combine(Graph& graph, Op op, ElementType type, ExprId a, ExprId b) {
   return graph.expr(std::move(node));
 }
 
-// The element of rank (n-1)/2 of `v`: a merge-exchange network whose comparators are built lazily, from the output
-// back, so that those that the median does not depend on never exist.
-ExprId median(Graph& graph, ElementType type, std::vector<ExprId> v) {
-  struct Comparator {
-    std::size_t a, b;
-  };
-  std::vector<Comparator> network;
-  std::size_t n = v.size();
-  std::size_t top = 1;
-  while (top * 2 < n) top *= 2;
-  for (std::size_t p = top; p > 0; p /= 2) {  // Batcher's merge exchange (Knuth 5.2.2 M), any n
-    std::size_t q = top, r = 0, d = p;
-    for (;;) {
-      for (std::size_t i = 0; i + d < n; ++i)
-        if ((i & p) == r) network.push_back({i, i + d});
-      if (q == p) break;
-      d = q - p;
-      q /= 2;
-      r = p;
-    }
-  }
-  std::size_t want = (n - 1) / 2;
-  std::vector<bool> needed(n);
-  needed[want] = true;
-  std::vector<std::pair<bool, bool>> use(network.size());
-  for (std::size_t k = network.size(); k-- > 0;) {
-    auto [a, b] = network[k];
-    use[k] = {needed[a], needed[b]};
-    if (needed[a] || needed[b]) needed[a] = needed[b] = true;
-  }
-  for (std::size_t k = 0; k < network.size(); ++k) {
-    auto [a, b] = network[k];
-    ExprId x = v[a], y = v[b];
-    if (use[k].first) v[a] = combine(graph, Op::min, type, x, y);
-    if (use[k].second) v[b] = combine(graph, Op::max, type, x, y);
-  }
-  return v[want];
-}
-
 // All terms of a reduction, in its order.
 std::vector<ExprId> terms_of(Graph& graph, const ExprNode& node) {
   std::vector<i64> values;
@@ -214,14 +176,19 @@ class WindowPass {
   ExprId reduce(const ExprNode& node) {
     if (ExprId split = one_dimension_at_a_time(node); split.valid()) return split;
     i64 terms = analyze::term_count(node);
-    i64 most = node.op == Op::reduce_median ? 81 : most_written_terms;
     bool nested = false;
     for (ExprId e : ir::postorder(graph_, {node.args[0]})) nested |= is_reduction(graph_.node(e).op);
-    if (terms > most && node.op != Op::reduce_median) return {};
-    if (terms > 4096) return {};
-    if (nested) return {};
+    if (node.op == Op::reduce_median) {
+      const ExprNode& body = graph_.node(node.args[0]);
+      ElementType values = body.op == Op::convert ? graph_.node(body.args[0]).type : node.type;
+      if (nested || terms > most_network_terms(values)) {
+        remarks_.push_back("median of '" + current_->name + "' is found bit by bit");
+        return median_search(graph_, node);
+      }
+      return median_network(graph_, node.type, current_->domain.size(), terms_of(graph_, node));
+    }
+    if (nested || terms > most_written_terms) return {};
     std::vector<ExprId> all = terms_of(graph_, node);
-    if (node.op == Op::reduce_median) return median(graph_, node.type, std::move(all));
     ExprId result = all[0];
     for (std::size_t k = 1; k < all.size(); ++k)
       result = combine(graph_, combining(node.op), node.type, result, all[k]);

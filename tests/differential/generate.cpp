@@ -390,7 +390,7 @@ class Generator {
     Op op = type == ElementType::boolean ? r_.pick(flags) : r_.pick(number);
     if (!wild_ && is_float(type) && op == Op::reduce_prod) op = Op::reduce_max;
     if (wild_ && is_float(type) && op == Op::reduce_median) op = Op::reduce_sum;
-    if (op == Op::reduce_median && terms > 50) op = Op::reduce_max;
+    if (op == Op::reduce_median && terms > 200) op = Op::reduce_max;
     const std::size_t outside = c.vars.size();
     c.vars.insert(c.vars.end(), vars.begin(), vars.end());
     const i64 budget = c.budget;

@@ -199,6 +199,33 @@ const std::vector<ZooProgram>& zoo() {
       {"median of floats",
        "stencil m(vector#2 float X) { return median(i=-2..2, j=-2..2) (X@[i,j]); } parameter M, N; vector#2 float "
        "a[M,N]; return m(a:clamped);"},
+      {"medians of odd shapes",
+       "stencil m(vector#2 int16 X) { return cast<int16>(median(i=-1..2, j=0..4) (X@[i,-j]) + median(i=-3..3) "
+       "(X@[i,0]) "
+       "+ median(i=-1..1, j=-1..1) (X@[i,2*j] - X@[0,j])); } parameter M, N; vector#2 int16 a[M,N]; return "
+       "m(m(a:mirror):wrap);",
+       0, false, Data::wild},
+      {"median of a volume",
+       "stencil m(vector#3 float X) { return median(k=-1..1, i=-1..1, j=-1..1) (X@[k,i,j]); } parameter K, M, N; "
+       "vector#3 float a[K,M,N]; return m(a:clamped);"},
+      {"median of many bytes",
+       "stencil m(vector#2 uint8 X) { return cast<uint8>(median(i=-6..6, j=-6..7) (X@[i,j])); } parameter M, N; "
+       "vector#2 uint8 a[M,N]; return m(a:mirror);",
+       0, false, Data::wild},
+      {"median of many integers",
+       "stencil m(vector#2 int X) { return median(i=-8..8, j=-8..7) (X@[i,j]); } parameter M, N; vector#2 int a[M,N]; "
+       "return m(a:constant(3));",
+       0, false, Data::wild},
+      {"median of many doubles",
+       "stencil m(vector#2 double X) { return median(i=-8..8, j=-8..7) (X@[i,j] - 1); } parameter M, N; vector#2 "
+       "double a[M,N]; return m(a:mirror);"},
+      {"median of thousands",
+       "stencil m(vector#2 float X) { return median(i=-32..32, j=-32..31) (X@[i,j] * 1e-30f); } parameter M, N; "
+       "vector#2 float a[M,N]; return m(a:clamped);"},
+      {"median of large sums",
+       "stencil m(vector#2 float X) { return median(i=-1..1, j=-1..0) (sum(k=-8..8, l=-8..8) ((k*l+1) * X@[i+k,j+l])); "
+       "} parameter M, N; vector#2 float a[M,N]; return m(a:mirror);",
+       5e-2},
       {"product and nested windows",
        "stencil f(vector#2 float X) { return sum(i=-1..1) (prod(j=-1..1) (X@[i,j] + 0.5f)); } parameter M, N; vector#2 "
        "float a[M,N]; return f(a:wrap);"},
