@@ -40,6 +40,8 @@ double price(const ExprNode& node) {
       return 14;
     case Op::sqrt:
       return 8;
+    case Op::fast_exp:
+      return 13;
     case Op::exp:
     case Op::exp2:
     case Op::log:

@@ -36,7 +36,7 @@ using I = std::int64_t;
 // clang-format off
 #define TSR_FUNCTIONS(X)                                                                                              \
   X(sqrt, (a)) X(exp, (a)) X(log, (a)) X(sin, (a)) X(cos, (a)) X(tan, (a)) X(asin, (a)) X(acos, (a)) X(atan, (a))     \
-  X(sinh, (a)) X(cosh, (a)) X(tanh, (a)) X(exp2, (a)) X(log2, (a)) X(log10, (a)) X(cbrt, (a)) X(floor, (a))           \
+  X(sinh, (a)) X(cosh, (a)) X(tanh, (a)) X(fast_exp, (a)) X(exp2, (a)) X(log2, (a)) X(log10, (a)) X(cbrt, (a)) X(floor, (a))           \
   X(ceil, (a)) X(round, (a)) X(trunc, (a)) X(pow, (a, b)) X(atan2, (a, b)) X(hypot, (a, b)) X(fmod, (a, b))
 // clang-format on
 

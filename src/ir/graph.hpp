@@ -67,6 +67,7 @@ using StageId = std::uint32_t;
 //   saturate    float -> int rounds half to even and clamps to the type, NaN gives 0; int -> int clamps
 //   round       half away from zero
 //   sqrt ... fmod  of floats: defined to the bit by functions_f32.c.inc and functions_f64.c.inc; rem is of integers
+//   fast_exp    exp to 2e-7 of its value, which is 0 below -88 and infinite above 88.3 (what plans put for exp)
 //   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
 //   select      args: condition (boolean), value if true, value if false
 //   access      reads `stage` at a constant offset (see ExprNode)
@@ -88,7 +89,7 @@ using StageId = std::uint32_t;
   X(convert, 1, "convert") X(saturate, 1, "saturate") X(neg, 1, "neg") X(bit_not, 1, "not") X(abs, 1, "abs")          \
   X(sqrt, 1, "sqrt") X(exp, 1, "exp") X(log, 1, "log") X(sin, 1, "sin") X(cos, 1, "cos") X(tan, 1, "tan")             \
   X(asin, 1, "asin") X(acos, 1, "acos") X(atan, 1, "atan") X(sinh, 1, "sinh") X(cosh, 1, "cosh") X(tanh, 1, "tanh")   \
-  X(exp2, 1, "exp2") X(log2, 1, "log2") X(log10, 1, "log10") X(cbrt, 1, "cbrt")                                       \
+  X(fast_exp, 1, "fast_exp") X(exp2, 1, "exp2") X(log2, 1, "log2") X(log10, 1, "log10") X(cbrt, 1, "cbrt")                                       \
   X(floor, 1, "floor") X(ceil, 1, "ceil") X(round, 1, "round") X(trunc, 1, "trunc")                                   \
   X(add, 2, "add") X(sub, 2, "sub") X(mul, 2, "mul") X(div, 2, "div") X(rem, 2, "rem")                                \
   X(min, 2, "min") X(max, 2, "max") X(pow, 2, "pow") X(atan2, 2, "atan2") X(hypot, 2, "hypot") X(fmod, 2, "fmod")     \

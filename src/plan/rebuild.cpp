@@ -96,6 +96,22 @@ void merge_equal_stages(Graph& graph) {
   rebuild.finish();
 }
 
+void shorten_functions(Graph& graph) {
+  ir::RewriteMemo memo;
+  for (StageId s = 0; s < graph.stage_count(); ++s) {
+    if (graph.stage(s).kind != StageKind::point) continue;
+    graph.stage(s).body = ir::rewrite(
+        graph, graph.stage(s).body,
+        [&](ExprId, const ExprNode& node) {
+          if (node.op != Op::exp || node.type != ElementType::f32) return ExprId{};
+          ExprNode shorter = node;
+          shorter.op = Op::fast_exp;
+          return graph.expr(std::move(shorter));
+        },
+        memo);
+  }
+}
+
 int lift_rank(Graph& graph) {
   std::vector<bool> flat(graph.stage_count());
   bool any = false;

@@ -42,6 +42,9 @@ void remove_dead_stages(ir::Graph&);
 // Lets one stage stand for all that compute the same from the same; outputs keep theirs.
 void merge_equal_stages(ir::Graph&);
 
+// Puts the shorter functions of `fast` numbers in place of those that are exact to the last bit.
+void shorten_functions(ir::Graph&);
+
 // Gives every stage of rank 1 a leading dimension of extent 1, so that rank 1 needs no code of its own.
 // Returns 1 when there was one, else 0.
 int lift_rank(ir::Graph&);

@@ -60,6 +60,7 @@ struct Case {
 #define REFERENCE(f) [](long double x) -> long double { return std::f(x); }
 const Case kCases[] = {
     {Op::exp, 1e-6, 87, true, 1.5, 1.5, REFERENCE(exp)},
+    {Op::fast_exp, 1e-6, 87, true, 4, 1.5, REFERENCE(exp)},
     {Op::exp2, 1e-6, 126, true, 1.5, 1.5, REFERENCE(exp2)},
     {Op::log, 1e-37, 1e37, false, 1.5, 1.5, REFERENCE(log)},
     {Op::log, 0.5, 2, false, 1.5, 1.5, REFERENCE(log)},

@@ -71,6 +71,42 @@ TEST_F(Sizes, TextIsInfix) {
   EXPECT_EQ(g.to_string(c(-3)), "-3");
 }
 
+TEST_F(Sizes, InequalitiesWhateverTheParameters) {
+  const SizeId half = div(add(M, c(1)), 2);
+  EXPECT_TRUE(at_most(g, M, mul(half, c(2))));
+  EXPECT_FALSE(at_most(g, add(M, c(1)), mul(div(M, 2), c(2))));
+  EXPECT_FALSE(at_most(g, M, mul(div(M, 2), c(2))));
+  EXPECT_TRUE(at_most(g, mul(div(M, 2), c(2)), M));
+  EXPECT_TRUE(at_most(g, min(M, N), M));
+  EXPECT_FALSE(at_most(g, M, min(M, N)));
+  EXPECT_TRUE(at_most(g, M, min(max(M, N), add(M, c(3)))));
+  EXPECT_FALSE(at_most(g, M, N));
+}
+
+TEST_F(Sizes, InequalitiesHoldForRandomExtents) {
+  std::mt19937 random(5);
+  int known = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<SizeId> pool{M, N, c(3)};
+    for (int k = 0; k < 8; ++k) {
+      const SizeId a = pool[random() % pool.size()], b = pool[random() % pool.size()];
+      const i64 d = 1 + static_cast<i64>(random() % 4);
+      const SizeId made[] = {add(a, b), mul(a, c(d)), div(a, d), min(a, b), max(a, b)};
+      pool.push_back(made[random() % 5]);
+    }
+    for (SizeId a : pool)
+      for (SizeId b : pool) {
+        if (!at_most(g, a, b)) continue;
+        ++known;
+        for (int k = 0; k < 5; ++k) {
+          const std::vector<i64> p{static_cast<i64>(random() % 50), static_cast<i64>(random() % 50)};
+          ASSERT_LE(g.evaluate(a, p), g.evaluate(b, p)) << g.to_string(a) << " <= " << g.to_string(b);
+        }
+      }
+  }
+  EXPECT_GT(known, 3000);
+}
+
 // Random extents against plain arithmetic on random parameters.
 TEST_F(Sizes, NormalFormKeepsTheValue) {
   std::mt19937 random(3);

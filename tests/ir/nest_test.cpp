@@ -10,6 +10,8 @@ namespace {
 
 constexpr const char* kEverything = R"(table "k \"q\"" f32 [2, 2] : 0x1p+0 -0x1.8p+1 inf nan
 table "lut" u8 [3] : 0 255 7
+function tsr_pass local (i64 v0) {
+}
 function tsr_g0_scratch -> i64 (const i64* N) (const i64* T) {
   let n_1 = (load:i64 N 0)
   return (add:i64 (call:i64 tsr_align (mul:i64 n_1 -9223372036854775808)) 256)
@@ -31,6 +33,8 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
     let i_10 = (add:i32x16 (iota:i32x16) (broadcast:i32x16 -7:i32))
     let g_11 = (gather:f32x16 tsr_table_0 i_10)
     let h_12 = (gather:u8x16 S (convert:i64x16 i_10))
+    store p_4 32 (interleave:f32x16 a_6 b_7)
+    store p_4 48 (interleave:f32x16/1 a_6 b_7)
     if (lt:i32 y_5 tile) {
       stream p_4 y_5 (add:f32x16 c_9 g_11)
     } else {
@@ -51,10 +55,11 @@ TEST(NestText, PrintsWhatItReads) {
   const Module module = parse_module(kEverything);
   EXPECT_EQ(kEverything, print(module));
   EXPECT_NO_THROW(verify(module));
-  ASSERT_EQ(2u, module.functions.size());
-  EXPECT_EQ("blur, \"edge\"", module.functions[1].essay);
-  EXPECT_TRUE(module.functions[1].parameters[0].pointers);
-  EXPECT_TRUE(module.functions[1].parameters[1].constant_elements);
+  ASSERT_EQ(3u, module.functions.size());
+  EXPECT_TRUE(module.functions[0].local);
+  EXPECT_EQ("blur, \"edge\"", module.functions[2].essay);
+  EXPECT_TRUE(module.functions[2].parameters[0].pointers);
+  EXPECT_TRUE(module.functions[2].parameters[1].constant_elements);
   EXPECT_EQ(ElementType::u8, module.tables[1].type);
   EXPECT_EQ((std::vector<i64>{2, 2}), module.tables[0].extents);
 }
