@@ -25,8 +25,9 @@ using ir::StageKind;
 
 namespace {
 
-constexpr double block_rows = 4;  // rows of a register block that the price assumes
-constexpr double ring_price = 5;  // vector instructions that storing a row and reading it again is worth
+constexpr double block_rows = 4;     // rows of a register block that the price assumes
+constexpr double shared_limit = 60;  // consumers with more to do may end up in loops of their own, each with a copy
+constexpr double ring_price = 5;     // vector instructions that storing a row and reading it again is worth
 
 bool plain(const ir::Index& index) {
   return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
@@ -134,7 +135,7 @@ class FoldPass {
       for (auto& [key, span] : rows)
         copies += (block_rows + static_cast<double>(span.second - span.first)) / block_rows;
     }
-    if (together && consumers.size() > 1 && independent(consumers)) copies = 1;
+    if (together && consumers.size() > 1 && f.operations <= shared_limit && independent(consumers)) copies = 1;
     if (f.loops && copies > 1) return false;
     return f.operations * (copies - 1) <= ring_price;
   }

@@ -56,6 +56,18 @@ std::vector<i64> assumed_parameters(const ir::Graph& graph) {
     const ir::SizeNode& last = graph.node(a.extents.back());
     if (last.op == ir::SizeOp::parameter) values[static_cast<std::size_t>(last.value)] = rank == 1 ? 1 << 22 : 3840;
   }
+  // Where an extent is a multiple of its parameter, the extent is what is assumed.
+  for (const ir::Argument& a : graph.arguments)
+    for (std::size_t d = 0; d < a.extents.size() && a.is_array; ++d) {
+      const ir::SizeNode& product = graph.node(a.extents[d]);
+      if (product.op != ir::SizeOp::mul) continue;
+      const bool first = graph.node(product.a).op == ir::SizeOp::parameter;
+      const ir::SizeNode& parameter = graph.node(first ? product.a : product.b);
+      const auto factor = graph.constant(first ? product.b : product.a);
+      if (parameter.op != ir::SizeOp::parameter || !factor || *factor < 1) continue;
+      const i64 wanted = rank > 2 ? 256 : rank == 1 ? 1 << 22 : d + 1 == a.extents.size() ? 3840 : 2160;
+      values[static_cast<std::size_t>(parameter.value)] = std::max<i64>(1, wanted / *factor);
+    }
   return values;
 }
 
