@@ -285,26 +285,38 @@ class Printer {
     std::string pointer = text(n.args[0]), index = text(n.args[1]), name = spell(n.type);
     if (n.type.lanes == 1) return fmt::format("{}[{}]", pointer, index);
     if (n.i == 1) return fmt::format("*(const {}u*)({} + {})", name, pointer, index);
-    if (n.i >= 2 && n.i <= 4) {
-      // Whole vectors, then the lanes that are wanted.
-      auto part = [&](i64 k) {
-        return fmt::format("*(const {}u*)({} + {} + {})", name, pointer, index, k * n.type.lanes);
-      };
-      auto shuffle = [&](const std::string& a, const std::string& b, const std::function<i64(i64)>& lane) {
-        std::string list;
-        for (int k = 0; k < n.type.lanes; ++k) list += fmt::format(", {}", lane(k));
-        return fmt::format("__builtin_shufflevector({}, {}{})", a, b, list);
-      };
-      i64 lanes = n.type.lanes;
-      auto even = [](i64 k) { return 2 * k; };
-      if (n.i == 2) return shuffle(part(0), part(1), even);
-      if (n.i == 4) return shuffle(shuffle(part(0), part(1), even), shuffle(part(2), part(3), even), even);
-      std::string two = shuffle(part(0), part(1), [&](i64 k) { return 3 * k < 2 * lanes ? 3 * k : 0; });
-      return shuffle(two, part(2), [&](i64 k) { return 3 * k < 2 * lanes ? k : 3 * k - lanes; });
-    }
+    i64 odd = n.i;
+    while (odd % 2 == 0) odd /= 2;
+    if (odd == 1 || odd == 3) return whole_vectors(n, pointer, index);
     std::string list;
-    for (int k = 0; k < n.type.lanes; ++k) list += fmt::format("{}{}[{} + {}]", k ? ", " : "", pointer, index, k * n.i);
+    for (int k = 0; k < n.type.lanes; ++k)
+      list += fmt::format("{}{}[{} + {}]", k ? ", " : "", pointer, index, k * n.i + n.phase);
     return fmt::format("({}){{{}}}", name, list);
+  }
+
+  // A strided load as whole vectors, of which the wanted lanes are taken by halves. Loads of other phases share these
+  // vectors and most of their halves.
+  static std::string whole_vectors(const Node& n, const std::string& pointer, const std::string& index) {
+    const i64 lanes = n.type.lanes;
+    auto shuffle = [&](const std::string& a, const std::string& b, const std::function<i64(i64)>& lane) {
+      std::string list;
+      for (i64 k = 0; k < lanes; ++k) list += fmt::format(", {}", lane(k));
+      return fmt::format("__builtin_shufflevector({}, {}{})", a, b, list);
+    };
+    std::vector<std::string> parts;
+    for (i64 k = 0; k < n.i; ++k)
+      parts.push_back(fmt::format("*(const {}u*)({} + {} + {})", spell(n.type), pointer, index, k * lanes));
+    i64 phase = n.phase, stride = n.i;
+    for (; stride % 2 == 0; stride /= 2, phase /= 2) {
+      std::vector<std::string> halves;
+      for (std::size_t k = 0; k < parts.size(); k += 2)
+        halves.push_back(shuffle(parts[k], parts[k + 1], [&](i64 lane) { return 2 * lane + phase % 2; }));
+      parts = std::move(halves);
+    }
+    if (stride == 1) return parts.front();
+    auto at = [&](i64 k) { return 3 * k + phase; };
+    std::string two = shuffle(parts[0], parts[1], [&](i64 k) { return at(k) < 2 * lanes ? at(k) : 0; });
+    return shuffle(two, parts[2], [&](i64 k) { return at(k) < 2 * lanes ? k : at(k) - lanes; });
   }
 
   std::string operation(const Node& n) {

@@ -145,10 +145,11 @@ Value broadcast(Value v, int lanes) {
   return make(blank(Kind::broadcast, type, {std::move(v)}));
 }
 
-Value load(Value pointer, Value index, int lanes, tessera::i64 stride) {
+Value load(Value pointer, Value index, int lanes, tessera::i64 stride, tessera::i64 phase) {
   Type type{pointer->type.lane, lanes, false};
   Node node = blank(Kind::load, type, {std::move(pointer), std::move(index)});
   node.i = stride;
+  node.phase = phase;
   return make(std::move(node));
 }
 

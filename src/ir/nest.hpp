@@ -42,7 +42,8 @@ enum class Kind : std::uint8_t {
   operation,   // op, args
   convert,     // args[0] to type, lane by lane, as C converts (truncation); masks stay masks
   broadcast,   // scalar args[0] in every lane
-  load,        // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous)
+  load,        // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous), the
+               // first one `phase` behind the index. Apart by 2, 3, 4, 6, 8 ..., all `i * lanes` elements are read
   gather,      // args: pointer, vector of element indices (i64 or i32 lanes)
   interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1)
   iota,        // 0, 1, 2 ... in the lanes
@@ -57,7 +58,7 @@ struct Node {
   Kind kind = Kind::integer;
   Type type;
   Op op = Op::constant;
-  tessera::i64 i = 0;
+  tessera::i64 i = 0, phase = 0;
   double f = 0;
   std::string name;
   std::vector<Value> args;
@@ -114,7 +115,7 @@ Value real(double value, Type type);
 Value operation(Op op, Type type, std::vector<Value> args);  // folds integer scalars
 Value convert(Type to, Value v);                             // nothing to do: v itself
 Value broadcast(Value v, int lanes);
-Value load(Value pointer, Value index, int lanes, tessera::i64 stride = 1);
+Value load(Value pointer, Value index, int lanes, tessera::i64 stride = 1, tessera::i64 phase = 0);
 Value address(Value pointer, Value index);
 Value interleave(Value a, Value b, int half);
 Value call(std::string name, Type type, std::vector<Value> args);

@@ -18,8 +18,8 @@
 //     return lo_1
 //   }
 //
-//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF] {operand} ")"
-//   word       := an operation of the stage graph | convert broadcast load gather interleave iota address
+//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF ["+" PHASE]]
+//   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave iota address
 //                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //
@@ -101,6 +101,7 @@ std::string text_of(const Value& v) {
       fmt::format("({}:{}", v->kind == Kind::operation ? ir::name_of(v->op) : word_of(v->kind), spell(v->type));
   bool numbered = (v->kind == Kind::load && v->i != 1) || (v->kind == Kind::interleave && v->i != 0);
   if (numbered) out += fmt::format("/{}", v->i);
+  if (v->phase != 0) out += fmt::format("+{}", v->phase);
   if (v->kind == Kind::call) out += " " + v->name;
   for (const Value& a : v->args) out += " " + text_of(a);
   return out + ")";
@@ -374,6 +375,7 @@ class Parser {
     expect(':');
     node->type = type();
     if (node->kind == Kind::load) node->i = accept('/') ? integer() : 1;
+    if (node->kind == Kind::load && accept('+')) node->phase = integer();
     if (node->kind == Kind::interleave) node->i = accept('/') ? integer() : 0;
     if (node->kind == Kind::call) node->name = name();
     while (!accept(')')) {

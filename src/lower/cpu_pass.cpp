@@ -422,6 +422,13 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       Value at = x * column.scale + extent(column.shift) + column.offset;
       for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
       i64 step = element_step(node.stage);
+      const i64 apart = step * column.scale;
+      // Columns of one row are taken from the same whole vectors, counted from the first column that the pass reads.
+      if (apart > 1 && apart <= 32 && column.vars.empty()) {
+        i64 behind = (column.offset - from_source.lo) * step + element_offset(node.stage);
+        Value base = (x * column.scale + extent(column.shift) + from_source.lo) * step;
+        return load(pointer, base + behind / apart * apart, lanes, apart, behind % apart);
+      }
       if (column.scale == 0) return broadcast(load(pointer, at * step + element_offset(node.stage), 1), lanes);
       return load(pointer, at * step + element_offset(node.stage), lanes, step * column.scale);
     };

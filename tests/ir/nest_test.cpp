@@ -27,7 +27,7 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
   set done_1 = (add:i64 done_1 1)
   for y_5 0 (load:i64 N 1) 4 {
     let a_6 = (load:f32x16 (call:f32* tsr_at rows_2 0) y_5)
-    let b_7 = (load:f32x16/2 p_4 y_5)
+    let b_7 = (load:f32x16/2+1 p_4 y_5)
     let m_8 = (lt:i32x16 a_6 b_7)
     let c_9 = (select:f32x16 m_8 (sqrt:f32x16 a_6) (broadcast:f32x16 -0x0p+0:f32))
     let i_10 = (add:i32x16 (iota:i32x16) (broadcast:i32x16 -7:i32))
