@@ -479,7 +479,13 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
         bool same = graph_.stage(other).domain == stage.domain && same_rate(plan_.stages[other], plan_.stages[s]);
         same = same && together.size() == 1;
-        if (same && load[p] + operations_[s] < 400 && found.stages[j].rate.size() == stage.domain.size()) chosen = p;
+        if (same && load[p] + operations_[s] >= 400) {
+          // Too much for one loop, unless the loop saves computing the same twice.
+          std::vector<ExprId> bodies{stage.body};
+          for (StageId t : list[p].stages) bodies.push_back(graph_.stage(t).body);
+          same = analyze::operation_count(graph_, bodies) < 0.8 * (load[p] + operations_[s]);
+        }
+        if (same && found.stages[j].rate.size() == stage.domain.size()) chosen = p;
       }
     if (chosen == list.size()) {
       list.push_back({});
