@@ -1,3 +1,4 @@
+// Free names, canonical names and the functions made of blocks; see outline.hpp.
 #include "lower/outline.hpp"
 
 #include <map>

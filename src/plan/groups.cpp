@@ -8,6 +8,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "plan/lanes.hpp"
+#include "plan/rebuild.hpp"
 
 namespace tessera::plan {
 
@@ -21,37 +22,6 @@ using ir::Stage;
 using ir::StageId;
 using ir::StageKind;
 using ir::nest::Lane;
-
-// Do the pieces, all of one stride, fill every phase of it over the whole extent, each a stage of its own?
-static bool tiled_by_pieces(Graph& graph, const Stage& stage) {
-  i64 phases = 1;
-  std::set<std::vector<i64>> starts;
-  std::set<StageId> stages;
-  for (const ir::Piece& piece : stage.pieces) {
-    if (!piece.stage || !stages.insert(*piece.stage).second || piece.stride != stage.pieces.front().stride)
-      return false;
-    const Stage& source = graph.stage(*piece.stage);
-    if (source.kind != StageKind::point || source.type != stage.type) return false;
-    if (source.domain.size() != stage.domain.size()) return false;
-    std::vector<i64> at;
-    phases = 1;
-    for (std::size_t d = 0; d < stage.domain.size(); ++d) {
-      i64 stride = piece.stride[d];
-      auto start = graph.constant(piece.start[d]);
-      bool shuffles = d + 1 < stage.domain.size() ? stride <= 4 : stride == 1 || stride == 2 || stride == 4;
-      if (!start || *start < 0 || *start >= stride || !shuffles) return false;
-      if (source.margin_lo[d] > 0 || source.margin_hi[d] > 0) return false;
-      ir::SizeId reached = graph.size_binary(ir::SizeOp::mul, piece.count[d], graph.size(stride));
-      if (!ir::at_most(graph, stage.domain[d], graph.size_binary(ir::SizeOp::add, reached, piece.start[d])))
-        return false;
-      at.push_back(*start);
-      phases *= stride;
-    }
-    starts.insert(at);
-  }
-  return !stage.pieces.empty() && static_cast<i64>(starts.size()) == phases &&
-         static_cast<i64>(stage.pieces.size()) == phases;
-}
 
 Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(plan.graph)) {
   std::size_t count = graph_.stage_count();
@@ -70,7 +40,7 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
     double n = 1;
     for (std::size_t d = 0; d < stage.domain.size(); ++d) n *= extent(s, d);
     points_.push_back(n);
-    tiled_.push_back(stage.kind == StageKind::compose && tiled_by_pieces(plan.graph, stage));
+    tiled_.push_back(fillable_by_pieces(plan.graph, stage));
   }
 }
 
@@ -213,6 +183,9 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   double bands = std::max(2.0, 4.0 * device.threads);
   double rows = std::max({32.0, extent(layout.anchor, 0) / bands, 8 * widest_halo_rows});
   redundant *= 1 + widest_halo_rows / rows;
+  // Halos that make tiles so high that cores stay idle.
+  double idle = std::clamp(rows / extent(layout.anchor, 0) * device.threads, 1.0, static_cast<double>(device.threads));
+  if (rows > 32) redundant *= idle;
   price.compute = (cycles + ring_cycles) * redundant / device.gigahertz;
   // Cores share the memory: each gets less than it had alone.
   price.memory = price.bytes * std::sqrt(static_cast<double>(device.threads)) / device.bandwidth;
@@ -425,6 +398,11 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
     if (leaves_group(set[i], set)) group.results.push_back(set[i]);
   }
   group.passes = passes(set, found);
+  // A block is written before any row of it leaves the ring.
+  for (const Pass& pass : group.passes)
+    for (StageId s : pass.stages)
+      if (plan_.stages[s].home == Home::ring && plan_.stages[s].depth > 0)
+        plan_.stages[s].depth = std::max<i64>(plan_.stages[s].depth, pass.rows);
   for (std::size_t i = 0; i < set.size(); ++i) {
     // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the
     // scale.
@@ -531,10 +509,10 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     else
       pass.rows = operations <= 140 ? 4 : operations <= 300 ? 2 : 1;
     // A dense sum over many points: neighbouring rows share its loads, but no operation. Eight accumulators keep the
-    // multiply-adds from waiting for each other.
+    // multiply-adds from waiting for each other. Groups of several passes take only four rows a step.
     const StageId first = pass.stages.front();
-    bool dense = pass.kind == PassKind::point && pass.stages.size() == 1 && !loops && row_taps >= 5 &&
-                 operations <= 140 && operations_[first] > 0.8 * alone_[first];
+    bool dense = list.size() == 1 && pass.kind == PassKind::point && pass.stages.size() == 1 && !loops &&
+                 row_taps >= 5 && operations <= 140 && operations_[first] > 0.8 * alone_[first];
     if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
   }
   return list;

@@ -99,6 +99,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   if (rewrite) pass([&] { merge_equal_stages(graph); });
   if (rewrite) pass([&] { fold_stages(graph, plan.remarks); });
   pass([&] { remove_dead_stages(graph); });
+  if (rewrite) pass([&] { separate_pieces(graph); });
   plan.graph = std::move(graph);
   Grouper(plan).run();
   minimum_traffic(plan);

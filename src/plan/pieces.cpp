@@ -1,0 +1,91 @@
+// Composed stages that their pieces cover: each piece is then computed right into the rows of the whole.
+#include <algorithm>
+#include <set>
+
+#include "ir/build.hpp"
+#include "plan/rebuild.hpp"
+
+namespace tessera::plan {
+
+using ir::Graph;
+using ir::Stage;
+using ir::StageId;
+using ir::StageKind;
+
+bool tiled_by_pieces(Graph& graph, const Stage& composed) {
+  if (composed.kind != StageKind::compose) return false;
+  i64 phases = 1;
+  std::set<std::vector<i64>> starts;
+  for (const ir::Piece& piece : composed.pieces) {
+    if (!piece.stage || piece.stride != composed.pieces.front().stride) return false;
+    const Stage& source = graph.stage(*piece.stage);
+    if (source.type != composed.type || source.domain.size() != composed.domain.size()) return false;
+    std::vector<i64> at;
+    phases = 1;
+    for (std::size_t d = 0; d < composed.domain.size(); ++d) {
+      const i64 stride = piece.stride[d];
+      const auto start = graph.constant(piece.start[d]);
+      const bool shuffles = d + 1 < composed.domain.size() ? stride <= 4 : stride == 1 || stride == 2 || stride == 4;
+      if (!start || *start < 0 || *start >= stride || !shuffles) return false;
+      const ir::SizeId reached = graph.size_binary(ir::SizeOp::mul, piece.count[d], graph.size(stride));
+      const ir::SizeId end = graph.size_binary(ir::SizeOp::add, reached, piece.start[d]);
+      if (!ir::at_most(graph, composed.domain[d], end)) return false;
+      at.push_back(*start);
+      phases *= stride;
+    }
+    starts.insert(at);
+  }
+  return phases > 1 && static_cast<i64>(starts.size()) == phases && static_cast<i64>(composed.pieces.size()) == phases;
+}
+
+bool fillable_by_pieces(Graph& graph, const Stage& composed) {
+  if (!tiled_by_pieces(graph, composed)) return false;
+  std::set<StageId> stages;
+  for (const ir::Piece& piece : composed.pieces) {
+    const Stage& source = graph.stage(*piece.stage);
+    if (source.kind != StageKind::point || !stages.insert(*piece.stage).second) return false;
+    for (std::size_t d = 0; d < source.domain.size(); ++d)
+      if (source.margin_lo[d] > 0 || source.margin_hi[d] > 0) return false;
+  }
+  return true;
+}
+
+void separate_pieces(Graph& graph) {
+  std::vector<int> readers(graph.stage_count());
+  for (StageId s = 0; s < graph.stage_count(); ++s) {
+    for (StageId p : ir::sources(graph, s)) ++readers[p];
+    for (const ir::Piece& piece : graph.stage(s).pieces)  // read twice by one stage is no private piece either
+      if (piece.stage) ++readers[*piece.stage];
+  }
+  for (const ir::Output& output : graph.outputs)
+    for (StageId s : output.stages) readers[s] += 3;
+  std::vector<bool> tiled;
+  for (StageId s = 0; s < graph.stage_count(); ++s) tiled.push_back(tiled_by_pieces(graph, graph.stage(s)));
+  Rebuild rebuild(graph);
+  for (StageId s = 0; s < rebuild.old().size(); ++s) {
+    Stage stage = rebuild.carry(rebuild.old(s));
+    for (std::size_t k = 0; k < stage.pieces.size() && tiled[s]; ++k) {
+      const StageId old_source = *rebuild.old(s).pieces[k].stage, source = *stage.pieces[k].stage;
+      const Stage& from = graph.stage(source);
+      bool own = from.kind == StageKind::point && readers[old_source] == 2;
+      for (std::size_t d = 0; d < from.domain.size() && own; ++d)
+        own = from.margin_lo[d] == 0 && from.margin_hi[d] == 0;
+      if (own) continue;
+      Stage copy;
+      copy.name = from.name;
+      copy.type = from.type;
+      copy.domain = from.domain;
+      copy.span = from.span;
+      const std::size_t rank = copy.domain.size();
+      copy.margin_lo.assign(rank, 0);
+      copy.margin_hi.assign(rank, 0);
+      copy.body =
+          ir::access(graph, source, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+      stage.pieces[k].stage = graph.add(std::move(copy));
+    }
+    rebuild.set(s, graph.add(std::move(stage)));
+  }
+  rebuild.finish();
+}
+
+}  // namespace tessera::plan
