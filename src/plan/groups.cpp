@@ -398,10 +398,10 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
     if (leaves_group(set[i], set)) group.results.push_back(set[i]);
   }
   group.passes = passes(set, found);
-  // A block is written before any row of it leaves the ring.
+  // A block is written before any row of it leaves the ring. (In volumes blocks stand in one plane.)
   for (const Pass& pass : group.passes)
     for (StageId s : pass.stages)
-      if (plan_.stages[s].home == Home::ring && plan_.stages[s].depth > 0)
+      if (graph_.stage(s).domain.size() == 2 && plan_.stages[s].home == Home::ring && plan_.stages[s].depth > 0)
         plan_.stages[s].depth = std::max<i64>(plan_.stages[s].depth, pass.rows);
   for (std::size_t i = 0; i < set.size(); ++i) {
     // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the
