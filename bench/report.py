@@ -59,6 +59,13 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
 
 
+def aligned(table):
+    """Lines with the columns below one another, the first to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+    return ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
+                      for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in table]
+
+
 def text(rows, titles, about):
     lines = []
     if about:
@@ -78,10 +85,7 @@ def text(rows, titles, about):
                           f"{ours.ms / copy:.2f}" if ours and copy else "", milliseconds(figures, UNTILED),
                           *(milliseconds(figures, peer) for peer in PEERS),
                           f"{best[1] / ours.ms:.2f} ({best[0]})" if ours and best else f"({best[0]})" if best else ""])
-        widths = [max(len(row[i]) for row in [head, *table]) for i in range(len(head))]
-        for row in [head, *table]:
-            lines.append("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                                   for i, (cell, width) in enumerate(zip(row, widths))).rstrip())
+        lines += aligned([head, *table])
         if wins:
             lines.append(f"geometric mean over {len(wins)} jobs: the best peer takes {mean(wins):.2f} times as long as ours; "
                          f"ours is ahead in {sum(w > 1 for w in wins)}")
