@@ -1,9 +1,11 @@
 // Our side: bench/jobs/<name>.forma through tessera::Program. Only run_into is timed; compilation is not. The second
 // peer of this file is the same program with every stage in a group of its own: what the published compiler calls
-// untiled.
+// untiled. Its whole intermediate images stay in the pool between runs, so that fusing is not credited with page
+// faults.
 #include <filesystem>
 
 #include "job.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::bench {
@@ -12,7 +14,9 @@ namespace {
 class TesseraPeer final : public Peer {
  public:
   TesseraPeer(std::string name, Schedule schedule, std::string folder)
-      : name_(std::move(name)), schedule_(schedule), folder_(std::move(folder)) {}
+      : name_(std::move(name)), schedule_(schedule), folder_(std::move(folder)) {
+    run::cpu::limit_pooled_scratch(std::size_t{4} << 30);
+  }
 
   std::string name() const override { return name_; }
   std::string version() const override { return "this tree"; }

@@ -148,6 +148,13 @@ TEST(Scratch, IsAlignedReusedAndBounded) {
   EXPECT_LE(pooled_scratch(), std::size_t{256} << 20);
   release_scratch();
   EXPECT_EQ(pooled_scratch(), 0u);
+  limit_pooled_scratch(1 << 20);
+  acquire_scratch(std::size_t{2} << 20);
+  EXPECT_EQ(pooled_scratch(), 0u);
+  limit_pooled_scratch(std::size_t{256} << 20);
+  acquire_scratch(std::size_t{2} << 20);
+  EXPECT_EQ(pooled_scratch(), std::size_t{2} << 20);
+  release_scratch();
   EXPECT_THROW(acquire_scratch(SIZE_MAX), Error);
 }
 

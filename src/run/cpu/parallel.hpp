@@ -64,10 +64,12 @@ class Scratch {
 };
 
 // At least `bytes` bytes, reused between runs where possible; large ones ask for huge pages. What is given back beyond
-// 256 MiB returns to the system. Thread-safe. Throws Error(device) when memory cannot be had.
+// the pool's limit returns to the system. Thread-safe. Throws Error(device) when memory cannot be had.
 Scratch acquire_scratch(std::size_t bytes);
 // Bytes that wait in the pool now.
 std::size_t pooled_scratch();
+// How many may wait there from now on (256 MiB at first).
+void limit_pooled_scratch(std::size_t bytes);
 // Gives all of them back to the system.
 void release_scratch();
 

@@ -15,7 +15,6 @@
 namespace tessera::run::cpu {
 namespace {
 
-constexpr std::size_t most_pooled = std::size_t{256} << 20;
 constexpr std::size_t most_bytes = std::size_t{1} << 46;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 4096;
@@ -23,7 +22,7 @@ constexpr std::size_t smallest = 4096;
 struct Pool {
   std::mutex mutex;
   std::multimap<std::size_t, std::byte*> blocks;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0, most = std::size_t{256} << 20;
 };
 
 // Never destroyed: a thread may give a block back after static objects are gone.
@@ -82,16 +81,14 @@ Scratch acquire_scratch(std::size_t bytes) {
 Scratch::~Scratch() {
   if (data_ == nullptr) return;
   Pool& p = pool();
-  if (capacity_ <= most_pooled) {
-    try {
-      const std::lock_guard lock(p.mutex);
-      if (p.bytes + capacity_ <= most_pooled) {
-        p.blocks.emplace(capacity_, data_);
-        p.bytes += capacity_;
-        return;
-      }
-    } catch (...) {  // no memory for the pool's own bookkeeping: the block goes back to the system
+  try {
+    const std::lock_guard lock(p.mutex);
+    if (p.bytes + capacity_ <= p.most) {
+      p.blocks.emplace(capacity_, data_);
+      p.bytes += capacity_;
+      return;
     }
+  } catch (...) {  // no memory for the pool's own bookkeeping: the block goes back to the system
   }
   std::free(data_);
 }
@@ -100,6 +97,12 @@ std::size_t pooled_scratch() {
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
   return p.bytes;
+}
+
+void limit_pooled_scratch(std::size_t bytes) {
+  Pool& p = pool();
+  const std::lock_guard lock(p.mutex);
+  p.most = bytes;
 }
 
 void release_scratch() {
