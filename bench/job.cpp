@@ -28,7 +28,7 @@ Job slow(Job job) {
 
 }  // namespace
 
-std::vector<Job> all_jobs(int shrink) {
+std::vector<Job> all_jobs(int shrink, const Shape& size) {
   std::vector<Job> jobs{
       of_floats("blur3_f32", "blur 3x3 f32", 1.15),
       of_floats("conv3_f32", "dense 3x3 f32", 1.15),
@@ -103,7 +103,8 @@ std::vector<Job> all_jobs(int shrink) {
   for (Job& job : jobs)
     if (job.name == "gauss3_u8" || job.name == "gauss5_u8" || job.name == "tiny_u8")
       job.mean_limit = 0.5, job.max_limit = 1;
-  const auto shrunk = [shrink](Tensor& t) {
+  const auto shrunk = [&](Tensor& t) {
+    if (!size.empty() && t.shape == uhd) t.shape = size;
     for (std::size_t d = t.shape.size() == 3 && t.shape[0] <= 4 ? 1 : 0; d < t.shape.size(); ++d) t.shape[d] /= shrink;
   };
   for (Job& job : jobs) {

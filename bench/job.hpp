@@ -25,8 +25,9 @@ struct Job {
   bool long_running = false;      // left out of a quick run
 };
 
-// Every extent is divided by `shrink`, to try the harness; jobs that would have nothing left to compare are left out.
-std::vector<Job> all_jobs(int shrink = 1);
+// Images of 3840 x 2160 take the extents `size` where it is given. Every extent is divided by `shrink`, to try the
+// harness; jobs that would have nothing left to compare are left out.
+std::vector<Job> all_jobs(int shrink = 1, const Shape& size = {});
 
 // One way of running a job.
 struct Prepared {

@@ -19,11 +19,11 @@ constexpr const char* header =
 
 struct Options {
   Settings settings;
-  std::vector<std::string> peers;
-  std::string filter;
+  std::vector<std::string> peers, filter;
   std::vector<int> threads{1, 2};
   std::string csv, jobs = TESSERA_BENCH_JOBS, exchange;
-  int start = 1, shrink = 1;
+  std::vector<i64> size;
+  int start = 1, shrink = 1, margin = -1;
   bool quick = false, list = false;
 };
 
@@ -68,9 +68,9 @@ void exchange(const std::string& folder, const Job& job, const Buffers& set, con
         << ", \"max_limit\": " << (std::isfinite(job.max_limit) ? job.max_limit : 1e300) << "}\n";
 }
 
-// Channels have no border.
-Shape margins(const Job& job) {
-  Shape margin(job.output.shape.size(), job.margin);
+// Channels have no border. `chosen` is of the command line, -1: the job's own.
+Shape margins(const Job& job, int chosen) {
+  Shape margin(job.output.shape.size(), chosen >= 0 ? chosen : job.margin);
   if (margin.size() == 3 && job.output.shape[0] <= 4) margin[0] = 0;
   return margin;
 }
@@ -83,7 +83,7 @@ class Run {
   bool all() {
     for (int threads : options_.threads) {
       for (PeerEntry& entry : peers_) entry.peer->set_threads(threads);
-      for (const Job& job : all_jobs(options_.shrink))
+      for (const Job& job : all_jobs(options_.shrink, options_.size))
         if (wanted(job)) one(job, threads);
     }
     return good_;
@@ -92,7 +92,8 @@ class Run {
  private:
   bool wanted(const Job& job) const {
     if (options_.filter.empty()) return !options_.quick || !job.long_running;
-    return job.name.find(options_.filter) != std::string::npos;
+    return std::any_of(options_.filter.begin(), options_.filter.end(),
+                       [&](const std::string& part) { return job.name.find(part) != std::string::npos; });
   }
 
   void one(const Job& job, int threads) {
@@ -112,7 +113,7 @@ class Run {
           reference = result.clone();
           difference = ",,reference";
         } else if (prepared->same_result) {
-          difference = judge(job, entry.name, compare(reference, result, margins(job)));
+          difference = judge(job, entry.name, compare(reference, result, margins(job, options_.margin)));
         }
         char row[256];
         std::snprintf(row, sizeof row, "%d,%s,%s,%d,%.4f,%.4f,%.4f,%d,%.2f,", options_.start, job.name.c_str(),
@@ -172,7 +173,7 @@ int main(int argc, char** argv) {
   CLI::App app{"measures Tessera beside its peers; one CSV row per figure"};
   app.add_option("--peers", options.peers, "only these: tessera, tessera-untiled, plain, opencv, halide")
       ->delimiter(',');
-  app.add_option("--filter", options.filter, "only jobs whose name contains this");
+  app.add_option("--filter", options.filter, "only jobs whose name contains one of these")->delimiter(',');
   app.add_option("--threads", options.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 1024));
   app.add_option("--seconds", options.settings.seconds, "sampling time of one figure");
   app.add_option("--rotate-mib", options.settings.rotate_mib, "size of the rotating buffer sets");
@@ -181,6 +182,11 @@ int main(int argc, char** argv) {
   app.add_option("--start", options.start, "number of this process start, written into the rows");
   app.add_option("--jobs", options.jobs, "folder of the .forma files");
   app.add_option("--exchange", options.exchange, "write inputs and results here for the Python peers");
+  app.add_option("--size", options.size, "rows and columns of the images instead of 2160 and 3840")
+      ->expected(2)
+      ->check(CLI::Range(64, 1 << 16));
+  app.add_option("--margin", options.margin, "points at every edge that are not compared; 0 where all borders are ours")
+      ->check(CLI::Range(0, 1024));
   app.add_option("--shrink", options.shrink, "divide every extent, to try the harness")->check(CLI::Range(1, 16));
   app.add_flag("--quick", options.quick, "no long jobs, fewer Halide schedules");
   app.add_flag("--list", options.list, "say which peers and jobs there are");
