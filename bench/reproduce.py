@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Repeats published experiments with this tree: ./dev reproduce fusion [--target cpu] [--quick].
+
+fusion: M. Ravishankar, P. Micikevicius, V. Grover, Fusing Convolution Kernels through Tiling, ARRAY 2015, section 3. Blur, Canny
+and Harris, every stage on its own (--schedule untiled) against what the plan decides (auto), on one thread and on all, on images of
+three sizes; the document names none. Both schedules must give the same image, borders included. The programs are bench/jobs/*.forma,
+timed by tessera_bench as every other figure: docs/performance.md. Speed-ups land in bench/results/fusion-TARGET.csv, .json and .svg,
+those of a quick run in build/bench/.
+"""
+
+import argparse
+import csv
+import datetime
+import json
+import os
+import subprocess
+import sys
+
+import chart
+import report
+import run
+
+TARGETS = ["cpu"]
+# What figure 8 of the document shows: tiled over untiled on four cores of an Intel Core i7-4820K.
+PUBLISHED = {"blur3_f32": ("blur", 1.79), "canny_f32": ("Canny", 1.25), "harris_f32": ("Harris", 1.71)}
+SIZES = [(1080, 1920), (2160, 3840), (4320, 7680)]
+COLUMNS = ["experiment", "rows", "columns", "threads", "untiled_ms", "fused_ms", "speed_up", "published", "largest_difference", "verdict",
+           "other_cpu"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="./dev reproduce", description=__doc__.splitlines()[0])
+    parser.add_argument("experiment", choices=["fusion"], help="fusion: what fusing stages gains for blur, Canny and Harris")
+    parser.add_argument("--target", default="cpu", metavar="NAME", help=f"where to run: {', '.join(TARGETS)} (cpu)")
+    parser.add_argument("--quick", action="store_true", help="short samples, one process start, no waiting; not kept in bench/results/")
+    parser.add_argument("--quiet-wait", type=float, default=20, metavar="SECONDS", help="how long to wait for other processes before a sample (20)")
+    options = parser.parse_args()
+    if options.target not in TARGETS:
+        parser.exit(2, f"./dev reproduce: error: no target '{options.target}' to reproduce on, expected {' or '.join(TARGETS)}\n")
+    return options
+
+
+def worst(path, column):
+    """{(threads, job): the largest value of a column in any start and schedule}; the first row of a job has no difference."""
+    found = {}
+    with open(path, newline="") as file:
+        for row in csv.DictReader(file):
+            key = int(row["threads"]), row["job"]
+            found[key] = max(found.get(key, 0.0), float(row[column] or 0))
+    return found
+
+
+def measure(program, options, threads):
+    """Rows of COLUMNS, and whether every result was the same."""
+    rows, good = [], True
+    run.WORK.mkdir(parents=True, exist_ok=True)
+    for height, width in SIZES:
+        path = run.WORK / f"fusion-{height}x{width}.csv"
+        path.unlink(missing_ok=True)
+        for start in range(1, 2 if options.quick else 3):
+            run.say(f"{height} x {width}, process start {start}")
+            good &= subprocess.run(
+                [program, "--peers", f"{report.OURS},{report.UNTILED}", "--filter", ",".join(PUBLISHED), "--size", str(height), str(width),
+                 "--margin", "0", "--threads", ",".join(map(str, threads)), "--seconds", "0.1" if options.quick else "0.4",
+                 "--quiet-wait", "0" if options.quick else str(options.quiet_wait), "--start", str(start), "--csv", path],
+                stdout=subprocess.DEVNULL).returncode == 0
+        differences, others = worst(path, "max_difference"), worst(path, "other_cpu")
+        for (count, job), figures in report.read(path).items():
+            name, published = PUBLISHED[job]
+            fused, untiled = figures[report.OURS], figures[report.UNTILED]
+            bad = "DIFFERENT" in (fused.verdict, untiled.verdict)
+            rows.append([name, height, width, count, untiled.ms, fused.ms, round(untiled.ms / fused.ms, 3), published,
+                         differences[count, job], "DIFFERENT" if bad else "same", others[count, job]])
+    order = [name for name, _ in PUBLISHED.values()]
+    rows.sort(key=lambda row: (order.index(row[0]), row[1], row[3]))
+    return rows, good
+
+
+def table(rows, about):
+    lines = [f"{about['date']}, {about['machine']}", "milliseconds are medians; published: " + about["published"], ""]
+    head = ["", "image", "threads", "untiled ms", "fused ms", "speed-up", "published", "largest difference", "CPU of others"]
+    cells = [[name, f"{height} x {width}", str(threads), f"{untiled:.3g}", f"{fused:.3g}", f"{gain:.2f}", f"{published:.2f}",
+              f"{difference:.2g}" + ("" if verdict == "same" else " DIFFERENT"), f"{others:.2f}"]
+             for name, height, width, threads, untiled, fused, gain, published, difference, verdict, others in rows]
+    return "\n".join(lines + report.aligned([head, *cells]))
+
+
+def picture(rows, about):
+    counts = sorted({row[3] for row in rows})
+    colours = dict(zip(counts, ("#1b6ca8", "#7fb2d9")))
+    groups = []
+    for name, height, width in dict.fromkeys((row[0], row[1], row[2]) for row in rows):
+        here = [row for row in rows if tuple(row[:3]) == (name, height, width)]
+        bars = [chart.Bar(row[6], colours[row[3]], f"{row[6]:.2f}") for row in here]
+        groups.append(chart.Group(f"{name}, {height} x {width}", [*bars, chart.Bar(here[0][7], "#a0a0a0", f"{here[0][7]:.2f}")]))
+    legend = [(f"{n} thread{'s' if n > 1 else ''}", colours[n]) for n in counts] + [("as published, four threads", "#a0a0a0")]
+    limit = max(2.0, max(row[6] for row in rows) * 1.05)
+    return chart.draw_bars("What fusing stages gains: time untiled over time fused (longer is better)",
+                           f"{about['machine']}; {about['date']}", legend, groups, chart.Axis(limit, 1, "untiled"))
+
+
+def main():
+    options = arguments()
+    program = run.build()
+    about = {"machine": run.versions(program)["machine"], "date": datetime.date.today().isoformat(),
+             "published": "four cores of an Intel Core i7-4820K, image sizes not stated", "quick": options.quick}
+    cores = len(os.sched_getaffinity(0))
+    rows, good = measure(program, options, sorted({1, cores}))
+    print(table(rows, about))
+    folder = run.WORK if options.quick else run.RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"fusion-{options.target}"
+    with open(folder / f"{stem}.csv", "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([COLUMNS, *rows])
+    (folder / f"{stem}.json").write_text(json.dumps(about, indent=2) + "\n")
+    (folder / f"{stem}.svg").write_text(picture(rows, about))
+    run.say(f"written: {', '.join(f'{folder.relative_to(run.ROOT)}/{stem}.{suffix}' for suffix in ('csv', 'json', 'svg'))}")
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
