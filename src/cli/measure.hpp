@@ -13,8 +13,10 @@ namespace tessera::cli {
 void measure(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results, const RunOptions&,
              int repeat);
 
-// Compares with the interpreter, prints a line per output; false when one differs by more than it may: integers and
-// exact numbers not at all, others by 1e-4 of the largest value.
+// Compares with the interpreter, prints a line per output: the largest difference, at how many points there is one, and
+// what is allowed; false when one differs by more. Exact numbers, and integers that come of integers alone, may not
+// differ at all; integers that come of floats by 1, where a last bit decides how they are rounded; floats by 1e-4 of
+// the largest value.
 bool verify(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results, const RunOptions&);
 
 }  // namespace tessera::cli

@@ -1,25 +1,14 @@
 // The command from argument vector to files: binding, channels, regions, errors, exit status.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <stdlib.h>
-
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "base/files.hpp"
-#include "cli/command.hpp"
+#include "cli/measure.hpp"
 #include "cli/options.hpp"
-#include "io/image.hpp"
+#include "fixture.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 // Nothing of the user's own cache is read or written.
 class NoCache : public testing::Environment {
@@ -27,77 +16,6 @@ class NoCache : public testing::Environment {
   void SetUp() override { setenv("TESSERA_CACHE", "", 1); }
 };
 const auto* const no_cache = testing::AddGlobalTestEnvironment(new NoCache);
-
-struct Outcome {
-  int status = -1;
-  std::string out, err;
-};
-
-class Command : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "tessera-cli-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-    program("gain.forma",
-            "stencil gain(vector#2 float X, float a) { return X * a; }\n"
-            "parameter M, N;\nvector#2 float image[M,N];\nfloat amount;\nreturn result = gain(image, amount);\n");
-    program("bytes.forma",
-            "stencil same(vector#2 uint8 X) { return X; }\n"
-            "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn result = same(image);\n");
-    program("swap.forma",
-            "struct rgb { float r; float g; float b; }\n"
-            "stencil swap(vector#2 struct rgb X) { return struct rgb(X.b, X.g, X.r); }\n"
-            "parameter M, N;\nvector#2 struct rgb image[M,N];\nreturn result = swap(image);\n");
-    program("two.forma",
-            "stencil copy(vector#2 float X) { return X; }\n"
-            "stencil halve(vector#2 float X) { return X * 0.5f; }\n"
-            "parameter M, N;\nvector#2 float image[M,N];\nreturn same = copy(image), halved = halve(image);\n");
-
-    Array grey(ElementType::u8, {12, 16});
-    for (i64 i = 0; i < grey.count(); ++i) grey.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i);
-    io::write_array(path("grey.png"), grey);
-    Array colour(io::pixel_format(ElementType::u8, 3), {12, 16});
-    for (i64 i = 0; i < 3 * colour.count(); ++i) colour.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 120);
-    io::write_array(path("colour.png"), colour);
-  }
-
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  void program(const std::string& name, const std::string& text) const {
-    base::write_file(path(name), std::string_view(text));
-  }
-
-  // Words that name a file of the folder (also after "name=") become its path.
-  Outcome tessera(std::vector<std::string> words) const {
-    std::vector<const char*> arguments = {"tessera"};
-    for (std::string& word : words) {
-      const std::size_t at = word.find('=') == std::string::npos ? 0 : word.find('=') + 1;
-      if (word.find('.') != std::string::npos && word[0] != '-' && !std::isdigit(static_cast<unsigned char>(word[at])))
-        word = word.substr(0, at) + path(word.substr(at));
-      arguments.push_back(word.c_str());
-    }
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Outcome o;
-    o.status = run_command(static_cast<int>(arguments.size()), arguments.data());
-    fflush(stdout);
-    o.out = testing::internal::GetCapturedStdout();
-    o.err = testing::internal::GetCapturedStderr();
-    return o;
-  }
-
-  Array read(const std::string& name) const { return io::read_array(path(name)); }
-
-  void expect_error(const Outcome& o, int status, const std::string& part) const {
-    EXPECT_EQ(o.status, status) << o.err;
-    EXPECT_THAT(o.err, HasSubstr(part));
-  }
-
- private:
-  fs::path folder_;
-};
 
 std::uint8_t byte_at(const Array& a, i64 row, i64 column) {
   const i64 index[2] = {row, column};
@@ -208,6 +126,41 @@ TEST_F(Command, Measures) {
   EXPECT_THAT(o.out, AllOf(HasSubstr("of 3 runs"), HasSubstr("Mpixel/s"), HasSubstr("% of the")));
   expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--repeat", "3"}), 2, "without --time");
   expect_error(tessera({"run", "gain.forma", "grey.png", "1", "--time", "--repeat", "-3"}), 2, "--repeat -3");
+}
+
+TEST_F(Command, VerifiesWithinWhatRoundingAllows) {
+  program("round.forma",
+          "stencil scale(vector#2 uint8 X) { return cast<uint8>(X * 0.7f); }\n"
+          "stencil invert(vector#2 uint8 X) { return cast<uint8>(255 - X); }\n"
+          "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn scaled = scale(image), inverted = invert(image);\n");
+  EXPECT_THAT(
+      tessera({"run", "round.forma", "grey.png", "--verify"}).out,
+      AllOf(HasSubstr("verify scaled: agrees with the interpreter, largest difference 0 at 0 points, allowed 1"),
+            HasSubstr("verify inverted: agrees with the interpreter, largest difference 0 at 0 points, allowed 0")));
+  EXPECT_THAT(tessera({"run", "round.forma", "grey.png", "--verify", "--exact"}).out,
+              HasSubstr("verify scaled: agrees with the interpreter, largest difference 0 at 0 points, allowed 0"));
+
+  // Results that are off by so much, judged.
+  const Program program = Program::from_file(path("round.forma"));
+  Lanes lanes;
+  lanes.inputs = {{read("grey.png")}};
+  const auto judged = [&](std::size_t output, std::uint8_t off, Numbers numbers) {
+    std::vector<Array> results = program.interpret(lanes.inputs[0]);
+    for (i64 i : {3, 50, 51})
+      results[output].as<std::uint8_t>()[i] = static_cast<std::uint8_t>(results[output].as<std::uint8_t>()[i] + off);
+    RunOptions options;
+    options.numbers = numbers;
+    testing::internal::CaptureStdout();
+    const bool good = verify(program, lanes, {results}, options);
+    fflush(stdout);
+    const std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_THAT(text, HasSubstr("largest difference " + std::to_string(off) + " at 3 points"));
+    return good;
+  };
+  EXPECT_TRUE(judged(0, 1, Numbers::fast));
+  EXPECT_FALSE(judged(0, 2, Numbers::fast));
+  EXPECT_FALSE(judged(0, 1, Numbers::exact));
+  EXPECT_FALSE(judged(1, 1, Numbers::fast));
 }
 
 TEST_F(Command, ExplainsWhatIsWrongWithInputs) {
