@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -98,6 +99,24 @@ std::vector<float> expected() {
   out[1] = out[3];
   out[out.size() - 1] = out[out.size() - 2] = std::exp(0.001f * static_cast<float>(in[0]));
   return out;
+}
+
+TEST(Compiler, LooksForThePluginBesideBeforeTheBuildTreeAndTheInstallation) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  const std::vector<std::string> fixed = plugin_paths("", "");
+  ASSERT_EQ(fixed.size(), 2u);
+  EXPECT_TRUE(fs::exists(fixed[0])) << "the build tree's";
+  const std::string name = "/" + fs::path(fixed[0]).filename().string();
+  EXPECT_THAT(fixed[1], testing::EndsWith("/tessera" + name));
+  EXPECT_TRUE(fs::path(fixed[1]).is_absolute());
+
+  const std::vector<std::string> both = plugin_paths("/opt/app/lib/libfilters.so", "/opt/app/bin/app");
+  const auto place = [&](const std::string& path) { return std::find(both.begin(), both.end(), path) - both.begin(); };
+  EXPECT_EQ(place("/opt/app/lib" + name), 0);
+  EXPECT_LT(place("/opt/app/lib/tessera" + name), place("/opt/app/bin" + name));
+  EXPECT_LT(place("/opt/app/bin" + name), place(fixed[0]));
+  EXPECT_EQ(place(fixed[1]), static_cast<std::ptrdiff_t>(both.size()) - 1);
+  EXPECT_EQ(plugin_paths("/opt/bin/app", "/opt/bin/app"), plugin_paths("", "/opt/bin/app")) << "each place once";
 }
 
 TEST(Compiler, EveryWayGivesTheSameBits) {

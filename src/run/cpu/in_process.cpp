@@ -1,11 +1,15 @@
-// Finding and opening the Clang plugin: $TESSERA_CLANG_PLUGIN, beside the program or library that holds this code, in
-// ../lib/tessera from there, and in the build tree that it was made in.
+// Finding and opening the Clang plugin: $TESSERA_CLANG_PLUGIN, beside the library or program that holds this code, in
+// ../lib/tessera from there, in the build tree that it was made in, and where it was configured to be installed. What
+// lies beside comes first, so that an installed copy never reaches into a build tree, and the build tree before the
+// installation, so that a new build is not tested with an old plugin.
 #include "run/cpu/in_process.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <mutex>
 
@@ -23,22 +27,29 @@ namespace fs = std::filesystem;
 constexpr const char* version = "clang " TESSERA_LLVM_VERSION;
 constexpr const char* plugin_name = TESSERA_CLANG_PLUGIN_NAME;
 constexpr const char* built_path = TESSERA_CLANG_PLUGIN_PATH;
+constexpr const char* library_folder = TESSERA_LIBRARY_FOLDER;      // relative to a prefix: lib, lib/x86_64-linux-gnu
+constexpr const char* installed_folder = TESSERA_INSTALLED_FOLDER;  // absolute
 #else
 constexpr const char* version = "";
 constexpr const char* plugin_name = "";
 constexpr const char* built_path = "";
+constexpr const char* library_folder = "lib";
+constexpr const char* installed_folder = "";
 #endif
 
 std::string find_plugin() {
   if (const char* chosen = std::getenv("TESSERA_CLANG_PLUGIN")) return chosen;
   std::error_code ec;
   Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&in_process_version), &here) != 0 && here.dli_fname != nullptr) {
-    const fs::path folder = fs::weakly_canonical(here.dli_fname, ec).parent_path();
-    for (const char* relative : {"", "tessera", "../lib/tessera", "../lib"})
-      if (const fs::path p = folder / relative / plugin_name; fs::exists(p, ec)) return p.string();
-  }
-  return fs::exists(built_path, ec) ? built_path : "";
+  const bool known =
+      dladdr(reinterpret_cast<const void*>(&in_process_version), &here) != 0 && here.dli_fname != nullptr;
+  // In a program the name may be "app", found through $PATH: only a path says where it is.
+  const std::string code = known && std::strchr(here.dli_fname, '/') != nullptr
+                               ? fs::weakly_canonical(here.dli_fname, ec).string()
+                               : std::string();
+  for (const std::string& path : plugin_paths(code, fs::read_symlink("/proc/self/exe", ec).string()))
+    if (fs::exists(path, ec)) return path;
+  return "";
 }
 
 struct Plugin {
@@ -74,6 +85,25 @@ Plugin& plugin() {
 }
 
 }  // namespace
+
+std::vector<std::string> plugin_paths(const std::string& code, const std::string& program) {
+  std::vector<std::string> paths;
+  const auto add = [&](const fs::path& path) {
+    const std::string text = path.lexically_normal().string();
+    if (std::find(paths.begin(), paths.end(), text) == paths.end()) paths.push_back(text);
+  };
+  for (const std::string& file : {code, program}) {
+    if (file.empty()) continue;
+    const fs::path folder = fs::path(file).parent_path();
+    add(folder / plugin_name);
+    add(folder / "tessera" / plugin_name);
+    add(folder / ".." / library_folder / "tessera" / plugin_name);
+    add(folder / "../lib/tessera" / plugin_name);
+  }
+  if (*built_path != '\0') add(built_path);
+  if (*installed_folder != '\0') add(fs::path(installed_folder) / "tessera" / plugin_name);
+  return paths;
+}
 
 std::string in_process_unavailable() {
   Plugin& p = plugin();

@@ -7,6 +7,11 @@
 
 namespace tessera::run::cpu {
 
+// Where the plugin is looked for, in order, when $TESSERA_CLANG_PLUGIN does not name it: beside each of the two files
+// and in the library folders next to it, in the build tree, in the folder it is installed into. `code` is the file that
+// holds this code (a shared library, or what the program calls itself), `program` the executable; either may be "".
+std::vector<std::string> plugin_paths(const std::string& code, const std::string& program);
+
 // "" when it can be used; else why not, as the tail of a sentence.
 std::string in_process_unavailable();
 // Opens the plugin, once; returns what in_process_unavailable() says from then on. About 25 ms the first time.

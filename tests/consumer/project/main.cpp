@@ -1,9 +1,20 @@
-// Uses an installed Tessera as docs/tutorial.md says: a pipeline in C++, a program as text, an error.
+// Uses an installed Tessera as docs/tutorial.md says: a pipeline in C++, a program as text, an error. With an argument:
+// fails unless that file, the Clang plugin, is what was loaded to compile them.
 #include <cstdio>
+#include <fstream>
+#include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 
-int main() {
+static bool is_loaded(const std::string& path) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.size() > path.size() && line.compare(line.size() - path.size() - 1, path.size() + 1, " " + path) == 0)
+      return true;
+  return false;
+}
+
+int main(int argc, char** argv) {
   tessera::Pipeline p;
   const auto image = p.input<float>("image", 2).clamped();
   const auto blur = p.stage("blur", (image.at(0, -1) + image + image.at(0, 1)) / 3.0f);
@@ -21,6 +32,10 @@ int main() {
       std::printf("element %d is %g and %g, expected %g\n", i, a.as<float>()[i], b.as<float>()[i], expected[i]);
       return 1;
     }
+  if (argc > 1 && !is_loaded(argv[1])) {
+    std::printf("%s was not loaded\n", argv[1]);
+    return 4;
+  }
   try {
     tessera::Program::from_text("return unknown;");
   } catch (const tessera::Error& error) {
