@@ -202,7 +202,8 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::fail(int error_number) const {
   std::string help;
-  if (error_number == ENOENT) help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
+  if (error_number == ENOENT && ::access(folder_of(target_).c_str(), F_OK) != 0)
+    help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
   throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", quoted(path_, 1024), reason_of(error_number)), {},
               help);
 }

@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <new>
+#include <system_error>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
@@ -45,9 +49,27 @@ int report(const Error& error) {
 
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options())
+  for (const CLI::Option* option : app.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
   return names;
+}
+
+// "--tile=8x8" is --tile, "-o" is -o and "-ofile" as well; "" for what is no option: a file, a number, "-".
+std::string option_of(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-') return "";
+  if (word[1] == '-') return word.substr(0, word.find('='));
+  return std::isalpha(static_cast<unsigned char>(word[1])) != 0 ? word.substr(0, 2) : "";
+}
+
+// What a verb printed is part of what it did: a full disk behind `tessera emit > file` must not pass for success.
+int finished(int status) {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  const std::string reason = errno == 0 ? "" : ": " + base::reason_of(errno);
+  std::clearerr(stdout);
+  throw Error(ErrorClass::io, "cannot write standard output" + reason);
 }
 
 // CLI11 knows what is wrong; the words are made ours.
@@ -70,8 +92,8 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
         help = base::did_you_mean(word, verbs);
         break;
       }
-      if (word.rfind("--", 0) != 0) continue;
-      const std::string name = word.substr(0, word.find('='));
+      const std::string name = option_of(word);
+      if (name.empty()) continue;
       const auto known = option_names(*app);
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       message = fmt::format("unknown option {}", base::quoted(name));
@@ -79,7 +101,12 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
       break;
     }
   }
-  if (app == &root && dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) message = "a verb is required";
+  if (app == &root && argc < 2) message = "a verb is required";
+  // "Could not convert: --threads = many"
+  if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
+    if (const std::size_t at = message.find(": "), is = message.find(" = "); at < is && is != std::string::npos)
+      message = fmt::format("{} {} cannot be used, expected a whole number", message.substr(at + 2, is - at - 2),
+                            base::quoted(message.substr(is + 3)));
   if (help.empty())
     help = fmt::format("{} --help lists what can be given", app == &root ? "tessera" : "tessera " + app->get_name());
   return report(Error(ErrorClass::argument, message, {}, help));
@@ -104,9 +131,16 @@ int run_command(int argc, const char* const* argv) {
 
   try {
     for (const Verb& verb : verbs)
-      if (verb.app->parsed()) return verb.action();
+      if (verb.app->parsed()) return finished(verb.action());
   } catch (const Error& error) {
     return report(error);
+  } catch (const std::system_error& error) {
+    // {fmt} throws this when it cannot print.
+    const bool printing = std::ferror(stdout) != 0;
+    std::clearerr(stdout);
+    if (printing)
+      return report(Error(ErrorClass::io, "cannot write standard output: " + base::reason_of(error.code().value())));
+    return report(Error(ErrorClass::internal, fmt::format("unexpected failure: {}", error.what())));
   } catch (const std::bad_alloc&) {
     return report(Error(ErrorClass::device, "out of memory"));
   } catch (const std::exception& error) {

@@ -1,12 +1,16 @@
 // Outputs. Whatever can be refused is refused before the run; what is written is written whole.
 #include "cli/results.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 
+#include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
@@ -26,6 +30,11 @@ std::string label(const Parameter& p, std::size_t index) {
   return p.name.empty() ? fmt::format("output {}", index + 1) : p.name;
 }
 
+// In the middle of a sentence.
+std::string described(const Parameter& p, std::size_t index) {
+  return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
+}
+
 void check_path(const std::string& path) {
   if (!io::is_writable_name(path))
     fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
@@ -37,6 +46,12 @@ void check_path(const std::string& path) {
                                             base::quoted(folder.string())));
   if (fs::is_directory(path, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: it is a folder", base::quoted(path)));
+  // A file is replaced by one made beside it; a pipe or a device is written as it is.
+  const bool in_place = fs::exists(path, ec) && !fs::is_regular_file(path, ec);
+  const std::string writable = in_place ? path : folder.empty() ? "." : folder.string();
+  if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
+    throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
+                                            base::quoted(writable), base::reason_of(errno)));
 }
 
 // Where the results go inside the image below: --at, else where they were cut out, else the corner.
@@ -59,10 +74,10 @@ void copy_converted(const Array& from, const Array& to, i64& lost) {
   }
 }
 
-void warn_clamped(const std::string& path, i64 clamped, i64 values, ElementType type) {
+void warn_clamped(const std::string& what, i64 clamped, i64 values, ElementType type) {
   if (values == 0 || clamped * 1000 <= values) return;
   fmt::print(stderr, "warning: {:.2g}% of the values of {} did not fit {} and were clamped\n",
-             100.0 * static_cast<double>(clamped) / static_cast<double>(values), base::quoted(path), name_of(type));
+             100.0 * static_cast<double>(clamped) / static_cast<double>(values), what, name_of(type));
   fmt::print(stderr, "help: a .tif or .npy file keeps them\n");
 }
 
@@ -97,14 +112,13 @@ bool all_float(const Format& f) {
 Array pasted(const Array& result, const Array& onto, const std::optional<Region>& source, const OutputOptions& options,
              const std::string& name) {
   if (onto.rank() != result.rank() || io::channels_of(onto) != io::channels_of(result))
-    fail(fmt::format("output {} is {} {} and cannot be pasted onto {}, which is {} {}", name, to_string(result.shape()),
+    fail(fmt::format("{} is {} {} and cannot be pasted onto {}, which is {} {}", name, to_string(result.shape()),
                      result.format().name(), base::quoted(options.onto), to_string(onto.shape()),
                      onto.format().name()));
   if (source) {
     for (std::size_t d = 0; d < source->begin.size(); ++d)
       if (source->begin.size() != result.shape().size() || source->end[d] - source->begin[d] != result.shape()[d])
-        fail(fmt::format("output {} is {}, which is not the extent of the source region", name,
-                         to_string(result.shape())),
+        fail(fmt::format("{} is {}, which is not the extent of the source region", name, to_string(result.shape())),
              "--onto needs a program that keeps the extents");
   }
   const auto begin = position(options, source, result.rank());
@@ -160,7 +174,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   for (const Parameter& p : outputs) names.push_back(p.name);
   const auto give = [&](std::size_t i, const std::string& path) {
     if (!result.paths[i].empty())
-      fail(fmt::format("output {} is given two files: {} and {}", label(outputs[i], i), base::quoted(result.paths[i]),
+      fail(fmt::format("{} is given two files: {} and {}", described(outputs[i], i), base::quoted(result.paths[i]),
                        base::quoted(path)));
     check_path(path);
     result.paths[i] = path;
@@ -187,6 +201,8 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   }
   if (!options.at.empty() && options.onto.empty())
     fail(fmt::format("--at {} says where, but not in which image", base::quoted(options.at)), "add --onto FILE");
+  if (!options.onto.empty() && options.files.empty())
+    fail(fmt::format("--onto {} is given, but no file for the result", base::quoted(options.onto)), "add -o FILE");
   if (!options.onto.empty()) result.onto = io::read_array(options.onto);
   return result;
 }
@@ -199,7 +215,7 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Array& first = results[0][i];
     if (first.format().is_struct())
-      fail(fmt::format("output {} is a {} already and cannot be put together from {} channels", label(outputs[i], i),
+      fail(fmt::format("{} is a {} already and cannot be put together from {} channels", described(outputs[i], i),
                        first.format().name(), lanes.channels.size()),
            "--gray runs on intensity");
     Array array(io::pixel_format(first.format().scalar, static_cast<int>(results.size())), first.shape());
@@ -218,7 +234,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     const std::string& path = destinations.paths[i];
     Array array = results[i];
     if (!path.empty() && destinations.onto)
-      array = pasted(array, *destinations.onto, source, options, label(program.outputs()[i], i));
+      array = pasted(array, *destinations.onto, source, options, described(program.outputs()[i], i));
     else if (!path.empty() && options.unit && all_float(array.format()) && !stores_floats(path))
       array = scaled(array, full_scale(ElementType::u8));
     final.push_back(array);
@@ -230,7 +246,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
       continue;
     }
     const io::WriteReport report = io::write_array(path, final[i]);
-    warn_clamped(path, report.saturated, report.values, report.type);
+    warn_clamped(base::quoted(path), report.saturated, report.values, report.type);
   }
 }
 
