@@ -27,7 +27,7 @@ namespace {
 
 constexpr double block_rows = 4;     // rows of a register block that the price assumes
 constexpr double shared_limit = 60;  // consumers with more to do may end up in loops of their own, each with a copy
-constexpr double ring_price = 8;     // vector instructions that storing a row and reading it again is worth
+constexpr double ring_price = 12;    // vector instructions that storing a row and reading it again is worth
 
 bool plain(const ir::Index& index) {
   return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
