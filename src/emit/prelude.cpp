@@ -59,12 +59,17 @@ TSR_INLINE i64 tsr_balanced(i64 n, i64 most, i64 unit) {
   return part < 1 ? 1 : part;
 }
 TSR_INLINE i64 tsr_quotient(i64 a, i64 b) { return b < 1 ? a : a / b < 1 ? 1 : a / b; }
-/* Rows of a tile: a few tiles for every thread, none lower than `least`. */
-TSR_INLINE i64 tsr_tile_rows(i64 n, i64 others, i64 threads, i64 least) {
+/* Rows of a tile: a few tiles for every thread, none lower than `least`, or `smallest` where cores would be idle. */
+TSR_INLINE i64 tsr_tile_rows(i64 n, i64 others, i64 threads, i64 least, i64 smallest) {
   i64 wanted = threads > 1 ? 4 * threads : 1;
   i64 parts = (wanted + others - 1) / (others < 1 ? 1 : others);
   i64 rows = (n + parts - 1) / (parts < 1 ? 1 : parts);
   rows = rows < least ? least : rows;
+  if ((n + rows - 1) / rows * others < threads) {
+    parts = (threads + others - 1) / (others < 1 ? 1 : others);
+    rows = (n + parts - 1) / parts;
+    rows = rows < smallest ? smallest : rows;
+  }
   rows = (rows + 7) / 8 * 8;
   return rows > n ? (n < 1 ? 1 : n) : rows;
 }

@@ -216,7 +216,8 @@ ir::nest::Function GroupLowering::shape_function() {
   for (std::size_t d = 1; d < rank_; ++d)
     others = others * call_i64("tsr_ceil_div", {n[d], max(extents[d], integer(1))});
   i64 least = std::max<i64>(rank_ > 2 ? 8 : 32, 8 * group_.halo_rows);
-  extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least)}));
+  i64 smallest = std::max<i64>(rank_ > 2 ? 8 : 32, 2 * group_.halo_rows);
+  extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least), integer(smallest)}));
   Value tiles = integer(1);
   for (std::size_t d = 0; d < rank_; ++d) {
     b.assign_element(tile_shape(), integer(static_cast<i64>(d)), max(extents[d], integer(1)));

@@ -182,10 +182,11 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   }
   double bands = std::max(2.0, 4.0 * device.threads);
   double rows = std::max({32.0, extent(layout.anchor, 0) / bands, 8 * widest_halo_rows});
+  // Lower tiles rather than idle cores, down to twice the halo.
+  double share = extent(layout.anchor, 0) / device.threads;
+  if (rows > share) rows = std::max({32.0, share, 2 * widest_halo_rows});
   redundant *= 1 + widest_halo_rows / rows;
-  // Halos that make tiles so high that cores stay idle.
-  double idle = std::clamp(rows / extent(layout.anchor, 0) * device.threads, 1.0, static_cast<double>(device.threads));
-  if (rows > 32) redundant *= idle;
+  if (rows > 32) redundant *= std::clamp(rows / share, 1.0, static_cast<double>(device.threads));
   price.compute = (cycles + ring_cycles) * redundant / device.gigahertz;
   // Cores share the memory: each gets less than it had alone.
   price.memory = price.bytes * std::sqrt(static_cast<double>(device.threads)) / device.bandwidth;

@@ -26,10 +26,13 @@ i64 balanced(i64 n, i64 most, i64 unit) {
   return std::max<i64>(1, parts > 1 ? round_up(ceil_divide(n, parts), unit) : n);
 }
 
-i64 balanced_rows(i64 n, i64 others, i64 threads, i64 least) {
+i64 balanced_rows(i64 n, i64 others, i64 threads, i64 least, i64 smallest) {
   i64 wanted = threads > 1 ? 4 * threads : 1;
   i64 parts = std::max<i64>(1, (wanted + others - 1) / std::max<i64>(1, others));
-  i64 rows = round_up(std::max(ceil_divide(n, parts), least), 8);
+  i64 rows = std::max(ceil_divide(n, parts), least);
+  if (ceil_divide(n, rows) * others < threads)
+    rows = std::max(ceil_divide(n, ceil_divide(threads, std::max<i64>(1, others))), smallest);
+  rows = round_up(rows, 8);
   return rows > n ? std::max<i64>(1, n) : rows;
 }
 
@@ -56,7 +59,8 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   i64 others = 1;
   for (std::size_t d = 1; d < rank; ++d) others *= ceil_divide(n[d], std::max<i64>(1, shape.extents[d]));
   const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
-  shape.extents[0] = balanced_rows(n[0], others, threads, least);
+  const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
+  shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
   if (rows > 0) shape.extents[0] = rows;
   if (columns > 0) shape.extents[rank - 1] = round_up(columns, 64);
   for (std::size_t d = 0; d < rank; ++d) {
