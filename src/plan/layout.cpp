@@ -198,7 +198,9 @@ bool Grouper::find_periodic(const Set& set, Layout& layout) const {
       bool inside = std::binary_search(set.begin(), set.end(), edge.producer);
       for (std::size_t d = 0; d < edge.dims.size(); ++d) {
         const EdgeDimension& dim = edge.dims[d];
-        std::size_t own = d + layout.stages[ci].periodic.size() - edge.dims.size();
+        std::size_t rank = layout.stages[ci].periodic.size();
+        if (d + rank < edge.dims.size()) continue;  // the reader lacks the dimension: an absolute index
+        std::size_t own = d + rank - edge.dims.size();
         bool periodic = layout.stages[ci].periodic[own];
         if (periodic) {
           bool same = graph_.stage(edge.producer).domain[d] == graph_.stage(set[ci]).domain[own];
