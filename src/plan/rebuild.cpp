@@ -147,8 +147,10 @@ int lift_rank(Graph& graph) {
           memos[flat[s] ? 1 : 0]);
     if (flat[s]) {
       stage.domain.insert(stage.domain.begin(), one);
-      stage.margin_lo.insert(stage.margin_lo.begin(), 0);
-      stage.margin_hi.insert(stage.margin_hi.begin(), 0);
+      if (stage.kind == StageKind::point) {
+        stage.margin_lo.insert(stage.margin_lo.begin(), 0);
+        stage.margin_hi.insert(stage.margin_hi.begin(), 0);
+      }
       for (ir::Piece& piece : stage.pieces) {
         piece.start.insert(piece.start.begin(), graph.size(0));
         piece.stride.insert(piece.stride.begin(), 1);
