@@ -279,6 +279,10 @@ class Verifier {
       case Op::bit_xor:
         applies = is_word(operand) || boolean;
         break;
+      case Op::min:
+      case Op::max:
+        applies = applies || (!boolean && !is_float(operand));
+        break;
       case Op::eq:
       case Op::ne:
       case Op::select:

@@ -52,6 +52,8 @@ TEST(Verify, NamesTheStage) {
 TEST(Verify, Types) {
   expect_rule(point("(add s0[i, i] 1)"), "the operands of 'add' have one type");
   expect_rule(point("(add:float (convert:uint8 s0[i, i]) (convert:uint8 s0[i, i]))"), "'add' does not apply to uint8");
+  expect_rule(point("(min (convert:bool 1) (convert:bool 0))"), "'min' does not apply to bool");
+  expect_rule(point("(max (convert:half 1) (convert:half 0))"), "'max' does not apply to half");
   expect_rule(point("(add:float 1 1)"), "'add' of int32 gives float");
   expect_rule(point("(lt:float 1 2)"), "'lt' of int32 gives float");
   expect_rule(point("(exp:float 1)"), "'exp' does not apply to int32");
