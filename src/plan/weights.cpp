@@ -255,8 +255,10 @@ struct Search {
     // Pivots: the greatest weight, where roundings matter least, and some of the rest.
     std::vector<i64> order(w.at.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](i64 a, i64 b) {
-      return std::fabs(w.at[static_cast<std::size_t>(a)]) > std::fabs(w.at[static_cast<std::size_t>(b)]);
+    // (std::stable_sort calls what the C++ library itself calls deprecated.)
+    std::sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+      const double x = std::fabs(w.at[static_cast<std::size_t>(a)]), y = std::fabs(w.at[static_cast<std::size_t>(b)]);
+      return x != y ? x > y : a < b;
     });
     std::size_t stride = std::max<std::size_t>(1, order.size() / most_pivots);
     std::optional<Product> found;
