@@ -129,7 +129,9 @@ class Networks {
     }
     std::vector<std::vector<ExprId>> list;
     for (auto& [key, row] : rows) {
-      std::stable_sort(row.begin(), row.end(), [&](ExprId a, ExprId b) { return column(a) < column(b); });
+      // (Not std::stable_sort: it calls what the C++ library itself calls deprecated.)
+      std::sort(row.begin(), row.end(),
+                [&](ExprId a, ExprId b) { return std::pair(column(a), a.id) < std::pair(column(b), b.id); });
       list.push_back(row);
       if (row.size() != list[0].size()) return {};
     }
