@@ -255,8 +255,30 @@ class Bisection {
 
   // Whether at most `most` terms are less than t.
   ExprId few_below(ExprId body, ExprId t, ExprId most) {
-    ExprId less = ir::convert(graph_, ElementType::i32, ir::binary(graph_, Op::lt, body, t));
-    return ir::binary(graph_, Op::le, ir::reduce(graph_, Op::reduce_sum, reduction_.vars, less), most);
+    std::vector<ir::Var> vars = reduction_.vars;
+    ExprId terms = renamed(body, vars);
+    ExprId less = ir::convert(graph_, ElementType::i32, ir::binary(graph_, Op::lt, terms, t));
+    return ir::binary(graph_, Op::le, ir::reduce(graph_, Op::reduce_sum, std::move(vars), less), most);
+  }
+
+  // The body with variables of its own: t has counted with others, and none is bound again inside its reduction.
+  ExprId renamed(ExprId body, std::vector<ir::Var>& vars) {
+    std::map<std::uint32_t, std::uint32_t> to;
+    for (ir::Var& v : vars) v.id = to[v.id] = graph_.new_var();
+    return ir::rewrite(graph_, body, [&](ExprId, const ExprNode& node) {
+      if (node.op != Op::var && node.op != Op::access) return ExprId{};
+      ExprNode moved = node;
+      if (node.op == Op::var) {
+        auto found = to.find(static_cast<std::uint32_t>(node.ivalue));
+        if (found != to.end()) moved.ivalue = found->second;
+      }
+      for (ir::Index& index : moved.index) {
+        for (auto& [id, coefficient] : index.vars)
+          if (auto found = to.find(id); found != to.end()) id = found->second;
+        std::sort(index.vars.begin(), index.vars.end());
+      }
+      return graph_.expr(std::move(moved));
+    });
   }
 
   ExprId integer() {
