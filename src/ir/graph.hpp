@@ -59,8 +59,8 @@ using StageId = std::uint32_t;
 // Operands of arithmetic have the type of the result; of comparisons, the same type as each other (result boolean).
 // Integer arithmetic wraps in 32 bits (i32, u32). On boolean, only bit_and bit_or bit_xor bit_not eq ne select apply.
 // Arithmetic, comparisons and reductions work on i32 u32 f32 f64 (and boolean as said); the other types are for
-// storage: only constant access gather lookup scalar convert saturate have them, and min and max the integers among them
-// (windows taken one dimension at a time stay as narrow as the image).
+// storage: only constant access gather lookup scalar convert saturate have them, and min and max the integers among
+// them (windows taken one dimension at a time stay as narrow as the image).
 //   div, rem    integers truncate toward zero; by zero give 0; INT_MIN / -1 wraps to INT_MIN, rem 0
 //   shl, shr    the count is taken modulo 32; shr is arithmetic on i32, logical on u32
 //   convert     int -> narrower int truncates; float -> int truncates toward zero and saturates to the 32-bit type
