@@ -57,8 +57,10 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
         stride *= n;
         if (d + 1 == rank) stride = (stride + 63) / 64 * 64;
       }
-      intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(stride) + 64));
-      pointers.push_back(intermediates.back().data());
+      // At different places of a page, as arrays are (data/array.cpp), and between theirs.
+      const std::size_t place = (256 + 1536 * intermediates.size()) % 4096;
+      intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(stride) + 64 + place));
+      pointers.push_back(intermediates.back().data() + place);
       continue;
     }
     const Array& array = ref.kind == lower::ArrayRef::Kind::argument ? inputs[ref.index] : outputs[ref.index];

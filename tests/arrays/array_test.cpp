@@ -87,6 +87,19 @@ TEST(Array, owns_zeroed_aligned_memory) {
   EXPECT_EQ(Array(ElementType::u8, {}).count(), 1);
 }
 
+TEST(Array, large_ones_begin_at_different_places_of_a_page) {
+  std::vector<Array> arrays;
+  for (int i = 0; i < 8; ++i) {
+    arrays.emplace_back(ElementType::f32, Shape{256, 1024});
+    for (int k = 0; k < i; ++k) {
+      const auto a = reinterpret_cast<std::uintptr_t>(arrays[static_cast<std::size_t>(k)].data());
+      const std::uintptr_t apart = (reinterpret_cast<std::uintptr_t>(arrays.back().data()) - a) % 4096;
+      EXPECT_GE(std::min(apart, 4096 - apart), 512u) << k << " and " << i;
+    }
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arrays.back().data()) % 64, 0u);
+  }
+}
+
 TEST(Array, refuses_what_memory_cannot_hold) {
   EXPECT_THAT(message_of([] { Array(ElementType::u8, {-1}); }), HasSubstr("must not be negative"));
   EXPECT_THAT(message_of([] { Array(ElementType::f64, {i64{1} << 61}); }), HasSubstr("does not fit in memory"));
