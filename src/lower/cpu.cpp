@@ -73,7 +73,8 @@ StageId GroupLowering::written(StageId s) const {
 }
 
 i64 GroupLowering::slack(StageId s, std::size_t dim) const {
-  return plan_.stages[s].filled ? stage(s).pieces.front().stride[dim] : 0;
+  // A region that begins at any phase is rounded down for the first piece and again for the last one.
+  return plan_.stages[s].filled ? 2 * (stage(s).pieces.front().stride[dim] - 1) : 0;
 }
 
 Lane GroupLowering::memory_lane(StageId s) const {
@@ -240,7 +241,7 @@ Value GroupLowering::span_bound(StageId s, std::size_t dim) {
   const plan::StagePlan::Rate& r = plan_.stages[s].rate[dim];
   Value t = load(tile_shape(), integer(static_cast<i64>(dim)), 1);
   Value scaled = is_integer_one(r) ? t : call_i64("tsr_ceil_div", {t * r.num, integer(r.den)});
-  return scaled + (r.after - r.before + 8);
+  return scaled + (r.after - r.before + 8 + 2 * slack(s, dim));
 }
 
 Value GroupLowering::reserve(const Value& bytes) {

@@ -293,6 +293,16 @@ const std::vector<ZooProgram>& zoo() {
        "wide = ( @[(0,1),(0,4)] = a(i:mirror); @[(0,1),(1,4)] = b(i:clamped); @[(0,1),(2,4)] = c(i:clamped); "
        "@[(0,1),(3,4)] = d(i:wrap); ); tall = ( @[(0,3),(0,1)] = a(i:mirror); @[(1,3),(0,1)] = b(i:clamped); "
        "@[(2,3),(0,1)] = c(i:clamped); ); return w = e(wide:clamped), t = e(tall:symmetric);"},
+      {"compose filled by three, spread at odd places",
+       "stencil f(vector#2 int X) { return X@[0,1] - X; } parameter M, N; vector#2 int a[M,N]; "
+       "b = ( @[(0,3),(0,1)] = a; @[(1,3),(0,1)] = f(a:wrap); @[(2,3),(0,1)] = a; ); "
+       "return ( @[(2,2),(0,1)] = b; @[(-1,2),(1,3)] = b; );"},
+      {"compose filled by four along both, read from its middle",
+       "stencil f(vector#2 int X) { return X@[0,1] - X; } stencil g(vector#2 int X) { return X + X@[5,7]; } parameter "
+       "M, N; "
+       "vector#2 int a[M,N]; b = ( @[(0,4),(0,1)] = a; @[(1,4),(0,1)] = f(a:wrap); @[(2,4),(0,1)] = a; "
+       "@[(3,4),(0,1)] = a; ); c = ( @[(0,1),(0,4)] = b; @[(0,1),(1,4)] = f(b:clamped); @[(0,1),(2,4)] = b; "
+       "@[(0,1),(3,4)] = b; ); return g(c:clamped);"},
       {"compose of which the last row and column come from one piece",
        "stencil even(vector#2 float X) { return X@[-1,0] + X@[0,1]; } stencil odd(vector#2 float X) { return X@[0,0] - "
        "X@[1,1]; } stencil s(vector#2 float X) { return X@[-1,-2] + X@[2,1]; } parameter M, N; vector#2 float a[M,N]; "
