@@ -49,7 +49,7 @@ struct RunOptions {
 };
 
 struct EmitOptions {
-  std::string target = "c";     // c, cuda, opencl, hls
+  std::string target = "c";     // the only one
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;

@@ -99,23 +99,36 @@ bool uses_coordinates(const Graph& graph, ExprId root) {
   return false;
 }
 
-ExprId shift_rows(Graph& graph, ExprId body, std::size_t rank, i64 rows) {
-  if (rows == 0) return body;
-  i64 row_dimension = static_cast<i64>(rank) - 2;
+namespace {
+
+// `from_end` counts dimensions from the last one: 1 is that of columns.
+ExprId shift(Graph& graph, ExprId body, std::size_t rank, std::size_t from_end, i64 by) {
+  if (by == 0) return body;
+  const i64 dimension = static_cast<i64>(rank - from_end);
   return ir::rewrite(graph, body, [&](ExprId, const ExprNode& node) {
-    if (node.op == Op::coord && node.ivalue == row_dimension) {
+    if (node.op == Op::coord && node.ivalue == dimension) {
       ExprNode coordinate = node, sum;
       sum.op = Op::add;
       sum.type = ElementType::i32;
-      sum.args = {graph.expr(std::move(coordinate)), ir::constant(graph, ElementType::i32, static_cast<double>(rows))};
+      sum.args = {graph.expr(std::move(coordinate)), ir::constant(graph, ElementType::i32, static_cast<double>(by))};
       return graph.expr(std::move(sum));
     }
-    if (node.op != Op::access || node.index.size() < 2) return ExprId{};
+    if (node.op != Op::access || node.index.size() < from_end) return ExprId{};
     ExprNode moved = node;
-    ir::Index& row = moved.index[moved.index.size() - 2];
-    row.offset += row.scale * rows;
+    ir::Index& index = moved.index[moved.index.size() - from_end];
+    index.offset += index.scale * by;
     return graph.expr(std::move(moved));
   });
+}
+
+}  // namespace
+
+ExprId shift_rows(Graph& graph, ExprId body, std::size_t rank, i64 rows) {
+  return shift(graph, body, rank, 2, rows);
+}
+
+ExprId shift_columns(Graph& graph, ExprId body, std::size_t rank, i64 columns) {
+  return shift(graph, body, rank, 1, columns);
 }
 
 }  // namespace tessera::analyze

@@ -20,6 +20,9 @@ bool uses_coordinates(const ir::Graph&, ir::ExprId);
 // shares what neighbouring rows have in common.
 ir::ExprId shift_rows(ir::Graph&, ir::ExprId body, std::size_t rank, i64 rows);
 
+// The same at `columns` columns further along (dimension rank - 1).
+ir::ExprId shift_columns(ir::Graph&, ir::ExprId body, std::size_t rank, i64 columns);
+
 // The number of terms of a reduction node.
 i64 term_count(const ir::ExprNode&);
 

@@ -59,6 +59,26 @@ Ranges::Ranges(const Graph& graph) : graph_(graph) {
     }
     stages_.push_back(range);
   }
+  rows_ = stages_;
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
+    if (graph.stage(s).kind != ir::StageKind::point) continue;
+    for (ExprId e : ir::accesses(graph, graph.stage(s).body)) {
+      const ExprNode& node = graph.node(e);
+      if (is_float(graph.stage(node.stage).type)) continue;
+      rows_[node.stage] = continued(rows_[node.stage], node);
+    }
+  }
+}
+
+// The range of a stage with the constants by which the borders of an access continue it.
+Range Ranges::continued(Range r, const ExprNode& access) const {
+  const Range all = full_range(graph_.stage(access.stage).type);
+  for (const Border& b : access.border)
+    if (b.mode == BorderMode::constant) {
+      const double v = std::trunc(b.value);
+      r = contains(all, {v, v}) ? join(r, {v, v}) : all;
+    }
+  return r;
 }
 
 Range Ranges::of(ExprId root) {
@@ -83,16 +103,8 @@ Range Ranges::compute(const ExprNode& node) {
       double v = static_cast<double>(node.ivalue);
       return {v, v};
     }
-    case Op::access: {
-      Range r = stages_[node.stage];
-      for (const Border& b : node.border)
-        if (b.mode == BorderMode::constant) {
-          ElementType type = graph_.stage(node.stage).type;
-          double v = std::clamp(std::trunc(b.value), full_range(type).lo, full_range(type).hi);
-          r = v == std::trunc(b.value) ? join(r, {v, v}) : full;
-        }
-      return fit(r);
-    }
+    case Op::access:
+      return fit(continued(stages_[node.stage], node));
     case Op::gather:
       return fit(stages_[node.stage]);
     case Op::lookup: {

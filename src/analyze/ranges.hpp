@@ -26,11 +26,13 @@ class Ranges {
   // Of an integer or boolean expression; full range for unknown. Floats have no range.
   Range of(ir::ExprId e);
   Range of_stage(ir::StageId s) const { return stages_[s]; }
+  Range of_rows(ir::StageId s) const { return rows_[s]; }  // with the constants by which readers continue them
 
  private:
   Range compute(const ir::ExprNode&);
+  Range continued(Range, const ir::ExprNode& access) const;
   const ir::Graph& graph_;
-  std::vector<Range> stages_;
+  std::vector<Range> stages_, rows_;
   std::unordered_map<std::uint32_t, Range> known_;
   std::unordered_map<std::uint32_t, Range> variables_;
 };

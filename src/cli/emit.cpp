@@ -48,7 +48,7 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target, "c, cuda, opencl or hls (c)")->type_name("NAME");
+  app->add_option("--target", verb->target, "c")->type_name("NAME");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");
   app->add_option("--header", verb->header, "file of a header that declares the function")->type_name("FILE");

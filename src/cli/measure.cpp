@@ -106,7 +106,7 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
   const double rate = static_cast<double>(bytes) / median * 1e-9;
   fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs on {} thread{}\n", median * 1e3, seconds[0] * 1e3,
              repeat, threads, threads == 1 ? "" : "s");
-  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s, {:.0f}% of the {:.4g} GB/s of a copy on this machine\n",
+  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s, {:.3g}% of the {:.4g} GB/s of a copy on this machine\n",
              static_cast<double>(points) / median * 1e-6, rate, 100 * rate / copy, copy);
 }
 

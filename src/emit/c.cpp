@@ -180,6 +180,7 @@ class Printer {
           out += fmt::format("{}return {};\n", indent, text(s.values[0]));
           break;
         }
+        needs_.guards |= s.name == "tsr_guard";
         out += indent + s.name + "(";
         for (std::size_t k = 0; k < s.values.size(); ++k) out += (k ? ", " : "") + text(s.values[k]);
         out += ");\n";
@@ -268,6 +269,8 @@ class Printer {
     std::string scalar = text(s);
     if (!is_float(n.type.lane))
       return fmt::format("(({0})({2}) + ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
+    // GCC computes with _Float16 in float where the processor has no half arithmetic, and then refuses to go back.
+    if (n.type.lane == Lane::f16) return fmt::format("tsr_broadcast_{}({})", spell(n.type), scalar);
     return fmt::format("(({0})({2}) - ({1}){{0}})", name_of(n.type.lane), spell(n.type), scalar);
   }
 

@@ -195,7 +195,10 @@ class RunFunction {
     for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
     if (parameters == 0) out_ += "  (void)parameters;\n";
     refuse_empty();
+    if (interface_.memories > 0) out_ += fmt::format("  i64 need[{0}] = {{0}}, at[{0}];\n", interface_.memories);
     for (std::size_t k = 0; k < interface_.arrays.size(); ++k) array(k);
+    if (interface_.memories > 0)
+      out_ += fmt::format("  for (int m = 0; m < {}; ++m) at[m] = bytes, bytes += need[m];\n", interface_.memories);
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) shape(g);
     allocate();
     tiles();
@@ -235,7 +238,7 @@ class RunFunction {
       pitch = fmt::format("{} * {}", pitch, extent_(ref.extents[d]));
       if (inside && d + 1 == ref.extents.size()) pitch = fmt::format("tsr_align({})", pitch);
     }
-    if (inside) out_ += fmt::format("  const i64 at_{0} = bytes;\n  bytes += tsr_align({1}) + 64;\n", k, pitch);
+    if (inside) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], tsr_align({1}) + 64);\n", ref.memory, pitch);
   }
 
   void shape(std::size_t g) {
@@ -262,7 +265,7 @@ class RunFunction {
         "  u8* const memory = block + ((64 - (u64)block % 64) & 63);\n";
     for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
       if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
-        out_ += fmt::format("  P[{0}] = memory + at_{0};\n", k);
+        out_ += fmt::format("  P[{}] = memory + at[{}];\n", k, interface_.arrays[k].memory);
   }
 
   void tiles() {

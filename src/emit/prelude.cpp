@@ -80,7 +80,11 @@ TSR_INLINE i64 tsr_share(i64 t, i64 num, i64 den, i64 whole, i64 n) {
 }
 /* Border maps. Modes: 0 none, 1 clamp, 2 mirror, 3 symmetric, 4 wrap, 5 constant (-1: no element). */
 TSR_HELPER i64 tsr_map_outside(i64 mode, i64 i, i64 n) {
+  /* Near the ends without a division. */
+  if (mode == 2 && i > -n && i < 2 * n - 1) return i < 0 ? -i : 2 * (n - 1) - i;
+  if (mode == 3 && i >= -n && i < 2 * n) return i < 0 ? -1 - i : 2 * n - 1 - i;
   if (mode == 4) {
+    if (i >= -n && i < 2 * n) return i < 0 ? i + n : i - n;
     i64 m = i % n;
     return m < 0 ? m + n : m;
   }
@@ -115,7 +119,15 @@ TSR_INLINE i64 tsr_chunk_begin(i64 run, i64 before, i64 xs, i64 xa, i64 xb, i64 
 TSR_INLINE i64 tsr_chunk_end(i64 run, i64 before, i64 x0, i64 xa, i64 xb, i64 xe, i64 chunk) {
   return run < before ? tsr_min(x0 + chunk, xa) : run == before ? xb : tsr_min(x0 + chunk, xe);
 }
-TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { __builtin_memcpy(to, &bits, (unsigned long)size); }
+/* An element, copied without a call. */
+TSR_INLINE void tsr_move(u8* to, const u8* from, i64 size) {
+  if (size == 4) __builtin_memcpy(to, from, 4);
+  else if (size == 1) *to = *from;
+  else if (size == 2) __builtin_memcpy(to, from, 2);
+  else if (size == 8) __builtin_memcpy(to, from, 8);
+  else __builtin_memcpy(to, from, (unsigned long)size);
+}
+TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { tsr_move(to, (const u8*)&bits, size); }
 TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
   for (i64 k = 0; k < count; ++k) tsr_put(to + k * size, size, bits);
 }
@@ -125,6 +137,18 @@ TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
 }
 TSR_INLINE void tsr_copy(u8* to, const u8* from, i64 bytes) {
   if (bytes > 0) __builtin_memcpy(to, from, (unsigned long)bytes);
+}
+/* An end of a row, copied without a call. */
+TSR_INLINE void tsr_copy_end(u8* to, const u8* from, i64 bytes) {
+  if (bytes >= 64) {
+    for (i64 k = 0; k < bytes - 64; k += 64) __builtin_memcpy(to + k, from + k, 64);
+    __builtin_memcpy(to + bytes - 64, from + bytes - 64, 64);
+  } else if (bytes >= 16) {
+    for (i64 k = 0; k < bytes - 16; k += 16) __builtin_memcpy(to + k, from + k, 16);
+    __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
+  } else {
+    tsr_copy(to, from, bytes);
+  }
 }
 #define TSR_STRIDED(T)                                                                       \
   do {                                                                                       \
@@ -141,8 +165,8 @@ TSR_HELPER void tsr_copy_strided(u8* to, i64 step, const u8* from, i64 count, i6
   else TSR_STRIDED(u64);
 }
 /* `count` columns from c0 on, of a row with n columns, continued by its border. Columns are `step` elements apart. */
-TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
-                          i64 size, i64 bits) {
+TSR_INLINE void tsr_patch_here(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
+                               i64 size, i64 bits) {
   i64 unit = step * size;
   if (from == outside) {
     i64 value = 0;
@@ -151,13 +175,17 @@ TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64
     return;
   }
   i64 lo = tsr_clamp(-c0, 0, count), hi = tsr_clamp(n - c0, lo, count);
-  tsr_copy(to + lo * unit, from + (c0 + lo) * unit, (hi - lo) * unit);
+  tsr_copy_end(to + lo * unit, from + (c0 + lo) * unit, (hi - lo) * unit);
   for (i64 part = 0; part < 2; ++part)
     for (i64 k = part ? hi : 0; k < (part ? count : lo); ++k) {
       i64 m = tsr_map(mode, c0 + k, n);
       if (m < 0) tsr_fill(to + k * unit, step, size, bits);
-      else __builtin_memcpy(to + k * unit, from + m * unit, (unsigned long)unit);
+      else tsr_move(to + k * unit, from + m * unit, unit);
     }
+}
+TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
+                          i64 size, i64 bits) {
+  tsr_patch_here(to, from, outside, c0, count, n, mode, step, size, bits);
 }
 /* Continues a row of a ring beyond its ends; `row` is the address of column 0, columns [lo, hi) are there. */
 TSR_HELPER void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
@@ -165,14 +193,28 @@ TSR_HELPER void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i
     for (i64 c = -before; c < 0; ++c) {
       i64 m = tsr_map(mode, c, n);
       if (m < 0) tsr_put(row + c * size, size, bits);
-      else __builtin_memcpy(row + c * size, row + m * size, (unsigned long)size);
+      else tsr_move(row + c * size, row + m * size, size);
     }
   if (hi >= n)
     for (i64 c = n; c < n + after; ++c) {
       i64 m = tsr_map(mode, c, n);
       if (m < 0) tsr_put(row + c * size, size, bits);
-      else __builtin_memcpy(row + c * size, row + m * size, (unsigned long)size);
+      else tsr_move(row + c * size, row + m * size, size);
     }
+}
+)";
+
+constexpr std::string_view guards_text =
+    R"(/* For tests: memory between blocks of scratch memory that nothing may write. */
+TSR_INLINE void tsr_spoil(u8* p, i64 bytes) {
+  for (i64 k = 0; k < bytes; ++k) p[k] = 0xff;
+}
+TSR_INLINE void tsr_guard(u8* p) {
+  for (i64 k = 0; k < 4096; ++k) p[k] = 0xa5;
+}
+TSR_INLINE void tsr_guarded(const u8* p) {
+  for (i64 k = 0; k < 4096; ++k)
+    if (p[k] != 0xa5) __builtin_trap();
 }
 )";
 
@@ -246,6 +288,14 @@ std::string magnitude(const Type& type) {
                      spell(type), spell({mask_lane(type.lane), type.lanes, false}), all);
 }
 
+// A macro, as GCC remarks on functions that give vectors wider than the machine's.
+std::string half_broadcast(const Type& type) {
+  std::string list;
+  for (int k = 0; k < type.lanes; ++k) list += k ? ", tsr_s" : "tsr_s";
+  return fmt::format("#define tsr_broadcast_{0}(s) __extension__({{ const f16 tsr_s = (f16)(s); ({0}){{{1}}}; }})\n",
+                     spell(type), list);
+}
+
 }  // namespace
 
 std::string scalar_prelude(const Needs& needs) {
@@ -253,6 +303,7 @@ std::string scalar_prelude(const Needs& needs) {
   bool halves = false;
   for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
   if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
+  if (needs.guards) text += guards_text;
   return text +
          "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di "
          "__attribute__((vector_size(32)));\n"
@@ -283,6 +334,8 @@ std::string vector_prelude(const Needs& needs) {
     plain.insert({mask_lane(type.lane), type.lanes, false});
   }
   for (const Type& t : plain) text += vector_types(t);
+  for (const Type& t : plain)
+    if (t.lane == Lane::f16) text += half_broadcast(t);
   for (const Type& t : needs.streams) text += streaming_store(t);
   for (const Type& t : needs.selects) text += select(t);
   for (const Type& t : needs.extremes) text += extremes(t);

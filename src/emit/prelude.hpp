@@ -14,6 +14,7 @@ struct Needs {
   std::set<ir::nest::Type> selects, extremes, magnitudes, streams;  // of vectors
   std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;      // result, index vector
   std::set<std::pair<ir::Op, ir::nest::Type>> functions;            // sqrt, exp ... on vectors or scalars
+  bool guards = false;                                              // around blocks of scratch memory, for tests
 };
 
 std::string spell(const ir::nest::Type&);  // "f32x16", "const ..." is the caller's

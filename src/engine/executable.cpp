@@ -2,6 +2,7 @@
 #include "engine/executable.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "emit/c.hpp"
 #include "run/cpu/machine.hpp"
@@ -25,6 +26,7 @@ Executable::Executable(const ir::Graph& graph, const RunOptions& options) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
+  how.guarded = std::getenv("TESSERA_GUARDED") != nullptr;
   plan_ = plan::make_plan(graph, how, cpu_device(run::cpu::thread_count(0)));
   lower::Lowered lowered = lower::lower_cpu(plan_);
   interface_ = std::move(lowered.interface);
@@ -46,7 +48,7 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
   std::vector<void*> pointers;
   std::vector<i64> integers(interface_.integers);
   std::copy(parameters.begin(), parameters.end(), integers.begin());
-  std::vector<run::cpu::Scratch> intermediates;
+  std::vector<i64> bytes(interface_.memories);  // of the places of intermediates
   for (const lower::ArrayRef& ref : interface_.arrays) {
     if (ref.kind == lower::ArrayRef::Kind::intermediate) {
       std::size_t rank = ref.extents.size();
@@ -57,10 +59,8 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
         stride *= n;
         if (d + 1 == rank) stride = (stride + 63) / 64 * 64;
       }
-      // At different places of a page, as arrays are (data/array.cpp), and between theirs.
-      const std::size_t place = (256 + 1536 * intermediates.size()) % 4096;
-      intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(stride) + 64 + place));
-      pointers.push_back(intermediates.back().data() + place);
+      bytes[ref.memory] = std::max(bytes[ref.memory], stride);
+      pointers.push_back(nullptr);  // placed below
       continue;
     }
     const Array& array = ref.kind == lower::ArrayRef::Kind::argument ? inputs[ref.index] : outputs[ref.index];
@@ -70,6 +70,14 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
     for (std::size_t d = 0; d + 1 < ref.extents.size(); ++d)
       integers[ref.strides + d] = d < lead ? 0 : array.strides()[d - lead];
   }
+  std::vector<run::cpu::Scratch> intermediates;
+  // At different places of a page, as arrays are (data/array.cpp), and between theirs.
+  const auto place = [](std::size_t m) { return (256 + 1536 * m) % 4096; };
+  for (std::size_t m = 0; m < bytes.size(); ++m)
+    intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(bytes[m]) + 64 + place(m)));
+  for (std::size_t k = 0; k < pointers.size(); ++k)
+    if (const lower::ArrayRef& ref = interface_.arrays[k]; ref.kind == lower::ArrayRef::Kind::intermediate)
+      pointers[k] = intermediates[ref.memory].data() + place(ref.memory);
   int threads = run::cpu::thread_count(options.threads);
   struct Work {
     std::vector<i64> shape;

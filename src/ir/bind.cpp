@@ -73,12 +73,21 @@ class Binder {
           throw Error(ErrorClass::argument,
                       fmt::format("input '{}' is {}, but no whole {} makes extent {} ({}) {}", argument.name,
                                   to_string(shapes_[a]), g_.parameters[*form->unknown], d,
-                                  g_.to_string(argument.extents[d]), shapes_[a][d]));
+                                  g_.to_string(argument.extents[d]), shapes_[a][d]),
+                      {}, nearest(*form, shapes_[a][d]));
         bindings_[*form->unknown] = {rest / form->coefficient, argument.name};
         return true;
       }
     }
     return false;
+  }
+
+  // The largest extent below `extent` that a positive value of the unknown makes; nothing to say if there is none.
+  static std::string nearest(const Affine& form, i64 extent) {
+    i64 lower = 0;
+    if (form.coefficient <= 0 || __builtin_sub_overflow(extent, form.constant, &lower)) return "";
+    lower = lower / form.coefficient * form.coefficient;
+    return lower > 0 ? fmt::format("{} fits", lower + form.constant) : "";
   }
 
   static std::optional<i64> add(i64 a, i64 b, bool minus) {

@@ -392,31 +392,29 @@ ExprId substitute(Graph& g, ExprId root, const std::vector<std::pair<std::uint32
   });
 }
 
+Op step_of(Op reduction) {
+  switch (reduction) {
+    case Op::reduce_sum:
+      return Op::add;
+    case Op::reduce_prod:
+      return Op::mul;
+    case Op::reduce_min:
+      return Op::min;
+    case Op::reduce_max:
+      return Op::max;
+    case Op::reduce_any:
+      return Op::bit_or;
+    case Op::reduce_all:
+      return Op::bit_and;
+    default:
+      throw Error(ErrorClass::internal, fmt::format("'{}' repeats no operation of two operands", name_of(reduction)));
+  }
+}
+
 std::optional<ExprId> unroll(Graph& g, ExprId reduction, i64 limit) {
   const ExprNode n = g.node(reduction);
-  Op step = Op::add;
-  switch (n.op) {
-    case Op::reduce_sum:
-      step = Op::add;
-      break;
-    case Op::reduce_prod:
-      step = Op::mul;
-      break;
-    case Op::reduce_min:
-      step = Op::min;
-      break;
-    case Op::reduce_max:
-      step = Op::max;
-      break;
-    case Op::reduce_any:
-      step = Op::bit_or;
-      break;
-    case Op::reduce_all:
-      step = Op::bit_and;
-      break;
-    default:
-      return std::nullopt;
-  }
+  if (!is_reduction(n.op) || n.op == Op::reduce_median) return std::nullopt;
+  const Op step = step_of(n.op);
   i64 count = 1;
   for (const Var& v : n.vars) {
     count *= v.hi - v.lo + 1;

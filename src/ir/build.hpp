@@ -39,6 +39,9 @@ constexpr i64 max_offset = i64{1} << 30;  // offsets, scales, coefficients and b
 ExprId fold(Graph&, ExprNode);
 // The expression with reduction variables replaced by values, in offsets and indices too.
 ExprId substitute(Graph&, ExprId, const std::vector<std::pair<std::uint32_t, i64>>& values);
+// The operation of two operands that a reduction repeats: add for a sum, bit_or for any. The median has none:
+// Error(internal).
+Op step_of(Op reduction);
 // A reduction other than the median written out in the interpreter's order; at most `limit` terms, else nothing.
 std::optional<ExprId> unroll(Graph&, ExprId reduction, i64 limit);
 

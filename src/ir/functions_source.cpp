@@ -81,6 +81,31 @@ std::string scalar_prelude(FunctionDialect d, bool single) {
   return {};
 }
 
+// The square roots of a vector. A loop over lanes is vectorised only without -fmath-errno, which an exported file
+// cannot ask for, so compilers' own vector functions come first.
+std::string vector_root(bool single, int lanes) {
+  const int bytes = (single ? 4 : 8) * lanes;
+  const char p = single ? 's' : 'd';
+  std::string text =
+      "#if defined(__clang__) && defined(__has_builtin)\n#if __has_builtin(__builtin_elementwise_sqrt)\n"
+      "#define TSR_ROOT(x) __builtin_elementwise_sqrt(x)\n#endif\n";
+  if (bytes == 64)
+    text += fmt::format(
+        "#elif defined(__GNUC__) && defined(__AVX512F__)\n"
+        "#define TSR_ROOT(x) __builtin_ia32_sqrtp{p}512_mask(x, x, ({m})-1, 4)\n",
+        fmt::arg("p", p), fmt::arg("m", single ? "unsigned short" : "unsigned char"));
+  if (bytes == 32)
+    text += fmt::format(
+        "#elif defined(__GNUC__) && defined(__AVX__)\n#define TSR_ROOT(x) __builtin_ia32_sqrtp{}256(x)\n", p);
+  if (bytes == 16)
+    text +=
+        fmt::format("#elif defined(__GNUC__) && defined(__SSE2__)\n#define TSR_ROOT(x) __builtin_ia32_sqrtp{}(x)\n", p);
+  return text + fmt::format(
+                    "#endif\n#ifdef TSR_ROOT\n  return TSR_ROOT(x);\n#undef TSR_ROOT\n#else\n"
+                    "  for (int k = 0; k < {}; ++k) x[k] = __builtin_sqrt{}(x[k]);\n  return x;\n#endif\n",
+                    lanes, single ? "f" : "");
+}
+
 constexpr std::string_view kScalarMacros =
     "#define F {F}\n#define I {I}\n#define NAME(x) tsr_##x##_{x}\n#define K(c) ((F)(c))\n#define KI(c) ((I)(c))\n"
     "#define SELECT(m, a, b) ((m) ? (a) : (b))\n#define SELECTI(m, a, b) ((m) ? (a) : (b))\n"
@@ -91,8 +116,7 @@ constexpr std::string_view kVectorMacros =
     "typedef {I} tsr_m{x} __attribute__((vector_size({b})));\n"
     "static inline tsr_v{x} tsr_select_{x}(tsr_m{x} m, tsr_v{x} a, tsr_v{x} b) {{\n"
     "  return (tsr_v{x})(((tsr_m{x})a & m) | ((tsr_m{x})b & ~m));\n}}\n"
-    "static inline tsr_v{x} tsr_root_{x}(tsr_v{x} x) {{\n"
-    "  for (int k = 0; k < {n}; ++k) x[k] = __builtin_sqrt{f}(x[k]);\n  return x;\n}}\n"
+    "static inline tsr_v{x} tsr_root_{x}(tsr_v{x} x) {{\n{root}}}\n"
     "static inline int tsr_any_{x}(tsr_m{x} m) {{\n"
     "  {I} any = 0;\n  for (int k = 0; k < {n}; ++k) any |= m[k];\n  return any != 0;\n}}\n"
     "#define FN static inline\n#define F tsr_v{x}\n#define I tsr_m{x}\n#define NAME(x) tsr_##x##_{x}\n"
@@ -114,7 +138,8 @@ std::string prelude(FunctionDialect d, ElementType t, int lanes) {
   const std::string_view wide = d == FunctionDialect::opencl ? "long" : "long long";
   return fmt::format(fmt::runtime(text), fmt::arg("F", single ? "float" : "double"),
                      fmt::arg("I", single ? "int" : wide), fmt::arg("x", suffix(t, lanes)), fmt::arg("n", lanes),
-                     fmt::arg("f", single ? "f" : ""), fmt::arg("b", (single ? 4 : 8) * lanes));
+                     fmt::arg("f", single ? "f" : ""), fmt::arg("root", lanes > 1 ? vector_root(single, lanes) : ""),
+                     fmt::arg("b", (single ? 4 : 8) * lanes));
 }
 
 }  // namespace

@@ -32,32 +32,19 @@
 #include <map>
 #include <optional>
 
-#include "base/text.hpp"
 #include "ir/nest.hpp"
-#include "ir/text.hpp"
+#include "ir/text_reader.hpp"
 
 namespace tessera::ir::nest {
 
 namespace {
 
+using ir::text::quote;
+
 constexpr int kDeepest = 2000;  // nesting of expressions, and of statements
 
 std::string spell(const Type& t) {
   return fmt::format("{}{}{}", name_of(t.lane), t.lanes > 1 ? fmt::format("x{}", t.lanes) : "", t.pointer ? "*" : "");
-}
-
-std::string quote(std::string_view s) {
-  std::string out = "\"";
-  for (char c : s) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (u < 32 || u == 127)
-      out += fmt::format("\\x{:02x}", u);
-    else
-      out += c;
-  }
-  return out + "\"";
 }
 
 std::string real_text(double v) {
@@ -165,13 +152,9 @@ void print(const std::vector<Statement>& list, std::size_t depth, std::string& o
 
 // ---- parsing -------------------------------------------------------------------------------------------------------
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-class Parser {
+class Parser : ir::text::Reader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : Reader("loop nest", text) {}
 
   Module run() {
     while (next_line()) {
@@ -186,58 +169,8 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view expected) const {
-    throw Error(ErrorClass::compile,
-                fmt::format("loop nest, line {}, column {}: expected {}, got {}", line_number_, at_ + 1, expected,
-                            base::quoted(line_.substr(std::min(at_, line_.size())), 40)));
-  }
-
   // ---- words
 
-  // The next line that says something; false at the end of the text.
-  bool next_line() {
-    while (!text_.empty()) {
-      const std::size_t end = text_.find('\n');
-      line_ = text_.substr(0, end);
-      text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
-      ++line_number_;
-      at_ = 0;
-      skip();
-      if (at_ < line_.size() && line_[at_] != '#') return true;
-    }
-    return false;
-  }
-  void skip() {
-    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r')) ++at_;
-  }
-  bool peek(char c) {
-    skip();
-    return at_ < line_.size() && line_[at_] == c;
-  }
-  bool accept(char c) {
-    if (!peek(c)) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail(std::string("'") + c + "'");
-  }
-  void end_of_line() {
-    skip();
-    if (at_ != line_.size()) fail("the end of the line");
-  }
-  std::string_view word() {
-    skip();
-    const std::size_t begin = at_;
-    while (at_ < line_.size() && is_name_character(line_[at_])) ++at_;
-    return line_.substr(begin, at_ - begin);
-  }
-  bool accept_word(std::string_view wanted) {
-    const std::size_t begin = at_;
-    if (word() == wanted) return true;
-    at_ = begin;
-    return false;
-  }
   std::string name() {
     skip();
     const std::size_t begin = at_;
@@ -246,21 +179,6 @@ class Parser {
     at_ = begin;
     fail("a name");
   }
-  i64 integer() {
-    skip();
-    i64 v = 0;
-    const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + line_.size(), v);
-    if (error != std::errc()) fail("an integer");
-    at_ = static_cast<std::size_t>(end - line_.data());
-    return v;
-  }
-  std::string string() {
-    expect('"');
-    std::string s = ir::text::quoted_rest(line_, at_, [&](const char* expected) { fail(expected); });
-    expect('"');
-    return s;
-  }
-
   Type type() {
     skip();
     const std::size_t begin = at_;
@@ -533,9 +451,6 @@ class Parser {
     module_.tables.push_back(std::move(t));
   }
 
-  std::string_view text_, line_;
-  int line_number_ = 0;
-  std::size_t at_ = 0;
   Module module_;
   std::vector<std::map<std::string, Type, std::less<>>> scopes_{1};
 };

@@ -24,6 +24,18 @@ std::string spell(const Type& t) {
   return fmt::format("{}{}{}", name_of(t.lane), t.lanes > 1 ? fmt::format("x{}", t.lanes) : "", t.pointer ? "*" : "");
 }
 
+// The values of an integer lane.
+struct ValueRange {
+  i64 lo = INT64_MIN, hi = INT64_MAX;
+};
+
+ValueRange range_of(Lane lane) {
+  const int bits = 8 * size_of(lane);
+  if (bits == 64) return {};
+  if (is_signed(lane)) return {-(i64{1} << (bits - 1)), (i64{1} << (bits - 1)) - 1};
+  return {0, (i64{1} << bits) - 1};
+}
+
 enum class Role : std::uint8_t { constant, variable, array };
 
 struct Declared {
@@ -44,6 +56,10 @@ class Verifier {
         require(n > 0 && __builtin_mul_overflow(count, n, &count) == 0, "a table has an extent below 1");
       require(count == static_cast<i64>(t.values.size()),
               [&] { return fmt::format("table '{}' has {} values for {} elements", t.name, t.values.size(), count); });
+      const ValueRange of = range_of(lane_of(t.type));
+      for (double v : t.values)
+        require(is_float(t.type) || (v >= static_cast<double>(of.lo) && v <= static_cast<double>(of.hi)),
+                [&] { return fmt::format("{} in table '{}' does not fit {}", v, t.name, name_of(lane_of(t.type))); });
       tables_[fmt::format("tsr_table_{}", k)] = {{lane_of(t.type), 1, true}, Role::constant};
     }
     for (const Function& f : module_.functions) {
@@ -161,11 +177,8 @@ class Verifier {
   void integer_fits(const Node& n) const {
     require(!is_float(n.type.lane) && n.type.lanes == 1 && !n.type.pointer,
             [&] { return fmt::format("an integer has type {}", spell(n.type)); });
-    const int bits = 8 * size_of(n.type.lane);
-    if (bits == 64) return;
-    const i64 lo = is_signed(n.type.lane) ? -(i64{1} << (bits - 1)) : 0;
-    const i64 hi = is_signed(n.type.lane) ? (i64{1} << (bits - 1)) - 1 : (i64{1} << bits) - 1;
-    require(n.i >= lo && n.i <= hi, [&] { return fmt::format("{} does not fit {}", n.i, spell(n.type)); });
+    const ValueRange of = range_of(n.type.lane);
+    require(n.i >= of.lo && n.i <= of.hi, [&] { return fmt::format("{} does not fit {}", n.i, spell(n.type)); });
   }
 
   void conversion(const Type& from, const Type& to) const {

@@ -8,85 +8,32 @@
 #include <cmath>
 #include <limits>
 
-#include "base/text.hpp"
 #include "ir/text.hpp"
+#include "ir/text_reader.hpp"
 
 namespace tessera::ir {
 namespace {
 
 constexpr int kDeepest = 200;
 
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-class Parser {
+class Parser : text::Reader {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : Reader("stage graph", text) {}
 
   Graph run() {
-    while (!text_.empty()) {
-      const std::size_t end = text_.find('\n');
-      line_ = text_.substr(0, end);
-      text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
-      ++line_number_;
-      at_ = 0;
-      skip();
-      if (at_ == line_.size() || line_[at_] == '#') continue;
+    while (next_line()) {
       item();
-      skip();
-      if (at_ != line_.size()) fail("the end of the line");
+      end_of_line();
     }
     return std::move(g_);
   }
 
  private:
-  [[noreturn]] void fail(std::string_view expected) const {
-    throw Error(ErrorClass::compile, fmt::format("stage graph, line {}, column {}: expected {}, got {}", line_number_,
-                                                 at_ + 1, expected, base::quoted(line_.substr(at_), 40)));
-  }
-
   // ---- words
 
-  void skip() {
-    while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == '\r')) ++at_;
-  }
-  bool peek(char c) {
-    skip();
-    return at_ < line_.size() && line_[at_] == c;
-  }
-  bool accept(char c) {
-    if (!peek(c)) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!accept(c)) fail(std::string("'") + c + "'");
-  }
   void expect_dots() {
     expect('.');
     expect('.');
-  }
-  std::string_view word() {
-    skip();
-    const std::size_t begin = at_;
-    while (at_ < line_.size() && is_name_character(line_[at_])) ++at_;
-    return line_.substr(begin, at_ - begin);
-  }
-  // A name that is wanted: put back when it is another one.
-  bool accept_word(std::string_view wanted) {
-    const std::size_t begin = at_;
-    if (word() == wanted) return true;
-    at_ = begin;
-    return false;
-  }
-  i64 integer() {
-    skip();
-    i64 v = 0;
-    const auto [end, error] = std::from_chars(line_.data() + at_, line_.data() + line_.size(), v);
-    if (error != std::errc()) fail("an integer");
-    at_ = static_cast<std::size_t>(end - line_.data());
-    return v;
   }
   double number() {
     skip();
@@ -104,12 +51,6 @@ class Parser {
     const i64 v = integer();
     if (v < 0 || v > 0x7fffffff) fail("a number below 2^31");
     return static_cast<std::uint32_t>(v);
-  }
-  std::string string() {
-    expect('"');
-    std::string s = text::quoted_rest(line_, at_, [&](const char* expected) { fail(expected); });
-    expect('"');
-    return s;
   }
   std::optional<ElementType> type_named(std::string_view name) const {
     for (int i = 0; i <= static_cast<int>(ElementType::f64); ++i)
@@ -411,7 +352,11 @@ class Parser {
     return n;
   }
 
-  // index := term { (+|-) term }, term := [INT "*"] ("i" | vN) | "{" extent "}" | INT
+  void add(i64& sum, i64 term) const {
+    if (__builtin_add_overflow(sum, term, &sum)) fail("a sum that 64 bits hold");
+  }
+
+  // index := term { (+|-) term }, term := [INT "*"] ("i" | vN) | "{" extent "}" | INT; one extent, never subtracted
   Index index() {
     Index x;
     x.scale = 0;
@@ -422,18 +367,18 @@ class Parser {
       const bool digit = at_ < line_.size() && line_[at_] >= '0' && line_[at_] <= '9';
       bool lone = false;
       if (digit) {
-        c *= integer();
+        c *= integer();  // not negative, so this fits
         lone = !accept('*');
       }
       if (lone)
-        x.offset += c;
+        add(x.offset, c);
       else if (peek('v'))
         x.vars.emplace_back(reference('v'), c);
-      else if (accept('{')) {
+      else if (c == 1 && x.shift == SizeId{} && accept('{')) {
         x.shift = size();
         expect('}');
       } else if (accept_word("i"))
-        x.scale += c;
+        add(x.scale, c);
       else
         fail("'i', a variable, an integer or an extent in braces");
       minus = peek('-');
@@ -523,9 +468,6 @@ class Parser {
     while (!peek(')')) n.args.push_back(expression(depth + 1));
   }
 
-  std::string_view text_, line_;
-  std::size_t at_ = 0;
-  int line_number_ = 0;
   bool last_is_stage_ = false;
   Graph g_;
   std::vector<ExprId> expr_lines_;

@@ -8,6 +8,7 @@
 
 #include "ir/size_text.hpp"
 #include "ir/text.hpp"
+#include "ir/text_reader.hpp"
 
 namespace tessera::ir {
 namespace text {
@@ -59,22 +60,10 @@ bool plain_parameter(const Graph& g, std::size_t index) {
 
 namespace {
 
+using text::quote;
+
 constexpr int kDeepest = 6;            // nesting of one line
 constexpr std::size_t kLongSize = 80;  // characters of an extent
-
-std::string quote(std::string_view s) {
-  std::string out = "\"";
-  for (char c : s) {
-    const auto u = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", c);
-    else if (u < 32 || u == 127)
-      out += fmt::format("\\x{:02x}", u);
-    else
-      out += c;
-  }
-  return out + "\"";
-}
 
 std::string number(ElementType t, double v) {
   if (std::isnan(v)) return "nan";

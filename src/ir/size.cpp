@@ -23,7 +23,7 @@ namespace {
 
 i64 checked_add(i64 a, i64 b) {
   i64 r = 0;
-  if (__builtin_add_overflow(a, b, &r)) too_large();
+  if (__builtin_add_overflow(a, b, &r) || r == INT64_MIN) too_large();
   return r;
 }
 i64 checked_mul(i64 a, i64 b) {
@@ -150,7 +150,7 @@ struct SizeAlgebra {
     const Sum s = sum_of(a);
     Sum whole, rest;
     whole.constant = floor_divide(s.constant, d);
-    rest.constant = s.constant - whole.constant * d;
+    rest.constant = s.constant % d + (s.constant % d < 0 ? d : 0);
     for (const auto& [atom, c] : s.terms) {
       if (c % d == 0)
         whole.terms.emplace_back(atom, c / d);

@@ -19,9 +19,7 @@
 //   leaves     := (coord D) (extent D) (param P) (scalar A) (const:uint8 3); (gather sN e ...), (lookup tN e ...)
 #pragma once
 
-#include <charconv>
-#include <string>
-#include <string_view>
+#include <optional>
 
 #include "ir/graph.hpp"
 
@@ -32,27 +30,5 @@ std::optional<ElementType> implied_type(const Graph&, const ExprNode&);
 
 // A parameter whose name can stand in an extent as it is; others are written $0, $1 ...
 bool plain_parameter(const Graph&, std::size_t index);
-
-// The rest of a quoted string from `at` on, up to its closing quote; \xHH is a byte. `fail(expected)` does not return.
-template <class Fail>
-std::string quoted_rest(std::string_view line, std::size_t& at, Fail fail) {
-  std::string s;
-  while (at < line.size() && line[at] != '"') {
-    char c = line[at++];
-    if (c == '\\' && at < line.size()) {
-      c = line[at++];
-      if (c == 'x') {
-        unsigned v = 0;
-        if (at + 2 > line.size()) fail("two hexadecimal digits");
-        const auto [end, error] = std::from_chars(line.data() + at, line.data() + at + 2, v, 16);
-        if (error != std::errc() || end != line.data() + at + 2) fail("two hexadecimal digits");
-        at += 2;
-        c = static_cast<char>(v);
-      }
-    }
-    s += c;
-  }
-  return s;
-}
 
 }  // namespace tessera::ir::text

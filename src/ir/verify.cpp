@@ -22,6 +22,10 @@ bool is_word(ElementType t) {
   return t == ElementType::i32 || t == ElementType::u32;
 }
 
+bool bounded(i64 v) {
+  return v >= -max_offset && v <= max_offset;
+}
+
 bool representable(ElementType t, double v) {
   if (std::isnan(v)) return is_float(t);
   return evaluate(Op::convert, t, ElementType::f64, &v) == v;
@@ -84,9 +88,12 @@ class Verifier {
     const Table& t = g_.tables[i];
     where_ = fmt::format("table '{}' ({})", t.name, i);
     require(!t.extents.empty(), "a table has at least one dimension");
-    for (i64 n : t.extents)
+    i64 count = 1;
+    for (i64 n : t.extents) {
       if (n < 1) fail(fmt::format("an extent is {}; expected at least 1", n));
-    if (static_cast<i64>(t.values.size()) != element_count(t.extents))
+      require(!__builtin_mul_overflow(count, n, &count), "its elements cannot be counted in 63 bits");
+    }
+    if (static_cast<i64>(t.values.size()) != count)
       fail(fmt::format("{} values for {} elements", t.values.size(), to_string(t.extents)));
     for (double v : t.values)
       if (!representable(t.type, v)) fail(fmt::format("the value {} is no {}", v, tessera::name_of(t.type)));
@@ -181,9 +188,9 @@ class Verifier {
     for (const Index& i : n.index) {
       check_size(i.shift);
       require(i.scale >= 0, "the scale of an access is not negative");
-      require(i.scale <= max_offset && std::abs(i.offset) <= max_offset, "offsets and scales are at most 2^30");
+      require(i.scale <= max_offset && bounded(i.offset), "offsets and scales are at most 2^30");
       for (std::size_t k = 0; k < i.vars.size(); ++k) {
-        require(std::abs(i.vars[k].second) <= max_offset, "the coefficients of an index are at most 2^30");
+        require(bounded(i.vars[k].second), "the coefficients of an index are at most 2^30");
         require(i.vars[k].second != 0, "the variables of an index have coefficients other than 0");
         require(k == 0 || i.vars[k - 1].first < i.vars[k].first, "the variables of an index are sorted, each once");
       }

@@ -205,12 +205,7 @@ Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Va
     if (values.empty() || op == Op::reduce_median) {
       values.push_back({value, type});
     } else {
-      static constexpr std::pair<Op, Op> steps[] = {{Op::reduce_sum, Op::add},    {Op::reduce_prod, Op::mul},
-                                                    {Op::reduce_min, Op::min},    {Op::reduce_max, Op::max},
-                                                    {Op::reduce_any, Op::bit_or}, {Op::reduce_all, Op::bit_and}};
-      const Op step =
-          std::find_if(std::begin(steps), std::end(steps), [&](const auto& s) { return s.first == op; })->second;
-      values[0] = {ir::binary(graph_, step, values[0].e, value), type};
+      values[0] = {ir::binary(graph_, ir::step_of(op), values[0].e, value), type};
     }
     std::size_t d = vars.size();
     while (d > 0 && ++at[d - 1] > vars[d - 1].hi) {

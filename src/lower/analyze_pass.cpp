@@ -23,6 +23,9 @@ void GroupLowering::analyze_pass(std::size_t number) {
   if (pass.kind != plan::PassKind::point) return;
   for (int r = 0; r < pass.rows; ++r)
     for (StageId s : pass.stages) body.roots.push_back(analyze::shift_rows(plan_.graph, stage(s).body, rank_, r));
+  if (pass.pairs)
+    for (std::size_t k = 0, n = body.roots.size(); k < n; ++k)
+      body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, 1));
   std::vector<ExprId> all = ir::postorder(plan_.graph, body.roots);
   std::vector<analyze::VarRange> ranges(plan_.graph.var_count());
   for (ExprId e : all)
@@ -43,7 +46,8 @@ void GroupLowering::analyze_pass(std::size_t number) {
         index.offset = 0;
       }
     auto [lo, hi] = analyze::offset_span(node.index.back(), ranges);
-    source.lo = lo, source.hi = hi;
+    source.lo = pass.pairs ? lo - (lo & 1) : lo;  // pairs begin at even distances
+    source.hi = hi;
     source.scale = node.index.back().scale;
     source.shift = node.index.back().shift;
     auto same = std::find_if(body.sources.begin(), body.sources.end(), [&](const PassBody::Source& other) {

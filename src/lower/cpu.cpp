@@ -9,6 +9,7 @@
 #include "data/half.hpp"
 #include "ir/build.hpp"
 #include "lower/outline.hpp"
+#include "lower/vocabulary.hpp"
 
 namespace tessera::lower {
 
@@ -17,24 +18,12 @@ using ir::Stage;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
-using ir::nest::Type;
 using ir::nest::Value;
 using ir::nest::variable;
 
 namespace {
 
-constexpr Type index_type{};
-constexpr Type bytes_pointer{Lane::u8, 1, true};
-
-Value integers() {
-  return variable("N", {Lane::i64, 1, true});
-}
-Value tile_shape() {
-  return variable("T", {Lane::i64, 1, true});
-}
-Value call_i64(const std::string& name, std::vector<Value> args) {
-  return ir::nest::call(name, index_type, std::move(args));
-}
+constexpr i64 guard_bytes = 4096;  // tsr_guard
 
 bool is_integer_one(const plan::StagePlan::Rate& r) {
   return r.num == 1 && r.den == 1;
@@ -247,8 +236,17 @@ Value GroupLowering::span_bound(StageId s, std::size_t dim) {
 Value GroupLowering::reserve(const Value& bytes) {
   Value offset = scratch_top_;
   scratch_top_ = builder_->let("top", call_i64("tsr_align", {scratch_top_ + bytes}));
+  guard();
   if (measuring_) return offset;
   return builder_->let("memory", address(variable("S", bytes_pointer), offset));
+}
+
+// A gap behind what has been reserved so far.
+void GroupLowering::guard() {
+  if (!plan_.options.guarded) return;
+  guards_.push_back(scratch_top_);
+  if (!measuring_) builder_->call("tsr_guard", {address(variable("S", bytes_pointer), scratch_top_)});
+  scratch_top_ = builder_->let("top", scratch_top_ + guard_bytes);
 }
 
 i64 GroupLowering::patch_elements(std::size_t pass, const PassBody::Source& source) const {
@@ -258,6 +256,8 @@ i64 GroupLowering::patch_elements(std::size_t pass, const PassBody::Source& sour
 
 void GroupLowering::reserve_all() {
   scratch_top_ = integer(0);
+  guards_.clear();
+  guard();
   rings_.clear();
   work_.assign(group_.passes.size(), {});
   for (StageId s : group_.stages) {
@@ -287,7 +287,7 @@ void GroupLowering::reserve_all() {
     Workspace& work = work_[k];
     i64 widest = 1, results = 0;
     for (StageId s : pass.stages) {
-      widest = std::max<i64>(widest, ir::nest::size_of(memory_lane(s)));
+      widest = std::max<i64>(widest, ir::nest::size_of(memory_lane(written(s))));
       if (direct_result(s)) ++results;
     }
     Value columns = span_bound(pass.stages.front(), rank_ - 1) + 3 * pass.lanes;
@@ -325,6 +325,13 @@ void GroupLowering::reserve_all() {
   }
 }
 
+Value GroupLowering::scratch_size() {
+  measuring_ = true;
+  reserve_all();
+  measuring_ = false;
+  return scratch_top_ + 256;
+}
+
 ir::nest::Function GroupLowering::scratch_function() {
   ir::nest::Function f;
   f.name = "tsr_g" + std::to_string(number_) + "_scratch";
@@ -334,10 +341,7 @@ ir::nest::Function GroupLowering::scratch_function() {
   Builder b(f.body);
   builder_ = &b;
   declare_extents();
-  measuring_ = true;
-  reserve_all();
-  measuring_ = false;
-  b.call("return", {scratch_top_ + 256});
+  b.call("return", {scratch_size()});
   return f;
 }
 
@@ -379,44 +383,92 @@ void GroupLowering::regions() {
           builder_->let("own_hi", call_i64("tsr_share", {tile_hi_[d], integer(r.num), integer(r.den), whole, n})));
     }
   }
+  std::vector<bool> sure(group_.passes.size());
   for (std::size_t p = group_.passes.size(); p-- > 0;) {
-    Region region;
-    region.lo.resize(rank_);
-    region.hi.resize(rank_);
-    for (StageId s : group_.passes[p].stages)
-      for (std::size_t d = 0; d < rank_; ++d) {
-        Value lo, hi;
-        auto include = [&](const Value& a, const Value& b) {
-          lo = lo ? min(lo, a) : a;
-          hi = hi ? max(hi, b) : b;
-        };
-        for (const plan::Edge& edge : edges_) {
-          if (edge.producer != s || !in_group(edge.consumer)) continue;
-          const bool piece = written(s) != s;
-          const plan::EdgeDimension dim = piece ? plan::any_phase(edge.dims[d]) : edge.dims[d];
-          const Region& c = regions_[pass_of(edge.consumer)];
-          Value a = c.lo[d] * dim.mul + dim.lo, b = (c.hi[d] - 1) * dim.mul + dim.hi;
-          if (dim.div != 1) {
-            a = call_i64("tsr_floor_div", {a, integer(dim.div)});
-            b = call_i64("tsr_floor_div", {b, integer(dim.div)});
-          }
-          include(a, b + 1);
-        }
-        if (!plan_.stages[s].periodic[d] && lo) {
-          lo = max(lo, integer(0));
-          hi = min(hi, extent(stage(s).domain[d]));
-        }
-        if (auto own = own_.find(s); own != own_.end()) include(own->second.lo[d], own->second.hi[d]);
-        if (!lo) continue;
-        region.lo[d] = region.lo[d] ? min(region.lo[d], lo) : lo;
-        region.hi[d] = region.hi[d] ? max(region.hi[d], hi) : hi;
-      }
-    for (std::size_t d = 0; d < rank_; ++d) {
-      region.lo[d] = builder_->let("lo", region.lo[d]);
-      region.hi[d] = builder_->let("hi", max(region.hi[d], region.lo[d]));
-    }
-    regions_[p] = std::move(region);
+    std::vector<Part> parts = parts_of(p, sure);
+    sure[p] = std::any_of(parts.begin(), parts.end(), [](const Part& part) { return part.sure; });
+    regions_[p] = united(parts, sure[p]);
   }
+}
+
+// What the tile itself and every consumer in the group want of the stages of a pass.
+std::vector<GroupLowering::Part> GroupLowering::parts_of(std::size_t pass, const std::vector<bool>& sure) {
+  std::vector<Part> parts;
+  for (StageId s : group_.passes[pass].stages) {
+    const std::vector<ir::SizeId>& domain = stage(s).domain;
+    for (const plan::Edge& edge : edges_) {
+      if (edge.producer != s || !in_group(edge.consumer)) continue;
+      const std::size_t consumer = pass_of(edge.consumer);
+      const Region& c = regions_[consumer];
+      Part part;
+      part.sure = sure[consumer];
+      for (std::size_t d = 0; d < rank_; ++d) {
+        const plan::EdgeDimension dim = written(s) != s ? plan::any_phase(edge.dims[d]) : edge.dims[d];
+        Value a = c.lo[d] * dim.mul + dim.lo, b = (c.hi[d] - 1) * dim.mul + dim.hi;
+        if (dim.div != 1) {
+          a = call_i64("tsr_floor_div", {a, integer(dim.div)});
+          b = call_i64("tsr_floor_div", {b, integer(dim.div)});
+        }
+        b = b + 1;
+        if (!sure[consumer]) part.wanted_for.push_back(c.hi[d] - c.lo[d]);
+        if (!plan_.stages[s].periodic[d]) {
+          a = max(a, integer(0));
+          b = min(b, extent(domain[d]));
+          const bool within = dim.mul == 1 && dim.div == 1 && dim.lo <= 0 && dim.hi >= 0;
+          if (!within || domain[d] != stage(edge.consumer).domain[d]) part.sure = false;
+        }
+        part.region.lo.push_back(a);
+        part.region.hi.push_back(b);
+      }
+      parts.push_back(std::move(part));
+    }
+    if (auto own = own_.find(s); own != own_.end()) {
+      Part part{own->second, true, {}};
+      for (std::size_t d = 0; d < rank_; ++d)
+        if (domain[d] != stage(group_.anchor).domain[d] || !is_integer_one(plan_.stages[s].rate[d])) part.sure = false;
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+// The smallest region around all parts. A part may be empty where the tile lies beyond the end of a smaller stage; it
+// would then stand anywhere, and the region around it and the others would be larger than the memory for it.
+GroupLowering::Region GroupLowering::united(const std::vector<Part>& parts, bool sure) {
+  const Value nowhere = integer(i64{1} << 60);
+  Region region{std::vector<Value>(rank_), std::vector<Value>(rank_)};
+  for (const Part& part : parts) {
+    const bool masked = !part.sure;
+    Value some;
+    for (const Value& n : part.wanted_for) some = some ? min(some, n) : n;
+    std::vector<Value> lo = part.region.lo, hi = part.region.hi;
+    if (masked) {
+      for (std::size_t d = 0; d < rank_; ++d) {
+        lo[d] = builder_->let("lo", lo[d]);
+        hi[d] = builder_->let("hi", hi[d]);
+        some = some ? min(some, hi[d] - lo[d]) : hi[d] - lo[d];
+      }
+      some = builder_->let("some", less(integer(0), some));
+    }
+    for (std::size_t d = 0; d < rank_; ++d) {
+      if (masked && parts.size() == 1) {
+        hi[d] = operation(Op::select, index_type, {some, hi[d], lo[d]});
+      } else if (masked) {
+        lo[d] = operation(Op::select, index_type, {some, lo[d], nowhere});
+        hi[d] = operation(Op::select, index_type, {some, hi[d], integer(0) - nowhere});
+      }
+      region.lo[d] = region.lo[d] ? min(region.lo[d], lo[d]) : lo[d];
+      region.hi[d] = region.hi[d] ? max(region.hi[d], hi[d]) : hi[d];
+    }
+  }
+  for (std::size_t d = 0; d < rank_; ++d) {
+    region.lo[d] = builder_->let("lo", region.lo[d]);
+    if (!sure && parts.size() > 1)
+      region.lo[d] = builder_->let(
+          "lo", operation(Op::select, index_type, {less(region.lo[d], region.hi[d]), region.lo[d], integer(0)}));
+    region.hi[d] = builder_->let("hi", max(region.hi[d], region.lo[d]));
+  }
+  return region;
 }
 
 void GroupLowering::stream() {
@@ -476,8 +528,11 @@ ir::nest::Function GroupLowering::tile_function() {
   declare_arrays();
   tile_extents();
   regions();
+  // What is reserved holds 0xff, and so NaN, until it is written; borders are filled in while reserving.
+  if (plan_.options.guarded) b.call("tsr_spoil", {variable("S", bytes_pointer), scratch_size()});
   reserve_all();
   stream();
+  for (const Value& g : guards_) b.call("tsr_guarded", {address(variable("S", bytes_pointer), g)});
   return f;
 }
 

@@ -25,7 +25,9 @@ namespace tessera::lower {
 
 // Everything about a point pass that does not depend on where in the tile it runs.
 struct PassBody {
-  std::vector<ir::ExprId> roots;  // rows * stages: row r of stage k is roots[r * stages + k]
+  // rows * stages: row r of stage k is roots[r * stages + k]. Where columns are computed in pairs, these are the even
+  // ones, and as many roots for the odd ones follow.
+  std::vector<ir::ExprId> roots;
   // The rows of producers that the block reads. Rows that a reduction variable chooses form one table.
   struct Source {
     ir::StageId stage = 0;
@@ -59,6 +61,11 @@ class GroupLowering {
   struct Region {  // per dimension
     std::vector<Value> lo, hi;
   };
+  struct Part {  // of what is computed of a pass
+    Region region;
+    bool sure = false;              // it is never empty
+    std::vector<Value> wanted_for;  // extents of the consumer's region, if that may be empty
+  };
   struct Ring {
     Value base;                // u8*: column 0 of slot 0
     std::vector<Value> pitch;  // bytes between slots (dimension 0), rows of middle dimensions
@@ -82,7 +89,10 @@ class GroupLowering {
   void declare_arrays();
   void tile_extents();
   void regions();
+  std::vector<Part> parts_of(std::size_t pass, const std::vector<bool>& sure);
+  Region united(const std::vector<Part>& parts, bool sure);
   void reserve_all();
+  Value scratch_size();
   void stream();
   void pass_rows(std::size_t pass, const Value& end);
   void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
@@ -104,6 +114,7 @@ class GroupLowering {
   Value size_value(ir::SizeId);
   Value span_bound(ir::StageId, std::size_t dim);
   Value reserve(const Value& bytes);
+  void guard();
   Value source_row(const PassBody::Source&, const std::vector<i64>& offsets, ir::StageId consumer,
                    const std::vector<Value>& index, const std::vector<Value>& constant_rows);
   Value row_at(ir::StageId, const std::vector<Value>& at);  // u8* to column 0 of a ring or array row
@@ -139,7 +150,8 @@ class GroupLowering {
   std::map<ir::StageId, Ring> rings_;
   std::vector<Workspace> work_;  // by pass
   Value scratch_top_;
-  bool measuring_ = false;  // only adding up scratch memory
+  bool measuring_ = false;     // only adding up scratch memory
+  std::vector<Value> guards_;  // offsets of the gaps between blocks of scratch memory
 };
 
 }  // namespace tessera::lower

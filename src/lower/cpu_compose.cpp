@@ -3,10 +3,10 @@
 // Pieces that stand in the same rows and fill different phases of one column stride (the two halves of an upsampled
 // row) are stored by one loop: its stores are interleaved and the compiler makes whole vectors of them.
 #include <algorithm>
-#include <set>
 
 #include "ir/build.hpp"
 #include "lower/cpu.hpp"
+#include "lower/vocabulary.hpp"
 
 namespace tessera::lower {
 
@@ -14,16 +14,9 @@ using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
-using ir::nest::Type;
 using ir::nest::Value;
 
 namespace {
-
-constexpr Type flag_type{Lane::i32, 1, false};
-
-Value call_i64(const std::string& name, std::vector<Value> args) {
-  return ir::nest::call(name, Type{}, std::move(args));
-}
 
 // Runs of pieces that one loop stores: same rows, same column stride, different phases, each from a stage.
 std::vector<std::vector<const ir::Piece*>> families(const ir::Graph& graph, const std::vector<ir::Piece>& pieces) {
@@ -35,7 +28,6 @@ std::vector<std::vector<const ir::Piece*>> families(const ir::Graph& graph, cons
       joins = first.stride == piece.stride;
       for (std::size_t d = 0; d + 1 < piece.start.size(); ++d)
         joins = joins && first.start[d] == piece.start[d] && first.count[d] == piece.count[d];
-      std::set<i64> phases;
       auto phase = graph.constant(piece.start.back());
       joins = joins && phase;
       for (const ir::Piece* other : result.back()) {

@@ -3,6 +3,7 @@
 
 #include "ir/build.hpp"
 #include "lower/cpu.hpp"
+#include "lower/vocabulary.hpp"
 #include "plan/lanes.hpp"
 
 namespace tessera::lower {
@@ -17,21 +18,6 @@ using ir::nest::Lane;
 using ir::nest::Type;
 using ir::nest::Value;
 using ir::nest::variable;
-
-namespace {
-
-constexpr Type index_type{};
-constexpr Type bytes_pointer{Lane::u8, 1, true};
-constexpr Type flag_type{Lane::i32, 1, false};
-
-Value call_i64(const std::string& name, std::vector<Value> args) {
-  return ir::nest::call(name, index_type, std::move(args));
-}
-Value integers() {
-  return variable("N", {Lane::i64, 1, true});
-}
-
-}  // namespace
 
 Value GroupLowering::typed(StageId s, const Value& bytes) const {
   return convert({memory_lane(s), 1, true}, bytes);
@@ -223,7 +209,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   Value streaming = integer(0, flag_type);
   if (!direct_targets.empty()) {
     b = b ? min(b, xe - lanes) : xe - lanes;
-    streaming = convert(flag_type, load(variable("T", {Lane::i64, 1, true}), integer(static_cast<i64>(rank_) + 1), 1));
+    streaming = convert(flag_type, load(tile_shape(), integer(static_cast<i64>(rank_) + 1), 1));
     for (int r = 0; r < pass.rows; ++r)
       for (std::size_t k : direct_targets) {
         const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k].to;
@@ -276,6 +262,11 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     Value x0 = builder_->let("x0", call_i64("tsr_chunk_begin", {run, before, xs, xa, xb, chunk}));
     Value x1 = builder_->let("x1", call_i64("tsr_chunk_end", {run, before, x0, xa, xb, xe, chunk}));
     Value inside = builder_->let("inside", operation(Op::eq, flag_type, {run, before}));
+    // Columns that whole vectors compute, those that nobody keeps included.
+    Value whole =
+        builder_->let("whole", operation(Op::div, index_type, {x1 - x0 + (lanes - 1), integer(lanes)}) * lanes);
+    Value over;  // columns that nobody keeps would be written
+    if (!direct_targets.empty()) over = builder_->let("over", less(xe, x0 + whole));
     Value nt = builder_->let("nt", operation(Op::bit_and, flag_type, {streaming, inside}));
     builder_->branch(
         inside,
@@ -295,7 +286,16 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
             i64 bytes = (patch_elements(p, source) * size + 63) / 64 * 64;
             Value c0 = builder_->let("c0", x0 * source.scale + extent(source.shift) + source.lo);
-            Value columns = builder_->let("columns", (x1 - x0 + lanes) * source.scale + (source.hi - source.lo + 1));
+            // Lanes beyond the end read what lies there; nobody keeps them.
+            Value columns =
+                builder_->let("columns", (min(x1, xe) - x0 - 1) * source.scale + (source.hi - source.lo + 1));
+            // A source that is read at the very columns alone, as most rows of a cross are, may lie inside.
+            const i64 strided = step > 1 ? 1 : 0;
+            Value n = extent(stage(source.stage).domain.back());
+            Value outside = builder_->let(
+                "outside", operation(Op::bit_or, flag_type,
+                                     {less(c0, integer(0)), less(n, c0 + max(whole * source.scale, integer(1)) +
+                                                                        (source.hi - source.lo + strided))}));
             BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
             if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
             std::vector<Value> patches;
@@ -308,12 +308,15 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
                                            {operation(Op::eq, flag_type, {row, values}), values, constant_row});
               Value memory = address(work_[p].patches, integer(at));
               at += bytes;
-              builder_->call("tsr_patch",
-                             {memory, convert(bytes_pointer, direct), constant_row, c0, columns,
-                              extent(stage(source.stage).domain.back()), integer(static_cast<i64>(mode)), integer(step),
-                              integer(size), integer(border_bits(source.column_border, source.stage))});
-              patches.push_back(
-                  builder_->let("patch", typed(source.stage, address(memory, integer(0) - c0 * (step * size)))));
+              builder_->branch(outside, [&] {
+                // Bytes are many to a vector, and ends many against what lies between.
+                builder_->call(
+                    pass.pairs ? "tsr_patch_here" : "tsr_patch",
+                    {memory, row, constant_row, c0, columns, n, integer(static_cast<i64>(mode)), integer(step),
+                     integer(size), integer(border_bits(source.column_border, source.stage))});
+              });
+              Value patch = typed(source.stage, address(memory, integer(0) - c0 * (step * size)));
+              patches.push_back(builder_->let("patch", operation(Op::select, patch->type, {outside, patch, direct})));
             }
             set_rows(k, patches);
           }
@@ -325,19 +328,20 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             if (outputs[t].to->name == targets[t].to->name) continue;
             StageId s = pass.stages[t % pass.stages.size()];
             Value memory = address(work_[p].outputs, integer(slot++ * row_bytes));
-            builder_->assign(outputs[t].to,
-                             typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s)))));
+            Value patch = typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s))));
+            builder_->assign(outputs[t].to, operation(Op::select, patch->type, {over, patch, targets[t].to}));
           }
         });
     vectors(p, index, sources, outputs, x0, x1, nt);
     if (!direct_targets.empty())
-      builder_->branch(less(convert(index_type, inside), integer(1)), [&] {
+      builder_->branch(over, [&] {
         for (std::size_t t = 0; t < targets.size(); ++t) {
           if (outputs[t].to->name == targets[t].to->name) continue;
           i64 size = ir::nest::size_of(targets[t].to->type.lane);
           auto copy = [&] {
-            builder_->call("tsr_copy", {convert(bytes_pointer, address(targets[t].to, x0)),
-                                        convert(bytes_pointer, address(outputs[t].to, x0)), (min(x1, xe) - x0) * size});
+            builder_->call("tsr_copy_end",
+                           {convert(bytes_pointer, address(targets[t].to, x0)),
+                            convert(bytes_pointer, address(outputs[t].to, x0)), (min(x1, xe) - x0) * size});
           };
           std::size_t r = t / pass.stages.size();
           if (r == 0)
@@ -354,18 +358,22 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
 void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources, const Value& x) {
   constexpr i64 line = 64;
   const plan::Pass& pass = group_.passes[p];
-  std::map<StageId, std::vector<std::pair<i64, std::size_t>>> last;  // of every array, by offset of the row
+  // Of every array, by offsets of the plane and the row: what comes from memory is the last plane.
+  std::map<StageId, std::vector<std::pair<std::vector<i64>, std::size_t>>> last;
   for (std::size_t k = 0; k < bodies_[p].sources.size(); ++k) {
     const PassBody::Source& source = bodies_[p].sources[k];
     bool steady = source.table.empty() && source.scale > 0 && source.outer.back().scale > 0;
-    if (!in_group(source.stage) && steady) last[source.stage].emplace_back(source.outer.back().offset, k);
+    if (in_group(source.stage) || !steady) continue;
+    std::vector<i64> offsets;
+    for (const ir::Index& index : source.outer) offsets.push_back(index.offset);
+    last[source.stage].emplace_back(std::move(offsets), k);
   }
   for (auto& [s, rows] : last) {
     std::sort(rows.rbegin(), rows.rend());
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(pass.rows)));
     const ArrayRef& array = interface_.arrays[place_of(plan_, interface_, s)->array];
     const i64 unit = element_step(s) * ir::nest::size_of(memory_lane(s));
-    for (auto [offset, k] : rows) {
+    for (const auto& [offsets, k] : rows) {
       const PassBody::Source& source = bodies_[p].sources[k];
       const Value next = stride(array.strides + source.outer.size() - 1) * (pass.rows * source.outer.back().scale);
       const Value at = builder_->let("ahead", (x * source.scale + source.lo) * unit + next);
@@ -399,8 +407,9 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
   const ir::Graph& graph = plan_.graph;
-  const int lanes = pass.lanes;
-  builder_->loop("x", from, to, integer(lanes), [&](const Value& x) {
+  const int lanes = pass.pairs ? pass.lanes / 2 : pass.lanes;
+  const Type pairs{Lane::u16, lanes, false};
+  builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
@@ -421,6 +430,13 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       const ir::Index& column = node.index.back();
       Value at = x * column.scale + extent(column.shift) + column.offset;
       for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
+      if (pass.pairs) {
+        const i64 odd = column.offset & 1;
+        Value both =
+            load(convert({Lane::u16, 1, true}, address(pointer, x + (column.offset - odd))), integer(0), lanes);
+        return operation(odd ? Op::shr : Op::bit_and, pairs,
+                         {both, broadcast(integer(odd ? 8 : 255, {Lane::u16, 1, false}), lanes)});
+      }
       i64 step = element_step(node.stage);
       const i64 apart = step * column.scale;
       // Columns of one row are taken from the same whole vectors, counted from the first column that the pass reads.
@@ -481,9 +497,31 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
     };
     PointEmitter emitter(graph, ranges_, *builder_, source);
     std::map<std::size_t, std::vector<Value>> parts;  // of rows that several pieces fill, by the first one's position
-    emitter.emit(body.roots, [&](std::size_t k, const Value& v) {
+    std::map<std::size_t, Value> halves;  // even or odd columns that wait for the others, by position of the target
+    emitter.emit(body.roots, [&](std::size_t root, const Value& v) {
+      const std::size_t k = root % targets.size();
       StageId s = pass.stages[k % pass.stages.size()];
-      Value out = emitter.stored(body.roots[k], v, memory_lane(written(s)));
+      auto store = [&](const Value& to, const Value& at, const Value& out) {
+        if (!direct_result(s)) {
+          builder_->store(to, at, out);
+          return;
+        }
+        builder_->branch(streaming, [&] { builder_->store(to, at, out, true); }, [&] { builder_->store(to, at, out); });
+      };
+      if (pass.pairs) {
+        Value half = builder_->let("v", emitter.stored(body.roots[root], v, Lane::u16));
+        auto [other, first] = halves.try_emplace(k, half);
+        if (first) return;
+        const bool odd = root >= targets.size();
+        const Value even = odd ? other->second : half, after = odd ? half : other->second;
+        auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u16, 1, false}), lanes); };
+        Value low = operation(Op::bit_and, pairs, {even, number(255)});
+        Value high = operation(Op::shl, pairs, {after, number(8)});
+        store(convert({Lane::u16, 1, true}, address(targets[k].to, x)), integer(0),
+              builder_->let("both", operation(Op::bit_or, pairs, {low, high})));
+        return;
+      }
+      Value out = emitter.stored(body.roots[root], v, memory_lane(written(s)));
       const Target& target = targets[k];
       if (target.parts > 1) {
         std::vector<Value>& row = parts[target.first];
@@ -492,12 +530,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
         if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(target.to, x, std::move(row));
         return;
       }
-      if (!direct_result(s)) {
-        builder_->store(target.to, x, out);
-        return;
-      }
-      builder_->branch(
-          streaming, [&] { builder_->store(target.to, x, out, true); }, [&] { builder_->store(target.to, x, out); });
+      store(target.to, x, out);
     });
   });
 }

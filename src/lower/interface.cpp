@@ -1,7 +1,43 @@
 // The order of pointers and integers that emitted functions take.
 #include "lower/interface.hpp"
 
+#include <algorithm>
+
 namespace tessera::lower {
+
+namespace {
+
+// Groups run one after the other, so an intermediate can lie where another one did that no group reads any more. The
+// place of an array of the same extents is taken before any other: then all of it is used.
+void share_memory(const plan::Plan& plan, Interface& interface) {
+  const ir::Graph& graph = plan.graph;
+  std::vector<int> last(graph.stage_count(), -1);  // group that reads the stage
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s)
+    for (ir::StageId source : ir::sources(graph, s)) last[source] = std::max(last[source], plan.stages[s].group);
+  struct Memory {
+    int until;  // the last group that needs what is there
+    const ArrayRef* latest;
+  };
+  std::vector<Memory> memories;
+  for (ArrayRef& array : interface.arrays) {
+    if (array.kind != ArrayRef::Kind::intermediate) continue;
+    const int first = plan.stages[array.index].group;
+    std::size_t chosen = memories.size();
+    for (std::size_t m = 0; m < memories.size(); ++m) {
+      if (memories[m].until >= first) continue;
+      const bool equal = memories[m].latest->extents == array.extents &&
+                         plan.stages[memories[m].latest->index].lane == plan.stages[array.index].lane;
+      if (chosen == memories.size() || equal) chosen = m;
+      if (equal) break;
+    }
+    if (chosen == memories.size()) memories.emplace_back();
+    memories[chosen] = {std::max(first, last[array.index]), &array};
+    array.memory = chosen;
+  }
+  interface.memories = memories.size();
+}
+
+}  // namespace
 
 Interface interface_of(const plan::Plan& plan) {
   const ir::Graph& graph = plan.graph;
@@ -26,6 +62,7 @@ Interface interface_of(const plan::Plan& plan) {
     for (ir::StageId s : group.results)
       if (!is_output[s])
         add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
+  share_memory(plan, result);
   return result;
 }
 

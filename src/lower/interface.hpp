@@ -27,11 +27,14 @@ struct ArrayRef {
   std::vector<ir::SizeId> extents;  // of the rewritten graph; leading 1s where rank was lifted
   std::size_t strides = 0;          // position in N of the first stride
   bool is_array = true;             // false: a scalar argument
+  // Of an intermediate: arrays of equal number lie at the same place, one after the other; it holds the largest.
+  std::size_t memory = 0;
 };
 
 struct Interface {
   std::vector<ArrayRef> arrays;                 // in the order of P
   std::size_t integers = 0;                     // length of N
+  std::size_t memories = 0;                     // places that intermediates need
   std::size_t output(std::size_t o) const;      // position in P
   std::size_t intermediate(ir::StageId) const;  // position in P; throws where it has none
 };

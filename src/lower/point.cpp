@@ -341,14 +341,9 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
       for (std::size_t t = 0; t < together.size(); ++t) {
         if (bodies[t] != body) continue;
         const ExprNode& n = graph_.node(together[t]);
-        Op combine = n.op == Op::reduce_prod  ? Op::mul
-                     : n.op == Op::reduce_min ? Op::min
-                     : n.op == Op::reduce_max ? Op::max
-                     : n.op == Op::reduce_any ? Op::bit_or
-                     : n.op == Op::reduce_all ? Op::bit_and
-                                              : Op::add;
         Value term = as(v, lanes[t]);
-        builder_.assign(totals[t], ir::nest::operation(combine, {lanes[t], source_.lanes, false}, {totals[t], term}));
+        builder_.assign(totals[t],
+                        ir::nest::operation(ir::step_of(n.op), {lanes[t], source_.lanes, false}, {totals[t], term}));
       }
     };
     emit_block(bodies, local, inner, finish);
@@ -464,7 +459,10 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
 void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<void(std::size_t, Value)>& finished) {
   Values known;
   low_ = plan::LowBits(graph_, roots);
-  emit_block(roots, known, {}, [&](ExprId e, Value v) {
+  std::vector<ExprId> once;  // rows of a block may compute the same, a constant say
+  for (ExprId e : roots)
+    if (!std::count(once.begin(), once.end(), e)) once.push_back(e);
+  emit_block(once, known, {}, [&](ExprId e, Value v) {
     for (std::size_t k = 0; k < roots.size(); ++k)
       if (roots[k] == e) finished(k, v);
   });

@@ -132,12 +132,42 @@ class FoldPass {
         it->second = {std::min(it->second.first, row), std::max(it->second.second, row)};
       }
       together = together && consumer.domain == stage.domain;
+      // Of bytes, even and odd columns are computed together, and n columns are n + 1 for both (pairs.cpp).
+      double share = 1;
+      if (through_bytes(stage, consumer, old_id)) {
+        std::set<std::vector<i64>> both;
+        for (const auto& [at, span] : rows) {
+          std::vector<i64> key = at;
+          both.insert(key);
+          if (!key.empty()) ++key.back();
+          both.insert(std::move(key));
+        }
+        share = static_cast<double>(both.size()) / (2 * static_cast<double>(rows.size()));
+      }
       for (auto& [key, span] : rows)
-        copies += (block_rows + static_cast<double>(span.second - span.first)) / block_rows;
+        copies += share * (block_rows + static_cast<double>(span.second - span.first)) / block_rows;
     }
     if (together && consumers.size() > 1 && f.operations <= shared_limit && independent(consumers)) copies = 1;
     if (f.loops && copies > 1) return false;
     return f.operations * (copies - 1) <= ring_price;
+  }
+
+  // Does an expression read bytes and nothing else? `type_of` says the type of a stage that it reads.
+  template <class TypeOf>
+  bool bytes_alone(ExprId body, TypeOf type_of) const {
+    for (ExprId e : ir::postorder(graph_, {body})) {
+      const ExprNode& node = graph_.node(e);
+      if (node.op == Op::gather || node.op == Op::coord) return false;
+      if (node.op == Op::access && type_of(node.stage) != ElementType::u8) return false;
+    }
+    return true;
+  }
+
+  // Bytes go in, through this stage of bytes or 16-bit numbers, and bytes come out. The consumer is an old stage still.
+  bool through_bytes(const Stage& stage, const Stage& consumer, StageId old_id) const {
+    if (consumer.type != ElementType::u8 || is_float(stage.type) || size_of(stage.type) > 2) return false;
+    return bytes_alone(stage.body, [&](StageId s) { return graph_.stage(s).type; }) &&
+           bytes_alone(consumer.body, [&](StageId s) { return s == old_id ? ElementType::u8 : rebuild_.old(s).type; });
   }
 
   // No consumer reads another one, even indirectly through stages between them.

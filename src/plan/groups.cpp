@@ -8,6 +8,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "plan/lanes.hpp"
+#include "plan/pairs.hpp"
 #include "plan/rebuild.hpp"
 
 namespace tessera::plan {
@@ -40,8 +41,8 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
     double n = 1;
     for (std::size_t d = 0; d < stage.domain.size(); ++d) n *= extent(s, d);
     points_.push_back(n);
-    tiled_.push_back(fillable_by_pieces(plan.graph, stage));
   }
+  fillable_ = fillable_by_pieces(plan.graph);
 }
 
 void Grouper::prepare_stages() {
@@ -49,11 +50,12 @@ void Grouper::prepare_stages() {
   analyze::Ranges& ranges = ranges_.emplace(graph_);
   plan_.stages.resize(count);
   work_bytes_.clear();
+  pairs_.clear();
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
     StagePlan& p = plan_.stages[s];
     bool fixed = stage.kind == StageKind::input || is_output_[s] || is_float(stage.type);
-    p.lane = fixed ? ir::nest::lane_of(stage.type) : narrowest(ranges.of_stage(s));
+    p.lane = fixed ? ir::nest::lane_of(stage.type) : narrowest(ranges.of_rows(s));
     if (stage.type == ElementType::boolean) p.lane = Lane::u8;
     p.home = stage.kind == StageKind::input ? Home::memory : Home::array;
     p.periodic.assign(stage.domain.size(), false);
@@ -61,6 +63,7 @@ void Grouper::prepare_stages() {
     int widest = ir::nest::size_of(p.lane);
     if (stage.kind == StageKind::point) widest = std::max(widest, widest_lane(stage.body));
     work_bytes_.push_back(widest);
+    pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && works_in_pairs(graph_, s));
   }
   alone_ = operations_;
   share_rows();
@@ -93,6 +96,10 @@ void Grouper::share_rows() {
     for (int r = 0; r < rows; ++r)
       block.push_back(analyze::shift_rows(plan_.graph, stage.body, stage.domain.size(), r));
     operations_[s] = std::min(operations_[s], analyze::operation_count(graph_, block) / rows);
+    if (!pairs_[s]) continue;
+    for (int r = 0; r < rows; ++r)
+      block.push_back(analyze::shift_columns(plan_.graph, block[static_cast<std::size_t>(r)], stage.domain.size(), 1));
+    operations_[s] = std::min(operations_[s], analyze::operation_count(graph_, block) / (2 * rows));
   }
 }
 
@@ -197,6 +204,9 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   return price;
 }
 
+// Asked before every merge, thousands of times in a large program: so it looks only at what lies between the two sets.
+// It relies on there being no circle yet, and knows whole sets alone; a stage that moves to another set is judged by
+// `circular`.
 bool Grouper::creates_cycle(int a, int b) const {
   // Merging a and b is a cycle when a path between them leaves both: walk forward from them through other groups. Whole
   // groups run at once, so reaching a stage reaches its group. Behind `last` everything stands alone and leads only
@@ -218,7 +228,8 @@ bool Grouper::creates_cycle(int a, int b) const {
   return false;
 }
 
-// Do groups depend on each other in a circle?
+// Do groups, however they came about, depend on each other in a circle? Takes the time of all edges: for the few moves,
+// not for every merge.
 bool Grouper::circular() const {
   std::vector<int> waits(sets_.size(), 0);
   std::vector<std::set<int>> next(sets_.size());
@@ -392,9 +403,7 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   predict(group, predicted);
   int index = static_cast<int>(plan_.groups.size());
   for (std::size_t i = 0; i < set.size(); ++i) {
-    Lane lane = plan_.stages[set[i]].lane;
     plan_.stages[set[i]] = found.stages[i];
-    plan_.stages[set[i]].lane = lane;
     plan_.stages[set[i]].group = index;
     if (leaves_group(set[i], set)) group.results.push_back(set[i]);
   }
@@ -500,6 +509,9 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     for (StageId s : pass.stages) widest = std::max(widest, work_bytes_[s]);
     if (widest == 1 && aos) widest = 2;
     pass.lanes = std::max(1, plan_.device.vector_bytes / widest);
+    pass.pairs = true;
+    for (StageId s : pass.stages) pass.pairs = pass.pairs && pairs_[s] && plan_.stages[s].home != Home::inside;
+    if (pass.pairs) pass.lanes *= 2;
     double operations = analyze::operation_count(graph_, roots);
     if (pass.kind == PassKind::compose)
       pass.rows = 1;

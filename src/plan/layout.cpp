@@ -50,12 +50,11 @@ Grouper::Layout Grouper::layout(const Set& set) const {
     if (leaves_group(s, set) && points(s) == most) result.anchor = s;
   std::size_t rank = graph_.stage(result.anchor).domain.size();
   for (StageId s : set) {
-    StagePlan p = plan_.stages[s];
+    StagePlan p;
+    p.lane = plan_.stages[s].lane;
     p.rate.assign(graph_.stage(s).domain.size(), {});
     p.periodic.assign(graph_.stage(s).domain.size(), false);
     // Fields of a struct leave as rows that are spread over the elements.
-    p.filled = false;
-    p.start.clear(), p.stride.clear();
     p.home = is_field(graph_, s) ? Home::ring : Home::array;
     p.also_array = p.home == Home::ring;
     result.stages.push_back(std::move(p));
@@ -119,15 +118,13 @@ Grouper::Layout Grouper::layout(const Set& set) const {
   return result;
 }
 
-// Pieces that cover a composed stage are computed right into its ring, when nobody else reads them.
+// Pieces that cover a composed stage are computed right into its ring, when all of them are in the group.
 void Grouper::place_pieces(const Set& set, Layout& layout) const {
   for (std::size_t i = 0; i < set.size(); ++i) {
     const Stage& stage = graph_.stage(set[i]);
-    if (!tiled_[set[i]]) continue;
+    if (!fillable_[set[i]]) continue;
     bool all = true;
-    for (const ir::Piece& piece : stage.pieces)
-      all = all && std::binary_search(set.begin(), set.end(), *piece.stage) && !is_output_[*piece.stage] &&
-            read_by_[*piece.stage].size() == 1;
+    for (const ir::Piece& piece : stage.pieces) all = all && std::binary_search(set.begin(), set.end(), *piece.stage);
     if (!all) continue;
     layout.stages[i].filled = true;
     if (layout.stages[i].home == Home::array) layout.stages[i].also_array = true;

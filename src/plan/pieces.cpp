@@ -12,6 +12,9 @@ using ir::Stage;
 using ir::StageId;
 using ir::StageKind;
 
+namespace {
+
+// Do the pieces, all of one stride, fill every phase of it over the whole extent?
 bool tiled_by_pieces(Graph& graph, const Stage& composed) {
   if (composed.kind != StageKind::compose) return false;
   i64 phases = 1;
@@ -38,27 +41,45 @@ bool tiled_by_pieces(Graph& graph, const Stage& composed) {
   return phases > 1 && static_cast<i64>(starts.size()) == phases && static_cast<i64>(composed.pieces.size()) == phases;
 }
 
-bool fillable_by_pieces(Graph& graph, const Stage& composed) {
-  if (!tiled_by_pieces(graph, composed)) return false;
-  std::set<StageId> stages;
-  for (const ir::Piece& piece : composed.pieces) {
-    const Stage& source = graph.stage(*piece.stage);
-    if (source.kind != StageKind::point || !stages.insert(*piece.stage).second) return false;
-    for (std::size_t d = 0; d < source.domain.size(); ++d)
-      if (source.margin_lo[d] > 0 || source.margin_hi[d] > 0) return false;
-  }
-  return true;
-}
-
-void separate_pieces(Graph& graph) {
+// How often each stage is read: by point stages, as a piece, as an output.
+std::vector<int> readers_of(const Graph& graph) {
   std::vector<int> readers(graph.stage_count());
   for (StageId s = 0; s < graph.stage_count(); ++s) {
-    for (StageId p : ir::sources(graph, s)) ++readers[p];
-    for (const ir::Piece& piece : graph.stage(s).pieces)  // read twice by one stage is no private piece either
+    if (graph.stage(s).kind == StageKind::point)
+      for (StageId p : ir::sources(graph, s)) ++readers[p];
+    for (const ir::Piece& piece : graph.stage(s).pieces)  // twice by one stage is no private piece either
       if (piece.stage) ++readers[*piece.stage];
   }
   for (const ir::Output& output : graph.outputs)
-    for (StageId s : output.stages) readers[s] += 3;
+    for (StageId s : output.stages) ++readers[s];
+  return readers;
+}
+
+// A piece that can be computed right into the whole: a point stage without margins that nothing else reads.
+bool goes_inside(const Stage& piece, int readers) {
+  const auto none = [](const std::vector<i64>& margin) {
+    return std::all_of(margin.begin(), margin.end(), [](i64 m) { return m == 0; });
+  };
+  return piece.kind == StageKind::point && readers == 1 && none(piece.margin_lo) && none(piece.margin_hi);
+}
+
+}  // namespace
+
+std::vector<bool> fillable_by_pieces(Graph& graph) {
+  const std::vector<int> readers = readers_of(graph);
+  std::vector<bool> fillable;
+  for (StageId s = 0; s < graph.stage_count(); ++s) {
+    const Stage& composed = graph.stage(s);
+    fillable.push_back(tiled_by_pieces(graph, composed) &&
+                       std::all_of(composed.pieces.begin(), composed.pieces.end(), [&](const ir::Piece& piece) {
+                         return goes_inside(graph.stage(*piece.stage), readers[*piece.stage]);
+                       }));
+  }
+  return fillable;
+}
+
+void separate_pieces(Graph& graph) {
+  const std::vector<int> readers = readers_of(graph);
   std::vector<bool> tiled;
   for (StageId s = 0; s < graph.stage_count(); ++s) tiled.push_back(tiled_by_pieces(graph, graph.stage(s)));
   Rebuild rebuild(graph);
@@ -67,10 +88,7 @@ void separate_pieces(Graph& graph) {
     for (std::size_t k = 0; k < stage.pieces.size() && tiled[s]; ++k) {
       const StageId old_source = *rebuild.old(s).pieces[k].stage, source = *stage.pieces[k].stage;
       const Stage& from = graph.stage(source);
-      bool own = from.kind == StageKind::point && readers[old_source] == 2;
-      for (std::size_t d = 0; d < from.domain.size() && own; ++d)
-        own = from.margin_lo[d] == 0 && from.margin_hi[d] == 0;
-      if (own) continue;
+      if (goes_inside(from, readers[old_source])) continue;
       Stage copy;
       copy.name = from.name;
       copy.type = from.type;

@@ -35,6 +35,8 @@ struct Options {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
   std::vector<i64> parameters;  // extents that the cost model assumes; empty: a 2160 x 3840 image
+  // For tests: scratch memory begins as 0xff, and a tile that writes between its blocks stops the process.
+  bool guarded = false;
 };
 
 // Where the values of a computed stage live.
@@ -77,7 +79,8 @@ struct Pass {
   PassKind kind = PassKind::point;
   std::vector<ir::StageId> stages;  // computed in the same loop; one for compose
   int rows = 1;                     // rows of the block that one loop body computes
-  int lanes = 16;                   // columns of one vector
+  int lanes = 16;                   // columns that one turn of the loop computes
+  bool pairs = false;               // of bytes, computed as two vectors of 16-bit lanes: even and odd columns
 };
 
 // Why two sets of stages, named by their last ones, were put into one group or not.

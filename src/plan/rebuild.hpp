@@ -56,10 +56,8 @@ void separate_fields(ir::Graph&);
 // dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
 void expand_windows(ir::Graph&, Numbers, std::vector<std::string>& remarks);
 
-// Do the pieces of a composed stage, all of one stride, fill every phase of it over the whole extent?
-bool tiled_by_pieces(ir::Graph&, const ir::Stage& composed);
-// Can each of them be computed right into it: a point stage of its own that nobody else reads?
-bool fillable_by_pieces(ir::Graph&, const ir::Stage& composed);
+// For every stage: is it composed of pieces that cover it and that can all be computed right into it?
+std::vector<bool> fillable_by_pieces(ir::Graph&);
 // Puts a copying stage between a composed stage that its pieces cover and every piece that others read too.
 void separate_pieces(ir::Graph&);
 

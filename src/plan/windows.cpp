@@ -78,23 +78,6 @@ ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& var
   });
 }
 
-Op combining(Op reduction) {
-  switch (reduction) {
-    case Op::reduce_prod:
-      return Op::mul;
-    case Op::reduce_min:
-      return Op::min;
-    case Op::reduce_max:
-      return Op::max;
-    case Op::reduce_any:
-      return Op::bit_or;
-    case Op::reduce_all:
-      return Op::bit_and;
-    default:
-      return Op::add;
-  }
-}
-
 ExprId combine(Graph& graph, Op op, ElementType type, ExprId a, ExprId b) {
   ExprNode node;
   node.op = op;
@@ -178,21 +161,30 @@ class WindowPass {
     i64 terms = analyze::term_count(node);
     bool nested = false;
     for (ExprId e : ir::postorder(graph_, {node.args[0]})) nested |= is_reduction(graph_.node(e).op);
-    if (node.op == Op::reduce_median) {
-      const ExprNode& body = graph_.node(node.args[0]);
-      ElementType values = body.op == Op::convert ? graph_.node(body.args[0]).type : node.type;
-      if (nested || terms > most_network_terms(values)) {
-        remarks_.push_back("median of '" + current_->name + "' is found bit by bit");
-        return median_search(graph_, node);
-      }
-      return median_network(graph_, node.type, current_->domain.size(), terms_of(graph_, node));
-    }
+    if (node.op == Op::reduce_median) return positive_zero(median(node, nested, terms));
     if (nested || terms > most_written_terms) return {};
     std::vector<ExprId> all = terms_of(graph_, node);
     ExprId result = all[0];
     for (std::size_t k = 1; k < all.size(); ++k)
-      result = combine(graph_, combining(node.op), node.type, result, all[k]);
+      result = combine(graph_, ir::step_of(node.op), node.type, result, all[k]);
     return result;
+  }
+
+  ExprId median(const ExprNode& node, bool nested, i64 terms) {
+    const ExprNode& body = graph_.node(node.args[0]);
+    ElementType values = body.op == Op::convert ? graph_.node(body.args[0]).type : node.type;
+    if (nested || terms > most_network_terms(values)) {
+      remarks_.push_back("median of '" + current_->name + "' is found bit by bit");
+      return median_search(graph_, node);
+    }
+    return median_network(graph_, node.type, current_->domain.size(), terms_of(graph_, node));
+  }
+
+  // Which of -0 and 0 stands in the middle depends on the order of comparisons; x + 0 is 0 for both.
+  ExprId positive_zero(ExprId e) {
+    const ElementType type = graph_.node(e).type;
+    if (!is_float(type) || numbers_ == Numbers::fast) return e;
+    return combine(graph_, Op::add, type, e, ir::constant(graph_, type, 0));
   }
 
   // Does variable v of the reduction move exactly one dimension of the access, by one sample a step, alone?
@@ -205,6 +197,13 @@ class WindowPass {
         found = d;
       }
     return found;
+  }
+
+  // Booleans are masks while they are computed: of two, `all` finds the lesser and `any` the greater.
+  static Op step_on(Op reduction, ElementType type) {
+    if (type == ElementType::boolean && reduction == Op::reduce_min) return ir::step_of(Op::reduce_all);
+    if (type == ElementType::boolean && reduction == Op::reduce_max) return ir::step_of(Op::reduce_any);
+    return ir::step_of(reduction);
   }
 
   ExprId one_dimension_at_a_time(const ExprNode& node) {
@@ -243,7 +242,7 @@ class WindowPass {
           const ir::Var& v = *var_of[d];
           i64 length = v.hi - v.lo + 1;
           if (length < 4 || !idempotent || widened) return {};
-          return doubled_window(graph_, combining(node.op), body, d, body.index[d].offset + v.lo, length);
+          return doubled_window(graph_, step_on(node.op, body.type), body, d, body.index[d].offset + v.lo, length);
         }
     }
     const Stage& source = graph_.stage(body.stage);
@@ -291,14 +290,14 @@ class WindowPass {
         value = all[0];
         for (std::size_t t = 1; t < all.size(); ++t) value = combine(graph_, Op::add, node.type, value, all[t]);
       } else if (idempotent) {
-        value = doubled_window(graph_, combining(node.op), access, d, lo, length);
+        value = doubled_window(graph_, step_on(node.op, type), access, d, lo, length);
       } else {
         value = ExprId{};
         for (i64 t = 0; t < length; ++t) {
           ExprNode term = access;
           term.index[d].offset = lo + t;
           ExprId e = graph_.expr(std::move(term));
-          value = value.valid() ? combine(graph_, combining(node.op), type, value, e) : e;
+          value = value.valid() ? combine(graph_, ir::step_of(node.op), type, value, e) : e;
         }
       }
       type = graph_.node(value).type;

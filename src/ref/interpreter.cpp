@@ -382,30 +382,14 @@ class Point {
   }
   double lookup(const ir::ExprNode& n, const Instruction& in) const {
     const ir::Table& table = g_.tables[static_cast<std::size_t>(n.ivalue)];
-    return table.values[clamped(table.extents, in)];
+    const double v = table.values[clamped(table.extents, in)];
+    return is_float(table.type) ? v : v + 0.0;  // integers have no -0
   }
   std::size_t clamped(const std::vector<i64>& extents, const Instruction& in) const {
     i64 at = 0;
     for (std::size_t d = 0; d < extents.size(); ++d)
       at = at * extents[d] + std::clamp<i64>(static_cast<i64>(slots_[in.operands[d]]), 0, extents[d] - 1);
     return static_cast<std::size_t>(at);
-  }
-
-  static Op step_of(Op reduction) {
-    switch (reduction) {
-      case Op::reduce_sum:
-        return Op::add;
-      case Op::reduce_prod:
-        return Op::mul;
-      case Op::reduce_min:
-        return Op::min;
-      case Op::reduce_max:
-        return Op::max;
-      case Op::reduce_any:
-        return Op::bit_or;
-      default:
-        return Op::bit_and;
-    }
   }
 
   double reduce(const ir::ExprNode& n, const Instruction& in) {
@@ -426,7 +410,7 @@ class Point {
         window.push_back(term);
       } else {
         const double both[2] = {sum, term};
-        sum = first ? term : ir::evaluate(step_of(n.op), n.type, n.type, both);
+        sum = first ? term : ir::evaluate(ir::step_of(n.op), n.type, n.type, both);
       }
       first = false;
     } while (next(k, lo, hi));
@@ -434,7 +418,7 @@ class Point {
     const auto middle = window.begin() + static_cast<std::ptrdiff_t>((window.size() - 1) / 2);
     std::nth_element(window.begin(), middle, window.end(),
                      [](double a, double b) { return a < b || (a == a && b != b); });  // NaN sorts last
-    return *middle;
+    return *middle + 0.0;  // -0 and 0 are equal: either may stand in the middle
   }
 
   const ir::Graph& g_;

@@ -171,6 +171,7 @@ TEST_F(BadInput, ShapesThatDoNotFit) {
   refuses({"run", "add.forma", "grey.png", "tall.npy", "-o", "grey.png"}, 2, "parameter M is already 12");
   refuses({"run", "fixed.forma", "grey.png", "-o", "grey.png"}, 2, "input 'image' is 12x16, but extent 1 must be 32");
   refuses({"run", "even.forma", "grey.png", "-o", "grey.png"}, 2, "no whole N makes extent 1");
+  refuses({"run", "even.forma", "grey.png", "-o", "grey.png"}, 2, "help: 15 fits");
 }
 
 TEST_F(BadInput, RegionsAndPlaces) {
@@ -225,7 +226,7 @@ TEST_F(BadInput, ReadOnlyFolder) {
 }
 
 TEST_F(BadInput, FullDevice) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  ASSERT_TRUE(fs::exists("/dev/full"));
   fs::create_symlink("/dev/full", path("full.png"));
   fs::create_symlink("/dev/full", path("full.c"));
   fs::create_symlink("/dev/full", path("full.svg"));
@@ -235,7 +236,7 @@ TEST_F(BadInput, FullDevice) {
 }
 
 TEST_F(BadInput, FullStandardOutput) {
-  if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
+  ASSERT_TRUE(fs::exists("/dev/full"));
   for (const char* words : {"run %s/blur.forma %s/grey.png", "emit %s/blur.forma", "check %s/blur.forma"}) {
     testing::internal::CaptureStderr();
     fflush(stdout);

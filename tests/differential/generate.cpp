@@ -717,7 +717,14 @@ class Generator {
 }  // namespace
 
 Case random_case(std::uint64_t seed) {
-  return Generator(seed).run();
+  const auto too_small = [](const Graph& g) {  // an extent that is constant and below 1, at every size
+    for (StageId s = 0; s < g.stage_count(); ++s)
+      for (ir::SizeId d : g.stage(s).domain)
+        if (g.constant(d).value_or(1) < 1) return true;
+    return false;
+  };
+  for (;; seed += 1'000'000'007)
+    if (Case c = Generator(seed).run(); !too_small(c.graph)) return c;
 }
 
 }  // namespace tessera::differential

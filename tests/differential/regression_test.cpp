@@ -10,6 +10,7 @@ struct Regression {
   const char* name;
   const char* graph;
   Data data = Data::wild;
+  Numbers numbers = Numbers::exact;
 };
 
 const std::vector<Regression>& regressions() {
@@ -86,6 +87,72 @@ s0 = input "a0" int16 [M, N] : a0 0
 s1 = point "p" int32 [M, N] 0..0 0..0 : (sum v1=0..1 v2=0..1 (add (convert:int32 (gather s0 1 1)) (convert:int32 (gather s0 v1 v2))))
 output "" int32 : s1
 )"},
+      {"tiles beyond the end of a smaller result", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint32 [M, N]
+s0 = input "a0" uint32 [M, N] : a0 0
+s1 = point "p" int32 [M, N] 0..0 0..0 : (sub (convert:int32 s0[i+2:clamped, i-1:clamped]) (convert:int32 s0[i-3:mirror, i:clamped]))
+s2 = point "q" int32 [M, N] 0..0 0..0 : (add s1[i-5:symmetric, i+5:symmetric] s1[i+5:symmetric, i:symmetric])
+s3 = point "r" int32 [M/2, N] 0..0 0..0 : (mul s2[i-1:clamped, i-1:clamped] s2[i+1:clamped, i:clamped])
+output "q" int32 : s2
+output "r" int32 : s3
+)"},
+      {"zeros of both signs in a median", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" float [M, N] 0..0 0..0 : (median v0=-2..2 v1=-2..-1 (mul (sub (convert:float s0[i+v0+v1-1:clamped, i:clamped]) (convert:float s0[i+v0+1:clamped, i+v1+1:clamped])) (convert:float s0[i+v0+v1+1:clamped, i:clamped])))
+output "" float : s1
+)",
+       Data::plain},
+      {"tiles beyond the end of a smaller result, through a chain", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" int32 [2*M, 2*N] 0..0 0..0 : (mul 3 (convert:int32 s0[i:clamped, i:clamped]))
+s2 = point "q" int32 [M, N] 0..0 0..0 : (sub s1[2*i:symmetric, 2*i+2:symmetric] 7)
+s3 = point "r" int32 [M, N] 0..0 0..0 : (add s2[i-2:constant(-42), i-1:constant(54)] s2[i+2:symmetric, i+1:symmetric])
+s4 = point "s" int32 [M, N] 0..0 0..0 : (sub s3[i:clamped, i:clamped] 1)
+output "p" int32 : s1
+output "r" int32 : s3
+output "s" int32 : s4
+)"},
+      {"rows narrower than the constant beyond their ends", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" int16 [M, N] 0..0 0..0 : (convert:int16 s0[i:clamped, i:clamped])
+s2 = point "q" int32 [M, N] 0..0 0..0 : (add (convert:int32 s1[i-1:clamped, i+1:constant(-141.5)]) (convert:int32 s1[i+2:constant(300), i:clamped]))
+output "" int32 : s2
+)"},
+      {"bytes in pairs, read from a field of a struct", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+s1 = point "p" uint8 [M, N] 0..0 0..0 : (convert:uint8 (add (convert:int32 s0[i:clamped, i+1:clamped]) 3))
+s2 = point "q" uint8 [M, N] 0..0 0..0 : (convert:uint8 (sub (convert:int32 s1[i:clamped, i-1:mirror]) (convert:int32 s1[i:clamped, i:clamped])))
+output "" struct "result" {"f0" uint8 0, "f1" uint8 1} : s2 s1
+)"},
+      {"the least of some booleans", R"(parameter "K"
+parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [K, M, N]
+s0 = input "a0" uint8 [K, M, N] : a0 0
+s1 = point "p" int16 [K, M, N] 0..0 0..0 0..0 : (const:int16 1)
+s2 = point "q" bool [3*K, M, 3*N] 0..0 0..0 0..0 : (ne 1 (convert:int32 s1[i:constant(0), i+1:clamped, i:clamped]))
+s3 = point "r" int32 [3*K, M, 3*N] 0..0 0..0 0..0 : (convert:int32 (rmin v2=0..0 v3=0..2 (convert:float s2[i+v3+1:mirror, i:mirror, i+v2-1:mirror])))
+s4 = point "t" int32 [3*K, M, 3*N] 0..0 0..0 0..0 : (convert:int32 (rmax v4=0..1 v5=0..2 (convert:float s2[i+v4+1:mirror, i:mirror, i+v5-1:clamped])))
+output "r" int32 : s3
+output "t" int32 : s4
+)",
+       Data::wild, Numbers::fast},
+      {"a half for all lanes", R"(parameter "M"
+parameter "N"
+a0 = array "a0" half [M, N]
+s0 = input "a0" half [M, N] : a0 0
+s1 = point "p" half [M, N] 0..0 0..0 : s0[i:clamped, 0:clamped]
+output "" half : s1
+)"},
   };
   return all;
 }
@@ -100,15 +167,19 @@ Case regression(std::size_t index) {
   c.parameters = {{1, 1}, {2, 5}, {24, 1}, {9, 33}, {40, 150}};
   if (c.graph.parameters.size() == 3)
     for (std::vector<i64>& set : c.parameters) set.insert(set.begin(), set[0] % 7 + 1);
-  for (const Schedule s : {Schedule::automatic, Schedule::tiled})
+  for (const Schedule s : {Schedule::automatic, Schedule::tiled, Schedule::untiled})
     for (const i64 rows : {0, 5}) {
       Way way;
       way.schedule = s;
+      way.numbers = r.numbers;
       way.rows = rows;
       way.columns = rows == 0 ? 0 : 64;
       way.placement = rows == 0 ? Placement::flush_end : Placement::flush_begin;
       c.ways.push_back(way);
     }
+  Way gcc = c.ways.front();
+  gcc.compiler = "gcc";
+  if (gcc_is_there()) c.ways.push_back(gcc);
   return c;
 }
 

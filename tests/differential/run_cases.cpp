@@ -24,6 +24,7 @@ class CacheFolder : public testing::Environment {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     setenv("TESSERA_CACHE", folder_.c_str(), 1);
+    setenv("TESSERA_GUARDED", "1", 1);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

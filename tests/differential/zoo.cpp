@@ -280,6 +280,22 @@ const std::vector<ZooProgram>& zoo() {
        "} parameter M, N; vector#2 float a[M,N];"
        " w = ( @[(0,2),(0,2)] = p(a:mirror); @[(0,2),(1,2)] = q(a:mirror); @[(1,2),(0,2)] = q(a:clamped); "
        "@[(1,2),(1,2)] = p(a:wrap); ); return p(w:clamped);"},
+      {"bytes in pairs: odd and even distances",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>((X@[0,-3] + 3 * X@[1,-1] + 2 * X + X@[-1,2] + 5 * X@[0,4]) / "
+       "12); } "
+       "stencil g(vector#2 uint8 X) { return cast<uint8>((X@[0,1] + 2 * X@[0,3] + X@[2,5]) >> 2); } "
+       "parameter M, N; vector#2 uint8 i[M,N]; return a = f(i:mirror), b = g(i:constant(9)), c = g(i);"},
+      {"bytes in pairs: two stages",
+       "stencil rows(vector#2 uint8 X) { return cast<uint16>(X@[-1,0] + 2 * X + X@[1,0]); } "
+       "stencil columns(vector#2 uint16 X) { return cast<uint8>((X@[0,-1] + 2 * X + X@[0,1] + 8) / 16); } "
+       "stencil sharp(vector#2 uint8 X, vector#2 uint8 Y) { return saturate<uint8>(2 * X - Y); } "
+       "parameter M, N; vector#2 uint8 i[M,N]; s = columns(rows(i:wrap):wrap); t = columns(rows(s:mirror):mirror); "
+       "return s = s, t = t, u = sharp(i, t), v = sharp(t, s);"},
+      {"bytes in pairs: wrapping sums and shares of one row",
+       "stencil f(vector#2 uint8 X, vector#2 uint8 Y) { return cast<uint8>(X@[0,1] + Y@[1,0] - X@[0,-1] * Y); } "
+       "stencil g(vector#2 uint8 X) { return cast<uint8>(max(X@[0,1], X@[0,-1]) - min(X, X@[1,2])); } "
+       "parameter M, N; vector#2 uint8 i[M,N]; vector#2 uint8 j[M,N]; a = f(i:symmetric, j:clamped); "
+       "return a = a, b = g(a:symmetric), c = g(j:wrap);"},
       {"compose filled by four pieces",
        "stencil a(vector#2 uint8 X) { return X@[0,-1] + X@[1,0]; } stencil b(vector#2 uint8 X) { return X@[0,1] - X; } "
        "stencil c(vector#2 uint8 X) { return 2 * X; } stencil d(vector#2 uint8 X) { return X@[-1,-1] + X; } "

@@ -1,9 +1,10 @@
 // The documents hold: every Forma program in them compiles, every example has a page that shows it as it is, every
 // link leads somewhere.
+#include "support/documents.hpp"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -14,43 +15,17 @@ namespace tessera {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::Block;
+using testing::content;
+using testing::forma_blocks;
 
 const fs::path root = TESSERA_SOURCE_DIR;
-
-std::string content(const fs::path& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file) << path;
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 std::vector<fs::path> pages() {
   std::vector<fs::path> all = {root / "README.md"};
   for (const char* folder : {"docs", "docs/examples"})
     for (const auto& entry : fs::directory_iterator(root / folder))
       if (entry.path().extension() == ".md") all.push_back(entry.path());
-  return all;
-}
-
-struct Block {
-  int line = 0;
-  std::string text;
-};
-
-std::vector<Block> forma_blocks(const std::string& page) {
-  std::istringstream in(page);
-  std::vector<Block> all;
-  std::string line;
-  bool inside = false;
-  for (int number = 1; std::getline(in, line); ++number) {
-    if (line.starts_with("```")) {
-      inside = !inside && line == "```forma";
-      if (inside) all.push_back({number, ""});
-    } else if (inside) {
-      all.back().text += line + "\n";
-    }
-  }
   return all;
 }
 

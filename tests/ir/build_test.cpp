@@ -257,6 +257,9 @@ TEST_F(Build, UnrollWritesTheTermsOut) {
   EXPECT_EQ(unroll(g, e, 4), want);
   EXPECT_EQ(unroll(g, e, 3), std::nullopt);
   EXPECT_EQ(unroll(g, reduce(g, Op::reduce_median, {{0, 0, 1}}, of(f32)), 10), std::nullopt);
+  EXPECT_EQ(step_of(Op::reduce_any), Op::bit_or);
+  EXPECT_THROW(step_of(Op::reduce_median), Error);
+  EXPECT_THROW(step_of(Op::add), Error);
 }
 
 TEST(Embeds, IsByValue) {

@@ -117,6 +117,19 @@ TEST(Functions, StayWithinTheirBoundsInDouble) {
   for (const Case& c : kCases) check<double>(c, c.bound64);
 }
 
+// What docs/language.md says of `exp` in `fast` numbers.
+TEST(Functions, TheShortExpKnowsItsRange) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto exp = [](float x) { return call_function(Op::fast_exp, x, 0.0f); };
+  for (float x : {-87.69f, -88.0f, -1e30f, -inf}) EXPECT_EQ(exp(x), 0) << x;
+  for (float x : {88.38f, 89.0f, 1e30f, inf}) EXPECT_EQ(exp(x), inf) << x;
+  EXPECT_TRUE(std::isnan(exp(std::numeric_limits<float>::quiet_NaN())));
+  for (float x : {-87.3f, -40.0f, -1.0f, 0.3f, 30.0f, 88.37f}) {
+    const double want = std::exp(static_cast<double>(x));
+    EXPECT_NEAR(exp(x), want, 2e-7 * want) << x;
+  }
+}
+
 template <class T>
 void check_two(Op op, double lo_x, double hi_x, bool both_x, double lo_y, double hi_y, double bound,
                long double (*reference)(long double, long double)) {

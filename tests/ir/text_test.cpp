@@ -112,6 +112,8 @@ TEST(Text, ErrorsSayLineAndExpectation) {
   EXPECT_EQ(error_of("\nwhat"), "stage graph, line 2, column 1: expected an item, got 'what'");
   EXPECT_EQ(error_of("s0 = point \"x\" float [4] 0..0 : (foo 1)"),
             "stage graph, line 1, column 34: expected an operation, got 'foo 1)'");
+  EXPECT_EQ(error_of("parameter \"M\"\ns0 = compose \"c\" float [M]\ns1 = point \"x\" float [M] 0..0 : s0[i-{M}]"),
+            "stage graph, line 3, column 38: expected 'i', a variable, an integer or an extent in braces, got '{M}]'");
   EXPECT_EQ(error_of("s1 = point \"x\" float [4] 0..0 : 1"),
             "stage graph, line 1, column 3: expected 's0', the next in order, got ' = point \"x\" float [4] 0..0 : 1'");
 }

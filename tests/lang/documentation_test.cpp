@@ -1,35 +1,14 @@
 // The programs of docs/language.md: each is compiled, run on the values that it names and compared with its results.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <sstream>
 
+#include "support/documents.hpp"
 #include "testing.hpp"
 
 namespace tessera::lang::testing {
 namespace {
-
-struct Block {
-  int line = 0;
-  std::string text;
-};
-
-std::vector<Block> programs() {
-  std::ifstream file(std::string(TESSERA_SOURCE_DIR) + "/docs/language.md");
-  std::vector<Block> all;
-  std::string line;
-  bool inside = false;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.starts_with("```")) {
-      inside = !inside && line == "```forma";
-      if (inside) all.push_back({number, ""});
-    } else if (inside) {
-      all.back().text += line + "\n";
-    }
-  }
-  return all;
-}
 
 std::vector<double> numbers(const std::string& text) {
   std::istringstream in(text);
@@ -48,7 +27,9 @@ Shape shape_of(const ir::Graph& g, const ir::Argument& a, const std::string& wri
 }
 
 TEST(Documentation, ProgramsGiveTheStatedResults) {
-  const std::vector<Block> all = programs();
+  using tessera::testing::Block;
+  const std::vector<Block> all =
+      tessera::testing::forma_blocks(tessera::testing::content(TESSERA_SOURCE_DIR "/docs/language.md"));
   EXPECT_GE(all.size(), 14U);
   for (const Block& block : all) {
     SCOPED_TRACE("docs/language.md:" + std::to_string(block.line));
