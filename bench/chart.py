@@ -15,7 +15,7 @@ import report
 
 SERIES = [(report.OURS, "Tessera", "#1b6ca8"), ("halide", "Halide, best schedule", "#e08e29"),
           ("opencv", "OpenCV", "#5a9e4b"), ("opencv-wheel", "OpenCV wheel", "#9cc791"), ("plain", "plain loops", "#a0a0a0")]
-LEFT, WIDTH, BAR, GAP, TOP = 230, 560, 9, 9, 76  # pixels
+LEFT, WIDTH, BAR, GAP, TOP = 230, 560, 9, 9, 32  # pixels; TOP: of the legend
 
 Bar = namedtuple("Bar", "length colour text")
 Group = namedtuple("Group", "label bars")
@@ -23,30 +23,32 @@ Group = namedtuple("Group", "label bars")
 Axis = namedtuple("Axis", "limit step mark")
 
 
-def draw_bars(title, note, legend, groups, axis):
-    """`legend`: (name, colour) of every series."""
-    height = TOP + sum(GAP + BAR * len(group.bars) for group in groups) + 30
+def draw_bars(title, notes, legend, groups, axis):
+    """`notes`: lines below the title; `legend`: (name, colour) of every series."""
+    below = 30 + 14 * len(notes)
+    top = below + TOP
+    height = top + sum(GAP + BAR * len(group.bars) for group in groups) + 30
     scale = WIDTH / axis.limit
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 90}" height="{height}" '
            'font-family="sans-serif" font-size="11">',
            '<rect width="100%" height="100%" fill="#ffffff"/>',
            f'<text x="10" y="18" font-size="14" font-weight="bold">{html.escape(title)}</text>',
-           f'<text x="10" y="34" fill="#555">{html.escape(note)}</text>']
+           *[f'<text x="10" y="{34 + 14 * k}" fill="#555">{html.escape(note)}</text>' for k, note in enumerate(notes)]]
     x = 10
     for name, colour in legend:
-        out.append(f'<rect x="{x}" y="44" width="10" height="10" fill="{colour}"/><text x="{x + 14}" y="53">{html.escape(name)}</text>')
+        out.append(f'<rect x="{x}" y="{below}" width="10" height="10" fill="{colour}"/><text x="{x + 14}" y="{below + 9}">{html.escape(name)}</text>')
         x += 24 + 7 * len(name)
 
     def line(value, style, text, colour):
         at = LEFT + value * scale
-        return (f'<line x1="{at:.1f}" y1="{TOP - 6}" x2="{at:.1f}" y2="{height - 24}" stroke="{style}/>'
+        return (f'<line x1="{at:.1f}" y1="{top - 6}" x2="{at:.1f}" y2="{height - 24}" stroke="{style}/>'
                 f'<text x="{at:.1f}" y="{height - 10}" text-anchor="middle" fill="{colour}">{html.escape(text)}</text>')
 
     for value in range(0, int(axis.limit) + 1, axis.step):
         if value != 1:
             out.append(line(value, '#e4e4e4"', str(value), "#555"))
     out.append(line(1, '#c0392b" stroke-dasharray="3 3"', axis.mark, "#c0392b"))
-    y = TOP
+    y = top
     for group in groups:
         out.append(f'<text x="{LEFT - 8}" y="{y + BAR * len(group.bars) / 2 + 4:.1f}" text-anchor="end">{html.escape(group.label)}</text>')
         for bar in group.bars:
@@ -68,7 +70,8 @@ def draw(rows, titles, about, threads=1):
                                            for peer, _, colour in shown if peer in figures])
               for job, figures in here.items()]
     return draw_bars("Time per image, one thread, in copies of the image (shorter is better)",
-                     f'{about["machine"]}; {about["date"]}; the numbers are milliseconds; * a related job',
+                     [f'{about["machine"]}; {about["date"]}; the numbers are milliseconds; * a related job',
+                      *([about["note"]] if about.get("note") else [])],
                      [(name, colour) for _, name, colour in shown], groups, Axis(12.0, 2, "copy"))
 
 

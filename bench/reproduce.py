@@ -96,7 +96,7 @@ def picture(rows, about):
     legend = [(f"{n} thread{'s' if n > 1 else ''}", colours[n]) for n in counts] + [("as published, four threads", "#a0a0a0")]
     limit = max(2.0, max(row[6] for row in rows) * 1.05)
     return chart.draw_bars("What fusing stages gains: time untiled over time fused (longer is better)",
-                           f"{about['machine']}; {about['date']}", legend, groups, chart.Axis(limit, 1, "untiled"))
+                           [f"{about['machine']}; {about['date']}"], legend, groups, chart.Axis(limit, 1, "untiled"))
 
 
 def main():
