@@ -85,6 +85,15 @@ Plugin& plugin() {
   return p;
 }
 
+// TESSERA_OPTIMIZE=0 compiles three times as fast, for tests of very many programs.
+std::string optimization() {
+  const char* level = std::getenv("TESSERA_OPTIMIZE");
+  if (level == nullptr || *level == 0) return "-O3";
+  if (level[0] < '0' || level[0] > '3' || level[1] != 0)
+    throw Error(ErrorClass::argument, "TESSERA_OPTIMIZE is not 0, 1, 2 or 3: " + base::quoted(level, 20));
+  return std::string("-O") + level;
+}
+
 }  // namespace
 
 std::vector<std::string> plugin_paths(const std::string& code, const std::string& program) {
@@ -121,15 +130,6 @@ std::string open_in_process() {
 
 std::string in_process_version() {
   return version;
-}
-
-// TESSERA_OPTIMIZE=0 compiles three times as fast, for tests of very many programs.
-static std::string optimization() {
-  const char* level = std::getenv("TESSERA_OPTIMIZE");
-  if (level == nullptr || *level == 0) return "-O3";
-  if (level[0] < '0' || level[0] > '3' || level[1] != 0)
-    throw Error(ErrorClass::argument, "TESSERA_OPTIMIZE is not 0, 1, 2 or 3: " + base::quoted(level, 20));
-  return std::string("-O") + level;
 }
 
 std::vector<std::string> in_process_options(bool exact, bool wide_vectors) {
