@@ -240,18 +240,18 @@ std::size_t AtomicFile::read_at(std::int64_t offset, std::span<std::byte> bytes)
   return done;
 }
 
-void AtomicFile::commit() {
-  if (temporary_.empty()) {
-    const int closed = ::close(fd_);
-    fd_ = -1;
-    if (closed != 0 && errno != EINTR) fail(errno);
-    return;
-  }
+void AtomicFile::sync() {
+  if (fd_ < 0) return;
   // EINVAL and ENOTSUP: a file system that cannot sync has promised nothing to begin with.
-  if (::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  if (!temporary_.empty() && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
   const int closed = ::close(fd_);
   fd_ = -1;
   if (closed != 0 && errno != EINTR) fail(errno);
+}
+
+void AtomicFile::commit() {
+  sync();
+  if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
   // The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.

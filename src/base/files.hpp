@@ -50,6 +50,8 @@ class AtomicFile {
   std::size_t read_at(std::int64_t offset, std::span<std::byte> bytes);
   bool seekable() const { return !temporary_.empty(); }
   const std::string& path() const { return path_; }
+  // What was written reaches the disk, under no name yet: after this, commit() only renames.
+  void sync();
   void commit();
 
  private:

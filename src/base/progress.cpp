@@ -7,8 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "base/text.hpp"
 
@@ -17,6 +20,11 @@ namespace {
 
 double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void to_standard_error(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
 }
 
 ProgressOptions standard_error(std::string label) {
@@ -44,12 +52,7 @@ ProgressBar::ProgressBar(std::string label, std::int64_t total)
 ProgressBar::ProgressBar(std::int64_t total, ProgressOptions options)
     : options_(std::move(options)), total_(std::max<std::int64_t>(total, 0)) {
   if (!options_.clock) options_.clock = steady_seconds;
-  if (!options_.write) {
-    options_.write = [](std::string_view text) {
-      std::fwrite(text.data(), 1, text.size(), stderr);
-      std::fflush(stderr);
-    };
-  }
+  if (!options_.write) options_.write = to_standard_error;
   start_ = options_.clock();
   last_draw_ = start_;
 }
@@ -111,6 +114,49 @@ void ProgressBar::finish() {
   if (!drawn_) return;
   draw(options_.clock());
   if (options_.terminal) options_.write("\n");
+}
+
+struct PatienceNote::Shared {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool over = false, shown = false;
+  std::function<void(std::string_view)> write;
+  std::thread thread;
+};
+
+PatienceNote::PatienceNote(std::string text)
+    : PatienceNote(std::move(text), [] {
+        ProgressOptions options = standard_error("");
+        options.delay = 1;
+        return options;
+      }()) {}
+
+PatienceNote::PatienceNote(std::string text, const ProgressOptions& options) {
+  if (!options.terminal) return;
+  shared_ = std::make_unique<Shared>();
+  shared_->write = options.write ? options.write : to_standard_error;
+  shared_->thread = std::thread([s = shared_.get(), note = std::move(text), delay = options.delay] {
+    std::unique_lock lock(s->mutex);
+    if (s->ended.wait_for(lock, std::chrono::duration<double>(delay), [&] { return s->over; })) return;
+    s->shown = true;
+    s->write("\r" + note + "\x1b[K");
+  });
+}
+
+PatienceNote::~PatienceNote() {
+  end();
+}
+
+void PatienceNote::end() {
+  if (!shared_) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->over = true;
+  }
+  shared_->ended.notify_one();
+  shared_->thread.join();
+  if (shared_->shown) shared_->write("\r\x1b[K");
+  shared_.reset();
 }
 
 }  // namespace tessera::base

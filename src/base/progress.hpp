@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,22 @@ class ProgressBar {
   std::int64_t total_, done_ = 0;
   double start_, last_draw_;
   bool drawn_ = false, finished_ = false;
+};
+
+// For work whose length nobody knows, such as a compilation: when it takes longer than a second, a terminal says what
+// is being done, until end() or the destructor, which take the line away again. Anything but a terminal says nothing.
+class PatienceNote {
+ public:
+  explicit PatienceNote(std::string text);
+  PatienceNote(std::string text, const ProgressOptions&);  // delay, terminal and write are used
+  ~PatienceNote();                                         // as end()
+  PatienceNote(const PatienceNote&) = delete;
+  PatienceNote& operator=(const PatienceNote&) = delete;
+  void end();
+
+ private:
+  struct Shared;
+  std::unique_ptr<Shared> shared_;
 };
 
 }  // namespace tessera::base

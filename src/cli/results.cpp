@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -239,13 +240,25 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
       array = scaled(array, full_scale(ElementType::u8));
     final.push_back(array);
   }
+  // All files are complete on the disk before the first one takes its name.
+  std::vector<std::unique_ptr<base::AtomicFile>> files;
+  std::vector<io::WriteReport> reports;
+  for (std::size_t i = 0; i < final.size(); ++i) {
+    const std::string& path = destinations.paths[i];
+    if (path.empty()) continue;
+    files.push_back(std::make_unique<base::AtomicFile>(path));
+    reports.push_back(io::write_array(*files.back(), final[i]));
+    files.back()->sync();
+  }
+  for (const auto& file : files) file->commit();
+  std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
     if (path.empty()) {
       print_numbers(final[i], label(program.outputs()[i], i));
       continue;
     }
-    const io::WriteReport report = io::write_array(path, final[i]);
+    const io::WriteReport& report = reports[written++];
     warn_clamped(base::quoted(path), report.saturated, report.values, report.type);
   }
 }

@@ -37,11 +37,15 @@ std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& l
     std::optional<base::ProgressBar> bar;
     std::string label = identifier_of(verb.program.path);
     if (!lanes.channels.empty()) label += " " + lanes.channels[c];
-    if (!verb.quiet)
+    std::optional<base::PatienceNote> compiling;
+    if (!verb.quiet) {
+      compiling.emplace("compiling " + label + " ...");
       options.on_progress = [&](const Progress& p) {
+        compiling.reset();
         if (!bar) bar.emplace(label, p.total);
         bar->update(p.done);
       };
+    }
     results.push_back(program.run(lanes.inputs[c], options));
   }
   return results;

@@ -284,7 +284,8 @@ Array read_array(const std::string& path, const ReadOptions& options) {
   return decode(Source{std::span<const std::byte>(data, used), path, options, file.owner()});
 }
 
-WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& options) {
+WriteReport write_array(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
+  const std::string& path = file.path();
   const Codec& codec = writable_codec(path);
   if (array.empty()) cannot_hold(path, "the array is empty");
   if (options.quality < 1 || options.quality > 100) {
@@ -293,17 +294,18 @@ WriteReport write_array(const std::string& path, const Array& array, const Write
   if (options.compression < -1 || options.compression > 9) {
     cannot_hold(path, fmt::format("the compression is a number from 0 to 9, got {}", options.compression));
   }
-  if (codec.encode == nullptr) {
-    base::AtomicFile file(path);
-    const WriteReport report = write_npy(file, array, options);
-    file.commit();
-    return report;
-  }
+  if (codec.encode == nullptr) return write_npy(file, array, options);
   const Samples samples = samples_of(codec, path, array, options);
-  base::AtomicFile file(path);
   codec.encode(file, samples, options);
-  file.commit();
   return {std::string(codec.name), samples.type, samples.values(), samples.saturated};
+}
+
+WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& options) {
+  writable_codec(path);  // a name that says no format is refused before anything is opened
+  base::AtomicFile file(path);
+  const WriteReport report = write_array(file, array, options);
+  file.commit();
+  return report;
 }
 
 std::vector<std::string> writable_suffixes() {

@@ -23,6 +23,10 @@
 
 #include "tessera/array.hpp"
 
+namespace tessera::base {
+class AtomicFile;
+}
+
 namespace tessera::io {
 
 struct ReadOptions {
@@ -55,6 +59,8 @@ Array decode_array(std::span<const std::byte> bytes, const std::string& name, co
 // replaced whole or not at all. Throws Error(argument) when the format cannot hold the array, Error(io) when the file
 // cannot be written.
 WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& = {});
+// Into a file that the caller commits, so that several files appear together or not at all.
+WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOptions& = {});
 
 // ".png", ".jpg", ...: what write_array knows.
 std::vector<std::string> writable_suffixes();

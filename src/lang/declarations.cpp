@@ -180,7 +180,7 @@ void resolve_parameters(Context& context, const Modules& modules, const std::map
     advice.notes.push_back(names.empty() ? "the program has no parameters"
                                          : "its parameters are " + base::list_of(names, "and"));
     if (!context.tolerant)
-      context.report.error(Span{modules.back()->source.get(), 0, 0},
+      context.report.error(Span::whole(*modules.back()->source),
                            fmt::format("the program has no parameter {} to set", base::quoted(name)),
                            std::move(advice));
   }

@@ -28,6 +28,8 @@ Span join(Span a, Span b) {
 SourceSpan locate(const Span& span) {
   SourceSpan out;
   if (span.source == nullptr) return out;
+  out.file = span.source->name;
+  if (span.end < span.begin) return out;
   const std::string_view text = span.source->text;
   const std::size_t at = std::min<std::size_t>(span.begin, text.size());
   std::vector<std::uint32_t>& lines = span.source->lines;
@@ -40,7 +42,6 @@ SourceSpan locate(const Span& span) {
   const std::size_t line_begin = *line;
   const std::size_t line_end = std::min(text.find('\n', at), text.size());
 
-  out.file = span.source->name;
   out.line = 1 + static_cast<int>(line - lines.begin());
   out.column = 1 + characters(text.substr(line_begin, at - line_begin));
   const std::size_t end = std::clamp<std::size_t>(span.end, at, line_end);

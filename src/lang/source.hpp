@@ -22,8 +22,9 @@ struct Source {
 
 struct Span {
   const Source* source = nullptr;
-  std::uint32_t begin = 0, end = 0;  // bytes
+  std::uint32_t begin = 0, end = 0;  // bytes; end < begin: the text as a whole, without a line
 
+  static Span whole(const Source& s) { return {&s, 1, 0}; }
   std::string_view text() const { return std::string_view(source->text).substr(begin, end - begin); }
 };
 

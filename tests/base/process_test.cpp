@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "base/dynamic_library.hpp"
 #include "base/interrupt.hpp"
@@ -168,6 +170,36 @@ TEST(InterruptDeathTest, second_signal_kills) {
         std::exit(0);
       },
       testing::KilledBySignal(SIGINT), "");
+}
+
+TEST(PatienceNote, SpeaksOnlyOfWorkThatTakesLong) {
+  std::string written;
+  ProgressOptions options;
+  std::atomic<bool> spoke = false;
+  options.write = [&](std::string_view text) {
+    written += text;
+    spoke = true;
+  };
+  options.terminal = true;
+  options.delay = 3600;
+  {
+    const PatienceNote note("compiling blur ...", options);
+  }
+  EXPECT_EQ(written, "");
+  options.delay = 0;
+  {
+    PatienceNote note("compiling blur ...", options);
+    while (!spoke) std::this_thread::yield();
+    note.end();
+    note.end();
+  }
+  EXPECT_EQ(written, "\rcompiling blur ...\x1b[K\r\x1b[K");
+  options.terminal = false;
+  written.clear();
+  {
+    const PatienceNote note("compiling blur ...", options);
+  }
+  EXPECT_EQ(written, "");
 }
 
 }  // namespace

@@ -283,6 +283,21 @@ TEST_F(FullDisk, KeepsTheOldFiles) {
   umount(path("disk").c_str());
 }
 
+// Two outputs, the first fits and the second does not: neither replaces what was there.
+TEST_F(FullDisk, SeveralOutputsAppearTogether) {
+  if (mount("tmpfs", path("disk").c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "nothing can be mounted here";
+  file("two.forma",
+       "parameter M, N;\n"
+       "stencil less(vector#2 float X) { return X@[(0,200),(0,200)]; }\n"
+       "stencil same(vector#2 float X) { return X; }\n"
+       "vector#2 float image[M,N];\n"
+       "return small = less(image), large = same(image);\n");
+  file("disk/small.npy", "what was there before");
+  refuses({"run", "two.forma", "large.npy", "-o", "disk/small.npy", "-o", "disk/large.npy"}, 2, "no space left");
+  refuses({"run", "two.forma", "large.npy", "-o", "disk/small.npy", "-o", "absent/large.npy"}, 2, "there is no folder");
+  umount(path("disk").c_str());
+}
+
 TEST_F(FullDisk, LimitOfFileSizesKeepsTheOldFiles) {
   signal(SIGXFSZ, SIG_IGN);
   rlimit before{};

@@ -387,6 +387,7 @@ TEST(Faults, Suggestions) {
   ASSERT_EQ(unset.size(), 1U);
   EXPECT_EQ(unset[0].message, "the program has no parameter 'radios' to set");
   EXPECT_EQ(unset[0].help, "did you mean 'radius'?");
+  EXPECT_EQ(unset[0].span.line, 0);  // no line of the text is at fault
 }
 
 TEST(Faults, ParametersFromOutsideMustFit) {
