@@ -46,6 +46,10 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;         // set to true: the run stops within a tile, Error(cancelled)
   std::string compiler;                              // "": in process, else system; "clang-in-process"; or a command
   i64 tile_rows = 0, tile_columns = 0;               // 0: chosen by the plan
+  // "cpu", "cuda" or "opencl"; of several devices the one that `tessera devices` gives that number. Arrays are the
+  // host's: they are taken to the device and back. threads, compiler and tiles are of "cpu" alone.
+  std::string target = "cpu";
+  int device = 0;
 };
 
 struct EmitOptions {

@@ -157,6 +157,23 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
   return found;
 }
 
+std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options) const {
+  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.target,
+                             options.device);
+  std::lock_guard lock(mutex);
+  std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
+  if (!found) found = std::make_shared<const engine::DeviceExecutable>(graph, options, engine::open_device(options));
+  return found;
+}
+
+void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
+                        const RunOptions& options) const {
+  if (options.target == "cpu")
+    executable(options)->run(bound, from, to, options);
+  else
+    on_device(options)->run(bound, from, to, options);
+}
+
 // The arguments as the compiled code takes them: checked, scalars in their type, rows contiguous.
 std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const {
   if (given.size() != inputs.size())
@@ -260,7 +277,7 @@ std::vector<Array> Program::run(const std::vector<Array>& given, const RunOption
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   std::vector<Array> results;
   for (std::size_t o = 0; o < shapes.size(); ++o) results.emplace_back(impl_->outputs[o].format, shapes[o]);
-  impl_->executable(options)->run(bound, inputs, results, options);
+  impl_->run(bound, inputs, results, options);
   return results;
 }
 
@@ -291,7 +308,7 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
     }
     if (!rows_contiguous(results[o])) results[o] = Array(impl_->outputs[o].format, shapes[o]);
   }
-  impl_->executable(options)->run(bound, inputs, results, options);
+  impl_->run(bound, inputs, results, options);
   for (std::size_t o = 0; o < shapes.size(); ++o)
     if (results[o].data() != targets[o].data()) {
       Array target = targets[o];

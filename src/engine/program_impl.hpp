@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/executable.hpp"
+#include "engine/on_device.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
 #include "tessera/program.hpp"
@@ -19,7 +20,13 @@ struct Program::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
+  mutable std::map<std::tuple<int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>> on_devices;
+
   std::shared_ptr<const engine::Executable> executable(const RunOptions&) const;
+  std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;
+  // On the target of the options; arrays as prepare() gives them.
+  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+           const RunOptions&) const;
   std::vector<Array> prepare(const std::vector<Array>&) const;
   std::vector<Shape> output_shapes(const std::vector<i64>& parameters) const;
   static Array convert_scalar(const Array&, ElementType);

@@ -58,6 +58,15 @@ class Builder {
     blocks_.back()->push_back(std::move(s));
     inside(blocks_.back()->back().body, [&] { body(index); });
   }
+  // The same, `times` turns in one where the compiler can.
+  template <class Body>
+  void unrolled_loop(const std::string& stem, const ir::nest::Value& lo, const ir::nest::Value& hi, i64 times,
+                     Body body) {
+    std::vector<ir::nest::Statement>& block = *blocks_.back();
+    const std::size_t at = block.size();
+    loop(stem, lo, hi, ir::nest::integer(1), body);
+    block[at].i = times;
+  }
   // A block that outline_blocks may make a function of that name.
   template <class Body>
   void block(const std::string& name, Body body) {

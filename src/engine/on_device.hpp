@@ -1,0 +1,77 @@
+// A program compiled for a device with a memory of its own. Immutable; runs from several threads at once.
+//
+// A run takes arrays of the host up row by row, packed, launches every kernel in order, and takes the results down.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lower/device.hpp"
+#include "plan/plan.hpp"
+#include "run/gpu/device.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+// The device that options name, opened. Throws Error(argument) for a target that is none, Error(device) where it is
+// missing.
+std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
+
+class DeviceExecutable {
+ public:
+  DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>);
+
+  const plan::Plan& plan() const { return plan_; }
+  const std::string& source() const { return source_; }
+
+  // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
+  bool takes(const std::vector<i64>& parameters) const;
+  // As Executable::run.
+  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+           const RunOptions&) const;
+
+  // Arrays on the device, bound to kernels: what a run does between taking up and taking down, again and again.
+  class Bound {
+   public:
+    Bound(const DeviceExecutable&, const std::vector<i64>& parameters);
+    void upload(const std::vector<Array>& inputs);
+    void launch(const RunOptions&);
+    void download(const std::vector<Array>& outputs);
+    run::gpu::Queue& queue() { return *queue_; }
+
+   private:
+    struct Place {
+      std::shared_ptr<run::gpu::Memory> memory;
+      std::vector<i64> strides;  // bytes, of every dimension of the interface's array but the last
+    };
+    struct Ready {
+      run::gpu::Launch launch;
+      std::vector<std::shared_ptr<run::gpu::Memory>> blocks;
+      std::vector<i64> integers;
+    };
+    template <class Copy>
+    void each_row_block(const Array&, const Place&, Copy copy) const;
+    Ready ready(const lower::DeviceKernel&, const std::vector<i64>& parameters) const;
+
+    const DeviceExecutable& program_;
+    std::vector<Place> places_;
+    std::vector<Ready> launches_;
+    std::unique_ptr<run::gpu::Queue> queue_;
+  };
+
+ private:
+  std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
+
+  const ir::Graph& graph_;  // the program's, which outlives this
+  plan::Plan plan_;
+  lower::DeviceProgram program_;
+  std::string source_;
+  std::shared_ptr<run::gpu::Device> device_;
+  std::shared_ptr<run::gpu::Module> module_;
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const DeviceExecutable> small_;
+};
+
+}  // namespace tessera::engine

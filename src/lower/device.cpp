@@ -1,0 +1,307 @@
+// Passes as kernels; see device.hpp.
+#include "lower/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "analyze/ranges.hpp"
+#include "ir/build.hpp"
+#include "lower/device_function.hpp"
+#include "lower/device_stream.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Op;
+using ir::StageId;
+using ir::StageKind;
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::operation;
+using ir::nest::Type;
+using ir::nest::Value;
+using ir::nest::variable;
+
+namespace {
+
+constexpr int columns_of_block = 32, rows_of_block = 8;
+
+class KernelLowering : private DeviceFunction {
+ public:
+  KernelLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, const plan::Pass& pass,
+                 std::string name)
+      : DeviceFunction(plan, interface, ranges, std::move(name)), pass_(pass) {
+    kernel_.domain = graph_.stage(pass.stages.front()).domain;
+    rank_ = kernel_.domain.size();
+    kernel_.points.assign(rank_, 1);
+    kernel_.points.back() = columns_of_block;
+    if (rank_ > 1) kernel_.points[rank_ - 2] = rows_of_block;
+    const ir::Stage& first = graph_.stage(pass.stages.front());
+    for (StageId s : pass.stages)
+      margins_differ_ |= graph_.stage(s).margin_lo != first.margin_lo || graph_.stage(s).margin_hi != first.margin_hi;
+    kernel_.threads = {columns_of_block, rank_ > 1 ? rows_of_block : 1, 1};
+  }
+
+  void into(DeviceProgram& program) {
+    ir::nest::Function function;
+    function.name = kernel_.name;
+    Builder builder(function.body);
+    builder_ = &builder;
+    place_threads();
+    builder.branch(inside_domain(), [&] {
+      if (pass_.kind == plan::PassKind::compose)
+        compose();
+      else
+        point();
+    });
+    finish(std::move(function), program);
+  }
+
+ private:
+  using Kind = DeviceKernel::Integer::Kind;
+
+  // ---- threads ----
+  void place_threads() {
+    Value block = builder_->let("block", call_i64("tsr_block", {}));
+    first_.resize(rank_);
+    index_.resize(rank_);
+    for (std::size_t d = rank_; d-- > 0;) {
+      Value at = block;
+      if (d > 0) {
+        Value n = host({Kind::blocks, {}, 0, d});
+        Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
+        at = block - rest * n;
+        block = rest;
+      }
+      first_[d] = builder_->let("first", at * kernel_.points[d]);
+      index_[d] = first_[d];
+      if (d + 1 == rank_) index_[d] = builder_->let("x", first_[d] + call_i64("tsr_thread_x", {}));
+      if (d + 2 == rank_) index_[d] = builder_->let("y", first_[d] + call_i64("tsr_thread_y", {}));
+    }
+  }
+  Value inside_domain() {
+    Value all;
+    for (std::size_t d = rank_ > 1 ? rank_ - 2 : 0; d < rank_; ++d)
+      all = both(all, less(index_[d], extent(kernel_.domain[d])));
+    return all;
+  }
+
+  // ---- points ----
+  // Points are computed for all stages of the pass, also in the margins of some of them.
+  BorderMode mode_of(const ExprNode& node, std::size_t d) const {
+    const BorderMode mode = node.border[d].mode;
+    return mode == BorderMode::none && margins_differ_ ? BorderMode::clamp : mode;
+  }
+  // Do all reads of the block lie inside of what they read?
+  Value interior(const std::vector<ExprId>& nodes, const std::vector<analyze::VarRange>& ranges) {
+    struct Reach {
+      i64 lo, hi;
+    };
+    std::map<std::tuple<ir::SizeId, std::size_t, i64, ir::SizeId>, Reach> reach;  // extent, dimension, scale, shift
+    for (ExprId e : nodes) {
+      const ExprNode& node = graph_.node(e);
+      if (node.op != Op::access) continue;
+      const auto& domain = graph_.stage(node.stage).domain;
+      for (std::size_t d = 0; d < domain.size(); ++d) {
+        if (mode_of(node, d) == BorderMode::none) continue;
+        const ir::Index& index = node.index[d];
+        auto [lo, hi] = analyze::offset_span(index, ranges);
+        auto key = std::make_tuple(domain[d], d + rank_ - domain.size(), index.scale, index.shift);
+        auto [found, fresh] = reach.try_emplace(key, Reach{lo, hi});
+        if (fresh) continue;
+        found->second.lo = std::min(found->second.lo, lo);
+        found->second.hi = std::max(found->second.hi, hi);
+      }
+    }
+    Value all;
+    for (const auto& [key, span] : reach) {
+      const auto& [n, d, scale, shift] = key;
+      Value last = min(first_[d] + kernel_.points[d], extent(kernel_.domain[d])) - 1;
+      all = both(all, less(integer(-1), first_[d] * scale + extent(shift) + span.lo));
+      all = both(all, less(last * scale + extent(shift) + span.hi, extent(n)));
+    }
+    return all;
+  }
+
+  Value load_access(const ExprNode& node, const std::map<std::uint32_t, Value>& vars, bool mapped) {
+    const auto& domain = graph_.stage(node.stage).domain;
+    const std::size_t lead = rank_ - domain.size();
+    std::vector<Value> at;
+    std::vector<std::pair<Value, double>> outside;  // a flag and the value then
+    for (std::size_t d = 0; d < domain.size(); ++d) {
+      const ir::Index& index = node.index[d];
+      Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
+      for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
+      const BorderMode mode = mode_of(node, d);
+      if (mapped && mode != BorderMode::none) {
+        i = builder_->let("i", call_i64("tsr_map", {integer(static_cast<i64>(mode)), i, extent(domain[d])}));
+        if (mode == BorderMode::constant) {
+          outside.emplace_back(builder_->let("off", less(i, integer(0))), node.border[d].value);
+          i = builder_->let("i", max(i, integer(0)));
+        }
+      }
+      at.push_back(i);
+    }
+    Value v = read(node.stage, at);
+    const Lane lane = memory_lane(node.stage);
+    for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
+      v = builder_->let("v", v);
+      v = operation(Op::select, {lane, 1, false},
+                    {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
+    }
+    return v;
+  }
+
+  void body(const std::vector<ExprId>& roots, bool mapped) {
+    PointSource source = point_source();
+    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
+      return load_access(node, vars, mapped);
+    };
+    PointEmitter emitter(graph_, ranges_, *builder_, source);
+    emitter.emit(roots, [&](std::size_t k, const Value& v) {
+      const StageId s = pass_.stages[k];
+      const StageId to = plan_.stages[s].home == plan::Home::inside ? plan_.stages[s].whole : s;
+      store(s, to, emitter.stored(roots[k], v, memory_lane(to)));
+    });
+  }
+
+  // The value at the thread's point, 0 in the margins of the stage; a piece goes to its place in the whole.
+  void store(StageId s, StageId to, Value v) {
+    const ir::Stage& stage = graph_.stage(s);
+    Value evaluated;
+    for (std::size_t d = 0; d < rank_; ++d) {
+      if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), index_[d]));
+      if (stage.margin_hi[d] > 0)
+        evaluated = both(evaluated, less(index_[d], extent(stage.domain[d]) - stage.margin_hi[d]));
+    }
+    const Lane lane = memory_lane(to);
+    if (evaluated)
+      v = operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+    if (to == s) {
+      builder_->store(element(s, index_), integer(0), v);
+      return;
+    }
+    const plan::StagePlan& piece = plan_.stages[s];
+    std::vector<Value> at;
+    Value there;
+    for (std::size_t d = 0; d < rank_; ++d) {
+      at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
+      there = both(there, less(at[d], extent(graph_.stage(to).domain[d])));
+    }
+    Value value = builder_->let("v", v);
+    builder_->branch(there, [&] { builder_->store(element(to, at), integer(0), value); });
+  }
+
+  void point() {
+    std::vector<ExprId> roots;
+    for (StageId s : pass_.stages) roots.push_back(graph_.stage(s).body);
+    const std::vector<ExprId> nodes = ir::postorder(graph_, roots);
+    std::vector<analyze::VarRange> ranges(graph_.var_count());
+    for (ExprId e : nodes)
+      for (const ir::Var& v : graph_.node(e).vars) ranges[v.id] = {v.lo, v.hi};
+    // Points of margins may read beyond what is there where no border is asked for: they read nothing.
+    Value margins = evaluated_somewhere();
+    auto both_texts = [&] {
+      Value inside = interior(nodes, ranges);
+      if (!inside)
+        body(roots, false);
+      else
+        builder_->branch(builder_->let("inside", inside), [&] { body(roots, false); }, [&] { body(roots, true); });
+    };
+    if (!margins)
+      both_texts();
+    else
+      builder_->branch(margins, both_texts, [&] {
+        for (StageId s : pass_.stages)
+          builder_->store(element(s, index_), integer(0), lane_constant(0, memory_lane(s)));
+      });
+  }
+  // Is the point evaluated? Nothing where no stage has margins.
+  Value evaluated_somewhere() {
+    Value all;
+    for (std::size_t d = 0; d < rank_; ++d) {
+      i64 lo = INT64_MAX, hi = INT64_MAX;
+      for (StageId s : pass_.stages) {
+        lo = std::min(lo, graph_.stage(s).margin_lo[d]);
+        hi = std::min(hi, graph_.stage(s).margin_hi[d]);
+      }
+      if (lo > 0) all = both(all, less(integer(lo - 1), index_[d]));
+      if (hi > 0) all = both(all, less(index_[d], extent(kernel_.domain[d]) - hi));
+    }
+    return all;
+  }
+
+  // ---- composed stages ----
+  void compose() {
+    const StageId s = pass_.stages.front();
+    if (plan_.stages[s].filled) return;
+    const ir::Stage& composed = graph_.stage(s);
+    const Lane lane = memory_lane(s);
+    Value v = builder_->var("v", lane_constant(0, lane));
+    for (const ir::Piece& piece : composed.pieces) {
+      Value here;
+      std::vector<Value> at;
+      for (std::size_t d = 0; d < rank_; ++d) {
+        Value offset = builder_->let("offset", index_[d] - extent(piece.start[d]));
+        Value j = offset;
+        if (piece.stride[d] != 1) {
+          j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
+          here = both(here, operation(Op::eq, flag_type, {j * piece.stride[d], offset}));
+        }
+        here = both(here, both(less(integer(-1), j), less(j, extent(piece.count[d]))));
+        at.push_back(j);
+      }
+      builder_->branch(here, [&] {
+        if (!piece.stage) {
+          builder_->assign(v, border_value(piece.value, s, lane));
+          return;
+        }
+        const std::size_t lead = rank_ - graph_.stage(*piece.stage).domain.size();
+        builder_->assign(v, convert({lane, 1, false},
+                                    read(*piece.stage, {at.begin() + static_cast<std::ptrdiff_t>(lead), at.end()})));
+      });
+    }
+    builder_->store(element(s, index_), integer(0), v);
+  }
+
+  const plan::Pass& pass_;
+  std::vector<Value> first_;  // of the block
+  bool margins_differ_ = false;
+};
+
+}  // namespace
+
+DeviceProgram lower_device(const plan::Plan& plan) {
+  plan::Plan working = plan;
+  DeviceProgram program;
+  for (plan::Group& group : working.groups) {  // every stage has an array, but pieces that lie inside of another
+    group.results.clear();
+    for (StageId s : group.stages)
+      if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
+  }
+  program.interface = interface_of(working);
+  program.module.tables = working.graph.tables;
+  analyze::Ranges ranges(working.graph);
+  for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream) {
+      const StreamFit fit = stream_fit(working, program.interface, ranges, g);
+      if (fit.fits) {
+        working.groups[g].results = plan.groups[g].results;
+        lower_stream(working, program.interface, ranges, g, fit, fmt::format("tsr_g{}", g), program);
+        continue;
+      }
+    }
+    for (std::size_t p = 0; p < working.groups[g].passes.size(); ++p) {
+      const plan::Pass& pass = working.groups[g].passes[p];
+      if (pass.kind == plan::PassKind::compose && working.stages[pass.stages.front()].filled) continue;
+      KernelLowering(working, program.interface, ranges, pass, fmt::format("tsr_g{}_p{}", g, p)).into(program);
+    }
+  }
+  return program;
+}
+
+}  // namespace tessera::lower

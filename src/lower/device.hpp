@@ -1,0 +1,54 @@
+// A plan as kernels for devices whose threads each compute a point: CUDA and OpenCL.
+//
+// Every pass of the plan becomes a kernel, and every stage that is computed an array: a thread computes one point of
+// all stages of the pass. A block of threads whose reads all lie inside of their arrays runs a text without border
+// maps; the others run one that maps every index. Kernels run in the order of the list.
+//
+// A kernel takes the arrays that it touches, as pointers to bytes, and one list of integers N:
+//
+//   extents and other sizes, evaluated by the host; offsets and byte strides of the arrays; blocks along every
+//   dimension
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "lower/interface.hpp"
+
+namespace tessera::lower {
+
+struct DeviceKernel {
+  std::string name;
+  std::vector<std::size_t> arrays;  // positions in Interface::arrays, in the order of the kernel's pointers
+  // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
+  // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
+  // `domain`.
+  struct Integer {
+    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip } kind = Kind::size;
+    ir::SizeId size;            // size
+    std::size_t array = 0;      // offset, stride: position in `arrays`
+    std::size_t dimension = 0;  // stride, blocks
+    auto operator<=>(const Integer&) const = default;
+  };
+  std::vector<Integer> integers;
+  std::vector<ir::SizeId> domain;       // of the points that are computed
+  std::vector<i64> points;              // that one block computes, per dimension
+  std::array<int, 3> threads{1, 1, 1};  // of a block, x (columns) first
+  // Strips: threads[1] strips of rows a block, of a height that the host chooses; a strip computes `warm_up` rows more.
+  bool strips = false;
+  i64 warm_up = 0;
+  i64 least_rows = 0, least_columns = 0;  // of a domain that the kernel takes; smaller ones need another plan
+};
+
+struct DeviceProgram {
+  Interface interface;
+  ir::nest::Module module;  // a function for every kernel
+  std::vector<DeviceKernel> kernels;
+};
+
+// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; the other ones are
+// run pass by pass.
+DeviceProgram lower_device(const plan::Plan&);
+
+}  // namespace tessera::lower

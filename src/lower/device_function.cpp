@@ -1,0 +1,136 @@
+// See device_function.hpp.
+#include "lower/device_function.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/build.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprNode;
+using ir::Op;
+using ir::StageId;
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::operation;
+using ir::nest::Type;
+using ir::nest::Value;
+using ir::nest::variable;
+
+void DeviceFunction::finish(ir::nest::Function function, DeviceProgram& program) {
+  for (std::size_t k = 0; k < kernel_.arrays.size(); ++k)
+    function.parameters.push_back({"p" + std::to_string(k), bytes_pointer, false, false});
+  function.parameters.push_back({"N", {Lane::i64, 1, true}, true, false});
+  program.module.functions.push_back(std::move(function));
+  program.kernels.push_back(std::move(kernel_));
+}
+
+Value DeviceFunction::host(const DeviceKernel::Integer& what) {
+  auto found = std::find(kernel_.integers.begin(), kernel_.integers.end(), what);
+  const i64 at = found - kernel_.integers.begin();
+  if (found == kernel_.integers.end()) kernel_.integers.push_back(what);
+  return load(integers(), integer(at), 1);
+}
+
+Value DeviceFunction::extent(ir::SizeId size) {
+  if (auto constant = graph_.constant(size)) return integer(*constant);
+  return host({Kind::size, size, 0, 0});
+}
+
+std::size_t DeviceFunction::position(std::size_t array) {
+  auto found = std::find(kernel_.arrays.begin(), kernel_.arrays.end(), array);
+  if (found != kernel_.arrays.end()) return static_cast<std::size_t>(found - kernel_.arrays.begin());
+  kernel_.arrays.push_back(array);
+  return kernel_.arrays.size() - 1;
+}
+
+Value DeviceFunction::base(std::size_t k) {
+  return address(variable("p" + std::to_string(k), bytes_pointer), host({Kind::offset, {}, k, 0}));
+}
+
+ArrayPlace DeviceFunction::place(StageId s) const {
+  auto found = place_of(plan_, interface_, s);
+  if (!found) throw Error(ErrorClass::internal, fmt::format("stage {} has no array on the device", s));
+  return *found;
+}
+
+Lane DeviceFunction::memory_lane(StageId s) const {
+  const ir::Stage& stage = graph_.stage(s);
+  if (stage.kind == ir::StageKind::input) return ir::nest::lane_of(stage.type);
+  const auto found = place_of(plan_, interface_, s);
+  const bool own = found && interface_.arrays[found->array].kind != ArrayRef::Kind::intermediate;
+  return own ? ir::nest::lane_of(stage.type) : plan_.stages[s].lane;
+}
+
+Value DeviceFunction::row(StageId s, const std::vector<Value>& outer) {
+  const ArrayPlace where = place(s);
+  const std::size_t k = position(where.array);
+  const std::size_t lead = interface_.arrays[where.array].extents.size() - outer.size() - 1;
+  Value offset = integer(where.offset);
+  for (std::size_t d = 0; d < outer.size(); ++d) offset = offset + outer[d] * host({Kind::stride, {}, k, d + lead});
+  return address(base(k), offset);
+}
+
+Value DeviceFunction::element(StageId s, const std::vector<Value>& at) {
+  Value from = row(s, {at.begin(), at.end() - 1});
+  return convert({memory_lane(s), 1, true}, address(from, at.back() * place(s).element_stride));
+}
+
+Value DeviceFunction::read(StageId s, const std::vector<Value>& at) {
+  return load(element(s, at), integer(0), 1);
+}
+
+Value DeviceFunction::lane_constant(double v, Lane lane) const {
+  const Type type{lane, 1, false};
+  return is_float(lane) ? ir::nest::real(v, type) : integer(static_cast<i64>(v), type);
+}
+
+Value DeviceFunction::border_value(double value, StageId s, Lane lane) const {
+  return lane_constant(ir::evaluate(Op::convert, graph_.stage(s).type, ElementType::f64, &value), lane);
+}
+
+Value DeviceFunction::both(const Value& a, const Value& b) {
+  return a ? operation(Op::bit_and, flag_type, {a, b}) : b;
+}
+
+Value DeviceFunction::gather(const ExprNode& node, const std::vector<Value>& indices) {
+  std::vector<Value> at;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    Value i = convert(index_type, indices[d]);
+    Value last = extent(graph_.stage(node.stage).domain[d]) - 1;
+    at.push_back(builder_->let("i", call_i64("tsr_clamp", {i, integer(0), last})));
+  }
+  return read(node.stage, at);
+}
+
+Value DeviceFunction::leaf(const ExprNode& node) {
+  const Type narrow{Lane::i32, 1, false};
+  const auto k = static_cast<std::size_t>(node.ivalue);
+  switch (node.op) {
+    case Op::coord:
+      return convert(narrow, index_[k]);
+    case Op::extent:
+      return convert(narrow, extent(kernel_.domain[k]));
+    case Op::parameter:
+      return convert(narrow, extent(graph_.size_parameter(static_cast<std::uint32_t>(k))));
+    default: {
+      const Lane lane = ir::nest::lane_of(node.type);
+      return load(convert({lane, 1, true}, base(position(k))), integer(0), 1);
+    }
+  }
+}
+
+PointSource DeviceFunction::point_source() {
+  PointSource source;
+  source.lanes = 1;
+  source.gather = [this](const ExprNode& node, const std::vector<Value>& indices) { return gather(node, indices); };
+  source.leaf = [this](const ExprNode& node) { return leaf(node); };
+  source.table = [this](std::size_t t) {
+    return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph_.tables[t].type), 1, true});
+  };
+  return source;
+}
+
+}  // namespace tessera::lower
