@@ -1,0 +1,180 @@
+// The context, its errors and its memory; see core.hpp.
+#include "run/cuda/core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "base/text.hpp"
+#include "run/gpu/errors.hpp"
+
+namespace tessera::run::cuda {
+namespace {
+
+// Blocks of the list come in multiples of this, so that one fits the next image of nearly the same size.
+constexpr i64 granule = i64{1} << 16;
+
+i64 rounded(i64 bytes) {
+  return (bytes + granule - 1) / granule * granule;
+}
+
+std::string label_of(const Driver& driver, int index) {
+  Ordinal ordinal = 0;
+  char name[256] = "";
+  if (driver.device_get(&ordinal, index) != success || driver.device_name(name, sizeof name, ordinal) != success)
+    return fmt::format("CUDA device {}", index);
+  return fmt::format("CUDA device {} ({})", index, name);
+}
+
+}  // namespace
+
+Current::Current(Core& core) noexcept : driver_(core.driver) {
+  if (driver_.context_get(&before_) != success) before_ = nullptr;
+  if (before_ == core.context_) return;
+  changed_ = true;
+  core.note(driver_.context_set(core.context_), "choosing the context");
+}
+
+Current::~Current() {
+  if (changed_) driver_.context_set(before_);
+}
+
+Core::Core(const Driver& d, int number) : driver(d), index(number), label(label_of(d, number)) {
+  check(driver.device_get(&ordinal_, index), "looking up the device");
+  check(driver.primary_retain(&context_, ordinal_), "making a context");
+  const Current current(*this);
+  require_open();
+  if (!driver.pools || attribute(memory_pools_supported) == 0) return;
+  if (driver.pool_of_device(&pool_, ordinal_) != success) pool_ = nullptr;
+  if (pool_ == nullptr) return;
+  std::uint64_t all = UINT64_MAX;
+  driver.pool_set(pool_, pool_release_threshold, &all);  // else every wait would give all of it back
+  check(driver.stream_create(&stream_, stream_non_blocking), "making a stream");
+}
+
+int Core::attribute(int what, int otherwise) const {
+  int value = otherwise;
+  return driver.device_attribute(&value, what, ordinal_) == success ? value : otherwise;
+}
+
+void Core::close(Status status, std::string_view doing) noexcept {
+  try {
+    const std::lock_guard lock(reason_mutex_);
+    if (reason_.empty()) reason_ = fmt::format("{} failed with {}", doing, driver.describe(status));
+  } catch (const std::exception&) {  // no memory for words: closed all the same
+  }
+  closed_.store(true, std::memory_order_release);
+}
+
+void Core::note(Status status, std::string_view doing) noexcept {
+  if (sticky(status)) close(status, doing);
+}
+
+void Core::check(Status status, std::string_view doing, const std::vector<std::string>& notes) {
+  if (status == success) return;
+  if (closed()) require_open();  // the error of another thread or of a destructor, known by now
+  if (!sticky(status))
+    throw Error(ErrorClass::device, fmt::format("{} failed on {}: {}", doing, label, driver.describe(status)), notes);
+  close(status, doing);
+  std::vector<std::string> all = notes;
+  all.push_back("the device's context is lost; work handed to it earlier may be the cause");
+  throw Error(ErrorClass::device, fmt::format("{} failed on {}: {}", doing, label, driver.describe(status)),
+              std::move(all), "start the program again to use this device");
+}
+
+void Core::require_open() const {
+  if (!closed()) return;
+  const std::lock_guard lock(reason_mutex_);
+  throw Error(ErrorClass::device, fmt::format("{} is closed since {}", label, reason_), {},
+              "start the program again to use this device");
+}
+
+void Core::add(Holder* holder) {
+  const std::lock_guard lock(holders_mutex_);
+  holders_.push_back(holder);
+}
+
+void Core::remove(Holder* holder) noexcept {
+  const std::lock_guard lock(holders_mutex_);
+  std::erase(holders_, holder);
+}
+
+i64 Core::free_bytes() const {
+  std::size_t free = 0, total = 0;
+  return driver.memory_info(&free, &total) == success ? static_cast<i64>(free) : -1;
+}
+
+Status Core::try_allocate(i64 bytes, Address& address) {
+  const auto size = static_cast<std::size_t>(bytes);
+  if (pool_ != nullptr) {
+    const Status status = driver.pool_allocate(&address, size, stream_);
+    // Nothing but allocations and frees is in that stream: a matter of microseconds, and all streams may use it.
+    return status == success ? driver.stream_synchronize(stream_) : status;
+  }
+  {
+    const std::lock_guard lock(memory_mutex_);
+    const auto found = kept_.lower_bound(bytes);
+    if (found != kept_.end() && found->first == bytes) {
+      address = found->second;
+      kept_.erase(found);
+      return success;
+    }
+  }
+  return driver.memory_allocate(&address, size);
+}
+
+Address Core::allocate(i64 bytes) {
+  const i64 size = rounded(std::max<i64>(bytes, 1));
+  Address address = 0;
+  Status status = try_allocate(size, address);
+  if (status == error_out_of_memory) {
+    collect();
+    status = try_allocate(size, address);
+  }
+  if (status == error_out_of_memory) throw gpu::OutOfMemory(label, bytes, free_bytes());
+  check(status, fmt::format("allocating {}", base::format_bytes(static_cast<double>(bytes))));
+  return address;
+}
+
+void Core::collect() {
+  std::vector<std::shared_ptr<const void>> dropped;
+  {
+    const std::lock_guard lock(holders_mutex_);
+    // Numbers first: what is handed over while we wait is not finished by our waiting.
+    std::vector<std::uint64_t> issued;
+    for (Holder* holder : holders_) issued.push_back(holder->issued());
+    check(driver.context_synchronize(), "waiting for the device");
+    for (std::size_t i = 0; i < holders_.size(); ++i)
+      for (auto& what : holders_[i]->let_go(issued[i])) dropped.push_back(std::move(what));
+  }
+  dropped.clear();
+  if (pool_ != nullptr) {
+    check(driver.stream_synchronize(stream_), "waiting for freed memory");
+    driver.pool_trim(pool_, 0);
+    return;
+  }
+  const std::lock_guard memory(memory_mutex_);
+  for (const auto& [size, address] : kept_) note(driver.memory_free(address), "freeing memory");
+  kept_.clear();
+}
+
+void Core::release(Address address, i64 bytes) noexcept {
+  if (closed()) return;  // went with the context
+  const Current current(*this);
+  if (pool_ != nullptr) {
+    note(driver.pool_free(address, stream_), "freeing memory");
+    return;
+  }
+  const std::lock_guard lock(memory_mutex_);
+  try {
+    kept_.emplace(rounded(std::max<i64>(bytes, 1)), address);
+  } catch (const std::bad_alloc&) {
+    note(driver.memory_free(address), "freeing memory");
+  }
+}
+
+}  // namespace tessera::run::cuda

@@ -1,0 +1,268 @@
+// Copies, launches, waits and marks; see queue.hpp.
+#include "run/cuda/queue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "run/cuda/module.hpp"
+
+namespace tessera::run::cuda {
+namespace {
+
+constexpr i64 most_blocks[3] = {INT32_MAX, 65535, 65535};
+
+[[noreturn]] void throw_internal(const std::string& message) {
+  throw Error(ErrorClass::internal, message);
+}
+
+// Rows that lie inside the memory; false when there are none.
+bool check_rows(const gpu::Memory& memory, i64 offset, const gpu::Rows& r) {
+  if (r.rows <= 0 || r.row_bytes <= 0) return false;
+  const i64 pitch = r.rows > 1 ? r.device_pitch : 0;
+  if (offset < 0 || pitch < 0 || offset + (r.rows - 1) * pitch + r.row_bytes > memory.bytes())
+    throw_internal(fmt::format("{} rows of {} bytes, {} apart, from byte {} do not lie in a block of {} bytes", r.rows,
+                               r.row_bytes, pitch, offset, memory.bytes()));
+  return true;
+}
+
+bool one_piece(const gpu::Rows& r) {
+  return r.rows == 1 || (r.host_pitch == r.row_bytes && r.device_pitch == r.row_bytes);
+}
+
+std::string text_of(const gpu::Launch& l) {
+  return fmt::format("{} x {} x {} blocks of {} x {} x {} threads, {} bytes of shared memory", l.grid[0], l.grid[1],
+                     l.grid[2], l.block[0], l.block[1], l.block[2], l.shared_bytes);
+}
+
+// False when there is nothing to do.
+bool check_launch(const gpu::Launch& l) {
+  bool any = true;
+  for (int d = 0; d < 3; ++d) {
+    if (l.grid[d] < 0 || l.grid[d] > most_blocks[d] || l.block[d] < 1 || l.shared_bytes < 0)
+      throw_internal(fmt::format("kernel {} cannot be launched with {}", base::quoted(l.kernel), text_of(l)));
+    any = any && l.grid[d] > 0;
+  }
+  return any;
+}
+
+}  // namespace
+
+const Block& block_of(const gpu::Memory& memory) {
+  const auto* block = dynamic_cast<const Block*>(&memory);
+  if (block == nullptr) throw_internal("memory of another kind of device was given to a CUDA device");
+  return *block;
+}
+
+CudaQueue::CudaQueue(Core& core) : core_(core), most_pitch_(core.attribute(max_pitch, INT32_MAX)) {
+  core_.require_open();
+  const Current current(core_);
+  core_.check(core_.driver.stream_create(&stream_, stream_non_blocking), "making a queue");
+  core_.add(this);
+}
+
+CudaQueue::~CudaQueue() {
+  core_.remove(this);
+  if (core_.closed()) return;
+  const Current current(core_);
+  const Driver& d = core_.driver;
+  core_.note(d.stream_synchronize(stream_), "waiting for the device");
+  if (!core_.closed()) {
+    for (Event event : marks_)
+      if (event != nullptr) d.event_destroy(event);
+    if (fence_ != nullptr) d.event_destroy(fence_);
+    core_.note(d.stream_destroy(stream_), "ending a queue");
+  }
+}
+
+std::uint64_t CudaQueue::issued() {
+  const std::lock_guard lock(mutex_);
+  return number_;
+}
+
+CudaQueue::Dropped CudaQueue::let_go(std::uint64_t finished) {
+  const std::lock_guard lock(mutex_);
+  Dropped dropped;
+  // A count of one is ours, and nobody can make it two: only this list leads to it.
+  std::erase_if(held_, [&](Held& held) {
+    if (held.last_use > finished || held.what.use_count() != 1) return false;
+    dropped.push_back(std::move(held.what));
+    return true;
+  });
+  return dropped;
+}
+
+void CudaQueue::hold(std::shared_ptr<const void> what) {
+  const std::lock_guard lock(mutex_);
+  ++number_;
+  const auto found = std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.what == what; });
+  if (found != held_.end())
+    found->last_use = number_;
+  else
+    held_.push_back({std::move(what), number_});
+}
+
+void CudaQueue::tidy() {
+  const Driver& d = core_.driver;
+  std::uint64_t finished = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (fenced_ != 0) {
+      const Status status = d.event_query(fence_);
+      if (status == error_not_ready) return;
+      core_.check(status, "asking for finished work");
+      finished = std::exchange(fenced_, 0);
+    }
+  }
+  if (finished != 0) let_go(finished);
+  const std::lock_guard lock(mutex_);
+  const auto alone = [](const Held& h) { return h.what.use_count() == 1; };
+  if (std::none_of(held_.begin(), held_.end(), alone)) return;
+  if (fence_ == nullptr) core_.check(d.event_create(&fence_, event_disable_timing), "making an event");
+  core_.check(d.event_record(fence_, stream_), "recording an event");
+  fenced_ = number_;
+}
+
+bool CudaQueue::slow_rows(const gpu::Rows& r) const {
+  return r.host_pitch < r.row_bytes || r.device_pitch < r.row_bytes || r.host_pitch > most_pitch_ ||
+         r.device_pitch > most_pitch_;
+}
+
+void CudaQueue::copy(const Copy2D& c, bool up) {
+  core_.check(core_.driver.copy_rows(&c, stream_), up ? "copying to the device" : "copying from the device");
+}
+
+void CudaQueue::upload(gpu::Memory& to, i64 offset, const std::byte* from, const gpu::Rows& r) {
+  core_.require_open();
+  const Block& block = block_of(to);
+  if (!check_rows(to, offset, r)) return;
+  const Current current(core_);
+  tidy();
+  const Address start = block.address() + static_cast<Address>(offset);
+  const auto one = [&](Address at, const std::byte* host, i64 bytes) {
+    core_.check(core_.driver.upload(at, host, static_cast<std::size_t>(bytes), stream_), "copying to the device");
+  };
+  if (one_piece(r)) {
+    one(start, from, r.rows * r.row_bytes);
+  } else if (slow_rows(r)) {
+    for (i64 i = 0; i < r.rows; ++i)
+      one(start + static_cast<Address>(i * r.device_pitch), from + i * r.host_pitch, r.row_bytes);
+  } else {
+    Copy2D c{};
+    c.from_type = host_memory;
+    c.from_host = from;
+    c.from_pitch = static_cast<std::size_t>(r.host_pitch);
+    c.to_type = device_memory;
+    c.to_device = start;
+    c.to_pitch = static_cast<std::size_t>(r.device_pitch);
+    c.width = static_cast<std::size_t>(r.row_bytes);
+    c.height = static_cast<std::size_t>(r.rows);
+    copy(c, true);
+  }
+  hold(block.shared_from_this());
+}
+
+void CudaQueue::download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows& r) {
+  core_.require_open();
+  const Block& block = block_of(from);
+  if (!check_rows(from, offset, r)) return;
+  const Current current(core_);
+  tidy();
+  const Address start = block.address() + static_cast<Address>(offset);
+  const auto one = [&](std::byte* host, Address at, i64 bytes) {
+    core_.check(core_.driver.download(host, at, static_cast<std::size_t>(bytes), stream_), "copying from the device");
+  };
+  if (one_piece(r)) {
+    one(to, start, r.rows * r.row_bytes);
+  } else if (slow_rows(r)) {
+    for (i64 i = 0; i < r.rows; ++i)
+      one(to + i * r.host_pitch, start + static_cast<Address>(i * r.device_pitch), r.row_bytes);
+  } else {
+    Copy2D c{};
+    c.from_type = device_memory;
+    c.from_device = start;
+    c.from_pitch = static_cast<std::size_t>(r.device_pitch);
+    c.to_type = host_memory;
+    c.to_host = to;
+    c.to_pitch = static_cast<std::size_t>(r.host_pitch);
+    c.width = static_cast<std::size_t>(r.row_bytes);
+    c.height = static_cast<std::size_t>(r.rows);
+    copy(c, false);
+  }
+  hold(block.shared_from_this());
+}
+
+void CudaQueue::fill(gpu::Memory& memory, i64 offset, i64 bytes, unsigned char value) {
+  core_.require_open();
+  const Block& block = block_of(memory);
+  if (!check_rows(memory, offset, {.rows = 1, .row_bytes = bytes})) return;
+  const Current current(core_);
+  tidy();
+  core_.check(core_.driver.fill(block.address() + static_cast<Address>(offset), value, static_cast<std::size_t>(bytes),
+                                stream_),
+              "filling memory");
+  hold(block.shared_from_this());
+}
+
+void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<const std::shared_ptr<gpu::Memory>> blocks,
+                       std::span<const i64> integers) {
+  core_.require_open();
+  auto* own = dynamic_cast<CudaModule*>(&module);
+  if (own == nullptr || &own->core() != &core_) throw_internal("a module of another device was given to " + core_.label);
+  if (!check_launch(l)) return;
+  const Current current(core_);
+  tidy();
+  const Function function = own->ready(l.kernel, l.shared_bytes);
+  std::vector<Address> addresses;
+  for (const auto& block : blocks) addresses.push_back(block_of(*block).address());
+  std::vector<void*> arguments;
+  for (Address& address : addresses) arguments.push_back(&address);
+  if (!integers.empty()) arguments.push_back(const_cast<i64*>(integers.data()));  // read before the call returns
+  const auto u = [](i64 n) { return static_cast<unsigned>(n); };
+  const Status status =
+      core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
+                          u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
+  if (status != success)
+    core_.check(status, "launching kernel " + base::quoted(l.kernel), {"it was launched with " + text_of(l)});
+  for (const auto& block : blocks) hold(block_of(*block).shared_from_this());
+  hold(own->shared_from_this());
+}
+
+void CudaQueue::wait() {
+  core_.require_open();
+  const Current current(core_);
+  core_.check(core_.driver.stream_synchronize(stream_), "waiting for the device");
+  std::vector<Held> done;
+  const std::lock_guard lock(mutex_);
+  done.swap(held_);
+  fenced_ = 0;
+}
+
+Event& CudaQueue::mark_at(int number) {
+  if (number < 0 || number >= static_cast<int>(marks_.size()))
+    throw_internal(fmt::format("mark {} is not one of 0 to {}", number, marks_.size() - 1));
+  return marks_[static_cast<std::size_t>(number)];
+}
+
+void CudaQueue::mark(int number) {
+  core_.require_open();
+  Event& event = mark_at(number);
+  const Current current(core_);
+  if (event == nullptr) core_.check(core_.driver.event_create(&event, event_timed), "making an event");
+  core_.check(core_.driver.event_record(event, stream_), "recording an event");
+}
+
+double CudaQueue::milliseconds(int from, int to) {
+  core_.require_open();
+  const Event a = mark_at(from), b = mark_at(to);
+  if (a == nullptr || b == nullptr) throw_internal(fmt::format("marks {} and {} were not both set", from, to));
+  const Current current(core_);
+  core_.check(core_.driver.event_synchronize(b), "waiting for the device");
+  float time = 0;
+  core_.check(core_.driver.event_elapsed(&time, a, b), "reading the device's clock");
+  return static_cast<double>(time);
+}
+
+}  // namespace tessera::run::cuda

@@ -1,0 +1,60 @@
+// A stream of work, and what its work uses.
+//
+// The caller may drop a block or a module as soon as a launch has returned, while the device has not begun. So a queue
+// holds what its work uses, each thing once with the number of the last work that used it. Things that nobody else holds
+// are let go when an event behind that work has happened: one event at a time, looked at whenever more work is handed over;
+// nothing is recorded as long as all have other owners, which is the common case.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "run/cuda/core.hpp"
+#include "run/cuda/memory.hpp"
+#include "run/gpu/device.hpp"
+
+namespace tessera::run::cuda {
+
+class CudaQueue : public gpu::Queue, private Holder {
+ public:
+  explicit CudaQueue(Core&);
+  ~CudaQueue() override;
+
+  void upload(gpu::Memory& to, i64 offset, const std::byte* from, const gpu::Rows&) override;
+  void download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows&) override;
+  void fill(gpu::Memory&, i64 offset, i64 bytes, unsigned char value) override;
+  void launch(gpu::Module&, const gpu::Launch&, std::span<const std::shared_ptr<gpu::Memory>> blocks,
+              std::span<const i64> integers) override;
+  void wait() override;
+  void mark(int number) override;
+  double milliseconds(int from, int to) override;
+
+ private:
+  using Dropped = std::vector<std::shared_ptr<const void>>;
+  struct Held {
+    std::shared_ptr<const void> what;
+    std::uint64_t last_use = 0;
+  };
+  std::uint64_t issued() override;
+  Dropped let_go(std::uint64_t finished) override;
+  void hold(std::shared_ptr<const void>);  // after the work was handed over
+  void tidy();              // lets go of what is finished, without waiting
+  void copy(const Copy2D&, bool up);
+  bool slow_rows(const gpu::Rows&) const;
+  Event& mark_at(int number);
+
+  Core& core_;
+  Stream stream_ = nullptr;
+  std::array<Event, 64> marks_{};
+  i64 most_pitch_ = 0;
+
+  std::mutex mutex_;  // of the rest: another thread that runs out of memory looks in
+  std::vector<Held> held_;
+  std::uint64_t number_ = 0;
+  Event fence_ = nullptr;
+  std::uint64_t fenced_ = 0;  // the work ahead of the event; 0 while none is awaited
+};
+
+}  // namespace tessera::run::cuda
