@@ -147,6 +147,8 @@ void PlanOptions::declare_run(CLI::App& app) {
   declare_plan(app);
   app.add_option("--threads", threads, "threads, 0 for all cores")->type_name("N");
   app.add_option("--compiler", compiler, "in-process, system, or the command of a C compiler")->type_name("NAME");
+  app.add_option("--target", target, "cpu, cuda or opencl")->type_name("NAME");
+  app.add_option("--device", device, "which of several devices, as `tessera devices` numbers them")->type_name("N");
 }
 
 RunOptions PlanOptions::run_options() const {
@@ -167,6 +169,15 @@ RunOptions PlanOptions::run_options() const {
   options.numbers = exact ? Numbers::exact : Numbers::fast;
   if (threads < 0 || threads > 4096) wrong("--threads", std::to_string(threads), "1 to 4096, or 0 for all cores");
   options.threads = threads;
+  const std::vector<std::string> targets = {"cpu", "cuda", "opencl"};
+  if (std::find(targets.begin(), targets.end(), target) == targets.end())
+    throw Error(ErrorClass::argument,
+                fmt::format("unknown target {}, expected {}", base::quoted(target), base::list_of(targets)), {},
+                base::did_you_mean(target, targets));
+  if (device < 0) wrong("--device", std::to_string(device), "a number from 0 on");
+  if (device > 0 && target == "cpu") wrong("--device", std::to_string(device), "--target cuda or opencl beside it");
+  options.target = target;
+  options.device = device;
   options.compiler = compiler;
   if (!tile.empty()) {
     const Shape extents = parse_shape(tile, "--tile");

@@ -27,11 +27,11 @@ struct ProgramOptions {
   Program load(std::map<std::string, double>& scalars) const;
 };
 
-// How it is planned and run: `--schedule --exact --tile --threads --compiler`.
+// How it is planned and run: `--schedule --exact --tile --threads --compiler --target --device`.
 struct PlanOptions {
-  std::string schedule = "auto", tile, compiler;
+  std::string schedule = "auto", tile, compiler, target = "cpu";
   bool exact = false;
-  int threads = 0;
+  int threads = 0, device = 0;
 
   void declare_plan(CLI::App&);  // without threads and compiler
   void declare_run(CLI::App&);   // with them

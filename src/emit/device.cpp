@@ -56,8 +56,8 @@ TSR_INLINE f16 tsr_half_f64(f64 x) {
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(x));
   return h;
 }
-#define tsr_abs_f32(x) fabsf(x)
-#define tsr_abs_f64(x) fabs(x)
+#define tsr_magnitude_f32(x) fabsf(x)
+#define tsr_magnitude_f64(x) fabs(x)
 #define tsr_nan_f32 __int_as_float(0x7fc00000)
 #define tsr_inf_f32 __int_as_float(0x7f800000)
 #define tsr_nan_f64 __longlong_as_double(0x7ff8000000000000LL)
@@ -86,7 +86,7 @@ TSR_INLINE f16 tsr_half_f32(f32 x) {
   vstore_half_rte(x, 0, (half*)&h);
   return h;
 }
-#define tsr_abs_f32(x) fabs(x)
+#define tsr_magnitude_f32(x) fabs(x)
 #define tsr_nan_f32 as_float(0x7fc00000)
 #define tsr_inf_f32 as_float(0x7f800000)
 )";
@@ -98,7 +98,7 @@ TSR_INLINE f16 tsr_half_f64(f64 x) {
   vstore_half_rte(x, 0, (half*)&h);
   return h;
 }
-#define tsr_abs_f64(x) fabs(x)
+#define tsr_magnitude_f64(x) fabs(x)
 #define tsr_nan_f64 as_double(0x7ff8000000000000L)
 #define tsr_inf_f64 as_double(0x7ff0000000000000L)
 )";
@@ -152,8 +152,7 @@ class DevicePrinter : private Statements {
     for (const std::string& name : vectors_) helpers += vector_helper(name);
     std::vector<ir::FunctionUse> uses(functions_.begin(), functions_.end());
     const auto dialect = cuda_ ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl;
-    return head + std::string(common_text) + (uses.empty() ? "" : ir::functions_source(dialect, uses)) + tables +
-           kernels;
+    return head + std::string(common_text) + (uses.empty() ? "" : ir::functions_source(dialect, uses)) + tables + helpers + kernels;
   }
 
  private:
@@ -314,7 +313,7 @@ class DevicePrinter : private Statements {
       if (lane == Lane::i64) return fmt::format("tsr_{}({}, {})", name_of(n.op), a[0], a[1]);
       return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], n.op == Op::min ? "<" : ">");
     }
-    if (n.op == Op::abs && real) return fmt::format("tsr_abs_{}({})", name_of(lane), a[0]);
+    if (n.op == Op::abs && real) return fmt::format("tsr_magnitude_{}({})", name_of(lane), a[0]);
     if (ir::is_function(n.op)) {
       const ElementType type = lane == Lane::f64 ? ElementType::f64 : ElementType::f32;
       functions_.insert({n.op, type, 1});
