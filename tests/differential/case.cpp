@@ -53,6 +53,7 @@ RunOptions options_of(const Way& s) {
   o.tile_columns = s.columns;
   o.threads = s.threads;
   o.compiler = s.compiler;
+  o.target = s.target;
   return o;
 }
 
@@ -94,7 +95,7 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
   // computed together, and so how `fast` numbers are contracted; in `exact` the oracle has said all.)
   const bool own_tiles = way.rows == 0 || way.columns == 0;
   std::vector<Array>& others =
-      earlier[fmt::format("{} {} {} {} {} {}", name_of(way.schedule), way.numbers == Numbers::exact, way.compiler,
+      earlier[fmt::format("{} {} {} {} {} {} {}", way.target, name_of(way.schedule), way.numbers == Numbers::exact, way.compiler,
                           way.rows, way.columns, own_tiles ? way.threads : 0)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
@@ -111,7 +112,8 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 }  // namespace
 
 std::string to_string(const Way& s) {
-  return fmt::format("schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", name_of(s.schedule),
+  return fmt::format("target {}, schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", s.target,
+                     name_of(s.schedule),
                      s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads, s.compiler,
                      name_of(s.placement));
 }

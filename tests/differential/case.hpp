@@ -20,6 +20,7 @@ struct Way {
   i64 rows = 0, columns = 0;  // of a tile; 0: the plan's
   int threads = 1;
   std::string compiler = {};
+  std::string target = "cpu";
   Placement placement = Placement::flush_end;
 };
 std::string to_string(const Way&);

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "isolate.hpp"
@@ -34,6 +35,27 @@ class CacheFolder : public testing::Environment {
 
 const auto* const registered = testing::AddGlobalTestEnvironment(new CacheFolder);
 
+// TESSERA_TARGET=opencl: the same cases on that device, in the ways that it has.
+Case on_target(Case c) {
+  const char* target = std::getenv("TESSERA_TARGET");
+  if (target == nullptr || *target == 0 || std::string_view(target) == "cpu") return c;
+  std::vector<Way> ways;
+  const Numbers usual = c.ways.front().numbers;
+  for (const auto& [schedule, numbers, placement] :
+       {std::tuple{Schedule::automatic, Numbers::exact, Placement::flush_end},
+        std::tuple{Schedule::automatic, usual, Placement::view},
+        std::tuple{Schedule::untiled, usual, Placement::flush_begin}}) {
+    Way way;
+    way.target = target;
+    way.schedule = schedule;
+    way.numbers = numbers;
+    way.placement = placement;
+    ways.push_back(way);
+  }
+  c.ways = std::move(ways);
+  return c;
+}
+
 int shrink_seconds() {
   const char* given = std::getenv("TESSERA_SHRINK_SECONDS");
   return given != nullptr ? std::atoi(given) : 40;
@@ -55,7 +77,7 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
   job.seconds = 120;
   job.work = [&](std::size_t i, const auto& note) -> std::string {
     if (failed >= most) return "";
-    const Case c = make(i);
+    const Case c = on_target(make(i));
     i64 done = 0;
     auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
     note(fmt::format("done {}", done));
@@ -68,7 +90,7 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
     ++failed;
     Case c;
     try {
-      c = make(i);
+      c = on_target(make(i));
     } catch (const std::exception& e) {
       ADD_FAILURE() << "case " << i << " cannot be made: " << e.what();
       return;
