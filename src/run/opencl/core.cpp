@@ -37,7 +37,7 @@ std::string Core::name() const {
 
 // Called by the driver, from any of its threads.
 void Core::hear(const char* message, const void*, std::size_t, void* user) {
-  if (message == nullptr) return;
+  if (message == nullptr || user == nullptr) return;  // there are drivers that forget the user
   auto* core = static_cast<Core*>(user);
   const std::lock_guard lock(core->mutex_);
   core->heard_ = message;

@@ -178,9 +178,14 @@ Listing look() {
     return all;
   }
   for (const cl::Platform platform : platforms) add_platform(all, platform);
-  std::stable_sort(all.devices.begin(), all.devices.end(),
-                   [](const Listed& x, const Listed& y) { return !x.processor && y.processor; });
-  for (std::size_t i = 0; i < all.devices.size(); ++i) all.devices[i].limits.index = static_cast<int>(i);
+  const auto number = [&] {
+    for (std::size_t i = 0; i < all.devices.size(); ++i) all.devices[i].limits.index = static_cast<int>(i);
+  };
+  number();
+  std::sort(all.devices.begin(), all.devices.end(), [](const Listed& x, const Listed& y) {
+    return x.processor != y.processor ? y.processor : x.limits.index < y.limits.index;
+  });
+  number();
   if (all.devices.empty()) {
     all.missing = "no platform of OpenCL has a device that can be used";
     all.notes.push_back(other_library);
