@@ -10,6 +10,7 @@
 #include "cli/verbs.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"
+#include "run/opencl/opencl.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -18,7 +19,7 @@ std::string size(i64 bytes) {
   return base::format_bytes(static_cast<double>(bytes));
 }
 
-int devices(bool measure) {
+void print_cpu(bool measure) {
   const run::cpu::Machine& m = run::cpu::machine();
   fmt::print("cpu: {}\n", m.name);
   fmt::print("  cores      {}\n", m.cores);
@@ -30,12 +31,31 @@ int devices(bool measure) {
   const base::Cache& cache = base::Cache::user();
   fmt::print("  cache      {}\n",
              cache.folder().empty() ? "off" : fmt::format("{}, {}", cache.folder(), size(cache.size())));
-  if (!measure) return done;
+  if (!measure) return;
   const i64 sample = std::clamp<i64>(2 * m.l3, i64{64} << 20, i64{1} << 30);
   const double one = run::cpu::measure_copy(1, sample);
   fmt::print("  copy       {:.4g} GB/s on 1 thread", one);
   if (m.cores > 1) fmt::print(", {:.4g} GB/s on {}", run::cpu::measure_copy(m.cores, sample), m.cores);
   fmt::print("\n");
+}
+
+void print_opencl() {
+  const run::gpu::Found found = run::opencl::find();
+  for (const run::gpu::Limits& l : found.devices) {
+    fmt::print("opencl {}: {}\n", l.index, l.name);
+    fmt::print("  units      {}, up to {} threads a group\n", l.multiprocessors, l.threads_per_block);
+    fmt::print("  memory     {}{}, {} shared in a group\n", size(l.memory_bytes), l.integrated ? " of the host's" : "",
+               size(l.shared_bytes_per_block));
+    fmt::print("  driver     {}\n", l.driver);
+  }
+  if (found.devices.empty())
+    fmt::print("opencl: none, {}{}\n", found.missing,
+               found.notes.empty() ? "" : "; " + found.notes.back());  // the variable that points to another library
+}
+
+int devices(bool measure) {
+  print_cpu(measure);
+  print_opencl();
   return done;
 }
 
