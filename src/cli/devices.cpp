@@ -10,12 +10,38 @@
 #include "cli/verbs.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"
+#include "run/cuda/cuda.hpp"
 
 namespace tessera::cli {
 namespace {
 
 std::string size(i64 bytes) {
   return base::format_bytes(static_cast<double>(bytes));
+}
+
+void measure_cpu(const run::cpu::Machine& m) {
+  const i64 sample = std::clamp<i64>(2 * m.l3, i64{64} << 20, i64{1} << 30);
+  const double one = run::cpu::measure_copy(1, sample);
+  fmt::print("  copy       {:.4g} GB/s on 1 thread", one);
+  if (m.cores > 1) fmt::print(", {:.4g} GB/s on {}", run::cpu::measure_copy(m.cores, sample), m.cores);
+  fmt::print("\n");
+}
+
+void print_cuda() {
+  const run::gpu::Found found = run::cuda::find();
+  if (!found.missing.empty()) {
+    // The last note says which variable would help.
+    const std::string hint = found.notes.empty() ? "" : "; " + found.notes.back();
+    fmt::print("cuda: none: {}{}\n", found.missing, hint);
+    return;
+  }
+  for (const run::gpu::Limits& l : found.devices) {
+    fmt::print("cuda {}: {}\n", l.index, l.name);
+    fmt::print("  processors {} of {} threads and {} shared memory, {}, {:.3g} GHz\n", l.multiprocessors,
+               l.threads_per_multiprocessor, size(l.shared_bytes_per_multiprocessor), l.compiled_for, l.gigahertz);
+    fmt::print("  memory     {}, {:.4g} GB/s, L2 {}\n", size(l.memory_bytes), l.bandwidth, size(l.l2_bytes));
+    fmt::print("  compiler   {}\n", l.driver);
+  }
 }
 
 int devices(bool measure) {
@@ -30,12 +56,8 @@ int devices(bool measure) {
   const base::Cache& cache = base::Cache::user();
   fmt::print("  cache      {}\n",
              cache.folder().empty() ? "off" : fmt::format("{}, {}", cache.folder(), size(cache.size())));
-  if (!measure) return done;
-  const i64 sample = std::clamp<i64>(2 * m.l3, i64{64} << 20, i64{1} << 30);
-  const double one = run::cpu::measure_copy(1, sample);
-  fmt::print("  copy       {:.4g} GB/s on 1 thread", one);
-  if (m.cores > 1) fmt::print(", {:.4g} GB/s on {}", run::cpu::measure_copy(m.cores, sample), m.cores);
-  fmt::print("\n");
+  if (measure) measure_cpu(m);
+  print_cuda();
   return done;
 }
 

@@ -71,7 +71,8 @@ void limit(int seconds) {
 std::string ending(int status) {
   if (WIFSIGNALED(status)) {
     const int number = WTERMSIG(status);
-    return number == SIGALRM || number == SIGPROF ? "it does not end" : fmt::format("signal {} ({})", number, strsignal(number));
+    return number == SIGALRM || number == SIGPROF ? "it does not end"
+                                                  : fmt::format("signal {} ({})", number, strsignal(number));
   }
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }

@@ -5,8 +5,8 @@
 //   CUDA    extern "C" __global__ void name(u8* p0, u8* p1, ..., tsr_integers N)
 //   OpenCL  __kernel void name(__global u8* p0, __global u8* p1, ..., tsr_integers N)
 //
-// with typedef struct { i64 n[count]; } tsr_integers. Offsets into blocks travel in N, since an OpenCL kernel takes whole
-// blocks. So a launch is a name, a grid, the blocks and the integers, whatever the interface is.
+// with typedef struct { i64 n[count]; } tsr_integers. Offsets into blocks travel in N, since an OpenCL kernel takes
+// whole blocks. So a launch is a name, a grid, the blocks and the integers, whatever the interface is.
 //
 // The libraries of a device (driver, compiler) are opened at run time: a program starts and runs without them, and says
 // what was tried when one is asked for.
@@ -26,14 +26,14 @@ namespace tessera::run::gpu {
 
 // Bytes, elements or hertz as the device itself says; 0 where it says nothing.
 struct Limits {
-  std::string target;             // "cuda" or "opencl"
-  int index = 0;                  // as --device takes it
-  std::string name;               // "NVIDIA H200"
-  std::string driver;             // "CUDA driver 12.8, NVRTC 12.8", "OpenCL 3.0 PoCL 3.1"
-  std::string compiled_for;       // "sm_90"; part of the key of the cache
-  int multiprocessors = 1;        // compute units
-  int lanes = 1;                  // threads that go in step (a warp)
-  int threads_per_block = 1;      // work-items of a group
+  std::string target;         // "cuda" or "opencl"
+  int index = 0;              // as --device takes it
+  std::string name;           // "NVIDIA H200"
+  std::string driver;         // "CUDA driver 12.8, NVRTC 12.8", "OpenCL 3.0 PoCL 3.1"
+  std::string compiled_for;   // "sm_90"; part of the key of the cache
+  int multiprocessors = 1;    // compute units
+  int lanes = 1;              // threads that go in step (a warp)
+  int threads_per_block = 1;  // work-items of a group
   int threads_per_multiprocessor = 0;
   i64 registers_per_multiprocessor = 0;  // of 32 bits
   i64 registers_per_thread = 0;
@@ -43,10 +43,10 @@ struct Limits {
   i64 memory_bytes = 0;
   i64 parameter_bytes = 1024;  // of a kernel's arguments
   double gigahertz = 0;
-  double bandwidth = 0;      // bytes a nanosecond, from the width and the clock of its memory
-  bool halves = false;       // 16-bit floats, stored
-  bool doubles = false;      // 64-bit floats
-  bool integrated = false;   // its memory is the host's
+  double bandwidth = 0;     // bytes a nanosecond, from the width and the clock of its memory
+  bool halves = false;      // 16-bit floats, stored
+  bool doubles = false;     // 64-bit floats
+  bool integrated = false;  // its memory is the host's
 };
 
 // Memory of a device, given back to the device's pool with the last reference. Thread-safe.
@@ -101,14 +101,15 @@ class Queue {
   virtual void launch(Module&, const Launch&, std::span<const std::shared_ptr<Memory>> blocks,
                       std::span<const i64> integers) = 0;
   virtual void wait() = 0;
-  // Time on the device's clock between two marks, in milliseconds; waits for the second. Marks are numbers from 0 to 63.
+  // Time on the device's clock between two marks, in milliseconds; waits for the second. Marks are numbers from 0
+  // to 63.
   virtual void mark(int number) = 0;
   virtual double milliseconds(int from, int to) = 0;
 };
 
 // Thread-safe. Methods throw Error(device): out of memory, compilation (the message holds the compiler's first error
-// with the line of the emitted source, the notes the path of the saved source), a sticky error (the device is closed, and
-// every later call says so).
+// with the line of the emitted source, the notes the path of the saved source), a sticky error (the device is closed,
+// and every later call says so).
 class Device {
  public:
   virtual ~Device() = default;
@@ -117,7 +118,8 @@ class Device {
   virtual std::shared_ptr<Module> load(const std::string& source, bool exact) = 0;
   virtual std::shared_ptr<Memory> allocate(i64 bytes) = 0;  // at a multiple of 256
   virtual std::unique_ptr<Queue> queue() = 0;
-  // Host memory that copies to and from the device need not go through a bounce buffer. Nothing where the device has none.
+  // Host memory that copies to and from the device need not go through a bounce buffer. Nothing where the device has
+  // none.
   virtual std::shared_ptr<void> pinned(i64 bytes) = 0;
 
  protected:
@@ -127,7 +129,7 @@ class Device {
 // A device that was found, or why there is none.
 struct Found {
   std::vector<Limits> devices;
-  std::string missing;  // "" or a sentence: "the CUDA driver is not available"
+  std::string missing;             // "" or a sentence: "the CUDA driver is not available"
   std::vector<std::string> notes;  // what was tried, and which variable would point to it
 };
 

@@ -1,9 +1,10 @@
-// A CUDA driver for tests: one device whose memory is the host's. Work handed to a stream is done when somebody waits, as
-// late as can be, so that memory given back too early is noticed. Calls without a current context fail as they do in truth.
+// A CUDA driver for tests: one device whose memory is the host's. Work handed to a stream is done when somebody waits,
+// as late as can be, so that memory given back too early is noticed. Calls without a current context fail as they do in
+// truth.
 //
 // FAKE_CUDA_VERSION, _DEVICES, _MEMORY (bytes), _CAPABILITY (90), _INIT (status of cuInit) say what it is.
-// The functions fake_cuda_* at the end are for the tests. Kernels: "add" adds floats, "fault" ends the context, others do
-// nothing.
+// The functions fake_cuda_* at the end are for the tests. Kernels: "add" adds floats, "fault" ends the context, others
+// do nothing.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -70,13 +71,16 @@ std::map<std::string, int> counts;
 std::vector<Fault> faults;
 Status stuck = 0;
 int misuses = 0, now = 0;
-std::map<Address, std::size_t> blocks;            // in use
-std::multimap<std::size_t, Address> pool;         // freed, kept
+std::map<Address, std::size_t> blocks;     // in use
+std::multimap<std::size_t, Address> pool;  // freed, kept
 std::set<FakeStream*> streams;
 thread_local void* current = nullptr;
-int the_context = 0, the_pool = 0;
+int the_context = 0;
+[[maybe_unused]] int the_pool = 0;
 
-bool stays(Status s) { return s == 700 || s == 719 || s == 999; }
+bool stays(Status s) {
+  return s == 700 || s == 719 || s == 999;
+}
 
 // Counts the call; what it is to return at once.
 Status enter(const char* name, bool in_context = true) {
@@ -97,9 +101,13 @@ std::size_t taken() {
   return sum;
 }
 
-std::size_t capacity() { return static_cast<std::size_t>(setting("FAKE_CUDA_MEMORY", 1 << 30)); }
+std::size_t capacity() {
+  return static_cast<std::size_t>(setting("FAKE_CUDA_MEMORY", 1 << 30));
+}
 
-char* host(Address a) { return reinterpret_cast<char*>(a); }
+char* host(Address a) {
+  return reinterpret_cast<char*>(a);
+}
 
 bool inside(Address a, std::size_t bytes) {
   auto above = blocks.upper_bound(a);
@@ -140,11 +148,11 @@ Status take(Address* out, std::size_t size) {
 
 }  // namespace
 
-#define ENTER                                    \
-  const std::lock_guard lock(mutex);             \
+#define ENTER                        \
+  const std::lock_guard lock(mutex); \
   if (const Status s = enter(__func__)) return s
-#define ENTER_FREE                                      \
-  const std::lock_guard lock(mutex);                    \
+#define ENTER_FREE                   \
+  const std::lock_guard lock(mutex); \
   if (const Status s = enter(__func__, false)) return s
 
 extern "C" {
@@ -183,9 +191,9 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 Status cuDeviceGetAttribute(int* value, int what, int device) {
   if (device < 40) return 101;
   const int capability = static_cast<int>(setting("FAKE_CUDA_CAPABILITY", 90));
-  static const std::map<int, int> values = {{1, 1024},   {8, 49152},    {10, 32},     {11, 1 << 20}, {13, 1980000},
-                                            {16, 132},   {18, 0},       {36, 3201000}, {37, 6144},   {38, 62914560},
-                                            {39, 2048},  {81, 233472},  {82, 65536},  {97, 232448}, {115, 1}};
+  static const std::map<int, int> values = {{1, 1024},  {8, 49152},   {10, 32},      {11, 1 << 20}, {13, 1980000},
+                                            {16, 132},  {18, 0},      {36, 3201000}, {37, 6144},    {38, 62914560},
+                                            {39, 2048}, {81, 233472}, {82, 65536},   {97, 232448},  {115, 1}};
   if (what == 75) return *value = capability / 10, 0;
   if (what == 76) return *value = capability % 10, 0;
   const auto found = values.find(what);
@@ -214,9 +222,16 @@ Status cuCtxSynchronize() {
 Status cuModuleLoadData(FakeModule** module, const void* image) {
   ENTER;
   const char* text = static_cast<const char*>(image);
-  if (std::memcmp(text, "\x7f"
-                        "ELF", 4) == 0) {  // of the real compiler: names are in there somewhere
-    *module = new FakeModule{std::string(text, 2048), {}};
+  if (std::memcmp(text,
+                  "\x7f"
+                  "ELF",
+                  4) == 0) {  // of the real compiler: names are in there somewhere
+    std::uint64_t sections = 0;
+    std::uint16_t size = 0, count = 0;
+    std::memcpy(&sections, text + 40, 8);
+    std::memcpy(&size, text + 58, 2);
+    std::memcpy(&count, text + 60, 2);
+    *module = new FakeModule{std::string(text, sections + std::size_t{size} * count), {}};
     return 0;
   }
   if (std::strncmp(text, "fake code", 9) != 0) return 200;
@@ -246,7 +261,8 @@ Status cuFuncSetAttribute(FakeFunction* f, int what, int value) {
   f->allowed = value;
   return 0;
 }
-Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_at_once, FakeFunction* f, int threads, std::size_t shared) {
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_at_once, FakeFunction* f, int threads,
+                                                   std::size_t shared) {
   ENTER;
   if (static_cast<int>(shared) > f->allowed) return 1;
   *blocks_at_once = std::min(2048 / threads, static_cast<int>(233472 / (shared + 2048)));
