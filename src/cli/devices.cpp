@@ -10,6 +10,7 @@
 #include "cli/verbs.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"
+#include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
 
 namespace tessera::cli {
@@ -53,8 +54,26 @@ void print_opencl() {
                found.notes.empty() ? "" : "; " + found.notes.back());  // the variable that points to another library
 }
 
+void print_cuda() {
+  const run::gpu::Found found = run::cuda::find();
+  if (!found.missing.empty()) {
+    // The last note says which variable would help.
+    const std::string hint = found.notes.empty() ? "" : "; " + found.notes.back();
+    fmt::print("cuda: none, {}{}\n", found.missing, hint);
+    return;
+  }
+  for (const run::gpu::Limits& l : found.devices) {
+    fmt::print("cuda {}: {}\n", l.index, l.name);
+    fmt::print("  processors {} of {} threads and {} shared memory, {}, {:.3g} GHz\n", l.multiprocessors,
+               l.threads_per_multiprocessor, size(l.shared_bytes_per_multiprocessor), l.compiled_for, l.gigahertz);
+    fmt::print("  memory     {}, {:.4g} GB/s, L2 {}\n", size(l.memory_bytes), l.bandwidth, size(l.l2_bytes));
+    fmt::print("  compiler   {}\n", l.driver);
+  }
+}
+
 int devices(bool measure) {
   print_cpu(measure);
+  print_cuda();
   print_opencl();
   return done;
 }

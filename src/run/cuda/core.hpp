@@ -4,10 +4,10 @@
 // current for the calling thread and puts back what was current before.
 //
 // Memory is handed out and taken back by the host's order alone: what comes back is used by no work of the device any
-// more (queues hold what their work uses; queue.hpp). So a pool needs no knowledge of queues. With the driver's own pool,
-// allocations and frees go to a stream of their own; where there is none, freed blocks are kept in a list. When memory runs
-// out, the queues are asked to let go of what their finished work held, the pool gives back what it keeps, and the
-// allocation is tried once more.
+// more (queues hold what their work uses; queue.hpp). So a pool needs no knowledge of queues. With the driver's own
+// pool, allocations and frees go to a stream of their own; where there is none, freed blocks are kept in a list. When
+// memory runs out, the queues are asked to let go of what their finished work held, the pool gives back what it keeps,
+// and the allocation is tried once more.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,8 @@ class Core {
   const int index;
   const std::string label;  // "CUDA device 0 (NVIDIA H200)"
 
-  // Passes on success. Else throws: OutOfMemory never, Error(device) "<doing> failed on ...", closing the device first when
-  // the error is one that stays.
+  // Passes on success. Else throws: OutOfMemory never, Error(device) "<doing> failed on ...", closing the device first
+  // when the error is one that stays.
   void check(Status, std::string_view doing, const std::vector<std::string>& notes = {});
   // Closes the device when the error is one that stays; never throws, for destructors.
   void note(Status, std::string_view doing) noexcept;

@@ -126,9 +126,8 @@ std::shared_ptr<gpu::Device> open(int index) {
   if (!found.missing.empty()) throw Error(ErrorClass::device, found.missing, found.notes);
   const int count = static_cast<int>(found.devices.size());
   if (index < 0 || index >= count)
-    throw Error(ErrorClass::device,
-                fmt::format("there is no CUDA device {}: the driver sees {}, {}", index, count,
-                            count == 1 ? "number 0" : fmt::format("numbers 0 to {}", count - 1)));
+    throw Error(ErrorClass::device, fmt::format("there is no CUDA device {}: the driver sees {}, {}", index, count,
+                                                count == 1 ? "number 0" : fmt::format("numbers 0 to {}", count - 1)));
   static std::mutex mutex;
   // Never destroyed: blocks and queues in other static objects may outlive any order of ends.
   static auto& opened = *new std::map<int, std::shared_ptr<gpu::Device>>();

@@ -67,9 +67,16 @@ Driver open_driver() {
 }  // namespace
 
 bool sticky(Status status) {
-  constexpr Status others[] = {error_deinitialized,     error_ecc,    error_nvlink,        error_illegal_address,
-                               error_timeout,           error_assert, error_launch_failed, error_context_destroyed,
-                               error_mps_client_terminated, error_unknown};
+  constexpr Status others[] = {error_deinitialized,
+                               error_ecc,
+                               error_nvlink,
+                               error_illegal_address,
+                               error_timeout,
+                               error_assert,
+                               error_launch_failed,
+                               error_context_destroyed,
+                               error_mps_client_terminated,
+                               error_unknown};
   return (status >= error_hardware_stack && status <= error_launch_failed) ||
          std::find(std::begin(others), std::end(others), status) != std::end(others);
 }

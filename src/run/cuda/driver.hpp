@@ -1,8 +1,9 @@
 // The CUDA driver's functions in use, declared here and found at run time: neither headers nor a toolkit are needed to
 // build, and a program without a GPU starts as well.
 //
-// Handles are pointers to types of no content; numbers of attributes and errors are those of the driver's own interface,
-// which NVIDIA keeps forever. A name with _v2 is the function that a program gets which was compiled with cuda.h.
+// Handles are pointers to types of no content; numbers of attributes and errors are those of the driver's own
+// interface, which NVIDIA keeps forever. A name with _v2 is the function that a program gets which was compiled with
+// cuda.h.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace tessera::run::cuda {
 
-using Status = int;  // CUresult; 0 is success
-using Ordinal = int;  // CUdevice
+using Status = int;                  // CUresult; 0 is success
+using Ordinal = int;                 // CUdevice
 using Address = unsigned long long;  // CUdeviceptr
 using Context = struct ContextHandle*;
 using ModuleHandle = struct ModuleHandleContent*;
@@ -97,53 +98,53 @@ struct Copy2D {  // CUDA_MEMCPY2D
 };
 
 // member, symbol, arguments
-#define TESSERA_CUDA_REQUIRED(X)                                                                                     \
-  X(init, "cuInit", (unsigned))                                                                                      \
-  X(driver_version, "cuDriverGetVersion", (int*))                                                                    \
-  X(error_name, "cuGetErrorName", (Status, const char**))                                                            \
-  X(error_string, "cuGetErrorString", (Status, const char**))                                                        \
-  X(device_count, "cuDeviceGetCount", (int*))                                                                        \
-  X(device_get, "cuDeviceGet", (Ordinal*, int))                                                                      \
-  X(device_name, "cuDeviceGetName", (char*, int, Ordinal))                                                           \
-  X(device_attribute, "cuDeviceGetAttribute", (int*, int, Ordinal))                                                  \
-  X(device_memory, "cuDeviceTotalMem_v2", (std::size_t*, Ordinal))                                                   \
-  X(primary_retain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal))                                                 \
-  X(context_get, "cuCtxGetCurrent", (Context*))                                                                      \
-  X(context_set, "cuCtxSetCurrent", (Context))                                                                       \
-  X(context_synchronize, "cuCtxSynchronize", ())                                                                     \
-  X(module_load, "cuModuleLoadData", (ModuleHandle*, const void*))                                                   \
-  X(module_unload, "cuModuleUnload", (ModuleHandle))                                                                 \
-  X(module_function, "cuModuleGetFunction", (Function*, ModuleHandle, const char*))                                  \
-  X(function_get, "cuFuncGetAttribute", (int*, int, Function))                                                       \
-  X(function_set, "cuFuncSetAttribute", (Function, int, int))                                                        \
-  X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, Function, int, std::size_t))                    \
-  X(launch, "cuLaunchKernel",                                                                                        \
-    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))        \
-  X(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                            \
-  X(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                                  \
-  X(stream_synchronize, "cuStreamSynchronize", (Stream))                                                             \
-  X(event_create, "cuEventCreate", (Event*, unsigned))                                                               \
-  X(event_destroy, "cuEventDestroy_v2", (Event))                                                                     \
-  X(event_record, "cuEventRecord", (Event, Stream))                                                                  \
-  X(event_query, "cuEventQuery", (Event))                                                                            \
-  X(event_synchronize, "cuEventSynchronize", (Event))                                                                \
-  X(event_elapsed, "cuEventElapsedTime", (float*, Event, Event))                                                     \
-  X(memory_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                                    \
-  X(memory_allocate, "cuMemAlloc_v2", (Address*, std::size_t))                                                       \
-  X(memory_free, "cuMemFree_v2", (Address))                                                                          \
-  X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                                \
-  X(host_free, "cuMemFreeHost", (void*))                                                                             \
-  X(upload, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))                                     \
-  X(download, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))                                         \
-  X(copy_rows, "cuMemcpy2DAsync_v2", (const Copy2D*, Stream))                                                        \
+#define TESSERA_CUDA_REQUIRED(X)                                                                              \
+  X(init, "cuInit", (unsigned))                                                                               \
+  X(driver_version, "cuDriverGetVersion", (int*))                                                             \
+  X(error_name, "cuGetErrorName", (Status, const char**))                                                     \
+  X(error_string, "cuGetErrorString", (Status, const char**))                                                 \
+  X(device_count, "cuDeviceGetCount", (int*))                                                                 \
+  X(device_get, "cuDeviceGet", (Ordinal*, int))                                                               \
+  X(device_name, "cuDeviceGetName", (char*, int, Ordinal))                                                    \
+  X(device_attribute, "cuDeviceGetAttribute", (int*, int, Ordinal))                                           \
+  X(device_memory, "cuDeviceTotalMem_v2", (std::size_t*, Ordinal))                                            \
+  X(primary_retain, "cuDevicePrimaryCtxRetain", (Context*, Ordinal))                                          \
+  X(context_get, "cuCtxGetCurrent", (Context*))                                                               \
+  X(context_set, "cuCtxSetCurrent", (Context))                                                                \
+  X(context_synchronize, "cuCtxSynchronize", ())                                                              \
+  X(module_load, "cuModuleLoadData", (ModuleHandle*, const void*))                                            \
+  X(module_unload, "cuModuleUnload", (ModuleHandle))                                                          \
+  X(module_function, "cuModuleGetFunction", (Function*, ModuleHandle, const char*))                           \
+  X(function_get, "cuFuncGetAttribute", (int*, int, Function))                                                \
+  X(function_set, "cuFuncSetAttribute", (Function, int, int))                                                 \
+  X(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, Function, int, std::size_t))             \
+  X(launch, "cuLaunchKernel",                                                                                 \
+    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**)) \
+  X(stream_create, "cuStreamCreate", (Stream*, unsigned))                                                     \
+  X(stream_destroy, "cuStreamDestroy_v2", (Stream))                                                           \
+  X(stream_synchronize, "cuStreamSynchronize", (Stream))                                                      \
+  X(event_create, "cuEventCreate", (Event*, unsigned))                                                        \
+  X(event_destroy, "cuEventDestroy_v2", (Event))                                                              \
+  X(event_record, "cuEventRecord", (Event, Stream))                                                           \
+  X(event_query, "cuEventQuery", (Event))                                                                     \
+  X(event_synchronize, "cuEventSynchronize", (Event))                                                         \
+  X(event_elapsed, "cuEventElapsedTime", (float*, Event, Event))                                              \
+  X(memory_info, "cuMemGetInfo_v2", (std::size_t*, std::size_t*))                                             \
+  X(memory_allocate, "cuMemAlloc_v2", (Address*, std::size_t))                                                \
+  X(memory_free, "cuMemFree_v2", (Address))                                                                   \
+  X(host_allocate, "cuMemHostAlloc", (void**, std::size_t, unsigned))                                         \
+  X(host_free, "cuMemFreeHost", (void*))                                                                      \
+  X(upload, "cuMemcpyHtoDAsync_v2", (Address, const void*, std::size_t, Stream))                              \
+  X(download, "cuMemcpyDtoHAsync_v2", (void*, Address, std::size_t, Stream))                                  \
+  X(copy_rows, "cuMemcpy2DAsync_v2", (const Copy2D*, Stream))                                                 \
   X(fill, "cuMemsetD8Async", (Address, unsigned char, std::size_t, Stream))
 
 // Since CUDA 11.2.
-#define TESSERA_CUDA_POOLS(X)                                                                                        \
-  X(pool_of_device, "cuDeviceGetDefaultMemPool", (Pool*, Ordinal))                                                   \
-  X(pool_set, "cuMemPoolSetAttribute", (Pool, int, void*))                                                           \
-  X(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))                                                               \
-  X(pool_allocate, "cuMemAllocAsync", (Address*, std::size_t, Stream))                                               \
+#define TESSERA_CUDA_POOLS(X)                                          \
+  X(pool_of_device, "cuDeviceGetDefaultMemPool", (Pool*, Ordinal))     \
+  X(pool_set, "cuMemPoolSetAttribute", (Pool, int, void*))             \
+  X(pool_trim, "cuMemPoolTrimTo", (Pool, std::size_t))                 \
+  X(pool_allocate, "cuMemAllocAsync", (Address*, std::size_t, Stream)) \
   X(pool_free, "cuMemFreeAsync", (Address, Stream))
 
 #define TESSERA_CUDA_MEMBER(member, symbol, arguments) Status(*member) arguments = nullptr;

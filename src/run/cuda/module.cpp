@@ -49,8 +49,8 @@ CudaModule::Kernel& CudaModule::find(const std::string& name) {
 bool CudaModule::allow(Kernel& kernel, i64 shared_bytes) {
   if (shared_bytes <= kernel.dynamic_bytes) return true;
   if (shared_bytes > INT32_MAX) return false;
-  const Status status = core_.driver.function_set(kernel.function, function_max_dynamic_shared_bytes,
-                                                  static_cast<int>(shared_bytes));
+  const Status status =
+      core_.driver.function_set(kernel.function, function_max_dynamic_shared_bytes, static_cast<int>(shared_bytes));
   if (status == error_invalid_value) return false;
   core_.check(status, "asking for shared memory");
   kernel.dynamic_bytes = shared_bytes;
@@ -62,9 +62,10 @@ Function CudaModule::ready(const std::string& name, i64 shared_bytes) {
   Kernel& kernel = find(name);
   if (!allow(kernel, shared_bytes)) {
     const int most = core_.attribute(max_shared_memory_per_block_optin, unasked_shared_bytes);
-    throw Error(ErrorClass::device,
-                fmt::format("kernel {} asks for {} bytes of shared memory, besides {} that it declares; {} has {} a block",
-                            base::quoted(name), shared_bytes, kernel.shared_bytes, core_.label, most));
+    throw Error(
+        ErrorClass::device,
+        fmt::format("kernel {} asks for {} bytes of shared memory, besides {} that it declares; {} has {} a block",
+                    base::quoted(name), shared_bytes, kernel.shared_bytes, core_.label, most));
   }
   return kernel.function;
 }
@@ -113,12 +114,12 @@ std::shared_ptr<CudaModule> Modules::open(const std::string& code) {
 std::shared_ptr<gpu::Module> Modules::load(const std::string& source, bool exact) {
   core_.require_open();
   const Nvrtc& compiler = nvrtc();
-  const int capability =
-      10 * core_.attribute(compute_capability_major) + core_.attribute(compute_capability_minor);
+  const int capability = 10 * core_.attribute(compute_capability_major) + core_.attribute(compute_capability_minor);
   const auto architecture = architecture_for(compiler, capability);
   if (!architecture)
-    throw Error(ErrorClass::device, fmt::format("NVRTC {} compiles for sm_{} and newer; {} is sm_{}", compiler.version(),
-                                                compiler.architectures.front(), core_.label, capability),
+    throw Error(ErrorClass::device,
+                fmt::format("NVRTC {} compiles for sm_{} and newer; {} is sm_{}", compiler.version(),
+                            compiler.architectures.front(), core_.label, capability),
                 compiler.notes, "let $TESSERA_NVRTC name an older libnvrtc.so");
   const std::vector<std::string> options = nvrtc_options(exact);
   const base::Digest key = gpu::source_key("cuda", source, options, {compiler.version(), architecture->option});

@@ -23,8 +23,8 @@ class CudaModule : public gpu::Module, public std::enable_shared_from_this<CudaM
     int shared_bytes = 0;   // declared
     i64 dynamic_bytes = 0;  // that a launch may ask for so far
   };
-  // The context is current. The kernel may be launched with so many bytes then. Throws Error(internal) when there is none
-  // of that name, Error(device) when the device has not so much shared memory.
+  // The context is current. The kernel may be launched with so many bytes then. Throws Error(internal) when there is
+  // none of that name, Error(device) when the device has not so much shared memory.
   Function ready(const std::string& kernel, i64 shared_bytes);
   Core& core() const { return core_; }
 

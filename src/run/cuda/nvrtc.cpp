@@ -16,18 +16,18 @@ namespace tessera::run::cuda {
 using Result = int;  // nvrtcResult
 using Program = struct ProgramHandle*;
 
-#define TESSERA_NVRTC_FUNCTIONS(X)                                                                                  \
-  X(version, "nvrtcVersion", (int*, int*))                                                                          \
-  X(architecture_count, "nvrtcGetNumSupportedArchs", (int*))                                                        \
-  X(architectures, "nvrtcGetSupportedArchs", (int*))                                                                \
+#define TESSERA_NVRTC_FUNCTIONS(X)                                                                                   \
+  X(version, "nvrtcVersion", (int*, int*))                                                                           \
+  X(architecture_count, "nvrtcGetNumSupportedArchs", (int*))                                                         \
+  X(architectures, "nvrtcGetSupportedArchs", (int*))                                                                 \
   X(create, "nvrtcCreateProgram", (Program*, const char*, const char*, int, const char* const*, const char* const*)) \
-  X(destroy, "nvrtcDestroyProgram", (Program*))                                                                     \
-  X(compile, "nvrtcCompileProgram", (Program, int, const char* const*))                                             \
-  X(log_size, "nvrtcGetProgramLogSize", (Program, std::size_t*))                                                    \
-  X(log, "nvrtcGetProgramLog", (Program, char*))                                                                    \
-  X(machine_size, "nvrtcGetCUBINSize", (Program, std::size_t*))                                                     \
-  X(machine, "nvrtcGetCUBIN", (Program, char*))                                                                     \
-  X(virtual_size, "nvrtcGetPTXSize", (Program, std::size_t*))                                                       \
+  X(destroy, "nvrtcDestroyProgram", (Program*))                                                                      \
+  X(compile, "nvrtcCompileProgram", (Program, int, const char* const*))                                              \
+  X(log_size, "nvrtcGetProgramLogSize", (Program, std::size_t*))                                                     \
+  X(log, "nvrtcGetProgramLog", (Program, char*))                                                                     \
+  X(machine_size, "nvrtcGetCUBINSize", (Program, std::size_t*))                                                      \
+  X(machine, "nvrtcGetCUBIN", (Program, char*))                                                                      \
+  X(virtual_size, "nvrtcGetPTXSize", (Program, std::size_t*))                                                        \
   X(virtual_code, "nvrtcGetPTX", (Program, char*))
 
 #define TESSERA_NVRTC_MEMBER(member, symbol, arguments) Result(*member) arguments = nullptr;

@@ -1,8 +1,8 @@
 // NVRTC, NVIDIA's compiler as a library, found at run time like the driver. A kernel of a hundred lines takes it 20 to
 // 200 ms, so what it makes is kept in the user's cache.
 //
-// It makes machine code for the device's own architecture where it knows that; else (a device newer than the compiler) the
-// virtual code of the newest that it knows, which the driver translates.
+// It makes machine code for the device's own architecture where it knows that; else (a device newer than the compiler)
+// the virtual code of the newest that it knows, which the driver translates.
 #pragma once
 
 #include <optional>
@@ -43,6 +43,7 @@ struct NvrtcResult {
   std::string log;      // of the compiler
   std::string failure;  // when it failed without a log: "NVRTC_ERROR_INVALID_OPTION"
 };
-NvrtcResult compile(const Nvrtc&, const std::string& source, const Architecture&, const std::vector<std::string>& options);
+NvrtcResult compile(const Nvrtc&, const std::string& source, const Architecture&,
+                    const std::vector<std::string>& options);
 
 }  // namespace tessera::run::cuda

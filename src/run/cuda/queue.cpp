@@ -210,7 +210,8 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
                        std::span<const i64> integers) {
   core_.require_open();
   auto* own = dynamic_cast<CudaModule*>(&module);
-  if (own == nullptr || &own->core() != &core_) throw_internal("a module of another device was given to " + core_.label);
+  if (own == nullptr || &own->core() != &core_)
+    throw_internal("a module of another device was given to " + core_.label);
   if (!check_launch(l)) return;
   const Current current(core_);
   tidy();

@@ -1,9 +1,9 @@
 // A stream of work, and what its work uses.
 //
 // The caller may drop a block or a module as soon as a launch has returned, while the device has not begun. So a queue
-// holds what its work uses, each thing once with the number of the last work that used it. Things that nobody else holds
-// are let go when an event behind that work has happened: one event at a time, looked at whenever more work is handed over;
-// nothing is recorded as long as all have other owners, which is the common case.
+// holds what its work uses, each thing once with the number of the last work that used it. Things that nobody else
+// holds are let go when an event behind that work has happened: one event at a time, looked at whenever more work is
+// handed over; nothing is recorded as long as all have other owners, which is the common case.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class CudaQueue : public gpu::Queue, private Holder {
   std::uint64_t issued() override;
   Dropped let_go(std::uint64_t finished) override;
   void hold(std::shared_ptr<const void>);  // after the work was handed over
-  void tidy();              // lets go of what is finished, without waiting
+  void tidy();                             // lets go of what is finished, without waiting
   void copy(const Copy2D&, bool up);
   bool slow_rows(const gpu::Rows&) const;
   Event& mark_at(int number);

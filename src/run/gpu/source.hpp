@@ -12,8 +12,8 @@
 
 namespace tessera::run::gpu {
 
-// The key of the compiled form of `source`. `kind` tells makers apart ("cuda"), `identity` is everything else that decides
-// the result: compiler and version, architecture.
+// The key of the compiled form of `source`. `kind` tells makers apart ("cuda"), `identity` is everything else that
+// decides the result: compiler and version, architecture.
 base::Digest source_key(std::string_view kind, const std::string& source, std::span<const std::string> options,
                         std::initializer_list<std::string_view> identity);
 
