@@ -31,10 +31,22 @@ gpu::Rows flat(i64 bytes) {
 }
 const i64 one_integer[1] = {0};
 
+// Host memory of handed-over copies must stay: whoever leaves by an exception waits first.
+struct Waits {
+  gpu::Queue& queue;
+  ~Waits() {
+    try {
+      queue.wait();
+    } catch (const Error&) {  // the device is closed: nothing runs
+    }
+  }
+};
+
 // a + b by way of the device, all blocks dropped as soon as they are handed over.
 void add(gpu::Device& device, gpu::Queue& queue, gpu::Module& module, float start) {
   const i64 n = 1000, bytes = n * 4;
   std::vector<float> a(n), b(n), c(n);
+  const Waits waits{queue};
   std::iota(a.begin(), a.end(), start);
   std::iota(b.begin(), b.end(), 2 * start);
   auto p = device.allocate(bytes), q = device.allocate(bytes), r = device.allocate(bytes);

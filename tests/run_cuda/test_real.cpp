@@ -116,7 +116,9 @@ TEST(Real, rows) {
         for (i64 x = 0; x < device_pitch; ++x) {
           const std::byte want = x < width ? from[y * host_pitch + x] : std::byte(0xab);
           ASSERT_EQ(whole[7 + y * device_pitch + x], want) << y << " " << x;
-          if (x < width) ASSERT_EQ(back[y * width + x], want);
+          if (x < width) {
+            ASSERT_EQ(back[y * width + x], want);
+          }
         }
     }
   });
@@ -211,7 +213,7 @@ TEST(Real, out_of_memory) {
         for (;;) blocks.push_back(device.allocate(all / (16 + round)));
       } catch (const gpu::OutOfMemory& e) {
         EXPECT_EQ(e.asked(), all / (16 + round));
-        EXPECT_LT(e.free(), e.asked());
+        EXPECT_LT(e.free(), 2 * e.asked());
         EXPECT_GE(e.free(), 0);
       }
       EXPECT_GE(blocks.size(), 4u);

@@ -62,9 +62,9 @@ void add_python_packages(std::vector<std::string>& names, int major) {
 
 // Code of a compiler that is newer than the driver may not load, so those come last.
 std::vector<std::string> candidates(int driver_major) {
-  std::vector<int> majors = {13, 12, 11};
-  std::stable_partition(majors.begin(), majors.end(),
-                        [&](int major) { return driver_major == 0 || major <= driver_major; });
+  std::vector<int> majors, newer;
+  for (int major : {13, 12, 11}) (driver_major == 0 || major <= driver_major ? majors : newer).push_back(major);
+  majors.insert(majors.end(), newer.begin(), newer.end());
   std::vector<std::string> names;
   for (int major : majors) {
     names.push_back(major == 11 ? "libnvrtc.so.11.2" : fmt::format("libnvrtc.so.{}", major));
