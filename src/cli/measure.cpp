@@ -10,6 +10,7 @@
 
 #include "cli/convert.hpp"
 #include "engine/program_impl.hpp"
+#include "ir/bind.hpp"
 #include "io/image.hpp"
 #include "ir/graph.hpp"
 #include "run/cpu/machine.hpp"
@@ -80,8 +81,57 @@ bool all_integer(const Format& f) {
 
 }  // namespace
 
+namespace {
+
+double middle(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// On the device's clock with arrays that stay there, and by the wall with copies there and back.
+void measure_device(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
+                    const RunOptions& options, int repeat) {
+  using Clock = std::chrono::steady_clock;
+  const Program::Impl& impl = program.impl();
+  const auto compiled = impl.on_device(options);
+  std::vector<double> kernels, whole;
+  i64 bytes = 0, points = 0;
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    const std::vector<Array> inputs = impl.prepare(lanes.inputs[c]);
+    std::vector<Shape> shapes;
+    for (const Array& a : inputs) shapes.push_back(a.shape());
+    const auto bound = compiled->bind(ir::bind_parameters(impl.graph, shapes));
+    bound->upload(inputs);
+    bound->launch(options);
+    for (int k = 0; k < repeat; ++k) {
+      bound->queue().mark(0);
+      bound->launch(options);
+      bound->queue().mark(1);
+      kernels.push_back(bound->queue().milliseconds(0, 1));
+    }
+    for (int k = 0; k < std::min(repeat, 10); ++k) {
+      const auto start = Clock::now();
+      program.run_into(lanes.inputs[c], results[c], options);
+      whole.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+    bytes += bytes_of(lanes.inputs[c]) + bytes_of(results[c]);
+    points += points_of(results[c]);
+  }
+  const double median = middle(kernels) * static_cast<double>(lanes.inputs.size());
+  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs with arrays on the device; {:.4g} ms from the host and back\n",
+             median, kernels.front(), repeat, middle(whole));
+  const double rate = static_cast<double>(bytes) / median * 1e-6, bandwidth = compiled->limits().bandwidth;
+  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s", static_cast<double>(points) / median * 1e-3, rate);
+  if (bandwidth > 0) fmt::print(", {:.3g}% of the {:.4g} GB/s of its memory", 100 * rate / bandwidth, bandwidth);
+  fmt::print("\n");
+}
+
+}  // namespace
+
 void measure(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
              const RunOptions& options, int repeat) {
+  if (options.target != "cpu") return measure_device(program, lanes, results, options, repeat);
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
   RunOptions quiet = options;

@@ -227,13 +227,18 @@ std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions
   return small_;
 }
 
+std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vector<i64>& parameters,
+                                                                const RunOptions& options) const {
+  if (!takes(parameters)) return small(options)->bind(parameters, options);
+  return std::make_unique<Bound>(*this, parameters);
+}
+
 void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                            const std::vector<Array>& outputs, const RunOptions& options) const {
-  if (!takes(parameters)) return small(options)->run(parameters, inputs, outputs, options);
-  Bound bound(*this, parameters);
-  bound.upload(inputs);
-  bound.launch(options);
-  bound.download(outputs);
+  const std::unique_ptr<Bound> bound = bind(parameters, options);
+  bound->upload(inputs);
+  bound->launch(options);
+  bound->download(outputs);
   if (options.on_progress) options.on_progress({1, 1});
 }
 

@@ -26,6 +26,7 @@ class DeviceExecutable {
   const plan::Plan& plan() const { return plan_; }
   const std::string& source() const { return source_; }
 
+  const run::gpu::Limits& limits() const { return device_->limits(); }
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
   // As Executable::run.
@@ -39,7 +40,7 @@ class DeviceExecutable {
     void upload(const std::vector<Array>& inputs);
     void launch(const RunOptions&);
     void download(const std::vector<Array>& outputs);
-    run::gpu::Queue& queue() { return *queue_; }
+    run::gpu::Queue& queue() { return *queue_; }  // no error shows before wait() or a time is asked for
 
    private:
     struct Place {
@@ -60,6 +61,9 @@ class DeviceExecutable {
     std::vector<Ready> launches_;
     std::unique_ptr<run::gpu::Queue> queue_;
   };
+
+  // This program, or the one for images that are small, with arrays on the device. Not thread-safe; ends before this.
+  std::unique_ptr<Bound> bind(const std::vector<i64>& parameters, const RunOptions& = {}) const;
 
  private:
   std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
