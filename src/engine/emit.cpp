@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "emit/c.hpp"
+#include "emit/device.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera {
@@ -36,11 +37,23 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   return variant;
 }
 
+// The kernels as a run on a device of that kind compiles them.
+std::string kernels_for(const ir::Graph& graph, const EmitOptions& options) {
+  plan::Options how;
+  how.schedule = options.schedule;
+  how.numbers = options.numbers;
+  const lower::DeviceProgram program = lower::lower_device(plan::make_plan(graph, how, engine::device_class()));
+  const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
+  return emit::print_device(program, dialect, options.numbers == Numbers::exact);
+}
+
 }  // namespace
 
 EmittedCode Program::emit(const EmitOptions& options) const {
+  if (options.target == "cuda" || options.target == "opencl") return {kernels_for(impl_->graph, options), ""};
   if (options.target != "c")
-    throw Error(ErrorClass::argument, fmt::format("there is no target {}; expected c", base::quoted(options.target)));
+    throw Error(ErrorClass::argument,
+                fmt::format("there is no target {}; expected c, cuda or opencl", base::quoted(options.target)));
   if (options.tile_rows < 0 || options.tile_columns < 0)
     throw Error(ErrorClass::argument,
                 fmt::format("tiles of {} x {} were asked for; expected positive numbers, or 0 to let the plan choose",

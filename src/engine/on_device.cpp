@@ -18,16 +18,6 @@ namespace {
 // Rows on the device begin at multiples of this.
 constexpr i64 row_alignment = 16;
 
-plan::Device planned(const run::gpu::Limits& limits) {
-  plan::Device device;
-  device.name = limits.name;
-  device.vector_bytes = 4;
-  device.threads = limits.multiprocessors;
-  device.l2_bytes = limits.l2_bytes;
-  if (limits.gigahertz > 0) device.gigahertz = limits.gigahertz;
-  return device;
-}
-
 // Rows of a strip: few waves of warps, for as long as what a strip computes beyond its own rows is little against them.
 i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, const run::gpu::Limits& limits) {
   constexpr i64 warps_of_multiprocessor = 32;
@@ -37,6 +27,13 @@ i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, const 
 }
 
 }  // namespace
+
+plan::Device device_class() {
+  plan::Device device;
+  device.name = "device";
+  device.vector_bytes = 4;
+  return device;
+}
 
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
   if (options.target == "cuda") return run::cuda::open(options.device);
@@ -51,7 +48,7 @@ DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& opt
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
-  plan_ = plan::make_plan(graph, how, planned(device_->limits()));
+  plan_ = plan::make_plan(graph, how, device_class());
   program_ = lower::lower_device(plan_);
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
   source_ = emit::print_device(program_, cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl, exact);

@@ -19,6 +19,9 @@ namespace tessera::engine {
 // missing.
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
+// What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere.
+plan::Device device_class();
+
 class DeviceExecutable {
  public:
   DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>);
