@@ -216,7 +216,8 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   expect_error(tessera({"explain", "gain.forma"}), 2, "the size of input 'image'");
   expect_error(tessera({"explain", "gain.forma", "--size", "10x10x10"}), 2, "has rank 3, expected rank 2");
   expect_error(tessera({"explain", "gain.forma", "--size", "10x-1"}), 2, "--size '10x-1'");
-  EXPECT_THAT(tessera({"devices", "--no-measure"}).out, AllOf(HasSubstr("cores"), HasSubstr("compiler")));
+  EXPECT_THAT(tessera({"devices", "--no-measure"}).out,
+              AllOf(HasSubstr("cores"), HasSubstr("compiler"), HasSubstr("cuda")));
 }
 
 TEST_F(Command, ExplainsTwoHundredStagesWithoutAWait) {
