@@ -177,7 +177,7 @@ class DevicePrinter : private Statements {
     else
       out += fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {}))) void {}(", kernel.threads[0],
                          kernel.threads[1], kernel.threads[2], f.name);
-    for (std::size_t p = 0; p < kernel.arrays.size(); ++p) out += fmt::format("TSR_GLOBAL u8* p{}, ", p);
+    for (std::size_t p = 0; p < kernel.arrays.size(); ++p) out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
     statements(f.body, 1, out);
     return out + "}\n";

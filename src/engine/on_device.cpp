@@ -18,20 +18,35 @@ namespace {
 // Rows on the device begin at multiples of this.
 constexpr i64 row_alignment = 16;
 
-// Rows of a strip: few waves of warps, for as long as what a strip computes beyond its own rows is little against them.
-i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, const run::gpu::Limits& limits) {
-  constexpr i64 warps_of_multiprocessor = 32;
-  const i64 wanted = std::max<i64>(1, warps_of_multiprocessor * limits.multiprocessors / across);
-  const i64 height = std::max((rows + wanted - 1) / wanted, 4 * kernel.warm_up);
-  return std::clamp<i64>(height, std::min<i64>(rows, 8), rows);
+// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that it
+// computes beyond them. The fewest rows in waves that are full win.
+i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, i64 blocks_at_once) {
+  constexpr i64 beside_rows = 4;  // what a strip costs beside its rows, in rows
+  const i64 strips = kernel.threads[1];
+  i64 best = rows, least = INT64_MAX;
+  for (i64 down = 1; down * strips <= std::max<i64>(rows / 8, strips); ++down) {
+    const i64 height = (rows + down * strips - 1) / (down * strips);
+    const i64 blocks = across * ((rows + height * strips - 1) / (height * strips));
+    const i64 waves = (blocks + blocks_at_once - 1) / blocks_at_once;
+    const i64 cost = waves * (height + kernel.warm_up + beside_rows);
+    if (cost < least) best = height, least = cost;
+    if (waves > 4) break;
+  }
+  return best;
 }
 
 }  // namespace
 
 plan::Device device_class() {
   plan::Device device;
+  // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
   device.name = "device";
-  device.vector_bytes = 4;
+  device.vector_bytes = 128;
+  device.vector_registers = 255;
+  device.gigahertz = 4 * 1.98;
+  device.bandwidth = 32;
+  device.l1_bytes = 228 << 10;
+  device.l2_bytes = 1 << 20;
   return device;
 }
 
@@ -99,7 +114,10 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(const lower::Devic
   i64 height = 0;
   if (kernel.strips) {
     const i64 across = (extents.back() + points.back() - 1) / points.back();
-    height = strip_height(kernel, extents[extents.size() - 2], across, program_.device_->limits());
+    const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
+    const int known = program_.module_->usage(kernel.name, threads, 0).blocks_per_multiprocessor;
+    const i64 at_once = (known > 0 ? known : 4) * std::max(1, program_.device_->limits().multiprocessors);
+    height = strip_height(kernel, extents[extents.size() - 2], across, at_once);
     points[points.size() - 2] = height * kernel.threads[1];
   }
   i64 count = 1;

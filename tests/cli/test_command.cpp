@@ -217,7 +217,7 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   expect_error(tessera({"explain", "gain.forma", "--size", "10x10x10"}), 2, "has rank 3, expected rank 2");
   expect_error(tessera({"explain", "gain.forma", "--size", "10x-1"}), 2, "--size '10x-1'");
   EXPECT_THAT(tessera({"devices", "--no-measure"}).out,
-              AllOf(HasSubstr("cores"), HasSubstr("compiler"), HasSubstr("opencl")));
+              AllOf(HasSubstr("cores"), HasSubstr("compiler"), HasSubstr("cuda"), HasSubstr("opencl")));
 }
 
 TEST_F(Command, ExplainsTwoHundredStagesWithoutAWait) {
