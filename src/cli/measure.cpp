@@ -10,8 +10,8 @@
 
 #include "cli/convert.hpp"
 #include "engine/program_impl.hpp"
-#include "ir/bind.hpp"
 #include "io/image.hpp"
+#include "ir/bind.hpp"
 #include "ir/graph.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
@@ -119,8 +119,10 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
     points += points_of(results[c]);
   }
   const double median = middle(kernels) * static_cast<double>(lanes.inputs.size());
-  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs with arrays on the device; {:.4g} ms from the host and back\n",
-             median, kernels.front(), repeat, middle(whole));
+  fmt::print(
+      "time: median {:.4g} ms, minimum {:.4g} ms of {} runs with arrays on the device; {:.4g} ms from the host and "
+      "back\n",
+      median, kernels.front(), repeat, middle(whole));
   const double rate = static_cast<double>(bytes) / median * 1e-6, bandwidth = compiled->limits().bandwidth;
   fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s", static_cast<double>(points) / median * 1e-3, rate);
   if (bandwidth > 0) fmt::print(", {:.3g}% of the {:.4g} GB/s of its memory", 100 * rate / bandwidth, bandwidth);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <set>
@@ -152,7 +154,8 @@ class DevicePrinter : private Statements {
     for (const std::string& name : vectors_) helpers += vector_helper(name);
     std::vector<ir::FunctionUse> uses(functions_.begin(), functions_.end());
     const auto dialect = cuda_ ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl;
-    return head + std::string(common_text) + (uses.empty() ? "" : ir::functions_source(dialect, uses)) + tables + helpers + kernels;
+    return head + std::string(common_text) + (uses.empty() ? "" : ir::functions_source(dialect, uses)) + tables +
+           helpers + kernels;
   }
 
  private:
@@ -160,10 +163,28 @@ class DevicePrinter : private Statements {
     const ir::Table& table = program_.module.tables[t];
     const Lane lane = ir::nest::lane_of(table.type);
     note({lane, 1, false});
-    std::string out = fmt::format("/* {} */\nTSR_TABLE {} tsr_table_{}[] = {{", table.name, name_of(lane), t);
-    for (std::size_t k = 0; k < table.values.size(); ++k)
-      out += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";
-    return out + "\n};\n";
+    // What is no finite number is written in bits: its name is no constant of the language.
+    const bool finite =
+        std::all_of(table.values.begin(), table.values.end(), [](double v) { return std::isfinite(v); });
+    const bool bits = !finite && lane != Lane::f16;
+    const std::string name = fmt::format("tsr_table_{}", t);
+    std::string out = fmt::format("/* {} */\nTSR_TABLE {} {}{}[] = {{", table.name,
+                                  !bits               ? name_of(lane)
+                                  : lane == Lane::f64 ? "u64"
+                                                      : "u32",
+                                  name, bits ? "_bits" : "");
+    for (std::size_t k = 0; k < table.values.size(); ++k) {
+      const double v = table.values[k];
+      out += k % 8 == 0 ? "\n  " : " ";
+      out += (!bits               ? number(v, lane)
+              : lane == Lane::f64 ? fmt::format("{:#x}", std::bit_cast<std::uint64_t>(v))
+                                  : fmt::format("{:#x}", std::bit_cast<std::uint32_t>(static_cast<float>(v)))) +
+             ",";
+    }
+    out += "\n};\n";
+    if (bits)
+      out += fmt::format("#define {0} ((const {1}{2}*){0}_bits)\n", name, cuda_ ? "" : "__constant ", name_of(lane));
+    return out;
   }
 
   std::string kernel(std::size_t k) {
@@ -177,7 +198,8 @@ class DevicePrinter : private Statements {
     else
       out += fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {}))) void {}(", kernel.threads[0],
                          kernel.threads[1], kernel.threads[2], f.name);
-    for (std::size_t p = 0; p < kernel.arrays.size(); ++p) out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
+    for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
+      out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
     statements(f.body, 1, out);
     return out + "}\n";
@@ -244,8 +266,8 @@ class DevicePrinter : private Statements {
   }
   static std::string opencl_name(const std::string& type) {
     static const std::map<std::string, std::string> names = {
-        {"i8", "char"},  {"u8", "uchar"}, {"i16", "short"}, {"u16", "ushort"}, {"f16", "ushort"},
-        {"i32", "int"},  {"u32", "uint"}, {"i64", "long"},  {"f32", "float"},  {"f64", "double"}};
+        {"i8", "char"}, {"u8", "uchar"}, {"i16", "short"}, {"u16", "ushort"}, {"f16", "ushort"},
+        {"i32", "int"}, {"u32", "uint"}, {"i64", "long"},  {"f32", "float"},  {"f64", "double"}};
     return names.at(type);
   }
 
@@ -307,6 +329,8 @@ class DevicePrinter : private Statements {
     for (const Value& arg : n.args) a.push_back(text(arg));
     const Lane lane = n.type.lane;
     const bool real = is_float(lane);
+    if (compares(n.op) && n.args[0]->type.lane == Lane::f16)  // halves are kept as bits
+      for (std::string& operand : a) operand = fmt::format("tsr_from_half({})", operand);
     if (compares(n.op)) return fmt::format("(-({} {} {}))", a[0], infix(n.op), a[1]);
     if (n.op == Op::select) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
     if (n.op == Op::min || n.op == Op::max) {

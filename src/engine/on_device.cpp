@@ -18,8 +18,8 @@ namespace {
 // Rows on the device begin at multiples of this.
 constexpr i64 row_alignment = 16;
 
-// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that it
-// computes beyond them. The fewest rows in waves that are full win.
+// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that
+// it computes beyond them. The fewest rows in waves that are full win.
 i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, i64 blocks_at_once) {
   constexpr i64 beside_rows = 4;  // what a strip costs beside its rows, in rows
   const i64 strips = kernel.threads[1];

@@ -47,8 +47,8 @@ struct DeviceProgram {
   std::vector<DeviceKernel> kernels;
 };
 
-// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; the other ones are
-// run pass by pass.
+// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; the other ones
+// are run pass by pass.
 DeviceProgram lower_device(const plan::Plan&);
 
 }  // namespace tessera::lower

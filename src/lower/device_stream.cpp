@@ -1,8 +1,8 @@
 // See device_stream.hpp.
 //
 // Rows. At step y the stage s computes its row y + lag(s), and keeps the last depth(s): slot k of its ring holds row
-// y + lag - depth + 1 + k. A stage that reads rows lo..hi around its own of a producer q asks for lag(q) >= lag + hi and
-// depth(q) > lag(q) - lag - lo. Sources in memory are rings as well, and run `ahead` rows before they are read.
+// y + lag - depth + 1 + k. A stage that reads rows lo..hi around its own of a producer q asks for lag(q) >= lag + hi
+// and depth(q) > lag(q) - lag - lo. Sources in memory are rings as well, and run `ahead` rows before they are read.
 #include "lower/device_stream.hpp"
 
 #include <fmt/format.h>
@@ -31,18 +31,19 @@ using ir::nest::Value;
 
 namespace {
 
-constexpr i64 ahead = 2;             // rows that are loaded before they are read
-constexpr int warps_of_block = 4;    // each with a strip of its own
+constexpr i64 ahead = 2;           // rows that are loaded before they are read
+constexpr int warps_of_block = 4;  // each with a strip of its own
+constexpr i64 most_unrolled = 12;
 constexpr int most_registers = 200;  // of rings, a thread
 
 // What is kept of a stage, or of a stage in memory as it is read with one pair of borders.
 struct Ring {
   StageId stage = 0;
   bool memory = false;
-  Border rows, columns;               // memory
+  Border rows, columns;  // memory
   i64 lag = 0, depth = 1;
-  i64 left = 0, right = 0;            // columns beyond the thread's own
-  i64 first = 0;                      // the step, from the strip's first row, at which its rows are valid
+  i64 left = 0, right = 0;             // columns beyond the thread's own
+  i64 first = 0;                       // the step, from the strip's first row, at which its rows are valid
   std::vector<std::vector<Value>> at;  // slot, column
   i64 columns_kept(int v) const { return v + left + right; }
 };
@@ -180,6 +181,7 @@ class StreamLowering : private DeviceFunction {
         each_access(s, [&](const ExprNode& node) {
           Ring& from = rings_[ring_index(node)];
           const Ring& to = rings_[ring_of_.at(s)];
+          if (!from.memory) read_.insert(from.stage);
           auto [lo, hi] = span(node, 0, !from.memory);
           auto [left, right] = span(node, 1, !from.memory);
           from.lag = std::max(from.lag, to.lag + hi);
@@ -260,46 +262,62 @@ class StreamLowering : private DeviceFunction {
     Value a = builder_->let("a", call_i64("tsr_clamp", {from, start, y1_}));
     Value b = builder_->let("b", call_i64("tsr_clamp", {to, a, y1_}));
     declare_rings();
+    // As many turns at once as a source has slots: its rows then move by renaming, and nobody waits for a load.
     i64 unroll = 1;
-    for (const Ring& ring : rings_) unroll = std::max(unroll, ring.depth);
+    for (const Ring& ring : rings_)
+      if (ring.memory) unroll = std::max(unroll, ring.depth);
+    unroll = std::min(unroll, most_unrolled);
     builder_->loop("part", integer(0), integer(3), integer(1), [&](const Value& part) {
-      Value first = operation(Op::eq, flag_type, {part, integer(0)}), second = operation(Op::eq, flag_type, {part, integer(1)});
-      Value begin = builder_->let("begin", operation(Op::select, index_type, {first, start, operation(Op::select, index_type, {second, a, b})}));
-      Value end = builder_->let("end", operation(Op::select, index_type, {first, a, operation(Op::select, index_type, {second, b, y1_})}));
+      const auto of_part = [&](const Value& first, const Value& second, const Value& third) {
+        Value rest =
+            operation(Op::select, index_type, {operation(Op::eq, flag_type, {part, integer(1)}), second, third});
+        return operation(Op::select, index_type, {operation(Op::eq, flag_type, {part, integer(0)}), first, rest});
+      };
+      Value begin = builder_->let("begin", of_part(start, a, b)), end = builder_->let("end", of_part(a, b, y1_));
+      const auto rows = [&](i64 turns, bool rows_inside, bool columns_inside) {
+        builder_->unrolled_loop("y", begin, end, turns, [&](const Value& y) {
+          rows_inside_ = rows_inside, columns_inside_ = columns_inside;
+          step(y);
+        });
+      };
       builder_->branch(
-          both(inside_columns, second),
-          [&] { builder_->unrolled_loop("y", begin, end, std::min<i64>(unroll, 8), [&](const Value& y) { step(y, true); }); },
-          [&] { builder_->unrolled_loop("y", begin, end, 1, [&](const Value& y) { step(y, false); }); });
+          operation(Op::eq, flag_type, {part, integer(1)}),
+          [&] {
+            builder_->branch(inside_columns, [&] { rows(unroll, true, true); }, [&] { rows(unroll, true, false); });
+          },
+          [&] { rows(1, false, false); });
     });
   }
 
   void declare_rings() {
     for (Ring& ring : rings_) {
+      if (!ring.memory && !read_.contains(ring.stage)) continue;
       const Lane lane = memory_lane(ring.stage);
       ring.at.resize(static_cast<std::size_t>(ring.depth));
       for (auto& slot : ring.at)
-        for (i64 c = 0; c < ring.columns_kept(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
+        for (i64 c = 0; c < ring.columns_kept(columns_); ++c)
+          slot.push_back(builder_->var("r", lane_constant(0, lane)));
     }
   }
 
-  void step(const Value& y, bool inside) {
+  void step(const Value& y) {
     for (Ring& ring : rings_)
       for (std::size_t k = 0; k + 1 < ring.at.size(); ++k)
         for (std::size_t c = 0; c < ring.at[k].size(); ++c) builder_->assign(ring.at[k][c], ring.at[k + 1][c]);
     for (Ring& ring : rings_)
-      if (ring.memory) load_row(ring, y, inside);
-    for (const plan::Pass& pass : group_.passes) compute(pass, y, inside);
+      if (ring.memory) load_row(ring, y);
+    for (const plan::Pass& pass : group_.passes) compute(pass, y);
   }
 
   // ---- memory ----
-  void load_row(Ring& ring, const Value& y, bool inside) {
+  void load_row(Ring& ring, const Value& y) {
     const auto& domain = graph_.stage(ring.stage).domain;
     const Lane lane = memory_lane(ring.stage);
     const ArrayPlace where = DeviceFunction::place(ring.stage);
     const i64 size = ir::nest::size_of(lane);
     std::vector<Value>& to = ring.at.back();
     Value r = builder_->let("row", y + ring.lag);
-    if (inside) {
+    if (columns_inside_) {
       Value from = builder_->let("from", row(ring.stage, {r}));
       Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x_ * where.element_stride)));
       if (where.element_stride == size) {
@@ -308,14 +326,16 @@ class StreamLowering : private DeviceFunction {
           for (i64 k = 0; k < columns_; ++k) {
             const i64 at = c + k + ring.left;
             const bool kept = at >= 0 && at < static_cast<i64>(to.size());
-            lanes.push_back(kept ? to[static_cast<std::size_t>(at)] : ir::nest::variable("tsr_unused", {lane, 1, false}));
+            lanes.push_back(kept ? to[static_cast<std::size_t>(at)]
+                                 : ir::nest::variable("tsr_unused", {lane, 1, false}));
           }
           builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), columns_), std::move(lanes));
         }
         return;
       }
       for (i64 c = 0; c < static_cast<i64>(to.size()); ++c)
-        builder_->assign(to[static_cast<std::size_t>(c)], load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1));
+        builder_->assign(to[static_cast<std::size_t>(c)],
+                         load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1));
       return;
     }
     auto mapped = [&](const Border& border, const Value& i, const Value& n, Value& off) {
@@ -326,18 +346,22 @@ class StreamLowering : private DeviceFunction {
       return builder_->let("m", max(m, integer(0)));
     };
     Value row_off;
-    Value from = builder_->let("from", row(ring.stage, {mapped(ring.rows, r, extent(domain[0]), row_off)}));
+    Value at_row = rows_inside_ ? r : mapped(ring.rows, r, extent(domain[0]), row_off);
+    Value from = builder_->let("from", row(ring.stage, {at_row}));
     for (i64 c = 0; c < static_cast<i64>(to.size()); ++c) {
       Value column_off;
       Value at = mapped(ring.columns, x_ + (c - ring.left), extent(domain[1]), column_off);
       Value v = load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1);
-      if (column_off) v = operation(Op::select, {lane, 1, false}, {column_off, border_value(ring.columns.value, ring.stage, lane), v});
-      if (row_off) v = operation(Op::select, {lane, 1, false}, {row_off, border_value(ring.rows.value, ring.stage, lane), v});
+      if (column_off)
+        v = operation(Op::select, {lane, 1, false},
+                      {column_off, border_value(ring.columns.value, ring.stage, lane), v});
+      if (row_off)
+        v = operation(Op::select, {lane, 1, false}, {row_off, border_value(ring.rows.value, ring.stage, lane), v});
       builder_->assign(to[static_cast<std::size_t>(c)], v);
     }
   }
 
-  void store_row(StageId s, const Value& r, const std::vector<Value>& values, bool inside) {
+  void store_row(StageId s, const Value& r, const std::vector<Value>& values) {
     const Lane lane = memory_lane(s);
     const ArrayPlace where = DeviceFunction::place(s);
     const i64 size = ir::nest::size_of(lane);
@@ -345,15 +369,17 @@ class StreamLowering : private DeviceFunction {
     builder_->branch(due, [&] {
       Value to = builder_->let("to", row(s, {r}));
       Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x_ * where.element_stride)));
-      if (inside && where.element_stride == size) {
+      if (columns_inside_ && where.element_stride == size) {
         std::vector<Value> lanes{pointer};
         lanes.insert(lanes.end(), values.begin(), values.end());
         builder_->call(fmt::format("tsr_store_{}x{}", name_of(lane), columns_), std::move(lanes));
         return;
       }
       for (i64 c = 0; c < columns_; ++c) {
-        auto put = [&] { builder_->store(pointer, integer(c * (where.element_stride / size)), values[static_cast<std::size_t>(c)]); };
-        if (inside)
+        auto put = [&] {
+          builder_->store(pointer, integer(c * (where.element_stride / size)), values[static_cast<std::size_t>(c)]);
+        };
+        if (columns_inside_)
           put();
         else
           builder_->branch(less(x_ + c, cols_), put);
@@ -362,7 +388,8 @@ class StreamLowering : private DeviceFunction {
   }
 
   // ---- stages ----
-  void compute(const plan::Pass& pass, const Value& y, bool inside) {
+  void compute(const plan::Pass& pass, const Value& y) {
+    const bool inside = rows_inside_ && columns_inside_;
     // Stages of one pass may keep different columns and rows: each is computed for its own.
     for (StageId s : pass.stages) {
       Ring& ring = rings_[ring_of_.at(s)];
@@ -384,9 +411,10 @@ class StreamLowering : private DeviceFunction {
         if (!inside) out = without_margins(s, r, x_ + (static_cast<i64>(k) - ring.left), out, lane);
         results[k] = builder_->let("v", out);
       });
-      for (std::size_t k = 0; k < results.size(); ++k) builder_->assign(ring.at.back()[k], results[k]);
+      if (read_.contains(s))
+        for (std::size_t k = 0; k < results.size(); ++k) builder_->assign(ring.at.back()[k], results[k]);
       if (is_result_.contains(s))
-        store_row(s, r, {results.begin() + ring.left, results.begin() + ring.left + columns_}, inside);
+        store_row(s, r, {results.begin() + ring.left, results.begin() + ring.left + columns_});
     }
   }
 
@@ -396,7 +424,8 @@ class StreamLowering : private DeviceFunction {
     const std::vector<Value> at{r, x};
     for (std::size_t d = 0; d < 2; ++d) {
       if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), at[d]));
-      if (stage.margin_hi[d] > 0) evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
+      if (stage.margin_hi[d] > 0)
+        evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
     }
     if (!evaluated) return v;
     return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
@@ -431,20 +460,25 @@ class StreamLowering : private DeviceFunction {
         }
       }
     }
-    if (column_off) v = builder_->let("v", operation(Op::select, type, {column_off, border_value(node.border[1].value, node.stage, lane), v}));
-    if (row_off) v = builder_->let("v", operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, lane), v}));
+    if (column_off)
+      v = builder_->let(
+          "v", operation(Op::select, type, {column_off, border_value(node.border[1].value, node.stage, lane), v}));
+    if (row_off)
+      v = builder_->let(
+          "v", operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, lane), v}));
     return v;
   }
 
   // The row of a ring that a border maps to; `off` where it is one of border values.
-  const std::vector<Value>& mapped_row(const ExprNode& node, const Ring& from, const Ring& to, const Value& r, Value& off) {
+  const std::vector<Value>& mapped_row(const ExprNode& node, const Ring& from, const Ring& to, const Value& r,
+                                       Value& off) {
     const BorderMode mode = node.border[0].mode;
     const i64 offset = node.index[0].offset, slot = to.lag + offset - from.lag + from.depth - 1;
     auto [place, fresh] = mapped_rows_.try_emplace({node.stage, offset, mode});
     if (fresh) {
       const std::vector<Value>& plain = from.at.at(static_cast<std::size_t>(slot));
       place->second.values = plain;
-      if (mode != BorderMode::none && mode != BorderMode::wrap) {
+      if (!rows_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
         Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), r + offset, rows_}));
         if (mode == BorderMode::constant) {
           place->second.off = builder_->let("off", less(m, integer(0)));
@@ -454,7 +488,8 @@ class StreamLowering : private DeviceFunction {
             for (i64 k = 0; k < from.depth; ++k) {
               if (k == slot) continue;
               Value here = operation(Op::eq, flag_type, {m, r + (from.lag - to.lag - from.depth + 1 + k)});
-              v = builder_->let("v", operation(Op::select, v->type, {here, from.at[static_cast<std::size_t>(k)][c], v}));
+              v = builder_->let("v",
+                                operation(Op::select, v->type, {here, from.at[static_cast<std::size_t>(k)][c], v}));
             }
             place->second.values[c] = v;
           }
@@ -474,9 +509,10 @@ class StreamLowering : private DeviceFunction {
   std::vector<Ring> rings_;
   std::map<StageId, std::size_t> ring_of_;
   std::map<ViewKey, std::size_t> views_;
-  std::set<StageId> is_result_;
+  std::set<StageId> is_result_, read_;                                     // leave the group; are read in it
   std::map<std::tuple<StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
   int columns_ = 4;
+  bool rows_inside_ = false, columns_inside_ = false;  // of the text that is written
   i64 widest_ = 0, start_ = 0, margin_ = 0;
   Value rows_, cols_, x_, y0_, y1_;
 };

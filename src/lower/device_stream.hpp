@@ -5,8 +5,8 @@
 // which it keeps in registers: rings that move up by one place a step; unrolled, they move by renaming. Halo columns of
 // stages in between are computed by both neighbours; nothing is exchanged, nobody waits.
 //
-// Each kernel has two texts of a step: one for rows and columns whose reads all lie inside, without a test, and one that
-// finds the row and column that a border maps to among the rows and columns at hand.
+// Each kernel has two texts of a step: one for rows and columns whose reads all lie inside, without a test, and one
+// that finds the row and column that a border maps to among the rows and columns at hand.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct StreamFit {
 };
 StreamFit stream_fit(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group);
 
-void lower_stream(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group, const StreamFit&, std::string name,
-                  DeviceProgram&);
+void lower_stream(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group, const StreamFit&,
+                  std::string name, DeviceProgram&);
 
 }  // namespace tessera::lower

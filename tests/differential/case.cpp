@@ -95,8 +95,8 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
   // computed together, and so how `fast` numbers are contracted; in `exact` the oracle has said all.)
   const bool own_tiles = way.rows == 0 || way.columns == 0;
   std::vector<Array>& others =
-      earlier[fmt::format("{} {} {} {} {} {} {}", way.target, name_of(way.schedule), way.numbers == Numbers::exact, way.compiler,
-                          way.rows, way.columns, own_tiles ? way.threads : 0)];
+      earlier[fmt::format("{} {} {} {} {} {} {}", way.target, name_of(way.schedule), way.numbers == Numbers::exact,
+                          way.compiler, way.rows, way.columns, own_tiles ? way.threads : 0)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
       others.push_back(outputs[o].clone());
@@ -113,9 +113,8 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 
 std::string to_string(const Way& s) {
   return fmt::format("target {}, schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", s.target,
-                     name_of(s.schedule),
-                     s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads, s.compiler,
-                     name_of(s.placement));
+                     name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads,
+                     s.compiler, name_of(s.placement));
 }
 
 std::optional<Failure> check(const Case& c, const std::function<void(std::size_t, std::size_t)>& note, i64* executed) {

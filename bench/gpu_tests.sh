@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Device tests on a machine with a GPU: the CUDA layer's own, then random programs against the interpreter in PARTS
+# processes of CASES cases, then the programs of the zoo and the regressions. Usage: gpu_tests.sh FOLDER [CASES] [PARTS] [TARGET]
+set -uo pipefail
+folder=$1 cases=${2:-60} parts=${3:-12} target=${4:-cuda}
+log=$(mktemp -d)
+export TESSERA_TARGET=$target TESSERA_SHRINK_SECONDS=20
+"$folder/test_run_cuda" --gtest_filter='Real*' >"$log/real" 2>&1 &
+for part in $(seq "$parts"); do
+  TESSERA_CASES=$cases TESSERA_SEED=$((part * 100000 + ${SEED:-0})) "$folder/test_differential" --gtest_filter='Random*' >"$log/random.$part" 2>&1 &
+done
+"$folder/test_differential" --gtest_filter='Zoo*' >"$log/zoo" 2>&1 &
+"$folder/test_differential" --gtest_filter='Regression*' >"$log/regression" 2>&1 &
+wait
+cat "$log"/random.* | grep -h "cases," | sort | uniq -c
+for f in "$log"/*; do
+  grep -q "PASSED.* [1-9][0-9]* test" "$f" && ! grep -q FAILED "$f" && continue
+  echo "FAILED: ${f##*/}"
+  grep -v "^\[ RUN\|^\[       OK" "$f" | cut -c1-400 | head -n 60
+done
+grep -h "cases," "$log/zoo" "$log/regression"
