@@ -194,7 +194,8 @@ class DevicePrinter : private Statements {
     std::string out = fmt::format("\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", count, f.name);
     const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
     if (cuda_)
-      out += fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", threads, f.name);
+      out += fmt::format("extern \"C\" __global__ void __launch_bounds__({}{}) {}(", threads,
+                         kernel.blocks_at_once > 0 ? fmt::format(", {}", kernel.blocks_at_once) : "", f.name);
     else
       out += fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {}))) void {}(", kernel.threads[0],
                          kernel.threads[1], kernel.threads[2], f.name);

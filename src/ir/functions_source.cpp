@@ -69,7 +69,7 @@ std::string scalar_prelude(FunctionDialect d, bool single) {
              "#define SQRT(x) __builtin_sqrt{f}(x)\n";
     case FunctionDialect::cuda:
       return single ? "#define FN static __device__ inline\n#define BITS(x) __float_as_int(x)\n"
-                      "#define FLOAT(i) __int_as_float(i)\n#define SQRT(x) __fsqrt_rn(x)\n"
+                      "#define FLOAT(i) __int_as_float(i)\n#define SQRT(x) sqrtf(x)\n"
                     : "#define FN static __device__ inline\n#define BITS(x) __double_as_longlong(x)\n"
                       "#define FLOAT(i) __longlong_as_double(i)\n#define SQRT(x) __dsqrt_rn(x)\n";
     case FunctionDialect::opencl:

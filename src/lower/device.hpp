@@ -37,6 +37,7 @@ struct DeviceKernel {
   std::array<int, 3> threads{1, 1, 1};  // of a block, x (columns) first
   // Strips: threads[1] strips of rows a block, of a height that the host chooses; a strip computes `warm_up` rows more.
   bool strips = false;
+  int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
   i64 least_rows = 0, least_columns = 0;  // of a domain that the kernel takes; smaller ones need another plan
 };

@@ -27,7 +27,6 @@ namespace {
 
 constexpr double block_rows = 4;     // rows of a register block that the price assumes
 constexpr double shared_limit = 60;  // consumers with more to do may end up in loops of their own, each with a copy
-constexpr double ring_price = 12;    // vector instructions that storing a row and reading it again is worth
 
 bool plain(const ir::Index& index) {
   return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
@@ -60,7 +59,8 @@ Facts facts_of(const Graph& graph, const Stage& stage) {
 
 class FoldPass {
  public:
-  FoldPass(Graph& graph, std::vector<std::string>& remarks) : graph_(graph), remarks_(remarks), rebuild_(graph) {}
+  FoldPass(Graph& graph, const Device& device, std::vector<std::string>& remarks)
+      : graph_(graph), device_(device), remarks_(remarks), rebuild_(graph) {}
 
   void run() {
     // Decide on the new graph, one producer at a time, in order: a folded producer is already part of its consumers
@@ -112,8 +112,9 @@ class FoldPass {
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
       if (consumer.kind != StageKind::point) return false;
-      std::set<std::vector<i64>> columns;  // distinct offsets in all dimensions but the rows of the block
+      // Distinct offsets in all dimensions but the one along which a body computes neighbours, and the span along it.
       std::map<std::vector<i64>, std::pair<i64, i64>> rows;
+      const std::size_t along = device_.columns_together ? 1 : 2;  // from the end
       for (ExprId e : old_reads_[c]) {
         const ExprNode& access = graph_.node(e);
         if (access.stage != old_id) continue;
@@ -122,7 +123,7 @@ class FoldPass {
         i64 row = 0;
         for (std::size_t d = 0; d < access.index.size(); ++d) {
           if (!access.index[d].vars.empty()) return false;
-          if (d + 2 == access.index.size() && access.index[d].scale == 1)
+          if (d + along == access.index.size() && access.index[d].scale == 1)
             row = access.index[d].offset;
           else
             key.push_back(access.index[d].offset);
@@ -149,7 +150,7 @@ class FoldPass {
     }
     if (together && consumers.size() > 1 && f.operations <= shared_limit && independent(consumers)) copies = 1;
     if (f.loops && copies > 1) return false;
-    return f.operations * (copies - 1) <= ring_price;
+    return f.operations * (copies - 1) <= device_.fold_price;
   }
 
   // Does an expression read bytes and nothing else? `type_of` says the type of a stage that it reads.
@@ -243,6 +244,7 @@ class FoldPass {
   }
 
   Graph& graph_;
+  const Device& device_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
   std::vector<std::vector<ExprId>> old_reads_;
@@ -251,8 +253,8 @@ class FoldPass {
 
 }  // namespace
 
-void fold_stages(Graph& graph, std::vector<std::string>& remarks) {
-  FoldPass(graph, remarks).run();
+void fold_stages(Graph& graph, const Device& device, std::vector<std::string>& remarks) {
+  FoldPass(graph, device, remarks).run();
   remove_dead_stages(graph);
 }
 

@@ -29,6 +29,11 @@ struct Device {
   i64 l2_bytes = 1 << 20;
   double gigahertz = 3.0;
   double bandwidth = 24.0;
+  // In vector instructions: of a load, of a row that is stored in a ring and read again by one dimension of a sum, and
+  // what computing a stage anew for each of its readers may cost beyond that. Little where rings are registers.
+  double load_price = 0.5, ring_price = 5, fold_price = 12;
+  // One body computes neighbouring columns, as a thread does, and not neighbouring rows, as a vector core does.
+  bool columns_together = false;
 };
 
 struct Options {

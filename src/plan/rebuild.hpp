@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.hpp"
+#include "plan/plan.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::plan {
@@ -54,7 +55,7 @@ void separate_fields(ir::Graph&);
 
 // Replaces window reductions by written expressions where they are small, and splits windows that can be taken one
 // dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
-void expand_windows(ir::Graph&, Numbers, std::vector<std::string>& remarks);
+void expand_windows(ir::Graph&, Numbers, const Device&, std::vector<std::string>& remarks);
 
 // For every stage: is it composed of pieces that cover it and that can all be computed right into it?
 std::vector<bool> fillable_by_pieces(ir::Graph&);
@@ -62,6 +63,6 @@ std::vector<bool> fillable_by_pieces(ir::Graph&);
 void separate_pieces(ir::Graph&);
 
 // Folds stages into their consumers where the composition is exact at every border and costs less than storing rows.
-void fold_stages(ir::Graph&, std::vector<std::string>& remarks);
+void fold_stages(ir::Graph&, const Device&, std::vector<std::string>& remarks);
 
 }  // namespace tessera::plan

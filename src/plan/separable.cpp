@@ -30,9 +30,7 @@ namespace {
 
 constexpr i64 most_box = i64{1} << 18;  // entries of the box around all offsets
 constexpr double block_rows = 4;        // rows of a register block that the price assumes
-constexpr double load_price = 0.5;
-constexpr double ring_price = 5;  // of a row that is stored and read again
-constexpr double gain = 0.8;      // at most this part of the price of the sum as written
+constexpr double gain = 0.8;            // at most this part of the price of the sum as written
 
 // ---- prices, in vector instructions a point ------------------------------------------------------------------------
 
@@ -53,8 +51,8 @@ double rows_read(const Tensor& w, std::size_t d) {
   return (step * (block_rows - 1) + taps) / block_rows;
 }
 
-double loads(const Tensor& w, const std::vector<std::size_t>& dims) {
-  double n = load_price;
+double loads(const Tensor& w, const std::vector<std::size_t>& dims, const Device& device) {
+  double n = device.load_price;
   for (std::size_t d : dims) {
     if (d + 1 == w.rank && w.scale[d] > 1) n *= 3;  // every other element is loads and a shuffle
     n *= d + 2 == w.rank ? rows_read(w, d) : static_cast<double>(w.extent[d]);
@@ -62,22 +60,23 @@ double loads(const Tensor& w, const std::vector<std::size_t>& dims) {
   return n;
 }
 
-double price_of(const Product& p, const Tensor& w, ElementType type) {
+double price_of(const Product& p, const Tensor& w, ElementType type, const Device& device) {
   double extra = static_cast<double>(p.extra.size()) * (is_float(type) ? 1 : 2);
   if (!is_float(type) && p.scale != 1) extra += 1;
   double stored = 0, points = 1;  // of the pass, for every point of the result
   for (std::size_t k = p.factors.size(); k-- > 0;) {
     const Product::Factor& f = p.factors[k];
     bool last = k + 1 == p.factors.size();
-    stored += points * (operations(f.weights, type) + loads(w, f.dims) + (last ? 0 : ring_price));
+    stored += points * (operations(f.weights, type) + loads(w, f.dims, device) + (last ? 0 : device.ring_price));
     for (std::size_t d : f.dims) points *= static_cast<double>(w.scale[d]);
   }
   double price = stored;
   const Product::Factor& last = p.factors.back();
   if (p.factors.size() == 2 && last.dims.size() == 1 && last.dims[0] + 2 == w.rank) {  // the first inside the second
     const Product::Factor& first = p.factors.front();
-    price = std::min(price, (operations(first.weights, type) + loads(w, first.dims)) * rows_read(w, last.dims[0]) +
-                                operations(last.weights, type));
+    price =
+        std::min(price, (operations(first.weights, type) + loads(w, first.dims, device)) * rows_read(w, last.dims[0]) +
+                            operations(last.weights, type));
   }
   return price + extra;
 }
@@ -133,8 +132,8 @@ class SumSplitter {
     std::vector<std::size_t> moving;
     for (std::size_t d = 0; d < rank; ++d)
       if (w->extent[d] > 1) moving.push_back(d);
-    price += loads(*w, moving);
-    if (price_of(*product, *w, type_) > gain * price) return {};
+    price += loads(*w, moving, all_.device_);
+    if (price_of(*product, *w, type_, all_.device_) > gain * price) return {};
     return built(*product, *w);
   }
 

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "ir/graph.hpp"
+#include "plan/plan.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::plan {
 
 class SeparableSums {
  public:
-  SeparableSums(ir::Graph& graph, Numbers numbers) : graph_(graph), numbers_(numbers) {}
+  SeparableSums(ir::Graph& graph, Numbers numbers, const Device& device)
+      : graph_(graph), numbers_(numbers), device_(device) {}
 
   // The body of `stage` with every sum that separates and gains by it taken one dimension at a time. Adds the stages
   // that the new body reads. Appends what it did to `remarks`.
@@ -25,6 +27,7 @@ class SeparableSums {
 
   ir::Graph& graph_;
   Numbers numbers_;
+  const Device& device_;
   std::map<Part, ir::StageId> parts_;  // passes along one dimension that were added, to be shared
   i64 steps_left_ = i64{1} << 23;      // what all searches together may take
 };

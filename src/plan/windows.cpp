@@ -137,8 +137,8 @@ bool widens(ElementType from, ElementType to) {
 
 class WindowPass {
  public:
-  WindowPass(Graph& graph, Numbers numbers, std::vector<std::string>& remarks)
-      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph), sums_(graph, numbers) {}
+  WindowPass(Graph& graph, Numbers numbers, const Device& device, std::vector<std::string>& remarks)
+      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph), sums_(graph, numbers, device) {}
 
   void run() {
     for (StageId s = 0; s < rebuild_.old().size(); ++s) {
@@ -338,8 +338,8 @@ class WindowPass {
 
 }  // namespace
 
-void expand_windows(Graph& graph, Numbers numbers, std::vector<std::string>& remarks) {
-  WindowPass(graph, numbers, remarks).run();
+void expand_windows(Graph& graph, Numbers numbers, const Device& device, std::vector<std::string>& remarks) {
+  WindowPass(graph, numbers, device, remarks).run();
 }
 
 }  // namespace tessera::plan
