@@ -16,6 +16,6 @@ cat "$log"/random.* | grep -h "cases," | sort | uniq -c
 for f in "$log"/*; do
   grep -q "PASSED.* [1-9][0-9]* test" "$f" && ! grep -q FAILED "$f" && continue
   echo "FAILED: ${f##*/}"
-  grep -v "^\[ RUN\|^\[       OK" "$f" | cut -c1-400 | head -n 60
+  grep -v "^\[ RUN\|^\[       OK" "$f" | cut -c1-400 | head -n 25
 done
 grep -h "cases," "$log/zoo" "$log/regression"
