@@ -132,6 +132,13 @@ TEST(Format, KeepsTheMeaning) {
   EXPECT_EQ(run(format_source(program, "a"), {x}).values, run(program, {x}).values);
 }
 
+TEST(Format, DotsOfNeighboursStayApart) {
+  const std::string text = "vector#1 float a[9];\nreturn p = a[2. ..], q = a[1.. .5];\n";
+  EXPECT_EQ(format_source(text, "a.forma"), text);
+  EXPECT_EQ(format_source("vector#1 float a[9];\nreturn a[ 2 .. 3 ];\n", "a.forma"),
+            "vector#1 float a[9];\nreturn a[2..3];\n");
+}
+
 TEST(Format, FaultyTextIsAnError) {
   EXPECT_THROW(format_source("stencil f(", "a.forma"), Error);
   EXPECT_THROW(format_source(std::string("\0", 1), "a.forma"), Error);
