@@ -26,7 +26,9 @@ using ir::nest::Value;
 
 namespace {
 
-constexpr std::string_view cuda_text = R"(typedef signed char i8;
+constexpr std::string_view cuda_text =
+    R"(#pragma nv_diag_suppress 177, 550 /* helpers and columns that nobody needs here */
+typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;
 typedef unsigned short u16;

@@ -72,8 +72,6 @@ void Core::check(cl::Int code, std::string_view doing) {
   if (fatal(code)) lost(code, doing);
   const std::string sentence =
       fmt::format("the OpenCL device {} cannot {}: {} ({})", name(), doing, name_of(code), code);
-  if (code == cl::mem_object_allocation_failure || code == cl::out_of_host_memory)
-    throw OutOfMemory(ErrorClass::device, sentence, heard(), "give some of its memory back, or take another device");
   throw Error(ErrorClass::device, sentence, heard(), help_for(code));
 }
 

@@ -15,12 +15,6 @@
 
 namespace tessera::run::opencl {
 
-// Memory of the device that is not there; the caller may give some back and try again.
-class OutOfMemory : public Error {
- public:
-  using Error::Error;
-};
-
 // Thread-safe.
 class Core {
  public:

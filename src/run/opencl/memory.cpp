@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "base/text.hpp"
+#include "run/gpu/errors.hpp"
 
 namespace tessera::run::opencl {
 namespace {
@@ -113,10 +114,9 @@ void Pool::fail(i64 bytes, cl::Int code) const {
   else
     notes.push_back(fmt::format("{} of its {} are in use here", size(used_bytes_), size(device.limits.memory_bytes)));
   if (code != cl::success) notes.push_back(fmt::format("OpenCL says {} ({})", name_of(code), code));
-  throw OutOfMemory(
-      ErrorClass::device,
-      fmt::format("the OpenCL device {} has no {} of memory ({} bytes)", core_->name(), size(bytes), bytes),
-      std::move(notes), "work on a part at a time, or take a device with more memory");
+  const i64 left = device.limits.memory_bytes - used_bytes_;
+  throw gpu::OutOfMemory(fmt::format("the OpenCL device {}", core_->name()), bytes, std::max<i64>(left, 0),
+                         std::move(notes));
 }
 
 void Pool::give(Handle<cl::Mem> mem, i64 capacity) noexcept {

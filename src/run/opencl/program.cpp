@@ -4,25 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "base/cache.hpp"
-#include "base/files.hpp"
 #include "base/text.hpp"
+#include "run/gpu/source.hpp"
 #include "run/opencl/detail.hpp"
 
 namespace tessera::run::opencl {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr std::size_t most_idle = 8;  // objects of one kernel
 
 // Nothing that relaxes in exact code. In fast code a * b + c may be one rounding or two.
 std::string options_for(const Listed& device, bool exact) {
-  if (!exact) return "-cl-std=CL1.2 -cl-mad-enable";
-  return device.rounded_division ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
+  if (!exact) return "-w -cl-std=CL1.2 -cl-mad-enable";
+  return device.rounded_division ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-w -cl-std=CL1.2";
 }
 
 std::string log_of(const Core& core, cl::Program program) {
@@ -47,22 +44,6 @@ std::string binary_of(const Core& core, cl::Program program) {
   return binary;
 }
 
-// Keeps a text that did not compile; "" when no folder takes it.
-std::string save_source(const std::string& source, const base::Digest& key) {
-  std::error_code ec;
-  fs::path folder = base::Cache::user().folder();
-  folder = folder.empty() ? fs::temp_directory_path(ec) : folder / "failed";
-  if (folder.empty()) return "";
-  fs::create_directories(folder, ec);
-  const std::string path = (folder / fmt::format("opencl-{}.cl", base::to_hex(key).substr(0, 12))).string();
-  try {
-    base::write_file(path, std::string_view(source));
-  } catch (const Error&) {
-    return "";
-  }
-  return path;
-}
-
 [[noreturn]] void throw_failed(const Core& core, cl::Int code, const std::string& source, const std::string& log,
                                const base::Digest& key) {
   const LogError error = first_error(log);
@@ -71,7 +52,7 @@ std::string save_source(const std::string& source, const base::Digest& key) {
   if (error.line > 0 && static_cast<std::size_t>(error.line) <= lines.size())
     notes.push_back(fmt::format("line {} is {}", error.line,
                                 base::quoted(base::trim(lines[static_cast<std::size_t>(error.line) - 1]), 300)));
-  const std::string path = save_source(source, key);
+  const std::string path = gpu::save_source(source, "cl", key);
   notes.push_back(path.empty() ? "the text could not be saved" : "the text is in " + base::quoted(path, 400));
   const std::string where = error.line > 0 ? fmt::format(" at line {}", error.line) : "";
   const std::string what =

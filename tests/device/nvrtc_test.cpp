@@ -1,0 +1,67 @@
+// Emitted kernels are accepted by NVIDIA's run-time compiler, which needs no GPU: $TESSERA_TEST_NVRTC names its
+// library.
+#include "run/cuda/nvrtc.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Every program that stands alone, of the folders that users read. Those of thousands of lines take NVRTC minutes.
+std::vector<std::string> programs() {
+  static const std::set<std::string> long_ones = {"local_laplacian.forma",   "local_laplacian_u16.forma",
+                                                  "exposure_fusion.forma",   "nl_means_f32.forma",
+                                                  "stencil_chain_u16.forma", "jacobi.forma",
+                                                  "jacobi_f32.forma"};
+  std::vector<std::string> found;
+  for (const char* folder : {"examples", "bench/jobs", "filters"})
+    for (const auto& entry : fs::directory_iterator(fs::path(TESSERA_SOURCE_DIR) / folder))
+      if (entry.path().extension() == ".forma" && !long_ones.contains(entry.path().filename().string()))
+        found.push_back(entry.path().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+TEST(Nvrtc, CompilesEmittedKernels) {
+  if (const char* given = std::getenv("TESSERA_TEST_NVRTC")) setenv("TESSERA_NVRTC", given, 1);
+  const run::cuda::Nvrtc& nvrtc = run::cuda::nvrtc();
+  if (!nvrtc.missing.empty()) GTEST_SKIP() << nvrtc.missing;
+  const auto architecture = run::cuda::architecture_for(nvrtc, 90);
+  ASSERT_TRUE(architecture) << "this NVRTC knows no capability 9.0";
+  int compiled = 0;
+  for (const std::string& path : programs()) {
+    std::optional<Program> program;
+    try {
+      program = Program::from_file(path);
+    } catch (const Error&) {
+      continue;  // a file that others import
+    }
+    EmitOptions options;
+    options.target = "cuda";
+    options.schedule = compiled % 3 == 2 ? Schedule::untiled : Schedule::automatic;
+    options.numbers = compiled % 2 == 1 ? Numbers::exact : Numbers::fast;
+    const bool exact = options.numbers == Numbers::exact;
+    const auto result =
+        run::cuda::compile(nvrtc, program->emit(options).source, *architecture, run::cuda::nvrtc_options(exact));
+    EXPECT_TRUE(result.done) << path << "\n" << result.log.substr(0, 2000) << result.failure;
+    EXPECT_EQ(result.log.find("warning"), std::string::npos) << path << "\n" << result.log.substr(0, 2000);
+    ++compiled;
+  }
+  EXPECT_GT(compiled, 30);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,125 @@
+// Programs on an OpenCL device, through the public interface, against the interpreter. What random programs cannot
+// show: views of larger images, images below every halo, targets and devices that are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* edges = R"(
+parameter M, N;
+stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
+stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
+vector#2 float image[M,N];
+s = smooth(image:mirror);
+return soft = s, sharp = slope(s:clamped);
+)";
+
+Array random_image(i64 rows, i64 columns) {
+  Array image(ElementType::f32, {rows, columns});
+  std::minstd_rand random(7);
+  for (i64 k = 0; k < image.count(); ++k) image.as<float>()[k] = static_cast<float>(random() % 1000) / 1000;
+  return image;
+}
+
+Array region(const Array& image, const std::vector<i64>& begin, const std::vector<i64>& end) {
+  return image.region(begin, end);
+}
+
+RunOptions on_opencl(Schedule schedule = Schedule::automatic) {
+  RunOptions options;
+  options.target = "opencl";
+  options.numbers = Numbers::exact;
+  options.schedule = schedule;
+  return options;
+}
+
+class OpenCl : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    try {
+      Program::from_text("parameter N; vector#1 float a[N]; return a;")
+          .run({Array(ElementType::f32, {4})}, on_opencl());
+    } catch (const Error& e) {
+      if (e.error_class() != ErrorClass::device) throw;
+      GTEST_SKIP() << e.message();
+    }
+  }
+  static void agrees(const Program& program, const Array& image, Schedule schedule) {
+    SCOPED_TRACE(to_string(image.shape()));
+    const std::vector<Array> expected = program.interpret({image}), got = program.run({image}, on_opencl(schedule));
+    ASSERT_EQ(got.size(), expected.size());
+    for (std::size_t o = 0; o < got.size(); ++o) {
+      ASSERT_EQ(got[o].shape(), expected[o].shape());
+      for (i64 k = 0; k < got[o].count(); ++k)
+        ASSERT_EQ(got[o].as<float>()[k], expected[o].as<float>()[k]) << "output " << o << ", element " << k;
+    }
+  }
+};
+
+TEST_F(OpenCl, SizesFromOnePointOn) {
+  const Program program = Program::from_text(edges);
+  for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 300}, {300, 1}, {3, 5}, {13, 17}, {40, 131}, {129, 257}})
+    for (const Schedule schedule : {Schedule::automatic, Schedule::untiled})
+      agrees(program, random_image(rows, columns), schedule);
+}
+
+TEST_F(OpenCl, ViewsOfLargerImages) {
+  const Program program = Program::from_text(edges);
+  const Array whole = random_image(90, 200);
+  agrees(program, region(whole, {3, 5}, {83, 166}), Schedule::automatic);
+  std::vector<Array> large{random_image(100, 210), random_image(100, 210)}, parts;
+  const std::vector<Array> before{large[0].clone(), large[1].clone()};
+  for (const Array& image : large) parts.push_back(region(image, {4, 7}, {94, 207}));
+  program.run_into({whole}, parts, on_opencl());
+  const std::vector<Array> expected = program.interpret({whole});
+  for (std::size_t o = 0; o < 2; ++o)
+    for (i64 y = 0; y < 100; ++y)
+      for (i64 x = 0; x < 210; ++x) {
+        const bool inside = y >= 4 && y < 94 && x >= 7 && x < 207;
+        const float want = inside ? expected[o].as<float>()[(y - 4) * 200 + x - 7] : before[o].as<float>()[y * 210 + x];
+        ASSERT_EQ(large[o].as<float>()[y * 210 + x], want) << o << " " << y << " " << x;
+      }
+}
+
+TEST_F(OpenCl, StopsWhenCancelled) {
+  const std::atomic<bool> cancel = true;
+  RunOptions options = on_opencl();
+  options.cancel = &cancel;
+  try {
+    Program::from_text(edges).run({random_image(64, 64)}, options);
+    FAIL() << "it ran";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::cancelled);
+  }
+}
+
+TEST(Targets, ThatAreNone) {
+  const Program program = Program::from_text(edges);
+  RunOptions options;
+  options.target = "abacus";
+  try {
+    program.run({random_image(4, 4)}, options);
+    FAIL() << "it ran";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::argument);
+    EXPECT_THAT(e.message(), HasSubstr("there is no target 'abacus'"));
+  }
+  options.target = "opencl";
+  options.device = 1000;
+  try {
+    program.run({random_image(4, 4)}, options);
+    FAIL() << "it ran";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::device);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
