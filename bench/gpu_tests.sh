@@ -2,6 +2,7 @@
 # Device tests on a machine with a GPU: the CUDA layer's own, then random programs against the interpreter in PARTS
 # processes of CASES cases, then the programs of the zoo and the regressions. Usage: gpu_tests.sh FOLDER [CASES] [PARTS] [TARGET]
 set -uo pipefail
+status=0
 folder=$1 cases=${2:-60} parts=${3:-12} target=${4:-cuda}
 log=$(mktemp -d)
 export TESSERA_TARGET=$target TESSERA_SHRINK_SECONDS=20
@@ -16,6 +17,8 @@ cat "$log"/random.* | grep -h "cases," | sort | uniq -c
 for f in "$log"/*; do
   grep -q "PASSED.* [1-9][0-9]* test" "$f" && ! grep -q FAILED "$f" && continue
   echo "FAILED: ${f##*/}"
+  status=1
   grep -v "^\[ RUN\|^\[       OK" "$f" | cut -c1-400 | head -n 25
 done
 grep -h "cases," "$log/zoo" "$log/regression"
+exit $status

@@ -1,6 +1,7 @@
 // What is said when something is missing, wrong, too large or broken; the cache; the pool.
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "environment.hpp"
 #include "fixture.hpp"
 #include "run/gpu/errors.hpp"
@@ -134,7 +135,7 @@ TEST_F(OnDevice, says_what_memory_it_has) {
   const i64 all = device->limits().memory_bytes;
   const Error e = error_of([&] { device->allocate(all + 1); });
   EXPECT_EQ(e.error_class(), ErrorClass::device);
-  EXPECT_THAT(e.message(), HasSubstr("(" + std::to_string(all + 1) + " bytes)"));
+  EXPECT_THAT(e.message(), HasSubstr("(" + base::format_count(all + 1) + " bytes) asked for"));
   EXPECT_THAT(e.what(), HasSubstr("at most on this device"));
   EXPECT_THROW(device->allocate(all + 1), gpu::OutOfMemory);
   EXPECT_NE(device->allocate(1000), nullptr);
