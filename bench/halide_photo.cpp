@@ -143,23 +143,35 @@ struct Passes {
   Func rows, all;
 };
 
-// Half the extents; dimensions after the first two stay.
-Passes reduced(const Func& f) {
+// f at a point of the plane that the other dimensions choose.
+Expr at(const Func& f, const Expr& i, const Expr& j, const std::vector<Var>& rest) {
+  std::vector<Expr> arguments{i, j};
+  arguments.insert(arguments.end(), rest.begin(), rest.end());
+  return f(arguments);
+}
+FuncRef define(Func& f, const std::vector<Var>& rest) {
+  std::vector<Var> arguments{x, y};
+  arguments.insert(arguments.end(), rest.begin(), rest.end());
+  return f(arguments);
+}
+
+// Half the extents.
+Passes reduced(const Func& f, const std::vector<Var>& rest) {
   Passes p{Func("reduced_down"), Func("reduced")};
-  p.rows(x, y, _) =
-      burt(f(x, 2 * y - 2, _), f(x, 2 * y - 1, _), f(x, 2 * y, _), f(x, 2 * y + 1, _), f(x, 2 * y + 2, _));
-  p.all(x, y, _) = burt(p.rows(2 * x - 2, y, _), p.rows(2 * x - 1, y, _), p.rows(2 * x, y, _), p.rows(2 * x + 1, y, _),
-                        p.rows(2 * x + 2, y, _));
+  const auto down = [&](int i) { return at(f, x, 2 * y + i, rest); };
+  const auto across = [&](int i) { return at(p.rows, 2 * x + i, y, rest); };
+  define(p.rows, rest) = burt(down(-2), down(-1), down(0), down(1), down(2));
+  define(p.all, rest) = burt(across(-2), across(-1), across(0), across(1), across(2));
   return p;
 }
 
-Passes expanded(const Func& f) {
+Passes expanded(const Func& f, const std::vector<Var>& rest) {
   Passes p{Func("expanded_down"), Func("expanded")};
-  const Expr i = x / 2, j = y / 2;
-  p.rows(x, y, _) = select(y % 2 == 0, (f(x, j - 1, _) + 6.0f * f(x, j, _) + f(x, j + 1, _)) * 0.125f,
-                           (f(x, j, _) + f(x, j + 1, _)) * 0.5f);
-  p.all(x, y, _) = select(x % 2 == 0, (p.rows(i - 1, y, _) + 6.0f * p.rows(i, y, _) + p.rows(i + 1, y, _)) * 0.125f,
-                          (p.rows(i, y, _) + p.rows(i + 1, y, _)) * 0.5f);
+  const auto down = [&](int i) { return at(f, x, y / 2 + i, rest); };
+  const auto across = [&](int i) { return at(p.rows, x / 2 + i, y, rest); };
+  define(p.rows, rest) = select(y % 2 == 0, (down(-1) + 6.0f * down(0) + down(1)) * 0.125f, (down(0) + down(1)) * 0.5f);
+  define(p.all, rest) =
+      select(x % 2 == 0, (across(-1) + 6.0f * across(0) + across(1)) * 0.125f, (across(0) + across(1)) * 0.5f);
   return p;
 }
 
@@ -173,14 +185,16 @@ struct Weights {
   Func share{"share"};
 };
 
-Weights weights(const std::vector<Func>& planes) {
+// Only the contrast sees beyond the edges, so only grey reads mirrored points.
+Weights weights(const std::vector<ImageParam>& inputs, const std::vector<Func>& mirrors) {
   Weights w;
   Expr total = 0.0f;
   std::vector<Expr> each;
   for (std::size_t i = 0; i < photographs; ++i) {
-    const auto colour = [&](std::size_t j) { return cast<float>(planes[3 * i + j](x, y)); };
+    const auto colour = [&](std::size_t j) { return cast<float>(inputs[3 * i + j](x, y)); };
+    const auto seen = [&](std::size_t j) { return cast<float>(mirrors[3 * i + j](x, y)); };
     Func g("grey"), worth("worth");
-    g(x, y) = (0.299f * colour(0) + 0.587f * colour(1) + 0.114f * colour(2)) / 255.0f;
+    g(x, y) = (0.299f * seen(0) + 0.587f * seen(1) + 0.114f * seen(2)) / 255.0f;
     const Expr contrast = abs(g(x, y - 1) + g(x, y + 1) + g(x - 1, y) + g(x + 1, y) - 4.0f * g(x, y));
     const Expr red = colour(0) / 255.0f, green = colour(1) / 255.0f, blue = colour(2) / 255.0f;
     const Expr middle = (red + green + blue) / 3.0f, p = red - middle, q = green - middle, r = blue - middle;
@@ -197,25 +211,38 @@ Weights weights(const std::vector<Func>& planes) {
 
 Algorithm exposure_fusion() {
   Algorithm a;
-  std::vector<Func> planes;
-  std::vector<Expr> colours;
+  std::vector<Func> mirrors;
+  for (int i = 0; i < 3 * photographs; ++i) mirrors.push_back(mirrored(a, UInt(8)));
+  Weights w = weights(a.inputs, mirrors);
+  std::vector<Func> photos(levels + 1), shares{w.share}, sums(levels + 1);
+  std::vector<Func> plane_rows, photo_rows(1), share_rows, wide_rows;
+  // The first level comes from twelve arrays, one definition each.
+  photos[1](x, y, c, k) = undef<float>();
   for (int i = 0; i < 3 * photographs; ++i) {
-    planes.push_back(mirrored(a, UInt(8)));
-    colours.push_back(cast<float>(planes.back()(x, y)));
+    Func plane("plane");
+    plane(x, y) = cast<float>(mirrors[std::size_t(i)](x, y));
+    const Passes p = reduced(plane, {});
+    photos[1](x, y, i % 3, i / 3) = p.all(x, y);
+    plane_rows.push_back(p.rows);
   }
-  const Weights w = weights(planes);
-  std::vector<Func> photos(1), shares{w.share}, sums(levels + 1);
-  photos[0](x, y, c, k) = mux(3 * k + c, colours);
-  std::vector<Func> photo_rows, share_rows, wide_rows;
+  const Func edged = BoundaryConditions::mirror_interior(
+      w.share, {{0, a.inputs[0].width()}, {0, a.inputs[0].height()}, {Expr(), Expr()}});
   for (std::size_t l = 0; l < levels; ++l) {
-    const Passes p = reduced(photos[l]), s = reduced(shares[l]);
-    photo_rows.push_back(p.rows), photos.push_back(p.all);
+    const Passes s = reduced(l == 0 ? edged : shares[l], {k});
     share_rows.push_back(s.rows), shares.push_back(s.all);
+    if (l == 0) continue;
+    const Passes p = reduced(photos[l], {c, k});
+    photo_rows.push_back(p.rows), photos[l + 1] = p.all;
   }
+  const auto own = [&](std::size_t l, int i) {
+    if (l > 0) return Expr(photos[l](x, y, c, i));
+    const std::size_t j = 3 * std::size_t(i);
+    return cast<float>(mux(c, {a.inputs[j](x, y), a.inputs[j + 1](x, y), a.inputs[j + 2](x, y)}));
+  };
   const auto mixed = [&](std::size_t l, const Func& coarse) {
     Expr sum;
     for (int i = 0; i < photographs; ++i) {
-      const Expr fine = photos[l](x, y, c, i);
+      const Expr fine = own(l, i);
       const Expr term = (coarse.defined() ? fine - coarse(x, y, c, i) : fine) * shares[l](x, y, i);
       sum = i == 0 ? term : sum + term;
     }
@@ -223,7 +250,7 @@ Algorithm exposure_fusion() {
   };
   sums[levels](x, y, c) = mixed(levels, Func());
   for (std::size_t l = levels; l-- > 0;) {
-    const Passes detail = expanded(photos[l + 1]), rest = expanded(sums[l + 1]);
+    const Passes detail = expanded(photos[l + 1], {c, k}), rest = expanded(sums[l + 1], {c});
     const Expr sum = mixed(l, detail.all) + rest.all(x, y, c);
     sums[l](x, y, c) = l > 0 ? sum : cast<std::uint8_t>(clamp(round(sum), 0.0f, 255.0f));
     wide_rows.insert(wide_rows.begin(), {detail.rows, rest.rows});
@@ -233,25 +260,30 @@ Algorithm exposure_fusion() {
   a.out.output_buffer().dim(1).set_min(0);
   // Levels in memory, the passes along columns in lines.
   a.schedule = [=](Algorithm&, const Cut& cut) mutable {
-    const auto strips = [&](Func& f) {
-      f.compute_root().split(y, yo, y, cut.strip, TailStrategy::GuardWithIf).vectorize(x, cut.lanes);
+    const auto strips = [&](auto stage) {
+      stage.split(y, yo, y, cut.strip, TailStrategy::GuardWithIf).vectorize(x, cut.lanes).parallel(yo);
     };
-    Func& share = shares[0];
-    strips(share);
-    share.bound(k, 0, photographs).reorder(k, x, y, yo).unroll(k).parallel(yo);
+    Func& share = w.share;
+    strips(share.compute_root());
+    share.bound(k, 0, photographs).reorder(k, x, y, yo).unroll(k);
     for (std::size_t i = 0; i < photographs; ++i) {
       w.grey[i].store_at(share, yo).compute_at(share, y).vectorize(x, cut.lanes);
       w.worth[i].compute_at(share, x).vectorize(x, cut.lanes);
     }
+    photos[1].compute_root().bound(c, 0, 3).bound(k, 0, photographs);
+    for (int i = 0; i < 3 * photographs; ++i) {
+      strips(photos[1].update(i));
+      plane_rows[std::size_t(i)].compute_at(photos[1], y).vectorize(x, cut.lanes);
+    }
     for (std::size_t l = 1; l <= levels; ++l) {
       Func &photo = photos[l], &weight = shares[l];
-      strips(photo);
-      photo.bound(c, 0, 3).bound(k, 0, photographs).reorder(x, y, c, k, yo).parallel(yo);
-      if (l == 1) photo.unroll(c).unroll(k);  // out of twelve arrays
-      photo_rows[l - 1].compute_at(photo, y).vectorize(x, cut.lanes);
-      strips(weight);
-      weight.bound(k, 0, photographs).reorder(x, y, k, yo).parallel(yo);
+      strips(weight.compute_root());
+      weight.bound(k, 0, photographs).reorder(x, y, k, yo);
       share_rows[l - 1].compute_at(weight, y).vectorize(x, cut.lanes);
+      if (l == 1) continue;
+      strips(photo.compute_root());
+      photo.bound(c, 0, 3).bound(k, 0, photographs).reorder(x, y, c, k, yo);
+      photo_rows[l - 1].compute_at(photo, y).vectorize(x, cut.lanes);
     }
     for (std::size_t l = 0; l < levels; ++l) {
       Func& sum = sums[l];
@@ -269,8 +301,8 @@ Algorithm exposure_fusion() {
 
 std::vector<Cut> fusion_cuts() {
   std::vector<Cut> cuts;
-  for (int strip : {16, 32, 64})
-    for (int lanes : {8, 16, 32}) cuts.push_back({lanes, strip, 1, 1, false, true});
+  for (int strip : {8, 16, 32, 64})
+    for (int lanes : {8, 16}) cuts.push_back({lanes, strip, 1, 1, false, true});
   return cuts;
 }
 
