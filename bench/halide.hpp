@@ -40,6 +40,7 @@ struct Recipe {
 Recipe halide_recipe(const std::string& job);
 Recipe halide_app_recipe(const std::string& job);     // our schedules in the manner of the demo programs
 Recipe halide_expert_recipe(const std::string& job);  // Halide's own
+Recipe halide_photo_recipe(const std::string& job);   // of cameras
 
 // The variables of every algorithm, and the two basic schedules.
 extern const Halide::Var x, y, xi, yi, yo;

@@ -223,7 +223,7 @@ std::vector<float> random_weights(int count, unsigned seed) {
 void fill(Array& array, Content content, unsigned seed) {
   const Shape& shape = array.shape();
   const i64 count = array.count();
-  const double range = full_range(array.format().scalar);
+  const double range = content == Content::sensor ? 1023 : full_range(array.format().scalar);
   if (content == Content::random) {
     Lcg random(seed);
     with_type(array.format().scalar, [&]<class T>(T) {

@@ -30,7 +30,7 @@ struct Timing {
 };
 
 // What stands in an array before it is measured.
-enum class Content { photograph, random };
+enum class Content { photograph, random, sensor };
 
 struct Tensor {
   ElementType type = ElementType::f32;
@@ -49,7 +49,8 @@ struct Buffers {
 std::vector<Buffers> buffer_sets(const std::vector<Tensor>& inputs, const Tensor& output, double rotate_mib);
 
 // Fills deterministically. A photograph is smooth shading, hard-edged shapes and light noise over the last two
-// dimensions, shifted per plane and seed; u8 and u16 use their full range, floats lie in [0, 1].
+// dimensions, shifted per plane and seed; u8 and u16 use their full range, floats lie in [0, 1]; what
+// a sensor gives has ten bits.
 void fill(Array&, Content, unsigned seed = 1);
 // Positive weights of sum 1, the same as in bench/jobs/*.forma.
 std::vector<float> random_weights(int count, unsigned seed);

@@ -51,6 +51,15 @@ std::vector<Job> all_jobs(int shrink, const Shape& size) {
       {"pyrdown_f32", "pyrDown f32", {{f32, uhd}}, {f32, {1080, 1920}}, 32, 1e-6, 2e-5, {1.1, 1.1}, false},
       of_floats("laplacian_f32", "Laplacian pyramid, 5 levels", 4.0, 256),
       {"tiny_u8", "256x256 u8 3x3", {{u8, {256, 256}}}, {u8, {256, 256}}, 8, 0, 0, {0, 0}, false},
+      {"camera_u16",
+       "camera pipeline 2592x1968 u16",
+       {{u16, {1968, 2592}, Content::sensor}},
+       {u8, {3, 1968, 2592}},
+       32,
+       1e-3,
+       4,  // at the dark end of the curve, where it is steep
+       {0, 0},
+       false},
       slow({"jacobi_f32",
             "Jacobi 4096x4096, 100 steps",
             {{f32, {4096, 4096}, Content::random}},
@@ -97,6 +106,15 @@ std::vector<Job> all_jobs(int shrink, const Shape& size) {
             1e-3,
             {0, 0},
             false}),
+      slow({"exposure_fusion_u8",
+            "exposure fusion of 4 photographs u8",
+            std::vector<Tensor>(12, {u8, uhd}),
+            {u8, {3, 2160, 3840}},
+            128,
+            1e-2,
+            1,
+            {0, 0},
+            false}),
       slow(image("stencil_chain_u16", "32-stage stencil chain u16", u16, u16, {0, 0}, 0, 0, 80)),
   };
   // OpenCV's Gaussian of bytes rounds twice in some builds.
@@ -113,8 +131,9 @@ std::vector<Job> all_jobs(int shrink, const Shape& size) {
   }
   std::erase_if(jobs, [](const Job& job) {
     const i64 height = job.output.shape[job.output.shape.size() - 2];
-    const bool odd_pyramid = job.name == "laplacian_f32" && height % 16 != 0;
-    return height <= 2 * job.margin || odd_pyramid;
+    const bool odd_pyramid = (job.name == "laplacian_f32" || job.name == "exposure_fusion_u8") && height % 16 != 0;
+    const bool odd_mosaic = job.name == "camera_u16" && (height % 2 != 0 || job.output.shape.back() % 2 != 0);
+    return height <= 2 * job.margin || odd_pyramid || odd_mosaic;
   });
   return jobs;
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <utility>
 
 #include "halide.hpp"
 #endif
@@ -41,6 +42,12 @@ struct Candidate {
   Halide::Callable call;
 };
 
+template <std::size_t... I>
+int call_with(const Candidate& candidate, const std::vector<Halide::Buffer<>>& in, const Halide::Buffer<>& out,
+              std::index_sequence<I...>) {
+  return candidate.call(in[I]..., out);
+}
+
 void call(const Candidate& candidate, const Buffers& set) {
   const Halide::Buffer<> out = view(set.output);
   std::vector<Halide::Buffer<>> in;
@@ -48,16 +55,19 @@ void call(const Candidate& candidate, const Buffers& set) {
   int status = 0;
   switch (in.size()) {
     case 1:
-      status = candidate.call(in[0], out);
+      status = call_with(candidate, in, out, std::make_index_sequence<1>());
       break;
     case 3:
-      status = candidate.call(in[0], in[1], in[2], out);
+      status = call_with(candidate, in, out, std::make_index_sequence<3>());
       break;
     case 4:
-      status = candidate.call(in[0], in[1], in[2], in[3], out);
+      status = call_with(candidate, in, out, std::make_index_sequence<4>());
+      break;
+    case 12:
+      status = call_with(candidate, in, out, std::make_index_sequence<12>());
       break;
     default:
-      throw std::runtime_error("the Halide peer takes one, three or four inputs");
+      throw std::runtime_error("the Halide peer takes one, three, four or twelve inputs");
   }
   if (status != 0) throw std::runtime_error("a Halide call failed with status " + std::to_string(status));
 }
@@ -114,6 +124,7 @@ class HalidePeer final : public Peer {
     Recipe recipe = halide_recipe(job.name);
     if (!recipe.make) recipe = halide_app_recipe(job.name);
     if (!recipe.make) recipe = halide_expert_recipe(job.name);
+    if (!recipe.make) recipe = halide_photo_recipe(job.name);
     std::vector<Candidate> out;
     if (!recipe.make) return out;
     const std::size_t step = quick_ ? recipe.cuts.size() / 4 | 1 : 1;  // odd: both ways of the fastest choice

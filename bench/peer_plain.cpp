@@ -341,6 +341,7 @@ class PlainPeer final : public Peer {
   std::optional<Prepared> prepare(const Job& job, const Settings&) override {
     Loop loop = plain_filter(job.name);
     if (!loop) loop = plain_long_job(job.name);
+    if (!loop) loop = plain_photo(job.name);
     if (!loop) return std::nullopt;
     return Prepared{[loop, threads = threads_](const Buffers& set) { loop(set, threads); }, "", true};
   }

@@ -13,6 +13,7 @@ using Loop = std::function<void(const Buffers&, int threads)>;
 
 Loop plain_filter(const std::string& job);    // null where there is none
 Loop plain_long_job(const std::string& job);  // the jobs of many steps
+Loop plain_photo(const std::string& job);     // the pipelines of cameras
 
 // Keeps an intermediate image from run to run.
 inline void allocate(Array& a, ElementType type, const Shape& shape) {
