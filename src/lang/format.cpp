@@ -197,7 +197,9 @@ class Formatter {
   bool blank_before(std::size_t i) const {
     const Token &a = tokens_[i - 1], &b = tokens_[i];
     const std::string_view x = a.text(), y = b.text();
-    if (x.ends_with('.') && y.starts_with('.')) return true;  // 2. and .. are other tokens than 2...
+    // 2. and .. are other tokens than 2..., and a field of a number is none of its digits.
+    const bool number = a.kind == TokenKind::integer || a.kind == TokenKind::real || a.kind == TokenKind::real_float;
+    if (y.starts_with('.') && (x.ends_with('.') || (number && y == "."))) return true;
     if (a.is(",") && !one_of(y, {";", ")", "]"})) return !inside(Role::offset_open);
     if (b.kind == TokenKind::symbol && one_of(y, {",", ";", ")", "]", ".", "#", "..", "@"}))
       return y == "@" && a.role == Role::block_open;

@@ -135,6 +135,8 @@ TEST(Format, KeepsTheMeaning) {
 TEST(Format, DotsOfNeighboursStayApart) {
   const std::string text = "vector#1 float a[9];\nreturn p = a[2. ..], q = a[1.. .5];\n";
   EXPECT_EQ(format_source(text, "a.forma"), text);
+  const std::string field = "return 1 .x;\n";
+  EXPECT_EQ(format_source(field, "a.forma"), field);
   EXPECT_EQ(format_source("vector#1 float a[9];\nreturn a[ 2 .. 3 ];\n", "a.forma"),
             "vector#1 float a[9];\nreturn a[2..3];\n");
 }
