@@ -30,6 +30,18 @@ std::vector<i64> memory_order(const ExprNode& node) {
   return key;
 }
 
+// What a lane of that type may hold, read as an index.
+Range any_bits(Lane lane) {
+  switch (lane) {
+    case Lane::u8:
+      return {0, 255};
+    case Lane::u16:
+      return {0, 65535};
+    default:
+      return {-2147483648.0, 2147483647.0};
+  }
+}
+
 void free_variables(const ir::Graph& graph, const std::vector<ExprId>& order,
                     std::unordered_map<std::uint32_t, std::set<std::uint32_t>>& free) {
   for (ExprId e : order) {
@@ -211,7 +223,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       for (std::size_t d = 0; d < n.args.size(); ++d) {
         Value i = operand(n.args[d], known, Lane::i32);
         double last = static_cast<double>(table.extents[d] - 1);
-        Range r = ranges_.of(n.args[d]);
+        // Lanes that nobody keeps hold any bits, whatever the range of the values: only their type bounds them.
+        Range r = free(n.args[d]) ? ranges_.of(n.args[d]) : any_bits(value(n.args[d], known)->type.lane);
         if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
         if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
         if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});

@@ -214,5 +214,32 @@ TEST(Regression, ManySourcesCompileInTimeThatIsLinearInThem) {
   });
 }
 
+// Lanes beyond the end of a row hold any bits. As indices of a table they are bounded by what a lane may hold, not by
+// the values that the program computes: these are 0 to 2, but kept as bytes.
+TEST(Regression, LanesThatNobodyKeepReadNothingOutsideATable) {
+  std::string text =
+      "parameter \"M\"\nparameter \"N\"\na0 = array \"a0\" float [M, N]\nt0 = table \"w\" int32 [3, 9000] :";
+  for (int k = 0; k < 3 * 9000; ++k) text += k % 2 == 0 ? " 1" : " -1";
+  text +=
+      "\ns0 = input \"a0\" float [M, N] : a0 0\n"
+      "s1 = point \"p\" int32 [M, N] 0..0 0..0 : (add (convert:int32 (lt 0.2f s0[i:clamped, i:clamped])) "
+      "(convert:int32 (lt 0.6f s0[i:clamped, i+1:clamped])))\n"
+      "s2 = point \"q\" int32 [M, N] 0..0 0..0 : (add (lookup t0 s1[i:clamped, i-1:clamped] 8999) "
+      "(lookup t0 s1[i+1:clamped, i+1:clamped] 9))\n"
+      "output \"\" int32 : s2\n";
+  run_cases(1, [&](std::size_t) {
+    Case c;
+    c.name = "indices from lanes that nobody keeps";
+    c.graph = ir::parse_graph(text);
+    c.parameters = {{1, 1}, {2, 3}, {5, 40}, {9, 130}};
+    for (const Schedule s : {Schedule::untiled, Schedule::automatic}) {
+      Way way;
+      way.schedule = s;
+      c.ways.push_back(way);
+    }
+    return c;
+  });
+}
+
 }  // namespace
 }  // namespace tessera::differential
