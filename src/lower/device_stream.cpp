@@ -229,12 +229,24 @@ class StreamLowering : private DeviceFunction {
   void place() {
     rows_ = extent(kernel_.domain[0]);
     cols_ = extent(kernel_.domain[1]);
+    // Strips that take longest begin first, so that no device waits for them at the end: those at the sides, of which
+    // one thread runs its own text, and of every column of blocks the lowest.
     Value block = builder_->let("block", call_i64("tsr_block", {}));
-    Value across = host({Kind::blocks, {}, 0, 1});
-    Value down = builder_->let("down", call_i64("tsr_quotient", {block, across}));
-    Value strip = down * warps_of_block + call_i64("tsr_thread_y", {});
+    Value across = host({Kind::blocks, {}, 0, 1}), down = host({Kind::blocks, {}, 0, 0});
+    const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
+      return operation(Op::select, index_type, {flag, then, otherwise});
+    };
+    Value right = builder_->let("right", less(block, down));
+    Value side = builder_->let("side", less(block, down * min(across, integer(2))));
+    Value rest = builder_->let("rest", max(block - down * 2, integer(0)));
+    Value inner = builder_->let("inner", max(across - 2, integer(1)));
+    Value level = builder_->let("level", call_i64("tsr_quotient", {rest, inner}));
+    Value column = choose(side, choose(right, across - 1, integer(0)), rest - level * inner + 1);
+    Value turn = builder_->let("turn", choose(side, choose(right, block, block - down), level));
+    Value place = builder_->let("place", choose(less(integer(0), turn), turn - 1, down - 1));
+    Value strip = place * warps_of_block + call_i64("tsr_thread_y", {});
     Value height = host({Kind::strip, {}, 0, 0});
-    x_ = builder_->let("x", (block - down * across) * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
+    x_ = builder_->let("x", column * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
     y0_ = builder_->let("y0", strip * height);
     y1_ = builder_->let("y1", min(y0_ + height, rows_));
   }
