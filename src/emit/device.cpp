@@ -193,7 +193,7 @@ class DevicePrinter : private Statements {
     const lower::DeviceKernel& kernel = program_.kernels[k];
     const ir::nest::Function& f = program_.module.functions[k];
     const std::size_t count = std::max<std::size_t>(kernel.integers.size(), 1);
-    std::string out = fmt::format("\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", count, f.name);
+    std::string out = fmt::format("\n/* {} */\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", f.essay, count, f.name);
     const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
     if (cuda_)
       out += fmt::format("extern \"C\" __global__ void __launch_bounds__({}{}) {}(", threads,

@@ -46,9 +46,11 @@ class KernelLowering : private DeviceFunction {
     kernel_.threads = {columns_of_block, rank_ > 1 ? rows_of_block : 1, 1};
   }
 
-  void into(DeviceProgram& program) {
+  // `why` its group is no strip, "" when none was asked for.
+  void into(DeviceProgram& program, const std::string& why) {
     ir::nest::Function function;
     function.name = kernel_.name;
+    function.essay = "a point a thread" + (why.empty() ? "" : ": no strips, since " + why);
     Builder builder(function.body);
     builder_ = &builder;
     place_threads();
@@ -238,7 +240,6 @@ class KernelLowering : private DeviceFunction {
   // ---- composed stages ----
   void compose() {
     const StageId s = pass_.stages.front();
-    if (plan_.stages[s].filled) return;
     const ir::Stage& composed = graph_.stage(s);
     const Lane lane = memory_lane(s);
     Value v = builder_->var("v", lane_constant(0, lane));
@@ -278,27 +279,30 @@ class KernelLowering : private DeviceFunction {
 DeviceProgram lower_device(const plan::Plan& plan) {
   plan::Plan working = plan;
   DeviceProgram program;
-  for (plan::Group& group : working.groups) {  // every stage has an array, but pieces that lie inside of another
-    group.results.clear();
+  analyze::Ranges ranges(working.graph);
+  const Interface fused = interface_of(working);
+  std::vector<StreamFit> fits(working.groups.size());
+  for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    plan::Group& group = working.groups[g];
+    if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
+      fits[g] = stream_fit(working, fused, ranges, g);
+    if (fits[g].fits) continue;
+    group.results.clear();  // run pass by pass every stage has an array, but pieces that lie inside of another
     for (StageId s : group.stages)
       if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
   }
   program.interface = interface_of(working);
   program.module.tables = working.graph.tables;
-  analyze::Ranges ranges(working.graph);
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
-    if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream) {
-      const StreamFit fit = stream_fit(working, program.interface, ranges, g);
-      if (fit.fits) {
-        working.groups[g].results = plan.groups[g].results;
-        lower_stream(working, program.interface, ranges, g, fit, fmt::format("tsr_g{}", g), program);
-        continue;
-      }
+    if (fits[g].fits) {
+      lower_stream(working, program.interface, ranges, g, fits[g], fmt::format("tsr_g{}", g), program);
+      continue;
     }
     for (std::size_t p = 0; p < working.groups[g].passes.size(); ++p) {
       const plan::Pass& pass = working.groups[g].passes[p];
       if (pass.kind == plan::PassKind::compose && working.stages[pass.stages.front()].filled) continue;
-      KernelLowering(working, program.interface, ranges, pass, fmt::format("tsr_g{}_p{}", g, p)).into(program);
+      KernelLowering(working, program.interface, ranges, pass, fmt::format("tsr_g{}_p{}", g, p))
+          .into(program, fits[g].why);
     }
   }
   return program;

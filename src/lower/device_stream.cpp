@@ -44,7 +44,6 @@ struct Ring {
   Border rows, columns;  // memory
   i64 lag = 0, depth = 1;
   i64 left = 0, right = 0;             // columns beyond the thread's own
-  i64 first = 0;                       // the step, from the strip's first row, at which its rows are valid
   std::vector<std::vector<Value>> at;  // slot, column
   i64 columns_kept(int v) const { return v + left + right; }
 };
@@ -60,13 +59,16 @@ class StreamLowering : private DeviceFunction {
       : DeviceFunction(plan, interface, ranges, std::move(name)), group_(plan.groups[group]) {
     kernel_.domain = graph_.stage(group_.anchor).domain;
     rank_ = kernel_.domain.size();
+    why_ = unfit();
+    if (!why_.empty()) return;
+    lags_and_halos();
+    first_steps();
   }
 
   StreamFit fit() {
     StreamFit result;
-    result.why = unfit();
+    result.why = why_;
     if (!result.why.empty()) return result;
-    widths();
     for (const int v : {8, 4, 2}) {
       if (v == 8 && widest_ > 2) continue;
       columns_ = v;
@@ -81,7 +83,6 @@ class StreamLowering : private DeviceFunction {
 
   void into(DeviceProgram& program, int v) {
     columns_ = v;
-    widths();
     kernel_.threads = {32, warps_of_block, 1};
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = 32 * v;
@@ -95,6 +96,7 @@ class StreamLowering : private DeviceFunction {
     }
     ir::nest::Function function;
     function.name = kernel_.name;
+    function.essay = fmt::format("strips of {} columns a thread, about {} registers", v, estimate);
     Builder builder(function.body);
     builder_ = &builder;
     place();
@@ -166,60 +168,60 @@ class StreamLowering : private DeviceFunction {
     return {lo, hi};
   }
 
-  // Lags, depths, halos, first steps: consumers before producers.
-  void widths() {
-    if (!widest_) {
-      for (StageId s : group_.results) is_result_.insert(s);
-      for (Ring& ring : rings_) {
-        widest_ = std::max<i64>(widest_, ir::nest::size_of(memory_lane(ring.stage)));
-        ring.first = is_result_.contains(ring.stage) && !ring.memory ? 0 : INT64_MAX;
-      }
-      std::map<std::size_t, i64> oldest;  // by ring: distance of the oldest row that is read from the step
-      const auto each_access = [&](StageId s, const std::function<void(const ExprNode&)>& visit) {
-        for (ExprId e : ir::postorder(graph_, {graph_.stage(s).body}))
-          if (graph_.node(e).op == Op::access) visit(graph_.node(e));
-      };
-      for (std::size_t k = order_.size(); k-- > 0;) {
-        const StageId s = order_[k];
-        each_access(s, [&](const ExprNode& node) {
-          Ring& from = rings_[ring_index(node)];
-          const Ring& to = rings_[ring_of_.at(s)];
-          if (!from.memory) read_.insert(from.stage);
-          auto [lo, hi] = span(node, 0, !from.memory);
-          auto [left, right] = span(node, 1, !from.memory);
-          from.lag = std::max(from.lag, to.lag + hi);
-          auto [found, fresh] = oldest.try_emplace(ring_index(node), to.lag + lo);
-          if (!fresh) found->second = std::min(found->second, to.lag + lo);
-          from.left = std::max(from.left, to.left - left);
-          from.right = std::max(from.right, to.right + right);
-        });
-      }
-      for (std::size_t k = 0; k < rings_.size(); ++k) {
-        Ring& ring = rings_[k];
-        ring.left = std::max<i64>(ring.left, 0), ring.right = std::max<i64>(ring.right, 0);
-        if (ring.memory) ring.lag += ahead;
-        if (auto found = oldest.find(k); found != oldest.end()) ring.depth = ring.lag - found->second + 1;
-        if (ring.first == 0) ring.first = -ring.lag;
-      }
-      for (std::size_t k = order_.size(); k-- > 0;) {
+  template <class Visit>
+  void each_access(StageId s, Visit visit) {
+    for (ExprId e : ir::postorder(graph_, {graph_.stage(s).body}))
+      if (graph_.node(e).op == Op::access) visit(graph_.node(e));
+  }
+
+  // Consumers before producers.
+  void lags_and_halos() {
+    is_result_.insert(group_.results.begin(), group_.results.end());
+    std::map<std::size_t, i64> oldest;  // by ring: distance of the oldest row that is read from the step
+    for (std::size_t k = order_.size(); k-- > 0;)
+      each_access(order_[k], [&](const ExprNode& node) {
+        const std::size_t source = ring_index(node);
+        Ring& from = rings_[source];
         const Ring& to = rings_[ring_of_.at(order_[k])];
-        each_access(order_[k], [&](const ExprNode& node) {
-          Ring& from = rings_[ring_index(node)];
-          const i64 lo = span(node, 0, !from.memory).first;
-          from.first = std::min(from.first, to.first + to.lag + lo - from.lag);
-        });
-      }
-      for (const Ring& ring : rings_) start_ = std::min(start_, ring.first);
-      for (StageId s : order_)
-        for (std::size_t d = 0; d < 2; ++d)
-          margin_ = std::max({margin_, graph_.stage(s).margin_lo[d], graph_.stage(s).margin_hi[d]});
+        if (!from.memory) read_.insert(from.stage);
+        const auto [lo, hi] = span(node, 0, !from.memory);
+        const auto [left, right] = span(node, 1, !from.memory);
+        const i64 age = oldest.try_emplace(source, to.lag + lo).first->second;
+        oldest[source] = std::min(age, to.lag + lo);
+        from.lag = std::max(from.lag, to.lag + hi);
+        from.left = std::max({from.left, to.left - left, i64{0}});
+        from.right = std::max({from.right, to.right + right, i64{0}});
+      });
+    for (std::size_t k = 0; k < rings_.size(); ++k) {
+      Ring& ring = rings_[k];
+      widest_ = std::max<i64>(widest_, ir::nest::size_of(memory_lane(ring.stage)));
+      if (ring.memory) ring.lag += ahead;
+      if (auto found = oldest.find(k); found != oldest.end()) ring.depth = ring.lag - found->second + 1;
     }
+    for (StageId s : order_)
+      for (std::size_t d = 0; d < 2; ++d)
+        margin_ = std::max({margin_, graph_.stage(s).margin_lo[d], graph_.stage(s).margin_hi[d]});
+  }
+
+  // From which step on, counted from the first row of the strip, the rows of a ring have to be right.
+  void first_steps() {
+    std::vector<i64> first(rings_.size(), INT64_MAX);
+    for (StageId s : is_result_) first[ring_of_.at(s)] = -rings_[ring_of_.at(s)].lag;
+    for (std::size_t k = order_.size(); k-- > 0;) {
+      const std::size_t reader = ring_of_.at(order_[k]);
+      each_access(order_[k], [&](const ExprNode& node) {
+        const std::size_t source = ring_index(node);
+        const i64 lo = span(node, 0, !rings_[source].memory).first;
+        first[source] = std::min(first[source], first[reader] + rings_[reader].lag + lo - rings_[source].lag);
+      });
+    }
+    start_ = *std::min_element(first.begin(), first.end());
   }
 
   int registers() const {
     i64 n = 24 + 3 * columns_;
     for (const Ring& ring : rings_) {
-      if (!ring.memory && is_result_.contains(ring.stage) && ring.depth == 1 && ring.left + ring.right == 0) continue;
+      if (!ring.memory && ring.depth == 1 && ring.left + ring.right == 0) continue;  // dead at the end of a step
       n += ring.depth * ring.columns_kept(columns_) * std::max(1, ir::nest::size_of(memory_lane(ring.stage)) / 4);
     }
     return static_cast<int>(n);
@@ -520,6 +522,7 @@ class StreamLowering : private DeviceFunction {
     Value off;
   };
   const plan::Group& group_;
+  std::string why_;  // it cannot run so; "" when it can
   std::vector<StageId> order_;
   std::vector<Ring> rings_;
   std::map<StageId, std::size_t> ring_of_;
@@ -540,9 +543,7 @@ StreamFit stream_fit(plan::Plan& plan, const Interface& interface, analyze::Rang
 
 void lower_stream(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                   const StreamFit& fit, std::string name, DeviceProgram& program) {
-  StreamLowering lowering(plan, interface, ranges, group, std::move(name));
-  lowering.fit();
-  lowering.into(program, fit.columns);
+  StreamLowering(plan, interface, ranges, group, std::move(name)).into(program, fit.columns);
 }
 
 }  // namespace tessera::lower
