@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Sums the GoogleTest reports of one test run: count_tests.py FOLDER. Fails when nothing ran or something failed."""
+"""Sums the GoogleTest reports of one test run: count_tests.py FOLDER. Says which tests were skipped and why; fails when
+nothing ran or something failed."""
 
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -13,7 +14,13 @@ def main():
         programs += 1
         tests += int(root.get("tests", 0)) - int(root.get("disabled", 0))
         failed += int(root.get("failures", 0)) + int(root.get("errors", 0))
-        skipped += sum(case.get("result") == "skipped" for case in root.iter("testcase"))
+        for case in root.iter("testcase"):
+            if case.get("result") != "skipped":
+                continue
+            skipped += 1
+            reason = case.find("skipped")
+            text = (reason.get("message") or "") if reason is not None else ""
+            print(f"skipped {case.get('classname')}.{case.get('name')}: {' '.join(text.split())[:120]}")
     print(f"test cases: {tests - skipped} ran in {programs} programs, {failed} failed, {skipped} skipped")
     sys.exit(0 if tests > skipped and not failed else 1)
 

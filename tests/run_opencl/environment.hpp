@@ -3,5 +3,5 @@
 
 #include <string>
 
-// Runs this program with one test, disabled by its name, and returns what it printed. `variables`: "NAME=value ...".
-std::string run_child(const std::string& test, const std::string& variables);
+// Runs child/child.cpp and returns what it printed. `variables`: "NAME=value ...".
+std::string run_child(const std::string& what, const std::string& variables);
