@@ -130,68 +130,49 @@ bool CudaQueue::slow_rows(const gpu::Rows& r) const {
          r.device_pitch > most_pitch_;
 }
 
-void CudaQueue::copy(const Copy2D& c, bool up) {
-  core_.check(core_.driver.copy_rows(&c, stream_), up ? "copying to the device" : "copying from the device");
+void CudaQueue::move(bool up, const gpu::Memory& memory, i64 offset, std::byte* host, const gpu::Rows& r) {
+  core_.require_open();
+  const Block& block = block_of(memory);
+  if (!check_rows(memory, offset, r)) return;
+  const Current current(core_);
+  tidy();
+  const Driver& d = core_.driver;
+  const Address start = block.address() + static_cast<Address>(offset);
+  const char* const doing = up ? "copying to the device" : "copying from the device";
+  const auto piece = [&](i64 host_at, i64 device_at, i64 bytes) {
+    const auto size = static_cast<std::size_t>(bytes);
+    const Address at = start + static_cast<Address>(device_at);
+    core_.check(up ? d.upload(at, host + host_at, size, stream_) : d.download(host + host_at, at, size, stream_),
+                doing);
+  };
+  if (one_piece(r)) {
+    piece(0, 0, r.rows * r.row_bytes);
+  } else if (slow_rows(r)) {
+    for (i64 i = 0; i < r.rows; ++i) piece(i * r.host_pitch, i * r.device_pitch, r.row_bytes);
+  } else {
+    const auto host_pitch = static_cast<std::size_t>(r.host_pitch), pitch = static_cast<std::size_t>(r.device_pitch);
+    Copy2D c{};
+    c.from_type = up ? host_memory : device_memory;
+    c.to_type = up ? device_memory : host_memory;
+    if (up)
+      c.from_host = host, c.to_device = start;
+    else
+      c.from_device = start, c.to_host = host;
+    c.from_pitch = up ? host_pitch : pitch;
+    c.to_pitch = up ? pitch : host_pitch;
+    c.width = static_cast<std::size_t>(r.row_bytes);
+    c.height = static_cast<std::size_t>(r.rows);
+    core_.check(d.copy_rows(&c, stream_), doing);
+  }
+  hold(block.shared_from_this());
 }
 
 void CudaQueue::upload(gpu::Memory& to, i64 offset, const std::byte* from, const gpu::Rows& r) {
-  core_.require_open();
-  const Block& block = block_of(to);
-  if (!check_rows(to, offset, r)) return;
-  const Current current(core_);
-  tidy();
-  const Address start = block.address() + static_cast<Address>(offset);
-  const auto one = [&](Address at, const std::byte* host, i64 bytes) {
-    core_.check(core_.driver.upload(at, host, static_cast<std::size_t>(bytes), stream_), "copying to the device");
-  };
-  if (one_piece(r)) {
-    one(start, from, r.rows * r.row_bytes);
-  } else if (slow_rows(r)) {
-    for (i64 i = 0; i < r.rows; ++i)
-      one(start + static_cast<Address>(i * r.device_pitch), from + i * r.host_pitch, r.row_bytes);
-  } else {
-    Copy2D c{};
-    c.from_type = host_memory;
-    c.from_host = from;
-    c.from_pitch = static_cast<std::size_t>(r.host_pitch);
-    c.to_type = device_memory;
-    c.to_device = start;
-    c.to_pitch = static_cast<std::size_t>(r.device_pitch);
-    c.width = static_cast<std::size_t>(r.row_bytes);
-    c.height = static_cast<std::size_t>(r.rows);
-    copy(c, true);
-  }
-  hold(block.shared_from_this());
+  move(true, to, offset, const_cast<std::byte*>(from), r);  // which is only read
 }
 
 void CudaQueue::download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows& r) {
-  core_.require_open();
-  const Block& block = block_of(from);
-  if (!check_rows(from, offset, r)) return;
-  const Current current(core_);
-  tidy();
-  const Address start = block.address() + static_cast<Address>(offset);
-  const auto one = [&](std::byte* host, Address at, i64 bytes) {
-    core_.check(core_.driver.download(host, at, static_cast<std::size_t>(bytes), stream_), "copying from the device");
-  };
-  if (one_piece(r)) {
-    one(to, start, r.rows * r.row_bytes);
-  } else if (slow_rows(r)) {
-    for (i64 i = 0; i < r.rows; ++i)
-      one(to + i * r.host_pitch, start + static_cast<Address>(i * r.device_pitch), r.row_bytes);
-  } else {
-    Copy2D c{};
-    c.from_type = device_memory;
-    c.from_device = start;
-    c.from_pitch = static_cast<std::size_t>(r.device_pitch);
-    c.to_type = host_memory;
-    c.to_host = to;
-    c.to_pitch = static_cast<std::size_t>(r.host_pitch);
-    c.width = static_cast<std::size_t>(r.row_bytes);
-    c.height = static_cast<std::size_t>(r.rows);
-    copy(c, false);
-  }
-  hold(block.shared_from_this());
+  move(false, from, offset, to, r);
 }
 
 void CudaQueue::fill(gpu::Memory& memory, i64 offset, i64 bytes, unsigned char value) {

@@ -41,7 +41,8 @@ class CudaQueue : public gpu::Queue, private Holder {
   Dropped let_go(std::uint64_t finished) override;
   void hold(std::shared_ptr<const void>);  // after the work was handed over
   void tidy();                             // lets go of what is finished, without waiting
-  void copy(const Copy2D&, bool up);
+  // Between host and device; up: to the device.
+  void move(bool up, const gpu::Memory&, i64 offset, std::byte* host, const gpu::Rows&);
   bool slow_rows(const gpu::Rows&) const;
   Event& mark_at(int number);
 
