@@ -53,7 +53,7 @@ struct RunOptions {
 };
 
 struct EmitOptions {
-  std::string target = "c";     // the only one
+  std::string target = "c";     // a C file with an entry point; "cuda" or "opencl": the kernels alone
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
@@ -62,7 +62,7 @@ struct EmitOptions {
 
 struct EmittedCode {
   std::string source;  // stands alone: includes nothing
-  std::string header;  // declares the entry point
+  std::string header;  // declares the entry point; "" of kernels, which have none
 };
 
 enum class ExplainFormat { text, json, svg };

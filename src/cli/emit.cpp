@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -22,6 +24,12 @@ struct EmitVerb {
 
 int emit(const EmitVerb& verb) {
   const RunOptions plan = verb.plan.run_options();
+  const bool entry = verb.target != "cuda" && verb.target != "opencl";
+  if (!entry && !(verb.header.empty() && verb.name.empty()))
+    throw Error(ErrorClass::argument,
+                fmt::format("{} names an entry point, but --target {} gives kernels, which have none",
+                            verb.header.empty() ? "--name" : "--header", verb.target),
+                {}, "leave it out, or take --target c");
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
   if (!scalars.empty())
@@ -34,11 +42,17 @@ int emit(const EmitVerb& verb) {
                                          .numbers = plan.numbers,
                                          .tile_rows = plan.tile_rows,
                                          .tile_columns = plan.tile_columns});
-  if (verb.output.empty())
-    fmt::print("{}", code.source);
-  else
-    base::write_file(verb.output, std::string_view(code.source));
-  if (!verb.header.empty()) base::write_file(verb.header, std::string_view(code.header));
+  // Both files are complete before the first one takes its name.
+  std::vector<std::unique_ptr<base::AtomicFile>> files;
+  const auto write = [&](const std::string& path, const std::string& text) {
+    files.push_back(std::make_unique<base::AtomicFile>(path));
+    files.back()->write(std::as_bytes(std::span(text)));
+    files.back()->sync();
+  };
+  if (!verb.output.empty()) write(verb.output, code.source);
+  if (!verb.header.empty()) write(verb.header, code.header);
+  for (const auto& file : files) file->commit();
+  if (verb.output.empty()) fmt::print("{}", code.source);
   return done;
 }
 
@@ -48,7 +62,7 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target, "c")->type_name("NAME");
+  app->add_option("--target", verb->target, "c, or the kernels alone: cuda, opencl")->type_name("NAME");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");
   app->add_option("--header", verb->header, "file of a header that declares the function")->type_name("FILE");

@@ -176,6 +176,13 @@ RunOptions PlanOptions::run_options() const {
                 base::did_you_mean(target, targets));
   if (device < 0) wrong("--device", std::to_string(device), "a number from 0 on");
   if (device > 0 && target == "cpu") wrong("--device", std::to_string(device), "--target cuda or opencl beside it");
+  const char* const cores_alone = !tile.empty()       ? "--tile"
+                                  : !compiler.empty() ? "--compiler"
+                                  : threads > 0       ? "--threads"
+                                                      : nullptr;
+  if (target != "cpu" && cores_alone != nullptr)
+    throw Error(ErrorClass::argument,
+                fmt::format("{} is of --target cpu alone, but --target {} is given", cores_alone, target));
   options.target = target;
   options.device = device;
   options.compiler = compiler;

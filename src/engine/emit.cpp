@@ -50,14 +50,17 @@ std::string kernels_for(const ir::Graph& graph, const EmitOptions& options) {
 }  // namespace
 
 EmittedCode Program::emit(const EmitOptions& options) const {
-  if (options.target == "cuda" || options.target == "opencl") return {kernels_for(impl_->graph, options), ""};
-  if (options.target != "c")
+  const bool kernels = options.target == "cuda" || options.target == "opencl";
+  if (!kernels && options.target != "c")
     throw Error(ErrorClass::argument,
                 fmt::format("there is no target {}; expected c, cuda or opencl", base::quoted(options.target)));
   if (options.tile_rows < 0 || options.tile_columns < 0)
     throw Error(ErrorClass::argument,
                 fmt::format("tiles of {} x {} were asked for; expected positive numbers, or 0 to let the plan choose",
                             options.tile_rows, options.tile_columns));
+  if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
+    throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
+  if (kernels) return {kernels_for(impl_->graph, options), ""};
   emit::EntryOptions entry;
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
