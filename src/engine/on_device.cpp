@@ -18,24 +18,6 @@ namespace {
 // Rows on the device begin at multiples of this.
 constexpr i64 row_alignment = 16;
 
-// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that
-// it computes beyond them. The fewest rows in waves that are full win.
-i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, i64 blocks_at_once) {
-  constexpr i64 beside_rows = 4;  // what a strip costs beside its rows, in rows
-  const i64 strips = kernel.threads[1];
-  i64 best = rows, least = INT64_MAX;
-  for (i64 down = 1; down * strips <= std::max<i64>(rows / 8, strips); ++down) {
-    const i64 height = (rows + down * strips - 1) / (down * strips);
-    const i64 blocks = across * ((rows + height * strips - 1) / (height * strips));
-    const i64 waves = (blocks + blocks_at_once - 1) / blocks_at_once;
-    // The last blocks end on their own, half a strip after the others at the mean.
-    const i64 cost = 2 * waves * (height + kernel.warm_up + beside_rows) + height;
-    if (cost < least) best = height, least = cost;
-    if (waves > 16) break;
-  }
-  return best;
-}
-
 }  // namespace
 
 plan::Device device_class() {
@@ -120,7 +102,7 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(const lower::Devic
     const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
     const int known = program_.module_->usage(kernel.name, threads, 0).blocks_per_multiprocessor;
     const i64 at_once = (known > 0 ? known : 4) * std::max(1, program_.device_->limits().multiprocessors);
-    height = strip_height(kernel, extents[extents.size() - 2], across, at_once);
+    height = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
     points[points.size() - 2] = height * kernel.threads[1];
   }
   i64 count = 1;
