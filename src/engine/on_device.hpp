@@ -41,6 +41,7 @@ class DeviceExecutable {
    public:
     Bound(const DeviceExecutable&, const std::vector<i64>& parameters);
     void upload(const std::vector<Array>& inputs);
+    void upload_padding(const std::vector<Array>& outputs);  // of structs, which stays as it was
     void launch(const RunOptions&);
     void download(const std::vector<Array>& outputs);
     run::gpu::Queue& queue() { return *queue_; }  // no error shows before wait() or a time is asked for
