@@ -6,7 +6,6 @@ same image, borders included. Where Nsight Compute (ncu) is installed it counts 
 import csv
 import ctypes
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -108,28 +107,32 @@ def profiler():
 
 def count(tessera, job, image, schedule, folder):
     """({counter: sum over the kernels of one run}, None), or ({}, note)."""
-    import gpu
-    names = [name for names in COUNTERS.values() for name in names]
-    log = folder / "ncu.csv"
-    for _ in range(3):  # a name that this profiler does not know ends it: again without
-        log.unlink(missing_ok=True)
-        command = [profiler(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--metrics", ",".join(names),
-                   "--log-file", str(log), tessera, "run", str(HERE / "jobs" / f"{job}.forma"), str(image), "--target", "cuda",
-                   "--schedule", schedule, "-q"]
+    # A profiler ends where it does not know a name: the newer names, the older ones, those without another name.
+    sets = [[names[0] for names in COUNTERS.values()], [names[-1] for names in COUNTERS.values()],
+            [name for names in COUNTERS.values() for name in names if name.startswith(("l1tex", "dram"))]]
+    best, said = {}, ""
+    for names in sets:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=gpu.environment(tessera))
+            found, text = profile(tessera, job, image, schedule, names, folder / "ncu.csv")
         except subprocess.TimeoutExpired:
             return {}, "not counted: ncu took longer than two minutes"
-        said = (log.read_text(errors="replace") if log.exists() else "") + done.stderr
-        unknown = [name for name in names if any(name.split(".")[0] in line for line in said.splitlines() if re.match(r"==(ERROR|WARNING)==", line))]
-        sums = totals(said)
-        if sums or not unknown:
+        best, said = max(best, found, key=len), said or text
+        if len(found) > len(names):  # with the number of kernels
             break
-        names = [name for name in names if name not in unknown]
-    if not sums:
-        lines = [line for line in said.splitlines() if "ERROR" in line] or said.splitlines()[-1:] or [f"status {done.returncode}"]
-        return {}, f"not counted: {lines[0][:200]}"
-    return sums, None
+    return best, None if best else f"not counted: {said}"
+
+
+def profile(tessera, job, image, schedule, names, log):
+    """What was counted, and what the profiler said of a failure."""
+    import gpu
+    log.unlink(missing_ok=True)
+    command = [profiler(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--metrics", ",".join(names),
+               "--log-file", str(log), tessera, "run", str(HERE / "jobs" / f"{job}.forma"), str(image), "--target", "cuda",
+               "--schedule", schedule, "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=gpu.environment(tessera))
+    text = log.read_text(errors="replace") if log.exists() else ""
+    lines = [line for line in (text + done.stderr).splitlines() if "error" in line.lower()] or [f"ncu ended with status {done.returncode}"]
+    return totals(text), lines[0][:200]
 
 
 def totals(text):

@@ -220,14 +220,23 @@ def cell(figures):
 
 
 def notes(rows):
-    """What the cells cannot say: failures, results that differ, calls of another job, signs."""
-    lines = []
+    """What the cells cannot say: failures, results that differ, calls of another job, signs. The same of several jobs is said once."""
+    jobs = {}
     for row in rows:
         for peer, figures in row.get("peers", {}).items():
-            if "error" in figures:
-                lines.append(f"{row['job']}, {PEERS[peer]}: {figures['error']}")
-            elif figures["verdict"] == "DIFFERENT":
-                lines.append(f"{row['job']}, {PEERS[peer]}: another result, {100 * figures['share']:.3g} % of the points by up to {figures['difference']:.3g}")
-            elif figures["verdict"] == "related" or figures.get("note"):
-                lines.append(f"{row['job']}, {PEERS[peer]}: {figures['variant']}" + (f" ({figures['note']})" if figures.get("note") else ""))
-    return lines
+            if text := remark(figures):
+                jobs.setdefault((peer, text), []).append(row["job"])
+    return [f"{PEERS[peer]}, {', '.join(names)}: {text}" for (peer, text), names in jobs.items()]
+
+
+def remark(figures):
+    if "error" in figures:
+        return (f"{figures['variant']}: " if "variant" in figures else "") + figures["error"]
+    parts = [f"{figures['variant']}"] if "variant" in figures else []
+    if figures["verdict"] == "DIFFERENT":
+        parts.append(f"another result, {100 * figures['share']:.3g} % of the points by up to {figures['difference']:.3g}")
+    if figures.get("note"):
+        parts.append(figures["note"])
+    if not comparable(figures):  # what else was tried
+        parts += [f"{call.get('variant', 'NPP')} failed ({call['error']})" for call in figures.get("calls", []) if "error" in call]
+    return "; ".join(parts) if figures["verdict"] != "same" or figures.get("note") else ""
