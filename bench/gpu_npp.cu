@@ -1,10 +1,11 @@
-// NVIDIA's NPP on one job of bench/gpu.py: times every call of it that computes the job or nearly so, compares with our result.
+// NVIDIA's NPP on one job of bench/gpu.py: times every call of it that computes the job or nearly so, compares with our
+// result.
 //
 // Usage: gpu_npp JOB INPUT.npy RESULT.npy TOLERANCE SHARE [WEIGHT...]
-// A result is the same where no more than SHARE of the points, eight from every edge left out, are further than TOLERANCE from
-// ours. Every call prints a line of JSON as soon as it was measured, so that one that ends the process takes no other with it: calls
-// whose weights may have to lie elsewhere stand last. "related" calls compute something else and are only shown.
-// Build: nvcc -O2 -std=c++20 -arch=native gpu_npp.cu -lnppif -lnppim -lnppial -lnppc
+// A result is the same where no more than SHARE of the points, eight from every edge left out, are further than
+// TOLERANCE from ours. Every call prints a line of JSON as soon as it was measured, so that one that ends the process
+// takes no other with it: calls whose weights may have to lie elsewhere stand last. "related" calls compute something
+// else and are only shown. Build: nvcc -O2 -std=c++20 -arch=native gpu_npp.cu -lnppif -lnppim -lnppial -lnppc
 #include <cuda_runtime.h>
 #include <npp.h>
 
@@ -68,12 +69,15 @@ Image read_npy(const char* path) {
 Image as_bytes(const Image& from) {
   Image image{'u', from.rows, from.columns, {}};
   image.bytes.resize(static_cast<std::size_t>(from.rows) * from.columns);
-  for (std::size_t i = 0; i < image.bytes.size(); ++i) image.bytes[i] = static_cast<char>(static_cast<int>(from.at(i) * 255));
+  for (std::size_t i = 0; i < image.bytes.size(); ++i)
+    image.bytes[i] = static_cast<char>(static_cast<int>(from.at(i) * 255));
   return image;
 }
 
 struct Memory {
-  explicit Memory(std::size_t bytes) { check(cudaMalloc(&at, std::max<std::size_t>(bytes, 16)), "memory of the device"); }
+  explicit Memory(std::size_t bytes) {
+    check(cudaMalloc(&at, std::max<std::size_t>(bytes, 16)), "memory of the device");
+  }
   ~Memory() { cudaFree(at); }
   Memory(const Memory&) = delete;
   void* at = nullptr;
@@ -84,7 +88,8 @@ struct Memory {
 // Keeps the device busy while the host puts all runs into the queue: what is timed are kernels, not their launches.
 __global__ void spin(long long cycles) {
   const long long start = clock64();
-  while (clock64() - start < cycles) {}
+  while (clock64() - start < cycles) {
+  }
 }
 
 using Run = std::function<NppStatus(const void* in, void* out)>;
@@ -100,7 +105,8 @@ struct Limits {
   double tolerance, share;
 };
 
-double median_ms(const Run& run, const std::vector<std::unique_ptr<Memory>>& in, const std::vector<std::unique_ptr<Memory>>& out) {
+double median_ms(const Run& run, const std::vector<std::unique_ptr<Memory>>& in,
+                 const std::vector<std::unique_ptr<Memory>>& out) {
   cudaEvent_t event[2 * kMostRuns];
   for (auto& e : event) cudaEventCreate(&e);
   const auto times = [&](int runs) {
@@ -164,8 +170,10 @@ void measure(const Call& call, const Image& ours, Limits limits) {
     }
     verdict = share <= limits.share ? "same" : "DIFFERENT";
   }
-  std::printf(R"({"variant": "%s", "verdict": "%s", "ms": %.5f, "difference": %.6g, "share": %.3g, "note": "%s"})" "\n", call.name,
-              verdict.c_str(), median_ms(call.run, in, out), std::isfinite(largest) ? largest : 1e308, share, note.c_str());
+  std::printf(R"({"variant": "%s", "verdict": "%s", "ms": %.5f, "difference": %.6g, "share": %.3g, "note": "%s"})"
+              "\n",
+              call.name, verdict.c_str(), median_ms(call.run, in, out), std::isfinite(largest) ? largest : 1e308, share,
+              note.c_str());
   std::fflush(stdout);
 }
 
@@ -228,9 +236,11 @@ struct Calls {
     const NppiSize s = image.size();
     for (const auto* order : {&reversed, &weights}) {
       const float* w = keep(*order);
-      add<Npp32f, Npp32f>(order == &reversed ? "FilterBorder, reversed" : "FilterBorder", false, [=, this](auto* i, int a, auto* o, int b) {
-        return nppiFilterBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, w, {k, k}, {k / 2, k / 2}, edge, c);
-      });
+      add<Npp32f, Npp32f>(order == &reversed ? "FilterBorder, reversed" : "FilterBorder", false,
+                          [=, this](auto* i, int a, auto* o, int b) {
+                            return nppiFilterBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, w, {k, k}, {k / 2, k / 2}, edge,
+                                                                c);
+                          });
       if (reversed == weights) break;
     }
   }
@@ -301,13 +311,14 @@ struct Calls {
     auto* rows = reinterpret_cast<float*>(scratch(4 * points));
     const float* line = keep(w);
     const int k = static_cast<int>(w.size());
-    add<Npp32f, Npp32f>("FilterRowBorder, FilterColumnBorder, MulC, MulC, Sub", false, [=, this](auto* i, int a, auto* o, int b) {
-      auto r = nppiFilterRowBorder_32f_C1R_Ctx(i, a, s, zero, rows, a, s, line, k, k / 2, edge, c);
-      if (!r) r = nppiFilterColumnBorder_32f_C1R_Ctx(rows, a, s, zero, blurred, a, s, line, k, k / 2, edge, c);
-      if (!r) r = nppiMulC_32f_C1R_Ctx(blurred, a, 0.7f, rows, a, s, c);
-      if (!r) r = nppiMulC_32f_C1R_Ctx(i, a, 1.7f, blurred, a, s, c);
-      return r ? r : nppiSub_32f_C1R_Ctx(rows, a, blurred, a, o, b, s, c);
-    });
+    add<Npp32f, Npp32f>(
+        "FilterRowBorder, FilterColumnBorder, MulC, MulC, Sub", false, [=, this](auto* i, int a, auto* o, int b) {
+          auto r = nppiFilterRowBorder_32f_C1R_Ctx(i, a, s, zero, rows, a, s, line, k, k / 2, edge, c);
+          if (!r) r = nppiFilterColumnBorder_32f_C1R_Ctx(rows, a, s, zero, blurred, a, s, line, k, k / 2, edge, c);
+          if (!r) r = nppiMulC_32f_C1R_Ctx(blurred, a, 0.7f, rows, a, s, c);
+          if (!r) r = nppiMulC_32f_C1R_Ctx(i, a, 1.7f, blurred, a, s, c);
+          return r ? r : nppiSub_32f_C1R_Ctx(rows, a, blurred, a, o, b, s, c);
+        });
   }
   void corners() {
     const NppiSize s = image.size();
@@ -315,8 +326,8 @@ struct Calls {
     nppiFilterHarrisCornersBorderGetBufferSize(s, &size);
     Npp8u* buffer = scratch(static_cast<std::size_t>(size));
     add<Npp8u, Npp32f>("FilterHarrisCornersBorder, of bytes", true, [=, this](auto* i, int a, auto* o, int b) {
-      return nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx(i, a, s, zero, o, b, s, NPP_FILTER_SOBEL, NPP_MASK_SIZE_3_X_3, NPP_MASK_SIZE_3_X_3,
-                                                         0.04f, 1.0f, edge, buffer, c);
+      return nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx(i, a, s, zero, o, b, s, NPP_FILTER_SOBEL, NPP_MASK_SIZE_3_X_3,
+                                                         NPP_MASK_SIZE_3_X_3, 0.04f, 1.0f, edge, buffer, c);
     });
   }
   void canny() {
@@ -325,15 +336,18 @@ struct Calls {
     nppiFilterCannyBorderGetBufferSize(s, &size);
     Npp8u* buffer = scratch(static_cast<std::size_t>(size));
     add<Npp8u, Npp8u>("FilterCannyBorder, of bytes, with hysteresis", true, [=, this](auto* i, int a, auto* o, int b) {
-      return nppiFilterCannyBorder_8u_C1R_Ctx(i, a, s, zero, o, b, s, NPP_FILTER_SOBEL, NPP_MASK_SIZE_3_X_3, 72, 256, nppiNormL2, edge, buffer, c);
+      return nppiFilterCannyBorder_8u_C1R_Ctx(i, a, s, zero, o, b, s, NPP_FILTER_SOBEL, NPP_MASK_SIZE_3_X_3, 72, 256,
+                                              nppiNormL2, edge, buffer, c);
     });
   }
   void median() {
     const NppiSize s = image.size(), three{3, 3}, inner{s.width - 2, s.height - 2};
     Npp32u size = 0;
     const bool f = input.kind == 'f';
-    if (f) nppiFilterMedianGetBufferSize_32f_C1R_Ctx(s, three, &size, c);
-    else nppiFilterMedianGetBufferSize_8u_C1R_Ctx(s, three, &size, c);
+    if (f)
+      nppiFilterMedianGetBufferSize_32f_C1R_Ctx(s, three, &size, c);
+    else
+      nppiFilterMedianGetBufferSize_8u_C1R_Ctx(s, three, &size, c);
     Npp8u* buffer = scratch(size);
     // Without border control the points at an edge are left out.
     if (f)
@@ -345,8 +359,10 @@ struct Calls {
         return nppiFilterMedian_8u_C1R_Ctx(i + a + 1, a, o + b + 1, b, inner, three, {1, 1}, buffer, c);
       });
     Npp32u more = 0;
-    if (f) nppiFilterMedianBorderGetBufferSize_32f_C1R_Ctx(s, three, &more, edge, c);
-    else nppiFilterMedianBorderGetBufferSize_8u_C1R_Ctx(s, three, &more, edge, c);
+    if (f)
+      nppiFilterMedianBorderGetBufferSize_32f_C1R_Ctx(s, three, &more, edge, c);
+    else
+      nppiFilterMedianBorderGetBufferSize_8u_C1R_Ctx(s, three, &more, edge, c);
     Npp8u* room = scratch(more);
     if (f)
       add<Npp32f, Npp32f>("FilterMedianBorder", false, [=, this](auto* i, int a, auto* o, int b) {
@@ -369,7 +385,8 @@ struct Calls {
   void bilateral() {
     const NppiSize s = image.size();
     add<Npp32f, Npp32f>("FilterBilateralGaussBorder, 25 points", true, [=, this](auto* i, int a, auto* o, int b) {
-      return nppiFilterBilateralGaussBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, 2, 1, 0.1f * 0.1f, 2.0f * 2.0f, edge, c);
+      return nppiFilterBilateralGaussBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, 2, 1, 0.1f * 0.1f, 2.0f * 2.0f, edge,
+                                                        c);
     });
   }
   void down() {
@@ -379,14 +396,19 @@ struct Calls {
     const NppiSize half = image.size();
     const float* taps = keep(std::vector<float>{0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f});
     add<Npp32f, Npp32f>("FilterGaussPyramidLayerDownBorder", false, [=, this](auto* i, int a, auto* o, int b) {
-      return nppiFilterGaussPyramidLayerDownBorder_32f_C1R_Ctx(i, a, s, zero, o, b, half, 2, 5, taps, NPP_BORDER_MIRROR, c);
+      return nppiFilterGaussPyramidLayerDownBorder_32f_C1R_Ctx(i, a, s, zero, o, b, half, 2, 5, taps, NPP_BORDER_MIRROR,
+                                                               c);
     });
   }
 };
 
 void collect(Calls& calls, const std::string& job, const std::vector<float>& weights) {
   const std::map<std::string, std::function<void()>> jobs = {
-      {"blur3_f32", [&] { calls.box(); calls.dense(std::vector<float>(9, 1.0f / 9)); }},
+      {"blur3_f32",
+       [&] {
+         calls.box();
+         calls.dense(std::vector<float>(9, 1.0f / 9));
+       }},
       {"conv3_f32", [&] { calls.dense(weights); }},
       {"conv5_f32", [&] { calls.dense(weights); }},
       {"conv7_f32", [&] { calls.dense(weights); }},
@@ -419,7 +441,9 @@ void work(int count, char** given) {
         throw std::runtime_error("another size than ours");
       measure(call, ours, {std::atof(given[4]), std::atof(given[5])});
     } catch (const std::exception& e) {
-      std::printf(R"({"variant": "%s", "error": "%s"})" "\n", call.name, e.what());
+      std::printf(R"({"variant": "%s", "error": "%s"})"
+                  "\n",
+                  call.name, e.what());
       std::fflush(stdout);
     }
   }
@@ -429,7 +453,9 @@ void work(int count, char** given) {
 
 int main(int count, char** given) {
   const NppLibraryVersion* version = nppGetLibVersion();
-  std::printf(R"({"version": "%d.%d.%d"})" "\n", version->major, version->minor, version->build);
+  std::printf(R"({"version": "%d.%d.%d"})"
+              "\n",
+              version->major, version->minor, version->build);
   if (count < 6) return 0;
   try {
     work(count, given);
