@@ -215,7 +215,7 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   // The host file of OpenCL stands beside the kernels and reads them by their name.
   EXPECT_EQ(tessera({"emit", "gain.forma", "--target", "opencl", "-o", "amplify.cl", "--header", "amplify.h"}).status,
             0);
-  const auto text = [&](const std::string& name) { return std::string(base::read_file(path(name))); };
+  const auto text = [&](const std::string& name) { return base::read_text(path(name)); };
   EXPECT_THAT(text("amplify.c"), AllOf(HasSubstr("\"amplify.cl\""), HasSubstr("void gain(const float* image")));
   EXPECT_THAT(text("amplify.h"), HasSubstr("int gain_enqueue("));
   EXPECT_THAT(text("amplify.cl"), HasSubstr("__kernel"));
