@@ -13,6 +13,9 @@ namespace tessera::analyze {
 // count their body once per term.
 double operation_count(const ir::Graph&, const std::vector<ir::ExprId>& roots);
 
+// Elements that computing it once reads, of images, at computed places and in tables; counted alike.
+double load_count(const ir::Graph&, const std::vector<ir::ExprId>& roots);
+
 // Does the expression read the index of its point (coord)?
 bool uses_coordinates(const ir::Graph&, ir::ExprId);
 

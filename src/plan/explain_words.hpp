@@ -15,5 +15,11 @@ std::string block(const PassReport&);                  // "4x16", "row" of a com
 std::string step(const GroupReport&);                  // "4 rows a step", "a whole tile a step"
 std::string halo(const GroupReport&);                  // "halo of 2 rows and 4 columns"
 std::string assumed(const Report&);                    // "M = 2160, N = 3840"
+std::string threads(const std::array<int, 3>& block);  // "32x4"
+std::string runs_as(const KernelReport&);              // "strips of 4 columns and 38 rows", "a point a thread"
+std::string registers(const KernelReport&);            // "46", "about 58" of an estimate, "" where nothing is known
+std::string occupancy(const KernelReport&);            // "32 of 64", ""
+std::string pass_name(const GroupReport&, std::size_t pass);          // "pass 2: 4 x 16 lanes", "tsr_g0_p1" on devices
+const KernelReport* kernel_of(const GroupReport&, std::size_t pass);  // null: it needs none, or there are none
 
 }  // namespace tessera::plan

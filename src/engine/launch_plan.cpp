@@ -1,0 +1,96 @@
+// See launch_plan.hpp.
+#include "engine/launch_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tessera/error.hpp"
+
+namespace tessera::engine {
+
+namespace {
+
+// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that
+// it computes beyond them. The fewest rows in waves that are full win.
+i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, i64 blocks_at_once) {
+  constexpr i64 beside_rows = 4;  // what a strip costs beside its rows, in rows
+  const i64 strips = kernel.threads[1];
+  i64 best = rows, least = INT64_MAX;
+  for (i64 down = 1; down * strips <= std::max<i64>(rows / 8, strips); ++down) {
+    const i64 height = (rows + down * strips - 1) / (down * strips);
+    const i64 blocks = across * ((rows + height * strips - 1) / (height * strips));
+    const i64 waves = (blocks + blocks_at_once - 1) / blocks_at_once;
+    // The last blocks end on their own, half a strip after the others at the mean.
+    const i64 cost = 2 * waves * (height + kernel.warm_up + beside_rows) + height;
+    if (cost < least) best = height, least = cost;
+    if (waves > 16) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+plan::Device device_class() {
+  plan::Device device;
+  // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
+  device.name = "device";
+  device.vector_bytes = 128;
+  device.vector_registers = 255;
+  device.gigahertz = 4 * 1.98;
+  device.bandwidth = 32;
+  device.l1_bytes = 228 << 10;
+  device.l2_bytes = 1 << 20;
+  device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
+  device.columns_together = true;
+  return device;
+}
+
+DeviceCode device_code(const ir::Graph& graph, Schedule schedule, Numbers numbers) {
+  plan::Options how;
+  how.schedule = schedule;
+  how.numbers = numbers;
+  DeviceCode code;
+  code.plan = plan::make_plan(graph, how, device_class());
+  code.program = lower::lower_device(code.plan);
+  return code;
+}
+
+bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters) {
+  return std::all_of(program.kernels.begin(), program.kernels.end(), [&](const lower::DeviceKernel& kernel) {
+    if (!kernel.strips) return true;
+    const std::size_t rank = kernel.domain.size();
+    return graph.evaluate(kernel.domain[rank - 2], parameters) >= kernel.least_rows &&
+           graph.evaluate(kernel.domain[rank - 1], parameters) >= kernel.least_columns;
+  });
+}
+
+KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& graph, const std::vector<i64>& parameters,
+                         int blocks_per_multiprocessor, int multiprocessors) {
+  KernelLaunch result;
+  result.launch.kernel = kernel.name;
+  result.launch.block = kernel.threads;
+  std::vector<i64> extents;
+  for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
+  std::vector<i64> points = kernel.points;
+  if (kernel.strips) {
+    const i64 across = (extents.back() + points.back() - 1) / points.back();
+    const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : 4;
+    const i64 at_once = known * std::max(1, multiprocessors);
+    result.strip_rows = strip_height(kernel, extents[extents.size() - 2], across, at_once);
+    points[points.size() - 2] = result.strip_rows * kernel.threads[1];
+  }
+  i64 count = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    result.blocks.push_back((extents[d] + points[d] - 1) / points[d]);
+    count *= result.blocks.back();
+    if (count > 0x7fffffff)
+      throw Error(ErrorClass::argument,
+                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
+                              0x7fffffff));
+  }
+  result.launch.grid = {count, 1, 1};
+  return result;
+}
+
+}  // namespace tessera::engine
