@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/build.hpp"
 
@@ -99,6 +100,24 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
   return total_of(graph, roots, [](const ExprNode& node, double terms) {
     if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
     return price(node);
+  });
+}
+
+double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, bool contracted) {
+  const std::vector<ExprId> order = ir::postorder(graph, roots);
+  std::unordered_map<std::uint32_t, int> users;
+  for (ExprId e : order)
+    for (ExprId a : graph.node(e).args) ++users[a.id];
+  std::unordered_set<const ExprNode*> absorbed;  // products; each sum takes one
+  for (ExprId e : order) {
+    const ExprNode& sum = graph.node(e);
+    if ((sum.op != Op::add && sum.op != Op::sub) || (is_float(sum.type) && !contracted)) continue;
+    for (ExprId a : sum.args)
+      if (graph.node(a).op == Op::mul && users[a.id] == 1 && absorbed.insert(&graph.node(a)).second) break;
+  }
+  return total_of(graph, roots, [&](const ExprNode& node, double terms) {
+    if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    return node.op == Op::access || absorbed.contains(&node) ? 0 : price(node);
   });
 }
 

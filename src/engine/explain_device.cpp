@@ -3,7 +3,8 @@
 // The model. A kernel moves every array that it reads or writes once through memory, at four fifths of the bandwidth,
 // as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths;
 // beside the operations of its stages a thread loads, stores, and finds its place. The longer of the two binds, and a
-// quarter of the other one shows. Constants were fitted to the figures of docs/gpu.md.
+// quarter of the other one shows. No kernel ends before one of its strips, whose rows follow each other: small images
+// have too few strips to hide that. Constants were fitted to an H200, see docs/gpu.md.
 #include "engine/explain_device.hpp"
 
 #include <algorithm>
@@ -21,8 +22,10 @@ using plan::KernelReport;
 namespace {
 
 constexpr double copy_share = 0.8, rate_share = 0.6, hidden = 0.75;
-constexpr double launch_milliseconds = 0.002;
-constexpr double beside_point = 70, beside_step = 30;  // instructions of a thread, for a point and for a row of a strip
+constexpr double launch_milliseconds = 0.003;
+constexpr double cycles_alone = 15;                    // of an instruction, where nothing else hides its latency
+constexpr double lanes_of_class = 32;                  // of a multiprocessor, four times a cycle
+constexpr double beside_point = 62, beside_step = 30;  // instructions of a thread, for a point and for a row of a strip
 
 // Of the class, where there is no device.
 run::gpu::Limits class_limits(const std::string& target) {
@@ -85,13 +88,12 @@ class DeviceReporter {
 
   void ceilings(plan::DeviceReport& d) const {
     const plan::Device one = device_class();
-    const double lanes = one.vector_bytes / 4.0;
     d.bandwidth_assumed = limits_.bandwidth <= 0;
     d.bandwidth = d.bandwidth_assumed ? one.bandwidth * d.multiprocessors : limits_.bandwidth;
     // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
     d.operations_assumed = limits_.gigahertz <= 0 || limits_.target != "cuda";
     const double cycles = limits_.gigahertz > 0 ? 4 * limits_.gigahertz : one.gigahertz;
-    d.operations = d.multiprocessors * cycles * lanes;
+    d.operations = d.multiprocessors * cycles * lanes_of_class;
   }
 
   bool has_array(StageId s) const { return lower::place_of(plan_, program_.interface, s).has_value(); }
@@ -182,13 +184,17 @@ class DeviceReporter {
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const plan::DeviceReport& d = *result_.on_device;
     double instructions = k.operations + k.moves + (k.strips ? beside_step / k.columns : beside_point);
-    if (k.strips && r.strip_rows > 0)
-      instructions *= 1 + static_cast<double>(k.warm_up) / static_cast<double>(r.strip_rows);
+    if (k.strips) {
+      const double rows = static_cast<double>(r.strip_rows), all = rows + static_cast<double>(k.warm_up);
+      const double cycles = d.operations / (4 * lanes_of_class * d.multiprocessors);  // a nanosecond
+      r.strip_milliseconds = all * instructions * k.columns * cycles_alone / cycles * 1e-6;
+      instructions *= all / rows;
+    }
     r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
     r.compute_milliseconds = r.points * instructions / (rate_share * d.operations) * 1e-6;
-    r.bound_by_memory = r.memory_milliseconds >= r.compute_milliseconds;
-    r.milliseconds = std::max(r.memory_milliseconds, r.compute_milliseconds) +
-                     (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds) + launch_milliseconds;
+    const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
+                        (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds);
+    r.milliseconds = std::max(busy, r.strip_milliseconds) + launch_milliseconds;
   }
 
   void add_up(plan::GroupReport& g) {
@@ -202,6 +208,7 @@ class DeviceReporter {
       g.compulsory_bytes += k.compulsory_bytes;
       g.milliseconds += k.milliseconds;
       g.memory_milliseconds += k.memory_milliseconds, g.compute_milliseconds += k.compute_milliseconds;
+      g.strip_milliseconds += k.strip_milliseconds;
       result_.operations += k.operations * k.points;
       g.operations += k.operations * k.points;
     }

@@ -206,7 +206,7 @@ class KernelLowering : private DeviceFunction {
     std::vector<ExprId> roots;
     for (StageId s : pass_.stages) roots.push_back(graph_.stage(s).body);
     const std::vector<ExprId> nodes = ir::postorder(graph_, roots);
-    kernel_.operations = analyze::operation_count(graph_, roots);
+    kernel_.operations = analyze::instruction_count(graph_, roots, contracted());
     kernel_.moves = analyze::load_count(graph_, roots) + static_cast<double>(roots.size());
     std::vector<analyze::VarRange> ranges(graph_.var_count());
     for (ExprId e : nodes)

@@ -429,7 +429,7 @@ class StreamLowering : private DeviceFunction {
       std::vector<ExprId> roots;
       for (i64 c = -ring.left; c < columns_ + ring.right; ++c)
         roots.push_back(analyze::shift_columns(graph_, graph_.stage(s).body, rank_, c));
-      if (inside && !operations_.contains(s)) operations_[s] = analyze::operation_count(graph_, roots);
+      if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
       mapped_rows_.clear();
       PointSource source = point_source();
       source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {

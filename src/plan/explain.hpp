@@ -59,7 +59,7 @@ struct KernelReport {
   double bytes_read = 0, bytes_written = 0, compulsory_bytes = 0;
   double points = 0, operations = 0;  // operations: a point, with what halos repeat
   double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0;
-  bool bound_by_memory = true;
+  double strip_milliseconds = 0;  // of one strip from its first row to its last, however few there are
 };
 
 // The device that kernels are explained for. A ceiling that it does not tell is one of a class of devices.
@@ -87,7 +87,7 @@ struct GroupReport {
   double bytes_read = 0, bytes_written = 0;
   double compulsory_bytes = 0;  // arguments read for the first time, outputs
   double operations = 0;        // a point of the anchor
-  double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0;
+  double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0, strip_milliseconds = 0;
   bool bound_by_memory = true;
   std::vector<std::string> reasons;
 };

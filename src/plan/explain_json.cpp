@@ -57,7 +57,8 @@ ordered_json kernel_json(const KernelReport& k, Names names) {
           {"milliseconds", k.milliseconds},
           {"memory_milliseconds", k.memory_milliseconds},
           {"compute_milliseconds", k.compute_milliseconds},
-          {"bound_by", k.bound_by_memory ? "memory" : "arithmetic"}};
+          {"strip_milliseconds", k.strip_milliseconds},
+          {"bound_by", bound_by(k)}};
 }
 
 template <class Names>
@@ -83,7 +84,7 @@ ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) 
           {"milliseconds", g.milliseconds},
           {"memory_milliseconds", g.memory_milliseconds},
           {"compute_milliseconds", g.compute_milliseconds},
-          {"bound_by", g.bound_by_memory ? "memory" : "arithmetic"},
+          {"bound_by", bound_by(g)},
           {"reasons", g.reasons}};
 }
 
@@ -132,7 +133,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
           {"milliseconds", g.milliseconds},
           {"memory_milliseconds", g.memory_milliseconds},
           {"compute_milliseconds", g.compute_milliseconds},
-          {"bound_by", g.bound_by_memory ? "memory" : "arithmetic"},
+          {"bound_by", bound_by(g)},
           {"reasons", g.reasons}};
 }
 

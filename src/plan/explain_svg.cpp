@@ -127,8 +127,10 @@ class SvgPrinter {
           b.y, b.w, b.h, radius);
   }
 
+  std::string time_of(double ms) const { return r_.on_device ? kernel_time(ms) : milliseconds(ms); }
+
   std::string headline() const {
-    return fmt::format("{} predicted, {} moved, {:.2f} times the least", milliseconds(r_.milliseconds),
+    return fmt::format("{} predicted, {} moved, {:.2f} times the least", time_of(r_.milliseconds),
                        base::format_bytes(r_.bytes), r_.bytes / r_.minimum_bytes);
   }
 
@@ -168,7 +170,7 @@ class SvgPrinter {
     std::string told = fmt::format("group {} of {}", number + 1, r_.groups.size());
     for (const KernelReport& k : g.kernels)
       told += fmt::format("\n{}: {}, {} of {} threads, {}{}", k.name, runs_as(k), counted(k.grid[0], "block"),
-                          threads(k.block), milliseconds(k.milliseconds), k.why.empty() ? "" : "; no strips: " + k.why);
+                          threads(k.block), kernel_time(k.milliseconds), k.why.empty() ? "" : "; no strips: " + k.why);
     for (const std::string& reason : g.reasons) told += "\n" + reason;
     print("<title>{}</title>\n", escaped(told));
     rect("group", b, 10);
@@ -182,14 +184,14 @@ class SvgPrinter {
     }
     double x = b.x + 66;
     text(x, b.y + 20, "head", "PREDICTED");
-    text(x, b.y + 39, "value", milliseconds(g.milliseconds));
+    text(x, b.y + 39, "value", time_of(g.milliseconds));
     auto time = [&](double y, const char* name, double ms, bool binds) {
       bar(x + 86, y, 70, ms / longest, binds ? "bar-strong" : "bar-weak");
-      text(x + 162, y + 6, "tiny", fmt::format("{} {}", name, milliseconds(ms)));
+      text(x + 162, y + 6, "tiny", fmt::format("{} {}", name, time_of(ms)));
     };
     time(b.y + 22, "memory", g.memory_milliseconds, g.bound_by_memory);
     time(b.y + 36, "arithmetic", g.compute_milliseconds, !g.bound_by_memory);
-    text(x, b.y + 57, "tiny", g.bound_by_memory ? "bound by memory" : "bound by arithmetic");
+    text(x, b.y + 57, "tiny", "bound by " + bound_by(g));
     x += 288;
     double bytes = g.bytes_read + g.bytes_written;
     text(x, b.y + 20, "head", "MOVED");

@@ -64,12 +64,14 @@ class TextPrinter {
     for (const GroupReport& g : r_.groups) kernels += static_cast<i64>(g.kernels.size());
     line(fmt::format("{} in {}, {}{} predicted{}", counted(static_cast<i64>(computed), "stage"),
                      counted(static_cast<i64>(r_.groups.size()), "group"),
-                     r_.on_device ? counted(kernels, "kernel") + ", " : "", milliseconds(r_.milliseconds), where()));
+                     r_.on_device ? counted(kernels, "kernel") + ", " : "", time(r_.milliseconds), where()));
     line(fmt::format("{} moved, {:.2f} times the least: {}", base::format_bytes(r_.bytes), r_.bytes / r_.minimum_bytes,
                      base::format_bytes(r_.minimum_bytes)));
     if (r_.on_device) device(*r_.on_device);
     if (!r_.assumed.empty()) line(fmt::format("decided for {}, as compiled code serves every size", assumed(r_)));
   }
+
+  std::string time(double ms) const { return r_.on_device ? kernel_time(ms) : milliseconds(ms); }
 
   const char* where() const { return r_.on_device ? "" : " on one core"; }
 
@@ -100,9 +102,9 @@ class TextPrinter {
     const GroupReport& g = r_.groups[number];
     line("");
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
-    line(fmt::format("  predicted  {}{}, bound by {} ({} memory, {} arithmetic)", milliseconds(g.milliseconds), where(),
-                     g.bound_by_memory ? "memory" : "arithmetic", milliseconds(g.memory_milliseconds),
-                     milliseconds(g.compute_milliseconds)));
+    const std::string strip = g.strip_milliseconds > 0 ? ", " + time(g.strip_milliseconds) + " one strip" : "";
+    line(fmt::format("  predicted  {}{}, bound by {} ({} memory, {} arithmetic{})", time(g.milliseconds), where(),
+                     bound_by(g), time(g.memory_milliseconds), time(g.compute_milliseconds), strip));
     line(fmt::format("  moves      {} in ({}), {} out ({}); {} of it compulsory", base::format_bytes(g.bytes_read),
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
@@ -132,8 +134,7 @@ class TextPrinter {
       rows.push_back({k.name, runs_as(k), std::to_string(k.grid[0] * k.grid[1] * k.grid[2]), threads(k.block),
                       registers(k), size(static_cast<double>(k.spilled_bytes)),
                       size(static_cast<double>(k.shared_bytes)), occupancy(k), fmt::format("{:.1f}", k.operations),
-                      size(k.bytes_read + k.bytes_written), milliseconds(k.milliseconds),
-                      k.bound_by_memory ? "memory" : "arithmetic"});
+                      size(k.bytes_read + k.bytes_written), kernel_time(k.milliseconds), bound_by(k)});
     for (std::size_t c = rows.front().size(); c-- > 0;)
       if (std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return row[c].empty(); }))
         for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));

@@ -17,6 +17,10 @@ std::string milliseconds(double ms) {
   return fmt::format("{:.{}f} ms", ms, ms < 0.01 ? 4 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
 }
 
+std::string kernel_time(double ms) {
+  return ms < 100 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.0f} ms", ms);
+}
+
 std::string extents(const std::vector<i64>& shape) {
   std::string text;
   for (i64 n : shape) text += (text.empty() ? "" : " x ") + std::to_string(n);
@@ -76,6 +80,16 @@ std::string registers(const KernelReport& k) {
 
 std::string occupancy(const KernelReport& k) {
   return k.warps >= 0 && k.most_warps > 0 ? fmt::format("{} of {}", k.warps, k.most_warps) : "";
+}
+
+std::string bound_by(const GroupReport& g) {
+  if (g.strip_milliseconds > std::max(g.memory_milliseconds, g.compute_milliseconds)) return "one strip";
+  return g.bound_by_memory ? "memory" : "arithmetic";
+}
+
+std::string bound_by(const KernelReport& k) {
+  if (k.strip_milliseconds > std::max(k.memory_milliseconds, k.compute_milliseconds)) return "one strip";
+  return k.memory_milliseconds >= k.compute_milliseconds ? "memory" : "arithmetic";
 }
 
 const KernelReport* kernel_of(const GroupReport& g, std::size_t pass) {

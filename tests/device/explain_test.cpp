@@ -117,6 +117,21 @@ TEST(ExplainDevice, SaysWhyNotInStrips) {
   EXPECT_THAT(Program::from_text(strips).explain({{4, 6}}, on("cuda")), HasSubstr("runs untiled"));
 }
 
+TEST(ExplainDevice, CountsAMultiplyAddOnceWhereItMayContract) {
+  const Program program = Program::from_text(
+      "stencil f(vector#2 float X) { return 2.5f * X@[0,-1] + 0.3f * X + 0.7f * X@[0,1]; }\n"
+      "parameter M, N;\nvector#2 float image[M,N];\nreturn f(image:clamped);\n");
+  RunOptions options = on("cuda", Schedule::untiled);
+  auto operations = [&] {
+    return kernels_of(json::parse(program.explain({{480, 640}}, options, ExplainFormat::json)))
+        .at(0)["operations_per_point"]
+        .get<double>();
+  };
+  EXPECT_EQ(operations(), 3);
+  options.numbers = Numbers::exact;
+  EXPECT_EQ(operations(), 5);
+}
+
 TEST(ExplainDevice, RefusesWhatIsNotThere) {
   const Program program = Program::from_text(strips);
   auto refusal = [&](const RunOptions& options) {
@@ -130,7 +145,9 @@ TEST(ExplainDevice, RefusesWhatIsNotThere) {
   EXPECT_EQ(refusal(on("abacus")), ErrorClass::argument);
   RunOptions far = on("opencl");
   far.device = 1000;
-  if (!run::opencl::find().devices.empty()) EXPECT_EQ(refusal(far), ErrorClass::device);
+  if (!run::opencl::find().devices.empty()) {
+    EXPECT_EQ(refusal(far), ErrorClass::device);
+  }
   EXPECT_THROW(program.explain({{i64{1} << 24, i64{1} << 24}}, on("cuda", Schedule::untiled)), Error);  // one launch
 }
 
