@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Repeats published experiments with this tree: ./dev reproduce fusion [--target cpu] [--quick].
+"""Repeats published experiments with this tree: ./dev reproduce fusion [--target cpu|cuda] [--quick].
 
 fusion: M. Ravishankar, P. Micikevicius, V. Grover, Fusing Convolution Kernels through Tiling, ARRAY 2015, section 3. Blur, Canny
 and Harris, every stage on its own (--schedule untiled) against what the plan decides (auto), on one thread and on all, on images of
 three sizes; the document names none. Both schedules must give the same image, borders included. The programs are bench/jobs/*.forma,
-timed by tessera_bench as every other figure: docs/performance.md. Speed-ups land in bench/results/fusion-TARGET.csv, .json and .svg,
-those of a quick run in build/bench/.
+timed by tessera_bench as every other figure: docs/performance.md; on a GPU by `tessera run --time`: fusion_cuda.py. Speed-ups land in
+bench/results/fusion-TARGET.csv, .json and .svg, those of a quick run in build/bench/.
 """
 
 import argparse
@@ -17,12 +17,16 @@ import subprocess
 import sys
 
 import chart
+import fusion_cuda
 import report
 import run
 
-TARGETS = ["cpu"]
+TARGETS = ["cpu", "cuda"]
 # What figure 8 of the document shows: tiled over untiled on four cores of an Intel Core i7-4820K.
 PUBLISHED = {"blur3_f32": ("blur", 1.79), "canny_f32": ("Canny", 1.25), "harris_f32": ("Harris", 1.71)}
+# Section 3.1, on a Tesla K20c: of blur the document only says "a slight loss", of loads that they fell by these factors.
+PUBLISHED_CUDA = {"blur3_f32": ("blur", None), "canny_f32": ("Canny", 1.58), "harris_f32": ("Harris", 1.44)}
+PUBLISHED_LOADS = {"blur": 3.38, "Harris": 4.35}
 SIZES = [(1080, 1920), (2160, 3840), (4320, 7680)]
 COLUMNS = ["experiment", "rows", "columns", "threads", "untiled_ms", "fused_ms", "speed_up", "published", "largest_difference", "verdict",
            "other_cpu"]
@@ -34,6 +38,7 @@ def arguments():
     parser.add_argument("--target", default="cpu", metavar="NAME", help=f"where to run: {', '.join(TARGETS)} (cpu)")
     parser.add_argument("--quick", action="store_true", help="short samples, one process start, no waiting; not kept in bench/results/")
     parser.add_argument("--quiet-wait", type=float, default=20, metavar="SECONDS", help="how long to wait for other processes before a sample (20)")
+    parser.add_argument("--tessera", metavar="FILE", help="cuda: the program to measure (build/gpu/bin/tessera, made by ./dev gpu pack where it is not there)")
     options = parser.parse_args()
     if options.target not in TARGETS:
         parser.exit(2, f"./dev reproduce: error: no target '{options.target}' to reproduce on, expected {' or '.join(TARGETS)}\n")
@@ -86,36 +91,94 @@ def table(rows, about):
 
 
 def picture(rows, about):
+    """Of the CPU: a bar per number of threads."""
     counts = sorted({row[3] for row in rows})
     colours = dict(zip(counts, ("#1b6ca8", "#7fb2d9")))
-    groups = []
-    for name, height, width in dict.fromkeys((row[0], row[1], row[2]) for row in rows):
-        here = [row for row in rows if tuple(row[:3]) == (name, height, width)]
-        bars = [chart.Bar(row[6], colours[row[3]], f"{row[6]:.2f}") for row in here]
-        groups.append(chart.Group(f"{name}, {height} x {width}", [*bars, chart.Bar(here[0][7], "#a0a0a0", f"{here[0][7]:.2f}")]))
+    bars = [(f"{row[0]}, {row[1]} x {row[2]}", row[6], colours[row[3]], row[7]) for row in rows]
     legend = [(f"{n} thread{'s' if n > 1 else ''}", colours[n]) for n in counts] + [("as published, four threads", "#a0a0a0")]
-    limit = max(2.0, max(row[6] for row in rows) * 1.05)
+    return draw(bars, legend, about)
+
+
+def draw(bars, legend, about):
+    """`bars`: (label of the group, speed-up, colour, published speed-up or None)."""
+    groups = []
+    for label in dict.fromkeys(bar[0] for bar in bars):
+        here = [bar for bar in bars if bar[0] == label]
+        drawn = [chart.Bar(gain, colour, f"{gain:.2f}") for _, gain, colour, _ in here]
+        published = here[0][3]
+        groups.append(chart.Group(label, drawn + ([chart.Bar(published, "#a0a0a0", f"{published:.2f}")] if published else [])))
+    limit = max(2.0, max(bar[1] for bar in bars) * 1.05)
     return chart.draw_bars("What fusing stages gains: time untiled over time fused (longer is better)",
                            [f"{about['machine']}; {about['date']}"], legend, groups, chart.Axis(limit, 1, "untiled"))
 
 
+def write(options, columns, rows, about, drawn):
+    folder = run.WORK if options.quick else run.RESULTS
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"fusion-{options.target}"
+    with open(folder / f"{stem}.csv", "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([columns, *rows])
+    (folder / f"{stem}.json").write_text(json.dumps(about, indent=2) + "\n")
+    (folder / f"{stem}.svg").write_text(drawn)
+    run.say(f"written: {', '.join(f'{folder.relative_to(run.ROOT)}/{stem}.{suffix}' for suffix in ('csv', 'json', 'svg'))}")
+
+
+def cuda_table(rows, about):
+    lines = [f"{about['date']}, {about['machine']}", "milliseconds are medians with arrays on the device; published: " + about["published"], ""]
+    head = ["", "image", "untiled ms", "fused ms", "speed-up", "published", "largest difference"]
+    cells = [[row.experiment, f"{row.rows} x {row.columns}", f"{row.untiled_ms:.4g}", f"{row.fused_ms:.4g}", f"{row.speed_up:.2f}",
+              f"{row.published:.2f}" if row.published else "slight loss",
+              f"{row.largest_difference:.2g}" + ("" if row.verdict == "same" else " DIFFERENT")] for row in rows]
+    lines += report.aligned([head, *cells]) + [""]
+    counted = fusion_cuda.count_table(about["counters"])
+    if counted:
+        lines += [f"what one run counts, {fusion_cuda.COUNTED} x {fusion_cuda.COUNTED}; loads and stores are instructions of a warp, sectors have 32 bytes",
+                  *report.aligned(counted)]
+        lines.append("published ratios of global loads: " + ", ".join(f"{name} {ratio}" for name, ratio in PUBLISHED_LOADS.items()))
+    return "\n".join(lines + ([about["note"]] if about["note"] else []))
+
+
+def refuse(sentence):
+    sys.stderr.write(f"./dev reproduce: error: {sentence}\n")
+    sys.exit(2)
+
+
+def main_cuda(options):
+    missing = fusion_cuda.no_gpu()
+    if missing:
+        refuse(f"there is no GPU here to reproduce on: {missing}")
+    try:
+        import gpu  # takes numpy
+    except ImportError as error:
+        refuse(f"python3 has no {error.name}, which images are made and compared with")
+    tessera = fusion_cuda.find_tessera(options.tessera)
+    if not os.access(tessera, os.X_OK):
+        refuse(f"there is no program '{tessera}' to measure")
+    try:
+        rows, counters, note = fusion_cuda.measure(tessera, PUBLISHED_CUDA, options.quick, run.say)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        refuse(str(error).strip().splitlines()[0])
+    about = {"machine": gpu.card(), "date": datetime.date.today().isoformat(), "published": "Tesla K20c, image sizes not stated",
+             "quick": options.quick, "counters": counters, "published_loads": PUBLISHED_LOADS, "note": note}
+    print(cuda_table(rows, about))
+    bars = [(f"{row.experiment}, {row.rows} x {row.columns}", row.speed_up, "#1b6ca8", row.published) for row in rows]
+    legend = [("this machine", "#1b6ca8"), ("as published, Tesla K20c (blur: a slight loss)", "#a0a0a0")]
+    write(options, fusion_cuda.Row._fields, rows, about, draw(bars, legend, about))
+    sys.exit(0 if all(row.verdict == "same" for row in rows) else 1)
+
+
 def main():
     options = arguments()
+    if options.target == "cuda":
+        main_cuda(options)
     program = run.build()
     about = {"machine": run.versions(program)["machine"], "date": datetime.date.today().isoformat(),
              "published": "four cores of an Intel Core i7-4820K, image sizes not stated", "quick": options.quick}
     cores = len(os.sched_getaffinity(0))
     rows, good = measure(program, options, sorted({1, cores}))
     print(table(rows, about))
-    folder = run.WORK if options.quick else run.RESULTS
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"fusion-{options.target}"
-    with open(folder / f"{stem}.csv", "w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([COLUMNS, *rows])
-    (folder / f"{stem}.json").write_text(json.dumps(about, indent=2) + "\n")
-    (folder / f"{stem}.svg").write_text(picture(rows, about))
-    run.say(f"written: {', '.join(f'{folder.relative_to(run.ROOT)}/{stem}.{suffix}' for suffix in ('csv', 'json', 'svg'))}")
+    write(options, COLUMNS, rows, about, picture(rows, about))
     sys.exit(0 if good else 1)
 
 

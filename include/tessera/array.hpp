@@ -43,6 +43,7 @@ struct Format {
 
   bool is_struct() const { return !fields.empty(); }
   std::size_t size() const;  // bytes of one element, struct padding included
+  bool has_padding() const;  // bytes that belong to no field
   std::string name() const;  // "float", "struct rgb"
   bool operator==(const Format&) const = default;
 };

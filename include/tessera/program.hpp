@@ -53,16 +53,18 @@ struct RunOptions {
 };
 
 struct EmitOptions {
-  std::string target = "c";     // a C file with an entry point; "cuda" or "opencl": the kernels alone
+  std::string target = "c";     // "c", "cuda" (a .cu file) or "opencl" (a .cl file and a host file in C)
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
-  i64 tile_rows = 0, tile_columns = 0;
+  i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
+  std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
 };
 
 struct EmittedCode {
-  std::string source;  // stands alone: includes nothing
-  std::string header;  // declares the entry point; "" of kernels, which have none
+  std::string source;  // C includes nothing; CUDA its runtime
+  std::string header;  // declares the entry points
+  std::string host;    // of "opencl": the C file that runs the kernels
 };
 
 enum class ExplainFormat { text, json, svg };

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
@@ -24,25 +25,30 @@ struct EmitVerb {
 
 int emit(const EmitVerb& verb) {
   const RunOptions plan = verb.plan.run_options();
-  const bool entry = verb.target != "cuda" && verb.target != "opencl";
-  if (!entry && !(verb.header.empty() && verb.name.empty()))
+  const bool opencl = verb.target == "opencl";
+  // The host file stands beside the kernels, which it reads by the name that they have there.
+  const std::filesystem::path kernels = verb.output;
+  const std::string host = std::filesystem::path(kernels).replace_extension(".c").string();
+  if (opencl && !verb.output.empty() && host == verb.output)
     throw Error(ErrorClass::argument,
-                fmt::format("{} names an entry point, but --target {} gives kernels, which have none",
-                            verb.header.empty() ? "--name" : "--header", verb.target),
-                {}, "leave it out, or take --target c");
+                fmt::format("the kernels cannot be {}, since the host's file beside them has that name",
+                            base::quoted(verb.output)),
+                {}, "call them .cl");
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
   if (!scalars.empty())
     throw Error(ErrorClass::argument, fmt::format("-p sets {}, which is an argument of the emitted function",
                                                   base::quoted(scalars.begin()->first)));
   for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
-  const EmittedCode code = program.emit({.target = verb.target,
-                                         .name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name,
-                                         .schedule = plan.schedule,
-                                         .numbers = plan.numbers,
-                                         .tile_rows = plan.tile_rows,
-                                         .tile_columns = plan.tile_columns});
-  // Both files are complete before the first one takes its name.
+  const EmittedCode code =
+      program.emit({.target = verb.target,
+                    .name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name,
+                    .schedule = plan.schedule,
+                    .numbers = plan.numbers,
+                    .tile_rows = plan.tile_rows,
+                    .tile_columns = plan.tile_columns,
+                    .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string()});
+  // All files are complete before the first one takes its name.
   std::vector<std::unique_ptr<base::AtomicFile>> files;
   const auto write = [&](const std::string& path, const std::string& text) {
     files.push_back(std::make_unique<base::AtomicFile>(path));
@@ -50,6 +56,7 @@ int emit(const EmitVerb& verb) {
     files.back()->sync();
   };
   if (!verb.output.empty()) write(verb.output, code.source);
+  if (!verb.output.empty() && opencl) write(host, code.host);
   if (!verb.header.empty()) write(verb.header, code.header);
   for (const auto& file : files) file->commit();
   if (verb.output.empty()) fmt::print("{}", code.source);
@@ -62,7 +69,8 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target, "c, or the kernels alone: cuda, opencl")->type_name("NAME");
+  app->add_option("--target", verb->target, "c, cuda, or opencl: kernels, and a host file in C beside them")
+      ->type_name("NAME");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");
   app->add_option("--header", verb->header, "file of a header that declares the function")->type_name("FILE");

@@ -215,6 +215,12 @@ std::size_t Format::size() const {
   return round_up(end, align);
 }
 
+bool Format::has_padding() const {
+  std::size_t used = 0;
+  for (const Field& f : fields) used += size_of(f.type);
+  return is_struct() && used != size();
+}
+
 std::string Format::name() const {
   return is_struct() ? "struct " + struct_name : std::string(name_of(scalar));
 }

@@ -139,25 +139,63 @@ TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) {
 }
 )";
 
+int size_of_name(const std::string& type) {
+  return type == "f64" || type == "i64" ? 8 : type.ends_with("32") ? 4 : type.ends_with("16") ? 2 : 1;
+}
+std::string opencl_name(const std::string& type) {
+  static const std::map<std::string, std::string> names = {
+      {"i8", "char"}, {"u8", "uchar"}, {"i16", "short"}, {"u16", "ushort"}, {"f16", "ushort"},
+      {"i32", "int"}, {"u32", "uint"}, {"i64", "long"},  {"f32", "float"},  {"f64", "double"}};
+  return names.at(type);
+}
+
+// Whole vectors of 2, 4 or 8 neighbours between memory and scalars: "load_u8x8".
+std::string vector_helper(const std::string& name, bool cuda) {
+  const bool loads = name.starts_with("load_");
+  const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
+  const int lanes = std::stoi(name.substr(name.find('x') + 1));
+  std::string list;
+  for (int k = 0; k < lanes; ++k) list += fmt::format(", v{}", k);
+  std::string body;
+  if (!cuda) {
+    const std::string vector = opencl_name(type) + std::to_string(lanes);
+    if (loads) {
+      body = fmt::format("const {} tsr_v = vload{}(0, p); {} tsr_unused; ", vector, lanes, type);
+      for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0}; ", k);
+      body += "(void)tsr_unused; ";
+    } else {
+      body = fmt::format("vstore{}(({})({}), 0, p); ", lanes, vector, list.substr(2));
+    }
+    return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
+  }
+  // As one word of 4, 8 or 16 bytes, or as several of 16.
+  const int bytes = lanes * size_of_name(type), words = bytes > 16 ? bytes / 16 : 1;
+  const int each = bytes / words;
+  const std::string word = each == 16 ? "uint4" : each == 8 ? "uint2" : each == 4 ? "u32" : "u16";
+  if (loads) {
+    body = fmt::format("union {{ {0} w[{1}]; {2} e[{3}]; }} tsr_u; {2} tsr_unused; ", word, words, type, lanes);
+    for (int k = 0; k < words; ++k) body += fmt::format("tsr_u.w[{0}] = ((const {1}*)(p))[{0}]; ", k, word);
+    for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_u.e[{0}]; ", k);
+    body += "(void)tsr_unused; ";
+  } else {
+    body = fmt::format("union {{ {0} w[{1}]; {2} e[{3}]; }} tsr_u; ", word, words, type, lanes);
+    for (int k = 0; k < lanes; ++k) body += fmt::format("tsr_u.e[{0}] = v{0}; ", k);
+    for (int k = 0; k < words; ++k) body += fmt::format("(({1}*)(p))[{0}] = tsr_u.w[{0}]; ", k, word);
+  }
+  return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
+}
+
 class DevicePrinter : private Statements {
  public:
-  DevicePrinter(const lower::DeviceProgram& program, DeviceDialect dialect)
-      : program_(program), cuda_(dialect == DeviceDialect::cuda) {}
+  DevicePrinter(const lower::DeviceProgram& program, DeviceDialect dialect, std::string_view linkage)
+      : program_(program), cuda_(dialect == DeviceDialect::cuda), linkage_(linkage) {}
 
-  std::string print(bool exact) {
-    std::string tables, kernels;
-    for (std::size_t t = 0; t < program_.module.tables.size(); ++t) tables += table(t);
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k) kernels += kernel(k);
-    std::string head;
-    if (!cuda_ && exact) head += "#pragma OPENCL FP_CONTRACT OFF\n";
-    head += cuda_ ? cuda_text : opencl_text;
-    if (!cuda_ && doubles_) head += opencl_doubles;
-    std::string helpers;
-    for (const std::string& name : vectors_) helpers += vector_helper(name);
-    std::vector<ir::FunctionUse> uses(functions_.begin(), functions_.end());
-    const auto dialect = cuda_ ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl;
-    return head + std::string(common_text) + (uses.empty() ? "" : ir::functions_source(dialect, uses)) + tables +
-           helpers + kernels;
+  DeviceText text_of() {
+    DeviceText result;
+    for (std::size_t t = 0; t < program_.module.tables.size(); ++t) result.tables += table(t);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k) result.kernels += kernel(k);
+    result.needs = needs_;
+    return result;
   }
 
  private:
@@ -196,7 +234,7 @@ class DevicePrinter : private Statements {
     std::string out = fmt::format("\n/* {} */\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", f.essay, count, f.name);
     const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
     if (cuda_)
-      out += fmt::format("extern \"C\" __global__ void __launch_bounds__({}{}) {}(", threads,
+      out += fmt::format("{} __global__ void __launch_bounds__({}{}) {}(", linkage_, threads,
                          kernel.blocks_at_once > 0 ? fmt::format(", {}", kernel.blocks_at_once) : "", f.name);
     else
       out += fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {}))) void {}(", kernel.threads[0],
@@ -218,7 +256,7 @@ class DevicePrinter : private Statements {
     return v < 0 || std::signbit(v) ? "(" + text + ")" : text;
   }
 
-  void note(const Type& type) override { doubles_ |= type.lane == Lane::f64; }
+  void note(const Type& type) override { needs_.doubles |= type.lane == Lane::f64; }
 
   std::string spelled(const Type& type) const override {
     return (type.pointer ? "TSR_GLOBAL " : "") + spell({type.lane, 1, type.pointer});
@@ -226,52 +264,7 @@ class DevicePrinter : private Statements {
 
   void called(const std::string& name) override {
     for (const std::string_view kind : {"tsr_load_", "tsr_store_"})
-      if (name.starts_with(kind)) vectors_.insert(name.substr(4));
-  }
-
-  // Whole vectors of 2, 4 or 8 neighbours between memory and scalars: "load_u8x8".
-  std::string vector_helper(const std::string& name) const {
-    const bool loads = name.starts_with("load_");
-    const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
-    const int lanes = std::stoi(name.substr(name.find('x') + 1));
-    std::string list;
-    for (int k = 0; k < lanes; ++k) list += fmt::format(", v{}", k);
-    std::string body;
-    if (!cuda_) {
-      const std::string vector = opencl_name(type) + std::to_string(lanes);
-      if (loads) {
-        body = fmt::format("const {} tsr_v = vload{}(0, p); {} tsr_unused; ", vector, lanes, type);
-        for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0}; ", k);
-        body += "(void)tsr_unused; ";
-      } else {
-        body = fmt::format("vstore{}(({})({}), 0, p); ", lanes, vector, list.substr(2));
-      }
-      return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
-    }
-    // As one word of 4, 8 or 16 bytes, or as several of 16.
-    const int bytes = lanes * size_of_name(type), words = bytes > 16 ? bytes / 16 : 1;
-    const int each = bytes / words;
-    const std::string word = each == 16 ? "uint4" : each == 8 ? "uint2" : each == 4 ? "u32" : "u16";
-    if (loads) {
-      body = fmt::format("union {{ {0} w[{1}]; {2} e[{3}]; }} tsr_u; {2} tsr_unused; ", word, words, type, lanes);
-      for (int k = 0; k < words; ++k) body += fmt::format("tsr_u.w[{0}] = ((const {1}*)(p))[{0}]; ", k, word);
-      for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_u.e[{0}]; ", k);
-      body += "(void)tsr_unused; ";
-    } else {
-      body = fmt::format("union {{ {0} w[{1}]; {2} e[{3}]; }} tsr_u; ", word, words, type, lanes);
-      for (int k = 0; k < lanes; ++k) body += fmt::format("tsr_u.e[{0}] = v{0}; ", k);
-      for (int k = 0; k < words; ++k) body += fmt::format("(({1}*)(p))[{0}] = tsr_u.w[{0}]; ", k, word);
-    }
-    return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
-  }
-  static int size_of_name(const std::string& type) {
-    return type == "f64" || type == "i64" ? 8 : type.ends_with("32") ? 4 : type.ends_with("16") ? 2 : 1;
-  }
-  static std::string opencl_name(const std::string& type) {
-    static const std::map<std::string, std::string> names = {
-        {"i8", "char"}, {"u8", "uchar"}, {"i16", "short"}, {"u16", "ushort"}, {"f16", "ushort"},
-        {"i32", "int"}, {"u32", "uint"}, {"i64", "long"},  {"f32", "float"},  {"f64", "double"}};
-    return names.at(type);
+      if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
   }
 
   void store(const Statement& s, const std::string& indent, std::string& out) override {
@@ -343,7 +336,7 @@ class DevicePrinter : private Statements {
     if (n.op == Op::abs && real) return fmt::format("tsr_magnitude_{}({})", name_of(lane), a[0]);
     if (ir::is_function(n.op)) {
       const ElementType type = lane == Lane::f64 ? ElementType::f64 : ElementType::f32;
-      functions_.insert({n.op, type, 1});
+      needs_.functions.insert({n.op, type, 1});
       return fmt::format("{}({})", ir::function_name(n.op, type), list(n.args));
     }
     const std::string name = spelled(n.type);
@@ -361,15 +354,32 @@ class DevicePrinter : private Statements {
   }
 
   const lower::DeviceProgram& program_;
-  bool cuda_, doubles_ = false;
-  std::set<ir::FunctionUse> functions_;
-  std::set<std::string> vectors_;
+  bool cuda_;
+  std::string_view linkage_;
+  DeviceNeeds needs_;
 };
 
 }  // namespace
 
+DeviceText device_text(const lower::DeviceProgram& program, DeviceDialect dialect, std::string_view linkage) {
+  return DevicePrinter(program, dialect, linkage).text_of();
+}
+
+std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool exact) {
+  const bool cuda = dialect == DeviceDialect::cuda;
+  std::string text = !cuda && exact ? "#pragma OPENCL FP_CONTRACT OFF\n" : "";
+  text += cuda ? cuda_text : opencl_text;
+  if (!cuda && needs.doubles) text += opencl_doubles;
+  text += common_text;
+  const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
+  if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
+  for (const std::string& name : needs.vectors) text += vector_helper(name, cuda);
+  return text;
+}
+
 std::string print_device(const lower::DeviceProgram& program, DeviceDialect dialect, bool exact) {
-  return DevicePrinter(program, dialect).print(exact);
+  const DeviceText text = device_text(program, dialect);
+  return device_prelude(text.needs, dialect, exact) + text.tables + text.kernels;
 }
 
 }  // namespace tessera::emit

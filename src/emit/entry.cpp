@@ -11,13 +11,13 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
-#include <map>
 #include <set>
 
 #include "base/text.hpp"
 #include "emit/c.hpp"
 #include "emit/names.hpp"
 #include "emit/prelude.hpp"
+#include "emit/signature.hpp"
 
 namespace tessera::emit {
 
@@ -25,158 +25,7 @@ using lower::ArrayRef;
 
 namespace {
 
-std::string_view spelling(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-    case ElementType::u8:
-      return "unsigned char";
-    case ElementType::i16:
-      return "short";
-    case ElementType::u16:
-    case ElementType::f16:
-      return "unsigned short";  // half: its bits, so that no compiler has to know the type
-    case ElementType::i32:
-      return "int";
-    case ElementType::u32:
-      return "unsigned int";
-    case ElementType::f32:
-      return "float";
-    case ElementType::f64:
-      return "double";
-  }
-  return "float";
-}
-
-std::string spelling(const Format& format) {
-  return format.is_struct() ? "struct " + safe_name(format.struct_name) : std::string(spelling(format.scalar));
-}
-
-// ---- signature -----------------------------------------------------------------------------------------------------
-
-struct Signature {
-  struct Item {
-    std::string name, type;
-    std::string shape;  // "M x N", or "" of a number
-    bool pointer = false, constant = false, parameter = false;
-  };
-  std::vector<Item> items;  // arguments, parameters, outputs
-};
-
-Signature signature_of(const plan::Plan& plan) {
-  const ir::Graph& graph = plan.graph;
-  Signature signature;
-  std::set<std::string> taken;
-  auto unique = [&](const std::string& name) {
-    std::string free = safe_name(name);
-    while (!taken.insert(free).second) free += "_";
-    return free;
-  };
-  // Leading dimensions that the plan added have extent 1.
-  auto shape = [&](const std::vector<ir::SizeId>& extents) {
-    std::string text;
-    for (std::size_t d = static_cast<std::size_t>(plan.lifted); d < extents.size(); ++d)
-      text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
-    return text;
-  };
-  for (const ir::Argument& a : graph.arguments)
-    signature.items.push_back(
-        {unique(a.name), spelling(a.format), a.is_array ? shape(a.extents) : "", a.is_array, a.is_array, false});
-  for (const std::string& p : graph.parameters) signature.items.push_back({unique(p), "int", "", false, false, true});
-  for (const ir::Output& o : graph.outputs)
-    signature.items.push_back({unique(o.name.empty() ? "output" : o.name), spelling(o.format),
-                               shape(graph.stage(o.stages.front()).domain), true, false, false});
-  return signature;
-}
-
-std::string declaration(const Signature& signature, const std::string& name) {
-  std::string text = "void " + name + "(";
-  for (std::size_t k = 0; k < signature.items.size(); ++k) {
-    const Signature::Item& item = signature.items[k];
-    text += fmt::format("{}{}{}{} {}", k ? ", " : "", item.constant ? "const " : "", item.type, item.pointer ? "*" : "",
-                        item.name);
-  }
-  return text + ")";
-}
-
-std::string struct_types(const ir::Graph& graph) {
-  std::string text;
-  std::set<std::string> done;
-  auto define = [&](const Format& format) {
-    if (!format.is_struct() || !done.insert(format.struct_name).second) return;
-    std::string name = safe_name(format.struct_name), fields;
-    for (const Format::Field& f : format.fields)
-      fields += fmt::format("  {} {};\n", spelling(f.type), safe_name(f.name));
-    text += fmt::format("#ifndef TESSERA_STRUCT_{0}\n#define TESSERA_STRUCT_{0}\nstruct {0} {{\n{1}}};\n#endif\n", name,
-                        fields);
-  };
-  for (const ir::Argument& a : graph.arguments) define(a.format);
-  for (const ir::Output& o : graph.outputs) define(o.format);
-  return text;
-}
-
-std::string shapes_comment(const Signature& signature) {
-  std::size_t widest = 0;
-  for (const Signature::Item& item : signature.items) widest = std::max(widest, item.name.size());
-  std::string text;
-  for (const Signature::Item& item : signature.items) {
-    std::string what = item.parameter  ? "extent"
-                       : !item.pointer ? "number"
-                       : item.constant ? item.shape
-                                       : item.shape + ", written";
-    text += fmt::format("     {:<{}}  {} {}\n", item.name, widest, item.type, what);
-  }
-  return text;
-}
-
 // ---- one variant ---------------------------------------------------------------------------------------------------
-
-// Extents as declarations, each once.
-class Extents {
- public:
-  Extents(const ir::Graph& graph, std::string& out) : graph_(graph), out_(out) {}
-
-  std::string operator()(ir::SizeId s) {
-    if (auto it = names_.find(s); it != names_.end()) return it->second;
-    const ir::SizeNode& node = graph_.node(s);
-    if (node.op == ir::SizeOp::constant) return fmt::format("{}LL", node.value);
-    std::string text, a, b;
-    if (node.op != ir::SizeOp::parameter) a = (*this)(node.a);
-    if (node.op != ir::SizeOp::parameter && node.op != ir::SizeOp::floor_div) b = (*this)(node.b);
-    switch (node.op) {
-      case ir::SizeOp::constant:
-        break;
-      case ir::SizeOp::parameter:
-        text = fmt::format("N[{}]", node.value);
-        break;
-      case ir::SizeOp::add:
-        text = fmt::format("{} + {}", a, b);
-        break;
-      case ir::SizeOp::sub:
-        text = fmt::format("{} - {}", a, b);
-        break;
-      case ir::SizeOp::mul:
-        text = fmt::format("{} * {}", a, b);
-        break;
-      case ir::SizeOp::floor_div:
-        text = fmt::format("tsr_floor_div({}, {})", a, node.value);
-        break;
-      case ir::SizeOp::min:
-        text = fmt::format("tsr_min({}, {})", a, b);
-        break;
-      case ir::SizeOp::max:
-        text = fmt::format("tsr_max({}, {})", a, b);
-        break;
-    }
-    std::string name = fmt::format("n{}", names_.size());
-    out_ += fmt::format("  const i64 {} = {};\n", name, text);
-    return names_[s] = name;
-  }
-
- private:
-  const ir::Graph& graph_;
-  std::string& out_;
-  std::map<ir::SizeId, std::string> names_;
-};
 
 class RunFunction {
  public:
@@ -194,7 +43,7 @@ class RunFunction {
     out_ += "  const i64 threads = tsr_threads();\n  i64 bytes = 0, scratch = 0;\n";
     for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
     if (parameters == 0) out_ += "  (void)parameters;\n";
-    refuse_empty();
+    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return;\n";
     if (interface_.memories > 0) out_ += fmt::format("  i64 need[{0}] = {{0}}, at[{0}];\n", interface_.memories);
     for (std::size_t k = 0; k < interface_.arrays.size(); ++k) array(k);
     if (interface_.memories > 0)
@@ -209,17 +58,6 @@ class RunFunction {
   std::size_t rank(std::size_t g) const { return domain(g).size(); }
   const std::vector<ir::SizeId>& domain(std::size_t g) const {
     return plan_.graph.stage(plan_.groups[g].anchor).domain;
-  }
-
-  // Extents that the caller chose too small leave nothing to compute.
-  void refuse_empty() {
-    std::set<std::string> positive;
-    for (ir::StageId s = 0; s < plan_.graph.stage_count(); ++s)
-      for (ir::SizeId d : plan_.graph.stage(s).domain)
-        if (plan_.graph.constant(d).value_or(0) < 1) positive.insert(extent_(d));
-    std::string condition;
-    for (const std::string& n : positive) condition += (condition.empty() ? "" : " || ") + n + " < 1";
-    if (!condition.empty()) out_ += "  if (" + condition + ") return;\n";
   }
 
   void array(std::size_t k) {
@@ -289,27 +127,6 @@ class RunFunction {
 
 // ---- variants together ---------------------------------------------------------------------------------------------
 
-bool in_identifier(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-// Calls fn(word) for every identifier, and copies the rest; fn returns what to write.
-template <class Fn>
-std::string map_identifiers(std::string_view text, Fn fn) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t k = 0; k < text.size();) {
-    std::size_t end = k;
-    while (end < text.size() && in_identifier(text[end])) ++end;
-    if (end == k)
-      out += text[k++];
-    else
-      out += fn(text.substr(k, end - k));
-    k = std::max(k, end);
-  }
-  return out;
-}
-
 constexpr std::string_view threads_text = R"(
 #ifdef _OPENMP
 extern int omp_get_max_threads(void);
@@ -327,7 +144,7 @@ std::set<std::string, std::less<>> shared_names(std::string_view common) {
   std::set<std::string, std::less<>> names;
   map_identifiers(common, [&](std::string_view word) {
     if (word.starts_with("tsr_")) names.emplace(word);
-    return word;
+    return std::string(word);
   });
   return names;
 }

@@ -62,10 +62,14 @@ bool is_reserved(std::string_view word) {
          (word.size() > 1 && word[0] == '_' && std::isupper(static_cast<unsigned char>(word[1])) != 0);
 }
 
+bool continues_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
 bool is_identifier(std::string_view word) {
   auto starts = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  auto continues = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  return !word.empty() && word.size() <= 200 && starts(word[0]) && std::all_of(word.begin(), word.end(), continues);
+  return !word.empty() && word.size() <= 200 && starts(word[0]) &&
+         std::all_of(word.begin(), word.end(), continues_name);
 }
 
 }  // namespace
@@ -88,6 +92,21 @@ void check_entry_name(std::string_view name) {
     throw Error(ErrorClass::argument,
                 fmt::format("the entry point cannot be called {}: it {}", base::quoted(std::string(name)), why), {},
                 "name it otherwise, as in --name my_filter");
+}
+
+std::string map_identifiers(std::string_view text, const std::function<std::string(std::string_view)>& fn) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t k = 0; k < text.size();) {
+    std::size_t end = k;
+    while (end < text.size() && continues_name(text[end])) ++end;
+    if (end == k)
+      out += text[k++];
+    else
+      out += fn(text.substr(k, end - k));
+    k = std::max(k, end);
+  }
+  return out;
 }
 
 }  // namespace tessera::emit

@@ -3,9 +3,11 @@
 // The text does not depend on the machine that writes it: plans are made for machines that stand for a class.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "emit/c.hpp"
-#include "emit/device.hpp"
+#include "emit/device_entry.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera {
@@ -37,14 +39,25 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   return variant;
 }
 
-// The kernels as a run on a device of that kind compiles them.
-std::string kernels_for(const ir::Graph& graph, const EmitOptions& options) {
-  plan::Options how;
-  how.schedule = options.schedule;
-  how.numbers = options.numbers;
-  const lower::DeviceProgram program = lower::lower_device(plan::make_plan(graph, how, engine::device_class()));
+// As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
+// strips.
+EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
+  const auto variant = [&](Schedule schedule) {
+    plan::Options how;
+    how.schedule = schedule;
+    how.numbers = options.numbers;
+    emit::DeviceVariant result;
+    result.plan = plan::make_plan(graph, how, engine::device_class());
+    result.lowered = lower::lower_device(result.plan);
+    return result;
+  };
+  std::vector<emit::DeviceVariant> variants{variant(options.schedule)};
+  const auto& kernels = variants.front().lowered.kernels;
+  if (std::any_of(kernels.begin(), kernels.end(), [](const auto& kernel) { return kernel.strips; }))
+    variants.push_back(variant(Schedule::untiled));
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
-  return emit::print_device(program, dialect, options.numbers == Numbers::exact);
+  emit::DeviceFiles files = emit::print_device_files(variants, dialect, options.name, options.kernels_file);
+  return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
 }  // namespace
@@ -60,14 +73,14 @@ EmittedCode Program::emit(const EmitOptions& options) const {
                             options.tile_rows, options.tile_columns));
   if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
-  if (kernels) return {kernels_for(impl_->graph, options), ""};
+  if (kernels) return device_files(impl_->graph, options);
   emit::EntryOptions entry;
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
   entry.tile_columns = options.tile_columns;
   std::vector<emit::Variant> variants;
   for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(impl_->graph, options, machine));
-  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry)};
+  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
 }
 
 }  // namespace tessera

@@ -9,28 +9,6 @@
 
 namespace tessera::engine {
 
-namespace {
-
-// Rows of a strip. All blocks that fit the device at once are a wave; a strip takes as long as its rows and those that
-// it computes beyond them. The fewest rows in waves that are full win.
-i64 strip_height(const lower::DeviceKernel& kernel, i64 rows, i64 across, i64 blocks_at_once) {
-  constexpr i64 beside_rows = 4;  // what a strip costs beside its rows, in rows
-  const i64 strips = kernel.threads[1];
-  i64 best = rows, least = INT64_MAX;
-  for (i64 down = 1; down * strips <= std::max<i64>(rows / 8, strips); ++down) {
-    const i64 height = (rows + down * strips - 1) / (down * strips);
-    const i64 blocks = across * ((rows + height * strips - 1) / (height * strips));
-    const i64 waves = (blocks + blocks_at_once - 1) / blocks_at_once;
-    // The last blocks end on their own, half a strip after the others at the mean.
-    const i64 cost = 2 * waves * (height + kernel.warm_up + beside_rows) + height;
-    if (cost < least) best = height, least = cost;
-    if (waves > 16) break;
-  }
-  return best;
-}
-
-}  // namespace
-
 plan::Device device_class() {
   plan::Device device;
   // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
@@ -77,7 +55,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
     const i64 across = (extents.back() + points.back() - 1) / points.back();
     const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : 4;
     const i64 at_once = known * std::max(1, multiprocessors);
-    result.strip_rows = strip_height(kernel, extents[extents.size() - 2], across, at_once);
+    result.strip_rows = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
     points[points.size() - 2] = result.strip_rows * kernel.threads[1];
   }
   i64 count = 1;

@@ -148,6 +148,16 @@ void DeviceExecutable::Bound::upload(const std::vector<Array>& inputs) {
                      });
 }
 
+void DeviceExecutable::Bound::upload_padding(const std::vector<Array>& outputs) {
+  const lower::Interface& interface = program_.program_.interface;
+  for (std::size_t k = 0; k < places_.size(); ++k)
+    if (interface.arrays[k].kind == lower::ArrayRef::Kind::output && interface.arrays[k].format.has_padding())
+      each_row_block(outputs[interface.arrays[k].index], places_[k],
+                     [&](const std::byte* host, i64 offset, const run::gpu::Rows& rows) {
+                       queue_->upload(*places_[k].memory, offset, host, rows);
+                     });
+}
+
 void DeviceExecutable::Bound::launch(const RunOptions& options) {
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     if (options.cancel != nullptr && *options.cancel) {
@@ -205,6 +215,7 @@ void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector
                            const std::vector<Array>& outputs, const RunOptions& options) const {
   const std::unique_ptr<Bound> bound = bind(parameters, options);
   bound->upload(inputs);
+  bound->upload_padding(outputs);
   bound->launch(options);
   bound->download(outputs);
   if (options.on_progress) options.on_progress({1, 1});

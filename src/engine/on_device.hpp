@@ -45,6 +45,7 @@ class DeviceExecutable {
    public:
     Bound(const DeviceExecutable&, const std::vector<i64>& parameters);
     void upload(const std::vector<Array>& inputs);
+    void upload_padding(const std::vector<Array>& outputs);  // of structs, which stays as it was
     void launch(const RunOptions&);
     void download(const std::vector<Array>& outputs);
     // What launch() hands over, in order; integers as DeviceKernel::integers says.

@@ -12,6 +12,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lower/interface.hpp"
@@ -55,6 +57,12 @@ struct DeviceProgram {
   ir::nest::Module module;  // a function for every kernel
   std::vector<DeviceKernel> kernels;
 };
+
+// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc. `across` blocks lie beside each other,
+// `blocks_at_once` fit the device.
+i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
+// i64 tsr_strip_height(rows, across, blocks_at_once, strips, warm_up), in C.
+extern const std::string_view strip_height_text;
 
 // Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; the other ones
 // are run pass by pass.

@@ -205,8 +205,8 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"run", "blur.forma", "grey.png", "--time", "--repeat", "1e9"}, 2, "--repeat '1e9' cannot be used");
   refuses({"emit", "blur.forma", "--target", "abacus"}, 2, "there is no target 'abacus'");
   refuses({"emit", "blur.forma", "--name", "a b"}, 2, "is not a name in C");
-  refuses({"emit", "blur.forma", "--target", "cuda", "--header", "h.h"}, 2, "--header names an entry point");
-  refuses({"emit", "blur.forma", "--target", "opencl", "--name", "f"}, 2, "--name names an entry point");
+  refuses({"emit", "blur.forma", "--target", "cuda", "--name", "a b"}, 2, "is not a name in C");
+  refuses({"emit", "blur.forma", "--target", "opencl", "-o", "kernels.c"}, 2, "call them .cl");
   refuses({"emit", "blur.forma", "--target", "cuda", "--tile", "8x64"}, 2, "has no tiles to choose");
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");

@@ -212,6 +212,16 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   EXPECT_THAT(emit.out, HasSubstr("apply_gain"));
   EXPECT_TRUE(fs::exists(path("gain.h")));
 
+  // The host file of OpenCL stands beside the kernels and reads them by their name.
+  EXPECT_EQ(tessera({"emit", "gain.forma", "--target", "opencl", "-o", "amplify.cl", "--header", "amplify.h"}).status,
+            0);
+  const auto text = [&](const std::string& name) { return base::read_text(path(name)); };
+  EXPECT_THAT(text("amplify.c"), AllOf(HasSubstr("\"amplify.cl\""), HasSubstr("void gain(const float* image")));
+  EXPECT_THAT(text("amplify.h"), HasSubstr("int gain_enqueue("));
+  EXPECT_THAT(text("amplify.cl"), HasSubstr("__kernel"));
+  EXPECT_THAT(tessera({"emit", "gain.forma", "--target", "cuda", "--name", "apply_gain"}).out,
+              AllOf(HasSubstr("__global__"), HasSubstr("extern \"C\" void apply_gain(")));
+
   EXPECT_EQ(tessera({"explain", "gain.forma", "--size", "2160x3840"}).status, 0);
   expect_error(tessera({"explain", "gain.forma"}), 2, "the size of input 'image'");
   expect_error(tessera({"explain", "gain.forma", "--size", "10x10x10"}), 2, "has rank 3, expected rank 2");

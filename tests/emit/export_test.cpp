@@ -9,57 +9,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "command.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
-
-const fs::path drivers = fs::path(TESSERA_SOURCE_DIR) / "tests" / "emit" / "drivers";
-
-std::string read(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
-bool have(const std::string& command) {
-  return std::system(("command -v " + command + " > /dev/null 2>&1").c_str()) == 0;
-}
-
-// A folder that goes away with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "tessera-emit-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
-
-// Runs a line of the shell; whatever it says comes back, empty when it succeeds in silence.
-std::string shell(const Folder& folder, const std::string& line) {
-  const fs::path log = folder / "log";
-  const int status = std::system(fmt::format("( {} ) > '{}' 2>&1", line, log.string()).c_str());
-  const std::string said = read(log);
-  return status == 0 ? said : fmt::format("status {}: {}", status, said);
-}
 
 class Exported : public testing::TestWithParam<const char*> {};
 
@@ -72,7 +29,7 @@ TEST_P(Exported, EqualsPlainLoops) {
   EXPECT_THAT(code.source, Not(HasSubstr("#include")));
   write(folder / (name + ".c"), code.source);
   write(folder / (name + ".h"), code.header);
-  const bool plus = fs::exists(drivers / (name + ".cpp"));
+  const bool plus = std::filesystem::exists(drivers / (name + ".cpp"));
   // As most users compile it; for the vectors of any machine alone; and by the other compiler.
   const std::pair<std::string, std::string> ways[] = {{"gcc", "-O3 -fopenmp"},
                                                       {"gcc", "-O1 -std=c11 -DTESSERA_NO_DISPATCH"},

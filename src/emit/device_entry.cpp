@@ -1,0 +1,504 @@
+// See device_entry.hpp. What does not depend on the program is text of its own: host_cuda.c.inc, host_opencl.c.inc.
+#include "emit/device_entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "emit/names.hpp"
+#include "emit/signature.hpp"
+
+namespace tessera::emit {
+
+namespace detail {
+extern const std::string_view host_cuda_text, host_opencl_text;
+}
+
+namespace {
+
+using lower::ArrayRef;
+using lower::DeviceKernel;
+
+// One variant's function: extents, arrays, launches.
+//   tsr_run_V(tsr_session* s, what the caller gave, const i64* N)
+class RunText {
+ public:
+  RunText(const std::vector<DeviceVariant>& variants, std::size_t v, bool cuda, std::size_t first_kernel)
+      : plan_(variants[v].plan),
+        program_(variants[v].lowered),
+        last_(v + 1 == variants.size()),
+        v_(v),
+        cuda_(cuda),
+        first_kernel_(first_kernel),
+        extent_(plan_.graph, out_) {}
+
+  std::string text() {
+    const std::string given = cuda_ ? "const void* const* given" : "const cl_mem* given";
+    out_ = fmt::format("\nstatic void tsr_run_{}(tsr_session* s, {}, const i64* N) {{\n", v_, given);
+    out_ += fmt::format("  tsr_array a[{}];\n", std::max<std::size_t>(1, program_.interface.arrays.size()));
+    if (program_.interface.memories > 0) {
+      out_ += fmt::format("  i64 need[{0}] = {{0}};\n", program_.interface.memories);
+      out_ += fmt::format("  {} memory[{}];\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories);
+    }
+    if (plan_.graph.parameters.empty()) out_ += "  (void)N;\n";
+    extents();
+    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return;\n";
+    if (!last_) smaller();
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) lay(k);
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) take(k);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k) launch(k);
+    give();
+    return out_ + "}\n";
+  }
+
+ private:
+  const std::vector<ArrayRef>& arrays() const { return program_.interface.arrays; }
+
+  // Every size that the function uses, so that none is declared in a block of its own.
+  void extents() {
+    for (const ArrayRef& ref : arrays())
+      for (const ir::SizeId size : ref.extents) extent_(size);
+    for (const DeviceKernel& kernel : program_.kernels) {
+      for (const ir::SizeId size : kernel.domain) extent_(size);
+      for (const DeviceKernel::Integer& what : kernel.integers)
+        if (what.kind == DeviceKernel::Integer::Kind::size) extent_(what.size);
+    }
+  }
+
+  // Images that a strip's halo does not fit run as the next variant.
+  void smaller() {
+    std::vector<std::string> conditions;
+    const auto below = [&](ir::SizeId size, i64 least) {
+      if (least < 2 || plan_.graph.constant(size).value_or(0) >= least) return;
+      conditions.push_back(fmt::format("{} < {}", extent_(size), least));
+    };
+    for (const DeviceKernel& kernel : program_.kernels) {
+      if (!kernel.strips) continue;
+      below(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
+      below(kernel.domain.back(), kernel.least_columns);
+    }
+    std::sort(conditions.begin(), conditions.end());
+    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
+    std::string all;
+    for (const std::string& c : conditions) all += (all.empty() ? "" : " || ") + c;
+    if (!all.empty())
+      out_ += fmt::format("  if ({}) {{\n    tsr_run_{}(s, given, N);\n    return;\n  }}\n", all, v_ + 1);
+  }
+
+  void lay(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    const bool inside = ref.kind == ArrayRef::Kind::intermediate;
+    const int size = inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size());
+    const std::size_t rank = ref.is_array ? ref.extents.size() : 0;
+    std::string extents;
+    for (std::size_t d = 0; d < rank; ++d) extents += (d ? ", " : "") + extent_(ref.extents[d]);
+    if (rank == 0)
+      out_ += fmt::format("  tsr_lay(&a[{}], {}, 0, 0);\n", k, size);
+    else
+      out_ += fmt::format("  {{\n    const i64 e[] = {{{}}};\n    tsr_lay(&a[{}], {}, {}, e);\n  }}\n", extents, k,
+                          size, rank);
+    if (inside) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], a[{1}].bytes);\n", ref.memory, k);
+  }
+
+  void take(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    if (ref.kind == ArrayRef::Kind::intermediate) {
+      const auto same = [&](const ArrayRef& r) { return r.kind == ref.kind && r.memory == ref.memory; };
+      const bool first =
+          std::find_if(arrays().begin(), arrays().end(), same) - arrays().begin() == static_cast<std::ptrdiff_t>(k);
+      if (first && cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}]);\n", ref.memory);
+      if (first && !cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}], NULL);\n", ref.memory);
+      out_ += fmt::format("  a[{}].at = memory[{}];\n", k, ref.memory);
+    } else if (cuda_) {
+      out_ += fmt::format("  tsr_take(s, &a[{0}], given[{0}], {1});\n", k,
+                          ref.kind == ArrayRef::Kind::argument || ref.format.has_padding() ? 1 : 0);
+    } else {
+      out_ += fmt::format("  a[{0}].at = given[{0}];\n", k);
+    }
+  }
+
+  void launch(std::size_t k) {
+    using Kind = DeviceKernel::Integer::Kind;
+    const DeviceKernel& kernel = program_.kernels[k];
+    const std::string name = fmt::format("{}_{}", kernel.name, v_);
+    const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
+    std::vector<std::string> blocks;
+    std::string product, lines;
+    for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
+      std::string points = std::to_string(kernel.points[d]);
+      if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
+      blocks.push_back(fmt::format("b[{}]", d));
+      lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
+      product += fmt::format("{}b[{}]", d ? " * " : "", d);
+    }
+    std::string integers;
+    for (const DeviceKernel::Integer& what : kernel.integers) {
+      integers += integers.empty() ? "" : ", ";
+      if (what.kind == Kind::size) integers += extent_(what.size);
+      if (what.kind == Kind::offset) integers += "0";
+      if (what.kind == Kind::stride)
+        integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
+      if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);
+      if (what.kind == Kind::strip) integers += "height";
+    }
+    if (integers.empty()) integers = "0";
+    out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
+    if (kernel.strips) {
+      const std::size_t rank = kernel.domain.size();
+      const std::string at_once =
+          cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, threads) : "tsr_at_once(s)";
+      out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
+                          extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
+                          at_once, kernel.threads[1], kernel.warm_up);
+    }
+    out_ += lines;
+    std::string list;
+    for (const std::size_t array : kernel.arrays) list += fmt::format("{}a[{}].at", list.empty() ? "" : ", ", array);
+    if (cuda_) {
+      out_ += fmt::format("    const {}_integers_{} n = {{{{{}}}}};\n", kernel.name, v_, integers);
+      out_ += fmt::format("    TSR_RUN({}, {}, {}, {}, {}n);\n  }}\n", name, product, kernel.threads[0],
+                          kernel.threads[1], list + (list.empty() ? "" : ", "));
+    } else {
+      out_ += fmt::format("    {{\n      const cl_mem m[] = {{{}}};\n      const i64 n[] = {{{}}};\n", list, integers);
+      out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
+                          product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
+    }
+  }
+
+  void give() {
+    if (cuda_)
+      for (std::size_t k = 0; k < arrays().size(); ++k)
+        if (arrays()[k].kind != ArrayRef::Kind::intermediate)
+          out_ += fmt::format("  tsr_give(s, &a[{}], {});\n", k, arrays()[k].kind == ArrayRef::Kind::output ? 1 : 0);
+    for (std::size_t m = 0; m < program_.interface.memories; ++m)
+      out_ += cuda_ ? fmt::format("  tsr_free(s, memory[{}]);\n", m)
+                    : fmt::format("  if (memory[{0}]) clReleaseMemObject(memory[{0}]);\n", m);
+  }
+
+  const plan::Plan& plan_;
+  const lower::DeviceProgram& program_;
+  bool last_;
+  std::size_t v_;
+  bool cuda_;
+  std::size_t first_kernel_;
+  std::string out_;
+  Extents extent_;
+};
+
+// ---- files ---------------------------------------------------------------------------------------------------------
+
+std::string numbered(std::string_view text, std::size_t v, const std::set<std::string, std::less<>>& shared) {
+  return map_identifiers(text, [&](std::string_view word) {
+    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+    return fmt::format("{}_{}", word, v);
+  });
+}
+
+struct Kernels {
+  std::string prelude, text;       // what all share, and the kernels of every variant
+  std::vector<std::string> names;  // in order
+};
+
+Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dialect) {
+  Kernels result;
+  DeviceNeeds needs;
+  std::vector<DeviceText> texts;
+  for (const DeviceVariant& v : variants) {
+    texts.push_back(device_text(v.lowered, dialect, "TSR_KERNEL"));
+    const DeviceNeeds& more = texts.back().needs;
+    needs.doubles |= more.doubles;
+    needs.functions.insert(more.functions.begin(), more.functions.end());
+    needs.vectors.insert(more.vectors.begin(), more.vectors.end());
+    for (const DeviceKernel& kernel : v.lowered.kernels)
+      result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
+  }
+  result.prelude = device_prelude(needs, dialect, variants.front().plan.options.numbers == Numbers::exact);
+  std::set<std::string, std::less<>> shared;
+  map_identifiers(result.prelude, [&](std::string_view word) {
+    if (word.starts_with("tsr_")) shared.emplace(word);
+    return std::string();
+  });
+  for (std::size_t v = 0; v < texts.size(); ++v)
+    result.text += numbered(texts[v].tables, v, shared) + numbered(texts[v].kernels, v, shared);
+  return result;
+}
+
+// The functions of all variants, the last first.
+std::string run_functions(const std::vector<DeviceVariant>& variants, bool cuda) {
+  std::string text;
+  std::size_t kernels = 0;
+  for (const DeviceVariant& v : variants) kernels += v.lowered.kernels.size();
+  for (std::size_t v = variants.size(); v-- > 0;) {
+    kernels -= variants[v].lowered.kernels.size();
+    text += RunText(variants, v, cuda, kernels).text();
+  }
+  return text;
+}
+
+bool has_strips(const std::vector<DeviceVariant>& variants) {
+  for (const DeviceVariant& v : variants)
+    for (const DeviceKernel& kernel : v.lowered.kernels)
+      if (kernel.strips) return true;
+  return false;
+}
+
+// Names of arguments as they are passed on, parameters among them.
+std::string arguments(const Signature& signature) {
+  std::string text;
+  for (const Signature::Item& item : signature.items) text += (text.empty() ? "" : ", ") + item.name;
+  return text;
+}
+std::string sizes(const Signature& signature) {
+  std::string text;
+  for (const Signature::Item& item : signature.items)
+    if (item.parameter) text += item.name + ", ";
+  return text + "0";
+}
+
+std::string cuda_entry(const Signature& signature, const std::string& name) {
+  std::string given;
+  for (const Signature::Item& item : signature.items)
+    if (!item.parameter) given += fmt::format("{}{}{}", given.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
+  return fmt::format(R"(
+extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
+  const void* const tsr_given[] = {{{2}}};
+  const i64 tsr_sizes[] = {{{3}}};
+  tsr_session tsr_s;
+  tsr_open(&tsr_s, tsr_stream);
+  tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
+  return (int)tsr_s.status;
+}}
+
+extern "C" {4} {{
+  cudaError_t tsr_error = (cudaError_t){0}_on_stream({5}, 0);
+  const cudaError_t tsr_last = cudaStreamSynchronize(0);
+  if (tsr_error == cudaSuccess) tsr_error = tsr_last;
+  if (tsr_error != cudaSuccess) fprintf(stderr, "{0}: %s\n", cudaGetErrorString(tsr_error));
+}}
+)",
+                     name, parameter_list(signature), given, sizes(signature), declaration(signature, name),
+                     arguments(signature));
+}
+
+DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::string& name) {
+  const plan::Plan& plan = variants.front().plan;
+  const Signature signature = signature_of(plan);
+  const Kernels kernels = kernels_of(variants, DeviceDialect::cuda);
+  const bool exact = plan.options.numbers == Numbers::exact;
+  DeviceFiles files;
+  files.source = fmt::format(
+      R"(/* {0}: generated by Tessera. Compile with nvcc -O3{1}.
+
+   {2};
+   int {0}_on_stream(the same, cudaStream_t);
+
+{3}
+   Arrays are contiguous, the last index fastest; outputs overlap nothing. Pointers are the host's or the device's, of
+   the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
+   is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
+   were, or written in part. {0}_on_stream runs in the order of the stream, waits only for memory of the host, and
+   returns a cudaError_t. Both may be called from several threads. For NVRTC the file is its kernels alone. */
+#ifdef __CUDACC_RTC__
+#define TSR_KERNEL extern "C"
+#else
+#define TSR_KERNEL static
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+#include <mutex>
+#endif
+
+)",
+      name,
+      exact ? " -fmad=false, for the same bits as a run with exact numbers"
+            : " (-prec-div=false -prec-sqrt=false: faster division)",
+      declaration(signature, name), shapes_comment(signature));
+  files.source +=
+      struct_types(plan.graph) + "\nnamespace {\n\n" + kernels.prelude + kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
+  // Host and device both count sizes.
+  files.source +=
+      "static inline i64 tsr_host_min(i64 a, i64 b) { return a < b ? a : b; }\n"
+      "static inline i64 tsr_host_max(i64 a, i64 b) { return a > b ? a : b; }\n"
+      "static inline i64 tsr_host_floor_div(i64 a, i64 b) { return a % b < 0 ? a / b - 1 : a / b; }\n\n";
+  files.source += std::string(detail::host_cuda_text) + "\n";
+  if (has_strips(variants)) files.source += lower::strip_height_text;
+  files.source += map_identifiers(run_functions(variants, true), [](std::string_view word) {
+    for (const std::string_view both : {"tsr_min", "tsr_max", "tsr_floor_div"})
+      if (word == both) return fmt::format("tsr_host_{}", word.substr(4));
+    return std::string(word);
+  });
+  files.source += "\n#endif\n}  // namespace\n\n#ifndef __CUDACC_RTC__" + cuda_entry(signature, name) + "#endif\n";
+  return files;
+}
+
+std::string opencl_enqueue(const Signature& signature, const std::string& name) {
+  std::string given, release;
+  std::size_t k = 0;
+  for (const Signature::Item& item : signature.items) {
+    if (item.parameter) continue;
+    given += fmt::format("  tsr_given[{}] = ", k);
+    if (item.pointer) {
+      given += item.name + ";\n";
+    } else {
+      given += fmt::format("tsr_allocate(&tsr_s, sizeof {0}, &{0});\n", item.name);
+      release += fmt::format("  if (tsr_given[{0}]) clReleaseMemObject(tsr_given[{0}]);\n", k);
+    }
+    ++k;
+  }
+  return fmt::format(R"(
+int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
+  const i64 tsr_sizes[] = {{{2}}};
+  cl_mem tsr_given[{3}];
+  tsr_session tsr_s;
+  cl_context tsr_context = NULL;
+  cl_device_id tsr_device = NULL;
+  cl_uint tsr_units = 1;
+  tsr_s.queue = tsr_queue;
+  tsr_s.status = CL_SUCCESS;
+  if (tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_CONTEXT, sizeof tsr_context, &tsr_context, NULL)) &&
+      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_DEVICE, sizeof tsr_device, &tsr_device, NULL)) &&
+      tsr_ok(&tsr_s, clGetDeviceInfo(tsr_device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof tsr_units, &tsr_units, NULL)))
+    tsr_ok(&tsr_s, tsr_open(tsr_context, tsr_device));
+  if (tsr_s.status != CL_SUCCESS) return tsr_s.status;
+  tsr_s.units = tsr_units > 0 ? (i64)tsr_units : 1;
+{4}  tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
+{5}  return tsr_s.status;
+}}
+)",
+                     name, parameter_list(signature, "cl_mem"), sizes(signature), std::max<std::size_t>(k, 1), given,
+                     release);
+}
+
+std::string opencl_entry(const plan::Plan& plan, const Signature& signature, const std::string& name) {
+  const ir::Graph& graph = plan.graph;
+  std::string text =
+      fmt::format("\n{} {{\n  const i64 tsr_sizes[] = {{{}}};\n", declaration(signature, name), sizes(signature));
+  text += "  tsr_session tsr_s;\n";
+  Extents extent(graph, text, "tsr_sizes");
+  std::vector<std::string> bytes;
+  std::vector<bool> taken;
+  const auto product = [&](const Format& format, const std::vector<ir::SizeId>& extents, bool input) {
+    std::string all = fmt::format("(i64){}", format.size());
+    for (const ir::SizeId size : extents) all += " * " + extent(size);
+    bytes.push_back(all);
+    taken.push_back(input || format.has_padding());  // which stays as it was
+  };
+  for (const ir::Argument& a : graph.arguments)
+    if (a.is_array) product(a.format, a.extents, true);
+  const std::size_t inputs = bytes.size();
+  for (const ir::Output& o : graph.outputs) product(o.format, graph.stage(o.stages.front()).domain, false);
+  const std::string none = extent.none_left();
+  text += fmt::format("  cl_mem tsr_m[{}];\n  int tsr_k;\n", bytes.size());
+  if (graph.parameters.empty()) text += "  (void)tsr_sizes;\n";
+  if (!none.empty()) text += fmt::format("  if ({}) return;\n", none);
+  text += "  tsr_s.status = tsr_open_any();\n  tsr_s.queue = tsr_state.own;\n";
+  std::vector<const Signature::Item*> arrays;
+  std::string passed;
+  for (const Signature::Item& item : signature.items) {
+    if (item.pointer) arrays.push_back(&item);
+    passed += ", " + (item.pointer ? fmt::format("tsr_m[{}]", arrays.size() - 1) : item.name);
+  }
+  for (std::size_t k = 0; k < arrays.size(); ++k)
+    text +=
+        fmt::format("  tsr_m[{}] = tsr_allocate(&tsr_s, {}, {});\n", k, bytes[k], taken[k] ? arrays[k]->name : "NULL");
+  text += fmt::format("  if (tsr_s.status == CL_SUCCESS) tsr_ok(&tsr_s, {}_enqueue(tsr_s.queue{}));\n", name, passed);
+  for (std::size_t k = inputs; k < arrays.size(); ++k)
+    text += fmt::format(
+        "  if (tsr_s.status == CL_SUCCESS)\n    tsr_ok(&tsr_s, clEnqueueReadBuffer(tsr_s.queue, tsr_m[{}], CL_TRUE, 0, "
+        "(size_t)({}), {}, 0, NULL, "
+        "NULL));\n",
+        k, bytes[k], arrays[k]->name);
+  text += fmt::format(
+      "  for (tsr_k = 0; tsr_k < {}; ++tsr_k)\n    if (tsr_m[tsr_k]) clReleaseMemObject(tsr_m[tsr_k]);\n"
+      "  if (tsr_s.status != CL_SUCCESS) fprintf(stderr, \"{}: OpenCL error %d\\n\", (int)tsr_s.status);\n}}\n",
+      arrays.size(), name);
+  return text;
+}
+
+DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::string& name,
+                         const std::string& kernels_file) {
+  const plan::Plan& plan = variants.front().plan;
+  const Signature signature = signature_of(plan);
+  const Kernels kernels = kernels_of(variants, DeviceDialect::opencl);
+  const bool exact = plan.options.numbers == Numbers::exact;
+  std::string quoted, macro = name;
+  for (const char c : kernels_file) quoted += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
+  for (char& c : macro) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  DeviceFiles files;
+  files.source = fmt::format("/* {}: kernels, generated by Tessera; the C file beside it runs them. */\n", name) +
+                 kernels.prelude + kernels.text;
+  files.host = fmt::format(
+      R"(/* {0}: generated by Tessera. Compile with any C compiler, link with -lOpenCL.
+
+   {1};
+   int {0}_enqueue(cl_command_queue, the same with a cl_mem for every array);
+
+{2}
+   Arrays are contiguous, the last index fastest; outputs overlap nothing. {0} runs on the first GPU, or else on the
+   first device, and says on stderr what went wrong. {0}_enqueue runs on the queue's device, in its order, and returns 0
+   or an OpenCL error; it does not wait. Kernels are read from {3}_FILE, compiled at the first call, and again where the
+   context changes. One thread at a time. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+
+#ifndef {3}_FILE
+#define {3}_FILE "{4}"
+#endif
+#define TSR_FILE {3}_FILE
+#define TSR_OPTIONS "{5}"
+#define TSR_EXACT {6}
+#define TSR_KERNELS {7}
+)",
+      name, declaration(signature, name), shapes_comment(signature), macro, quoted,
+      exact ? "-w -cl-std=CL1.2" : "-w -cl-std=CL1.2 -cl-mad-enable", exact ? 1 : 0, kernels.names.size());
+  files.host += struct_types(plan.graph);
+  files.host += "static const char* const tsr_kernel_names[TSR_KERNELS] = {";
+  for (std::size_t k = 0; k < kernels.names.size(); ++k)
+    files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
+  files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
+  if (has_strips(variants)) files.host += lower::strip_height_text;
+  files.host += run_functions(variants, false) + opencl_enqueue(signature, name) + opencl_entry(plan, signature, name);
+  return files;
+}
+
+std::string header(const DeviceVariant& variant, const std::string& name, bool cuda) {
+  const Signature signature = signature_of(variant.plan);
+  const std::string structs = struct_types(variant.plan.graph);
+  return fmt::format(
+      "/* {0}: generated by Tessera.\n\n{1}\n   Arrays are contiguous, the last index fastest; outputs overlap "
+      "nothing. */\n"
+      "#ifndef TESSERA_{0}_H\n#define TESSERA_{0}_H\n\n{2}{3}{4}#ifdef __cplusplus\nextern \"C\" "
+      "{{\n#endif\n\n{5};\n{6}\n"
+      "#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+      name, shapes_comment(signature),
+      cuda ? "struct CUstream_st;\n\n" : "struct _cl_command_queue;\nstruct _cl_mem;\n\n", structs,
+      structs.empty() ? "" : "\n", declaration(signature, name),
+      cuda ? fmt::format("int {}_on_stream({}, struct CUstream_st* stream);\n", name, parameter_list(signature))
+           : fmt::format("int {}_enqueue(struct _cl_command_queue* queue, {});\n", name,
+                         parameter_list(signature, "struct _cl_mem*")));
+}
+
+}  // namespace
+
+DeviceFiles print_device_files(const std::vector<DeviceVariant>& variants, DeviceDialect dialect,
+                               const std::string& name, const std::string& kernels_file) {
+  check_entry_name(name);
+  const bool cuda = dialect == DeviceDialect::cuda;
+  DeviceFiles files = cuda ? cuda_files(variants, name) : opencl_files(variants, name, kernels_file);
+  files.header = header(variants.front(), name, cuda);
+  return files;
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,162 @@
+// See signature.hpp.
+#include "emit/signature.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "emit/names.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+std::string_view spelling(ElementType type) {
+  switch (type) {
+    case ElementType::boolean:
+    case ElementType::u8:
+      return "unsigned char";
+    case ElementType::i16:
+      return "short";
+    case ElementType::u16:
+    case ElementType::f16:
+      return "unsigned short";  // half: its bits, so that no compiler has to know the type
+    case ElementType::i32:
+      return "int";
+    case ElementType::u32:
+      return "unsigned int";
+    case ElementType::f32:
+      return "float";
+    case ElementType::f64:
+      return "double";
+  }
+  return "float";
+}
+
+}  // namespace
+
+std::string spelling(const Format& format) {
+  return format.is_struct() ? "struct " + safe_name(format.struct_name) : std::string(spelling(format.scalar));
+}
+
+Signature signature_of(const plan::Plan& plan) {
+  const ir::Graph& graph = plan.graph;
+  Signature signature;
+  std::set<std::string> taken;
+  auto unique = [&](const std::string& name) {
+    std::string free = safe_name(name);
+    while (!taken.insert(free).second) free += "_";
+    return free;
+  };
+  // Leading dimensions that the plan added have extent 1.
+  auto shape = [&](const std::vector<ir::SizeId>& extents) {
+    std::string text;
+    for (std::size_t d = static_cast<std::size_t>(plan.lifted); d < extents.size(); ++d)
+      text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
+    return text;
+  };
+  for (const ir::Argument& a : graph.arguments)
+    signature.items.push_back(
+        {unique(a.name), spelling(a.format), a.is_array ? shape(a.extents) : "", a.is_array, a.is_array, false});
+  for (const std::string& p : graph.parameters) signature.items.push_back({unique(p), "int", "", false, false, true});
+  for (const ir::Output& o : graph.outputs)
+    signature.items.push_back({unique(o.name.empty() ? "output" : o.name), spelling(o.format),
+                               shape(graph.stage(o.stages.front()).domain), true, false, false});
+  return signature;
+}
+
+std::string parameter_list(const Signature& signature, std::string_view array) {
+  std::string text;
+  for (const Signature::Item& item : signature.items) {
+    text += text.empty() ? "" : ", ";
+    if (item.pointer && !array.empty())
+      text += fmt::format("{} {}", array, item.name);
+    else
+      text += fmt::format("{}{}{} {}", item.constant ? "const " : "", item.type, item.pointer ? "*" : "", item.name);
+  }
+  return text;
+}
+
+std::string declaration(const Signature& signature, const std::string& name) {
+  return fmt::format("void {}({})", name, parameter_list(signature));
+}
+
+std::string struct_types(const ir::Graph& graph) {
+  std::string text;
+  std::set<std::string> done;
+  auto define = [&](const Format& format) {
+    if (!format.is_struct() || !done.insert(format.struct_name).second) return;
+    std::string name = safe_name(format.struct_name), fields;
+    for (const Format::Field& f : format.fields)
+      fields += fmt::format("  {} {};\n", spelling(f.type), safe_name(f.name));
+    text += fmt::format("#ifndef TESSERA_STRUCT_{0}\n#define TESSERA_STRUCT_{0}\nstruct {0} {{\n{1}}};\n#endif\n", name,
+                        fields);
+  };
+  for (const ir::Argument& a : graph.arguments) define(a.format);
+  for (const ir::Output& o : graph.outputs) define(o.format);
+  return text;
+}
+
+std::string shapes_comment(const Signature& signature) {
+  std::size_t widest = 0;
+  for (const Signature::Item& item : signature.items) widest = std::max(widest, item.name.size());
+  std::string text;
+  for (const Signature::Item& item : signature.items) {
+    std::string what = item.parameter  ? "extent"
+                       : !item.pointer ? "number"
+                       : item.constant ? item.shape
+                                       : item.shape + ", written";
+    text += fmt::format("     {:<{}}  {} {}\n", item.name, widest, item.type, what);
+  }
+  return text;
+}
+
+std::string Extents::operator()(ir::SizeId s) {
+  if (auto it = names_.find(s); it != names_.end()) return it->second;
+  const ir::SizeNode& node = graph_.node(s);
+  if (node.op == ir::SizeOp::constant) return fmt::format("{}LL", node.value);
+  std::string text, a, b;
+  if (node.op != ir::SizeOp::parameter) a = (*this)(node.a);
+  if (node.op != ir::SizeOp::parameter && node.op != ir::SizeOp::floor_div) b = (*this)(node.b);
+  switch (node.op) {
+    case ir::SizeOp::constant:
+      break;
+    case ir::SizeOp::parameter:
+      text = fmt::format("{}[{}]", parameters_, node.value);
+      break;
+    case ir::SizeOp::add:
+      text = fmt::format("{} + {}", a, b);
+      break;
+    case ir::SizeOp::sub:
+      text = fmt::format("{} - {}", a, b);
+      break;
+    case ir::SizeOp::mul:
+      text = fmt::format("{} * {}", a, b);
+      break;
+    case ir::SizeOp::floor_div:
+      text = fmt::format("tsr_floor_div({}, {})", a, node.value);
+      break;
+    case ir::SizeOp::min:
+      text = fmt::format("tsr_min({}, {})", a, b);
+      break;
+    case ir::SizeOp::max:
+      text = fmt::format("tsr_max({}, {})", a, b);
+      break;
+  }
+  std::string name = fmt::format("n{}", names_.size());
+  out_ += fmt::format("  const i64 {} = {};\n", name, text);
+  return names_[s] = name;
+}
+
+std::string Extents::none_left() {
+  std::set<std::string> positive;
+  for (ir::StageId s = 0; s < graph_.stage_count(); ++s)
+    for (ir::SizeId d : graph_.stage(s).domain)
+      if (graph_.constant(d).value_or(0) < 1) positive.insert((*this)(d));
+  std::string condition;
+  for (const std::string& n : positive) condition += (condition.empty() ? "" : " || ") + n + " < 1";
+  return condition;
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,185 @@
+// Files for GPUs as their users have them. A .cu file is compiled as C++ with a runtime of tests/emit/shim, which runs
+// kernels on the processor, and by nvcc where there is one; kernels of OpenCL and their host file run on whatever
+// device the machine has. All give the interpreter's bits, and pass the drivers that the C files pass.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "command.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+const std::string shim_flags = fmt::format(
+    "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
+    TESSERA_SOURCE_DIR);
+
+bool have_opencl() {
+  return have("cc") && shell_status(
+                           "echo '#include <CL/cl.h>\nint main(void) { cl_uint n = 0; return "
+                           "clGetPlatformIDs(0, 0, &n) != 0 || n == 0; }' > /tmp/tessera_cl_$$.c && cc "
+                           "-DCL_TARGET_OPENCL_VERSION=120 /tmp/tessera_cl_$$.c -o /tmp/tessera_cl_$$ -lOpenCL && "
+                           "/tmp/tessera_cl_$$; s=$?; rm -f /tmp/tessera_cl_$$ /tmp/tessera_cl_$$.c; exit $s") == 0;
+}
+
+// A library that goes away with the test.
+class Library {
+ public:
+  explicit Library(const std::filesystem::path& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) throw std::runtime_error(dlerror());
+  }
+  ~Library() { dlclose(handle_); }
+  Library(const Library&) = delete;
+  template <class F>
+  F* function(const std::string& name) const {
+    return reinterpret_cast<F*>(dlsym(handle_, name.c_str()));
+  }
+
+ private:
+  void* handle_;
+};
+
+Array random_image(i64 rows, i64 columns) {
+  Array image(ElementType::f32, {rows, columns});
+  std::mt19937 random(static_cast<unsigned>(rows * 1000 + columns));
+  for (i64 k = 0; k < rows * columns; ++k) image.as<float>()[k] = static_cast<float>(random() % 2000) / 7 - 100;
+  return image;
+}
+
+// Strips with every border, rings of several stages, rows that are no multiple of 16 bytes; images smaller than a halo.
+const char* const three_stages =
+    "stencil rows(vector#2 float X) { return (X@[-2,0] + 2 * X + X@[1,0]) / 3; }\n"
+    "stencil columns(vector#2 float X, vector#2 float Y) { return X@[0,-1] * 0.5f - Y@[1,2] + X@[0,3]; }\n"
+    "parameter M, N; vector#2 float image[M,N];\n"
+    "a = rows(image:mirror); b = columns(a:constant(3), image:clamped); return columns(b:symmetric, a:mirror);";
+
+using Entry = void(const float*, int, int, float*);
+
+void equals_interpreter(const Program& program, Entry* entry) {
+  for (const auto& [rows, columns] : {std::pair<i64, i64>{1, 1}, {3, 2}, {9, 40}, {33, 129}, {70, 516}}) {
+    const Array image = random_image(rows, columns), want = program.interpret({image}).at(0);
+    std::vector<float> out(static_cast<std::size_t>(rows * columns), -1);
+    entry(image.as<float>(), static_cast<int>(rows), static_cast<int>(columns), out.data());
+    EXPECT_EQ(0, std::memcmp(out.data(), want.data(), out.size() * sizeof(float))) << rows << "x" << columns;
+  }
+}
+
+TEST(ExportedCuda, GivesTheInterpretersBits) {
+  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  const Folder folder;
+  const Program program = Program::from_text(three_stages);
+  for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
+    write(folder / "f.cu",
+          program.emit({.target = "cuda", .name = "f", .schedule = schedule, .numbers = Numbers::exact}).source);
+    ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
+    equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
+  }
+}
+
+// The device's memory is used where it lies if its rows allow it; what a call takes it gives back, failures included.
+TEST(ExportedCuda, TakesPointersOfTheDevice) {
+  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  const Folder folder;
+  const Program program = Program::from_text(three_stages);
+  write(folder / "f.cu", program.emit({.target = "cuda", .name = "f", .numbers = Numbers::exact}).source +
+                             "\nextern \"C\" int held() { return (int)shim.blocks.size(); }\n"
+                             "extern \"C\" int copies() { const int n = shim.copies; shim.copies = 0; return n; }\n"
+                             "extern \"C\" void fail(int k) { shim.fail_allocation = k; }\n"
+                             "extern \"C\" void* allocate(size_t n) { return shim_allocate(n); }\n");
+  ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
+  const Library library(folder / "f.so");
+  auto* on_stream = library.function<int(const float*, int, int, float*, void*)>("f_on_stream");
+  auto* held = library.function<int()>("held");
+  auto* copies = library.function<int()>("copies");
+  auto* allocate = library.function<void*(std::size_t)>("allocate");
+  for (const auto& [columns, copied] : {std::pair<int, int>{64, 0}, {61, 2}}) {
+    const Array image = random_image(40, columns), want = program.interpret({image}).at(0);
+    const std::size_t bytes = static_cast<std::size_t>(40 * columns) * sizeof(float);
+    auto *in = static_cast<float*>(allocate(bytes)), *out = static_cast<float*>(allocate(bytes));
+    const int before = held();
+    std::memcpy(in, image.data(), bytes);
+    copies();
+    EXPECT_EQ(0, on_stream(in, 40, columns, out, nullptr));
+    EXPECT_EQ(copied, copies());
+    EXPECT_EQ(before, held());
+    EXPECT_EQ(0, std::memcmp(out, want.data(), bytes));
+  }
+  // No memory: the error comes back, the output is as it was, nothing is kept.
+  const Array image = random_image(40, 61);
+  std::vector<float> out(40 * 61, -1);
+  const int before = held();
+  for (int k = 0; k < 2; ++k) {
+    library.function<void(int)>("fail")(k);
+    EXPECT_EQ(2, on_stream(image.as<float>(), 40, 61, out.data(), nullptr)) << k;
+    EXPECT_THAT(out, testing::Each(-1.0f));
+    EXPECT_EQ(before, held());
+  }
+  library.function<void(int)>("fail")(-1);
+  EXPECT_EQ(0, on_stream(image.as<float>(), -1, 61, out.data(), nullptr));  // nothing to compute
+  EXPECT_THAT(out, testing::Each(-1.0f));
+}
+
+TEST(ExportedOpencl, GivesTheInterpretersBits) {
+  if (!have_opencl()) GTEST_SKIP() << "there is no OpenCL device, or no CL/cl.h to compile with";
+  const Folder folder;
+  const Program program = Program::from_text(three_stages);
+  const std::string kernels = (folder / "f.cl").string();
+  const EmittedCode code =
+      program.emit({.target = "opencl", .name = "f", .numbers = Numbers::exact, .kernels_file = kernels});
+  write(folder / "f.cl", code.source);
+  write(folder / "f.c", code.host);
+  for (const char* compiler : {"gcc", "clang"}) {
+    if (!have(compiler)) continue;
+    ASSERT_EQ("",
+              shell(folder, fmt::format("cd '{}' && {} -std=c99 -O1 -Wall -Wextra -Werror -fPIC -shared f.c -o f.so "
+                                        "-lOpenCL",
+                                        (folder / "").string(), compiler)));
+  }
+  equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
+}
+
+class ExportedToDevices : public testing::TestWithParam<const char*> {};
+
+// The drivers of the C files, which compare with plain loops.
+TEST_P(ExportedToDevices, EqualsPlainLoops) {
+  const std::string name = GetParam();
+  const Folder folder;
+  const std::string in = "'" + (folder / "").string() + "'";
+  const Program program = Program::from_file((drivers / (name + ".forma")).string());
+  const bool plus = std::filesystem::exists(drivers / (name + ".cpp"));
+  const std::string driver = (drivers / (name + (plus ? ".cpp" : ".c"))).string();
+  const auto passes = [&](const std::string& header, const std::string& make, const std::string& link) {
+    write(folder / (name + ".h"), header);
+    ASSERT_EQ("", shell(folder, fmt::format("cd {} && {}", in, make)));
+    ASSERT_EQ("", shell(folder, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver {}", in, plus ? "g++" : "gcc",
+                                            drivers.string(), driver, link)));
+    EXPECT_EQ("", shell(folder, fmt::format("cd {} && LD_LIBRARY_PATH=. ./driver", in)));
+  };
+  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  const EmittedCode cuda = program.emit({.target = "cuda", .name = name});
+  write(folder / (name + ".cu"), cuda.source);
+  passes(cuda.header, fmt::format("g++ {} {}.cu -o libprogram.so", shim_flags, name), "-L. -lprogram");
+  const std::string nvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc -O1 -arch=sm_90";
+  if (shell_status(nvcc + " --version") == 0) {
+    EXPECT_EQ("", shell(folder, fmt::format("cd {} && {} -c {}.cu -o program.o", in, nvcc, name)));
+  }
+  if (!have_opencl()) return;
+  const EmittedCode opencl =
+      program.emit({.target = "opencl", .name = name, .kernels_file = (folder / (name + ".cl")).string()});
+  write(folder / (name + ".cl"), opencl.source);
+  write(folder / (name + ".c"), opencl.host);
+  passes(opencl.header, fmt::format("gcc -O1 -Wall -Wextra -Werror -fPIC -shared {}.c -o libprogram.so -lOpenCL", name),
+         "-L. -lprogram -lOpenCL");
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, ExportedToDevices,
+                         testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tessera
