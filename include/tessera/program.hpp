@@ -99,7 +99,8 @@ class Program {
 
   // The code of a target, the same that runs. Throws Error(argument) for a target or name that is not one.
   EmittedCode emit(const EmitOptions& = {}) const;
-  // What the plan decided and why, for arrays of these shapes: one per input in order, an empty one for scalars.
+  // What the plan decided and why, for arrays of these shapes: one per input in order, an empty one for scalars. For a
+  // device it compiles the kernels where the device is found, and says so where none is.
   std::string explain(const std::vector<Shape>& input_shapes, const RunOptions& = {},
                       ExplainFormat = ExplainFormat::text) const;
 

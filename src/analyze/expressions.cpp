@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/build.hpp"
 
@@ -69,10 +70,10 @@ double price(const ExprNode& node) {
   }
 }
 
-}  // namespace
-
-double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
-  // A node inside a reduction runs once per term of every reduction above it; the largest such product counts.
+// The sum of what every node costs, `cost(node, terms)`: of a reduction for all its terms, else once. A node inside a
+// reduction runs once per term of every reduction above it; the largest such product counts.
+template <class Cost>
+double total_of(const Graph& graph, const std::vector<ExprId>& roots, Cost cost) {
   std::vector<ExprId> order = ir::postorder(graph, roots);
   std::unordered_map<std::uint32_t, double> times;
   for (ExprId root : roots) times[root.id] = 1;
@@ -84,13 +85,46 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
     if (is_reduction(node.op)) {
       double terms = static_cast<double>(term_count(node));
       below *= terms;
-      total += here * terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+      total += here * cost(node, terms);
     } else {
-      total += here * price(node);
+      total += here * cost(node, 1);
     }
     for (ExprId a : node.args) times[a.id] = std::max(times[a.id], below);
   }
   return total;
+}
+
+}  // namespace
+
+double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
+  return total_of(graph, roots, [](const ExprNode& node, double terms) {
+    if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    return price(node);
+  });
+}
+
+double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, bool contracted) {
+  const std::vector<ExprId> order = ir::postorder(graph, roots);
+  std::unordered_map<std::uint32_t, int> users;
+  for (ExprId e : order)
+    for (ExprId a : graph.node(e).args) ++users[a.id];
+  std::unordered_set<const ExprNode*> absorbed;  // products; each sum takes one
+  for (ExprId e : order) {
+    const ExprNode& sum = graph.node(e);
+    if ((sum.op != Op::add && sum.op != Op::sub) || (is_float(sum.type) && !contracted)) continue;
+    for (ExprId a : sum.args)
+      if (graph.node(a).op == Op::mul && users[a.id] == 1 && absorbed.insert(&graph.node(a)).second) break;
+  }
+  return total_of(graph, roots, [&](const ExprNode& node, double terms) {
+    if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    return node.op == Op::access || absorbed.contains(&node) ? 0 : price(node);
+  });
+}
+
+double load_count(const Graph& graph, const std::vector<ExprId>& roots) {
+  return total_of(graph, roots, [](const ExprNode& node, double) {
+    return node.op == Op::access || node.op == Op::gather || node.op == Op::lookup ? 1.0 : 0.0;
+  });
 }
 
 bool uses_coordinates(const Graph& graph, ExprId root) {

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "cli/convert.hpp"
+#include "engine/explain_device.hpp"
 #include "engine/program_impl.hpp"
 #include "io/image.hpp"
 #include "ir/bind.hpp"
@@ -100,17 +101,20 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
   const Program::Impl& impl = program.impl();
   const auto compiled = impl.on_device(options);
   std::vector<double> kernels, whole;
+  double predicted = 0;
   i64 bytes = 0, points = 0;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     const std::vector<Array> inputs = impl.prepare(lanes.inputs[c]);
     std::vector<Shape> shapes;
     for (const Array& a : inputs) shapes.push_back(a.shape());
+    const std::vector<i64> parameters = ir::bind_parameters(impl.graph, shapes);
+    predicted += engine::predicted_milliseconds(impl, parameters, options);
     const i64 set_bytes = std::max<i64>(1, bytes_of(lanes.inputs[c]) + bytes_of(results[c]));
     const i64 wanted = (rotated_bytes + set_bytes - 1) / set_bytes;
     const std::size_t count = std::min({most_sets, static_cast<std::size_t>(wanted), static_cast<std::size_t>(repeat)});
     std::vector<std::unique_ptr<engine::DeviceExecutable::Bound>> sets;
     for (std::size_t k = 0; k < count; ++k) {
-      sets.push_back(compiled->bind(ir::bind_parameters(impl.graph, shapes)));
+      sets.push_back(compiled->bind(parameters, options));
       sets.back()->upload(inputs);
       sets.back()->launch(options);
       sets.back()->queue().wait();
@@ -135,6 +139,7 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
       "time: median {:.4g} ms, minimum {:.4g} ms of {} runs with arrays on the device; {:.4g} ms from the host and "
       "back\n",
       median, kernels.front(), repeat, middle(whole));
+  fmt::print("predicted: {:.4g} ms; it takes {:.3g} times as long\n", predicted, median / predicted);
   const double rate = static_cast<double>(bytes) / median * 1e-6, bandwidth = compiled->limits().bandwidth;
   fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s", static_cast<double>(points) / median * 1e-3, rate);
   if (bandwidth > 0) fmt::print(", {:.3g}% of the {:.4g} GB/s of its memory", 100 * rate / bandwidth, bandwidth);

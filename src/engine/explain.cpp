@@ -1,7 +1,8 @@
-// Program::explain: the plan that would run, made without compiling anything.
+// Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
 #include "plan/explain.hpp"
 
 #include "engine/executable.hpp"
+#include "engine/explain_device.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "run/cpu/parallel.hpp"
@@ -24,6 +25,15 @@ void check_points(const ir::Graph& graph, const std::vector<i64>& parameters) {
   }
 }
 
+plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& parameters, const RunOptions& options) {
+  plan::Options how;
+  how.schedule = options.schedule;
+  how.numbers = options.numbers;
+  RunOptions resolved = options;
+  resolved.threads = run::cpu::thread_count(options.threads);
+  return plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
+}
+
 }  // namespace
 
 std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& options, ExplainFormat format) const {
@@ -36,13 +46,8 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
-  plan::Options how;
-  how.schedule = options.schedule;
-  how.numbers = options.numbers;
-  RunOptions resolved = options;
-  resolved.threads = run::cpu::thread_count(options.threads);
-  const plan::Report report =
-      plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
+  const plan::Report report = options.target == "cpu" ? cpu_report(graph, parameters, options)
+                                                      : engine::device_report(*impl_, parameters, options);
   switch (format) {
     case ExplainFormat::json:
       return plan::to_json(report);

@@ -20,21 +20,6 @@ constexpr i64 row_alignment = 16;
 
 }  // namespace
 
-plan::Device device_class() {
-  plan::Device device;
-  // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
-  device.name = "device";
-  device.vector_bytes = 128;
-  device.vector_registers = 255;
-  device.gigahertz = 4 * 1.98;
-  device.bandwidth = 32;
-  device.l1_bytes = 228 << 10;
-  device.l2_bytes = 1 << 20;
-  device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
-  device.columns_together = true;
-  return device;
-}
-
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
   if (options.target == "cuda") return run::cuda::open(options.device);
   if (options.target == "opencl") return run::opencl::open(options.device);
@@ -45,11 +30,9 @@ std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
 DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& options,
                                    std::shared_ptr<run::gpu::Device> device)
     : graph_(graph), device_(std::move(device)) {
-  plan::Options how;
-  how.schedule = options.schedule;
-  how.numbers = options.numbers;
-  plan_ = plan::make_plan(graph, how, device_class());
-  program_ = lower::lower_device(plan_);
+  DeviceCode code = device_code(graph, options.schedule, options.numbers);
+  plan_ = std::move(code.plan);
+  program_ = std::move(code.program);
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
   source_ = emit::print_device(program_, cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl, exact);
   module_ = device_->load(source_, exact);
@@ -91,30 +74,8 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(const lower::Devic
   using Kind = lower::DeviceKernel::Integer::Kind;
   const ir::Graph& graph = program_.plan_.graph;
   Ready result;
-  result.launch.kernel = kernel.name;
-  result.launch.block = kernel.threads;
-  std::vector<i64> blocks, extents;
-  for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
-  std::vector<i64> points = kernel.points;
-  i64 height = 0;
-  if (kernel.strips) {
-    const i64 across = (extents.back() + points.back() - 1) / points.back();
-    const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
-    const int known = program_.module_->usage(kernel.name, threads, 0).blocks_per_multiprocessor;
-    const i64 at_once = (known > 0 ? known : 4) * std::max(1, program_.device_->limits().multiprocessors);
-    height = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
-    points[points.size() - 2] = height * kernel.threads[1];
-  }
-  i64 count = 1;
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    blocks.push_back((extents[d] + points[d] - 1) / points[d]);
-    count *= blocks.back();
-    if (count > 0x7fffffff)
-      throw Error(ErrorClass::argument,
-                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
-                              0x7fffffff));
-  }
-  result.launch.grid = {count, 1, 1};
+  const KernelLaunch planned = program_.launch_of(kernel, parameters);
+  result.launch = planned.launch;
   for (const std::size_t k : kernel.arrays) result.blocks.push_back(places_[k].memory);
   for (const lower::DeviceKernel::Integer& what : kernel.integers) {
     switch (what.kind) {
@@ -128,10 +89,10 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(const lower::Devic
         result.integers.push_back(places_[kernel.arrays[what.array]].strides.at(what.dimension));
         break;
       case Kind::blocks:
-        result.integers.push_back(blocks[what.dimension]);
+        result.integers.push_back(planned.blocks[what.dimension]);
         break;
       case Kind::strip:
-        result.integers.push_back(height);
+        result.integers.push_back(planned.strip_rows);
         break;
     }
   }
@@ -219,12 +180,20 @@ void DeviceExecutable::Bound::download(const std::vector<Array>& outputs) {
 }
 
 bool DeviceExecutable::takes(const std::vector<i64>& parameters) const {
-  return std::all_of(program_.kernels.begin(), program_.kernels.end(), [&](const lower::DeviceKernel& kernel) {
-    if (!kernel.strips) return true;
-    const std::size_t rank = kernel.domain.size();
-    return plan_.graph.evaluate(kernel.domain[rank - 2], parameters) >= kernel.least_rows &&
-           plan_.graph.evaluate(kernel.domain[rank - 1], parameters) >= kernel.least_columns;
-  });
+  return engine::takes(program_, plan_.graph, parameters);
+}
+
+run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& kernel) const {
+  return module_->usage(kernel.name, threads_of(kernel), 0);
+}
+
+KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters) const {
+  const int at_once = kernel.strips ? usage_of(kernel).blocks_per_multiprocessor : 0;
+  return launch_plan(kernel, plan_.graph, parameters, at_once, device_->limits().multiprocessors);
+}
+
+const DeviceExecutable& DeviceExecutable::serving(const std::vector<i64>& parameters, const RunOptions& options) const {
+  return takes(parameters) ? *this : *small(options);
 }
 
 std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions& options) const {
@@ -239,8 +208,7 @@ std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions
 
 std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vector<i64>& parameters,
                                                                 const RunOptions& options) const {
-  if (!takes(parameters)) return small(options)->bind(parameters, options);
-  return std::make_unique<Bound>(*this, parameters);
+  return std::make_unique<Bound>(serving(parameters, options), parameters);
 }
 
 void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/launch_plan.hpp"
 #include "lower/device.hpp"
 #include "plan/plan.hpp"
 #include "run/gpu/device.hpp"
@@ -19,19 +20,22 @@ namespace tessera::engine {
 // missing.
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
-// What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere.
-plan::Device device_class();
-
 class DeviceExecutable {
  public:
   DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>);
 
   const plan::Plan& plan() const { return plan_; }
+  const lower::DeviceProgram& program() const { return program_; }
   const std::string& source() const { return source_; }
 
   const run::gpu::Limits& limits() const { return device_->limits(); }
+  // Of a kernel of program(): as compiled, and as it is launched.
+  run::gpu::Module::Usage usage_of(const lower::DeviceKernel&) const;
+  KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters) const;
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
+  // This program, or the one for images that are small, which lives as long: what bind() and run() launch.
+  const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
   // As Executable::run.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
@@ -44,17 +48,19 @@ class DeviceExecutable {
     void upload_padding(const std::vector<Array>& outputs);  // of structs, which stays as it was
     void launch(const RunOptions&);
     void download(const std::vector<Array>& outputs);
+    // What launch() hands over, in order; integers as DeviceKernel::integers says.
+    struct Ready {
+      run::gpu::Launch launch;
+      std::vector<std::shared_ptr<run::gpu::Memory>> blocks;
+      std::vector<i64> integers;
+    };
+    const std::vector<Ready>& launches() const { return launches_; }
     run::gpu::Queue& queue() { return *queue_; }  // no error shows before wait() or a time is asked for
 
    private:
     struct Place {
       std::shared_ptr<run::gpu::Memory> memory;
       std::vector<i64> strides;  // bytes, of every dimension of the interface's array but the last
-    };
-    struct Ready {
-      run::gpu::Launch launch;
-      std::vector<std::shared_ptr<run::gpu::Memory>> blocks;
-      std::vector<i64> integers;
     };
     template <class Copy>
     void each_row_block(const Array&, const Place&, Copy copy) const;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
@@ -44,10 +45,13 @@ class KernelLowering : private DeviceFunction {
     for (StageId s : pass.stages)
       margins_differ_ |= graph_.stage(s).margin_lo != first.margin_lo || graph_.stage(s).margin_hi != first.margin_hi;
     kernel_.threads = {columns_of_block, rank_ > 1 ? rows_of_block : 1, 1};
+    kernel_.stages = pass.stages;
   }
 
   // `why` its group is no strip, "" when none was asked for.
-  void into(DeviceProgram& program, const std::string& why) {
+  void into(DeviceProgram& program, std::size_t group, const std::string& why) {
+    kernel_.group = group;
+    kernel_.why = why;
     ir::nest::Function function;
     function.name = kernel_.name;
     function.essay = "a point a thread" + (why.empty() ? "" : ": no strips, since " + why);
@@ -202,6 +206,8 @@ class KernelLowering : private DeviceFunction {
     std::vector<ExprId> roots;
     for (StageId s : pass_.stages) roots.push_back(graph_.stage(s).body);
     const std::vector<ExprId> nodes = ir::postorder(graph_, roots);
+    kernel_.operations = analyze::instruction_count(graph_, roots, contracted());
+    kernel_.moves = analyze::load_count(graph_, roots) + static_cast<double>(roots.size());
     std::vector<analyze::VarRange> ranges(graph_.var_count());
     for (ExprId e : nodes)
       for (const ir::Var& v : graph_.node(e).vars) ranges[v.id] = {v.lo, v.hi};
@@ -243,6 +249,8 @@ class KernelLowering : private DeviceFunction {
     const ir::Stage& composed = graph_.stage(s);
     const Lane lane = memory_lane(s);
     Value v = builder_->var("v", lane_constant(0, lane));
+    kernel_.operations = static_cast<double>(composed.pieces.size() * rank_);
+    kernel_.moves = 2;
     for (const ir::Piece& piece : composed.pieces) {
       Value here;
       std::vector<Value> at;
@@ -302,7 +310,7 @@ DeviceProgram lower_device(const plan::Plan& plan) {
       const plan::Pass& pass = working.groups[g].passes[p];
       if (pass.kind == plan::PassKind::compose && working.stages[pass.stages.front()].filled) continue;
       KernelLowering(working, program.interface, ranges, pass, fmt::format("tsr_g{}_p{}", g, p))
-          .into(program, fits[g].why);
+          .into(program, g, fits[g].why);
     }
   }
   return program;

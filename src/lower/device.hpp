@@ -42,6 +42,14 @@ struct DeviceKernel {
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
   i64 least_rows = 0, least_columns = 0;  // of a domain that the kernel takes; smaller ones need another plan
+
+  // What it is, for `explain`.
+  std::size_t group = 0;             // of the plan
+  std::vector<ir::StageId> stages;   // that it computes
+  std::string why;                   // no strips; "" where it has some or the schedule asks for none
+  int columns = 1;                   // that a thread computes
+  int registers = 0;                 // of a thread, an estimate; 0: none
+  double operations = 0, moves = 0;  // a point: instructions, loads and stores, with what its halo repeats
 };
 
 struct DeviceProgram {

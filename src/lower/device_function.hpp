@@ -25,6 +25,7 @@ class DeviceFunction {
   // With its parameters, into the program.
   void finish(ir::nest::Function, DeviceProgram&);
 
+  bool contracted() const { return plan_.options.numbers == Numbers::fast; }
   Value host(const DeviceKernel::Integer& what);
   Value extent(ir::SizeId);
   std::size_t position(std::size_t array);  // among the kernel's pointers

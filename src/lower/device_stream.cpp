@@ -57,6 +57,7 @@ class StreamLowering : private DeviceFunction {
   StreamLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                  std::string name)
       : DeviceFunction(plan, interface, ranges, std::move(name)), group_(plan.groups[group]) {
+    kernel_.group = group;
     kernel_.domain = graph_.stage(group_.anchor).domain;
     rank_ = kernel_.domain.size();
     why_ = unfit();
@@ -87,7 +88,9 @@ class StreamLowering : private DeviceFunction {
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = 32 * v;
     kernel_.strips = true;
-    const int estimate = registers();
+    kernel_.stages = order_;
+    kernel_.columns = v;
+    const int estimate = kernel_.registers = registers();
     kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= wide_registers ? 3 : 0;
     kernel_.warm_up = -start_;
     for (const Ring& ring : rings_) {
@@ -101,6 +104,7 @@ class StreamLowering : private DeviceFunction {
     builder_ = &builder;
     place();
     builder.branch(operation(Op::bit_and, flag_type, {less(x_, cols_), less(y0_, rows_)}), [&] { strip(); });
+    count();
     finish(std::move(function), program);
   }
 
@@ -225,6 +229,16 @@ class StreamLowering : private DeviceFunction {
       n += ring.depth * ring.columns_kept(columns_) * std::max(1, ir::nest::size_of(memory_lane(ring.stage)) / 4);
     }
     return static_cast<int>(n);
+  }
+
+  // What a step inside does, a point.
+  void count() {
+    for (const auto& [s, operations] : operations_) kernel_.operations += operations;
+    for (const Ring& ring : rings_)
+      if (ring.memory) kernel_.moves += static_cast<double>(load_left(ring) + columns_ + load_right(ring)) / columns_;
+    kernel_.moves += static_cast<double>(is_result_.size());
+    kernel_.operations /= columns_;
+    kernel_.moves /= columns_;
   }
 
   // ---- threads ----
@@ -415,6 +429,7 @@ class StreamLowering : private DeviceFunction {
       std::vector<ExprId> roots;
       for (i64 c = -ring.left; c < columns_ + ring.right; ++c)
         roots.push_back(analyze::shift_columns(graph_, graph_.stage(s).body, rank_, c));
+      if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
       mapped_rows_.clear();
       PointSource source = point_source();
       source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
@@ -527,6 +542,7 @@ class StreamLowering : private DeviceFunction {
   std::vector<Ring> rings_;
   std::map<StageId, std::size_t> ring_of_;
   std::map<ViewKey, std::size_t> views_;
+  std::map<StageId, double> operations_;                                   // of a step inside
   std::set<StageId> is_result_, read_;                                     // leave the group; are read in it
   std::map<std::tuple<StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
   int columns_ = 4;

@@ -153,16 +153,7 @@ class Reporter {
     return n;
   }
 
-  // Of an array that holds a stage; interleaved fields share their records.
-  double bytes_of(StageId s) const {
-    const Stage& stage = graph().stage(s);
-    double bytes = ir::nest::size_of(plan_.stages[s].lane);
-    if (stage.kind == StageKind::input && graph().arguments[stage.argument].format.is_struct()) {
-      const Format& format = graph().arguments[stage.argument].format;
-      bytes = static_cast<double>(format.size()) / static_cast<double>(format.fields.size());
-    }
-    return points(s) * bytes;
-  }
+  double bytes_of(StageId s) const { return array_bytes(plan_, s, parameters()); }
 
   void group(int number) {
     const Group& from = plan_.groups[static_cast<std::size_t>(number)];
@@ -222,6 +213,17 @@ class Reporter {
 };
 
 }  // namespace
+
+double array_bytes(const Plan& plan, StageId s, const std::vector<i64>& parameters) {
+  const Stage& stage = plan.graph.stage(s);
+  double bytes = ir::nest::size_of(plan.stages[s].lane);
+  if (stage.kind == StageKind::input && plan.graph.arguments[stage.argument].format.is_struct()) {
+    const Format& format = plan.graph.arguments[stage.argument].format;
+    bytes = static_cast<double>(format.size()) / static_cast<double>(format.fields.size());
+  }
+  for (ir::SizeId d : stage.domain) bytes *= static_cast<double>(plan.graph.evaluate(d, parameters));
+  return bytes;
+}
 
 Report report(Plan plan, const std::vector<i64>& parameters, const RunOptions& options) {
   return Reporter(std::move(plan), parameters, options).run();

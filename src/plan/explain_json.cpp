@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plan/explain.hpp"
+#include "plan/explain_words.hpp"
 
 namespace tessera::plan {
 
@@ -24,6 +25,84 @@ ordered_json stage_json(const Report& r, const StageReport& s) {
   return j;
 }
 
+ordered_json known(i64 n) {
+  return n < 0 ? ordered_json() : ordered_json(n);
+}
+
+template <class Names>
+ordered_json kernel_json(const KernelReport& k, Names names) {
+  return {{"name", k.name},
+          {"stages", names(k.stages)},
+          {"runs", k.strips ? "strips" : "points"},
+          {"not_in_strips_since", k.why},
+          {"columns", k.columns},
+          {"strip_rows", k.strip_rows},
+          {"warm_up_rows", k.warm_up},
+          {"grid", k.grid},
+          {"block", k.block},
+          {"registers_estimated", k.registers_estimated},
+          {"registers", known(k.registers)},
+          {"shared_bytes", known(k.shared_bytes)},
+          {"spilled_bytes", known(k.spilled_bytes)},
+          {"blocks_per_multiprocessor", known(k.blocks_per_multiprocessor)},
+          {"warps", known(k.warps)},
+          {"most_warps", known(k.most_warps)},
+          {"reads", names(k.reads)},
+          {"writes", names(k.writes)},
+          {"bytes_read", k.bytes_read},
+          {"bytes_written", k.bytes_written},
+          {"compulsory_bytes", k.compulsory_bytes},
+          {"points", k.points},
+          {"operations_per_point", k.operations},
+          {"milliseconds", k.milliseconds},
+          {"memory_milliseconds", k.memory_milliseconds},
+          {"compute_milliseconds", k.compute_milliseconds},
+          {"strip_milliseconds", k.strip_milliseconds},
+          {"bound_by", bound_by(k)}};
+}
+
+template <class Names>
+ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) {
+  ordered_json passes = ordered_json::array(), kernels = ordered_json::array();
+  for (std::size_t p = 0; p < g.passes.size(); ++p) {
+    const KernelReport* kernel = kernel_of(g, p);
+    passes.push_back({{"kind", g.passes[p].compose ? "compose" : "point"},
+                      {"stages", names(g.passes[p].stages)},
+                      {"kernel", kernel ? ordered_json(kernel->name) : ordered_json()}});
+  }
+  for (const KernelReport& k : g.kernels) kernels.push_back(kernel_json(k, names));
+  return {{"anchor", r.stages[g.anchor].name},
+          {"stages", names(g.stages)},
+          {"passes", passes},
+          {"kernels", kernels},
+          {"reads", names(g.reads)},
+          {"writes", names(g.writes)},
+          {"bytes_read", g.bytes_read},
+          {"bytes_written", g.bytes_written},
+          {"compulsory_bytes", g.compulsory_bytes},
+          {"operations_per_point", g.operations},
+          {"milliseconds", g.milliseconds},
+          {"memory_milliseconds", g.memory_milliseconds},
+          {"compute_milliseconds", g.compute_milliseconds},
+          {"bound_by", bound_by(g)},
+          {"reasons", g.reasons}};
+}
+
+ordered_json device_json(const DeviceReport& d) {
+  return {{"index", d.index},
+          {"found", d.missing.empty()},
+          {"missing", d.missing},
+          {"name", d.name},
+          {"compiled_for", d.compiled_for},
+          {"driver", d.driver},
+          {"multiprocessors", d.multiprocessors},
+          {"bandwidth", d.bandwidth * 1e9},
+          {"bandwidth_assumed", d.bandwidth_assumed},
+          {"operations_per_second", d.operations * 1e9},
+          {"operations_assumed", d.operations_assumed},
+          {"runs_untiled_as_small", d.small}};
+}
+
 ordered_json group_json(const Report& r, const GroupReport& g) {
   auto names = [&](const std::vector<ir::StageId>& stages) {
     ordered_json list = ordered_json::array();
@@ -34,6 +113,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   for (const PassReport& p : g.passes)
     passes.push_back(
         {{"kind", p.compose ? "compose" : "point"}, {"stages", names(p.stages)}, {"rows", p.rows}, {"lanes", p.lanes}});
+  if (r.on_device) return on_device_json(r, g, names);
   return {{"anchor", r.stages[g.anchor].name},
           {"stages", names(g.stages)},
           {"passes", passes},
@@ -53,7 +133,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
           {"milliseconds", g.milliseconds},
           {"memory_milliseconds", g.memory_milliseconds},
           {"compute_milliseconds", g.compute_milliseconds},
-          {"bound_by", g.bound_by_memory ? "memory" : "arithmetic"},
+          {"bound_by", bound_by(g)},
           {"reasons", g.reasons}};
 }
 
@@ -68,19 +148,22 @@ std::string to_json(const Report& r) {
   ordered_json stages = ordered_json::array(), groups = ordered_json::array();
   for (const StageReport& s : r.stages) stages.push_back(stage_json(r, s));
   for (const GroupReport& g : r.groups) groups.push_back(group_json(r, g));
-  ordered_json all = {{"device", r.device},
-                      {"threads", r.threads},
-                      {"schedule", r.schedule},
-                      {"numbers", r.numbers},
-                      {"parameters", parameters},
-                      {"decided_for", assumed},
-                      {"milliseconds", r.milliseconds},
-                      {"bytes", r.bytes},
-                      {"minimum_bytes", r.minimum_bytes},
-                      {"operations", r.operations},
-                      {"groups", groups},
-                      {"stages", stages},
-                      {"remarks", r.remarks}};
+  ordered_json all = {{"target", r.on_device ? r.on_device->target : "cpu"}, {"device", r.device}};
+  if (r.on_device)
+    all["device_facts"] = device_json(*r.on_device);
+  else
+    all["threads"] = r.threads;
+  all.update({{"schedule", r.schedule},
+              {"numbers", r.numbers},
+              {"parameters", parameters},
+              {"decided_for", assumed},
+              {"milliseconds", r.milliseconds},
+              {"bytes", r.bytes},
+              {"minimum_bytes", r.minimum_bytes},
+              {"operations", r.operations},
+              {"groups", groups},
+              {"stages", stages},
+              {"remarks", r.remarks}});
   return all.dump(2) + "\n";
 }
 

@@ -106,7 +106,11 @@ class Arranger {
   };
 
   bool is_output(StageId s) const { return r_.stages[s].home.ends_with("output"); }
-  bool in_memory(StageId s) const { return r_.stages[s].home != "ring"; }
+  bool in_memory(StageId s) const { return r_.stages[s].home != "ring" && r_.stages[s].home != "registers"; }
+  // Does a stage of the group find the value in memory? On devices also what another kernel of the group has computed.
+  bool by_memory(StageId s, int group) const {
+    return r_.stages[s].group != group || (r_.on_device && !r_.stages[s].home.starts_with("registers"));
+  }
   bool read_later(StageId s) const {
     return std::any_of(readers_[s].begin(), readers_[s].end(),
                        [&](StageId c) { return r_.stages[c].group != r_.stages[s].group; });
@@ -343,12 +347,6 @@ class Arranger {
     band.w = x - left + 14;
   }
 
-  static std::string pass_name(const GroupReport& g, std::size_t pass) {
-    const PassReport& p = g.passes[pass];
-    return p.compose ? fmt::format("pass {}", pass + 1)
-                     : fmt::format("pass {}: {} x {} lanes", pass + 1, p.rows, p.lanes);
-  }
-
   // ---- everything on the page --------------------------------------------------------------------------------------
 
   void place_inputs() {
@@ -398,8 +396,8 @@ class Arranger {
       for (const Item& item : band.columns[c]) {
         if (item.through) {
           double a = y0 + source_y(band, c, item.value), b = y0 + item.middle();
-          bool memory =
-              r_.stages[item.value].group != static_cast<int>(number) || r_.stages[item.value].ring.bytes == 0;
+          bool memory = by_memory(item.value, static_cast<int>(number)) ||
+                        (!r_.on_device && r_.stages[item.value].ring.bytes == 0);
           p_.lines.push_back({item.value, memory, false, true, {{from - inset(band, c, item.value), a}, {x, b}}});
           p_.lines.push_back({item.value, memory, false, false, {{x, b}, {x + w, b}}});
           continue;
@@ -435,7 +433,7 @@ class Arranger {
       const ReadReport& read = reads[order[k]];
       double y = y0 + port_y(s, k);
       double start = from - inset(band, c, read.producer);
-      bool memory = r_.stages[read.producer].group != r_.stages[s].group;
+      bool memory = by_memory(read.producer, r_.stages[s].group);
       std::string label = label_of(read);
       // Curves end before the label, which stands on a straight piece.
       double straight = label.empty() ? 8 : text_width(label, 10.5) + 18;

@@ -127,8 +127,10 @@ class SvgPrinter {
           b.y, b.w, b.h, radius);
   }
 
+  std::string time_of(double ms) const { return r_.on_device ? kernel_time(ms) : milliseconds(ms); }
+
   std::string headline() const {
-    return fmt::format("{} predicted, {} moved, {:.2f} times the least", milliseconds(r_.milliseconds),
+    return fmt::format("{} predicted, {} moved, {:.2f} times the least", time_of(r_.milliseconds),
                        base::format_bytes(r_.bytes), r_.bytes / r_.minimum_bytes);
   }
 
@@ -138,9 +140,14 @@ class SvgPrinter {
     std::string sizes;
     for (const auto& [name, value] : r_.parameters) sizes += fmt::format("{} = {}, ", name, value);
     text(margin, margin + 40, "small",
-         fmt::format("{} in {}; {}{} schedule, {} numbers, {} of {}; times are of one core",
-                     counted(static_cast<i64>(computed), "stage"), counted(static_cast<i64>(p_.groups.size()), "group"),
-                     sizes, r_.schedule, r_.numbers, counted(r_.threads, "thread"), r_.device));
+         fmt::format("{} in {}; {}{} schedule, {} numbers, {}", counted(static_cast<i64>(computed), "stage"),
+                     counted(static_cast<i64>(p_.groups.size()), "group"), sizes, r_.schedule, r_.numbers, machine()));
+  }
+
+  std::string machine() const {
+    if (!r_.on_device) return fmt::format("{} of {}; times are of one core", counted(r_.threads, "thread"), r_.device);
+    const DeviceReport& d = *r_.on_device;
+    return fmt::format("{} on {}{}", d.target, r_.device, d.missing.empty() ? "" : "; no device was found");
   }
 
   // ---- groups ------------------------------------------------------------------------------------------------------
@@ -161,6 +168,9 @@ class SvgPrinter {
     const Box& b = p_.groups[number];
     out_ += "<g>";
     std::string told = fmt::format("group {} of {}", number + 1, r_.groups.size());
+    for (const KernelReport& k : g.kernels)
+      told += fmt::format("\n{}: {}, {} of {} threads, {}{}", k.name, runs_as(k), counted(k.grid[0], "block"),
+                          threads(k.block), kernel_time(k.milliseconds), k.why.empty() ? "" : "; no strips: " + k.why);
     for (const std::string& reason : g.reasons) told += "\n" + reason;
     print("<title>{}</title>\n", escaped(told));
     rect("group", b, 10);
@@ -174,14 +184,14 @@ class SvgPrinter {
     }
     double x = b.x + 66;
     text(x, b.y + 20, "head", "PREDICTED");
-    text(x, b.y + 39, "value", milliseconds(g.milliseconds));
+    text(x, b.y + 39, "value", time_of(g.milliseconds));
     auto time = [&](double y, const char* name, double ms, bool binds) {
       bar(x + 86, y, 70, ms / longest, binds ? "bar-strong" : "bar-weak");
-      text(x + 162, y + 6, "tiny", fmt::format("{} {}", name, milliseconds(ms)));
+      text(x + 162, y + 6, "tiny", fmt::format("{} {}", name, time_of(ms)));
     };
     time(b.y + 22, "memory", g.memory_milliseconds, g.bound_by_memory);
     time(b.y + 36, "arithmetic", g.compute_milliseconds, !g.bound_by_memory);
-    text(x, b.y + 57, "tiny", g.bound_by_memory ? "bound by memory" : "bound by arithmetic");
+    text(x, b.y + 57, "tiny", "bound by " + bound_by(g));
     x += 288;
     double bytes = g.bytes_read + g.bytes_written;
     text(x, b.y + 20, "head", "MOVED");
@@ -190,18 +200,34 @@ class SvgPrinter {
     if (g.compulsory_bytes > 0)
       rect("bar-strong", {x + 76, b.y + 31, std::max(2.0, 70 * g.compulsory_bytes / most), 5}, 2.5);
     text(x, b.y + 57, "tiny", fmt::format("{} compulsory", base::format_bytes(g.compulsory_bytes)));
-    fact(x + 178, b.y, "TILES", fmt::format("{} of {}", g.tile.tiles, extents(g.tile.extents)), halo(g));
-    fact(x + 358, b.y, "RINGS", g.ring_bytes > 0 ? base::format_bytes(static_cast<double>(g.ring_bytes)) : "none",
-         g.ring_bytes > 0 ? step(g) : "");
+    if (r_.on_device) {
+      kernels(x + 178, b.y, g);
+    } else {
+      fact(x + 178, b.y, "TILES", fmt::format("{} of {}", g.tile.tiles, extents(g.tile.extents)), halo(g));
+      fact(x + 358, b.y, "RINGS", g.ring_bytes > 0 ? base::format_bytes(static_cast<double>(g.ring_bytes)) : "none",
+           g.ring_bytes > 0 ? step(g) : "");
+    }
     fact(x + 460, b.y, "WORK", fmt::format("{:.1f}", g.operations), "operations a point");
   }
 
+  void kernels(double x, double y, const GroupReport& g) {
+    const bool one = g.kernels.size() == 1;
+    const KernelReport* widest = nullptr;  // of the most registers
+    for (const KernelReport& k : g.kernels)
+      if (widest == nullptr ||
+          std::max(k.registers, k.registers_estimated) > std::max(widest->registers, widest->registers_estimated))
+        widest = &k;
+    if (widest == nullptr) return;
+    const std::string blocks = counted(widest->grid[0], "block");
+    fact(x, y, "KERNELS", one ? blocks + " of " + threads(widest->block) : std::to_string(g.kernels.size()),
+         runs_as(*widest));
+    const std::string used = registers(*widest), warps = occupancy(*widest);
+    fact(x + 180, y, "REGISTERS", used.empty() ? "not known" : used, warps.empty() ? "" : warps + " warps");
+  }
+
   void pass(const PassBox& at) {
-    const PassReport& pass = r_.groups[at.group].passes[at.pass];
     rect("pass", at.box, 8);
-    text(at.box.x + 9, at.box.y + 12.5, "tiny",
-         pass.compose ? fmt::format("pass {}", at.pass + 1)
-                      : fmt::format("pass {}: {} x {} lanes", at.pass + 1, pass.rows, pass.lanes));
+    text(at.box.x + 9, at.box.y + 12.5, "tiny", pass_name(r_.groups[at.group], at.pass));
   }
 
   // ---- stages ------------------------------------------------------------------------------------------------------
@@ -209,7 +235,7 @@ class SvgPrinter {
   static const char* colour(const StageReport& s) {
     if (s.kind == "input") return "input-fill";
     if (s.home.ends_with("output")) return "output-fill";
-    return s.home == "ring" ? "ring-fill" : "memory-fill";
+    return s.home == "ring" || s.home == "registers" ? "ring-fill" : "memory-fill";
   }
 
   void told(const StageReport& s) {
@@ -289,8 +315,8 @@ class SvgPrinter {
       x += 0.86 * text_width(what, 10) + (stroke ? 42 : 32);
     };
     item("memory", true, "through memory");
-    item("ring", true, "through a ring, in cache");
-    item("ring", false, "kept in a ring");
+    item("ring", true, r_.on_device ? "through registers" : "through a ring, in cache");
+    item("ring", false, r_.on_device ? "kept in registers" : "kept in a ring");
     item("memory", false, "array");
     item("output", false, "output");
     std::string words = "3x3 mirror: window read, border; no label: the same point";

@@ -58,33 +58,92 @@ class TextPrinter {
       sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
     std::size_t computed = 0;
     for (const StageReport& s : r_.stages) computed += s.group >= 0 ? 1 : 0;
-    line(fmt::format("{}{} schedule, {} numbers, {} of {}", sizes.empty() ? "" : sizes + "; ", r_.schedule, r_.numbers,
-                     counted(r_.threads, "thread"), r_.device));
-    line(fmt::format("{} in {}, {} predicted on one core", counted(static_cast<i64>(computed), "stage"),
-                     counted(static_cast<i64>(r_.groups.size()), "group"), milliseconds(r_.milliseconds)));
+    line(fmt::format("{}{} schedule, {} numbers, {}", sizes.empty() ? "" : sizes + "; ", r_.schedule, r_.numbers,
+                     machine()));
+    i64 kernels = 0;
+    for (const GroupReport& g : r_.groups) kernels += static_cast<i64>(g.kernels.size());
+    line(fmt::format("{} in {}, {}{} predicted{}", counted(static_cast<i64>(computed), "stage"),
+                     counted(static_cast<i64>(r_.groups.size()), "group"),
+                     r_.on_device ? counted(kernels, "kernel") + ", " : "", time(r_.milliseconds), where()));
     line(fmt::format("{} moved, {:.2f} times the least: {}", base::format_bytes(r_.bytes), r_.bytes / r_.minimum_bytes,
                      base::format_bytes(r_.minimum_bytes)));
+    if (r_.on_device) device(*r_.on_device);
     if (!r_.assumed.empty()) line(fmt::format("decided for {}, as compiled code serves every size", assumed(r_)));
+  }
+
+  std::string time(double ms) const { return r_.on_device ? kernel_time(ms) : milliseconds(ms); }
+
+  const char* where() const { return r_.on_device ? "" : " on one core"; }
+
+  std::string machine() const {
+    if (!r_.on_device) return fmt::format("{} of {}", counted(r_.threads, "thread"), r_.device);
+    const DeviceReport& d = *r_.on_device;
+    if (!d.missing.empty()) return fmt::format("{} on {}", d.target, r_.device);
+    return fmt::format("{} {}: {}", d.target, d.index, r_.device);
+  }
+
+  void device(const DeviceReport& d) {
+    if (d.missing.empty())
+      line(fmt::format("compiled for {} by {}", d.compiled_for, d.driver));
+    else
+      line(fmt::format("no device was found ({}): nothing is compiled, registers and warps are estimates", d.missing));
+    // Where there is no device both are of the class.
+    const char* told = !d.missing.empty()                            ? ""
+                       : d.bandwidth_assumed && d.operations_assumed ? ", by the multiprocessor as on an H200"
+                       : d.bandwidth_assumed                         ? ", the first as on an H200"
+                       : d.operations_assumed                        ? ", the second as on an H200"
+                                                                     : "";
+    line(fmt::format("ceilings of {}: {:.0f} GB/s and {:.0f} operations a nanosecond{}",
+                     counted(d.multiprocessors, "multiprocessor"), d.bandwidth, d.operations, told));
+    if (d.small) line("smaller than the halo of its strips: runs untiled");
   }
 
   void group(std::size_t number) {
     const GroupReport& g = r_.groups[number];
     line("");
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
-    line(fmt::format("  predicted  {} on one core, bound by {} ({} memory, {} arithmetic)",
-                     milliseconds(g.milliseconds), g.bound_by_memory ? "memory" : "arithmetic",
-                     milliseconds(g.memory_milliseconds), milliseconds(g.compute_milliseconds)));
+    const std::string strip = g.strip_milliseconds > 0 ? ", " + time(g.strip_milliseconds) + " one strip" : "";
+    line(fmt::format("  predicted  {}{}, bound by {} ({} memory, {} arithmetic{})", time(g.milliseconds), where(),
+                     bound_by(g), time(g.memory_milliseconds), time(g.compute_milliseconds), strip));
     line(fmt::format("  moves      {} in ({}), {} out ({}); {} of it compulsory", base::format_bytes(g.bytes_read),
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
+    if (r_.on_device)
+      kernels(g);
+    else
+      tiles(g);
+    stages(g);
+    lines(g.reasons, "  ");
+  }
+
+  void tiles(const GroupReport& g) {
     line(fmt::format("  tiles      {} of {}, {}{}", g.tile.tiles, extents(g.tile.extents), halo(g),
                      g.tile.streaming ? ", stored past the caches" : ""));
     if (g.ring_bytes > 0)
       line(fmt::format("  rings      {} of scratch memory a tile, {}",
                        base::format_bytes(static_cast<double>(g.ring_bytes)), step(g)));
-    table(g);
-    lines(g.reasons, "  ");
+  }
+
+  // A row per kernel, in the order in which they run. Columns that no kernel knows are left out.
+  void kernels(const GroupReport& g) {
+    std::vector<std::vector<std::string>> rows = {{"kernel", "runs as", "blocks", "threads", "registers", "spilled",
+                                                   "shared", "warps", "operations", "moves", "predicted", "bound by"}};
+    auto size = [](double n) { return n < 0 ? "" : base::format_bytes(n); };
+    for (const KernelReport& k : g.kernels)
+      rows.push_back({k.name, runs_as(k), std::to_string(k.grid[0] * k.grid[1] * k.grid[2]), threads(k.block),
+                      registers(k), size(static_cast<double>(k.spilled_bytes)),
+                      size(static_cast<double>(k.shared_bytes)), occupancy(k), fmt::format("{:.1f}", k.operations),
+                      size(k.bytes_read + k.bytes_written), kernel_time(k.milliseconds), bound_by(k)});
+    for (std::size_t c = rows.front().size(); c-- > 0;)
+      if (std::all_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return row[c].empty(); }))
+        for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(c));
+    table(rows);
+    for (const KernelReport& k : g.kernels)
+      if (!k.why.empty()) {  // of all of the group's
+        line(fmt::format("  not in strips, since {}", k.why));
+        break;
+      }
   }
 
   std::string reads(const StageReport& s) const {
@@ -95,17 +154,25 @@ class TextPrinter {
     return text;
   }
 
-  // A row per stage; the last column is as long as it is.
-  void table(const GroupReport& g) {
+  // A row per stage.
+  void stages(const GroupReport& g) {
+    const bool on_device = r_.on_device.has_value();
     std::vector<std::vector<std::string>> rows = {
-        {"pass", "block", "stage", "type", "stored", "operations", "lives in", "reads"}};
+        {"pass", on_device ? "kernel" : "block", "stage", "type", "stored", "operations", "lives in", "reads"}};
     for (std::size_t p = 0; p < g.passes.size(); ++p)
       for (StageId id : g.passes[p].stages) {
         const StageReport& s = r_.stages[id];
         bool first = id == g.passes[p].stages.front();
-        rows.push_back({first ? std::to_string(p + 1) : "", first ? block(g.passes[p]) : "", s.name, s.type, s.lane,
+        const KernelReport* kernel = on_device ? kernel_of(g, p) : nullptr;
+        const std::string ran = on_device ? (kernel ? kernel->name : "none") : block(g.passes[p]);
+        rows.push_back({first ? std::to_string(p + 1) : "", first ? ran : "", s.name, s.type, s.lane,
                         s.kind == "compose" ? "" : fmt::format("{:g}", s.operations), lives_in(s), reads(s)});
       }
+    table(rows);
+  }
+
+  // The last column is as long as it is.
+  void table(const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const auto& row : rows)
       for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 
 namespace tessera::plan {
@@ -13,6 +15,10 @@ std::string counted(i64 n, const std::string& thing) {
 
 std::string milliseconds(double ms) {
   return fmt::format("{:.{}f} ms", ms, ms < 0.01 ? 4 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
+}
+
+std::string kernel_time(double ms) {
+  return ms < 100 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.0f} ms", ms);
 }
 
 std::string extents(const std::vector<i64>& shape) {
@@ -56,6 +62,48 @@ std::string assumed(const Report& r) {
   for (std::size_t k = 0; k < r.assumed.size(); ++k)
     text += fmt::format("{}{} = {}", k ? ", " : "", r.parameters[k].first, r.assumed[k]);
   return text;
+}
+
+std::string threads(const std::array<int, 3>& block) {
+  return fmt::format("{}x{}{}", block[0], block[1], block[2] > 1 ? fmt::format("x{}", block[2]) : "");
+}
+
+std::string runs_as(const KernelReport& k) {
+  return k.strips ? fmt::format("strips of {} columns and {}", k.columns, counted(k.strip_rows, "row"))
+                  : "a point a thread";
+}
+
+std::string registers(const KernelReport& k) {
+  if (k.registers >= 0) return std::to_string(k.registers);
+  return k.registers_estimated > 0 ? fmt::format("about {}", k.registers_estimated) : "";
+}
+
+std::string occupancy(const KernelReport& k) {
+  return k.warps >= 0 && k.most_warps > 0 ? fmt::format("{} of {}", k.warps, k.most_warps) : "";
+}
+
+std::string bound_by(const GroupReport& g) {
+  if (g.strip_milliseconds > std::max(g.memory_milliseconds, g.compute_milliseconds)) return "one strip";
+  return g.bound_by_memory ? "memory" : "arithmetic";
+}
+
+std::string bound_by(const KernelReport& k) {
+  if (k.strip_milliseconds > std::max(k.memory_milliseconds, k.compute_milliseconds)) return "one strip";
+  return k.memory_milliseconds >= k.compute_milliseconds ? "memory" : "arithmetic";
+}
+
+const KernelReport* kernel_of(const GroupReport& g, std::size_t pass) {
+  const std::vector<ir::StageId>& stages = g.passes[pass].stages;
+  for (const KernelReport& k : g.kernels)
+    if (std::find(k.stages.begin(), k.stages.end(), stages.front()) != k.stages.end()) return &k;
+  return nullptr;
+}
+
+std::string pass_name(const GroupReport& g, std::size_t pass) {
+  if (const KernelReport* kernel = kernel_of(g, pass)) return kernel->name;
+  const PassReport& p = g.passes[pass];
+  if (p.compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
+  return fmt::format("pass {}: {} x {} lanes", pass + 1, p.rows, p.lanes);
 }
 
 }  // namespace tessera::plan

@@ -102,6 +102,39 @@ plan::Report by_hand() {
   return r;
 }
 
+// The same on a device: a kernel in strips, as compiled there, and one that nobody compiled.
+plan::Report by_hand_on_device() {
+  plan::Report r = by_hand();
+  r.stages[1].home = "registers", r.stages[1].ring = {};
+  r.device = "a card";
+  plan::DeviceReport d;
+  d.target = "cuda", d.index = 1, d.name = "a card", d.compiled_for = "sm_90", d.driver = "a driver";
+  d.multiprocessors = 132, d.bandwidth = 4800, d.operations = 33454;
+  r.on_device = d;
+  plan::KernelReport strip, point;
+  strip.name = "tsr_g0", strip.stages = {1}, strip.strips = true, strip.columns = 4, strip.strip_rows = 25;
+  strip.grid = {12, 1, 1}, strip.block = {32, 4, 1}, strip.registers_estimated = 58, strip.registers = 46;
+  strip.shared_bytes = 0, strip.spilled_bytes = 16, strip.warps = 32, strip.most_warps = 64;
+  strip.bytes_read = 80000, strip.operations = 9.5, strip.milliseconds = 0.0021;
+  point = strip;
+  point.name = "tsr_g0_p1", point.stages = {2}, point.strips = false, point.why = "its stages differ in size";
+  point.block = {32, 8, 1}, point.registers = -1, point.registers_estimated = 0, point.spilled_bytes = -1;
+  point.shared_bytes = point.warps = -1, point.compute_milliseconds = 0.002;
+  r.groups[0].kernels = {strip, point};
+  return r;
+}
+
+TEST(ExplainGolden, ByHandOnADevice) {
+  compare(plan::to_text(by_hand_on_device()), "by_hand_device");
+  plan::Report absent = by_hand_on_device();
+  absent.on_device->missing = "the CUDA driver is not available";
+  absent.on_device->bandwidth_assumed = absent.on_device->operations_assumed = absent.on_device->small = true;
+  absent.groups[0].kernels.resize(1);
+  absent.groups[0].kernels[0].registers = -1;
+  absent.groups[0].kernels[0].shared_bytes = absent.groups[0].kernels[0].spilled_bytes = -1;
+  compare(plan::to_text(absent), "by_hand_no_device");
+}
+
 TEST(ExplainGolden, ByHand) {
   compare(plan::to_text(by_hand()), "by_hand");
 }

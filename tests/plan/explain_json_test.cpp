@@ -89,6 +89,44 @@ TEST_P(ExplainJson, AddsUp) {
   }
 }
 
+// On devices every stage is computed by one kernel, but wholes that their pieces fill, and kernels add up to groups.
+TEST_P(ExplainJson, KernelsAddUp) {
+  for (Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
+    RunOptions options;
+    options.schedule = schedule;
+    const plan::Report report = device_report_of(GetParam(), options);
+    const json j = json::parse(plan::to_json(report));
+    const std::string text = plan::to_text(report);
+    double milliseconds = 0, bytes = 0, compulsory = 0;
+    std::map<std::string, std::string> computed;
+    std::set<std::string> kernels;
+    for (const json& g : j["groups"]) {
+      EXPECT_FALSE(g.contains("tile"));
+      for (const json& k : g["kernels"]) {
+        const std::string name = k["name"];
+        EXPECT_TRUE(kernels.insert(name).second);
+        EXPECT_TRUE(says(text, name));
+        for (const json& s : k["stages"]) EXPECT_TRUE(computed.emplace(s, name).second) << s << " twice";
+        bytes += k["bytes_read"].get<double>() + k["bytes_written"].get<double>();
+        compulsory += k["compulsory_bytes"].get<double>();
+        milliseconds += k["milliseconds"].get<double>();
+        EXPECT_GE(k["operations_per_point"], 0);
+        EXPECT_EQ(k["strip_rows"] > 0, k["runs"] == "strips");
+      }
+      for (const json& p : g["passes"])
+        for (const json& s : p["stages"]) EXPECT_EQ(p["kernel"], computed.contains(s) ? json(computed[s]) : json());
+    }
+    EXPECT_NEAR(bytes, j["bytes"].get<double>(), 1e-6 * bytes);
+    EXPECT_NEAR(milliseconds, j["milliseconds"].get<double>(), 1e-9);
+    EXPECT_NEAR(compulsory, j["minimum_bytes"].get<double>(), 1e-6 * compulsory);
+    EXPECT_TRUE(says(text, plan::kernel_time(j["milliseconds"]) + " predicted"));
+    for (const json& s : j["stages"]) {
+      EXPECT_FALSE(s.contains("ring"));
+      EXPECT_TRUE(s["kind"] != "point" || computed.contains(s["name"])) << s["name"];
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, ExplainJson, testing::ValuesIn(samples()),
                          [](const auto& info) { return info.param.name; });
 

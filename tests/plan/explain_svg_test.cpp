@@ -107,13 +107,20 @@ std::vector<Sample> drawn() {
 
 class ExplainSvg : public testing::TestWithParam<Sample> {};
 
-constexpr Schedule schedules[] = {Schedule::automatic, Schedule::untiled, Schedule::stream};
-
-TEST_P(ExplainSvg, IsWellFormedAndComplete) {
-  for (Schedule schedule : schedules) {
+// Every schedule, on cores and on a device.
+std::vector<plan::Report> reports_of(const Sample& sample) {
+  std::vector<plan::Report> reports;
+  for (const Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::stream}) {
     RunOptions options;
     options.schedule = schedule;
-    const plan::Report report = report_of(GetParam(), options);
+    reports.push_back(report_of(sample, options));
+    reports.push_back(device_report_of(sample, options));
+  }
+  return reports;
+}
+
+TEST_P(ExplainSvg, IsWellFormedAndComplete) {
+  for (const plan::Report& report : reports_of(GetParam())) {
     const std::string svg = plan::to_svg(report);
     Xml xml(svg);
     EXPECT_EQ(xml.fault, "");
@@ -145,10 +152,7 @@ bool runs_over(const Point& a, const Point& b, const Box& box) {
 }
 
 TEST_P(ExplainSvg, BoxesStandApart) {
-  for (Schedule schedule : schedules) {
-    RunOptions options;
-    options.schedule = schedule;
-    const plan::Report report = report_of(GetParam(), options);
+  for (const plan::Report& report : reports_of(GetParam())) {
     const Picture picture = arrange(report);
     for (std::size_t a = 0; a < picture.stages.size(); ++a) {
       const StageBox& stage = picture.stages[a];

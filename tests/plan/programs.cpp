@@ -1,7 +1,10 @@
 #include "programs.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
 
+#include "engine/explain_device.hpp"
+#include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "lang/compile.hpp"
 
@@ -137,6 +140,13 @@ plan::Report report_of(const Sample& sample, RunOptions options) {
   Planned p = planned(sample, options);
   if (options.threads == 0) options.threads = 4;
   return plan::report(std::move(p.plan), p.parameters, options);
+}
+
+plan::Report device_report_of(const Sample& sample, RunOptions options) {
+  setenv("TESSERA_CUDA_DRIVER", "no such library", 1);
+  options.target = "cuda";
+  const Program program = Program::from_text(sample.text);
+  return engine::device_report(program.impl(), ir::bind_parameters(program.impl().graph, sample.shapes), options);
 }
 
 }  // namespace tessera

@@ -31,5 +31,7 @@ struct Planned {
 };
 Planned planned(const Sample&, const RunOptions& = {});
 plan::Report report_of(const Sample&, RunOptions = {});
+// For CUDA, of which no driver is found in these tests.
+plan::Report device_report_of(const Sample&, RunOptions = {});
 
 }  // namespace tessera

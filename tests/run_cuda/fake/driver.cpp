@@ -68,6 +68,7 @@ long long setting(const char* name, long long otherwise) {
 
 std::mutex mutex;
 std::map<std::string, int> counts;
+std::string launches, told;  // name, grid and block, a line each
 std::vector<Fault> faults;
 Status stuck = 0;
 int misuses = 0, now = 0;
@@ -268,10 +269,14 @@ Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks_at_once, FakeFunc
   *blocks_at_once = std::min(2048 / threads, static_cast<int>(233472 / (shared + 2048)));
   return 0;
 }
-Status cuLaunchKernel(FakeFunction* f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
-                      FakeStream* stream, void** arguments, void**) {
+Status cuLaunchKernel(FakeFunction* f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                      unsigned block_y, unsigned block_z, unsigned shared, FakeStream* stream, void** arguments,
+                      void**) {
   ENTER;
   if (static_cast<int>(shared) > f->allowed) return 1;
+  launches += f->name;
+  for (const unsigned n : {grid_x, grid_y, grid_z, block_x, block_y, block_z}) launches += " " + std::to_string(n);
+  launches += "\n";
   if (f->name == "fault") {
     stream->work.push_back({{}, [] { stuck = 700; }});
   } else if (f->name == "add") {
@@ -441,6 +446,13 @@ Status cuMemsetD8Async(Address to, unsigned char value, std::size_t size, FakeSt
 int fake_cuda_count(const char* name) {
   const std::lock_guard lock(mutex);
   return counts[name];
+}
+// A line for every launch since the last call.
+const char* fake_cuda_launches() {
+  const std::lock_guard lock(mutex);
+  told.swap(launches);
+  launches.clear();
+  return told.c_str();
 }
 int fake_cuda_misuses() {
   const std::lock_guard lock(mutex);

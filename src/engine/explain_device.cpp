@@ -1,0 +1,257 @@
+// See explain_device.hpp.
+//
+// The model. A kernel moves every array that it reads or writes once through memory, at four fifths of the bandwidth,
+// as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths;
+// beside the operations of its stages a thread loads, stores, and finds its place. The longer of the two binds, and a
+// quarter of the other one shows. No kernel ends before one of its strips, whose rows follow each other: small images
+// have too few strips to hide that. Constants were fitted to an H200, see docs/gpu.md.
+#include "engine/explain_device.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/program_impl.hpp"
+#include "run/cuda/cuda.hpp"
+#include "run/opencl/opencl.hpp"
+
+namespace tessera::engine {
+
+using ir::StageId;
+using plan::KernelReport;
+
+namespace {
+
+constexpr double copy_share = 0.8, rate_share = 0.6, hidden = 0.75;
+constexpr double launch_milliseconds = 0.003;
+constexpr double cycles_alone = 15;                    // of an instruction, where nothing else hides its latency
+constexpr double lanes_of_class = 32;                  // of a multiprocessor, four times a cycle
+constexpr double beside_point = 62, beside_step = 30;  // instructions of a thread, for a point and for a row of a strip
+
+// Of the class, where there is no device.
+run::gpu::Limits class_limits(const std::string& target) {
+  run::gpu::Limits limits;
+  limits.target = target;
+  limits.multiprocessors = multiprocessors_of_class;
+  limits.lanes = 32;
+  limits.threads_per_multiprocessor = 2048;
+  limits.registers_per_multiprocessor = 65536;
+  limits.registers_per_thread = 255;
+  return limits;
+}
+
+run::gpu::Found devices_of(const RunOptions& options) {
+  if (options.target == "cuda") return run::cuda::find();
+  if (options.target == "opencl") return run::opencl::find();
+  open_device(options);  // says what is wrong with it
+  return {};
+}
+
+class DeviceReporter {
+ public:
+  // `executable` is null where no device was found.
+  DeviceReporter(const plan::Plan& plan, const lower::DeviceProgram& program, const DeviceExecutable* executable,
+                 run::gpu::Limits limits, const std::vector<i64>& parameters, const RunOptions& options)
+      : plan_(plan),
+        program_(program),
+        executable_(executable),
+        limits_(std::move(limits)),
+        parameters_(parameters),
+        result_(plan::report(plan, parameters, cores(options))) {
+    result_.device = limits_.name.empty() ? "a device like an H200" : limits_.name;
+    plan::DeviceReport& d = result_.on_device.emplace();
+    d.target = options.target;
+    d.index = options.device;
+    d.name = limits_.name, d.compiled_for = limits_.compiled_for, d.driver = limits_.driver;
+    d.multiprocessors = limits_.multiprocessors;
+    ceilings(d);
+    is_output_.resize(plan.graph.stage_count());
+    for (const ir::Output& output : plan.graph.outputs)
+      for (StageId s : output.stages) is_output_[s] = true;
+  }
+
+  plan::Report run(std::string missing, bool small) {
+    result_.on_device->missing = std::move(missing);
+    result_.on_device->small = small;
+    homes();
+    for (plan::GroupReport& g : result_.groups) g.reads.clear(), g.writes.clear();
+    for (const lower::DeviceKernel& k : program_.kernels) result_.groups.at(k.group).kernels.push_back(kernel(k));
+    result_.milliseconds = result_.bytes = result_.operations = 0;
+    for (plan::GroupReport& g : result_.groups) add_up(g);
+    return std::move(result_);
+  }
+
+ private:
+  static RunOptions cores(RunOptions options) {
+    options.threads = 1;
+    return options;
+  }
+
+  void ceilings(plan::DeviceReport& d) const {
+    const plan::Device one = device_class();
+    d.bandwidth_assumed = limits_.bandwidth <= 0;
+    d.bandwidth = d.bandwidth_assumed ? one.bandwidth * d.multiprocessors : limits_.bandwidth;
+    // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
+    d.operations_assumed = limits_.gigahertz <= 0 || limits_.target != "cuda";
+    const double cycles = limits_.gigahertz > 0 ? 4 * limits_.gigahertz : one.gigahertz;
+    d.operations = d.multiprocessors * cycles * lanes_of_class;
+  }
+
+  bool has_array(StageId s) const { return lower::place_of(plan_, program_.interface, s).has_value(); }
+
+  // Where a piece lies.
+  StageId whole_of(StageId s) const {
+    while (plan_.stages[s].home == plan::Home::inside) s = plan_.stages[s].whole;
+    return s;
+  }
+
+  void homes() {
+    std::vector<bool> in_strip(plan_.graph.stage_count());
+    for (const lower::DeviceKernel& k : program_.kernels)
+      for (StageId s : k.stages) in_strip[s] = k.strips;
+    std::set<StageId> kept;  // read in the strip that computes them
+    for (StageId s = 0; s < plan_.graph.stage_count(); ++s)
+      for (StageId from : ir::sources(plan_.graph, s))
+        if (in_strip[s] && plan_.stages[s].group == plan_.stages[from].group) kept.insert(from);
+    for (plan::StageReport& s : result_.stages) {
+      s.ring = {};
+      if (s.kind == "input" || plan_.stages[s.id].home == plan::Home::inside) continue;
+      const bool array = has_array(s.id), ring = in_strip[s.id] && kept.contains(s.id);
+      const std::string place = is_output_[s.id] ? "output" : "array";
+      s.home = !array ? "registers" : ring ? "registers and " + place : place;
+    }
+  }
+
+  KernelReport kernel(const lower::DeviceKernel& k) {
+    KernelReport r;
+    r.name = k.name;
+    r.stages = k.stages;
+    r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.warm_up = k.warm_up;
+    r.registers_estimated = k.registers;
+    r.operations = k.operations;
+    used(k, r);
+    const KernelLaunch launch =
+        executable_ != nullptr
+            ? executable_->launch_of(k, parameters_)
+            : launch_plan(k, plan_.graph, parameters_, r.blocks_per_multiprocessor, limits_.multiprocessors);
+    r.grid = launch.launch.grid, r.block = launch.launch.block, r.strip_rows = launch.strip_rows;
+    r.points = 1;
+    for (ir::SizeId d : k.domain) r.points *= static_cast<double>(plan_.graph.evaluate(d, parameters_));
+    traffic(r);
+    predict(k, r);
+    return r;
+  }
+
+  // Of the compiled kernel; without a device the blocks that fit by the plan's estimate.
+  void used(const lower::DeviceKernel& k, KernelReport& r) const {
+    const int threads = threads_of(k);
+    if (executable_ != nullptr) {
+      const run::gpu::Module::Usage usage = executable_->usage_of(k);
+      r.registers = usage.registers;
+      r.shared_bytes = usage.shared_bytes, r.spilled_bytes = usage.local_bytes;
+      r.blocks_per_multiprocessor = usage.blocks_per_multiprocessor;
+    } else if (k.registers > 0) {
+      const int each = (k.registers + 7) / 8 * 8 * threads;
+      r.blocks_per_multiprocessor = std::max({1, k.blocks_at_once,
+                                              std::min(limits_.threads_per_multiprocessor / threads,
+                                                       static_cast<int>(limits_.registers_per_multiprocessor) / each)});
+    }
+    if (limits_.threads_per_multiprocessor <= 0) return;
+    r.most_warps = limits_.threads_per_multiprocessor / limits_.lanes;
+    if (r.blocks_per_multiprocessor >= 0) r.warps = r.blocks_per_multiprocessor * (threads / limits_.lanes);
+  }
+
+  void traffic(KernelReport& r) {
+    std::set<StageId> reads, writes;
+    for (StageId s : r.stages) {
+      for (StageId from : ir::sources(plan_.graph, s))
+        if (!r.strips || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
+          reads.insert(whole_of(from));
+      if (!has_array(whole_of(s))) continue;
+      const double bytes = plan::array_bytes(plan_, s, parameters_);  // of a piece its own
+      r.bytes_written += bytes;
+      if (is_output_[whole_of(s)]) r.compulsory_bytes += bytes;
+      writes.insert(whole_of(s));
+    }
+    for (StageId s : reads) {
+      const double bytes = plan::array_bytes(plan_, s, parameters_);
+      r.bytes_read += bytes;
+      if (plan_.graph.stage(s).kind == ir::StageKind::input && fetched_.insert(s).second) r.compulsory_bytes += bytes;
+    }
+    r.reads.assign(reads.begin(), reads.end());
+    r.writes.assign(writes.begin(), writes.end());
+  }
+
+  void predict(const lower::DeviceKernel& k, KernelReport& r) const {
+    const plan::DeviceReport& d = *result_.on_device;
+    double instructions = k.operations + k.moves + (k.strips ? beside_step / k.columns : beside_point);
+    if (k.strips) {
+      const double rows = static_cast<double>(r.strip_rows), all = rows + static_cast<double>(k.warm_up);
+      const double cycles = d.operations / (4 * lanes_of_class * d.multiprocessors);  // a nanosecond
+      r.strip_milliseconds = all * instructions * k.columns * cycles_alone / cycles * 1e-6;
+      instructions *= all / rows;
+    }
+    r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
+    r.compute_milliseconds = r.points * instructions / (rate_share * d.operations) * 1e-6;
+    const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
+                        (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds);
+    r.milliseconds = std::max(busy, r.strip_milliseconds) + launch_milliseconds;
+  }
+
+  void add_up(plan::GroupReport& g) {
+    std::set<StageId> reads, writes;
+    g.bytes_read = g.bytes_written = g.compulsory_bytes = 0;
+    g.milliseconds = g.memory_milliseconds = g.compute_milliseconds = g.operations = 0;
+    for (const KernelReport& k : g.kernels) {
+      reads.insert(k.reads.begin(), k.reads.end());
+      writes.insert(k.writes.begin(), k.writes.end());
+      g.bytes_read += k.bytes_read, g.bytes_written += k.bytes_written;
+      g.compulsory_bytes += k.compulsory_bytes;
+      g.milliseconds += k.milliseconds;
+      g.memory_milliseconds += k.memory_milliseconds, g.compute_milliseconds += k.compute_milliseconds;
+      g.strip_milliseconds += k.strip_milliseconds;
+      result_.operations += k.operations * k.points;
+      g.operations += k.operations * k.points;
+    }
+    double points = 1;
+    for (i64 n : result_.stages[g.anchor].shape) points *= static_cast<double>(n);
+    g.operations /= points;
+    g.bound_by_memory = g.memory_milliseconds >= g.compute_milliseconds;
+    g.reads.assign(reads.begin(), reads.end());
+    g.writes.assign(writes.begin(), writes.end());
+    result_.milliseconds += g.milliseconds;
+    result_.bytes += g.bytes_read + g.bytes_written;
+  }
+
+  const plan::Plan& plan_;
+  const lower::DeviceProgram& program_;
+  const DeviceExecutable* executable_;
+  run::gpu::Limits limits_;
+  const std::vector<i64>& parameters_;
+  plan::Report result_;
+  std::vector<bool> is_output_;
+  std::set<StageId> fetched_;
+};
+
+}  // namespace
+
+plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  const run::gpu::Found found = devices_of(options);
+  if (!found.devices.empty()) {
+    const auto compiled = impl.on_device(options);
+    const DeviceExecutable& runs = compiled->serving(parameters, options);
+    return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
+        .run("", &runs != compiled.get());
+  }
+  DeviceCode code = device_code(impl.graph, options.schedule, options.numbers);
+  const bool small = !takes(code.program, code.plan.graph, parameters);
+  if (small) code = device_code(impl.graph, Schedule::untiled, options.numbers);
+  return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
+      .run(found.missing.empty() ? "there is no device" : found.missing, small);
+}
+
+double predicted_milliseconds(const Program::Impl& impl, const std::vector<i64>& parameters,
+                              const RunOptions& options) {
+  return device_report(impl, parameters, options).milliseconds;
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,16 @@
+// A program on a device as `explain` shows it, and what the same model predicts for a run.
+#pragma once
+
+#include "plan/explain.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+// For options.target "cuda" or "opencl". Compiles the kernels where the library of the target shows a device; else the
+// report says why not, with the plan's own estimates. Throws Error(device) for a device that is not there among others
+// or fails, Error(argument) for a target that is none.
+plan::Report device_report(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+double predicted_milliseconds(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+}  // namespace tessera::engine

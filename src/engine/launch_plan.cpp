@@ -1,0 +1,74 @@
+// See launch_plan.hpp.
+#include "engine/launch_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tessera/error.hpp"
+
+namespace tessera::engine {
+
+plan::Device device_class() {
+  plan::Device device;
+  // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
+  device.name = "device";
+  device.vector_bytes = 128;
+  device.vector_registers = 255;
+  device.gigahertz = 4 * 1.98;
+  device.bandwidth = 32;
+  device.l1_bytes = 228 << 10;
+  device.l2_bytes = 1 << 20;
+  device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
+  device.columns_together = true;
+  return device;
+}
+
+DeviceCode device_code(const ir::Graph& graph, Schedule schedule, Numbers numbers) {
+  plan::Options how;
+  how.schedule = schedule;
+  how.numbers = numbers;
+  DeviceCode code;
+  code.plan = plan::make_plan(graph, how, device_class());
+  code.program = lower::lower_device(code.plan);
+  return code;
+}
+
+bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters) {
+  return std::all_of(program.kernels.begin(), program.kernels.end(), [&](const lower::DeviceKernel& kernel) {
+    if (!kernel.strips) return true;
+    const std::size_t rank = kernel.domain.size();
+    return graph.evaluate(kernel.domain[rank - 2], parameters) >= kernel.least_rows &&
+           graph.evaluate(kernel.domain[rank - 1], parameters) >= kernel.least_columns;
+  });
+}
+
+KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& graph, const std::vector<i64>& parameters,
+                         int blocks_per_multiprocessor, int multiprocessors) {
+  KernelLaunch result;
+  result.launch.kernel = kernel.name;
+  result.launch.block = kernel.threads;
+  std::vector<i64> extents;
+  for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
+  std::vector<i64> points = kernel.points;
+  if (kernel.strips) {
+    const i64 across = (extents.back() + points.back() - 1) / points.back();
+    const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : 4;
+    const i64 at_once = known * std::max(1, multiprocessors);
+    result.strip_rows = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
+    points[points.size() - 2] = result.strip_rows * kernel.threads[1];
+  }
+  i64 count = 1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    result.blocks.push_back((extents[d] + points[d] - 1) / points[d]);
+    count *= result.blocks.back();
+    if (count > 0x7fffffff)
+      throw Error(ErrorClass::argument,
+                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
+                              0x7fffffff));
+  }
+  result.launch.grid = {count, 1, 1};
+  return result;
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,42 @@
+// What a program is on every device, and how its kernels are launched for images of given extents: one answer for runs
+// and for `explain`, so that what is explained is what runs.
+#pragma once
+
+#include <vector>
+
+#include "lower/device.hpp"
+#include "plan/plan.hpp"
+#include "run/gpu/device.hpp"
+
+namespace tessera::engine {
+
+// What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere.
+plan::Device device_class();
+// The multiprocessors of the card that the class is a part of, an H200.
+constexpr int multiprocessors_of_class = 132;
+
+struct DeviceCode {
+  plan::Plan plan;
+  lower::DeviceProgram program;
+};
+DeviceCode device_code(const ir::Graph&, Schedule, Numbers);
+
+// Are the extents large enough for every kernel?
+bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);
+
+struct KernelLaunch {
+  run::gpu::Launch launch;
+  std::vector<i64> blocks;  // along every dimension of the kernel's domain
+  i64 strip_rows = 0;       // 0: no strips
+};
+
+// `blocks_per_multiprocessor`: of this kernel, at once; what is not known (0 or less) counts as 4. Throws
+// Error(argument) where one launch cannot hold all points.
+KernelLaunch launch_plan(const lower::DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters,
+                         int blocks_per_multiprocessor, int multiprocessors);
+
+inline int threads_of(const lower::DeviceKernel& kernel) {
+  return kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,155 @@
+// `explain` for OpenCL says what a run launches, and needs no device at all: here no CUDA driver is ever found.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "engine/program_impl.hpp"
+#include "ir/bind.hpp"
+#include "run/opencl/opencl.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+[[maybe_unused]] const bool no_driver = setenv("TESSERA_CUDA_DRIVER", "no such library", 1) == 0;
+
+constexpr const char* strips = R"(
+parameter M, N;
+stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
+stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
+vector#2 float image[M,N];
+s = smooth(image:mirror);
+return soft = s, sharp = slope(s:clamped);
+)";
+constexpr const char* both = R"(
+parameter M, N;
+stencil half(vector#2 float X) { return X@[(0,2),(0,2)] + X@[(1,2),(1,2)]; }
+stencil blur(vector#2 float X) { return (X@[0,-1] + X + X@[0,1]) / 3; }
+vector#2 float image[M,N];
+b = blur(image:clamped);
+return fine = blur(b:mirror), coarse = half(b);
+)";
+constexpr const char* volume = R"(
+parameter L, M, N;
+stencil mean(vector#3 float X) { return sum(i = -1..1, j = -1..1, k = -1..1) ( X@[i,j,k] ) / 27; }
+vector#3 float image[L,M,N];
+return mean(mean(image:clamped):clamped);
+)";
+
+RunOptions on(const std::string& target, Schedule schedule = Schedule::automatic) {
+  RunOptions options;
+  options.target = target;
+  options.schedule = schedule;
+  return options;
+}
+
+std::vector<json> kernels_of(const json& j) {
+  std::vector<json> kernels;
+  for (const json& g : j["groups"])
+    for (const json& k : g["kernels"]) kernels.push_back(k);
+  return kernels;
+}
+
+TEST(ExplainDevice, EqualsWhatIsLaunched) {
+  if (const auto found = run::opencl::find(); found.devices.empty()) GTEST_SKIP() << found.missing;
+  const std::vector<std::pair<const char*, Shape>> cases = {
+      {strips, {480, 640}}, {strips, {37, 3000}}, {strips, {4, 6}}, {both, {300, 500}}, {volume, {20, 30, 40}}};
+  for (const auto& [text, shape] : cases)
+    for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
+      SCOPED_TRACE(to_string(shape));
+      const Program program = Program::from_text(text);
+      const RunOptions options = on("opencl", schedule);
+      const json j = json::parse(program.explain({shape}, options, ExplainFormat::json));
+      const std::vector<json> said = kernels_of(j);
+      const std::vector<i64> parameters = ir::bind_parameters(program.impl().graph, {shape});
+      const auto compiled = program.impl().on_device(options);
+      const auto bound = compiled->bind(parameters, options);
+      const auto& kernels = compiled->serving(parameters, options).program().kernels;
+      ASSERT_EQ(said.size(), bound->launches().size());
+      for (std::size_t k = 0; k < said.size(); ++k) {
+        const auto& launch = bound->launches()[k];
+        EXPECT_EQ(said[k]["name"], launch.launch.kernel);
+        EXPECT_EQ(said[k]["grid"], json(launch.launch.grid));
+        EXPECT_EQ(said[k]["block"], json(launch.launch.block));
+        i64 rows = 0;
+        for (std::size_t i = 0; i < kernels[k].integers.size(); ++i)
+          if (kernels[k].integers[i].kind == lower::DeviceKernel::Integer::Kind::strip) rows = launch.integers[i];
+        EXPECT_EQ(said[k]["strip_rows"], rows);
+        EXPECT_EQ(said[k]["runs"], rows > 0 ? "strips" : "points");
+      }
+    }
+}
+
+TEST(ExplainDevice, WithoutADevice) {
+  const Program program = Program::from_text(strips);
+  const json j = json::parse(program.explain({{480, 640}}, on("cuda"), ExplainFormat::json));
+  EXPECT_EQ(j["device_facts"]["found"], false);
+  EXPECT_THAT(j["device_facts"]["missing"].get<std::string>(), HasSubstr("CUDA driver is not available"));
+  EXPECT_EQ(j["device_facts"]["multiprocessors"], 132);
+  const std::vector<json> kernels = kernels_of(j);
+  ASSERT_EQ(kernels.size(), 1U);
+  EXPECT_EQ(kernels[0]["runs"], "strips");
+  EXPECT_TRUE(kernels[0]["registers"].is_null());
+  EXPECT_GT(kernels[0]["registers_estimated"], 20);
+  EXPECT_GT(kernels[0]["strip_rows"], 0);
+  EXPECT_GT(kernels[0]["milliseconds"], 0);
+  const std::string text = program.explain({{480, 640}}, on("cuda"));
+  EXPECT_THAT(text, AllOf(HasSubstr("no device was found (the CUDA driver is not available)"), HasSubstr("tsr_g0"),
+                          HasSubstr("strips of "), Not(HasSubstr("tiles "))));
+  // Which device is asked for matters only where there are some.
+  RunOptions third = on("cuda");
+  third.device = 3;
+  EXPECT_EQ(json::parse(program.explain({{480, 640}}, third, ExplainFormat::json))["device_facts"]["found"], false);
+}
+
+TEST(ExplainDevice, SaysWhyNotInStrips) {
+  const Program program = Program::from_text(volume);
+  EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda")),
+              AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it has more than two dimensions")));
+  EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda", Schedule::untiled)), Not(HasSubstr("not in strips")));
+  EXPECT_THAT(Program::from_text(strips).explain({{4, 6}}, on("cuda")), HasSubstr("runs untiled"));
+}
+
+TEST(ExplainDevice, CountsAMultiplyAddOnceWhereItMayContract) {
+  const Program program = Program::from_text(
+      "stencil f(vector#2 float X) { return 2.5f * X@[0,-1] + 0.3f * X + 0.7f * X@[0,1]; }\n"
+      "parameter M, N;\nvector#2 float image[M,N];\nreturn f(image:clamped);\n");
+  RunOptions options = on("cuda", Schedule::untiled);
+  auto operations = [&] {
+    return kernels_of(json::parse(program.explain({{480, 640}}, options, ExplainFormat::json)))
+        .at(0)["operations_per_point"]
+        .get<double>();
+  };
+  EXPECT_EQ(operations(), 3);
+  options.numbers = Numbers::exact;
+  EXPECT_EQ(operations(), 5);
+}
+
+TEST(ExplainDevice, RefusesWhatIsNotThere) {
+  const Program program = Program::from_text(strips);
+  auto refusal = [&](const RunOptions& options) {
+    try {
+      program.explain({{480, 640}}, options);
+    } catch (const Error& e) {
+      return e.error_class();
+    }
+    return ErrorClass::internal;
+  };
+  EXPECT_EQ(refusal(on("abacus")), ErrorClass::argument);
+  RunOptions far = on("opencl");
+  far.device = 1000;
+  if (!run::opencl::find().devices.empty()) {
+    EXPECT_EQ(refusal(far), ErrorClass::device);
+  }
+  EXPECT_THROW(program.explain({{i64{1} << 24, i64{1} << 24}}, on("cuda", Schedule::untiled)), Error);  // one launch
+}
+
+}  // namespace
+}  // namespace tessera

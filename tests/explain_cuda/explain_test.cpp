@@ -1,0 +1,114 @@
+// `explain` for CUDA says what reaches the driver: names, grids and blocks of every launch of a run, and what the
+// driver says of the compiled kernels. The driver is the fake one of tests/run_cuda, which keeps a list.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// Before anything asks for a driver.
+[[maybe_unused]] const bool faked = [] {
+  std::string cache = (std::filesystem::temp_directory_path() / "tessera-explain-XXXXXX").string();
+  setenv("TESSERA_CUDA_DRIVER", FAKE_DRIVER, 1);
+  setenv("TESSERA_NVRTC", FAKE_NVRTC, 1);
+  if (mkdtemp(cache.data()) != nullptr) setenv("TESSERA_CACHE", cache.c_str(), 1);
+  return true;
+}();
+
+class ExplainCuda : public ::testing::Test {
+ protected:
+  static void TearDownTestSuite() { std::filesystem::remove_all(std::getenv("TESSERA_CACHE")); }
+};
+
+// One line a launch: name, grid, block. Forgets them.
+std::string launched() {
+  void* driver = dlopen(FAKE_DRIVER, RTLD_NOW | RTLD_LOCAL);
+  const auto list = reinterpret_cast<const char* (*)()>(dlsym(driver, "fake_cuda_launches"));
+  return list();
+}
+
+constexpr const char* text = R"(
+parameter M, N;
+stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
+stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
+vector#2 float image[M,N];
+s = smooth(image:mirror);
+return soft = s, sharp = slope(s:clamped);
+)";
+
+RunOptions on_cuda(Schedule schedule = Schedule::automatic) {
+  RunOptions options;
+  options.target = "cuda";
+  options.schedule = schedule;
+  return options;
+}
+
+TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
+  const Program program = Program::from_text(text);
+  for (const Schedule schedule : {Schedule::automatic, Schedule::untiled})
+    for (const Shape& shape : {Shape{480, 640}, {2000, 3000}, {4, 6}}) {
+      SCOPED_TRACE(to_string(shape));
+      const json j = json::parse(program.explain({shape}, on_cuda(schedule), ExplainFormat::json));
+      std::string expected;
+      for (const json& g : j["groups"])
+        for (const json& k : g["kernels"]) {
+          expected += k["name"].get<std::string>();
+          for (const char* what : {"grid", "block"})
+            for (const json& n : k[what]) expected += " " + std::to_string(n.get<i64>());
+          expected += "\n";
+          EXPECT_EQ(k["registers"], 40);
+          EXPECT_EQ(k["shared_bytes"], 1024);
+          EXPECT_EQ(k["spilled_bytes"], 0);
+          EXPECT_EQ(k["warps"].get<int>() % k["blocks_per_multiprocessor"].get<int>(), 0);
+          EXPECT_LE(k["warps"], k["most_warps"]);
+        }
+      launched();
+      program.run({Array(ElementType::f32, shape)}, on_cuda(schedule));
+      EXPECT_EQ(launched(), expected);
+      EXPECT_FALSE(expected.empty());
+      EXPECT_EQ(j["groups"][0]["kernels"][0]["runs"] == "strips", schedule == Schedule::automatic && shape[0] > 4);
+      EXPECT_EQ(j["device_facts"]["runs_untiled_as_small"], schedule == Schedule::automatic && shape[0] == 4);
+    }
+}
+
+TEST_F(ExplainCuda, TellsTheDevice) {
+  const Program program = Program::from_text(text);
+  const json j = json::parse(program.explain({{480, 640}}, on_cuda(), ExplainFormat::json));
+  EXPECT_EQ(j["target"], "cuda");
+  EXPECT_EQ(j["device"], "Fake GPU");
+  const json& facts = j["device_facts"];
+  EXPECT_EQ(facts["found"], true);
+  EXPECT_EQ(facts["compiled_for"], "sm_90");
+  EXPECT_FALSE(facts["bandwidth_assumed"]);
+  EXPECT_FALSE(facts["operations_assumed"]);
+  EXPECT_NEAR(facts["bandwidth"].get<double>(), 4.9e12, 0.1e12);
+  EXPECT_NEAR(facts["operations_per_second"].get<double>(), 132 * 128 * 1.98e9, 1e9);
+  const std::string said = program.explain({{480, 640}}, on_cuda());
+  EXPECT_THAT(said, HasSubstr("cuda 0: Fake GPU"));
+  EXPECT_THAT(said, HasSubstr("compiled for sm_90 by CUDA driver 12.8"));
+}
+
+TEST_F(ExplainCuda, RefusesDevicesThatAreNotThere) {
+  RunOptions options = on_cuda();
+  options.device = 3;
+  try {
+    Program::from_text(text).explain({{480, 640}}, options);
+    FAIL() << "it was explained";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::device);
+    EXPECT_THAT(e.message(), HasSubstr("there is no CUDA device 3"));
+  }
+}
+
+}  // namespace
+}  // namespace tessera
