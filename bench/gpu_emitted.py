@@ -31,9 +31,9 @@ def driver(tessera, name, target, folder):
     """Nothing, or what went wrong."""
     plus = (DRIVERS / f"{name}.cpp").exists()
     file = f"{name}.{'cu' if target == 'cuda' else 'cl'}"
-    emitted = call([tessera, "emit", DRIVERS / f"{name}.forma", "--target", target, "--name", name, "-o", file, "--header", f"{name}.h"], folder, gpu.environment(tessera))
+    emitted = call([tessera, "emit", DRIVERS / f"{name}.forma", "--target", target, "--name", name, "-o", file, "--header", f"{name}.h", "--exact"], folder, gpu.environment(tessera))
     libraries = ["-L", CUDA / "lib64"] + (["-lcudart"] if target == "cuda" else ["-lOpenCL"])
-    compile_line = (["nvcc", "-O3", "-arch=native", "-c", file, "-o", "program.o"] if target == "cuda" else
+    compile_line = (["nvcc", "-O3", "-fmad=false", "-arch=native", "-c", file, "-o", "program.o"] if target == "cuda" else
                     ["gcc", "-O3", "-Wall", "-I", CUDA / "include", "-c", f"{name}.c", "-o", "program.o"])
     return (emitted or call(compile_line, folder) or
             call(["g++" if plus else "gcc", "-O1", "-w", "-I.", "-I", DRIVERS, "-c", DRIVERS / f"{name}.{'cpp' if plus else 'c'}", "-o", "driver.o"], folder) or

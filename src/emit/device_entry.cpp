@@ -220,6 +220,7 @@ Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dia
     if (word.starts_with("tsr_")) shared.emplace(word);
     return std::string();
   });
+  for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
   for (std::size_t v = 0; v < texts.size(); ++v)
     result.text += numbered(texts[v].tables, v, shared) + numbered(texts[v].kernels, v, shared);
   return result;

@@ -153,6 +153,18 @@ s0 = input "a0" half [M, N] : a0 0
 s1 = point "p" half [M, N] 0..0 0..0 : s0[i:clamped, 0:clamped]
 output "" half : s1
 )"},
+      {"minima and maxima of negated numbers", R"(parameter "M"
+parameter "N"
+a0 = array "a0" uint8 [M, N]
+s0 = input "a0" uint8 [M, N] : a0 0
+$0 = (convert:int32 s0[i:clamped, i-1:clamped])
+$1 = (convert:int32 s0[i:clamped, i:clamped])
+$2 = (convert:int32 s0[i:clamped, i+1:clamped])
+$3 = (max (max (neg $0) (neg $1)) (neg $2))
+$4 = (min (neg $0) (min $1 (neg $2)))
+s1 = point "p" int32 [M, N] 0..0 0..0 : (sub (mul 3 $3) $4)
+output "" int32 : s1
+)"},
   };
   return all;
 }

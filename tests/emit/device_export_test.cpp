@@ -19,12 +19,13 @@ const std::string shim_flags = fmt::format(
     "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
     TESSERA_SOURCE_DIR);
 
+// A device, and what C programs need to find it.
 bool have_opencl() {
-  return have("cc") && shell_status(
-                           "echo '#include <CL/cl.h>\nint main(void) { cl_uint n = 0; return "
-                           "clGetPlatformIDs(0, 0, &n) != 0 || n == 0; }' > /tmp/tessera_cl_$$.c && cc "
-                           "-DCL_TARGET_OPENCL_VERSION=120 /tmp/tessera_cl_$$.c -o /tmp/tessera_cl_$$ -lOpenCL && "
-                           "/tmp/tessera_cl_$$; s=$?; rm -f /tmp/tessera_cl_$$ /tmp/tessera_cl_$$.c; exit $s") == 0;
+  const Folder folder;
+  write(folder / "count.c",
+        "#include <CL/cl.h>\nint main(void) { cl_uint n = 0; return clGetPlatformIDs(0, 0, &n) != 0 || n == 0; }\n");
+  return shell_status(fmt::format("cd '{}' && cc -DCL_TARGET_OPENCL_VERSION=120 count.c -o count -lOpenCL && ./count",
+                                  (folder / "").string())) == 0;
 }
 
 // A library that goes away with the test.
