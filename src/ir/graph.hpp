@@ -68,7 +68,8 @@ using StageId = std::uint32_t;
 //   saturate    float -> int rounds half to even and clamps to the type, NaN gives 0; int -> int clamps
 //   round       half away from zero
 //   sqrt ... fmod  of floats: defined to the bit by functions_f32.c.inc and functions_f64.c.inc; rem is of integers
-//   fast_exp    exp to 2e-7 of its value, which is 0 below -87.69 and infinite from 88.38 on (plans put it for exp)
+//   fast_exp    exp to 2e-7 of its value, which is 0 below -87.69 and infinite from 88.38 on (plans put it for exp; on
+//                NVIDIA's GPUs to 2e-7 + 6e-8 |x|)
 //   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
 //   select      args: condition (boolean), value if true, value if false
 //   access      reads `stage` at a constant offset (see ExprNode)
