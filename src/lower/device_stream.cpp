@@ -31,7 +31,10 @@ using ir::nest::Value;
 
 namespace {
 
-constexpr i64 ahead = 2;           // rows that are loaded before they are read
+// Rows that are loaded before they are read: one, and of a group of few operations as many more as keep so many bytes a
+// thread on their way. Measured on an H200.
+constexpr i64 least_ahead = 1, most_ahead = 4, bytes_on_their_way = 40;
+constexpr double few_operations = 30;
 constexpr int warps_of_block = 4;  // each with a strip of its own
 constexpr i64 most_unrolled = 12;
 // Estimates, a thread: up to which 4 columns pay, and 2 at all; measured on an H200.
@@ -84,6 +87,7 @@ class StreamLowering : private DeviceFunction {
 
   void into(DeviceProgram& program, int v) {
     columns_ = v;
+    look_ahead();
     kernel_.threads = {32, warps_of_block, 1};
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = 32 * v;
@@ -199,7 +203,7 @@ class StreamLowering : private DeviceFunction {
     for (std::size_t k = 0; k < rings_.size(); ++k) {
       Ring& ring = rings_[k];
       widest_ = std::max<i64>(widest_, ir::nest::size_of(memory_lane(ring.stage)));
-      if (ring.memory) ring.lag += ahead;
+      if (ring.memory) ring.lag += least_ahead;
       if (auto found = oldest.find(k); found != oldest.end()) ring.depth = ring.lag - found->second + 1;
     }
     for (StageId s : order_)
@@ -239,6 +243,24 @@ class StreamLowering : private DeviceFunction {
     kernel_.moves += static_cast<double>(is_result_.size());
     kernel_.operations /= columns_;
     kernel_.moves /= columns_;
+  }
+
+  // For the chosen columns.
+  void look_ahead() {
+    double operations = 0;
+    for (StageId s : order_) operations += analyze::instruction_count(graph_, {graph_.stage(s).body}, contracted());
+    if (operations > few_operations) return;
+    i64 row = 1;
+    for (const Ring& ring : rings_)
+      if (ring.memory) row = std::max<i64>(row, columns_ * ir::nest::size_of(memory_lane(ring.stage)));
+    const i64 more = std::clamp((bytes_on_their_way + row - 1) / row, least_ahead, most_ahead) - least_ahead;
+    const auto deepen = [&](i64 by) {
+      for (Ring& ring : rings_)
+        if (ring.memory) ring.lag += by, ring.depth += by;
+    };
+    deepen(more);
+    if (registers() > wide_registers) deepen(-more);
+    first_steps();
   }
 
   // ---- threads ----
