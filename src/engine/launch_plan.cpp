@@ -21,6 +21,7 @@ plan::Device device_class() {
   device.l2_bytes = 1 << 20;
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   device.columns_together = true;
+  device.strip_registers = 200;
   return device;
 }
 

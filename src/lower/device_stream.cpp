@@ -38,7 +38,7 @@ constexpr double few_operations = 30;
 constexpr int warps_of_block = 4;  // each with a strip of its own
 constexpr i64 most_unrolled = 12;
 // Estimates, a thread: up to which 4 columns pay, and 2 at all; measured on an H200.
-constexpr int wide_registers = 140, most_registers = 200;
+constexpr int wide_registers = 140, most_registers = 200;  // the latter is plan::Device::strip_registers as well
 
 // What is kept of a stage, or of a stage in memory as it is read with one pair of borders.
 struct Ring {

@@ -10,6 +10,7 @@
 #include "plan/lanes.hpp"
 #include "plan/pairs.hpp"
 #include "plan/rebuild.hpp"
+#include "plan/strips.hpp"
 
 namespace tessera::plan {
 
@@ -268,7 +269,7 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
       if (t != s) less.push_back(t);
     more.insert(std::lower_bound(more.begin(), more.end(), s), s);
     Layout without = layout(less), with = layout(more);
-    if (!without.legal || !with.legal) continue;
+    if (!without.legal || !with.legal || registers(more) > plan_.device.strip_registers) continue;
     double left = price(less, without).nanoseconds, right = price(more, with).nanoseconds;
     if (left + right >= price_of[from] + price_of[to]) continue;
     group_of_[s] = b;
@@ -285,6 +286,12 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
     price_of[from] = left;
     price_of[to] = right;
   }
+}
+
+int Grouper::registers(const Set& set) const {
+  if (plan_.device.strip_registers == 0 || plan_.options.schedule != Schedule::automatic) return 0;
+  return strip_registers(graph_, edges_, reads_, set,
+                         [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
 }
 
 void Grouper::run() {
@@ -311,6 +318,8 @@ void Grouper::run() {
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
     Layout together = layout(merged);
     if (!together.legal) return decided(false, together.reason);
+    if (const int needed = registers(merged); needed > plan_.device.strip_registers)
+      return decided(false, "together their rows need " + std::to_string(needed) + " registers a thread");
     double fused = price(merged, together).nanoseconds;
     double apart = price_of[a] + price_of[b];
     char text[96];

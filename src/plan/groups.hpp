@@ -48,6 +48,7 @@ class Grouper {
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
+  int registers(const Set&) const;  // of a strip; 0 where that limits nothing
   bool creates_cycle(int a, int b) const;
   bool circular() const;
   void move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>&);

@@ -34,6 +34,8 @@ struct Device {
   double load_price = 0.5, ring_price = 5, fold_price = 12;
   // One body computes neighbouring columns, as a thread does, and not neighbouring rows, as a vector core does.
   bool columns_together = false;
+  // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
+  int strip_registers = 0;
 };
 
 struct Options {
