@@ -151,5 +151,19 @@ TEST(ExplainDevice, RefusesWhatIsNotThere) {
   EXPECT_THROW(program.explain({{i64{1} << 24, i64{1} << 24}}, on("cuda", Schedule::untiled)), Error);  // one launch
 }
 
+// A group of more rows than registers would run a point a thread, every stage through memory: it is cut instead.
+TEST(ExplainDevice, GroupsAreNoLargerThanAThreadsRegisters) {
+  const Program program = Program::from_file(TESSERA_SOURCE_DIR "/examples/canny.forma");
+  const auto report = nlohmann::json::parse(program.explain({{2160, 3840}}, on("cuda"), ExplainFormat::json));
+  ASSERT_GT(report["groups"].size(), 1u);
+  EXPECT_LT(report["groups"].size(), 6u);
+  for (const auto& group : report["groups"]) {
+    ASSERT_EQ(group["kernels"].size(), 1u);
+    EXPECT_EQ(group["kernels"][0]["runs"], "strips");
+    EXPECT_LE(group["kernels"][0]["registers_estimated"], 200);
+  }
+  EXPECT_THAT(program.explain({{2160, 3840}}, on("cuda")), HasSubstr("together their rows need"));
+}
+
 }  // namespace
 }  // namespace tessera
