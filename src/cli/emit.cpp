@@ -34,6 +34,10 @@ int emit(const EmitVerb& verb) {
                 fmt::format("the kernels cannot be {}, since the host's file beside them has that name",
                             base::quoted(verb.output)),
                 {}, "call them .cl");
+  const bool same = !verb.header.empty() && (verb.header == verb.output || (opencl && verb.header == host));
+  if (same)
+    throw Error(ErrorClass::argument,
+                fmt::format("the header cannot be {}, which holds the code", base::quoted(verb.header)));
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
   if (!scalars.empty())

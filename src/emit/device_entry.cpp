@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/text.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
 
@@ -20,6 +21,20 @@ namespace {
 
 using lower::ArrayRef;
 using lower::DeviceKernel;
+
+// Extents below which kernels in strips do not take an image; empty where all images are larger.
+std::set<std::pair<ir::SizeId, i64>> too_small(const plan::Plan& plan, const lower::DeviceProgram& program) {
+  std::set<std::pair<ir::SizeId, i64>> result;
+  const auto below = [&](ir::SizeId size, i64 least) {
+    if (least >= 2 && plan.graph.constant(size).value_or(0) < least) result.emplace(size, least);
+  };
+  for (const DeviceKernel& kernel : program.kernels) {
+    if (!kernel.strips) continue;
+    below(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
+    below(kernel.domain.back(), kernel.least_columns);
+  }
+  return result;
+}
 
 // One variant's function: extents, arrays, launches.
 //   tsr_run_V(tsr_session* s, what the caller gave, const i64* N)
@@ -42,7 +57,7 @@ class RunText {
       out_ += fmt::format("  i64 need[{0}] = {{0}};\n", program_.interface.memories);
       out_ += fmt::format("  {} memory[{}];\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories);
     }
-    if (plan_.graph.parameters.empty()) out_ += "  (void)N;\n";
+    out_ += "  (void)N;\n";
     extents();
     if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return;\n";
     if (!last_) smaller();
@@ -69,20 +84,9 @@ class RunText {
 
   // Images that a strip's halo does not fit run as the next variant.
   void smaller() {
-    std::vector<std::string> conditions;
-    const auto below = [&](ir::SizeId size, i64 least) {
-      if (least < 2 || plan_.graph.constant(size).value_or(0) >= least) return;
-      conditions.push_back(fmt::format("{} < {}", extent_(size), least));
-    };
-    for (const DeviceKernel& kernel : program_.kernels) {
-      if (!kernel.strips) continue;
-      below(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
-      below(kernel.domain.back(), kernel.least_columns);
-    }
-    std::sort(conditions.begin(), conditions.end());
-    conditions.erase(std::unique(conditions.begin(), conditions.end()), conditions.end());
     std::string all;
-    for (const std::string& c : conditions) all += (all.empty() ? "" : " || ") + c;
+    for (const auto& [size, least] : too_small(plan_, program_))
+      all += fmt::format("{}{} < {}", all.empty() ? "" : " || ", extent_(size), least);
     if (!all.empty())
       out_ += fmt::format("  if ({}) {{\n    tsr_run_{}(s, given, N);\n    return;\n  }}\n", all, v_ + 1);
   }
@@ -245,6 +249,12 @@ bool has_strips(const std::vector<DeviceVariant>& variants) {
   return false;
 }
 
+// With names that nothing else has: an argument may be called as a function or macro that the file uses.
+Signature numbered(Signature signature) {
+  for (std::size_t k = 0; k < signature.items.size(); ++k) signature.items[k].name = fmt::format("tsr_{}", k);
+  return signature;
+}
+
 // Names of arguments as they are passed on, parameters among them.
 std::string arguments(const Signature& signature) {
   std::string text;
@@ -269,7 +279,7 @@ extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
   tsr_session tsr_s;
   tsr_open(&tsr_s, tsr_stream);
   tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
-  return (int)tsr_s.status;
+  return tsr_close(&tsr_s);
 }}
 
 extern "C" {4} {{
@@ -299,8 +309,8 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
    Arrays are contiguous, the last index fastest; outputs overlap nothing. Pointers are the host's or the device's, of
    the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
    is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
-   were, or written in part. {0}_on_stream runs in the order of the stream, waits only for memory of the host, and
-   returns a cudaError_t. Both may be called from several threads. For NVRTC the file is its kernels alone. */
+   were, or written in part. {0}_on_stream runs in the order of the stream, waits only for pageable memory of the
+   host, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For NVRTC the file is its kernels alone. */
 #ifdef __CUDACC_RTC__
 #define TSR_KERNEL extern "C"
 #else
@@ -316,8 +326,8 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
       exact ? " -fmad=false, for the same bits as a run with exact numbers"
             : " (-prec-div=false -prec-sqrt=false: faster division)",
       declaration(signature, name), shapes_comment(signature));
-  files.source +=
-      struct_types(plan.graph) + "\nnamespace {\n\n" + kernels.prelude + kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
+  files.source += struct_types(plan.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
+                  kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
   // Host and device both count sizes.
   files.source +=
       "static inline i64 tsr_host_min(i64 a, i64 b) { return a < b ? a : b; }\n"
@@ -330,7 +340,7 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
       if (word == both) return fmt::format("tsr_host_{}", word.substr(4));
     return std::string(word);
   });
-  files.source += "\n#endif\n}  // namespace\n\n#ifndef __CUDACC_RTC__" + cuda_entry(signature, name) + "#endif\n";
+  files.source += "\n}  // namespace\n" + cuda_entry(numbered(signature), name) + "#endif\n";
   return files;
 }
 
@@ -356,15 +366,19 @@ int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
   cl_context tsr_context = NULL;
   cl_device_id tsr_device = NULL;
   cl_uint tsr_units = 1;
+  cl_command_queue_properties tsr_how = 0;
   tsr_s.queue = tsr_queue;
   tsr_s.status = CL_SUCCESS;
   if (tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_CONTEXT, sizeof tsr_context, &tsr_context, NULL)) &&
+      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_PROPERTIES, sizeof tsr_how, &tsr_how, NULL)) &&
       tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_DEVICE, sizeof tsr_device, &tsr_device, NULL)) &&
       tsr_ok(&tsr_s, clGetDeviceInfo(tsr_device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof tsr_units, &tsr_units, NULL)))
     tsr_ok(&tsr_s, tsr_open(tsr_context, tsr_device));
   if (tsr_s.status != CL_SUCCESS) return tsr_s.status;
   tsr_s.units = tsr_units > 0 ? (i64)tsr_units : 1;
+  tsr_s.unordered = (tsr_how & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
 {4}  tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
+  tsr_barrier(&tsr_s);
 {5}  return tsr_s.status;
 }}
 )",
@@ -377,13 +391,16 @@ std::string opencl_entry(const plan::Plan& plan, const Signature& signature, con
   std::string text =
       fmt::format("\n{} {{\n  const i64 tsr_sizes[] = {{{}}};\n", declaration(signature, name), sizes(signature));
   text += "  tsr_session tsr_s;\n";
-  Extents extent(graph, text, "tsr_sizes");
+  Extents extent(graph, text, "tsr_sizes", "tsr_n");
   std::vector<std::string> bytes;
   std::vector<bool> taken;
+  std::string lays;
   const auto product = [&](const Format& format, const std::vector<ir::SizeId>& extents, bool input) {
-    std::string all = fmt::format("(i64){}", format.size());
-    for (const ir::SizeId size : extents) all += " * " + extent(size);
-    bytes.push_back(all);
+    std::string list;
+    for (const ir::SizeId size : extents) list += (list.empty() ? "" : ", ") + extent(size);
+    lays += fmt::format("  {{\n    const i64 e[] = {{{}}};\n    tsr_lay(&tsr_a[{}], {}, {}, e);\n  }}\n", list,
+                        bytes.size(), format.size(), extents.size());
+    bytes.push_back(fmt::format("tsr_a[{}].bytes", bytes.size()));
     taken.push_back(input || format.has_padding());  // which stays as it was
   };
   for (const ir::Argument& a : graph.arguments)
@@ -391,9 +408,10 @@ std::string opencl_entry(const plan::Plan& plan, const Signature& signature, con
   const std::size_t inputs = bytes.size();
   for (const ir::Output& o : graph.outputs) product(o.format, graph.stage(o.stages.front()).domain, false);
   const std::string none = extent.none_left();
-  text += fmt::format("  cl_mem tsr_m[{}];\n  int tsr_k;\n", bytes.size());
-  if (graph.parameters.empty()) text += "  (void)tsr_sizes;\n";
+  text +=
+      fmt::format("  cl_mem tsr_m[{0}];\n  tsr_array tsr_a[{0}];\n  int tsr_k;\n  (void)tsr_sizes;\n", bytes.size());
   if (!none.empty()) text += fmt::format("  if ({}) return;\n", none);
+  text += lays;
   text += "  tsr_s.status = tsr_open_any();\n  tsr_s.queue = tsr_state.own;\n";
   std::vector<const Signature::Item*> arrays;
   std::string passed;
@@ -457,20 +475,21 @@ DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::
 #ifndef {3}_FILE
 #define {3}_FILE "{4}"
 #endif
-#define TSR_FILE {3}_FILE
+#define TSR_KERNELS_FILE {3}_FILE
 #define TSR_OPTIONS "{5}"
 #define TSR_EXACT {6}
-#define TSR_KERNELS {7}
+#define TSR_COUNT {7}
 )",
       name, declaration(signature, name), shapes_comment(signature), macro, quoted,
       exact ? "-w -cl-std=CL1.2" : "-w -cl-std=CL1.2 -cl-mad-enable", exact ? 1 : 0, kernels.names.size());
   files.host += struct_types(plan.graph);
-  files.host += "static const char* const tsr_kernel_names[TSR_KERNELS] = {";
+  files.host += "static const char* const tsr_kernel_names[TSR_COUNT] = {";
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
   if (has_strips(variants)) files.host += lower::strip_height_text;
-  files.host += run_functions(variants, false) + opencl_enqueue(signature, name) + opencl_entry(plan, signature, name);
+  files.host += run_functions(variants, false) + opencl_enqueue(numbered(signature), name) +
+                opencl_entry(plan, numbered(signature), name);
   return files;
 }
 
@@ -486,17 +505,47 @@ std::string header(const DeviceVariant& variant, const std::string& name, bool c
       name, shapes_comment(signature),
       cuda ? "struct CUstream_st;\n\n" : "struct _cl_command_queue;\nstruct _cl_mem;\n\n", structs,
       structs.empty() ? "" : "\n", declaration(signature, name),
-      cuda ? fmt::format("int {}_on_stream({}, struct CUstream_st* stream);\n", name, parameter_list(signature))
-           : fmt::format("int {}_enqueue(struct _cl_command_queue* queue, {});\n", name,
+      cuda ? fmt::format("int {}_on_stream({}, struct CUstream_st* tsr_stream);\n", name, parameter_list(signature))
+           : fmt::format("int {}_enqueue(struct _cl_command_queue* tsr_queue, {});\n", name,
                          parameter_list(signature, "struct _cl_mem*")));
+}
+
+// Words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
+void check_device_names(const ir::Graph& graph, const std::string& name, bool cuda) {
+  static const std::set<std::string, std::less<>> functions = {
+      "norm",     "max",   "min",    "rsqrt",  "rcbrt", "sinpi",  "cospi",  "saturate", "clamp", "dim3",
+      "isfinite", "clock", "remove", "rename", "stdin", "stdout", "stderr", "size_t",   "NULL"};
+  const bool opencl =
+      name.size() > 2 && name.starts_with("cl") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
+  if (functions.contains(name) || name.starts_with("cuda") || opencl)
+    throw Error(ErrorClass::argument,
+                fmt::format("the entry point cannot be called {}: CUDA, OpenCL or C use that name", base::quoted(name)),
+                {}, "name it otherwise, as in --name my_filter");
+  const auto check = [&](const Format& format) {
+    std::string_view word = format.struct_name;
+    if (!cuda || word.empty()) return;
+    static const std::set<std::string, std::less<>> vectors = {"char",  "uchar",  "short", "ushort",   "int",
+                                                               "uint",  "long",   "ulong", "longlong", "ulonglong",
+                                                               "float", "double", "dim"};
+    const bool counted = word.back() >= '1' && word.back() <= '4' && vectors.contains(word.substr(0, word.size() - 1));
+    if (counted || word == "tm")
+      throw Error(ErrorClass::argument,
+                  fmt::format("struct {} has the name of a type of CUDA", base::quoted(format.struct_name)), {},
+                  "name it otherwise");
+  };
+  for (const ir::Argument& a : graph.arguments) check(a.format);
+  for (const ir::Output& o : graph.outputs) check(o.format);
 }
 
 }  // namespace
 
-DeviceFiles print_device_files(const std::vector<DeviceVariant>& variants, DeviceDialect dialect,
-                               const std::string& name, const std::string& kernels_file) {
+DeviceFiles print_device_files(std::vector<DeviceVariant> variants, DeviceDialect dialect, const std::string& name,
+                               const std::string& kernels_file) {
   check_entry_name(name);
   const bool cuda = dialect == DeviceDialect::cuda;
+  check_device_names(variants.front().plan.graph, name, cuda);
+  for (std::size_t v = 0; v < variants.size(); ++v)  // what no image would run is left out
+    if (too_small(variants[v].plan, variants[v].lowered).empty()) variants.resize(v + 1);
   DeviceFiles files = cuda ? cuda_files(variants, name) : opencl_files(variants, name, kernels_file);
   files.header = header(variants.front(), name, cuda);
   return files;

@@ -30,8 +30,9 @@ struct DeviceFiles {
 };
 
 // Every variant takes smaller images than the one before, the last one any. `kernels_file` is how OpenCL's host file
-// finds the kernels. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users.
-DeviceFiles print_device_files(const std::vector<DeviceVariant>&, DeviceDialect, const std::string& name,
+// finds the kernels. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users,
+// or where a struct has that of a type of CUDA.
+DeviceFiles print_device_files(std::vector<DeviceVariant>, DeviceDialect, const std::string& name,
                                const std::string& kernels_file);
 
 }  // namespace tessera::emit

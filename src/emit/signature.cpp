@@ -144,7 +144,7 @@ std::string Extents::operator()(ir::SizeId s) {
       text = fmt::format("tsr_max({}, {})", a, b);
       break;
   }
-  std::string name = fmt::format("n{}", names_.size());
+  std::string name = fmt::format("{}{}", prefix_, names_.size());
   out_ += fmt::format("  const i64 {} = {};\n", name, text);
   return names_[s] = name;
 }

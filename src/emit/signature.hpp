@@ -38,8 +38,8 @@ std::string shapes_comment(const Signature&);
 // tsr_min and tsr_max.
 class Extents {
  public:
-  Extents(const ir::Graph& graph, std::string& out, std::string parameters = "N")
-      : graph_(graph), out_(out), parameters_(std::move(parameters)) {}
+  Extents(const ir::Graph& graph, std::string& out, std::string parameters = "N", std::string prefix = "n")
+      : graph_(graph), out_(out), parameters_(std::move(parameters)), prefix_(std::move(prefix)) {}
   std::string operator()(ir::SizeId);
   // "n0 < 1 || n1 < 1" of all extents that the caller may have chosen too small, "" when there are none.
   std::string none_left();
@@ -47,7 +47,7 @@ class Extents {
  private:
   const ir::Graph& graph_;
   std::string& out_;
-  std::string parameters_;
+  std::string parameters_, prefix_;
   std::map<ir::SizeId, std::string> names_;
 };
 

@@ -57,6 +57,8 @@ TEST(Nvrtc, CompilesEmittedKernels) {
     const auto result =
         run::cuda::compile(nvrtc, program->emit(options).source, *architecture, run::cuda::nvrtc_options(exact));
     EXPECT_TRUE(result.done) << path << "\n" << result.log.substr(0, 2000) << result.failure;
+    EXPECT_NE(result.code.find("tsr_g0"), std::string::npos) << path;
+    EXPECT_EQ(result.code.find("GLOBAL__N"), std::string::npos) << path << ": kernels have names of their own";
     EXPECT_EQ(result.log.find("warning"), std::string::npos) << path << "\n" << result.log.substr(0, 2000);
     ++compiled;
   }

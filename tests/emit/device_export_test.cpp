@@ -122,7 +122,59 @@ TEST(ExportedCuda, TakesPointersOfTheDevice) {
   }
   library.function<void(int)>("fail")(-1);
   EXPECT_EQ(0, on_stream(image.as<float>(), -1, 61, out.data(), nullptr));  // nothing to compute
+  EXPECT_EQ(2, on_stream(image.as<float>(), 0x7fffffff, 0x7fffffff, out.data(), nullptr));
   EXPECT_THAT(out, testing::Each(-1.0f));
+  // The error is forgotten with the call that had it.
+  EXPECT_EQ(0, on_stream(image.as<float>(), 40, 61, out.data(), nullptr));
+  EXPECT_EQ(0, std::memcmp(out.data(), program.interpret({image}).at(0).data(), out.size() * sizeof(float)));
+}
+
+TEST(ExportedCuda, TakesDevicesWithoutPools) {
+  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  const Program program = Program::from_text(three_stages);
+  for (const char* variable : {"SHIM_NO_POOLS", "SHIM_BAD_POOLS"}) {
+    const Folder folder;
+    const std::string source = program.emit({.target = "cuda", .name = "f", .numbers = Numbers::exact}).source;
+    write(folder / "f.cu", source + "\nextern \"C\" int held() { return (int)shim.blocks.size(); }\n");
+    ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
+    const Library library(folder / "f.so");
+    setenv(variable, "1", 1);
+    const int before = library.function<int()>("held")();
+    equals_interpreter(program, library.function<Entry>("f"));
+    EXPECT_EQ(before, library.function<int()>("held")());
+    unsetenv(variable);
+  }
+}
+
+// Arguments called as what the files use themselves, extents that no image varies, parameters that nothing needs.
+TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
+  const std::string text =
+      "stencil f(vector#2 float x, float NULL, float cudaSuccess) { return x@[0,1] * NULL + cudaSuccess; }\n"
+      "parameter n0, tsr_s; vector#2 float stream[40,50]; float stderr; float queue;\n"
+      "vector#1 float cl_mem[n0]; fprintf = f(stream:clamped, stderr, queue); return fprintf;";
+  const Program program = Program::from_text(text);
+  const Folder folder;
+  const std::string in = fmt::format("cd '{}' && ", (folder / "").string());
+  for (const char* target : {"cuda", "opencl"}) {
+    const bool cuda = std::string(target) == "cuda";
+    const EmittedCode code = program.emit({.target = target, .name = "f"});
+    write(folder / "f.h", code.header);
+    write(folder / "h.c", "#include \"f.h\"\nint main(void) { return 0; }\n");
+    write(folder / (cuda ? "f.cu" : "f.c"), cuda ? code.source : code.host);
+    EXPECT_EQ("",
+              shell(folder, in + "gcc -Wall -Wextra -Werror -c h.c -o h.o && g++ -Wall -Werror -x c++ -c h.c -o h.o"));
+    const bool compiles = cuda || have_opencl();
+    const std::string line =
+        cuda ? "g++ " + shim_flags + " f.cu -o f.so" : "gcc -std=c99 -Wall -Wextra -Werror -c f.c -o f.o";
+    EXPECT_EQ("", compiles ? shell(folder, in + line) : "");
+  }
+  EXPECT_THROW((void)program.emit({.target = "cuda", .name = "norm"}), Error);
+  EXPECT_THROW((void)program.emit({.target = "opencl", .name = "clFinish"}), Error);
+  EXPECT_NO_THROW((void)program.emit({.target = "opencl", .name = "clahe"}));
+  const std::string vectors =
+      "struct float2 { float a; float b; } stencil g(vector#1 float2 x) { return x.a; }\n"
+      "vector#1 float2 x[9]; return g(x);";
+  EXPECT_THROW((void)Program::from_text(vectors).emit({.target = "cuda", .name = "g"}), Error);
 }
 
 TEST(ExportedOpencl, GivesTheInterpretersBits) {

@@ -73,19 +73,21 @@ inline cudaError_t cudaGetLastError() {
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument";
 }
+inline cudaError_t failed(cudaError_t error) { return shim.last = error; }
 inline cudaError_t cudaMalloc(void** p, size_t bytes) {
-  if (shim.fail_allocation-- == 0) return cudaErrorMemoryAllocation;
+  if (shim.fail_allocation-- == 0) return failed(cudaErrorMemoryAllocation);
   const size_t page = 4096, held = (bytes + page - 1) / page * page, front = (held - bytes) / 16 * 16;
   auto* block = static_cast<char*>(mmap(nullptr, held + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  if (block == MAP_FAILED) return cudaErrorMemoryAllocation;
+  if (block == MAP_FAILED) return failed(cudaErrorMemoryAllocation);
   mprotect(block + held, page, PROT_NONE);
   std::memset(block, 0xa5, held);
   *p = block + front;
   shim.blocks[*p] = bytes;
   return cudaSuccess;
 }
-inline cudaError_t cudaFree(void* p) { return shim.blocks.erase(p) ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaFree(void* p) { return shim.blocks.erase(p) ? cudaSuccess : failed(cudaErrorInvalidValue); }
 inline cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  if (std::getenv("SHIM_BAD_POOLS") != nullptr) return failed(cudaErrorInvalidValue);
   return *pool = reinterpret_cast<cudaMemPool_t>(1), cudaSuccess;
 }
 inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, int, void*) { return cudaSuccess; }
@@ -106,7 +108,7 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int
 inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                                      size_t rows, int, cudaStream_t) {
   ++shim.copies;
-  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
+  if (width > to_pitch || width > from_pitch) return failed(cudaErrorInvalidValue);
   for (size_t r = 0; r < rows; ++r)
     std::memcpy(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(from) + r * from_pitch, width);
   return cudaSuccess;
