@@ -218,7 +218,7 @@ TEST_P(ExportedToDevices, EqualsPlainLoops) {
   write(folder / (name + ".cu"), cuda.source);
   passes(cuda.header, fmt::format("g++ {} {}.cu -o libprogram.so", shim_flags, name), "-L. -lprogram");
   const std::string nvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc -O1 -arch=sm_90";
-  if (shell_status(nvcc + " --version") == 0) {
+  if ((plus || name == "color") && shell_status(nvcc + " --version") == 0) {  // the others differ little
     EXPECT_EQ("", shell(folder, fmt::format("cd {} && {} -c {}.cu -o program.o", in, nvcc, name)));
   }
   if (!have_opencl()) return;
