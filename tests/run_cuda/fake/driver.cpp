@@ -74,6 +74,11 @@ Status stuck = 0;
 int misuses = 0, now = 0;
 std::map<Address, std::size_t> blocks;     // in use
 std::multimap<std::size_t, Address> pool;  // freed, kept
+[[maybe_unused]] const struct PoolEnds {
+  ~PoolEnds() {
+    for (const auto& [size, address] : pool) std::free(reinterpret_cast<void*>(address));
+  }
+} pool_ends;
 std::set<FakeStream*> streams;
 thread_local void* current = nullptr;
 int the_context = 0;
