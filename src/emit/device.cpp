@@ -40,6 +40,7 @@ typedef unsigned short f16;
 typedef float f32;
 typedef double f64;
 #define TSR_INLINE static __device__ __forceinline__
+#define TSR_BOTH static __host__ __device__ __forceinline__
 #define TSR_GLOBAL
 #define TSR_TABLE static __device__ const
 TSR_INLINE i64 tsr_block(void) { return blockIdx.x; }
@@ -60,17 +61,6 @@ TSR_INLINE f16 tsr_half_f64(f64 x) {
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(x));
   return h;
 }
-/* 0 - x. The assembler of CUDA 13.0 forgets negations of operands of three-way minima and maxima (VIMNMX3): so it may
-   not see that this is one. */
-TSR_INLINE u32 tsr_negative(u32 x) {
-#ifdef __CUDACC__
-  u32 r;
-  asm("not.b32 %0, %1;" : "=r"(r) : "r"(x));
-  return r + 1u;
-#else
-  return 0u - x;
-#endif
-}
 #define tsr_magnitude_f32(x) fabsf(x)
 #define tsr_magnitude_f64(x) fabs(x)
 #define tsr_nan_f32 __int_as_float(0x7fc00000)
@@ -90,6 +80,7 @@ typedef ulong u64;
 typedef ushort f16;
 typedef float f32;
 #define TSR_INLINE static inline
+#define TSR_BOTH static inline
 #define TSR_GLOBAL __global
 #define TSR_TABLE __constant
 TSR_INLINE i64 tsr_block(void) { return (i64)get_group_id(0); }
@@ -100,16 +91,6 @@ TSR_INLINE f16 tsr_half_f32(f32 x) {
   f16 h;
   vstore_half_rte(x, 0, (half*)&h);
   return h;
-}
-/* 0 - x. NVIDIA's assembler may not see it: as in the text for CUDA. */
-TSR_INLINE u32 tsr_negative(u32 x) {
-#ifdef cl_nv_pragma_unroll
-  u32 r;
-  asm("not.b32 %0, %1;" : "=r"(r) : "r"(x));
-  return r + 1u;
-#else
-  return 0u - x;
-#endif
 }
 #define tsr_magnitude_f32(x) fabs(x)
 #define tsr_nan_f32 as_float(0x7fc00000)
@@ -128,12 +109,24 @@ TSR_INLINE f16 tsr_half_f64(f64 x) {
 #define tsr_inf_f64 as_double(0x7ff0000000000000L)
 )";
 
-constexpr std::string_view common_text = R"(TSR_INLINE i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
-TSR_INLINE i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
+constexpr std::string_view common_text =
+    R"(/* 0 - x. The assembler of CUDA 13.0 forgets negations of operands of three-way minima and maxima (VIMNMX3): so it may
+   not see that this is one. */
+TSR_INLINE u32 tsr_negative(u32 x) {
+#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
+  u32 r;
+  asm("not.b32 %0, %1;" : "=r"(r) : "r"(x));
+  return r + 1u;
+#else
+  return 0u - x;
+#endif
+}
+TSR_BOTH i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
+TSR_BOTH i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
 TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) { return tsr_max(tsr_min(v, hi), lo); }
 /* Of numbers below 2^31, which take a tenth of the time of longer ones. */
 TSR_INLINE i64 tsr_quotient(i64 a, i64 b) { return (i64)((u32)a / (u32)b); }
-TSR_INLINE i64 tsr_floor_div(i64 a, i64 b) {
+TSR_BOTH i64 tsr_floor_div(i64 a, i64 b) {
   i64 q = a / b;
   return a % b < 0 ? q - 1 : q;
 }
@@ -253,7 +246,7 @@ class DevicePrinter : private Statements {
     const ir::nest::Function& f = program_.module.functions[k];
     const std::size_t count = std::max<std::size_t>(kernel.integers.size(), 1);
     std::string out = fmt::format("\n/* {} */\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", f.essay, count, f.name);
-    const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
+    const int threads = kernel.threads_of_block();
     if (cuda_)
       out += fmt::format("{} __global__ void __launch_bounds__({}{}) {}(", linkage_, threads,
                          kernel.blocks_at_once > 0 ? fmt::format(", {}", kernel.blocks_at_once) : "", f.name);

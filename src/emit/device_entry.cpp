@@ -22,17 +22,11 @@ namespace {
 using lower::ArrayRef;
 using lower::DeviceKernel;
 
-// Extents below which kernels in strips do not take an image; empty where all images are larger.
+// Images that the kernels do not take, as far as the program leaves extents open; empty where they take all.
 std::set<std::pair<ir::SizeId, i64>> too_small(const plan::Plan& plan, const lower::DeviceProgram& program) {
-  std::set<std::pair<ir::SizeId, i64>> result;
-  const auto below = [&](ir::SizeId size, i64 least) {
-    if (least >= 2 && plan.graph.constant(size).value_or(0) < least) result.emplace(size, least);
-  };
-  for (const DeviceKernel& kernel : program.kernels) {
-    if (!kernel.strips) continue;
-    below(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
-    below(kernel.domain.back(), kernel.least_columns);
-  }
+  auto result = lower::least_extents(program);
+  std::erase_if(result,
+                [&](const auto& e) { return e.second < 2 || plan.graph.constant(e.first).value_or(0) >= e.second; });
   return result;
 }
 
@@ -127,13 +121,10 @@ class RunText {
     using Kind = DeviceKernel::Integer::Kind;
     const DeviceKernel& kernel = program_.kernels[k];
     const std::string name = fmt::format("{}_{}", kernel.name, v_);
-    const int threads = kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
-    std::vector<std::string> blocks;
     std::string product, lines;
     for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
       std::string points = std::to_string(kernel.points[d]);
       if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
-      blocks.push_back(fmt::format("b[{}]", d));
       lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
       product += fmt::format("{}b[{}]", d ? " * " : "", d);
     }
@@ -152,7 +143,8 @@ class RunText {
     if (kernel.strips) {
       const std::size_t rank = kernel.domain.size();
       const std::string at_once =
-          cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, threads) : "tsr_at_once(s)";
+          cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block())
+                : "tsr_at_once(s)";
       out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
                           extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
                           at_once, kernel.threads[1], kernel.warm_up);
@@ -193,7 +185,8 @@ class RunText {
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-std::string numbered(std::string_view text, std::size_t v, const std::set<std::string, std::less<>>& shared) {
+// Names of one variant apart from those of the others.
+std::string of_variant(std::string_view text, std::size_t v, const std::set<std::string, std::less<>>& shared) {
   return map_identifiers(text, [&](std::string_view word) {
     if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
     return fmt::format("{}_{}", word, v);
@@ -226,7 +219,7 @@ Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dia
   });
   for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
   for (std::size_t v = 0; v < texts.size(); ++v)
-    result.text += numbered(texts[v].tables, v, shared) + numbered(texts[v].kernels, v, shared);
+    result.text += of_variant(texts[v].tables, v, shared) + of_variant(texts[v].kernels, v, shared);
   return result;
 }
 
@@ -250,7 +243,7 @@ bool has_strips(const std::vector<DeviceVariant>& variants) {
 }
 
 // With names that nothing else has: an argument may be called as a function or macro that the file uses.
-Signature numbered(Signature signature) {
+Signature with_own_names(Signature signature) {
   for (std::size_t k = 0; k < signature.items.size(); ++k) signature.items[k].name = fmt::format("tsr_{}", k);
   return signature;
 }
@@ -310,7 +303,8 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
    the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
    is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
    were, or written in part. {0}_on_stream runs in the order of the stream, waits only for pageable memory of the
-   host, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For NVRTC the file is its kernels alone. */
+   host, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For
+   NVRTC the file is its kernels alone. */
 #ifdef __CUDACC_RTC__
 #define TSR_KERNEL extern "C"
 #else
@@ -328,19 +322,10 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
       declaration(signature, name), shapes_comment(signature));
   files.source += struct_types(plan.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
-  // Host and device both count sizes.
-  files.source +=
-      "static inline i64 tsr_host_min(i64 a, i64 b) { return a < b ? a : b; }\n"
-      "static inline i64 tsr_host_max(i64 a, i64 b) { return a > b ? a : b; }\n"
-      "static inline i64 tsr_host_floor_div(i64 a, i64 b) { return a % b < 0 ? a / b - 1 : a / b; }\n\n";
   files.source += std::string(detail::host_cuda_text) + "\n";
   if (has_strips(variants)) files.source += lower::strip_height_text;
-  files.source += map_identifiers(run_functions(variants, true), [](std::string_view word) {
-    for (const std::string_view both : {"tsr_min", "tsr_max", "tsr_floor_div"})
-      if (word == both) return fmt::format("tsr_host_{}", word.substr(4));
-    return std::string(word);
-  });
-  files.source += "\n}  // namespace\n" + cuda_entry(numbered(signature), name) + "#endif\n";
+  files.source += run_functions(variants, true);
+  files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name) + "#endif\n";
   return files;
 }
 
@@ -488,8 +473,8 @@ DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
   if (has_strips(variants)) files.host += lower::strip_height_text;
-  files.host += run_functions(variants, false) + opencl_enqueue(numbered(signature), name) +
-                opencl_entry(plan, numbered(signature), name);
+  files.host += run_functions(variants, false) + opencl_enqueue(with_own_names(signature), name) +
+                opencl_entry(plan, with_own_names(signature), name);
   return files;
 }
 
@@ -512,14 +497,13 @@ std::string header(const DeviceVariant& variant, const std::string& name, bool c
 
 // Words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
 void check_device_names(const ir::Graph& graph, const std::string& name, bool cuda) {
-  static const std::set<std::string, std::less<>> functions = {
-      "norm",     "max",   "min",    "rsqrt",  "rcbrt", "sinpi",  "cospi",  "saturate", "clamp", "dim3",
-      "isfinite", "clock", "remove", "rename", "stdin", "stdout", "stderr", "size_t",   "NULL"};
+  static const std::set<std::string, std::less<>> functions = {"norm",  "max",   "min",      "rsqrt", "rcbrt",
+                                                               "sinpi", "cospi", "saturate", "clamp", "dim3"};
   const bool opencl =
       name.size() > 2 && name.starts_with("cl") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
   if (functions.contains(name) || name.starts_with("cuda") || opencl)
     throw Error(ErrorClass::argument,
-                fmt::format("the entry point cannot be called {}: CUDA, OpenCL or C use that name", base::quoted(name)),
+                fmt::format("the entry point cannot be called {}: it is a name of CUDA or OpenCL", base::quoted(name)),
                 {}, "name it otherwise, as in --name my_filter");
   const auto check = [&](const Format& format) {
     std::string_view word = format.struct_name;

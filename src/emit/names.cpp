@@ -30,13 +30,16 @@ constexpr std::string_view keywords =
 
 // Functions that compilers know: another meaning for one of these draws a warning or breaks its callers.
 constexpr std::string_view library =
-    " abort abs acos acosh asin asinh atan atan2 atanh atof atoi atol bcmp bcopy bzero calloc cbrt ceil copysign cos "
+    " NULL size_t stderr stdin stdout abort abs acos acosh asin asinh atan atan2 atanh atof atoi atol bcmp bcopy bzero "
+    "calloc cbrt ceil clock copysign cos "
     "cosh div"
     " erf erfc exit exp exp2 expm1 fabs fdim ffs floor fma fmax fmin fmod fprintf fputc fputs free frexp fwrite gamma "
     "getenv hypot"
-    " ilogb index isalnum isalpha isdigit isinf isnan j0 j1 jn labs ldexp ldiv lgamma log log10 log1p log2 logb lrint "
+    " ilogb index isalnum isalpha isdigit isinf isfinite isnan j0 j1 jn labs ldexp ldiv lgamma log log10 log1p log2 "
+    "logb lrint "
     "lround main"
-    " malloc memchr memcmp memcpy memmove memset modf nan nearbyint nextafter pow printf putchar puts realloc remainder"
+    " malloc memchr memcmp memcpy memmove memset modf nan nearbyint nextafter pow printf putchar puts realloc "
+    "remainder remove rename"
     " remquo rindex rint round scalb scalbn scanf significand signbit sin sincos sinh snprintf sprintf sqrt sscanf "
     "stpcpy"
     " strcat strchr strcmp strcpy strcspn strdup strlen strncat strncmp strncpy strpbrk strrchr strspn strstr system"

@@ -3,8 +3,6 @@
 // The text does not depend on the machine that writes it: plans are made for machines that stand for a class.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/text.hpp"
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
@@ -42,19 +40,11 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
 // As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
 // strips.
 EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
-  const auto variant = [&](Schedule schedule) {
-    plan::Options how;
-    how.schedule = schedule;
-    how.numbers = options.numbers;
-    emit::DeviceVariant result;
-    result.plan = plan::make_plan(graph, how, engine::device_class());
-    result.lowered = lower::lower_device(result.plan);
-    return result;
-  };
-  std::vector<emit::DeviceVariant> variants{variant(options.schedule)};
-  const auto& kernels = variants.front().lowered.kernels;
-  if (std::any_of(kernels.begin(), kernels.end(), [](const auto& kernel) { return kernel.strips; }))
-    variants.push_back(variant(Schedule::untiled));
+  std::vector<emit::DeviceVariant> variants;
+  for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
+    engine::DeviceCode code = engine::device_code(graph, schedule, options.numbers);
+    variants.push_back({std::move(code.plan), std::move(code.program)});
+  }
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
   emit::DeviceFiles files = emit::print_device_files(variants, dialect, options.name, options.kernels_file);
   return {std::move(files.source), std::move(files.header), std::move(files.host)};

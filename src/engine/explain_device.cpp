@@ -143,7 +143,7 @@ class DeviceReporter {
 
   // Of the compiled kernel; without a device the blocks that fit by the plan's estimate.
   void used(const lower::DeviceKernel& k, KernelReport& r) const {
-    const int threads = threads_of(k);
+    const int threads = k.threads_of_block();
     if (executable_ != nullptr) {
       const run::gpu::Module::Usage usage = executable_->usage_of(k);
       r.registers = usage.registers;

@@ -36,12 +36,9 @@ DeviceCode device_code(const ir::Graph& graph, Schedule schedule, Numbers number
 }
 
 bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters) {
-  return std::all_of(program.kernels.begin(), program.kernels.end(), [&](const lower::DeviceKernel& kernel) {
-    if (!kernel.strips) return true;
-    const std::size_t rank = kernel.domain.size();
-    return graph.evaluate(kernel.domain[rank - 2], parameters) >= kernel.least_rows &&
-           graph.evaluate(kernel.domain[rank - 1], parameters) >= kernel.least_columns;
-  });
+  const auto least = lower::least_extents(program);
+  return std::all_of(least.begin(), least.end(),
+                     [&](const auto& extent) { return graph.evaluate(extent.first, parameters) >= extent.second; });
 }
 
 KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& graph, const std::vector<i64>& parameters,

@@ -35,8 +35,4 @@ struct KernelLaunch {
 KernelLaunch launch_plan(const lower::DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters,
                          int blocks_per_multiprocessor, int multiprocessors);
 
-inline int threads_of(const lower::DeviceKernel& kernel) {
-  return kernel.threads[0] * kernel.threads[1] * kernel.threads[2];
-}
-
 }  // namespace tessera::engine

@@ -138,24 +138,18 @@ void DeviceExecutable::Bound::each_row_block(const Array& array, const Place& pl
   }
 }
 
-void DeviceExecutable::Bound::upload(const std::vector<Array>& inputs) {
+void DeviceExecutable::Bound::upload(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
   const lower::Interface& interface = program_.program_.interface;
-  for (std::size_t k = 0; k < places_.size(); ++k)
-    if (interface.arrays[k].kind == lower::ArrayRef::Kind::argument)
-      each_row_block(inputs[interface.arrays[k].index], places_[k],
-                     [&](const std::byte* host, i64 offset, const run::gpu::Rows& rows) {
-                       queue_->upload(*places_[k].memory, offset, host, rows);
-                     });
-}
-
-void DeviceExecutable::Bound::upload_padding(const std::vector<Array>& outputs) {
-  const lower::Interface& interface = program_.program_.interface;
-  for (std::size_t k = 0; k < places_.size(); ++k)
-    if (interface.arrays[k].kind == lower::ArrayRef::Kind::output && interface.arrays[k].format.has_padding())
-      each_row_block(outputs[interface.arrays[k].index], places_[k],
-                     [&](const std::byte* host, i64 offset, const run::gpu::Rows& rows) {
-                       queue_->upload(*places_[k].memory, offset, host, rows);
-                     });
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    const lower::ArrayRef& ref = interface.arrays[k];
+    const bool input = ref.kind == lower::ArrayRef::Kind::argument;
+    const bool padded = ref.kind == lower::ArrayRef::Kind::output && ref.format.has_padding();
+    if (!input && (!padded || outputs.empty())) continue;
+    each_row_block(input ? inputs[ref.index] : outputs[ref.index], places_[k],
+                   [&](const std::byte* host, i64 offset, const run::gpu::Rows& rows) {
+                     queue_->upload(*places_[k].memory, offset, host, rows);
+                   });
+  }
 }
 
 void DeviceExecutable::Bound::launch(const RunOptions& options) {
@@ -184,7 +178,7 @@ bool DeviceExecutable::takes(const std::vector<i64>& parameters) const {
 }
 
 run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& kernel) const {
-  return module_->usage(kernel.name, threads_of(kernel), 0);
+  return module_->usage(kernel.name, kernel.threads_of_block(), 0);
 }
 
 KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters) const {
@@ -214,8 +208,7 @@ std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vecto
 void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                            const std::vector<Array>& outputs, const RunOptions& options) const {
   const std::unique_ptr<Bound> bound = bind(parameters, options);
-  bound->upload(inputs);
-  bound->upload_padding(outputs);
+  bound->upload(inputs, outputs);
   bound->launch(options);
   bound->download(outputs);
   if (options.on_progress) options.on_progress({1, 1});

@@ -44,8 +44,8 @@ class DeviceExecutable {
   class Bound {
    public:
     Bound(const DeviceExecutable&, const std::vector<i64>& parameters);
-    void upload(const std::vector<Array>& inputs);
-    void upload_padding(const std::vector<Array>& outputs);  // of structs, which stays as it was
+    // The padding of structs stays as it was in `outputs`, where they are given.
+    void upload(const std::vector<Array>& inputs, const std::vector<Array>& outputs = {});
     void launch(const RunOptions&);
     void download(const std::vector<Array>& outputs);
     // What launch() hands over, in order; integers as DeviceKernel::integers says.

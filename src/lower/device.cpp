@@ -284,6 +284,16 @@ class KernelLowering : private DeviceFunction {
 
 }  // namespace
 
+std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram& program) {
+  std::set<std::pair<ir::SizeId, i64>> result;
+  for (const DeviceKernel& kernel : program.kernels) {
+    if (!kernel.strips) continue;
+    result.emplace(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
+    result.emplace(kernel.domain.back(), kernel.least_columns);
+  }
+  return result;
+}
+
 DeviceProgram lower_device(const plan::Plan& plan) {
   plan::Plan working = plan;
   DeviceProgram program;

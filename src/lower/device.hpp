@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct DeviceKernel {
   std::vector<ir::SizeId> domain;       // of the points that are computed
   std::vector<i64> points;              // that one block computes, per dimension
   std::array<int, 3> threads{1, 1, 1};  // of a block, x (columns) first
+  int threads_of_block() const { return threads[0] * threads[1] * threads[2]; }
   // Strips: threads[1] strips of rows a block, of a height that the host chooses; a strip computes `warm_up` rows more.
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
@@ -57,6 +59,9 @@ struct DeviceProgram {
   ir::nest::Module module;  // a function for every kernel
   std::vector<DeviceKernel> kernels;
 };
+
+// Extents below which kernels in strips do not take an image: smaller ones need another plan.
+std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 
 // Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc. `across` blocks lie beside each other,
 // `blocks_at_once` fit the device.

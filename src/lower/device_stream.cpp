@@ -37,8 +37,9 @@ constexpr i64 least_ahead = 1, most_ahead = 4, bytes_on_their_way = 40;
 constexpr double few_operations = 30;
 constexpr int warps_of_block = 4;  // each with a strip of its own
 constexpr i64 most_unrolled = 12;
-// Estimates, a thread: up to which 4 columns pay, and 2 at all; measured on an H200.
-constexpr int wide_registers = 140, most_registers = 200;  // the latter is plan::Device::strip_registers as well
+// An estimate, a thread: up to which more than 2 columns pay; measured on an H200. (2 pay up to what plan::Device
+// says.)
+constexpr int wide_registers = 140;
 
 // What is kept of a stage, or of a stage in memory as it is read with one pair of borders.
 struct Ring {
@@ -78,7 +79,7 @@ class StreamLowering : private DeviceFunction {
       columns_ = v;
       result.columns = v;
       result.registers = registers();
-      result.fits = result.registers <= (v > 2 ? wide_registers : most_registers);
+      result.fits = result.registers <= (v > 2 ? wide_registers : plan_.device.strip_registers);
       if (result.fits) return result;
     }
     result.why = fmt::format("its rings need {} registers a thread", result.registers);

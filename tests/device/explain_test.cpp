@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "device/programs.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "run/opencl/opencl.hpp"
@@ -20,14 +21,6 @@ using ::testing::Not;
 
 [[maybe_unused]] const bool no_driver = setenv("TESSERA_CUDA_DRIVER", "no such library", 1) == 0;
 
-constexpr const char* strips = R"(
-parameter M, N;
-stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
-stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
-vector#2 float image[M,N];
-s = smooth(image:mirror);
-return soft = s, sharp = slope(s:clamped);
-)";
 constexpr const char* both = R"(
 parameter M, N;
 stencil half(vector#2 float X) { return X@[(0,2),(0,2)] + X@[(1,2),(1,2)]; }
@@ -59,8 +52,11 @@ std::vector<json> kernels_of(const json& j) {
 
 TEST(ExplainDevice, EqualsWhatIsLaunched) {
   if (const auto found = run::opencl::find(); found.devices.empty()) GTEST_SKIP() << found.missing;
-  const std::vector<std::pair<const char*, Shape>> cases = {
-      {strips, {480, 640}}, {strips, {37, 3000}}, {strips, {4, 6}}, {both, {300, 500}}, {volume, {20, 30, 40}}};
+  const std::vector<std::pair<const char*, Shape>> cases = {{two_stages, {480, 640}},
+                                                            {two_stages, {37, 3000}},
+                                                            {two_stages, {4, 6}},
+                                                            {both, {300, 500}},
+                                                            {volume, {20, 30, 40}}};
   for (const auto& [text, shape] : cases)
     for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
       SCOPED_TRACE(to_string(shape));
@@ -88,7 +84,7 @@ TEST(ExplainDevice, EqualsWhatIsLaunched) {
 }
 
 TEST(ExplainDevice, WithoutADevice) {
-  const Program program = Program::from_text(strips);
+  const Program program = Program::from_text(two_stages);
   const json j = json::parse(program.explain({{480, 640}}, on("cuda"), ExplainFormat::json));
   EXPECT_EQ(j["device_facts"]["found"], false);
   EXPECT_THAT(j["device_facts"]["missing"].get<std::string>(), HasSubstr("CUDA driver is not available"));
@@ -114,7 +110,7 @@ TEST(ExplainDevice, SaysWhyNotInStrips) {
   EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda")),
               AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it has more than two dimensions")));
   EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda", Schedule::untiled)), Not(HasSubstr("not in strips")));
-  EXPECT_THAT(Program::from_text(strips).explain({{4, 6}}, on("cuda")), HasSubstr("runs untiled"));
+  EXPECT_THAT(Program::from_text(two_stages).explain({{4, 6}}, on("cuda")), HasSubstr("runs untiled"));
 }
 
 TEST(ExplainDevice, CountsAMultiplyAddOnceWhereItMayContract) {
@@ -133,7 +129,7 @@ TEST(ExplainDevice, CountsAMultiplyAddOnceWhereItMayContract) {
 }
 
 TEST(ExplainDevice, RefusesWhatIsNotThere) {
-  const Program program = Program::from_text(strips);
+  const Program program = Program::from_text(two_stages);
   auto refusal = [&](const RunOptions& options) {
     try {
       program.explain({{480, 640}}, options);

@@ -5,21 +5,13 @@
 
 #include <random>
 
+#include "device/programs.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
 namespace {
 
 using ::testing::HasSubstr;
-
-constexpr const char* edges = R"(
-parameter M, N;
-stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
-stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
-vector#2 float image[M,N];
-s = smooth(image:mirror);
-return soft = s, sharp = slope(s:clamped);
-)";
 
 Array random_image(i64 rows, i64 columns) {
   Array image(ElementType::f32, {rows, columns});
@@ -64,14 +56,14 @@ class OpenCl : public ::testing::Test {
 };
 
 TEST_F(OpenCl, SizesFromOnePointOn) {
-  const Program program = Program::from_text(edges);
+  const Program program = Program::from_text(two_stages);
   for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 300}, {300, 1}, {3, 5}, {13, 17}, {40, 131}, {129, 257}})
     for (const Schedule schedule : {Schedule::automatic, Schedule::untiled})
       agrees(program, random_image(rows, columns), schedule);
 }
 
 TEST_F(OpenCl, ViewsOfLargerImages) {
-  const Program program = Program::from_text(edges);
+  const Program program = Program::from_text(two_stages);
   const Array whole = random_image(90, 200);
   agrees(program, region(whole, {3, 5}, {83, 166}), Schedule::automatic);
   std::vector<Array> large{random_image(100, 210), random_image(100, 210)}, parts;
@@ -93,7 +85,7 @@ TEST_F(OpenCl, StopsWhenCancelled) {
   RunOptions options = on_opencl();
   options.cancel = &cancel;
   try {
-    Program::from_text(edges).run({random_image(64, 64)}, options);
+    Program::from_text(two_stages).run({random_image(64, 64)}, options);
     FAIL() << "it ran";
   } catch (const Error& e) {
     EXPECT_EQ(e.error_class(), ErrorClass::cancelled);
@@ -101,7 +93,7 @@ TEST_F(OpenCl, StopsWhenCancelled) {
 }
 
 TEST(Targets, ThatAreNone) {
-  const Program program = Program::from_text(edges);
+  const Program program = Program::from_text(two_stages);
   RunOptions options;
   options.target = "abacus";
   try {

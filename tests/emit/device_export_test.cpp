@@ -10,6 +10,7 @@
 #include <random>
 
 #include "command.hpp"
+#include "run/opencl/opencl.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -19,13 +20,10 @@ const std::string shim_flags = fmt::format(
     "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
     TESSERA_SOURCE_DIR);
 
-// A device, and what C programs need to find it.
-bool have_opencl() {
-  const Folder folder;
-  write(folder / "count.c",
-        "#include <CL/cl.h>\nint main(void) { cl_uint n = 0; return clGetPlatformIDs(0, 0, &n) != 0 || n == 0; }\n");
-  return shell_status(fmt::format("cd '{}' && cc -DCL_TARGET_OPENCL_VERSION=120 count.c -o count -lOpenCL && ./count",
-                                  (folder / "").string())) == 0;
+// Why kernels for OpenCL cannot run here, "" where they can. Where there is a device, its headers have to be there too.
+std::string no_opencl() {
+  const run::gpu::Found found = run::opencl::find();
+  return !found.devices.empty() ? "" : found.missing.empty() ? "there is no OpenCL device" : found.missing;
 }
 
 // It stays loaded: what OpenCL keeps for the process would otherwise look lost.
@@ -69,7 +67,7 @@ void equals_interpreter(const Program& program, Entry* entry) {
 }
 
 TEST(ExportedCuda, GivesTheInterpretersBits) {
-  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  ASSERT_TRUE(have("g++"));
   const Program program = Program::from_text(three_stages);
   for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
     const Folder folder;  // of its own: a library that is loaded is known by its path
@@ -82,7 +80,7 @@ TEST(ExportedCuda, GivesTheInterpretersBits) {
 
 // The device's memory is used where it lies if its rows allow it; what a call takes it gives back, failures included.
 TEST(ExportedCuda, TakesPointersOfTheDevice) {
-  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  ASSERT_TRUE(have("g++"));
   const Folder folder;
   const Program program = Program::from_text(three_stages);
   write(folder / "f.cu", program.emit({.target = "cuda", .name = "f", .numbers = Numbers::exact}).source +
@@ -128,7 +126,7 @@ TEST(ExportedCuda, TakesPointersOfTheDevice) {
 }
 
 TEST(ExportedCuda, TakesDevicesWithoutPools) {
-  if (!have("g++")) GTEST_SKIP() << "there is no g++";
+  ASSERT_TRUE(have("g++"));
   const Program program = Program::from_text(three_stages);
   for (const char* variable : {"SHIM_NO_POOLS", "SHIM_BAD_POOLS"}) {
     const Folder folder;
@@ -161,7 +159,7 @@ TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
     write(folder / (cuda ? "f.cu" : "f.c"), cuda ? code.source : code.host);
     EXPECT_EQ("",
               shell(folder, in + "gcc -Wall -Wextra -Werror -c h.c -o h.o && g++ -Wall -Werror -x c++ -c h.c -o h.o"));
-    const bool compiles = cuda || have_opencl();
+    const bool compiles = cuda || no_opencl().empty();
     const std::string line =
         cuda ? "g++ " + shim_flags + " f.cu -o f.so" : "gcc -std=c99 -Wall -Wextra -Werror -c f.c -o f.o";
     EXPECT_EQ("", compiles ? shell(folder, in + line) : "");
@@ -176,7 +174,7 @@ TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
 }
 
 TEST(ExportedOpencl, GivesTheInterpretersBits) {
-  if (!have_opencl()) GTEST_SKIP() << "there is no OpenCL device, or no CL/cl.h to compile with";
+  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
   const Folder folder;
   const Program program = Program::from_text(three_stages);
   const std::string kernels = (folder / "f.cl").string();
@@ -194,41 +192,69 @@ TEST(ExportedOpencl, GivesTheInterpretersBits) {
   equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
 }
 
-class ExportedToDevices : public testing::TestWithParam<const char*> {};
-
-// The drivers of the C files, which compare with plain loops.
-TEST_P(ExportedToDevices, EqualsPlainLoops) {
-  const std::string name = GetParam();
+// Kernels that read what others wrote wait for them where the queue does not see to it.
+TEST(ExportedOpencl, QueuesMayBeOutOfOrder) {
+  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
   const Folder folder;
-  const std::string in = "'" + (folder / "").string() + "'";
-  const Program program = Program::from_file((drivers / (name + ".forma")).string());
-  const bool plus = std::filesystem::exists(drivers / (name + ".cpp"));
-  const std::string driver = (drivers / (name + (plus ? ".cpp" : ".c"))).string();
-  const auto passes = [&](const std::string& header, const std::string& make, const std::string& link) {
-    write(folder / (name + ".h"), header);
-    ASSERT_EQ("", shell(folder, fmt::format("cd {} && {}", in, make)));
-    ASSERT_EQ("", shell(folder, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver {}", in, plus ? "g++" : "gcc",
-                                            drivers.string(), driver, link)));
-    EXPECT_EQ("", shell(folder, fmt::format("cd {} && LD_LIBRARY_PATH=. ./driver", in)));
-  };
-  if (!have("g++")) GTEST_SKIP() << "there is no g++";
-  const EmittedCode cuda = program.emit({.target = "cuda", .name = name});
-  write(folder / (name + ".cu"), cuda.source);
-  passes(cuda.header, fmt::format("g++ {} {}.cu -o libprogram.so", shim_flags, name), "-L. -lprogram");
-  const std::string nvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc -O1 -arch=sm_90";
-  if ((plus || name == "color") && shell_status(nvcc + " --version") == 0) {  // the others differ little
-    EXPECT_EQ("", shell(folder, fmt::format("cd {} && {} -c {}.cu -o program.o", in, nvcc, name)));
-  }
-  if (!have_opencl()) return;
-  const EmittedCode opencl =
-      program.emit({.target = "opencl", .name = name, .kernels_file = (folder / (name + ".cl")).string()});
-  write(folder / (name + ".cl"), opencl.source);
-  write(folder / (name + ".c"), opencl.host);
-  passes(opencl.header, fmt::format("gcc -O1 -Wall -Wextra -Werror -fPIC -shared {}.c -o libprogram.so -lOpenCL", name),
-         "-L. -lprogram -lOpenCL");
+  const Program program = Program::from_text(
+      "stencil r(vector#2 float X) { return (X@[-1,0] + X + X@[1,0]) / 3; }\n"
+      "stencil c(vector#2 float X) { return (X@[0,-1] + X + X@[0,1]) / 3; }\n"
+      "parameter M, N; vector#2 float x[M,N]; return c(r(x:clamped):clamped);");
+  const EmittedCode code = program.emit({.target = "opencl",
+                                         .name = "smooth",
+                                         .schedule = Schedule::untiled,
+                                         .kernels_file = (folder / "smooth.cl").string()});
+  write(folder / "smooth.cl", code.source);
+  write(folder / "smooth.c", code.host);
+  write(folder / "smooth.h", code.header);
+  ASSERT_EQ("",
+            shell(folder, fmt::format("cd '{}' && gcc -O1 -Wall -Wextra -Werror -I. smooth.c '{}' -o driver -lOpenCL",
+                                      (folder / "").string(), (drivers / "out_of_order.c").string())));
+  EXPECT_EQ("", shell(folder, fmt::format("'{}'", (folder / "driver").string())));
 }
 
-INSTANTIATE_TEST_SUITE_P(Drivers, ExportedToDevices,
+// The drivers of the C files, which compare with plain loops.
+class ExportedDriver : public testing::TestWithParam<const char*> {
+ protected:
+  // Writes the header, makes the program's part with one line, links the driver with it, runs it.
+  void passes(const std::string& header, const std::string& make, const std::string& libraries) {
+    const std::string source = (drivers / (name_ + (plus_ ? ".cpp" : ".c"))).string();
+    write(folder_ / (name_ + ".h"), header);
+    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {}", in_, make)));
+    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver -L. -lprogram {}", in_,
+                                             plus_ ? "g++" : "gcc", drivers.string(), source, libraries)));
+    EXPECT_EQ("", shell(folder_, fmt::format("cd {} && LD_LIBRARY_PATH=. ./driver", in_)));
+  }
+
+  const std::string name_ = GetParam();
+  const Folder folder_;
+  const std::string in_ = "'" + (folder_ / "").string() + "'";
+  const Program program_ = Program::from_file((drivers / (name_ + ".forma")).string());
+  const bool plus_ = std::filesystem::exists(drivers / (name_ + ".cpp"));
+};
+
+TEST_P(ExportedDriver, OfCudaEqualsPlainLoops) {
+  ASSERT_TRUE(have("g++"));
+  const EmittedCode code = program_.emit({.target = "cuda", .name = name_});
+  write(folder_ / (name_ + ".cu"), code.source);
+  passes(code.header, fmt::format("g++ {} {}.cu -o libprogram.so", shim_flags, name_), "");
+  const std::string nvcc = "PATH=$PATH:/usr/local/cuda/bin nvcc -O1 -arch=sm_90";
+  if ((plus_ || name_ == "color") && shell_status(nvcc + " --version") == 0) {  // the others differ little
+    EXPECT_EQ("", shell(folder_, fmt::format("cd {} && {} -c {}.cu -o program.o", in_, nvcc, name_)));
+  }
+}
+
+TEST_P(ExportedDriver, OfOpenclEqualsPlainLoops) {
+  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
+  const EmittedCode code =
+      program_.emit({.target = "opencl", .name = name_, .kernels_file = (folder_ / (name_ + ".cl")).string()});
+  write(folder_ / (name_ + ".cl"), code.source);
+  write(folder_ / (name_ + ".c"), code.host);
+  passes(code.header, fmt::format("gcc -O1 -Wall -Wextra -Werror -fPIC -shared {}.c -o libprogram.so -lOpenCL", name_),
+         "-lOpenCL");
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, ExportedDriver,
                          testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat"),
                          [](const auto& info) { return std::string(info.param); });
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "device/programs.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
@@ -37,15 +38,6 @@ std::string launched() {
   return list();
 }
 
-constexpr const char* text = R"(
-parameter M, N;
-stencil smooth(vector#2 float X) { return sum(j = -2..2, i = -2..2) ( X@[j,i] ) / 25; }
-stencil slope(vector#2 float X) { return X@[0,1] - X@[0,-1] + (X@[1,0] - X@[-1,0]) * 0.5f; }
-vector#2 float image[M,N];
-s = smooth(image:mirror);
-return soft = s, sharp = slope(s:clamped);
-)";
-
 RunOptions on_cuda(Schedule schedule = Schedule::automatic) {
   RunOptions options;
   options.target = "cuda";
@@ -54,7 +46,7 @@ RunOptions on_cuda(Schedule schedule = Schedule::automatic) {
 }
 
 TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
-  const Program program = Program::from_text(text);
+  const Program program = Program::from_text(two_stages);
   for (const Schedule schedule : {Schedule::automatic, Schedule::untiled})
     for (const Shape& shape : {Shape{480, 640}, {2000, 3000}, {4, 6}}) {
       SCOPED_TRACE(to_string(shape));
@@ -82,7 +74,7 @@ TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
 }
 
 TEST_F(ExplainCuda, TellsTheDevice) {
-  const Program program = Program::from_text(text);
+  const Program program = Program::from_text(two_stages);
   const json j = json::parse(program.explain({{480, 640}}, on_cuda(), ExplainFormat::json));
   EXPECT_EQ(j["target"], "cuda");
   EXPECT_EQ(j["device"], "Fake GPU");
@@ -102,7 +94,7 @@ TEST_F(ExplainCuda, RefusesDevicesThatAreNotThere) {
   RunOptions options = on_cuda();
   options.device = 3;
   try {
-    Program::from_text(text).explain({{480, 640}}, options);
+    Program::from_text(two_stages).explain({{480, 640}}, options);
     FAIL() << "it was explained";
   } catch (const Error& e) {
     EXPECT_EQ(e.error_class(), ErrorClass::device);
