@@ -2,6 +2,9 @@
 //
 // An array is a type, a shape, byte strides and a pointer. Shapes go from the slowest to the fastest dimension, as in
 // NumPy. Memory is owned (64-byte aligned) or borrowed. Copying an Array copies the handle, not the elements.
+//
+// An array may lie in the memory of a device (tessera/device.hpp makes such arrays): views, clone() and copy_from()
+// work as on the host, elements are read after to_host().
 #pragma once
 
 #include <cstddef>
@@ -53,6 +56,17 @@ std::string to_string(const Shape&);  // "480x640"
 // Product of the extents. Throws Error(argument) when it does not fit 63 bits.
 i64 element_count(const Shape&);
 
+class Array;
+
+// The memory of a device that arrays lie in. Thread-safe.
+class ArrayMemory {
+ public:
+  virtual ~ArrayMemory() = default;
+  virtual std::string place() const = 0;              // "CUDA device 0 (NVIDIA H200)"
+  virtual Array make(Format, Shape) const = 0;        // on the same device, elements undefined
+  virtual void copy(Array to, Array from) const = 0;  // of which one lies here; returns when it is done
+};
+
 class Array {
  public:
   Array() = default;
@@ -63,6 +77,9 @@ class Array {
   // The same, but `owner` is kept alive by the array and by every view of it.
   static Array share(std::shared_ptr<void> owner, void* data, Format format, Shape shape,
                      std::vector<i64> strides = {});
+  // The same in a device's memory, where `data` is an address of the device.
+  static Array in(std::shared_ptr<const ArrayMemory> memory, void* data, Format format, Shape shape,
+                  std::vector<i64> strides);
   // A copy of `values` as an owned array.
   template <class T>
   static Array from(std::span<const T> values, Shape shape);
@@ -73,23 +90,28 @@ class Array {
   int rank() const { return static_cast<int>(shape_.size()); }
   i64 count() const { return element_count(shape_); }
   bool empty() const { return data_ == nullptr; }
-  const std::shared_ptr<void>& owner() const { return owner_; }  // null when borrowed
-  bool contiguous() const;                                       // C order without gaps
-  void* data() const { return data_; }
+  const std::shared_ptr<void>& owner() const { return owner_; }                 // null when borrowed
+  bool contiguous() const;                                                      // C order without gaps
+  const std::shared_ptr<const ArrayMemory>& memory() const { return memory_; }  // null: the host's
+  bool on_device() const { return memory_ != nullptr; }
+  void* data() const { return data_; }  // on a device its address, not to be followed by the host
   template <class T>
   T* as() const {
     return static_cast<T*>(data_);
   }
-  // Address of one element. Throws Error(argument) when outside.
+  // Address of one element. Throws Error(argument) when outside, or on a device.
   std::byte* at(std::span<const i64> index) const;
 
   // A view of [begin, end) in every dimension; shares memory. Throws Error(argument) when outside.
   Array region(std::span<const i64> begin, std::span<const i64> end) const;
   // A view of one field of a struct array.
   Array field(std::string_view name) const;
-  // An owned contiguous copy.
+  // An owned contiguous copy, on the device of this array (rows there begin at multiples of 16 bytes).
   Array clone() const;
-  // Copies elements from an array of the same format and shape, any strides.
+  // This array where it lies on the host, else a copy there.
+  Array to_host() const;
+  // Copies elements from an array of the same format and shape, any strides, of the host or a device. Throws
+  // Error(device) when that fails.
   void copy_from(const Array& other) const;
 
  private:
@@ -97,6 +119,7 @@ class Array {
   Shape shape_;
   std::vector<i64> strides_;
   std::shared_ptr<void> owner_;
+  std::shared_ptr<const ArrayMemory> memory_;
   void* data_ = nullptr;
 };
 

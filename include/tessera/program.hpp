@@ -38,6 +38,8 @@ struct Progress {
   i64 done = 0, total = 0;  // tiles
 };
 
+class Stream;  // tessera/device.hpp
+
 struct RunOptions {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
@@ -46,10 +48,16 @@ struct RunOptions {
   const std::atomic<bool>* cancel = nullptr;         // set to true: the run stops within a tile, Error(cancelled)
   std::string compiler;                              // "": in process, else system; "clang-in-process"; or a command
   i64 tile_rows = 0, tile_columns = 0;               // 0: chosen by the plan
-  // "cpu", "cuda" or "opencl"; of several devices the one that `tessera devices` gives that number. Arrays are the
-  // host's: they are taken to the device and back. threads, compiler and tiles are of "cpu" alone.
-  std::string target = "cpu";
+  // "cpu", "cuda" or "opencl"; of several devices the one that `tessera devices` gives that number. "": where the
+  // arrays lie, on the CPU for those of the host. Arrays of the host are taken to a device and back. threads, compiler
+  // and tiles are of "cpu" alone.
+  std::string target;
   int device = 0;
+  // The run is put into this stream of a device and not waited for (tessera/device.hpp).
+  Stream* stream = nullptr;
+  // Bytes of a device's memory that a run may take for arrays of the host and for what lies between; 0: what there is.
+  // What does not fit runs in slabs of rows. Throws Error(device) when not even one row fits.
+  i64 device_memory = 0;
 };
 
 struct EmitOptions {
@@ -87,8 +95,9 @@ class Program {
   const std::vector<Diagnostic>& warnings() const;
   const std::vector<std::string>& parameters() const;  // run-time parameters, bound through the shapes of the inputs
 
-  // Runs on arrays (and rank-0 arrays for scalars) in the order of inputs(); returns the outputs in order, owned.
-  // Throws Error(argument) when counts, formats, ranks or extents do not fit.
+  // Runs on arrays (and rank-0 arrays for scalars) in the order of inputs(); returns the outputs in order, owned, on
+  // the device if an array input lies there, else on the host. Throws Error(argument) when counts, formats, ranks or
+  // extents do not fit.
   std::vector<Array> run(const std::vector<Array>& inputs, const RunOptions& = {}) const;
   // The same into existing arrays of the right format and shape; input and output memory must not overlap.
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;

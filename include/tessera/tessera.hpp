@@ -3,6 +3,7 @@
 
 #include "tessera/array.hpp"
 #include "tessera/border.hpp"
+#include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/expression.hpp"
 #include "tessera/pipeline.hpp"

@@ -112,9 +112,10 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
     const i64 set_bytes = std::max<i64>(1, bytes_of(lanes.inputs[c]) + bytes_of(results[c]));
     const i64 wanted = (rotated_bytes + set_bytes - 1) / set_bytes;
     const std::size_t count = std::min({most_sets, static_cast<std::size_t>(wanted), static_cast<std::size_t>(repeat)});
+    const std::unique_ptr<run::gpu::Queue> queue = compiled->queue();
     std::vector<std::unique_ptr<engine::DeviceExecutable::Bound>> sets;
     for (std::size_t k = 0; k < count; ++k) {
-      sets.push_back(compiled->bind(parameters, options));
+      sets.push_back(compiled->bind(parameters, *queue, options));
       sets.back()->upload(inputs);
       sets.back()->launch(options);
       sets.back()->queue().wait();

@@ -137,6 +137,18 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
   return Program::from_file(path, options);
 }
 
+i64 parse_bytes(std::string_view text, std::string_view option) {
+  static const std::map<std::string_view, double> units = {
+      {"", 1},      {"B", 1},      {"kB", 1e3},      {"KB", 1e3},         {"MB", 1e6},           {"GB", 1e9},
+      {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
+  const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+  const auto number = base::parse_number(text.substr(0, end));
+  const auto unit = units.find(base::trim(text.substr(end)));
+  const double bytes = number && unit != units.end() ? *number * unit->second : 0;
+  if (!(bytes >= 1) || bytes > 9e18) wrong(option, std::string(text), "bytes, as in 2GiB or 512MiB");
+  return static_cast<i64>(bytes);
+}
+
 void PlanOptions::declare_plan(CLI::App& app) {
   app.add_option("--schedule", schedule, "auto, untiled, tiled or stream")->type_name("NAME");
   app.add_flag("--exact", exact, "the interpreter's order, no contraction: the same bits everywhere");
@@ -149,6 +161,8 @@ void PlanOptions::declare_run(CLI::App& app) {
   app.add_option("--compiler", compiler, "in-process, system, or the command of a C compiler")->type_name("NAME");
   app.add_option("--target", target, "cpu, cuda or opencl")->type_name("NAME");
   app.add_option("--device", device, "which of several devices, as `tessera devices` numbers them")->type_name("N");
+  app.add_option("--device-memory", device_memory, "what a run may take of a device: what does not fit goes in slabs")
+      ->type_name("2GiB");
 }
 
 RunOptions PlanOptions::run_options() const {
@@ -186,6 +200,10 @@ RunOptions PlanOptions::run_options() const {
   options.target = target;
   options.device = device;
   options.compiler = compiler;
+  if (device_memory) {
+    if (target == "cpu") wrong("--device-memory", *device_memory, "--target cuda or opencl beside it");
+    options.device_memory = parse_bytes(*device_memory, "--device-memory");
+  }
   if (!tile.empty()) {
     const Shape extents = parse_shape(tile, "--tile");
     if (extents.size() != 2) wrong("--tile", tile, "two extents such as 64x512");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,9 +28,11 @@ struct ProgramOptions {
   Program load(std::map<std::string, double>& scalars) const;
 };
 
-// How it is planned and run: `--schedule --exact --tile --threads --compiler --target --device`.
+// How it is planned and run: `--schedule --exact --tile --threads --compiler --target --device
+// --device-memory`.
 struct PlanOptions {
   std::string schedule = "auto", tile, compiler, target = "cpu";
+  std::optional<std::string> device_memory;
   bool exact = false;
   int threads = 0, device = 0;
 
@@ -42,6 +45,8 @@ struct PlanOptions {
 std::pair<std::string, std::string> cut_name(const std::string& text);
 // "2160x3840". Throws Error(argument) that names `option`.
 Shape parse_shape(std::string_view text, std::string_view option);
+// "4096", "64MiB", "2 GiB", "1.5GB": bytes from 1 on.
+i64 parse_bytes(std::string_view text, std::string_view option);
 // "10,20,-3"
 std::vector<i64> parse_list(std::string_view text, std::string_view option);
 // Names of the scalar inputs that a program text declares ("float amount;"), found without compiling it.

@@ -278,6 +278,13 @@ Array Array::share(std::shared_ptr<void> owner, void* data, Format format, Shape
   return array;
 }
 
+Array Array::in(std::shared_ptr<const ArrayMemory> memory, void* data, Format format, Shape shape,
+                std::vector<i64> strides) {
+  Array array = share(nullptr, data, std::move(format), std::move(shape), std::move(strides));
+  array.memory_ = std::move(memory);
+  return array;
+}
+
 bool Array::contiguous() const {
   if (count() == 0) return true;
   i64 stride = static_cast<i64>(format_.size());
@@ -292,6 +299,7 @@ std::byte* Array::at(std::span<const i64> index) const {
   if (index.size() != shape_.size()) {
     argument_error(fmt::format("an array of rank {} is indexed by {} numbers, got {}", rank(), rank(), index.size()));
   }
+  if (on_device()) argument_error(fmt::format("elements on {} have no address here", memory_->place()));
   std::byte* p = static_cast<std::byte*>(data_);
   for (std::size_t d = 0; d < index.size(); ++d) {
     if (index[d] < 0 || index[d] >= shape_[d]) {
@@ -341,6 +349,13 @@ Array Array::field(std::string_view name) const {
 }
 
 Array Array::clone() const {
+  Array copy = on_device() ? memory_->make(format_, shape_) : Array(format_, shape_);
+  copy.copy_from(*this);
+  return copy;
+}
+
+Array Array::to_host() const {
+  if (!on_device()) return *this;
   Array copy(format_, shape_);
   copy.copy_from(*this);
   return copy;
@@ -355,6 +370,7 @@ void Array::copy_from(const Array& other) const {
         fmt::format("cannot copy an array of {} into one of {}", to_string(other.shape_), to_string(shape_)));
   }
   if (count() == 0) return;
+  if (on_device() || other.on_device()) return (on_device() ? memory_ : other.memory_)->copy(*this, other);
   const Walk walk = simplify(shape_, strides_, other.strides_);
   auto* to = static_cast<std::byte*>(data_);
   const auto* from = static_cast<const std::byte*>(other.data_);

@@ -46,6 +46,8 @@ typedef double f64;
 TSR_INLINE i64 tsr_block(void) { return blockIdx.x; }
 TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
+#define TSR_LOCAL
+#define tsr_barrier() __syncthreads()
 TSR_INLINE f32 tsr_from_half(f16 h) {
   f32 x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
@@ -86,6 +88,8 @@ typedef float f32;
 TSR_INLINE i64 tsr_block(void) { return (i64)get_group_id(0); }
 TSR_INLINE i64 tsr_thread_x(void) { return (i64)get_local_id(0); }
 TSR_INLINE i64 tsr_thread_y(void) { return (i64)get_local_id(1); }
+#define TSR_LOCAL __local
+#define tsr_barrier() barrier(CLK_LOCAL_MEM_FENCE)
 TSR_INLINE f32 tsr_from_half(f16 h) { return vload_half(0, (const half*)&h); }
 TSR_INLINE f16 tsr_half_f32(f32 x) {
   f16 h;
@@ -121,6 +125,16 @@ TSR_INLINE u32 tsr_negative(u32 x) {
   return 0u - x;
 #endif
 }
+/* Shared memory of a block as elements. */
+#define tsr_shared_i8 ((TSR_LOCAL i8*)tsr_shared)
+#define tsr_shared_u8 ((TSR_LOCAL u8*)tsr_shared)
+#define tsr_shared_i16 ((TSR_LOCAL i16*)tsr_shared)
+#define tsr_shared_u16 ((TSR_LOCAL u16*)tsr_shared)
+#define tsr_shared_i32 ((TSR_LOCAL i32*)tsr_shared)
+#define tsr_shared_u32 ((TSR_LOCAL u32*)tsr_shared)
+#define tsr_shared_f16 ((TSR_LOCAL f16*)tsr_shared)
+#define tsr_shared_f32 ((TSR_LOCAL f32*)tsr_shared)
+#define tsr_shared_f64 ((TSR_LOCAL f64*)tsr_shared)
 TSR_BOTH i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
 TSR_BOTH i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
 TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) { return tsr_max(tsr_min(v, hi), lo); }
@@ -256,6 +270,9 @@ class DevicePrinter : private Statements {
     for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
       out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
+    if (kernel.shared_bytes > 0)
+      out += cuda_ ? fmt::format("  __shared__ __align__(16) u8 tsr_shared[{}];\n", kernel.shared_bytes)
+                   : fmt::format("  __local u8 tsr_shared[{}] __attribute__((aligned(16)));\n", kernel.shared_bytes);
     statements(f.body, 1, out);
     return out + "}\n";
   }

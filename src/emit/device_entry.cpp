@@ -46,7 +46,8 @@ class RunText {
   std::string text() {
     const std::string given = cuda_ ? "const void* const* given" : "const cl_mem* given";
     out_ = fmt::format("\nstatic void tsr_run_{}(tsr_session* s, {}, const i64* N) {{\n", v_, given);
-    out_ += fmt::format("  tsr_array a[{}];\n", std::max<std::size_t>(1, program_.interface.arrays.size()));
+    out_ += fmt::format("  tsr_array a[{}] = {};\n", std::max<std::size_t>(1, program_.interface.arrays.size()),
+                        cuda_ ? "{}" : "{{0}}");
     if (program_.interface.memories > 0) {
       out_ += fmt::format("  i64 need[{0}] = {{0}};\n", program_.interface.memories);
       out_ += fmt::format("  {} memory[{}];\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories);
@@ -137,6 +138,8 @@ class RunText {
         integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
       if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);
       if (what.kind == Kind::strip) integers += "height";
+      if (what.kind == Kind::first) integers += "0";
+      if (what.kind == Kind::last) integers += extent_(kernel.domain[0]);
     }
     if (integers.empty()) integers = "0";
     out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());

@@ -37,12 +37,15 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   return variant;
 }
 
+constexpr i64 least_shared_of_opencl = i64{32} << 10;  // that every device has
+
 // As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
 // strips.
 EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
-    engine::DeviceCode code = engine::device_code(graph, schedule, options.numbers);
+    const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
+    engine::DeviceCode code = engine::device_code(graph, schedule, options.numbers, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;

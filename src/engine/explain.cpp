@@ -46,8 +46,9 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
-  const plan::Report report = options.target == "cpu" ? cpu_report(graph, parameters, options)
-                                                      : engine::device_report(*impl_, parameters, options);
+  const plan::Report report = options.target.empty() || options.target == "cpu"
+                                  ? cpu_report(graph, parameters, options)
+                                  : engine::device_report(*impl_, parameters, options);
   switch (format) {
     case ExplainFormat::json:
       return plan::to_json(report);

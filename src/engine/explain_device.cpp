@@ -105,19 +105,20 @@ class DeviceReporter {
   }
 
   void homes() {
-    std::vector<bool> in_strip(plan_.graph.stage_count());
+    std::vector<bool> in_strip(plan_.graph.stage_count()), in_tile(plan_.graph.stage_count());
     for (const lower::DeviceKernel& k : program_.kernels)
-      for (StageId s : k.stages) in_strip[s] = k.strips;
-    std::set<StageId> kept;  // read in the strip that computes them
+      for (StageId s : k.stages) in_strip[s] = k.strips, in_tile[s] = k.shared_bytes > 0;
+    std::set<StageId> kept;  // read in the strip or the tile that computes them
     for (StageId s = 0; s < plan_.graph.stage_count(); ++s)
       for (StageId from : ir::sources(plan_.graph, s))
-        if (in_strip[s] && plan_.stages[s].group == plan_.stages[from].group) kept.insert(from);
+        if ((in_strip[s] || in_tile[s]) && plan_.stages[s].group == plan_.stages[from].group) kept.insert(from);
     for (plan::StageReport& s : result_.stages) {
       s.ring = {};
       if (s.kind == "input" || plan_.stages[s.id].home == plan::Home::inside) continue;
-      const bool array = has_array(s.id), ring = in_strip[s.id] && kept.contains(s.id);
+      const bool array = has_array(s.id), ring = kept.contains(s.id);
       const std::string place = is_output_[s.id] ? "output" : "array";
-      s.home = !array ? "registers" : ring ? "registers and " + place : place;
+      const std::string own = in_tile[s.id] ? "shared memory" : "registers";
+      s.home = !array ? own : ring ? own + " and " + place : place;
     }
   }
 
@@ -127,6 +128,7 @@ class DeviceReporter {
     r.stages = k.stages;
     r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.warm_up = k.warm_up;
     r.registers_estimated = k.registers;
+    if (k.shared_bytes > 0) r.tile = k.points, r.shared_bytes = k.shared_bytes;
     r.operations = k.operations;
     used(k, r);
     const KernelLaunch launch =
@@ -164,9 +166,10 @@ class DeviceReporter {
     std::set<StageId> reads, writes;
     for (StageId s : r.stages) {
       for (StageId from : ir::sources(plan_.graph, s))
-        if (!r.strips || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
+        if ((!r.strips && r.tile.empty()) || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
           reads.insert(whole_of(from));
-      if (!has_array(whole_of(s))) continue;
+      const bool in_registers = r.strips && whole_of(s) != s;  // of the whole, which is written for it
+      if (in_registers || !has_array(whole_of(s))) continue;
       const double bytes = plan::array_bytes(plan_, s, parameters_);  // of a piece its own
       r.bytes_written += bytes;
       if (is_output_[whole_of(s)]) r.compulsory_bytes += bytes;

@@ -25,13 +25,13 @@ plan::Device device_class() {
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, Schedule schedule, Numbers numbers) {
+DeviceCode device_code(const ir::Graph& graph, Schedule schedule, Numbers numbers, i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
   DeviceCode code;
   code.plan = plan::make_plan(graph, how, device_class());
-  code.program = lower::lower_device(code.plan);
+  code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));
   return code;
 }
 
@@ -42,12 +42,13 @@ bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const st
 }
 
 KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& graph, const std::vector<i64>& parameters,
-                         int blocks_per_multiprocessor, int multiprocessors) {
+                         int blocks_per_multiprocessor, int multiprocessors, std::optional<RowRange> rows) {
   KernelLaunch result;
   result.launch.kernel = kernel.name;
   result.launch.block = kernel.threads;
   std::vector<i64> extents;
   for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
+  if (rows) extents.front() = rows->count();
   std::vector<i64> points = kernel.points;
   if (kernel.strips) {
     const i64 across = (extents.back() + points.back() - 1) / points.back();

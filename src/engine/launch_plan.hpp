@@ -2,8 +2,10 @@
 // and for `explain`, so that what is explained is what runs.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "engine/slabs.hpp"
 #include "lower/device.hpp"
 #include "plan/plan.hpp"
 #include "run/gpu/device.hpp"
@@ -19,7 +21,8 @@ struct DeviceCode {
   plan::Plan plan;
   lower::DeviceProgram program;
 };
-DeviceCode device_code(const ir::Graph&, Schedule, Numbers);
+// `shared_bytes`: of a block, as far as the device has them.
+DeviceCode device_code(const ir::Graph&, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);
@@ -30,9 +33,9 @@ struct KernelLaunch {
   i64 strip_rows = 0;       // 0: no strips
 };
 
-// `blocks_per_multiprocessor`: of this kernel, at once; what is not known (0 or less) counts as 4. Throws
-// Error(argument) where one launch cannot hold all points.
+// `blocks_per_multiprocessor`: of this kernel, at once; what is not known (0 or less) counts as 4. Of all rows, or of
+// `rows`. Throws Error(argument) where one launch cannot hold all points.
 KernelLaunch launch_plan(const lower::DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters,
-                         int blocks_per_multiprocessor, int multiprocessors);
+                         int blocks_per_multiprocessor, int multiprocessors, std::optional<RowRange> rows = {});
 
 }  // namespace tessera::engine

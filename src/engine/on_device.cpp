@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
 
 #include "base/text.hpp"
 #include "emit/device.hpp"
 #include "run/cuda/cuda.hpp"
+#include "run/gpu/errors.hpp"
 #include "run/opencl/opencl.hpp"
 #include "tessera/error.hpp"
 
@@ -15,8 +19,30 @@ namespace tessera::engine {
 
 namespace {
 
-// Rows on the device begin at multiples of this.
-constexpr i64 row_alignment = 16;
+// Copies of so many bytes are worth slabs, of so many each, so many at a time. Measured on an H200.
+constexpr i64 worth_slabs = i64{64} << 20, slab_bytes = i64{16} << 20;
+constexpr int most_lanes = 3;
+constexpr i64 most_parts = 64;
+constexpr double most_repetition = 1.1;  // of what they compute
+
+// Bytes that go over the bus: of arrays that lie on the host.
+i64 bytes_to_copy(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
+  i64 bytes = 0;
+  for (const auto* list : {&inputs, &outputs})
+    for (const Array& a : *list)
+      if (!a.on_device()) bytes += element_count(a.shape()) * static_cast<i64>(a.format().size());
+  return bytes;
+}
+
+// Can kernels read the array where it lies?
+bool readable(const Array& a) {
+  if (a.rank() == 0) return true;
+  const auto aligned = [](i64 n) { return n % row_alignment == 0; };
+  for (std::size_t d = 0; d + 1 < a.strides().size(); ++d)
+    if (a.shape()[d] > 1 && !aligned(a.strides()[d])) return false;
+  const bool packed = a.shape().back() == 1 || a.strides().back() == static_cast<i64>(a.format().size());
+  return packed && aligned(static_cast<i64>(reinterpret_cast<std::uintptr_t>(a.data()) % row_alignment));
+}
 
 }  // namespace
 
@@ -30,7 +56,9 @@ std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
 DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& options,
                                    std::shared_ptr<run::gpu::Device> device)
     : graph_(graph), device_(std::move(device)) {
-  DeviceCode code = device_code(graph, options.schedule, options.numbers);
+  DeviceCode code = device_code(
+      graph, options.schedule, options.numbers,
+      device_->limits().shared_bytes_per_block > 0 ? device_->limits().shared_bytes_per_block : lower::shared_of_block);
   plan_ = std::move(code.plan);
   program_ = std::move(code.program);
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
@@ -38,139 +66,139 @@ DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& opt
   module_ = device_->load(source_, exact);
 }
 
-DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vector<i64>& parameters)
-    : program_(program), queue_(program.device_->queue()) {
-  const lower::Interface& interface = program.program_.interface;
+DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vector<i64>& parameters,
+                               run::gpu::Queue& queue, const Slab& slab, const std::vector<Array>& inputs,
+                               const std::vector<Array>& outputs)
+    : program_(program), queue_(queue), slab_(slab) {
+  const std::vector<lower::ArrayRef>& arrays = program.program_.interface.arrays;
   const plan::Plan& plan = program.plan_;
-  std::vector<i64> bytes(interface.memories);
-  for (const lower::ArrayRef& ref : interface.arrays) {
-    Place place;
-    i64 size = static_cast<i64>(ref.format.size());
-    if (ref.kind == lower::ArrayRef::Kind::intermediate) size = ir::nest::size_of(plan.stages[ref.index].lane);
-    const std::size_t rank = ref.is_array ? ref.extents.size() : 0;
-    i64 stride = size;
-    place.strides.resize(rank > 0 ? rank - 1 : 0);
-    for (std::size_t d = rank; d-- > 0;) {
-      if (d + 1 < rank) place.strides[d] = stride;
-      stride *= plan.graph.evaluate(ref.extents[d], parameters);
-      if (d + 1 == rank) stride = (stride + row_alignment - 1) / row_alignment * row_alignment;
+  std::vector<i64> bytes(program.program_.interface.memories);
+  const auto allocate = [&](i64 n) {
+    return std::make_shared<const DeviceMemory>(program.device_,
+                                                program.device_->allocate(std::max<i64>(n, row_alignment)));
+  };
+  for (std::size_t k = 0; k < arrays.size(); ++k) {
+    const lower::ArrayRef& ref = arrays[k];
+    Place& place = places_.emplace_back();
+    for (std::size_t d = 1; ref.is_array && d < ref.extents.size(); ++d)
+      place.inner.push_back(plan.graph.evaluate(ref.extents[d], parameters));
+    const bool argument = ref.kind == lower::ArrayRef::Kind::argument, own = ref.kind != lower::ArrayRef::Kind::output;
+    const std::vector<Array>& list = argument ? inputs : outputs;
+    if ((argument || !own) && ref.index < list.size() && list[ref.index].on_device() && readable(list[ref.index])) {
+      const Array array = rows_of(k, list[ref.index], {});
+      place.memory = std::dynamic_pointer_cast<const DeviceMemory>(array.memory());
+      place.offset = place.memory->offset_of(array);
+      if (array.rank() > 0) place.strides.assign(array.strides().begin(), array.strides().end() - 1);
+      place.given = true;
+      continue;
     }
+    const Laid laid = lay(ref, plan, parameters);
+    const i64 size = laid.row_bytes * slab.lying[k].count();
+    place.strides = laid.strides;
+    place.offset = -laid.row_bytes * slab.lying[k].first;
     if (ref.kind == lower::ArrayRef::Kind::intermediate)
-      bytes[ref.memory] = std::max(bytes[ref.memory], stride);
+      bytes[ref.memory] = std::max(bytes[ref.memory], size);
     else
-      place.memory = program.device_->allocate(stride);
-    places_.push_back(std::move(place));
+      place.memory = allocate(size);
   }
-  std::vector<std::shared_ptr<run::gpu::Memory>> shared;
-  for (const i64 n : bytes) shared.push_back(program.device_->allocate(n));
+  std::vector<std::shared_ptr<const DeviceMemory>> shared;
+  for (const i64 n : bytes) shared.push_back(allocate(n));
   for (std::size_t k = 0; k < places_.size(); ++k)
-    if (interface.arrays[k].kind == lower::ArrayRef::Kind::intermediate)
-      places_[k].memory = shared[interface.arrays[k].memory];
-  for (const lower::DeviceKernel& kernel : program.program_.kernels) launches_.push_back(ready(kernel, parameters));
+    if (arrays[k].kind == lower::ArrayRef::Kind::intermediate) places_[k].memory = shared[arrays[k].memory];
+  for (std::size_t k = 0; k < program.program_.kernels.size(); ++k)
+    if (!slab.computed[k].empty()) launches_.push_back(ready(k, parameters));
 }
 
-DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(const lower::DeviceKernel& kernel,
+DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number,
                                                               const std::vector<i64>& parameters) const {
   using Kind = lower::DeviceKernel::Integer::Kind;
-  const ir::Graph& graph = program_.plan_.graph;
+  const lower::DeviceKernel& kernel = program_.program_.kernels[number];
+  const RowRange rows = slab_.computed[number];
   Ready result;
-  const KernelLaunch planned = program_.launch_of(kernel, parameters);
+  const KernelLaunch planned = program_.launch_of(kernel, parameters, rows);
   result.launch = planned.launch;
-  for (const std::size_t k : kernel.arrays) result.blocks.push_back(places_[k].memory);
-  for (const lower::DeviceKernel::Integer& what : kernel.integers) {
+  for (const std::size_t k : kernel.arrays) result.blocks.push_back(places_[k].memory->block());
+  const auto value = [&](const lower::DeviceKernel::Integer& what) {
     switch (what.kind) {
       case Kind::size:
-        result.integers.push_back(graph.evaluate(what.size, parameters));
-        break;
+        return program_.plan_.graph.evaluate(what.size, parameters);
       case Kind::offset:
-        result.integers.push_back(0);
-        break;
+        return places_[kernel.arrays[what.array]].offset;
       case Kind::stride:
-        result.integers.push_back(places_[kernel.arrays[what.array]].strides.at(what.dimension));
-        break;
+        return places_[kernel.arrays[what.array]].strides.at(what.dimension);
       case Kind::blocks:
-        result.integers.push_back(planned.blocks[what.dimension]);
-        break;
+        return planned.blocks[what.dimension];
       case Kind::strip:
-        result.integers.push_back(planned.strip_rows);
-        break;
+        return planned.strip_rows;
+      case Kind::first:
+        return rows.first;
+      case Kind::last:
+        return rows.last;
     }
-  }
+    return i64{0};
+  };
+  for (const lower::DeviceKernel::Integer& what : kernel.integers) result.integers.push_back(value(what));
   if (result.integers.empty()) result.integers.push_back(0);
   return result;
 }
 
-// Calls copy(host, offset, rows) for the largest pieces of the array whose rows are evenly apart on both sides.
-template <class Copy>
-void DeviceExecutable::Bound::each_row_block(const Array& array, const Place& place, Copy copy) const {
-  const std::size_t rank = array.shape().size();
-  const i64 size = static_cast<i64>(array.format().size());
-  auto* host = static_cast<std::byte*>(array.data());
-  if (rank == 0) {
-    copy(host, i64{0}, run::gpu::Rows{1, size, size, size});
-    return;
+Array DeviceExecutable::Bound::rows_of(std::size_t k, const Array& array, RowRange rows) const {
+  const lower::ArrayRef& ref = program_.program_.interface.arrays[k];
+  const std::size_t rank = ref.is_array ? ref.extents.size() : 0, lead = rank - array.shape().size();
+  Shape shape(lead, 1);
+  std::vector<i64> strides(lead, 0);
+  shape.insert(shape.end(), array.shape().begin(), array.shape().end());
+  strides.insert(strides.end(), array.strides().begin(), array.strides().end());
+  auto* from = static_cast<std::byte*>(array.data());
+  if (rank > 0 && !rows.empty()) {
+    from += rows.first * strides.front();
+    shape.front() = rows.count();
   }
-  const std::size_t lead = place.strides.size() + 1 - rank;
-  const auto& shape = array.shape();
-  const auto& strides = array.strides();
-  run::gpu::Rows rows{1, shape[rank - 1] * size, 0, 0};
-  // Dimensions that follow each other evenly become one.
-  std::size_t outer = rank - 1;
-  if (outer > 0) {
-    --outer;
-    rows = {shape[outer], rows.row_bytes, strides[outer], place.strides[lead + outer]};
-    while (outer > 0 && strides[outer - 1] == strides[outer] * shape[outer] &&
-           place.strides[lead + outer - 1] == place.strides[lead + outer] * shape[outer]) {
-      --outer;
-      rows.rows *= shape[outer];
-    }
-  } else {
-    rows.host_pitch = rows.device_pitch = rows.row_bytes;
-  }
-  std::vector<i64> at(outer);
-  for (;;) {
-    i64 from = 0, to = 0;
-    for (std::size_t d = 0; d < outer; ++d) from += at[d] * strides[d], to += at[d] * place.strides[lead + d];
-    copy(host + from, to, rows);
-    std::size_t d = outer;
-    while (d > 0 && ++at[d - 1] == shape[d - 1]) at[--d] = 0;
-    if (d == 0) return;
-  }
+  return array.on_device() ? Array::in(array.memory(), from, array.format(), shape, strides)
+                           : Array::share(array.owner(), from, array.format(), shape, strides);
+}
+
+Array DeviceExecutable::Bound::lying(std::size_t k, RowRange rows) const {
+  const lower::ArrayRef& ref = program_.program_.interface.arrays[k];
+  const Place& place = places_[k];
+  const std::size_t rank = ref.is_array ? ref.extents.size() : 0;
+  Shape shape = rank > 0 ? Shape{rows.count()} : Shape{};
+  std::vector<i64> strides = place.strides;
+  if (rank > 0) strides.push_back(static_cast<i64>(ref.format.size()));
+  if (rank > 0) shape.insert(shape.end(), place.inner.begin(), place.inner.end());
+  const i64 at = place.offset + (rank > 0 ? rows.first * strides.front() : 0);
+  return Array::in(place.memory, static_cast<std::byte*>(place.memory->address()) + at, ref.format, shape, strides);
 }
 
 void DeviceExecutable::Bound::upload(const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
-  const lower::Interface& interface = program_.program_.interface;
+  const std::vector<lower::ArrayRef>& arrays = program_.program_.interface.arrays;
   for (std::size_t k = 0; k < places_.size(); ++k) {
-    const lower::ArrayRef& ref = interface.arrays[k];
+    const lower::ArrayRef& ref = arrays[k];
     const bool input = ref.kind == lower::ArrayRef::Kind::argument;
     const bool padded = ref.kind == lower::ArrayRef::Kind::output && ref.format.has_padding();
-    if (!input && (!padded || outputs.empty())) continue;
-    each_row_block(input ? inputs[ref.index] : outputs[ref.index], places_[k],
-                   [&](const std::byte* host, i64 offset, const run::gpu::Rows& rows) {
-                     queue_->upload(*places_[k].memory, offset, host, rows);
-                   });
+    if (places_[k].given || (!input && (!padded || outputs.empty()))) continue;
+    const RowRange rows = input ? slab_.lying[k] : slab_.results[k];
+    if (!rows.empty()) copy(queue_, lying(k, rows), rows_of(k, input ? inputs[ref.index] : outputs[ref.index], rows));
   }
 }
 
 void DeviceExecutable::Bound::launch(const RunOptions& options) {
   for (std::size_t k = 0; k < launches_.size(); ++k) {
     if (options.cancel != nullptr && *options.cancel) {
-      queue_->wait();
+      queue_.wait();
       throw Error(ErrorClass::cancelled, "interrupted");
     }
-    queue_->launch(*program_.module_, launches_[k].launch, launches_[k].blocks, launches_[k].integers);
+    queue_.launch(*program_.module_, launches_[k].launch, launches_[k].blocks, launches_[k].integers);
   }
 }
 
 void DeviceExecutable::Bound::download(const std::vector<Array>& outputs) {
-  const lower::Interface& interface = program_.program_.interface;
-  for (std::size_t k = 0; k < places_.size(); ++k)
-    if (interface.arrays[k].kind == lower::ArrayRef::Kind::output)
-      each_row_block(outputs[interface.arrays[k].index], places_[k],
-                     [&](std::byte* host, i64 offset, const run::gpu::Rows& rows) {
-                       queue_->download(host, *places_[k].memory, offset, rows);
-                     });
-  queue_->wait();
+  const std::vector<lower::ArrayRef>& arrays = program_.program_.interface.arrays;
+  for (std::size_t k = 0; k < places_.size(); ++k) {
+    const RowRange rows = slab_.results[k];
+    if (arrays[k].kind != lower::ArrayRef::Kind::output || places_[k].given || rows.empty()) continue;
+    copy(queue_, rows_of(k, outputs[arrays[k].index], rows), lying(k, rows));
+  }
 }
 
 bool DeviceExecutable::takes(const std::vector<i64>& parameters) const {
@@ -181,9 +209,10 @@ run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& ke
   return module_->usage(kernel.name, kernel.threads_of_block(), 0);
 }
 
-KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters) const {
+KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters,
+                                         std::optional<RowRange> rows) const {
   const int at_once = kernel.strips ? usage_of(kernel).blocks_per_multiprocessor : 0;
-  return launch_plan(kernel, plan_.graph, parameters, at_once, device_->limits().multiprocessors);
+  return launch_plan(kernel, plan_.graph, parameters, at_once, device_->limits().multiprocessors, rows);
 }
 
 const DeviceExecutable& DeviceExecutable::serving(const std::vector<i64>& parameters, const RunOptions& options) const {
@@ -201,17 +230,114 @@ std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions
 }
 
 std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vector<i64>& parameters,
+                                                                run::gpu::Queue& queue,
                                                                 const RunOptions& options) const {
-  return std::make_unique<Bound>(serving(parameters, options), parameters);
+  const DeviceExecutable& which = serving(parameters, options);
+  const Slab all = slab(which.program_, which.plan_.graph, parameters, 0, 1);
+  return std::make_unique<Bound>(which, parameters, queue, all);
+}
+
+i64 DeviceExecutable::bytes_of(const Job& job, const Split& split) const {
+  constexpr i64 samples = 64;  // of the slabs, evenly
+  i64 most = 0;
+  const i64 count = std::min(split.parts, samples);
+  for (i64 k = 0; k < count; ++k) {
+    const i64 part = split.parts / count * k + std::min(k, split.parts % count);
+    most = std::max(most, engine::bytes_of(slab(program_, plan_.graph, job.parameters, part, split.parts), plan_,
+                                           program_, job.parameters));
+  }
+  return most * split.lanes;
+}
+
+DeviceExecutable::Split DeviceExecutable::split(const Job& job) const {
+  const i64 most = most_slabs(program_, plan_.graph, job.parameters);
+  const i64 copies = bytes_to_copy(job.inputs, job.outputs);
+  Split split;
+  if (job.options.stream == nullptr && !limits().integrated && copies >= worth_slabs) {
+    split.parts = std::min({copies / slab_bytes, most, most_parts});
+    while (split.parts > 1 && repetition(program_, plan_.graph, job.parameters, split.parts) > most_repetition)
+      split.parts /= 2;
+    split.lanes = static_cast<int>(std::min<i64>(most_lanes, split.parts));
+  }
+  const i64 allowed = job.options.device_memory;
+  if (allowed > 0 && bytes_of(job, split) > allowed) {
+    split.lanes = 1;
+    while (bytes_of(job, split) > allowed) {
+      if (split.parts >= most)
+        throw run::gpu::OutOfMemory(name_of(limits()), bytes_of(job, split), allowed,
+                                    {"so much is needed even for one row at a time"});
+      split.parts = std::min(most, split.parts * 2);
+    }
+  }
+  return split;
+}
+
+void DeviceExecutable::run_slab(const Job& job, run::gpu::Queue& queue, i64 part, i64 parts) const {
+  Bound bound(*this, job.parameters, queue, slab(program_, plan_.graph, job.parameters, part, parts), job.inputs,
+              job.outputs);
+  bound.upload(job.inputs, job.outputs);
+  bound.launch(job.options);
+  bound.download(job.outputs);
+}
+
+void DeviceExecutable::run_slabs(const Job& job, const Split& split) const {
+  std::mutex mutex;
+  i64 done = 0;
+  const auto finished = [&] {
+    const std::lock_guard lock(mutex);
+    ++done;
+    if (job.options.on_progress) job.options.on_progress({done, split.parts});
+  };
+  if (split.lanes == 1) {
+    std::unique_ptr<run::gpu::Queue> own;
+    if (job.options.stream == nullptr) own = device_->queue();
+    run::gpu::Queue& queue = own ? *own : *job.options.stream->impl().queue;
+    for (i64 part = 0; part < split.parts; ++part) {
+      run_slab(job, queue, part, split.parts);
+      if (own || split.parts > 1) queue.wait();  // else the next one finds no memory
+      finished();
+    }
+    return;
+  }
+  std::atomic<i64> next{0};
+  std::exception_ptr failure;
+  const auto lane = [&] {
+    try {
+      const std::unique_ptr<run::gpu::Queue> queue = device_->queue();
+      for (i64 part = next++; part < split.parts; part = next++) {
+        run_slab(job, *queue, part, split.parts);
+        queue->wait();
+        finished();
+      }
+    } catch (...) {
+      next = split.parts;
+      const std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (int k = 1; k < split.lanes; ++k) threads.emplace_back(lane);
+    lane();
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void DeviceExecutable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                            const std::vector<Array>& outputs, const RunOptions& options) const {
-  const std::unique_ptr<Bound> bound = bind(parameters, options);
-  bound->upload(inputs, outputs);
-  bound->launch(options);
-  bound->download(outputs);
-  if (options.on_progress) options.on_progress({1, 1});
+  const DeviceExecutable& which = serving(parameters, options);
+  const Job job{parameters, inputs, outputs, options};
+  Split split = which.split(job);
+  const i64 most = most_slabs(which.program_, which.plan_.graph, parameters);
+  for (;;) {
+    try {
+      return which.run_slabs(job, split);
+    } catch (const run::gpu::OutOfMemory&) {
+      if (split.parts >= most && split.lanes == 1) throw;
+      split.lanes = split.parts >= most ? 1 : std::min(split.lanes, 2);
+      split.parts = std::min(most, split.parts * 2);
+    }
+  }
 }
 
 }  // namespace tessera::engine

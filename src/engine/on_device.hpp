@@ -1,14 +1,20 @@
 // A program compiled for a device with a memory of its own. Immutable; runs from several threads at once.
 //
-// A run takes arrays of the host up row by row, packed, launches every kernel in order, and takes the results down.
+// A run takes arrays of the host up, launches every kernel in order, and takes the results down; arrays on the device
+// are used where they lie. What does not fit the device's memory runs in slabs (slabs.hpp), one after the other; so
+// does what takes long to copy, several at once, each with a queue and a thread of its own: one copies while another
+// computes.
 #pragma once
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "engine/device_array.hpp"
 #include "engine/launch_plan.hpp"
+#include "engine/slabs.hpp"
 #include "lower/device.hpp"
 #include "plan/plan.hpp"
 #include "run/gpu/device.hpp"
@@ -31,23 +37,27 @@ class DeviceExecutable {
   const run::gpu::Limits& limits() const { return device_->limits(); }
   // Of a kernel of program(): as compiled, and as it is launched.
   run::gpu::Module::Usage usage_of(const lower::DeviceKernel&) const;
-  KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters) const;
+  KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters,
+                         std::optional<RowRange> rows = {}) const;
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
   // This program, or the one for images that are small, which lives as long: what bind() and run() launch.
   const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
-  // As Executable::run.
+  // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
 
   // Arrays on the device, bound to kernels: what a run does between taking up and taking down, again and again.
   class Bound {
    public:
-    Bound(const DeviceExecutable&, const std::vector<i64>& parameters);
+    // All rows or those of a slab. `inputs` and `outputs` that lie on the device are used where they lie, as far as
+    // their rows allow; the others have to be taken up and down.
+    Bound(const DeviceExecutable&, const std::vector<i64>& parameters, run::gpu::Queue&, const Slab&,
+          const std::vector<Array>& inputs = {}, const std::vector<Array>& outputs = {});
     // The padding of structs stays as it was in `outputs`, where they are given.
     void upload(const std::vector<Array>& inputs, const std::vector<Array>& outputs = {});
     void launch(const RunOptions&);
-    void download(const std::vector<Array>& outputs);
+    void download(const std::vector<Array>& outputs);  // does not wait
     // What launch() hands over, in order; integers as DeviceKernel::integers says.
     struct Ready {
       run::gpu::Launch launch;
@@ -55,27 +65,47 @@ class DeviceExecutable {
       std::vector<i64> integers;
     };
     const std::vector<Ready>& launches() const { return launches_; }
-    run::gpu::Queue& queue() { return *queue_; }  // no error shows before wait() or a time is asked for
+    run::gpu::Queue& queue() { return queue_; }  // no error shows before wait() or a time is asked for
 
    private:
     struct Place {
-      std::shared_ptr<run::gpu::Memory> memory;
+      std::shared_ptr<const DeviceMemory> memory;
+      i64 offset = 0;            // of row 0 in the memory, in bytes; negative where the first rows are not there
       std::vector<i64> strides;  // bytes, of every dimension of the interface's array but the last
+      Shape inner;               // extents of every dimension but the first
+      bool given = false;        // the caller's array
     };
-    template <class Copy>
-    void each_row_block(const Array&, const Place&, Copy copy) const;
-    Ready ready(const lower::DeviceKernel&, const std::vector<i64>& parameters) const;
+    // Rows of what lies at a place, and of an array of the caller's as the interface has it.
+    Array lying(std::size_t array, RowRange) const;
+    Array rows_of(std::size_t array, const Array&, RowRange) const;
+    Ready ready(std::size_t kernel, const std::vector<i64>& parameters) const;
 
     const DeviceExecutable& program_;
+    run::gpu::Queue& queue_;
+    Slab slab_;
     std::vector<Place> places_;
     std::vector<Ready> launches_;
-    std::unique_ptr<run::gpu::Queue> queue_;
   };
 
-  // This program, or the one for images that are small, with arrays on the device. Not thread-safe; ends before this.
-  std::unique_ptr<Bound> bind(const std::vector<i64>& parameters, const RunOptions& = {}) const;
+  // All rows of this program, or of the one for images that are small. Not thread-safe; ends before this and the queue.
+  std::unique_ptr<Bound> bind(const std::vector<i64>& parameters, run::gpu::Queue&, const RunOptions& = {}) const;
+  std::unique_ptr<run::gpu::Queue> queue() const { return device_->queue(); }
 
  private:
+  struct Job {
+    const std::vector<i64>& parameters;
+    const std::vector<Array>&inputs, &outputs;
+    const RunOptions& options;
+  };
+  // How many slabs a run takes, and how many of them at once.
+  struct Split {
+    i64 parts = 1;
+    int lanes = 1;
+  };
+  Split split(const Job&) const;
+  i64 bytes_of(const Job&, const Split&) const;
+  void run_slabs(const Job&, const Split&) const;
+  void run_slab(const Job&, run::gpu::Queue&, i64 part, i64 parts) const;
   std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
 
   const ir::Graph& graph_;  // the program's, which outlives this

@@ -186,6 +186,7 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
     std::string name = "input '" + input.name + "'";
     if (a.empty()) fail(name + " has no array");
     if (!input.is_array) {
+      a = a.to_host();
       if (a.rank() != 0)
         fail(name + " is a scalar, but an array of shape " + to_string(a.shape()) + " was given",
              "give tessera::scalar(value)");
@@ -201,9 +202,45 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
            " was given");
     for (i64 n : a.shape())
       if (n < 1) fail(name + " has shape " + to_string(a.shape()) + "; every extent must be at least 1");
-    if (!rows_contiguous(a)) a = a.clone();
+    if (!a.on_device() && !rows_contiguous(a)) a = a.clone();
   }
   return arrays;
+}
+
+// The options with the target that a run goes to: that of its stream, else what they say, else where its arrays lie.
+RunOptions Program::Impl::placed(const std::vector<Array>& from, const std::vector<Array>& to,
+                                 const RunOptions& given) const {
+  RunOptions options = given;
+  const auto said = [&](const run::gpu::Limits& limits) {
+    if (options.target.empty()) {
+      options.target = limits.target;
+      options.device = limits.index;
+    }
+    return options.target == limits.target && options.device == limits.index;
+  };
+  const std::string elsewhere = "give no target: a run goes where its arrays are";
+  if (options.stream != nullptr) {
+    const run::gpu::Limits& limits = options.stream->device().impl().device->limits();
+    if (!said(limits))
+      fail("the stream is of " + engine::name_of(limits) + ", but the run is on " + options.target + " " +
+               std::to_string(options.device),
+           "give no target: it is that of the stream");
+  }
+  for (const auto* list : {&from, &to})
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      const Array& a = (*list)[k];
+      if (!a.on_device()) continue;
+      const auto* memory = engine::memory_of(a);
+      if (memory == nullptr || !said(memory->device()->limits()))
+        fail((list == &from ? "input " : "output ") + std::to_string(k + 1) + " lies on " + a.memory()->place() +
+                 ", but the run is on " +
+                 (options.target == "cpu" ? "the CPU" : options.target + " " + std::to_string(options.device)),
+             options.target == given.target && given.stream == nullptr ? elsewhere : "copy it there");
+    }
+  if (options.target.empty()) options.target = "cpu";
+  if (options.device_memory < 0)
+    fail("device_memory is " + std::to_string(options.device_memory) + ", expected bytes, or 0 for all there is");
+  return options;
 }
 
 Array Program::Impl::convert_scalar(const Array& a, ElementType type) {
@@ -266,24 +303,31 @@ std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) cons
 
 std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
   std::vector<Array> inputs = impl_->prepare(given);
+  for (Array& a : inputs) a = a.to_host();
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   impl_->output_shapes(bound);
   return ref::interpret(impl_->graph, bound, inputs);
 }
 
-std::vector<Array> Program::run(const std::vector<Array>& given, const RunOptions& options) const {
+std::vector<Array> Program::run(const std::vector<Array>& given, const RunOptions& asked) const {
   std::vector<Array> inputs = impl_->prepare(given);
+  const RunOptions options = impl_->placed(inputs, {}, asked);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   std::vector<Array> results;
-  for (std::size_t o = 0; o < shapes.size(); ++o) results.emplace_back(impl_->outputs[o].format, shapes[o]);
+  const auto there = std::find_if(inputs.begin(), inputs.end(), [](const Array& a) { return a.on_device(); });
+  for (std::size_t o = 0; o < shapes.size(); ++o) {
+    const Format& format = impl_->outputs[o].format;
+    results.push_back(there != inputs.end() ? there->memory()->make(format, shapes[o]) : Array(format, shapes[o]));
+  }
   impl_->run(bound, inputs, results, options);
   return results;
 }
 
 void Program::run_into(const std::vector<Array>& given, const std::vector<Array>& targets,
-                       const RunOptions& options) const {
+                       const RunOptions& asked) const {
   std::vector<Array> inputs = impl_->prepare(given);
+  const RunOptions options = impl_->placed(inputs, targets, asked);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   if (targets.size() != shapes.size())
@@ -306,7 +350,9 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
           impl_->inputs[k].is_array && Impl::overlaps(inputs[k], targets[o]))
         fail(name + " shares memory with input '" + impl_->inputs[k].name + "'", "give an array of its own");
     }
-    if (!rows_contiguous(results[o])) results[o] = Array(impl_->outputs[o].format, shapes[o]);
+    // Copies from a device take any strides.
+    if (options.target == "cpu" && !rows_contiguous(results[o]))
+      results[o] = Array(impl_->outputs[o].format, shapes[o]);
   }
   impl_->run(bound, inputs, results, options);
   for (std::size_t o = 0; o < shapes.size(); ++o)

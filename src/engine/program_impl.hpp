@@ -28,6 +28,7 @@ struct Program::Impl {
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
   std::vector<Array> prepare(const std::vector<Array>&) const;
+  RunOptions placed(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions&) const;
   std::vector<Shape> output_shapes(const std::vector<i64>& parameters) const;
   static Array convert_scalar(const Array&, ElementType);
   static bool overlaps(const Array& a, const Array& b);

@@ -12,6 +12,7 @@
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
 #include "lower/device_stream.hpp"
+#include "lower/device_tile.hpp"
 
 namespace tessera::lower {
 
@@ -37,6 +38,7 @@ class KernelLowering : private DeviceFunction {
                  std::string name)
       : DeviceFunction(plan, interface, ranges, std::move(name)), pass_(pass) {
     kernel_.domain = graph_.stage(pass.stages.front()).domain;
+    domain_ = kernel_.domain;
     rank_ = kernel_.domain.size();
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = columns_of_block;
@@ -54,7 +56,8 @@ class KernelLowering : private DeviceFunction {
     kernel_.why = why;
     ir::nest::Function function;
     function.name = kernel_.name;
-    function.essay = "a point a thread" + (why.empty() ? "" : ": no strips, since " + why);
+    const std::string other = plan_.options.schedule == Schedule::tiled ? "tiles" : "strips";
+    function.essay = "a point a thread" + (why.empty() ? "" : ": no " + other + ", since " + why);
     Builder builder(function.body);
     builder_ = &builder;
     place_threads();
@@ -64,6 +67,7 @@ class KernelLowering : private DeviceFunction {
       else
         point();
     });
+    rows();
     finish(std::move(function), program);
   }
 
@@ -83,7 +87,8 @@ class KernelLowering : private DeviceFunction {
         at = block - rest * n;
         block = rest;
       }
-      first_[d] = builder_->let("first", at * kernel_.points[d]);
+      at = at * kernel_.points[d];
+      first_[d] = builder_->let("first", d == 0 ? at + first_row() : at);
       index_[d] = first_[d];
       if (d + 1 == rank_) index_[d] = builder_->let("x", first_[d] + call_i64("tsr_thread_x", {}));
       if (d + 2 == rank_) index_[d] = builder_->let("y", first_[d] + call_i64("tsr_thread_y", {}));
@@ -91,8 +96,7 @@ class KernelLowering : private DeviceFunction {
   }
   Value inside_domain() {
     Value all;
-    for (std::size_t d = rank_ > 1 ? rank_ - 2 : 0; d < rank_; ++d)
-      all = both(all, less(index_[d], extent(kernel_.domain[d])));
+    for (std::size_t d = rank_ > 1 ? rank_ - 2 : 0; d < rank_; ++d) all = both(all, less(index_[d], end_of(d)));
     return all;
   }
 
@@ -126,7 +130,7 @@ class KernelLowering : private DeviceFunction {
     Value all;
     for (const auto& [key, span] : reach) {
       const auto& [n, d, scale, shift] = key;
-      Value last = min(first_[d] + kernel_.points[d], extent(kernel_.domain[d])) - 1;
+      Value last = min(first_[d] + kernel_.points[d], end_of(d)) - 1;
       all = both(all, less(integer(-1), first_[d] * scale + extent(shift) + span.lo));
       all = both(all, less(last * scale + extent(shift) + span.hi, extent(n)));
     }
@@ -144,11 +148,9 @@ class KernelLowering : private DeviceFunction {
       for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
       const BorderMode mode = mode_of(node, d);
       if (mapped && mode != BorderMode::none) {
-        i = builder_->let("i", call_i64("tsr_map", {integer(static_cast<i64>(mode)), i, extent(domain[d])}));
-        if (mode == BorderMode::constant) {
-          outside.emplace_back(builder_->let("off", less(i, integer(0))), node.border[d].value);
-          i = builder_->let("i", max(i, integer(0)));
-        }
+        Value off;
+        i = mapped_index(mode, i, extent(domain[d]), off);
+        if (off) outside.emplace_back(off, node.border[d].value);
       }
       at.push_back(i);
     }
@@ -243,37 +245,29 @@ class KernelLowering : private DeviceFunction {
     return all;
   }
 
+  // What rows of the domain touch.
+  void rows() {
+    for (StageId s : pass_.stages) {
+      const plan::StagePlan& stage = plan_.stages[s];
+      if (stage.home == plan::Home::inside)
+        writes(stage.whole, {.scale = stage.stride[0], .lo = stage.start[0], .hi = stage.start[0]});
+      else
+        writes(s);
+      reads_of(s);
+      for (const ir::Piece& piece : graph_.stage(s).pieces)
+        if (piece.stage) reads(*piece.stage, {.start = piece.start[0], .stride = piece.stride[0]});
+    }
+  }
+
   // ---- composed stages ----
   void compose() {
     const StageId s = pass_.stages.front();
     const ir::Stage& composed = graph_.stage(s);
     const Lane lane = memory_lane(s);
-    Value v = builder_->var("v", lane_constant(0, lane));
     kernel_.operations = static_cast<double>(composed.pieces.size() * rank_);
     kernel_.moves = 2;
-    for (const ir::Piece& piece : composed.pieces) {
-      Value here;
-      std::vector<Value> at;
-      for (std::size_t d = 0; d < rank_; ++d) {
-        Value offset = builder_->let("offset", index_[d] - extent(piece.start[d]));
-        Value j = offset;
-        if (piece.stride[d] != 1) {
-          j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
-          here = both(here, operation(Op::eq, flag_type, {j * piece.stride[d], offset}));
-        }
-        here = both(here, both(less(integer(-1), j), less(j, extent(piece.count[d]))));
-        at.push_back(j);
-      }
-      builder_->branch(here, [&] {
-        if (!piece.stage) {
-          builder_->assign(v, border_value(piece.value, s, lane));
-          return;
-        }
-        const std::size_t lead = rank_ - graph_.stage(*piece.stage).domain.size();
-        builder_->assign(v, convert({lane, 1, false},
-                                    read(*piece.stage, {at.begin() + static_cast<std::ptrdiff_t>(lead), at.end()})));
-      });
-    }
+    const Value v =
+        composed_value(s, lane, [&](StageId piece, const std::vector<Value>& at) { return read(piece, at); });
     builder_->store(element(s, index_), integer(0), v);
   }
 
@@ -285,26 +279,28 @@ class KernelLowering : private DeviceFunction {
 }  // namespace
 
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram& program) {
-  std::set<std::pair<ir::SizeId, i64>> result;
-  for (const DeviceKernel& kernel : program.kernels) {
-    if (!kernel.strips) continue;
-    result.emplace(kernel.domain[kernel.domain.size() - 2], kernel.least_rows);
-    result.emplace(kernel.domain.back(), kernel.least_columns);
-  }
-  return result;
+  std::map<ir::SizeId, i64> result;
+  for (const DeviceKernel& kernel : program.kernels)
+    for (const auto& [size, least] : kernel.least) result[size] = std::max(result[size], least);
+  return {result.begin(), result.end()};
 }
 
-DeviceProgram lower_device(const plan::Plan& plan) {
+DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   plan::Plan working = plan;
   DeviceProgram program;
   analyze::Ranges ranges(working.graph);
   const Interface fused = interface_of(working);
   std::vector<StreamFit> fits(working.groups.size());
+  std::vector<TileFit> tiles(working.groups.size());
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     plan::Group& group = working.groups[g];
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
       fits[g] = stream_fit(working, fused, ranges, g);
-    if (fits[g].fits) continue;
+    if (plan.options.schedule == Schedule::tiled) {
+      tiles[g] = tile_fit(working, fused, ranges, g, most_shared);
+      fits[g].why = tiles[g].why;
+    }
+    if (fits[g].fits || tiles[g].fits) continue;
     group.results.clear();  // run pass by pass every stage has an array, but pieces that lie inside of another
     for (StageId s : group.stages)
       if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
@@ -316,6 +312,10 @@ DeviceProgram lower_device(const plan::Plan& plan) {
       lower_stream(working, program.interface, ranges, g, fits[g], fmt::format("tsr_g{}", g), program);
       continue;
     }
+    if (tiles[g].fits) {
+      lower_tile(working, program.interface, ranges, g, tiles[g], fmt::format("tsr_g{}", g), program);
+      continue;
+    }
     for (std::size_t p = 0; p < working.groups[g].passes.size(); ++p) {
       const plan::Pass& pass = working.groups[g].passes[p];
       if (pass.kind == plan::PassKind::compose && working.stages[pass.stages.front()].filled) continue;
@@ -323,6 +323,7 @@ DeviceProgram lower_device(const plan::Plan& plan) {
           .into(program, g, fits[g].why);
     }
   }
+  plan.graph = std::move(working.graph);
   return program;
 }
 

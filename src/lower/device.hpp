@@ -7,11 +7,15 @@
 // A kernel takes the arrays that it touches, as pointers to bytes, and one list of integers N:
 //
 //   extents and other sizes, evaluated by the host; offsets and byte strides of the arrays; blocks along every
-//   dimension
+//   dimension; the rows (of dimension 0) that are computed
+//
+// A launch may compute some rows of the domain only, with memory that holds some rows of every array only: borders
+// follow the extents, addresses the offsets, which are then negative.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,16 +30,18 @@ struct DeviceKernel {
   std::vector<std::size_t> arrays;  // positions in Interface::arrays, in the order of the kernel's pointers
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
-  // `domain`.
+  // `domain`. `strip`: rows of one. `first`, `last`: the rows [first, last) of dimension 0 are computed.
   struct Integer {
-    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip } kind = Kind::size;
+    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last } kind = Kind::size;
     ir::SizeId size;            // size
     std::size_t array = 0;      // offset, stride: position in `arrays`
     std::size_t dimension = 0;  // stride, blocks
     auto operator<=>(const Integer&) const = default;
   };
   std::vector<Integer> integers;
-  std::vector<ir::SizeId> domain;       // of the points that are computed
+  // Of the points that are computed. In strips of stages that differ in size, those of the coarsest rate: as many as
+  // compute every row and column of the results.
+  std::vector<ir::SizeId> domain;
   std::vector<i64> points;              // that one block computes, per dimension
   std::array<int, 3> threads{1, 1, 1};  // of a block, x (columns) first
   int threads_of_block() const { return threads[0] * threads[1] * threads[2]; }
@@ -43,7 +49,22 @@ struct DeviceKernel {
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
-  i64 least_rows = 0, least_columns = 0;  // of a domain that the kernel takes; smaller ones need another plan
+  std::map<ir::SizeId, i64> least;  // extents of arguments that the kernel takes; smaller ones need another plan
+
+  // What the rows [first, last) of dimension 0 touch of an array: from row (scale * first + lo - start) / stride to
+  // (scale * (last - 1) + hi - start) / stride, rounded down, where they lie inside; what lies outside is mapped.
+  struct Reach {
+    std::size_t array = 0;  // in `arrays`
+    i64 scale = 1, lo = 0, hi = 0;
+    ir::SizeId start{};
+    i64 stride = 1;
+    bool whole = false;  // all rows: dimension 0 is another one, or places are computed
+    bool reflects = false, wraps = false;
+  };
+  std::vector<Reach> reads, writes;
+
+  i64 row_multiple = 1;  // of the first row that a launch computes
+  i64 shared_bytes = 0;  // that it declares
 
   // What it is, for `explain`.
   std::size_t group = 0;             // of the plan
@@ -69,8 +90,12 @@ i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
 // i64 tsr_strip_height(rows, across, blocks_at_once, strips, warm_up), in C.
 extern const std::string_view strip_height_text;
 
-// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; the other ones
-// are run pass by pass.
-DeviceProgram lower_device(const plan::Plan&);
+// Shared memory that a block of tiles takes at most, unless a device has less.
+constexpr i64 shared_of_block = i64{48} << 10;
+
+// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; with the schedule
+// `tiled` groups become tiles in shared memory, device_tile.hpp. The other ones are run pass by pass. Extents of the
+// kernels that the plan does not have yet are added to its graph.
+DeviceProgram lower_device(plan::Plan&, i64 most_shared = shared_of_block);
 
 }  // namespace tessera::lower

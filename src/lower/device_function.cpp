@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analyze/footprint.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::lower {
@@ -95,6 +96,71 @@ Value DeviceFunction::both(const Value& a, const Value& b) {
   return a ? operation(Op::bit_and, flag_type, {a, b}) : b;
 }
 
+Value DeviceFunction::end_of(std::size_t dimension) {
+  return dimension == 0 ? host({Kind::last, {}, 0, 0}) : extent(kernel_.domain[dimension]);
+}
+
+void DeviceFunction::reads(StageId producer, DeviceKernel::Reach reach) {
+  reach.array = position(place(producer).array);
+  reach.whole |= graph_.stage(producer).domain.size() != rank_;
+  kernel_.reads.push_back(reach);
+}
+
+void DeviceFunction::reads_of(StageId s) {
+  for (const analyze::Footprint& f : analyze::footprints(graph_, s)) {
+    DeviceKernel::Reach reach;
+    if (f.dims.empty() || f.dims.size() != rank_) {
+      reach.whole = true;
+    } else {
+      const analyze::DimensionFootprint& rows = f.dims.front();
+      reach.scale = rows.scale, reach.lo = rows.lo, reach.hi = rows.hi;
+      reach.whole = rows.whole, reach.reflects = rows.reflects, reach.wraps = rows.wraps;
+    }
+    reads(f.producer, reach);
+  }
+}
+
+void DeviceFunction::writes(StageId s, DeviceKernel::Reach reach) {
+  reach.array = position(place(s).array);
+  kernel_.writes.push_back(reach);
+}
+
+Value DeviceFunction::mapped_index(BorderMode mode, const Value& i, const Value& n, Value& off) {
+  const Value at = builder_->let("i", i);
+  const Value m = builder_->let("i", call_i64("tsr_map", {integer(static_cast<i64>(mode)), at, n}));
+  if (mode != BorderMode::constant) return m;
+  off = builder_->let("off", less(m, integer(0)));
+  return builder_->let("i", call_i64("tsr_clamp", {at, integer(0), n - 1}));
+}
+
+Value DeviceFunction::composed_value(StageId s, Lane lane, const ReadPiece& from) {
+  Value v = builder_->var("v", lane_constant(0, lane));
+  for (const ir::Piece& piece : graph_.stage(s).pieces) {
+    Value here;
+    std::vector<Value> at;
+    for (std::size_t d = 0; d < rank_; ++d) {
+      Value offset = builder_->let("offset", index_[d] - extent(piece.start[d]));
+      Value j = offset;
+      if (piece.stride[d] != 1) {
+        j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
+        here = both(here, operation(Op::eq, flag_type, {j * piece.stride[d], offset}));
+      }
+      here = both(here, both(less(integer(-1), j), less(j, extent(piece.count[d]))));
+      at.push_back(j);
+    }
+    builder_->branch(here, [&] {
+      if (!piece.stage) {
+        builder_->assign(v, border_value(piece.value, s, lane));
+        return;
+      }
+      const std::size_t lead = rank_ - graph_.stage(*piece.stage).domain.size();
+      const std::vector<Value> own(at.begin() + static_cast<std::ptrdiff_t>(lead), at.end());
+      builder_->assign(v, convert({lane, 1, false}, from(*piece.stage, own)));
+    });
+  }
+  return v;
+}
+
 Value DeviceFunction::gather(const ExprNode& node, const std::vector<Value>& indices) {
   std::vector<Value> at;
   for (std::size_t d = 0; d < indices.size(); ++d) {
@@ -112,7 +178,7 @@ Value DeviceFunction::leaf(const ExprNode& node) {
     case Op::coord:
       return convert(narrow, index_[k]);
     case Op::extent:
-      return convert(narrow, extent(kernel_.domain[k]));
+      return convert(narrow, extent(domain_[k]));
     case Op::parameter:
       return convert(narrow, extent(graph_.size_parameter(static_cast<std::uint32_t>(k))));
     default: {

@@ -1,6 +1,7 @@
 // What all kernels are written with: integers from the host, addresses of elements, operands of point expressions.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,19 @@ class DeviceFunction {
   Value lane_constant(double, ir::nest::Lane) const;
   Value border_value(double, ir::StageId, ir::nest::Lane) const;
   Value both(const Value& a, const Value& b);  // a may be missing
+  Value first_row() { return host({Kind::first, {}, 0, 0}); }
+  Value end_of(std::size_t dimension);  // of the points that are computed
+  void reads_of(ir::StageId);           // of a point stage: into the kernel's
+  void reads(ir::StageId producer, DeviceKernel::Reach);
+  void writes(ir::StageId, DeviceKernel::Reach = {});
+
+  // Where a border maps an index to; of a constant one to the nearest element, whose value is not used then: a slab has
+  // no other. `off` is set for constants: is there no element?
+  Value mapped_index(BorderMode, const Value& i, const Value& n, Value& off);
+
+  // Of a composed stage at index_: 0 where no piece lies. `from` reads an element of a piece.
+  using ReadPiece = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
+  Value composed_value(ir::StageId, ir::nest::Lane, const ReadPiece& from);
 
   // Everything but loads, at index_.
   PointSource point_source();
@@ -50,7 +64,8 @@ class DeviceFunction {
   DeviceKernel kernel_;
   std::size_t rank_ = 0;
   Builder* builder_ = nullptr;
-  std::vector<Value> index_;  // of the point that is computed
+  std::vector<Value> index_;        // of the point that is computed
+  std::vector<ir::SizeId> domain_;  // of its stage
 
  private:
   Value gather(const ir::ExprNode&, const std::vector<Value>& indices);

@@ -1,21 +1,19 @@
-// See device_stream.hpp.
-//
-// Rows. At step y the stage s computes its row y + lag(s), and keeps the last depth(s): slot k of its ring holds row
-// y + lag - depth + 1 + k. A stage that reads rows lo..hi around its own of a producer q asks for lag(q) >= lag + hi
-// and depth(q) > lag(q) - lag - lo. Sources in memory are rings as well, and run `ahead` rows before they are read.
+// See device_stream.hpp. Which rows and columns are kept of every stage is of plan/strips.hpp, and so are the names:
+// rates, lags, rings. Stages may differ in size: y counts the steps, x the columns of the coarsest rate, and a row or
+// column of a stage is y or x times its rate and a constant. Composed stages compute nothing: their registers are those
+// of their pieces.
 #include "lower/device_stream.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <set>
 
 #include "analyze/expressions.hpp"
-#include "analyze/footprint.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
+#include "plan/strips.hpp"
 
 namespace tessera::lower {
 
@@ -28,29 +26,22 @@ using ir::nest::Lane;
 using ir::nest::operation;
 using ir::nest::Type;
 using ir::nest::Value;
+using plan::StripRing;
 
 namespace {
 
-// Rows that are loaded before they are read: one, and of a group of few operations as many more as keep so many bytes a
-// thread on their way. Measured on an H200.
+// Steps that rows are loaded before they are read: one, and of a group of few operations as many more as keep so many
+// bytes a thread on their way. Measured on an H200.
 constexpr i64 least_ahead = 1, most_ahead = 4, bytes_on_their_way = 40;
 constexpr double few_operations = 30;
 constexpr int warps_of_block = 4;  // each with a strip of its own
 constexpr i64 most_unrolled = 12;
-// An estimate, a thread: up to which more than 2 columns pay; measured on an H200. (2 pay up to what plan::Device
-// says.)
-constexpr int wide_registers = 140;
 
-// What is kept of a stage, or of a stage in memory as it is read with one pair of borders.
-struct Ring {
-  StageId stage = 0;
-  bool memory = false;
-  Border rows, columns;  // memory
-  i64 lag = 0, depth = 1;
-  i64 left = 0, right = 0;             // columns beyond the thread's own
-  std::vector<std::vector<Value>> at;  // slot, column
-  i64 columns_kept(int v) const { return v + left + right; }
-};
+constexpr i64 bytes_of_access = 16;  // of one load or store of a thread
+
+i64 floor_divide(i64 a, i64 b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 
 bool reflects(BorderMode mode) {
   return mode == BorderMode::mirror || mode == BorderMode::symmetric;
@@ -64,25 +55,30 @@ class StreamLowering : private DeviceFunction {
     kernel_.group = group;
     kernel_.domain = graph_.stage(group_.anchor).domain;
     rank_ = kernel_.domain.size();
-    why_ = unfit();
-    if (!why_.empty()) return;
-    lags_and_halos();
-    first_steps();
+    for (const plan::Pass& pass : group_.passes) order_.insert(order_.end(), pass.stages.begin(), pass.stages.end());
+    is_result_.insert(group_.results.begin(), group_.results.end());
+    for (StageId s : order_) reads_.emplace(s, plan::strip_reads(graph_, s));
+    strip_ = plan::strip_of(
+        graph_, order_, [&](StageId s) -> const plan::StripReads& { return reads_.at(s); },
+        [&](StageId s) { return is_result_.contains(s); },
+        [&](StageId s) -> const std::vector<plan::StagePlan::Rate>& { return plan_.stages[s].rate; });
+    if (!strip_.why.empty()) return;
+    strip_.look_ahead(least_ahead);
+    for (std::size_t k = 0; k < order_.size(); ++k) ring_of_[order_[k]] = k;
+    for (const auto& [s, reads] : reads_)
+      for (const plan::StripRead& r : reads.reads) read_.insert(r.stage);
+    find_domain();
   }
 
   StreamFit fit() {
     StreamFit result;
-    result.why = why_;
+    result.why = strip_.why;
     if (!result.why.empty()) return result;
-    for (const int v : {8, 4, 2}) {
-      if (v == 8 && widest_ > 2) continue;
-      columns_ = v;
-      result.columns = v;
-      result.registers = registers();
-      result.fits = result.registers <= (v > 2 ? wide_registers : plan_.device.strip_registers);
-      if (result.fits) return result;
-    }
-    result.why = fmt::format("its rings need {} registers a thread", result.registers);
+    const int limit = plan_.device.strip_registers;
+    result.columns = columns_ = strip_.columns_for(limit, [&](StageId s) { return bytes_of(s); });
+    result.registers = registers();
+    result.fits = result.registers <= limit;
+    if (!result.fits) result.why = fmt::format("its rings need {} registers a thread", result.registers);
     return result;
   }
 
@@ -96,11 +92,12 @@ class StreamLowering : private DeviceFunction {
     kernel_.stages = order_;
     kernel_.columns = v;
     const int estimate = kernel_.registers = registers();
-    kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= wide_registers ? 3 : 0;
-    kernel_.warm_up = -start_;
-    for (const Ring& ring : rings_) {
-      kernel_.least_rows = std::max(kernel_.least_rows, 2 * (ring.depth + ring.lag) + 1);
-      kernel_.least_columns = std::max(kernel_.least_columns, 2 * (ring.left + ring.right) + 1);
+    kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= plan::wide_strip_registers ? 3 : 0;
+    kernel_.warm_up = -strip_.start;
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      at_least(domain_of(ring)[0], 2 * (ring.depth + std::max(ring.lag, -ring.lag)) + 1);
+      at_least(domain_of(ring)[1], 2 * (ring.left + ring.right) + 1);
     }
     ir::nest::Function function;
     function.name = kernel_.name;
@@ -108,166 +105,114 @@ class StreamLowering : private DeviceFunction {
     Builder builder(function.body);
     builder_ = &builder;
     place();
-    builder.branch(operation(Op::bit_and, flag_type, {less(x_, cols_), less(y0_, rows_)}), [&] { strip(); });
+    builder.branch(operation(Op::bit_and, flag_type, {less(x_.at(1), extent(kernel_.domain[1])), less(y0_, end_of(0))}),
+                   [&] { strip(); });
     count();
+    touch();
     finish(std::move(function), program);
   }
 
  private:
   // ---- what the group needs ----
+  const StripRing& ring_of(StageId s) const { return strip_.rings[ring_of_.at(s)]; }
   bool member(StageId s) const { return ring_of_.contains(s); }
+  const std::vector<ir::SizeId>& domain_of(const StripRing& ring) const { return graph_.stage(ring.stage).domain; }
 
-  std::string unfit() {
-    if (rank_ != 2) return "it has more than two dimensions";
-    for (const plan::Pass& pass : group_.passes) {
-      if (pass.kind != plan::PassKind::point) return "it puts stages together";
-      for (StageId s : pass.stages) {
-        if (plan_.stages[s].home == plan::Home::inside) return "it puts stages together";
-        if (graph_.stage(s).domain != kernel_.domain) return "its stages differ in size";
-        ring_of_[s] = rings_.size();
-        order_.push_back(s);
-        Ring ring;
-        ring.stage = s;
-        rings_.push_back(ring);
+  // Steps and columns that compute every row and column of the results.
+  void find_domain() {
+    for (std::size_t d = 0; d < 2; ++d) {
+      std::optional<ir::SizeId> most;
+      for (StageId s : is_result_) {
+        const i64 rate = ring_of(s).rate[d];
+        ir::SizeId n = graph_.stage(s).domain[d];
+        if (rate > 1) n = graph_.size_floor_div(graph_.size_binary(ir::SizeOp::add, n, graph_.size(rate - 1)), rate);
+        most = !most || ir::at_most(graph_, *most, n) ? n
+               : ir::at_most(graph_, n, *most)        ? *most
+                                                      : graph_.size_binary(ir::SizeOp::max, *most, n);
       }
+      kernel_.domain[d] = *most;
     }
-    for (StageId s : order_)
-      for (ExprId e : ir::postorder(graph_, {graph_.stage(s).body})) {
-        const ExprNode& node = graph_.node(e);
-        if (node.op == Op::gather && member(node.stage)) return "a stage of it is read at computed places";
-        if (node.op != Op::access) continue;
-        const bool own = member(node.stage);
-        if (graph_.stage(node.stage).domain.size() != rank_) return "it reads an array of fewer dimensions";
-        for (std::size_t d = 0; d < rank_; ++d) {
-          const ir::Index& index = node.index[d];
-          if (index.scale != 1 || graph_.constant(index.shift) != 0 || !index.vars.empty())
-            return "it reads at other than constant distances";
-          if (own && node.border[d].mode == BorderMode::wrap && index.offset != 0) return "a stage of it wraps";
-        }
-        if (!own) views_.try_emplace(view_key(node), rings_.size());
-        if (!own && views_.at(view_key(node)) == rings_.size()) {
-          Ring ring;
-          ring.stage = node.stage;
-          ring.memory = true;
-          ring.rows = node.border[0];
-          ring.columns = node.border[1];
-          rings_.push_back(ring);
-        }
-      }
-    return "";
   }
 
-  using ViewKey = std::tuple<StageId, BorderMode, double, BorderMode, double>;
-  static ViewKey view_key(const ExprNode& node) {
-    return {node.stage, node.border[0].mode, node.border[0].value, node.border[1].mode, node.border[1].value};
+  // Images smaller than their halo are not worth strips. Stages that are small since they are the coarse levels of a
+  // large image are right all the same: a border maps a row to one that is no farther than it is itself.
+  void at_least(ir::SizeId size, i64 n) {
+    for (const ir::Argument& a : graph_.arguments)
+      if (std::find(a.extents.begin(), a.extents.end(), size) != a.extents.end())
+        kernel_.least[size] = std::max(kernel_.least[size], n);
   }
-  std::size_t ring_index(const ExprNode& node) const {
+
+  std::size_t ring_index(const ExprNode& node, const StripRing& to) const {
     auto own = ring_of_.find(node.stage);
-    return own != ring_of_.end() ? own->second : views_.at(view_key(node));
+    if (own != ring_of_.end()) return own->second;
+    return strip_.ring(node.stage, {node.border[0], node.border[1]},
+                       {to.rate[0] * node.index[0].scale, to.rate[1] * node.index[1].scale});
   }
 
-  // Rows and columns that an access of a stage reads, reflections at both ends included.
-  std::pair<i64, i64> span(const ExprNode& node, std::size_t d, bool own) const {
-    i64 lo = node.index[d].offset, hi = lo;
-    if (own && reflects(node.border[d].mode)) {
-      lo = std::min(lo, -hi), hi = std::max(hi, -lo);
-    } else if (own && node.border[d].mode == BorderMode::clamp) {
-      lo = std::min<i64>(lo, 0), hi = std::max<i64>(hi, 0);
-    }
-    return {lo, hi};
-  }
-
-  template <class Visit>
-  void each_access(StageId s, Visit visit) {
-    for (ExprId e : ir::postorder(graph_, {graph_.stage(s).body}))
-      if (graph_.node(e).op == Op::access) visit(graph_.node(e));
-  }
-
-  // Consumers before producers.
-  void lags_and_halos() {
-    is_result_.insert(group_.results.begin(), group_.results.end());
-    std::map<std::size_t, i64> oldest;  // by ring: distance of the oldest row that is read from the step
-    for (std::size_t k = order_.size(); k-- > 0;)
-      each_access(order_[k], [&](const ExprNode& node) {
-        const std::size_t source = ring_index(node);
-        Ring& from = rings_[source];
-        const Ring& to = rings_[ring_of_.at(order_[k])];
-        if (!from.memory) read_.insert(from.stage);
-        const auto [lo, hi] = span(node, 0, !from.memory);
-        const auto [left, right] = span(node, 1, !from.memory);
-        const i64 age = oldest.try_emplace(source, to.lag + lo).first->second;
-        oldest[source] = std::min(age, to.lag + lo);
-        from.lag = std::max(from.lag, to.lag + hi);
-        from.left = std::max({from.left, to.left - left, i64{0}});
-        from.right = std::max({from.right, to.right + right, i64{0}});
-      });
-    for (std::size_t k = 0; k < rings_.size(); ++k) {
-      Ring& ring = rings_[k];
-      widest_ = std::max<i64>(widest_, ir::nest::size_of(memory_lane(ring.stage)));
-      if (ring.memory) ring.lag += least_ahead;
-      if (auto found = oldest.find(k); found != oldest.end()) ring.depth = ring.lag - found->second + 1;
-    }
-    for (StageId s : order_)
-      for (std::size_t d = 0; d < 2; ++d)
-        margin_ = std::max({margin_, graph_.stage(s).margin_lo[d], graph_.stage(s).margin_hi[d]});
-  }
-
-  // From which step on, counted from the first row of the strip, the rows of a ring have to be right.
-  void first_steps() {
-    std::vector<i64> first(rings_.size(), INT64_MAX);
-    for (StageId s : is_result_) first[ring_of_.at(s)] = -rings_[ring_of_.at(s)].lag;
-    for (std::size_t k = order_.size(); k-- > 0;) {
-      const std::size_t reader = ring_of_.at(order_[k]);
-      each_access(order_[k], [&](const ExprNode& node) {
-        const std::size_t source = ring_index(node);
-        const i64 lo = span(node, 0, !rings_[source].memory).first;
-        first[source] = std::min(first[source], first[reader] + rings_[reader].lag + lo - rings_[source].lag);
-      });
-    }
-    start_ = *std::min_element(first.begin(), first.end());
-  }
-
+  int bytes_of(StageId s) const { return ir::nest::size_of(memory_lane(s)); }
   int registers() const {
-    i64 n = 24 + 3 * columns_;
-    for (const Ring& ring : rings_) {
-      if (!ring.memory && ring.depth == 1 && ring.left + ring.right == 0) continue;  // dead at the end of a step
-      n += ring.depth * ring.columns_kept(columns_) * std::max(1, ir::nest::size_of(memory_lane(ring.stage)) / 4);
-    }
-    return static_cast<int>(n);
+    return strip_.registers(columns_, [&](StageId s) { return bytes_of(s); });
   }
 
-  // What a step inside does, a point.
+  // Elements of one load or store of a ring's columns: they begin at multiples of as many.
+  i64 vector_of(const StripRing& r) const {
+    const i64 size = bytes_of(r.stage);
+    for (const i64 lanes : {8, 4, 2})
+      if (r.own(columns_) % lanes == 0 && lanes * size <= bytes_of_access) return lanes;
+    return 1;
+  }
+  i64 load_left(const StripRing& r) const { return (r.left + vector_of(r) - 1) / vector_of(r) * vector_of(r); }
+  i64 load_right(const StripRing& r) const { return (r.right + vector_of(r) - 1) / vector_of(r) * vector_of(r); }
+
+  // What a step inside does, a point of the domain.
   void count() {
     for (const auto& [s, operations] : operations_) kernel_.operations += operations;
-    for (const Ring& ring : rings_)
-      if (ring.memory) kernel_.moves += static_cast<double>(load_left(ring) + columns_ + load_right(ring)) / columns_;
-    kernel_.moves += static_cast<double>(is_result_.size());
+    const auto accesses = [&](const StripRing& r, i64 rows, i64 columns) {
+      kernel_.moves += static_cast<double>(rows * columns) / static_cast<double>(vector_of(r));
+    };
+    for (const StripRing& r : strip_.rings)
+      if (r.memory) accesses(r, r.fresh(), load_left(r) + r.own(columns_) + load_right(r));
+    for (StageId s : is_result_) accesses(ring_of(s), ring_of(s).rate[0], ring_of(s).own(columns_));
     kernel_.operations /= columns_;
     kernel_.moves /= columns_;
+  }
+
+  // What rows of the domain touch: those that warm a strip up, and those that are loaded ahead, as well.
+  void touch() {
+    for (const StripRing& ring : strip_.rings) {
+      const i64 rate = ring.rate[0];
+      if (ring.memory && ring.depth > 0)
+        reads(ring.stage, {.scale = rate,
+                           .lo = rate * strip_.start + ring.first_fresh(),
+                           .hi = ring.lag + rate - 1,
+                           .reflects = reflects(ring.border[0].mode),
+                           .wraps = ring.border[0].mode == BorderMode::wrap});
+    }
+    for (StageId s : is_result_) writes(s, {.scale = ring_of(s).rate[0], .lo = 0, .hi = ring_of(s).rate[0] - 1});
+    for (const auto& [s, read] : reads_)
+      for (StageId from : read.gathered) reads(from, {.whole = true});
   }
 
   // For the chosen columns.
   void look_ahead() {
     double operations = 0;
-    for (StageId s : order_) operations += analyze::instruction_count(graph_, {graph_.stage(s).body}, contracted());
+    i64 step = 1;  // bytes of the largest part of a step's loads
+    for (StageId s : order_) {
+      if (graph_.stage(s).kind != ir::StageKind::point) continue;
+      const StripRing& ring = ring_of(s);
+      operations += static_cast<double>(ring.fresh() * ring.rate[1]) *
+                    analyze::instruction_count(graph_, {graph_.stage(s).body}, contracted());
+    }
     if (operations > few_operations) return;
-    i64 row = 1;
-    for (const Ring& ring : rings_)
-      if (ring.memory) row = std::max<i64>(row, columns_ * ir::nest::size_of(memory_lane(ring.stage)));
-    const i64 more = std::clamp((bytes_on_their_way + row - 1) / row, least_ahead, most_ahead) - least_ahead;
-    const auto deepen = [&](i64 by) {
-      for (Ring& ring : rings_)
-        if (ring.memory) ring.lag += by, ring.depth += by;
-    };
-    deepen(more);
-    if (registers() > wide_registers) deepen(-more);
-    first_steps();
+    for (const StripRing& ring : strip_.rings)
+      if (ring.memory) step = std::max(step, ring.fresh() * ring.own(columns_) * bytes_of(ring.stage));
+    const i64 more = std::clamp((bytes_on_their_way + step - 1) / step, least_ahead, most_ahead) - least_ahead;
+    strip_.look_ahead(more);
+    if (registers() > plan::wide_strip_registers) strip_.look_ahead(-more);
   }
 
   // ---- threads ----
   void place() {
-    rows_ = extent(kernel_.domain[0]);
-    cols_ = extent(kernel_.domain[1]);
     // Strips that take longest begin first, so that no device waits for them at the end: those at the sides, of which
     // one thread runs its own text, and of every column of blocks the lowest.
     Value block = builder_->let("block", call_i64("tsr_block", {}));
@@ -285,41 +230,69 @@ class StreamLowering : private DeviceFunction {
     Value place = builder_->let("place", choose(less(integer(0), turn), turn - 1, down - 1));
     Value strip = place * warps_of_block + call_i64("tsr_thread_y", {});
     Value height = host({Kind::strip, {}, 0, 0});
-    x_ = builder_->let("x", column * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
-    y0_ = builder_->let("y0", strip * height);
-    y1_ = builder_->let("y1", min(y0_ + height, rows_));
+    x_[1] = builder_->let("x", column * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
+    for (const StripRing& ring : strip_.rings)
+      if (!x_.contains(ring.rate[1])) x_[ring.rate[1]] = builder_->let("x", x_.at(1) * ring.rate[1]);
+    y0_ = builder_->let("y0", first_row() + strip * height);
+    y1_ = builder_->let("y1", min(y0_ + height, end_of(0)));
   }
 
-  // Vectors are loaded at multiples of their width.
-  i64 load_left(const Ring& r) const { return (r.left + columns_ - 1) / columns_ * columns_; }
-  i64 load_right(const Ring& r) const { return (r.right + columns_ - 1) / columns_ * columns_; }
+  i64 margin_of(StageId s, std::size_t d) const {
+    const ir::Stage& stage = graph_.stage(s);
+    return stage.margin_lo.empty() ? 0 : std::max(stage.margin_lo[d], stage.margin_hi[d]);
+  }
+
+  // Are all columns of the thread and beside them inside?
+  Value columns_inside() {
+    std::map<std::pair<ir::SizeId, i64>, std::pair<i64, i64>> reach;  // of an extent and a rate
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      const i64 margin = ring.memory ? 0 : margin_of(ring.stage, 1);
+      auto& [left, right] = reach[{domain_of(ring)[1], ring.rate[1]}];
+      left = std::max(left, ring.memory ? load_left(ring) : ring.left + margin);
+      right = std::max(right, ring.memory ? load_right(ring) : ring.right + margin);
+    }
+    Value all;
+    for (const auto& [key, beside] : reach) {
+      const auto& [size, rate] = key;
+      if (beside.first > 0) all = both(all, less(integer(beside.first - 1), x_.at(rate)));
+      all = both(all, less(x_.at(rate) + (rate * columns_ + beside.second - 1), extent(size)));
+    }
+    return builder_->let("inside", all);
+  }
+
+  // The steps [from, to) whose rows, and those of all slots, are inside.
+  std::pair<Value, Value> steps_inside() {
+    i64 from = 0;
+    std::map<std::pair<ir::SizeId, i64>, i64> beyond;  // of an extent and a rate: the newest row, from rate * y
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      const i64 rate = ring.rate[0], margin = ring.memory ? 0 : margin_of(ring.stage, 0);
+      from = std::max(from, -floor_divide(ring.oldest() - margin, rate));
+      auto [at, fresh] = beyond.try_emplace({domain_of(ring)[0], rate}, INT64_MIN);
+      at->second = std::max(at->second, ring.lag + rate - 1 + margin);
+    }
+    Value to = extent(kernel_.domain[0]);
+    for (const auto& [key, newest] : beyond) {
+      const auto& [size, rate] = key;
+      Value rows = extent(size) - newest;
+      if (rate > 1) rows = call_i64("tsr_floor_div", {rows + (rate - 1), integer(rate)});
+      to = min(to, rows);
+    }
+    return {integer(from), to};
+  }
 
   void strip() {
-    Value inside_columns, from = integer(0), to = rows_;
-    i64 reach_left = margin_, reach_right = margin_;
-    for (const Ring& ring : rings_) {
-      const auto& domain = graph_.stage(ring.stage).domain;
-      if (ring.memory) {
-        inside_columns = both(inside_columns, less(integer(load_left(ring) - 1), x_));
-        inside_columns = both(inside_columns, less(x_ + (columns_ + load_right(ring) - 1), extent(domain[1])));
-      } else {
-        reach_left = std::max(reach_left, ring.left + margin_);
-        reach_right = std::max(reach_right, ring.right + margin_);
-      }
-      // Rows of all slots are inside: y + lag - depth + 1 >= margin, y + lag < n - margin.
-      from = max(from, integer(ring.depth - 1 - ring.lag + margin_));
-      to = min(to, extent(domain[0]) - (ring.lag + margin_));
-    }
-    inside_columns = both(inside_columns, less(integer(reach_left - 1), x_));
-    inside_columns = builder_->let("inside", both(inside_columns, less(x_ + (columns_ + reach_right - 1), cols_)));
-    Value start = builder_->let("start", y0_ + start_);
+    Value inside_columns = columns_inside();
+    const auto [from, to] = steps_inside();
+    Value start = builder_->let("start", y0_ + strip_.start);
     Value a = builder_->let("a", call_i64("tsr_clamp", {from, start, y1_}));
     Value b = builder_->let("b", call_i64("tsr_clamp", {to, a, y1_}));
     declare_rings();
     // As many turns at once as a source has slots: its rows then move by renaming, and nobody waits for a load.
     i64 unroll = 1;
-    for (const Ring& ring : rings_)
-      if (ring.memory) unroll = std::max(unroll, ring.depth);
+    for (const StripRing& ring : strip_.rings)
+      if (ring.memory) unroll = std::max(unroll, (ring.depth + ring.rate[0] - 1) / ring.rate[0]);
     unroll = std::min(unroll, most_unrolled);
     builder_->loop("part", integer(0), integer(3), integer(1), [&](const Value& part) {
       const auto of_part = [&](const Value& first, const Value& second, const Value& third) {
@@ -343,47 +316,57 @@ class StreamLowering : private DeviceFunction {
     });
   }
 
+  bool is_kept(const StripRing& ring) const { return ring.depth > 0 && (ring.memory || read_.contains(ring.stage)); }
+
   void declare_rings() {
-    for (Ring& ring : rings_) {
-      if (!ring.memory && !read_.contains(ring.stage)) continue;
+    at_.resize(strip_.rings.size());
+    for (std::size_t k = 0; k < at_.size(); ++k) {
+      const StripRing& ring = strip_.rings[k];
+      if (!is_kept(ring)) continue;
       const Lane lane = memory_lane(ring.stage);
-      ring.at.resize(static_cast<std::size_t>(ring.depth));
-      for (auto& slot : ring.at)
-        for (i64 c = 0; c < ring.columns_kept(columns_); ++c)
-          slot.push_back(builder_->var("r", lane_constant(0, lane)));
+      at_[k].resize(static_cast<std::size_t>(ring.depth));
+      for (auto& slot : at_[k])
+        for (i64 c = 0; c < ring.columns(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
     }
   }
 
   void step(const Value& y) {
-    for (Ring& ring : rings_)
-      for (std::size_t k = 0; k + 1 < ring.at.size(); ++k)
-        for (std::size_t c = 0; c < ring.at[k].size(); ++c) builder_->assign(ring.at[k][c], ring.at[k + 1][c]);
-    for (Ring& ring : rings_)
-      if (ring.memory) load_row(ring, y);
-    for (const plan::Pass& pass : group_.passes) compute(pass, y);
+    y_ = y;
+    for (std::size_t k = 0; k < at_.size(); ++k) {
+      const auto rate = static_cast<std::size_t>(strip_.rings[k].rate[0]);
+      for (std::size_t j = 0; j + rate < at_[k].size(); ++j)
+        for (std::size_t c = 0; c < at_[k][j].size(); ++c) builder_->assign(at_[k][j][c], at_[k][j + rate][c]);
+    }
+    for (std::size_t k = order_.size(); k < at_.size(); ++k) {
+      const StripRing& ring = strip_.rings[k];
+      for (i64 j = ring.depth - ring.fresh(); j < ring.depth; ++j)
+        load_row(ring, y * ring.rate[0] + (ring.oldest() + j), at_[k][static_cast<std::size_t>(j)]);
+    }
+    for (StageId s : order_) compute(s);
   }
 
   // ---- memory ----
-  void load_row(Ring& ring, const Value& y) {
-    const auto& domain = graph_.stage(ring.stage).domain;
+  void load_row(const StripRing& ring, const Value& at_row_index, const std::vector<Value>& to) {
+    const auto& domain = domain_of(ring);
     const Lane lane = memory_lane(ring.stage);
     const ArrayPlace where = DeviceFunction::place(ring.stage);
     const i64 size = ir::nest::size_of(lane);
-    std::vector<Value>& to = ring.at.back();
-    Value r = builder_->let("row", y + ring.lag);
+    const Value& x = x_.at(ring.rate[1]);
+    Value r = builder_->let("row", at_row_index);
     if (columns_inside_) {
       Value from = builder_->let("from", row(ring.stage, {r}));
-      Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x_ * where.element_stride)));
-      if (where.element_stride == size) {
-        for (i64 c = -load_left(ring); c < columns_ + load_right(ring); c += columns_) {
+      Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
+      const i64 lanes_at_once = vector_of(ring);
+      if (where.element_stride == size && lanes_at_once > 1) {
+        for (i64 c = -load_left(ring); c < ring.own(columns_) + load_right(ring); c += lanes_at_once) {
           std::vector<Value> lanes{address(pointer, integer(c))};
-          for (i64 k = 0; k < columns_; ++k) {
+          for (i64 k = 0; k < lanes_at_once; ++k) {
             const i64 at = c + k + ring.left;
             const bool kept = at >= 0 && at < static_cast<i64>(to.size());
             lanes.push_back(kept ? to[static_cast<std::size_t>(at)]
                                  : ir::nest::variable("tsr_unused", {lane, 1, false}));
           }
-          builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), columns_), std::move(lanes));
+          builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), lanes_at_once), std::move(lanes));
         }
         return;
       }
@@ -394,82 +377,140 @@ class StreamLowering : private DeviceFunction {
     }
     auto mapped = [&](const Border& border, const Value& i, const Value& n, Value& off) {
       const BorderMode mode = border.mode == BorderMode::none ? BorderMode::clamp : border.mode;
-      Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), i, n}));
-      if (mode != BorderMode::constant) return m;
-      off = builder_->let("off", less(m, integer(0)));
-      return builder_->let("m", max(m, integer(0)));
+      return mapped_index(mode, i, n, off);
     };
     Value row_off;
-    Value at_row = rows_inside_ ? r : mapped(ring.rows, r, extent(domain[0]), row_off);
+    Value at_row = rows_inside_ ? r : mapped(ring.border[0], r, extent(domain[0]), row_off);
     Value from = builder_->let("from", row(ring.stage, {at_row}));
     for (i64 c = 0; c < static_cast<i64>(to.size()); ++c) {
       Value column_off;
-      Value at = mapped(ring.columns, x_ + (c - ring.left), extent(domain[1]), column_off);
+      Value at = mapped(ring.border[1], x + (c - ring.left), extent(domain[1]), column_off);
       Value v = load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1);
       if (column_off)
         v = operation(Op::select, {lane, 1, false},
-                      {column_off, border_value(ring.columns.value, ring.stage, lane), v});
+                      {column_off, border_value(ring.border[1].value, ring.stage, lane), v});
       if (row_off)
-        v = operation(Op::select, {lane, 1, false}, {row_off, border_value(ring.rows.value, ring.stage, lane), v});
+        v = operation(Op::select, {lane, 1, false}, {row_off, border_value(ring.border[0].value, ring.stage, lane), v});
       builder_->assign(to[static_cast<std::size_t>(c)], v);
     }
   }
 
+  // The rows of a result that a step computes, those of this strip alone.
+  void store_rows(StageId s, const Value& first, const std::vector<std::vector<Value>>& rows) {
+    const StripRing& ring = ring_of(s);
+    const auto& domain = graph_.stage(s).domain;
+    const bool exact = ring.rate[0] == 1 && domain[0] == kernel_.domain[0];  // the domain ends where its rows end
+    for (std::size_t k = 0; k < rows.size();) {
+      // Rows of the same step of the domain.
+      const i64 step = floor_divide(ring.first_fresh() + static_cast<i64>(k), ring.rate[0]);
+      std::size_t end = k;
+      while (end < rows.size() && floor_divide(ring.first_fresh() + static_cast<i64>(end), ring.rate[0]) == step) ++end;
+      Value at = builder_->let("at", y_ + step);
+      builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), [&] {
+        for (; k < end; ++k) {
+          Value r = builder_->let("row", first + static_cast<i64>(k));
+          if (exact || rows_inside_)
+            store_row(s, r, rows[k]);
+          else
+            builder_->branch(less(r, extent(domain[0])), [&] { store_row(s, r, rows[k]); });
+        }
+      });
+    }
+  }
+
   void store_row(StageId s, const Value& r, const std::vector<Value>& values) {
+    const StripRing& ring = ring_of(s);
     const Lane lane = memory_lane(s);
     const ArrayPlace where = DeviceFunction::place(s);
-    const i64 size = ir::nest::size_of(lane);
-    Value due = both(less(y0_ - 1, r), less(r, y1_));
-    builder_->branch(due, [&] {
-      Value to = builder_->let("to", row(s, {r}));
-      Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x_ * where.element_stride)));
-      if (columns_inside_ && where.element_stride == size) {
-        std::vector<Value> lanes{pointer};
-        lanes.insert(lanes.end(), values.begin(), values.end());
-        builder_->call(fmt::format("tsr_store_{}x{}", name_of(lane), columns_), std::move(lanes));
-        return;
+    const i64 size = ir::nest::size_of(lane), lanes_at_once = vector_of(ring);
+    const Value& x = x_.at(ring.rate[1]);
+    Value to = builder_->let("to", row(s, {r}));
+    Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x * where.element_stride)));
+    const auto value = [&](i64 c) { return values[static_cast<std::size_t>(ring.left + c)]; };
+    if (columns_inside_ && where.element_stride == size && lanes_at_once > 1) {
+      for (i64 c = 0; c < ring.own(columns_); c += lanes_at_once) {
+        std::vector<Value> lanes{address(pointer, integer(c))};
+        for (i64 k = 0; k < lanes_at_once; ++k) lanes.push_back(value(c + k));
+        builder_->call(fmt::format("tsr_store_{}x{}", name_of(lane), lanes_at_once), std::move(lanes));
       }
-      for (i64 c = 0; c < columns_; ++c) {
-        auto put = [&] {
-          builder_->store(pointer, integer(c * (where.element_stride / size)), values[static_cast<std::size_t>(c)]);
-        };
-        if (columns_inside_)
-          put();
-        else
-          builder_->branch(less(x_ + c, cols_), put);
-      }
-    });
+      return;
+    }
+    for (i64 c = 0; c < ring.own(columns_); ++c) {
+      auto put = [&] { builder_->store(pointer, integer(c * (where.element_stride / size)), value(c)); };
+      if (columns_inside_)
+        put();
+      else
+        builder_->branch(less(x + c, extent(graph_.stage(s).domain[1])), put);
+    }
   }
 
   // ---- stages ----
-  void compute(const plan::Pass& pass, const Value& y) {
+  void compute(StageId s) {
+    const StripRing& ring = ring_of(s);
+    if (ring.depth == 0) return;
+    Value r = builder_->let("row", y_ * ring.rate[0] + ring.first_fresh());
+    std::vector<std::vector<Value>> rows(static_cast<std::size_t>(ring.fresh()));
+    for (auto& row : rows) row.resize(static_cast<std::size_t>(ring.columns(columns_)));
+    if (graph_.stage(s).kind == ir::StageKind::compose)
+      put_together(s, rows);
+    else
+      evaluate(s, r, rows);
+    if (is_kept(ring)) {
+      auto& slots = at_[ring_of_.at(s)];
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        for (std::size_t c = 0; c < rows[k].size(); ++c)
+          builder_->assign(slots[slots.size() - rows.size() + k][c], rows[k][c]);
+    }
+    if (is_result_.contains(s)) store_rows(s, r, rows);
+  }
+
+  // All points of a step as one expression: what they have in common is computed once.
+  void evaluate(StageId s, const Value& r, std::vector<std::vector<Value>>& rows) {
     const bool inside = rows_inside_ && columns_inside_;
-    // Stages of one pass may keep different columns and rows: each is computed for its own.
-    for (StageId s : pass.stages) {
-      Ring& ring = rings_[ring_of_.at(s)];
-      Value r = builder_->let("row", y + ring.lag);
-      index_ = {r, x_};
-      std::vector<ExprId> roots;
-      for (i64 c = -ring.left; c < columns_ + ring.right; ++c)
-        roots.push_back(analyze::shift_columns(graph_, graph_.stage(s).body, rank_, c));
-      if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
-      mapped_rows_.clear();
-      PointSource source = point_source();
-      source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
-        return inside || !member(node.stage) ? kept(node, ring) : found(node, ring, r);
-      };
-      PointEmitter emitter(graph_, ranges_, *builder_, source);
-      const Lane lane = memory_lane(s);
-      std::vector<Value> results(roots.size());
-      emitter.emit(roots, [&](std::size_t k, const Value& v) {
-        Value out = emitter.stored(roots[k], v, lane);
-        if (!inside) out = without_margins(s, r, x_ + (static_cast<i64>(k) - ring.left), out, lane);
-        results[k] = builder_->let("v", out);
-      });
-      if (read_.contains(s))
-        for (std::size_t k = 0; k < results.size(); ++k) builder_->assign(ring.at.back()[k], results[k]);
-      if (is_result_.contains(s))
-        store_row(s, r, {results.begin() + ring.left, results.begin() + ring.left + columns_});
+    const StripRing& ring = ring_of(s);
+    const Value& x = x_.at(ring.rate[1]);
+    index_ = {r, x};
+    domain_ = graph_.stage(s).domain;
+    std::vector<ExprId> roots;
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
+      for (std::size_t c = 0; c < rows[k].size(); ++c)
+        roots.push_back(analyze::shift_columns(graph_, body, rank_, static_cast<i64>(c) - ring.left));
+    }
+    if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
+    mapped_rows_.clear();
+    PointSource source = point_source();
+    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
+      return inside || !member(node.stage) ? kept(node, ring) : found(node, ring, r);
+    };
+    PointEmitter emitter(graph_, ranges_, *builder_, source);
+    const Lane lane = memory_lane(s);
+    emitter.emit(roots, [&](std::size_t root, const Value& v) {
+      const std::size_t k = root / rows.front().size(), c = root % rows.front().size();
+      Value out = emitter.stored(roots[root], v, lane);
+      if (!inside) out = without_margins(s, r + static_cast<i64>(k), x + (static_cast<i64>(c) - ring.left), out, lane);
+      rows[k][c] = builder_->let("v", out);
+    });
+  }
+
+  void put_together(StageId s, std::vector<std::vector<Value>>& rows) {
+    const StripRing& ring = ring_of(s);
+    const Type type{memory_lane(s), 1, false};
+    for (const plan::StripRead& piece : reads_.at(s).reads) {
+      const auto &across = piece.dims[1], &down = piece.dims[0];
+      const std::size_t from =
+          strip_.ring(piece.stage, {down.border, across.border}, {ring.rate[0] / down.div, ring.rate[1] / across.div});
+      const StripRing& source = strip_.rings[from];
+      for (std::size_t k = 0; k < rows.size(); ++k) {
+        const i64 row = ring.first_fresh() + static_cast<i64>(k) + down.lo;
+        if (row % down.div != 0) continue;
+        const auto& slot = at_[from].at(static_cast<std::size_t>(row / down.div - source.oldest()));
+        for (std::size_t c = 0; c < rows[k].size(); ++c) {
+          const i64 column = static_cast<i64>(c) - ring.left + across.lo;
+          if (column % across.div == 0)
+            rows[k][c] = convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
+        }
+      }
     }
   }
 
@@ -486,31 +527,52 @@ class StreamLowering : private DeviceFunction {
     return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
   }
 
-  // The register of an access; its column is the offset from the thread's first one.
-  Value kept(const ExprNode& node, const Ring& to) {
-    const Ring& from = rings_[ring_index(node)];
-    const i64 slot = to.lag + node.index[0].offset - from.lag + from.depth - 1;
-    return from.at.at(static_cast<std::size_t>(slot)).at(static_cast<std::size_t>(node.index[1].offset + from.left));
+  // The slot and the column of an access; its column is the offset from the thread's first one.
+  static std::size_t slot_of(const ExprNode& node, const StripRing& from, const StripRing& to) {
+    return static_cast<std::size_t>(node.index[0].scale * to.first_fresh() + node.index[0].offset - from.oldest());
+  }
+  static std::size_t column_of(const ExprNode& node, const StripRing& from) {
+    return static_cast<std::size_t>(node.index[1].offset + from.left);
+  }
+
+  Value kept(const ExprNode& node, const StripRing& to) {
+    const std::size_t k = ring_index(node, to);
+    const StripRing& from = strip_.rings[k];
+    return at_[k].at(slot_of(node, from, to)).at(column_of(node, from));
+  }
+
+  // How far from where it points a border may map an access.
+  std::pair<i64, i64> mapped_by(const ExprNode& node, const StripRing& to, std::size_t d) const {
+    std::pair<i64, i64> span{0, 0};
+    for (const plan::StripRead& r : reads_.at(to.stage).reads)
+      if (r.stage == node.stage && r.dims[d].border == node.border[d])
+        span = {std::min(span.first, r.dims[d].least - r.dims[d].hi),
+                std::max(span.second, r.dims[d].most - r.dims[d].lo)};
+    return span;
   }
 
   // The same where a border maps it elsewhere: among the rows and columns at hand.
-  Value found(const ExprNode& node, const Ring& to, const Value& r) {
-    const Ring& from = rings_[ring_index(node)];
+  Value found(const ExprNode& node, const StripRing& to, const Value& r) {
+    const StripRing& from = strip_.rings[ring_index(node, to)];
     const Lane lane = memory_lane(node.stage);
     const Type type{lane, 1, false};
     Value row_off, column_off;
-    const std::vector<Value>& row = mapped_row(node, from, to, r, row_off);
-    const i64 own = node.index[1].offset;  // from x
+    const std::vector<Value>& row = mapped_row(node, to, r, row_off);
+    const std::size_t own = column_of(node, from);
     const BorderMode mode = node.border[1].mode;
-    Value v = row.at(static_cast<std::size_t>(own + from.left));
+    const Value& x = x_.at(from.rate[1]);
+    Value v = row.at(own);
     if (mode != BorderMode::none && mode != BorderMode::wrap) {
-      Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x_ + own, cols_}));
+      Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x + node.index[1].offset,
+                                                        extent(domain_of(from)[1])}));
       if (mode == BorderMode::constant) {
         column_off = less(m, integer(0));
       } else {
+        const auto [least, most] = mapped_by(node, to, 1);
         for (i64 c = 0; c < static_cast<i64>(row.size()); ++c) {
-          if (c == own + from.left) continue;
-          Value here = operation(Op::eq, flag_type, {m, x_ + (c - from.left)});
+          const i64 away = c - static_cast<i64>(own);
+          if (away == 0 || away < least || away > most) continue;
+          Value here = operation(Op::eq, flag_type, {m, x + (c - from.left)});
           v = builder_->let("v", operation(Op::select, type, {here, row[static_cast<std::size_t>(c)], v}));
         }
       }
@@ -525,28 +587,34 @@ class StreamLowering : private DeviceFunction {
   }
 
   // The row of a ring that a border maps to; `off` where it is one of border values.
-  const std::vector<Value>& mapped_row(const ExprNode& node, const Ring& from, const Ring& to, const Value& r,
-                                       Value& off) {
+  const std::vector<Value>& mapped_row(const ExprNode& node, const StripRing& to, const Value& r, Value& off) {
+    const std::size_t ring = ring_index(node, to);
+    const StripRing& from = strip_.rings[ring];
     const BorderMode mode = node.border[0].mode;
-    const i64 offset = node.index[0].offset, slot = to.lag + offset - from.lag + from.depth - 1;
+    const i64 offset = node.index[0].offset;
     auto [place, fresh] = mapped_rows_.try_emplace({node.stage, offset, mode});
     if (fresh) {
-      const std::vector<Value>& plain = from.at.at(static_cast<std::size_t>(slot));
+      const std::size_t slot = slot_of(node, from, to);
+      const std::vector<Value>& plain = at_[ring].at(slot);
       place->second.values = plain;
       if (!rows_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
-        Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), r + offset, rows_}));
+        Value m =
+            builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), r * node.index[0].scale + offset,
+                                                    extent(domain_of(from)[0])}));
         if (mode == BorderMode::constant) {
           place->second.off = builder_->let("off", less(m, integer(0)));
         } else {
-          for (std::size_t c = 0; c < plain.size(); ++c) {
-            Value v = plain[c];
-            for (i64 k = 0; k < from.depth; ++k) {
-              if (k == slot) continue;
-              Value here = operation(Op::eq, flag_type, {m, r + (from.lag - to.lag - from.depth + 1 + k)});
+          const auto [least, most] = mapped_by(node, to, 0);
+          for (i64 k = 0; k < from.depth; ++k) {
+            const i64 away = k - static_cast<i64>(slot);
+            if (away == 0 || away < least || away > most) continue;
+            Value here = operation(Op::eq, flag_type, {m, y_ * from.rate[0] + (from.oldest() + k)});
+            here = builder_->let("here", here);
+            for (std::size_t c = 0; c < plain.size(); ++c) {
+              Value& v = place->second.values[c];
               v = builder_->let("v",
-                                operation(Op::select, v->type, {here, from.at[static_cast<std::size_t>(k)][c], v}));
+                                operation(Op::select, v->type, {here, at_[ring][static_cast<std::size_t>(k)][c], v}));
             }
-            place->second.values[c] = v;
           }
         }
       }
@@ -560,18 +628,18 @@ class StreamLowering : private DeviceFunction {
     Value off;
   };
   const plan::Group& group_;
-  std::string why_;  // it cannot run so; "" when it can
   std::vector<StageId> order_;
-  std::vector<Ring> rings_;
+  std::map<StageId, plan::StripReads> reads_;
+  plan::Strip strip_;
   std::map<StageId, std::size_t> ring_of_;
-  std::map<ViewKey, std::size_t> views_;
+  std::vector<std::vector<std::vector<Value>>> at_;                        // ring, slot, column
   std::map<StageId, double> operations_;                                   // of a step inside
   std::set<StageId> is_result_, read_;                                     // leave the group; are read in it
   std::map<std::tuple<StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
   int columns_ = 4;
   bool rows_inside_ = false, columns_inside_ = false;  // of the text that is written
-  i64 widest_ = 0, start_ = 0, margin_ = 0;
-  Value rows_, cols_, x_, y0_, y1_;
+  std::map<i64, Value> x_;                             // the thread's first column, by rate
+  Value y_, y0_, y1_;                                  // the step; the strip
 };
 
 }  // namespace

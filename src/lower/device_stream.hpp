@@ -3,7 +3,8 @@
 // A thread owns V neighbouring columns and a strip of rows. Every step it loads the next row of what the group reads,
 // its columns and the halo beside them, and computes the next row of every stage from the last rows of those before it,
 // which it keeps in registers: rings that move up by one place a step; unrolled, they move by renaming. Halo columns of
-// stages in between are computed by both neighbours; nothing is exchanged, nobody waits.
+// stages in between are computed by both neighbours; nothing is exchanged, nobody waits. Stages of other sizes have
+// other rates, rows a step and columns a thread; see plan/strips.hpp.
 //
 // Each kernel has two texts of a step: one for rows and columns whose reads all lie inside, without a test, and one
 // that finds the row and column that a border maps to among the rows and columns at hand.
@@ -21,7 +22,7 @@ namespace tessera::lower {
 struct StreamFit {
   bool fits = false;
   std::string why;
-  int columns = 4;    // V
+  int columns = 4;    // V, of the coarsest rate
   int registers = 0;  // estimate, of a thread
 };
 StreamFit stream_fit(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group);

@@ -33,8 +33,11 @@ template <class Names>
 ordered_json kernel_json(const KernelReport& k, Names names) {
   return {{"name", k.name},
           {"stages", names(k.stages)},
-          {"runs", k.strips ? "strips" : "points"},
+          {"runs", k.strips         ? "strips"
+                   : k.tile.empty() ? "points"
+                                    : "tiles"},
           {"not_in_strips_since", k.why},
+          {"tile", k.tile},
           {"columns", k.columns},
           {"strip_rows", k.strip_rows},
           {"warm_up_rows", k.warm_up},

@@ -141,7 +141,7 @@ class TextPrinter {
     table(rows);
     for (const KernelReport& k : g.kernels)
       if (!k.why.empty()) {  // of all of the group's
-        line(fmt::format("  not in strips, since {}", k.why));
+        line(fmt::format("  not in {}, since {}", r_.schedule == "tiled" ? "tiles" : "strips", k.why));
         break;
       }
   }

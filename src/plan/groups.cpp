@@ -10,7 +10,6 @@
 #include "plan/lanes.hpp"
 #include "plan/pairs.hpp"
 #include "plan/rebuild.hpp"
-#include "plan/strips.hpp"
 
 namespace tessera::plan {
 
@@ -65,6 +64,11 @@ void Grouper::prepare_stages() {
     if (stage.kind == StageKind::point) widest = std::max(widest, widest_lane(stage.body));
     work_bytes_.push_back(widest);
     pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && works_in_pairs(graph_, s));
+  }
+  strip_reads_.clear();
+  for (StageId s = 0; s < count && plans_strips(); ++s) {
+    strip_reads_.emplace_back();
+    if (graph_.stage(s).kind != StageKind::input) strip_reads_.back() = strip_reads(plan_.graph, s);
   }
   alone_ = operations_;
   share_rows();
@@ -195,7 +199,7 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   if (rows > share) rows = std::max({32.0, share, 2 * widest_halo_rows});
   redundant *= 1 + widest_halo_rows / rows;
   if (rows > 32) redundant *= std::clamp(rows / share, 1.0, static_cast<double>(device.threads));
-  price.compute = (cycles + ring_cycles) * redundant / device.gigahertz;
+  price.compute = (cycles + ring_cycles) * redundant * repetition(set, layout) / device.gigahertz;
   // Cores share the memory: each gets less than it had alone.
   price.memory = price.bytes * std::sqrt(static_cast<double>(device.threads)) / device.bandwidth;
   price.nanoseconds = std::max(price.compute, price.memory) + 0.25 * std::min(price.compute, price.memory) + 200;
@@ -253,60 +257,22 @@ bool Grouper::circular() const {
   return left > 0;
 }
 
-// Merging binds a stage to what it reads before its consumers are looked at. A stage that only another group reads
-// moves there when that saves its way through memory.
-void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>& decisions) {
-  for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
-    int a = group_of_[s];
-    if (a < 0 || is_output_[s] || read_by_[s].empty() || sets_[static_cast<std::size_t>(a)].size() < 2) continue;
-    int b = group_of_[edges_[read_by_[s].front()].consumer];
-    bool one = a != b;
-    for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
-    if (!one) continue;
-    const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
-    Set less, more = sets_[to];
-    for (StageId t : sets_[from])
-      if (t != s) less.push_back(t);
-    more.insert(std::lower_bound(more.begin(), more.end(), s), s);
-    Layout without = layout(less), with = layout(more);
-    if (!without.legal || !with.legal || registers(more) > plan_.device.strip_registers) continue;
-    double left = price(less, without).nanoseconds, right = price(more, with).nanoseconds;
-    if (left + right >= price_of[from] + price_of[to]) continue;
-    group_of_[s] = b;
-    if (circular()) {
-      group_of_[s] = a;
-      continue;
-    }
-    char text[112];
-    std::snprintf(text, sizeof text, "%.2f ms when computed where it is read, %.2f ms before (predicted)",
-                  (left + right) * 1e-6, (price_of[from] + price_of[to]) * 1e-6);
-    decisions[to].push_back({s, more.back(), true, text});
-    sets_[from] = std::move(less);
-    sets_[to] = std::move(more);
-    price_of[from] = left;
-    price_of[to] = right;
-  }
-}
-
-int Grouper::registers(const Set& set) const {
-  if (plan_.device.strip_registers == 0 || plan_.options.schedule != Schedule::automatic) return 0;
-  return strip_registers(graph_, edges_, reads_, set,
-                         [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
-}
-
 void Grouper::run() {
   prepare_stages();
   std::size_t count = graph_.stage_count();
   group_of_.assign(count, -1);
   std::vector<Set>& sets = sets_;
   sets.assign(count, {});
+  in_strips_.assign(count, false);
   std::vector<double> price_of(count);
   std::vector<std::vector<Decision>> decisions(count);
   for (StageId s = 0; s < count; ++s) {
     if (graph_.stage(s).kind == StageKind::input) continue;
     group_of_[s] = static_cast<int>(s);
     sets[s] = {s};
-    price_of[s] = price(sets[s], layout(sets[s])).nanoseconds;
+    const Layout alone = layout(sets[s]);
+    price_of[s] = price(sets[s], alone).nanoseconds;
+    in_strips_[s] = runs_in_strips(sets[s], alone);
   }
   auto try_merge = [&](int a, int b) {
     if (a == b || a < 0 || b < 0) return;
@@ -318,8 +284,7 @@ void Grouper::run() {
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
     Layout together = layout(merged);
     if (!together.legal) return decided(false, together.reason);
-    if (const int needed = registers(merged); needed > plan_.device.strip_registers)
-      return decided(false, "together their rows need " + std::to_string(needed) + " registers a thread");
+    if (std::string why = breaks_strips(a, b, merged, together); !why.empty()) return decided(false, std::move(why));
     double fused = price(merged, together).nanoseconds;
     double apart = price_of[a] + price_of[b];
     char text[96];
@@ -333,6 +298,7 @@ void Grouper::run() {
     sets[b] = std::move(merged);
     sets[a].clear();
     price_of[b] = fused;
+    in_strips_[b] = runs_in_strips(sets[b], together);
   };
   if (plan_.options.schedule != Schedule::untiled) {
     for (StageId s = 0; s < count; ++s)

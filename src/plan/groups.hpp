@@ -13,6 +13,7 @@
 #include "analyze/ranges.hpp"
 #include "plan/edges.hpp"
 #include "plan/plan.hpp"
+#include "plan/strips.hpp"
 
 namespace tessera::plan {
 
@@ -48,9 +49,22 @@ class Grouper {
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
-  int registers(const Set&) const;  // of a strip; 0 where that limits nothing
+  bool plans_strips() const;
+  Strip strip(const Set&, const Layout&) const;
+  // What neighbouring threads compute twice, of stages that differ in size: 1 and more.
+  double repetition(const Set&, const Layout&) const;
+  std::string no_strip(const Set&, const Layout&) const;  // why the set is no strip that fits registers; "" where it is
+  bool runs_in_strips(const Set&, const Layout&) const;
+  std::string breaks_strips(int a, int b, const Set& merged, const Layout&) const;  // why they stay apart, or ""
   bool creates_cycle(int a, int b) const;
   bool circular() const;
+  struct Move {
+    Set part, less, more;  // what moves, from where, to where
+    Layout without, with;
+    double left = 0, right = 0;
+  };
+  Set with_own_producers(const Set&) const;
+  std::optional<Move> move(const Set& part, std::size_t from, std::size_t to, double before) const;
   void move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>&);
   bool leaves_group(ir::StageId, const Set&) const;
   double points(ir::StageId s) const { return points_[s]; }
@@ -72,7 +86,9 @@ class Grouper {
   std::vector<bool> pairs_;         // see pairs.hpp
   std::vector<int> group_of_;       // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
-  ir::StageId merged_until_ = 0;  // stages behind it stand alone
+  std::vector<StripReads> strip_reads_;  // by stage; none where no strips are planned
+  std::vector<bool> in_strips_;          // by set
+  ir::StageId merged_until_ = 0;         // stages behind it stand alone
   std::vector<double> points_;
   std::optional<analyze::Ranges> ranges_;
 };

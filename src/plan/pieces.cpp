@@ -14,7 +14,30 @@ using ir::StageKind;
 
 namespace {
 
-// Do the pieces, all of one stride, fill every phase of it over the whole extent?
+// How often each stage is read: by point stages, as a piece, as an output.
+std::vector<int> readers_of(const Graph& graph) {
+  std::vector<int> readers(graph.stage_count());
+  for (StageId s = 0; s < graph.stage_count(); ++s) {
+    if (graph.stage(s).kind == StageKind::point)
+      for (StageId p : ir::sources(graph, s)) ++readers[p];
+    for (const ir::Piece& piece : graph.stage(s).pieces)  // twice by one stage is no private piece either
+      if (piece.stage) ++readers[*piece.stage];
+  }
+  for (const ir::Output& output : graph.outputs)
+    for (StageId s : output.stages) ++readers[s];
+  return readers;
+}
+
+// A piece that can be computed right into the whole: a point stage without margins that nothing else reads.
+bool goes_inside(const Stage& piece, int readers) {
+  const auto none = [](const std::vector<i64>& margin) {
+    return std::all_of(margin.begin(), margin.end(), [](i64 m) { return m == 0; });
+  };
+  return piece.kind == StageKind::point && readers == 1 && none(piece.margin_lo) && none(piece.margin_hi);
+}
+
+}  // namespace
+
 bool tiled_by_pieces(Graph& graph, const Stage& composed) {
   if (composed.kind != StageKind::compose) return false;
   i64 phases = 1;
@@ -40,30 +63,6 @@ bool tiled_by_pieces(Graph& graph, const Stage& composed) {
   }
   return phases > 1 && static_cast<i64>(starts.size()) == phases && static_cast<i64>(composed.pieces.size()) == phases;
 }
-
-// How often each stage is read: by point stages, as a piece, as an output.
-std::vector<int> readers_of(const Graph& graph) {
-  std::vector<int> readers(graph.stage_count());
-  for (StageId s = 0; s < graph.stage_count(); ++s) {
-    if (graph.stage(s).kind == StageKind::point)
-      for (StageId p : ir::sources(graph, s)) ++readers[p];
-    for (const ir::Piece& piece : graph.stage(s).pieces)  // twice by one stage is no private piece either
-      if (piece.stage) ++readers[*piece.stage];
-  }
-  for (const ir::Output& output : graph.outputs)
-    for (StageId s : output.stages) ++readers[s];
-  return readers;
-}
-
-// A piece that can be computed right into the whole: a point stage without margins that nothing else reads.
-bool goes_inside(const Stage& piece, int readers) {
-  const auto none = [](const std::vector<i64>& margin) {
-    return std::all_of(margin.begin(), margin.end(), [](i64 m) { return m == 0; });
-  };
-  return piece.kind == StageKind::point && readers == 1 && none(piece.margin_lo) && none(piece.margin_hi);
-}
-
-}  // namespace
 
 std::vector<bool> fillable_by_pieces(Graph& graph) {
   const std::vector<int> readers = readers_of(graph);

@@ -57,6 +57,8 @@ void separate_fields(ir::Graph&);
 // dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
 void expand_windows(ir::Graph&, Numbers, const Device&, std::vector<std::string>& remarks);
 
+// Do the pieces of a composed stage, all of one stride, fill every phase of it over the whole extent?
+bool tiled_by_pieces(ir::Graph&, const ir::Stage& composed);
 // For every stage: is it composed of pieces that cover it and that can all be computed right into it?
 std::vector<bool> fillable_by_pieces(ir::Graph&);
 // Puts a copying stage between a composed stage that its pieces cover and every piece that others read too.

@@ -2,60 +2,323 @@
 #include "plan/strips.hpp"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
+#include <set>
+
+#include "plan/rebuild.hpp"
 
 namespace tessera::plan {
 
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Graph;
+using ir::Op;
 using ir::StageId;
 
 namespace {
 
-constexpr i64 columns = 2;
-constexpr i64 beside = 24 + 3 * columns;  // addresses, counters, what a row of columns takes on the way
+constexpr i64 most_rate = 32;    // beyond that no rows fit registers
+constexpr i64 none = INT64_MIN;  // no row
+constexpr const char* too_far = "its stages differ too much in size";
 
-struct Rows {
-  i64 lag = 0, oldest = INT64_MAX;  // of what is read, from the row that a step computes
-  i64 left = 0, right = 0;          // columns beyond the thread's own
+i64 floor_divide(i64 a, i64 b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+i64 ceil_divide(i64 a, i64 b) {
+  return -floor_divide(-a, b);
+}
+
+bool reflects(BorderMode mode) {
+  return mode == BorderMode::mirror || mode == BorderMode::symmetric;
+}
+
+// Rows or columns that are read with a border, and those that it maps them to.
+void map_border(StripRead::Dimension& d) {
+  d.least = d.lo, d.most = d.hi;
+  if (reflects(d.border.mode)) {
+    d.least = std::min(d.lo, -d.hi), d.most = std::max(d.hi, -d.lo);
+  } else if (d.border.mode == BorderMode::clamp) {
+    d.least = std::min<i64>(d.lo, 0), d.most = std::max<i64>(d.hi, 0);
+  }
+}
+
+void add(StripReads& all, const StripRead& read) {
+  for (StripRead& r : all.reads) {
+    bool same = r.stage == read.stage;
+    for (std::size_t d = 0; d < 2; ++d)
+      same = same && r.dims[d].mul == read.dims[d].mul && r.dims[d].div == read.dims[d].div &&
+             r.dims[d].border == read.dims[d].border;
+    // Pieces of a composed stage stand apart: what lies between two of them is read by neither.
+    if (!same || read.dims[0].div * read.dims[1].div > 1) continue;
+    for (std::size_t d = 0; d < 2; ++d) {
+      r.dims[d].lo = std::min(r.dims[d].lo, read.dims[d].lo);
+      r.dims[d].hi = std::max(r.dims[d].hi, read.dims[d].hi);
+    }
+    r.wraps |= read.wraps;
+    return;
+  }
+  all.reads.push_back(read);
+}
+
+// Rates of one dimension as integers: the smallest ones that fit all.
+class Rates {
+ public:
+  std::size_t add(i64 num, i64 den) {
+    const i64 common = std::gcd(num, den);
+    all_.push_back({num / common, den / common});
+    return all_.size() - 1;
+  }
+  // False where they are too far apart.
+  bool settle() {
+    i64 unit = 1, common = 0;
+    for (const auto& [num, den] : all_) {
+      unit = std::lcm(unit, den);
+      if (unit > most_rate) return false;
+    }
+    for (auto& [num, den] : all_) {
+      if (num > most_rate) return false;
+      num *= unit / den, den = 1;
+      common = std::gcd(common, num);
+    }
+    for (auto& [num, den] : all_) {
+      num /= common;
+      if (num > most_rate) return false;
+    }
+    return true;
+  }
+  i64 operator[](std::size_t k) const { return all_[k].first; }
+
+ private:
+  std::vector<std::pair<i64, i64>> all_;
 };
 
-// Rows and columns around its own that a consumer reads, where both have the same extents.
-bool in_step(const ir::Graph& graph, const Edge& edge) {
-  if (edge.broadcast || edge.dims.size() != 2) return false;
-  for (const EdgeDimension& d : edge.dims)
-    if (d.mul != 1 || d.div != 1 || d.whole) return false;
-  return graph.stage(edge.consumer).kind == ir::StageKind::point;
+struct Building {
+  Strip strip;
+  std::map<StageId, std::size_t> member;
+  std::vector<i64> newest, oldest;  // rows that are read, by ring
+
+  StripRing& of(StageId s) { return strip.rings[member.at(s)]; }
+  void push(StripRing ring) {
+    ring.first = INT64_MAX;
+    strip.rings.push_back(ring);
+    newest.push_back(none), oldest.push_back(INT64_MAX);
+  }
+};
+
+std::array<Border, 2> borders(const StripRead& r) {
+  return {r.dims[0].border, r.dims[1].border};
+}
+
+// Rates of all stages and arrays; the rings of arrays.
+void find_rates(Building& b, const std::vector<StageId>& stages, const std::function<const StripReads&(StageId)>& reads,
+                const std::function<const std::vector<StagePlan::Rate>&(StageId)>& rate) {
+  std::array<Rates, 2> rates;
+  std::vector<std::pair<const StripRead*, std::array<std::size_t, 2>>> arrays;
+  for (const StageId s : stages)
+    for (std::size_t d = 0; d < 2; ++d) rates[d].add(rate(s)[d].num, rate(s)[d].den);
+  for (const StageId s : stages)
+    for (const StripRead& r : reads(s).reads) {
+      if (b.member.contains(r.stage)) continue;
+      std::array<std::size_t, 2> at{};
+      for (std::size_t d = 0; d < 2; ++d) {
+        const StagePlan::Rate& own = rate(s)[d];
+        at[d] = rates[d].add(own.num * r.dims[d].mul, own.den * r.dims[d].div);
+      }
+      arrays.emplace_back(&r, at);
+    }
+  if (!rates[0].settle() || !rates[1].settle()) {
+    b.strip.why = too_far;
+    return;
+  }
+  for (std::size_t k = 0; k < stages.size(); ++k) b.strip.rings[k].rate = {rates[0][k], rates[1][k]};
+  for (const auto& [read, at] : arrays) {
+    StripRing ring;
+    ring.stage = read->stage;
+    ring.memory = true;
+    ring.border = borders(*read);
+    ring.rate = {rates[0][at[0]], rates[1][at[1]]};
+    if (b.strip.ring(ring.stage, ring.border, ring.rate) == b.strip.rings.size()) b.push(ring);
+  }
+  for (const StripRing& ring : b.strip.rings) b.strip.finest = std::max(b.strip.finest, ring.rate[1]);
+}
+
+// What the rows of a stage that are computed need of what they read. Consumers come before producers.
+void need(Building& b, const StripRing& to, const StripRead& r, bool composed) {
+  std::array<i64, 2> rate{};
+  for (std::size_t d = 0; d < 2; ++d) rate[d] = to.rate[d] * r.dims[d].mul / r.dims[d].div;
+  const std::size_t k = b.strip.ring(r.stage, borders(r), rate);
+  StripRing& from = b.strip.rings[k];
+  for (std::size_t d = 0; d < 2; ++d)
+    if (from.rate[d] * r.dims[d].div != to.rate[d] * r.dims[d].mul) {
+      b.strip.why = "its stages advance at rates that do not fit";
+      return;
+    }
+  const StripRead::Dimension &row = r.dims[0], &column = r.dims[1];
+  const auto [up, down] = from.memory ? std::pair{row.lo, row.hi} : std::pair{row.least, row.most};
+  const auto [west, east] = from.memory ? std::pair{column.lo, column.hi} : std::pair{column.least, column.most};
+  const i64 low = ceil_divide(row.mul * to.first_fresh() + up, row.div);
+  const i64 high = floor_divide(row.mul * (to.lag + to.rate[0] - 1) + down, row.div);
+  if (low > high) return;  // no row of that piece
+  from.only_pieces = composed && (b.newest[k] == none || from.only_pieces);
+  b.oldest[k] = std::min(b.oldest[k], low);
+  b.newest[k] = std::max(b.newest[k], high);
+  from.first = std::min(from.first, ceil_divide(row.mul * to.first + up, row.div));
+  from.left = std::max(from.left, -ceil_divide(west - column.mul * to.left, column.div));
+  from.right = std::max(from.right, floor_divide(column.mul * (to.right - 1) + east, column.div) + 1);
+}
+
+void settle_rows(StripRing& ring, i64 newest, i64 oldest) {
+  if (newest == none) return;
+  ring.lag = newest - (ring.rate[0] - 1);
+  ring.depth = newest - oldest + 1;
+}
+
+void find_start(Strip& strip) {
+  strip.start = 0;
+  for (const StripRing& ring : strip.rings)
+    if (ring.depth > 0) strip.start = std::min(strip.start, floor_divide(ring.first - ring.lag, ring.rate[0]));
 }
 
 }  // namespace
 
-int strip_registers(const ir::Graph& graph, const std::vector<Edge>& edges,
-                    const std::vector<std::vector<std::size_t>>& reads, const std::vector<StageId>& set,
-                    const std::function<int(StageId)>& bytes) {
-  std::map<StageId, Rows> rings;
-  for (const StageId s : set)
-    if (graph.stage(s).domain != graph.stage(set.back()).domain) return 0;
-  for (std::size_t k = set.size(); k-- > 0;) {
-    const Rows reader = rings[set[k]];
-    for (const std::size_t e : reads[set[k]]) {
-      const Edge& edge = edges[e];
-      if (!in_step(graph, edge)) return 0;
-      Rows& ring = rings[edge.producer];
-      const EdgeDimension &row = edge.dims[0], &column = edge.dims[1];
-      ring.lag = std::max(ring.lag, reader.lag + row.hi);
-      ring.oldest = std::min(ring.oldest, reader.lag + row.lo);
-      ring.left = std::max({ring.left, reader.left - column.lo, i64{0}});
-      ring.right = std::max({ring.right, reader.right + column.hi, i64{0}});
+StripReads strip_reads(Graph& graph, StageId s) {
+  const ir::Stage& stage = graph.stage(s);
+  StripReads result;
+  const auto refused = [&](const char* why) {
+    result.why = why;
+    return result;
+  };
+  if (stage.domain.size() != 2) return refused("it has more than two dimensions");
+  if (stage.kind == ir::StageKind::compose) {
+    if (!tiled_by_pieces(graph, stage)) return refused("it puts stages together other than in turns");
+    for (const ir::Piece& piece : stage.pieces) {
+      StripRead read;
+      read.stage = *piece.stage;
+      for (std::size_t d = 0; d < 2; ++d) {
+        const i64 start = *graph.constant(piece.start[d]);
+        read.dims[d] = {1, piece.stride[d], -start, -start, -start, -start, {}};
+      }
+      add(result, read);
     }
+    return result;
   }
-  i64 registers = beside;
-  for (const auto& [stage, ring] : rings) {
-    const bool own = std::binary_search(set.begin(), set.end(), stage);
-    const i64 ahead = own ? 0 : 1;  // rows in memory are loaded before they are read
-    const i64 depth = ring.oldest == INT64_MAX ? 1 : ring.lag + ahead - ring.oldest + 1;
-    if (own && depth == 1 && ring.left + ring.right == 0) continue;
-    registers += depth * (columns + ring.left + ring.right) * std::max(1, bytes(stage) / 4);
+  std::set<StageId> gathered;
+  for (const ExprId e : ir::postorder(graph, {stage.body})) {
+    const ExprNode& node = graph.node(e);
+    if (node.op == Op::gather) gathered.insert(node.stage);
+    if (node.op != Op::access) continue;
+    if (graph.stage(node.stage).domain.size() != 2) return refused("it reads an array of fewer dimensions");
+    StripRead read;
+    read.stage = node.stage;
+    for (std::size_t d = 0; d < 2; ++d) {
+      const ir::Index& index = node.index[d];
+      if (index.scale < 1 || graph.constant(index.shift) != 0 || !index.vars.empty())
+        return refused("it reads at other than constant distances");
+      if (index.scale > most_rate) return refused(too_far);
+      read.dims[d] = {index.scale, 1, index.offset, index.offset, 0, 0, node.border[d]};
+      read.wraps |= node.border[d].mode == BorderMode::wrap && index.offset != 0;
+    }
+    add(result, read);
   }
-  return static_cast<int>(std::min<i64>(registers, 1 << 20));
+  for (StripRead& r : result.reads)
+    for (StripRead::Dimension& d : r.dims) map_border(d);
+  result.gathered.assign(gathered.begin(), gathered.end());
+  return result;
+}
+
+std::size_t Strip::ring(StageId s, const std::array<Border, 2>& border, const std::array<i64, 2>& rate) const {
+  for (std::size_t k = 0; k < rings.size(); ++k) {
+    const StripRing& r = rings[k];
+    if (r.stage == s && (!r.memory || (r.border == border && r.rate == rate))) return k;
+  }
+  return rings.size();
+}
+
+void Strip::look_ahead(i64 steps) {
+  for (StripRing& ring : rings)
+    if (ring.memory) ring.lag += steps * ring.rate[0], ring.depth += steps * ring.rate[0];
+  find_start(*this);
+}
+
+int Strip::registers(i64 v, const std::function<int(StageId)>& bytes) const {
+  // Addresses, counters, and what a row of columns takes on its way; rows that no later step reads come and go.
+  i64 n = 24 + 3 * v, passing = 0;
+  for (const StripRing& ring : rings) {
+    const i64 words = std::max(1, bytes(ring.stage) / 4);
+    const bool goes = !ring.memory && ring.depth <= ring.rate[0];
+    if (goes && ring.only_pieces) continue;
+    if (goes && ring.left + ring.right == 0)
+      passing = std::max(passing, (ring.fresh() * ring.own(v) - v) * words);
+    else
+      n += ring.depth * ring.columns(v) * words;
+  }
+  return static_cast<int>(std::min<i64>(n + passing, 1 << 20));
+}
+
+int Strip::columns_for(int most_registers, const std::function<int(StageId)>& bytes) const {
+  int widest = 0;
+  for (const StripRing& ring : rings) widest = std::max(widest, bytes(ring.stage));
+  for (const int v : {8, 4, 2}) {
+    if (v == 8 && widest > 2) continue;
+    if (registers(v, bytes) <= (v > 2 ? wide_strip_registers : most_registers)) return v;
+  }
+  return finest > 1 ? 1 : 2;  // two columns of the finest stage at least
+}
+
+double Strip::repetition(i64 v, const std::function<double(StageId)>& operations) const {
+  double own = 0, all = 0;
+  for (const StripRing& ring : rings) {
+    if (ring.memory) continue;
+    const double row = operations(ring.stage) * static_cast<double>(ring.rate[0]);
+    own += row * static_cast<double>(ring.rate[1]);
+    all += row * static_cast<double>(ring.columns(v)) / static_cast<double>(v);
+  }
+  return own > 0 ? all / own : 1;
+}
+
+Strip strip_of(const Graph& graph, const std::vector<StageId>& stages,
+               const std::function<const StripReads&(StageId)>& reads, const std::function<bool(StageId)>& is_result,
+               const std::function<const std::vector<StagePlan::Rate>&(StageId)>& rate) {
+  Building b;
+  for (const StageId s : stages) {
+    b.member[s] = b.strip.rings.size();
+    StripRing ring;
+    ring.stage = s;
+    b.push(ring);
+  }
+  const auto refused = [](std::string why) {
+    Strip none_at_all;
+    none_at_all.why = std::move(why);
+    return none_at_all;
+  };
+  for (const StageId s : stages) {
+    const StripReads& all = reads(s);
+    if (!all.why.empty()) return refused(all.why);
+    for (const StripRead& r : all.reads)
+      if (r.wraps && b.member.contains(r.stage)) return refused("a stage of it wraps");
+    for (const StageId from : all.gathered)
+      if (b.member.contains(from)) return refused("a stage of it is read at computed places");
+  }
+  find_rates(b, stages, reads, rate);
+  if (!b.strip.why.empty()) return refused(b.strip.why);
+  for (std::size_t k = stages.size(); k-- > 0;) {
+    StripRing& ring = b.strip.rings[k];
+    if (is_result(stages[k])) {  // all of its rows are computed when the last step is
+      b.newest[k] = std::max(b.newest[k], ring.rate[0] - 1);
+      b.oldest[k] = std::min(b.oldest[k], b.newest[k] - (ring.rate[0] - 1));
+      ring.first = std::min<i64>(ring.first, 0);
+    }
+    settle_rows(ring, b.newest[k], b.oldest[k]);
+    if (ring.depth == 0) continue;
+    const StripRing to = ring;
+    const bool composed = graph.stage(stages[k]).kind == ir::StageKind::compose;
+    for (const StripRead& r : reads(stages[k]).reads) need(b, to, r, composed);
+    if (!b.strip.why.empty()) return refused(b.strip.why);
+  }
+  for (std::size_t k = stages.size(); k < b.strip.rings.size(); ++k)
+    settle_rows(b.strip.rings[k], b.newest[k], b.oldest[k]);
+  find_start(b.strip);
+  return b.strip;
 }
 
 }  // namespace tessera::plan

@@ -214,6 +214,9 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,
           "--tile is of --target cpu alone");
+  refuses({"run", "blur.forma", "grey.png", "--device-memory", "1GiB"}, 2, "--target cuda or opencl beside it");
+  for (const char* size : {"0", "-1", "much", "3 furlongs", "", "1e99GiB"})
+    refuses({"run", "blur.forma", "grey.png", "--target", "opencl", "--device-memory", size}, 2, "bytes, as in 2GiB");
   refuses({"run", "blur.forma", "grey.png", "--target", "opencl", "--threads", "2"}, 2, "--threads is of --target cpu");
 }
 

@@ -265,6 +265,9 @@ TEST(Options, MakeIdentifiers) {
 }
 
 TEST(Options, RefuseShapes) {
+  EXPECT_EQ(parse_bytes("4096", "--device-memory"), 4096);
+  EXPECT_EQ(parse_bytes("1.5GiB", "--device-memory"), i64{3} << 29);
+  EXPECT_EQ(parse_bytes("64 MB", "--device-memory"), 64'000'000);
   EXPECT_EQ(parse_shape("2160x3840", "--size"), (Shape{2160, 3840}));
   for (const char* text : {"", "x", "10x", "0x5", "-1x5", "10x9999999999999999999", "4294967296x4294967296x4294967296"})
     EXPECT_THROW(parse_shape(text, "--size"), Error) << text;

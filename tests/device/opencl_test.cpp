@@ -62,6 +62,49 @@ TEST_F(OpenCl, SizesFromOnePointOn) {
       agrees(program, random_image(rows, columns), schedule);
 }
 
+// Stages of different sizes in one strip: extents of every kind, also such that a fine result has a row more than its
+// coarse one has twice.
+TEST_F(OpenCl, StagesOfDifferentSizes) {
+  for (const char* text : mixed_sizes) {
+    const Program program = Program::from_text(text);
+    SCOPED_TRACE(text);
+    for (const auto& [rows, columns] :
+         {std::pair{2, 2}, {2, 300}, {300, 2}, {4, 6}, {16, 16}, {34, 50}, {64, 130}, {128, 258}, {150, 1034}})
+      agrees(program, random_image(rows, columns), Schedule::automatic);
+    if (text == mosaic) continue;  // takes even extents alone
+    for (const auto& [rows, columns] : {std::pair{3, 5}, {17, 31}, {33, 71}, {40, 131}, {129, 257}, {151, 1031}})
+      agrees(program, random_image(rows, columns), Schedule::automatic);
+  }
+}
+
+// The coarse levels of an image are smaller than what their readers reach for: down to one point.
+TEST_F(OpenCl, LevelsOfAFewPoints) {
+  const Program program = Program::from_text(coarse);
+  for (const auto& [rows, columns] : {std::pair{64, 64}, {65, 95}, {96, 127}, {130, 79}, {80, 300}, {350, 97}})
+    agrees(program, random_image(rows, columns), Schedule::automatic);
+}
+
+// The same slab after slab: every row of every result is written, with rows of its inputs that are there.
+TEST_F(OpenCl, StagesOfDifferentSizesInSlabs) {
+  for (const char* text : mixed_sizes) {
+    const Program program = Program::from_text(text);
+    SCOPED_TRACE(text);
+    for (const auto& [rows, columns] : {std::pair{128, 66}, {130, 34}, {257, 67}}) {
+      if (text == mosaic && rows % 2 == 1) continue;
+      const Array image = random_image(rows, columns);
+      const std::vector<Array> expected = program.interpret({image});
+      for (const i64 bytes : {i64{30000}, i64{60000}}) {
+        RunOptions options = on_opencl();
+        options.device_memory = bytes;
+        const std::vector<Array> got = program.run({image}, options);
+        for (std::size_t o = 0; o < got.size(); ++o)
+          for (i64 k = 0; k < got[o].count(); ++k)
+            ASSERT_EQ(got[o].as<float>()[k], expected[o].as<float>()[k]) << bytes << " " << o << " " << k;
+      }
+    }
+  }
+}
+
 TEST_F(OpenCl, ViewsOfLargerImages) {
   const Program program = Program::from_text(two_stages);
   const Array whole = random_image(90, 200);

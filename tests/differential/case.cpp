@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <map>
 
 #include "engine/program_impl.hpp"
 #include "ref/interpreter.hpp"
+#include "tessera/device.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -67,6 +69,70 @@ std::string_view name_of(Placement p) {
   return names[static_cast<std::size_t>(p)];
 }
 
+std::string_view name_of(Where w) {
+  static constexpr std::array<std::string_view, 4> names = {"of the host", "of the host in slabs", "of the device",
+                                                            "of the device in views"};
+  return names[static_cast<std::size_t>(w)];
+}
+
+// In slabs: with as little memory as it takes.
+void run_in_slabs(const Program& program, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                  RunOptions options) {
+  for (options.device_memory = 256;; options.device_memory *= 2) {
+    try {
+      return program.run_into(inputs, outputs, options);
+    } catch (const Error& e) {
+      const bool small = e.error_class() == ErrorClass::device && options.device_memory < i64{1} << 32;
+      if (!small || std::string_view(e.what()).find("out of memory") == std::string_view::npos) throw;
+    }
+  }
+}
+
+// On arrays of the device; "" or what was written beside them.
+std::string run_there(const Program& program, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                      const RunOptions& options, bool views) {
+  const Device device = Device::open(options.target, options.device);
+  const auto larger = [&](const Array& a) {
+    Shape shape = a.shape();
+    for (i64& n : shape) n += 3;
+    Array all(a.format(), shape);
+    std::memset(all.data(), 0x5a, static_cast<std::size_t>(all.count()) * a.format().size());
+    return all;
+  };
+  const auto part = [](const Array& all, const Array& of) {
+    const std::vector<i64> begin(of.shape().size(), 1);
+    std::vector<i64> end = of.shape();
+    for (i64& n : end) ++n;
+    return all.region(begin, end);
+  };
+  std::vector<Array> from, to, whole;
+  for (const Array& a : inputs) {
+    if (a.rank() == 0) {
+      from.push_back(a);
+    } else if (!views) {
+      from.push_back(device.copy_of(a));
+    } else {
+      from.push_back(part(device.copy_of(larger(a)), a));
+      from.back().copy_from(a);
+    }
+  }
+  for (const Array& a : outputs) {
+    whole.push_back(device.copy_of(views ? larger(a) : a));
+    to.push_back(views ? part(whole.back(), a) : whole.back());
+  }
+  program.run_into(from, to, options);
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    outputs[o].copy_from(to[o]);
+    if (!views) continue;
+    const Array around = whole[o].to_host(), untouched = larger(outputs[o]);
+    part(untouched, outputs[o]).copy_from(outputs[o]);
+    const auto bytes = static_cast<std::size_t>(around.count()) * around.format().size();
+    if (!around.format().has_padding() && std::memcmp(around.data(), untouched.data(), bytes) != 0)
+      return fmt::format("memory of the device around output {} was written", o);
+  }
+  return "";
+}
+
 // Results of earlier ways with the same code and tiles.
 using Earlier = std::map<std::string, std::vector<Array>>;
 
@@ -81,7 +147,14 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     outputs.push_back(memory.back().array());
   }
   try {
-    program.run_into(inputs.arrays, outputs, options_of(way));
+    if (way.where == Where::slabs) {
+      run_in_slabs(program, inputs.arrays, outputs, options_of(way));
+    } else if (way.where != Where::host) {
+      const bool views = way.where == Where::device_views;
+      if (auto wrong = run_there(program, inputs.arrays, outputs, options_of(way), views); !wrong.empty()) return wrong;
+    } else {
+      program.run_into(inputs.arrays, outputs, options_of(way));
+    }
   } catch (const std::exception& e) {
     return std::string("it is refused: ") + e.what();
   }
@@ -112,9 +185,9 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 }  // namespace
 
 std::string to_string(const Way& s) {
-  return fmt::format("target {}, schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}", s.target,
-                     name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns, s.threads,
-                     s.compiler, name_of(s.placement));
+  return fmt::format("target {}, schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}",
+                     s.target, name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns,
+                     s.threads, s.compiler, name_of(s.placement), name_of(s.where));
 }
 
 std::optional<Failure> check(const Case& c, const std::function<void(std::size_t, std::size_t)>& note, i64* executed) {

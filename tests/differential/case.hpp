@@ -14,6 +14,10 @@
 
 namespace tessera::differential {
 
+// Where arrays lie in a run on a device: on the host, on the host and too large for the device, so that it runs in
+// slabs, or on the device, whole ones and views of larger ones at odd places.
+enum class Where { host, slabs, device, device_views };
+
 struct Way {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::exact;
@@ -22,6 +26,7 @@ struct Way {
   std::string compiler = {};
   std::string target = "cpu";
   Placement placement = Placement::flush_end;
+  Where where = Where::host;
 };
 std::string to_string(const Way&);
 

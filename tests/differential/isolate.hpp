@@ -1,6 +1,7 @@
 // Running jobs in forked children, so that one that crashes or hangs is reported and the others still run.
 //
-// The caller must not have started a thread: what a child needs (schedulers, compilers) starts in the child.
+// The caller must not have started a thread: what a child needs (schedulers, compilers) starts in the child. With
+// TESSERA_ONE_PROCESS set there are no children, for tools that watch one process (compute-sanitizer, Oclgrind).
 #pragma once
 
 #include <functional>

@@ -17,15 +17,17 @@
 namespace tessera::differential {
 namespace {
 
-// Compiled code goes to a folder of its own that is removed at the end.
+// Compiled code goes to a folder of its own that is removed at the end; runs in one process, which tools repeat, keep
+// theirs.
 class CacheFolder : public testing::Environment {
  public:
   void SetUp() override {
+    setenv("TESSERA_GUARDED", "1", 1);
+    if (std::getenv("TESSERA_ONE_PROCESS") != nullptr && std::getenv("TESSERA_CACHE") != nullptr) return;
     std::string pattern = (std::filesystem::temp_directory_path() / "tessera-differential-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     setenv("TESSERA_CACHE", folder_.c_str(), 1);
-    setenv("TESSERA_GUARDED", "1", 1);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -41,18 +43,36 @@ Case on_target(Case c) {
   if (target == nullptr || *target == 0 || std::string_view(target) == "cpu") return c;
   std::vector<Way> ways;
   const Numbers usual = c.ways.front().numbers;
-  for (const auto& [schedule, numbers, placement] :
-       {std::tuple{Schedule::automatic, Numbers::exact, Placement::flush_end},
-        std::tuple{Schedule::automatic, usual, Placement::view},
-        std::tuple{Schedule::untiled, usual, Placement::flush_begin}}) {
+  const Where there = c.seed % 2 == 0 ? Where::device : Where::device_views;
+  // Half of the cases as tiles.
+  const Schedule other = c.seed / 2 % 2 == 0 ? Schedule::automatic : Schedule::tiled;
+  for (const auto& [schedule, numbers, placement, where] :
+       {std::tuple{Schedule::automatic, Numbers::exact, Placement::flush_end, Where::host},
+        std::tuple{Schedule::automatic, usual, Placement::view, Where::host},
+        std::tuple{Schedule::untiled, usual, Placement::flush_begin, Where::host},
+        std::tuple{other, Numbers::exact, Placement::flush_end, Where::slabs},
+        std::tuple{other, Numbers::exact, Placement::flush_end, there}}) {
     Way way;
     way.target = target;
     way.schedule = schedule;
     way.numbers = numbers;
     way.placement = placement;
+    way.where = where;
     ways.push_back(way);
   }
   c.ways = std::move(ways);
+  return c;
+}
+
+// TESSERA_POINTS=5000 leaves out sets of parameters whose product is larger, for tools that make everything slow.
+Case of_this_size(Case c) {
+  const char* given = std::getenv("TESSERA_POINTS");
+  if (given == nullptr) return c;
+  std::erase_if(c.parameters, [most = std::atof(given)](const std::vector<i64>& set) {
+    double points = 1;
+    for (const i64 n : set) points *= static_cast<double>(n);
+    return points > most;
+  });
   return c;
 }
 
@@ -91,6 +111,14 @@ bool gcc_is_there() {
   return false;
 }
 
+// TESSERA_PART=2/5: every fifth case from number 2 on, so that several processes share them.
+bool of_this_part(std::size_t i) {
+  const char* given = std::getenv("TESSERA_PART");
+  unsigned part = 0, parts = 1;
+  if (given != nullptr && std::sscanf(given, "%u/%u", &part, &parts) != 2) return true;
+  return parts == 0 || i % parts == part;
+}
+
 void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
   if (const std::string missing = target_is_missing(); !missing.empty()) GTEST_SKIP() << missing;
   int failed = 0;
@@ -98,8 +126,8 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
   Job job;
   job.seconds = 120;
   job.work = [&](std::size_t i, const auto& note) -> std::string {
-    if (failed >= most) return "";
-    const Case c = on_target(make(i));
+    if (failed >= most || !of_this_part(i)) return "";
+    const Case c = of_this_size(on_target(make(i)));
     i64 done = 0;
     auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
     note(fmt::format("done {}", done));
@@ -112,7 +140,7 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
     ++failed;
     Case c;
     try {
-      c = on_target(make(i));
+      c = of_this_size(on_target(make(i)));
     } catch (const std::exception& e) {
       ADD_FAILURE() << "case " << i << " cannot be made: " << e.what();
       return;

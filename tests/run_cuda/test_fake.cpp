@@ -178,6 +178,85 @@ TEST(Fake, rows) {
   });
 }
 
+TEST(Fake, rows_within_the_device) {
+  in_fake([] {
+    auto device = open(0);
+    auto queue = device->queue();
+    std::vector<std::byte> from(100), to(200);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = std::byte(i);
+    for (const auto& [rows, width, read, written] :
+         {std::tuple{5, 10, 12, 32}, {5, 10, 10, 10}, {1, 50, 0, 0}, {5, 10, 20, 5 << 20}, {0, 10, 10, 10}}) {
+      SCOPED_TRACE(written);
+      const i64 span = std::max<i64>(200, (rows - 1) * i64{written} + width + 3);
+      auto p = device->allocate(100), q = device->allocate(span);
+      queue->upload(*p, 0, from.data(), flat(100));
+      queue->fill(*q, 0, span, 0xff);
+      queue->copy(*q, 3, *p, 2, {.rows = rows, .row_bytes = width, .host_pitch = read, .device_pitch = written});
+      p.reset();
+      for (int y = 0; y < rows; ++y) {
+        queue->download(to.data(), *q, i64{y} * written + 2, flat(width + 1));
+        queue->wait();
+        ASSERT_EQ(to[0], y == 0 || written > width ? std::byte(0xff) : std::byte(2 + y * read - 1)) << y;
+        for (int x = 0; x < width; ++x) ASSERT_EQ(to[1 + x], std::byte(2 + y * read + x)) << y << " " << x;
+      }
+    }
+    auto p = device->allocate(100), q = device->allocate(100);
+    const gpu::Rows r{.rows = 5, .row_bytes = 10, .host_pitch = 20, .device_pitch = 22};
+    EXPECT_THROW(queue->copy(*q, 3, *p, 2, r), Error);   // 101 bytes are written
+    EXPECT_THROW(queue->copy(*q, 0, *p, 11, r), Error);  // 101 are read
+    queue->copy(*q, 2, *p, 10, r);
+    queue->wait();
+    EXPECT_EQ(misuses(), 0);
+  });
+}
+
+TEST(Fake, what_is_kept_lives_as_long_as_the_work) {
+  in_fake([] {
+    auto device = open(0);
+    auto queue = device->queue();
+    auto block = device->allocate(100);
+    auto host = std::make_shared<std::vector<std::byte>>(100, std::byte(9));
+    const std::weak_ptr<const void> watched = host;
+    queue->upload(*block, 0, host->data(), flat(100));
+    queue->keep(host);
+    host.reset();
+    EXPECT_FALSE(watched.expired());
+    std::vector<std::byte> to(100);
+    queue->download(to.data(), *block, 0, flat(100));
+    queue->wait();
+    EXPECT_TRUE(watched.expired());
+    EXPECT_EQ(to[99], std::byte(9));
+  });
+}
+
+TEST(Fake, streams_of_others) {
+  in_fake([] {
+    auto device = open(0);
+    auto module = device->load(sample, false);
+    const auto driver = []<class... A>(const char* name, A... arguments) {
+      return reinterpret_cast<int (*)(A...)>(fake_symbol("TESSERA_CUDA_DRIVER", name))(arguments...);
+    };
+    void *context = nullptr, *stream = nullptr;
+    ASSERT_EQ(driver("cuDevicePrimaryCtxRetain", &context, 0), 0);
+    ASSERT_EQ(driver("cuCtxSetCurrent", context), 0);
+    ASSERT_EQ(driver("cuStreamCreate", &stream, 1U), 0);
+    const int made = count("cuStreamCreate"), ended = count("cuStreamDestroy_v2");
+    {
+      auto queue = device->queue_on(stream);
+      add(*device, *queue, *module, 1);
+      queue->fill(*device->allocate(64), 0, 64, 1);  // the queue ends with its work
+    }
+    EXPECT_EQ(count("cuStreamCreate"), made);
+    EXPECT_EQ(count("cuStreamDestroy_v2"), ended);
+    {
+      auto queue = device->queue_on(stream);  // and the stream goes on
+      add(*device, *queue, *module, 2);
+    }
+    EXPECT_EQ(driver("cuStreamDestroy_v2", stream), 0);
+    EXPECT_EQ(misuses(), 0);
+  });
+}
+
 TEST(Fake, second_load_does_not_compile) {
   in_fake([] {
     auto device = open(0);

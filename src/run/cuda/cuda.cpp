@@ -80,6 +80,9 @@ class CudaDevice : public gpu::Device {
   }
 
   std::unique_ptr<gpu::Queue> queue() override { return std::make_unique<CudaQueue>(core_); }
+  std::unique_ptr<gpu::Queue> queue_on(void* native) override {
+    return std::make_unique<CudaQueue>(core_, static_cast<Stream>(native));
+  }
 
   std::shared_ptr<void> pinned(i64 bytes) override {
     core_.require_open();

@@ -63,6 +63,12 @@ CudaQueue::CudaQueue(Core& core) : core_(core), most_pitch_(core.attribute(max_p
   core_.add(this);
 }
 
+CudaQueue::CudaQueue(Core& core, Stream stream)
+    : core_(core), stream_(stream), own_(false), most_pitch_(core.attribute(max_pitch, INT32_MAX)) {
+  core_.require_open();
+  core_.add(this);
+}
+
 CudaQueue::~CudaQueue() {
   core_.remove(this);
   if (core_.closed()) return;
@@ -73,7 +79,7 @@ CudaQueue::~CudaQueue() {
     for (Event event : marks_)
       if (event != nullptr) d.event_destroy(event);
     if (fence_ != nullptr) d.event_destroy(fence_);
-    core_.note(d.stream_destroy(stream_), "ending a queue");
+    if (own_) core_.note(d.stream_destroy(stream_), "ending a queue");
   }
 }
 
@@ -150,7 +156,6 @@ void CudaQueue::move(bool up, const gpu::Memory& memory, i64 offset, std::byte* 
   } else if (slow_rows(r)) {
     for (i64 i = 0; i < r.rows; ++i) piece(i * r.host_pitch, i * r.device_pitch, r.row_bytes);
   } else {
-    const auto host_pitch = static_cast<std::size_t>(r.host_pitch), pitch = static_cast<std::size_t>(r.device_pitch);
     Copy2D c{};
     c.from_type = up ? host_memory : device_memory;
     c.to_type = up ? device_memory : host_memory;
@@ -158,11 +163,9 @@ void CudaQueue::move(bool up, const gpu::Memory& memory, i64 offset, std::byte* 
       c.from_host = host, c.to_device = start;
     else
       c.from_device = start, c.to_host = host;
-    c.from_pitch = up ? host_pitch : pitch;
-    c.to_pitch = up ? pitch : host_pitch;
-    c.width = static_cast<std::size_t>(r.row_bytes);
-    c.height = static_cast<std::size_t>(r.rows);
-    core_.check(d.copy_rows(&c, stream_), doing);
+    c.from_pitch = static_cast<std::size_t>(up ? r.host_pitch : r.device_pitch);
+    c.to_pitch = static_cast<std::size_t>(up ? r.device_pitch : r.host_pitch);
+    copy_rows(c, r, doing);
   }
   hold(block.shared_from_this());
 }
@@ -173,6 +176,44 @@ void CudaQueue::upload(gpu::Memory& to, i64 offset, const std::byte* from, const
 
 void CudaQueue::download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows& r) {
   move(false, from, offset, to, r);
+}
+
+void CudaQueue::copy_rows(Copy2D c, const gpu::Rows& r, std::string_view doing) {
+  c.width = static_cast<std::size_t>(r.row_bytes);
+  c.height = static_cast<std::size_t>(r.rows);
+  core_.check(core_.driver.copy_rows(&c, stream_), doing);
+}
+
+void CudaQueue::copy(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset, const gpu::Rows& given) {
+  core_.require_open();
+  const Block &target = block_of(to), &source = block_of(from);
+  gpu::Rows r = given;
+  if (one_piece(r)) r = {1, r.rows * r.row_bytes, r.rows * r.row_bytes, r.rows * r.row_bytes};
+  gpu::Rows read = r;
+  read.device_pitch = r.host_pitch;
+  if (!check_rows(to, to_offset, r) || !check_rows(from, from_offset, read)) return;
+  const Current current(core_);
+  tidy();
+  const auto piece = [&](i64 read_at, i64 write_at, const gpu::Rows& rows) {
+    Copy2D c{};
+    c.from_type = c.to_type = device_memory;
+    c.from_device = source.address() + static_cast<Address>(from_offset + read_at);
+    c.to_device = target.address() + static_cast<Address>(to_offset + write_at);
+    c.from_pitch = static_cast<std::size_t>(rows.host_pitch);
+    c.to_pitch = static_cast<std::size_t>(rows.device_pitch);
+    copy_rows(c, rows, "copying on the device");
+  };
+  if (!slow_rows(r)) {
+    piece(0, 0, r);
+  } else {  // one by one, and those that are longer than a pitch may be in pieces
+    for (i64 i = 0; i < r.rows; ++i)
+      for (i64 at = 0; at < r.row_bytes; at += most_pitch_) {
+        const i64 n = std::min(most_pitch_, r.row_bytes - at);
+        piece(i * r.host_pitch + at, i * r.device_pitch + at, {1, n, n, n});
+      }
+  }
+  hold(target.shared_from_this());
+  hold(source.shared_from_this());
 }
 
 void CudaQueue::fill(gpu::Memory& memory, i64 offset, i64 bytes, unsigned char value) {

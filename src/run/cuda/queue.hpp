@@ -20,11 +20,14 @@ namespace tessera::run::cuda {
 class CudaQueue : public gpu::Queue, private Holder {
  public:
   explicit CudaQueue(Core&);
+  CudaQueue(Core&, Stream of_somebody_else);
   ~CudaQueue() override;
 
   void upload(gpu::Memory& to, i64 offset, const std::byte* from, const gpu::Rows&) override;
   void download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows&) override;
+  void copy(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset, const gpu::Rows&) override;
   void fill(gpu::Memory&, i64 offset, i64 bytes, unsigned char value) override;
+  void keep(std::shared_ptr<const void> what) override { hold(std::move(what)); }
   void launch(gpu::Module&, const gpu::Launch&, std::span<const std::shared_ptr<gpu::Memory>> blocks,
               std::span<const i64> integers) override;
   void wait() override;
@@ -44,10 +47,13 @@ class CudaQueue : public gpu::Queue, private Holder {
   // Between host and device; up: to the device.
   void move(bool up, const gpu::Memory&, i64 offset, std::byte* host, const gpu::Rows&);
   bool slow_rows(const gpu::Rows&) const;
+  // One copy of the driver's for all rows, with the places of both sides set in it.
+  void copy_rows(Copy2D, const gpu::Rows&, std::string_view doing);
   Event& mark_at(int number);
 
   Core& core_;
   Stream stream_ = nullptr;
+  bool own_ = true;
   std::array<Event, 64> marks_{};
   i64 most_pitch_ = 0;
 

@@ -84,7 +84,8 @@ struct Launch {
   i64 shared_bytes = 0;               // asked for at launch, besides what the kernel declares
 };
 
-// Rows of bytes: `rows` of `row_bytes`, apart by a pitch on either side.
+// Rows of bytes: `rows` of `row_bytes`, apart by a pitch on either side. Where both sides lie on the device, the host's
+// pitch is that of what is read.
 struct Rows {
   i64 rows = 1, row_bytes = 0;
   i64 host_pitch = 0, device_pitch = 0;
@@ -97,7 +98,11 @@ class Queue {
   virtual ~Queue() = default;  // waits
   virtual void upload(Memory& to, i64 offset, const std::byte* from, const Rows&) = 0;
   virtual void download(std::byte* to, const Memory& from, i64 offset, const Rows&) = 0;
+  // Within the device; what is read and what is written do not overlap.
+  virtual void copy(Memory& to, i64 to_offset, const Memory& from, i64 from_offset, const Rows&) = 0;
   virtual void fill(Memory&, i64 offset, i64 bytes, unsigned char value) = 0;
+  // Holds something, such as memory of the host, until the work handed over so far is done.
+  virtual void keep(std::shared_ptr<const void>) = 0;
   virtual void launch(Module&, const Launch&, std::span<const std::shared_ptr<Memory>> blocks,
                       std::span<const i64> integers) = 0;
   virtual void wait() = 0;
@@ -118,6 +123,8 @@ class Device {
   virtual std::shared_ptr<Module> load(const std::string& source, bool exact) = 0;
   virtual std::shared_ptr<Memory> allocate(i64 bytes) = 0;  // at a multiple of 256
   virtual std::unique_ptr<Queue> queue() = 0;
+  // Into a queue of somebody else, which outlives it: a CUstream. Throws Error(argument) where there is no such thing.
+  virtual std::unique_ptr<Queue> queue_on(void* native) = 0;
   // Host memory that copies to and from the device need not go through a bounce buffer. Nothing where the device has
   // none.
   virtual std::shared_ptr<void> pinned(i64 bytes) = 0;

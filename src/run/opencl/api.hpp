@@ -104,6 +104,11 @@ constexpr UInt profiling_command_end = 0x1283;
   F(clEnqueueWriteBufferRect, cl::Int,                                                                                \
     (cl::Queue, cl::Mem, cl::UInt, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t,           \
      std::size_t, std::size_t, std::size_t, const void*, cl::UInt, const cl::Event*, cl::Event*))                     \
+  F(clEnqueueCopyBuffer, cl::Int,                                                                                     \
+    (cl::Queue, cl::Mem, cl::Mem, std::size_t, std::size_t, std::size_t, cl::UInt, const cl::Event*, cl::Event*))     \
+  F(clEnqueueCopyBufferRect, cl::Int,                                                                                 \
+    (cl::Queue, cl::Mem, cl::Mem, const std::size_t*, const std::size_t*, const std::size_t*, std::size_t,            \
+     std::size_t, std::size_t, std::size_t, cl::UInt, const cl::Event*, cl::Event*))                                  \
   F(clEnqueueFillBuffer, cl::Int,                                                                                     \
     (cl::Queue, cl::Mem, const void*, std::size_t, std::size_t, std::size_t, cl::UInt, const cl::Event*, cl::Event*)) \
   F(clEnqueueMapBuffer, void*,                                                                                        \

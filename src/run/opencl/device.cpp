@@ -24,6 +24,10 @@ class OpenClDevice final : public gpu::Device {
   }
   std::shared_ptr<gpu::Memory> allocate(i64 bytes) override { return pool_->take(bytes); }
   std::unique_ptr<gpu::Queue> queue() override { return std::make_unique<CommandQueue>(core_, pool_); }
+  std::unique_ptr<gpu::Queue> queue_on(void*) override {
+    throw Error(ErrorClass::argument, "streams of other libraries are taken by the target cuda alone, not by opencl",
+                {}, "emit the program: its _enqueue function takes a queue of OpenCL");
+  }
   std::shared_ptr<void> pinned(i64 bytes) override;
 
  private:

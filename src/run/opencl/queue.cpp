@@ -104,6 +104,36 @@ void CommandQueue::download(std::byte* to, const gpu::Memory& from, i64 offset, 
   added(event, "give bytes to the host", {block.shared_from_this()});
 }
 
+void CommandQueue::copy(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset,
+                        const gpu::Rows& rows) {
+  core_->ensure_open();
+  const Buffer &target = own(to), &source = own(from);
+  const gpu::Rows r = normal(target, to_offset, rows);
+  if (r.rows == 0) return;
+  check_range(source, from_offset, (r.rows - 1) * r.host_pitch + r.row_bytes);
+  cl::Event event = nullptr;
+  cl::Int code = cl::success;
+  if (r.rows == 1) {
+    code = core_->cl.clEnqueueCopyBuffer(queue_.get(), source.mem(), target.mem(), count(from_offset), count(to_offset),
+                                         count(r.row_bytes), 0, nullptr, &event);
+  } else {
+    const auto origin = [](i64 offset, i64 pitch) {
+      return std::array<std::size_t, 3>{count(offset % pitch), count(offset / pitch), 0};
+    };
+    const std::size_t region[3] = {count(r.row_bytes), count(r.rows), 1};
+    code = core_->cl.clEnqueueCopyBufferRect(queue_.get(), source.mem(), target.mem(),
+                                             origin(from_offset, r.host_pitch).data(),
+                                             origin(to_offset, r.device_pitch).data(), region, count(r.host_pitch), 0,
+                                             count(r.device_pitch), 0, 0, nullptr, &event);
+  }
+  core_->check(code, "copy bytes");
+  added(event, "copy bytes", {target.shared_from_this(), source.shared_from_this()});
+}
+
+void CommandQueue::keep(std::shared_ptr<const void> what) {
+  if (!commands_.empty()) commands_.back().held.push_back(std::move(what));  // else nothing is under way
+}
+
 void CommandQueue::fill(gpu::Memory& memory, i64 offset, i64 bytes, unsigned char value) {
   core_->ensure_open();
   const Buffer& block = own(memory);

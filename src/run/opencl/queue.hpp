@@ -20,7 +20,9 @@ class CommandQueue final : public gpu::Queue {
   ~CommandQueue() override;
   void upload(gpu::Memory& to, i64 offset, const std::byte* from, const gpu::Rows&) override;
   void download(std::byte* to, const gpu::Memory& from, i64 offset, const gpu::Rows&) override;
+  void copy(gpu::Memory& to, i64 to_offset, const gpu::Memory& from, i64 from_offset, const gpu::Rows&) override;
   void fill(gpu::Memory&, i64 offset, i64 bytes, unsigned char value) override;
+  void keep(std::shared_ptr<const void>) override;
   void launch(gpu::Module&, const gpu::Launch&, std::span<const std::shared_ptr<gpu::Memory>> blocks,
               std::span<const i64> integers) override;
   void wait() override;

@@ -430,13 +430,18 @@ Status cuMemcpy2DAsync_v2(const Copy2D* copy, FakeStream* stream) {
   ENTER;
   const Copy2D c = *copy;
   if (c.from_pitch < c.width || c.to_pitch < c.width || std::max(c.from_pitch, c.to_pitch) > 1 << 20) return 1;
-  const bool up = c.from_type == 1 && c.to_type == 2;
-  if (!up && (c.from_type != 2 || c.to_type != 1)) return 1;
-  const Address device = up ? c.to_device : c.from_device;
-  const std::size_t last = (c.height - 1) * (up ? c.to_pitch : c.from_pitch) + c.width - 1;
-  stream->work.push_back({{device, device + last}, [=] {
-                            const char* from = up ? static_cast<const char*>(c.from_host) : host(c.from_device);
-                            char* to = up ? host(c.to_device) : static_cast<char*>(c.to_host);
+  const bool reads = c.from_type == 2, writes = c.to_type == 2;  // the device
+  if ((!reads && c.from_type != 1) || (!writes && c.to_type != 1) || (!reads && !writes)) return 1;
+  std::vector<Address> uses;
+  const auto use = [&](Address a, std::size_t pitch) {
+    uses.push_back(a);
+    uses.push_back(a + (c.height - 1) * pitch + c.width - 1);
+  };
+  if (reads) use(c.from_device, c.from_pitch);
+  if (writes) use(c.to_device, c.to_pitch);
+  stream->work.push_back({std::move(uses), [=] {
+                            const char* from = reads ? host(c.from_device) : static_cast<const char*>(c.from_host);
+                            char* to = writes ? host(c.to_device) : static_cast<char*>(c.to_host);
                             for (std::size_t y = 0; y < c.height; ++y)
                               std::memcpy(to + y * c.to_pitch, from + y * c.from_pitch, c.width);
                           }});

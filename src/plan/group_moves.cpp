@@ -1,0 +1,134 @@
+// Groups of devices whose threads keep rows in registers (strips.hpp), and stages that change their group once all
+// merges are done.
+#include <algorithm>
+#include <cstdio>
+
+#include "plan/groups.hpp"
+
+namespace tessera::plan {
+
+using ir::StageId;
+using ir::StageKind;
+
+bool Grouper::plans_strips() const {
+  return plan_.device.strip_registers > 0 && plan_.options.schedule == Schedule::automatic;
+}
+
+Strip Grouper::strip(const Set& set, const Layout& layout) const {
+  Strip strip = strip_of(
+      graph_, set, [&](StageId s) -> const StripReads& { return strip_reads_[s]; },
+      [&](StageId s) { return leaves_group(s, set); },
+      [&](StageId s) -> const std::vector<StagePlan::Rate>& {
+        return layout.stages[static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin())].rate;
+      });
+  if (strip.why.empty()) strip.look_ahead(1);
+  return strip;
+}
+
+std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
+  const Strip found = strip(set, layout);
+  if (!found.why.empty()) return "they would be no strip, since " + found.why;
+  const auto bytes = [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); };
+  const int limit = plan_.device.strip_registers, needed = found.registers(found.columns_for(limit, bytes), bytes);
+  if (needed <= limit) return "";
+  return "together their rows need " + std::to_string(needed) + " registers a thread";
+}
+
+double Grouper::repetition(const Set& set, const Layout& layout) const {
+  if (!plans_strips()) return 1;
+  const Strip found = strip(set, layout);
+  if (!found.why.empty() || found.finest == 1) return 1;
+  const int v = found.columns_for(plan_.device.strip_registers,
+                                  [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
+  return found.repetition(v, [&](StageId s) { return operations_[s]; });
+}
+
+// Copies alone gain nothing by it.
+bool Grouper::runs_in_strips(const Set& set, const Layout& layout) const {
+  const auto computes = [&](StageId s) { return graph_.stage(s).kind == StageKind::point; };
+  return plans_strips() && std::any_of(set.begin(), set.end(), computes) && no_strip(set, layout).empty();
+}
+
+// What is no strip runs stage by stage: so no strip may become a part of it, but a piece that then is computed right
+// into its whole.
+std::string Grouper::breaks_strips(int a, int b, const Set& merged, const Layout& together) const {
+  if (!plans_strips() || (!in_strips_[a] && !in_strips_[b])) return "";
+  const std::string why = no_strip(merged, together);
+  if (why.empty()) return "";
+  for (const StageId whole : sets_[b])
+    for (const ir::Piece& piece : graph_.stage(whole).pieces)
+      if (fillable_[whole] && sets_[a] == Set{*piece.stage}) return "";
+  return why;
+}
+
+// The stages of a group that are read by `part` alone, and the part.
+Grouper::Set Grouper::with_own_producers(const Set& part) const {
+  Set result = part;
+  for (const StageId s : part)
+    for (const std::size_t e : reads_[s]) {
+      const StageId p = edges_[e].producer;
+      if (group_of_[p] != group_of_[s] || is_output_[p] || std::binary_search(result.begin(), result.end(), p))
+        continue;
+      if (std::all_of(read_by_[p].begin(), read_by_[p].end(),
+                      [&](std::size_t k) { return std::binary_search(part.begin(), part.end(), edges_[k].consumer); }))
+        result.insert(std::lower_bound(result.begin(), result.end(), p), p);
+    }
+  return result;
+}
+
+// What two groups are when a part of one is computed in the other; nothing where that is impossible or no gain.
+std::optional<Grouper::Move> Grouper::move(const Set& part, std::size_t from, std::size_t to, double before) const {
+  Move m;
+  m.part = part;
+  std::set_difference(sets_[from].begin(), sets_[from].end(), part.begin(), part.end(), std::back_inserter(m.less));
+  std::merge(sets_[to].begin(), sets_[to].end(), part.begin(), part.end(), std::back_inserter(m.more));
+  if (m.less.empty()) return {};
+  m.without = layout(m.less), m.with = layout(m.more);
+  if (!m.without.legal || !m.with.legal) return {};
+  if (in_strips_[from] && !runs_in_strips(m.less, m.without)) return {};
+  if (in_strips_[to] && !runs_in_strips(m.more, m.with)) return {};
+  m.left = price(m.less, m.without).nanoseconds, m.right = price(m.more, m.with).nanoseconds;
+  if (m.left + m.right >= before) return {};
+  return m;
+}
+
+// Merging binds a stage to what it reads before its consumers are looked at. A stage that only another group reads
+// moves there when that saves its way through memory; in strips with as many of its own producers as make it cheapest,
+// as an image of which every stage is small but the last.
+void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>& decisions) {
+  for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
+    int a = group_of_[s];
+    if (a < 0 || is_output_[s] || read_by_[s].empty() || sets_[static_cast<std::size_t>(a)].size() < 2) continue;
+    int b = group_of_[edges_[read_by_[s].front()].consumer];
+    bool one = a != b;
+    for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
+    if (!one) continue;
+    const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
+    const double before = price_of[from] + price_of[to];
+    std::optional<Move> best = move({s}, from, to, before);
+    for (Set part{s}; plans_strips();) {
+      Set more = with_own_producers(part);
+      if (more == part || more.size() == sets_[from].size()) break;
+      part = std::move(more);
+      if (auto m = move(part, from, to, best ? best->left + best->right : before)) best = std::move(m);
+    }
+    if (!best) continue;
+    for (const StageId t : best->part) group_of_[t] = b;
+    if (circular()) {
+      for (const StageId t : best->part) group_of_[t] = a;
+      continue;
+    }
+    char text[112];
+    std::snprintf(text, sizeof text, "%.2f ms when computed where it is read, %.2f ms before (predicted)",
+                  (best->left + best->right) * 1e-6, before * 1e-6);
+    decisions[to].push_back({s, best->more.back(), true, text});
+    sets_[from] = std::move(best->less);
+    sets_[to] = std::move(best->more);
+    price_of[from] = best->left;
+    price_of[to] = best->right;
+    in_strips_[from] = runs_in_strips(sets_[from], best->without);
+    in_strips_[to] = runs_in_strips(sets_[to], best->with);
+  }
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,275 @@
+// Arrays on a device, streams and slabs through the public interface, on every kind of device that is there.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "device/programs.hpp"
+#include "run/cuda/cuda.hpp"
+#include "run/opencl/opencl.hpp"
+#include "tessera/tessera.hpp"
+
+namespace tessera {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Array counted(Shape shape) {
+  Array a(ElementType::f32, std::move(shape));
+  for (i64 k = 0; k < a.count(); ++k) a.as<float>()[k] = static_cast<float>((k * 7919) % 1009);
+  return a;
+}
+
+void expect_equal(const Array& got, const Array& expected) {
+  ASSERT_EQ(got.shape(), expected.shape());
+  const Array here = got.to_host(), want = expected.to_host();
+  std::vector<i64> at(want.shape().size());
+  for (i64 k = 0; k < want.count(); ++k) {
+    i64 rest = k;
+    for (std::size_t d = at.size(); d-- > 0;) at[d] = rest % want.shape()[d], rest /= want.shape()[d];
+    ASSERT_EQ(*reinterpret_cast<const float*>(here.at(at)), *reinterpret_cast<const float*>(want.at(at))) << k;
+  }
+}
+
+template <class F>
+std::string refusal(F&& f, ErrorClass expected = ErrorClass::argument) {
+  try {
+    f();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), expected) << e.what();
+    return e.message();
+  }
+  return "nothing was thrown";
+}
+
+class DeviceArrays : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    const bool cuda = GetParam() == std::string("cuda");
+    if ((cuda ? run::cuda::find() : run::opencl::find()).devices.empty()) GTEST_SKIP() << "no device of " << GetParam();
+    device_.emplace(Device::open(GetParam()));
+    name_ = std::string(cuda ? "CUDA" : "OpenCL") + " device 0";
+  }
+  const Device& device() const { return *device_; }
+  RunOptions exact() const {
+    RunOptions options;
+    options.numbers = Numbers::exact;
+    return options;
+  }
+  const Program program_ = Program::from_text(two_stages);
+  std::string name_;
+
+ private:
+  std::optional<Device> device_;
+};
+
+TEST_P(DeviceArrays, GoThereAndBack) {
+  for (const Shape& shape : {Shape{}, Shape{5}, Shape{7, 13}, Shape{3, 4, 5}, Shape{2, 3, 1, 9}}) {
+    const Array host = counted(shape);
+    const Array there = device().copy_of(host);
+    EXPECT_TRUE(there.on_device());
+    for (std::size_t d = 0; d + 1 < shape.size(); ++d) EXPECT_EQ(there.strides()[d] % 16, 0);
+    expect_equal(there, host);
+    expect_equal(there.clone(), host);
+    EXPECT_EQ(there.clone().memory()->place(), there.memory()->place());
+  }
+  EXPECT_FALSE(counted({3}).on_device());
+  EXPECT_EQ(counted({3}).to_host().shape(), Shape{3});
+}
+
+TEST_P(DeviceArrays, ViewsCopyTheirElementsAlone) {
+  const Array host = counted({9, 11}), there = device().copy_of(host);
+  const std::vector<i64> begin{2, 3}, end{7, 10};
+  expect_equal(there.region(begin, end), host.region(begin, end));
+  const Array small = counted({5, 7});
+  there.region(begin, end).copy_from(small);
+  host.region(begin, end).copy_from(small);
+  expect_equal(there, host);
+  const Array other = device().copy_of(counted({5, 7}));
+  other.copy_from(there.region(begin, end));  // on the device
+  expect_equal(other, small);
+}
+
+TEST_P(DeviceArrays, ReversedAndColumnwiseHostArrays) {
+  const Array host = counted({6, 10});
+  auto* last = host.as<std::byte>() + host.strides()[0] * 5;
+  const Array reversed = Array::borrow(last, ElementType::f32, {6, 10}, {-host.strides()[0], 4});
+  expect_equal(device().copy_of(reversed), reversed);
+  const Array turned = Array::borrow(host.data(), ElementType::f32, {10, 6}, {4, host.strides()[0]});
+  expect_equal(device().copy_of(turned), turned);
+}
+
+TEST_P(DeviceArrays, StructsAndFields) {
+  const Format pixel = Format::record("pixel", {{"a", ElementType::u8}, {"b", ElementType::f32}});
+  const Array host(pixel, {3, 5});
+  for (i64 k = 0; k < 15; ++k) {
+    host.as<std::byte>()[8 * k] = std::byte(k);
+    reinterpret_cast<float*>(host.as<std::byte>() + 8 * k + 4)[0] = static_cast<float>(k);
+  }
+  expect_equal(device().copy_of(host).field("b"), host.field("b"));
+}
+
+TEST_P(DeviceArrays, ARunGoesWhereItsArraysAre) {
+  const Array photo = counted({130, 217});
+  const std::vector<Array> expected = program_.interpret({photo});
+  const Array image = device().copy_of(photo);
+  const std::vector<Array> there = program_.run({image}, exact());
+  ASSERT_EQ(there.size(), 2U);
+  for (std::size_t o = 0; o < 2; ++o) {
+    EXPECT_TRUE(there[o].on_device());
+    expect_equal(there[o], expected[o]);
+  }
+  // One result is the next one's input; the host's may be mixed in.
+  const std::vector<Array> again = program_.run({there[0]}, exact());
+  expect_equal(again[1], program_.interpret({expected[0]})[1]);
+  const Array here(ElementType::f32, {130, 217});
+  program_.run_into({image}, {here, there[1]}, exact());
+  expect_equal(here, expected[0]);
+  program_.run_into({photo}, {there[0], here}, exact());
+  expect_equal(there[0], expected[0]);
+  expect_equal(here, expected[1]);
+  expect_equal(program_.interpret({image})[0], expected[0]);
+}
+
+TEST_P(DeviceArrays, ScalarsMayLieThereToo) {
+  const Program scale = Program::from_text(
+      "parameter M, N;\nstencil f(vector#2 float X, float s) { return X * s; }\nvector#2 float image[M,N];\n"
+      "float s;\nreturn f(image, s);\n");
+  const Array image = counted({5, 6});
+  const Array want = scale.interpret({image, scalar(3)})[0];
+  expect_equal(scale.run({device().copy_of(image), scalar(3)}, exact())[0], want);
+  expect_equal(scale.run({device().copy_of(image), device().copy_of(scalar(3))}, exact())[0], want);
+}
+
+TEST_P(DeviceArrays, StreamsRunInOrder) {
+  const Array photo = counted({90, 301});
+  Stream stream(device());
+  RunOptions options = exact();
+  options.stream = &stream;
+  const Array image = device().array(ElementType::f32, {90, 301}), result(ElementType::f32, {90, 301});
+  const Array middle = device().array(ElementType::f32, {90, 301}), other = image.clone();
+  stream.copy(image, photo);
+  program_.run_into({image}, {middle, other}, options);
+  program_.run_into({middle}, {result, other}, options);
+  stream.wait();
+  const std::vector<Array> first = program_.interpret({photo});
+  expect_equal(result, program_.interpret({first[0]})[0]);
+  // From the host and back, with arrays that go out of scope before the work is done.
+  Array kept;
+  {
+    kept = program_.run({counted({90, 301})}, options)[1];
+  }
+  stream.wait();
+  EXPECT_FALSE(kept.on_device());
+  expect_equal(kept, first[1]);
+}
+
+TEST_P(DeviceArrays, SlabsGiveTheSameBits) {
+  const Array photo = counted({211, 127});
+  const std::vector<Array> expected = program_.interpret({photo});
+  for (const i64 bytes : {i64{40000}, i64{100000}, i64{250000}, i64{1} << 40}) {
+    RunOptions options = exact();
+    options.target = GetParam();
+    options.device_memory = bytes;
+    i64 parts = 0;
+    options.on_progress = [&](const Progress& p) { parts = p.total; };
+    const std::vector<Array> got = program_.run({photo}, options);
+    for (std::size_t o = 0; o < 2; ++o) expect_equal(got[o], expected[o]);
+    EXPECT_EQ(parts > 1, bytes < 211 * 512 * 3) << bytes;
+  }
+}
+
+TEST_P(DeviceArrays, WhatDoesNotFitEvenByRowsIsAnError) {
+  RunOptions options = exact();
+  options.target = GetParam();
+  options.device_memory = 1000;
+  EXPECT_THAT(refusal([&] { program_.run({counted({200, 300})}, options); }, ErrorClass::device),
+              HasSubstr("is out of memory"));
+  options.device_memory = -1;
+  EXPECT_THAT(refusal([&] { program_.run({counted({20, 30})}, options); }), HasSubstr("device_memory is -1"));
+}
+
+TEST_P(DeviceArrays, RefusesWhatCannotBe) {
+  const Array image = device().copy_of(counted({20, 30}));
+  RunOptions cpu;
+  cpu.target = "cpu";
+  EXPECT_THAT(refusal([&] { program_.run({image}, cpu); }),
+              AllOf(HasSubstr("input 1 lies on " + name_), HasSubstr("the run is on the CPU")));
+  const std::vector<i64> at{0, 0};
+  EXPECT_THAT(refusal([&] { image.at(at); }), HasSubstr("have no address here"));
+  EXPECT_THAT(refusal([&] { image.copy_from(counted({20, 31})); }), HasSubstr("cannot copy an array of 20x31"));
+  EXPECT_THAT(refusal([&] { program_.run_into({image}, {image, image.clone()}); }), HasSubstr("shares memory"));
+  Stream stream(device());
+  EXPECT_THAT(refusal([&] { stream.copy(counted({2}), counted({2})); }), HasSubstr("both arrays lie on the host"));
+  EXPECT_THAT(refusal([&] { stream.copy(image, counted({2})); }), HasSubstr("cannot copy an array of 2 float"));
+  RunOptions options;
+  options.target = "cpu";
+  options.stream = &stream;
+  EXPECT_THAT(refusal([&] { program_.run({image}, options); }), HasSubstr("the stream is of " + name_));
+  EXPECT_THAT(refusal([&] { Device::open("abacus"); }), HasSubstr("there is no target"));
+  EXPECT_THAT(refusal([&] { Device::open(GetParam(), 99); }, ErrorClass::device), HasSubstr("device 99"));
+  if (device().target() == "opencl") {
+    int some = 0;
+    EXPECT_THAT(refusal([&] { device().borrow(&some, ElementType::i32, {1}); }), HasSubstr("by the target cuda alone"));
+    EXPECT_THAT(refusal([&] { Stream::borrow(device(), nullptr); }), HasSubstr("by the target cuda alone"));
+  } else {
+    EXPECT_THAT(refusal([&] { device().borrow(nullptr, ElementType::i32, {1}); }), HasSubstr("null pointer"));
+  }
+  EXPECT_THAT(refusal([&] { device().array(ElementType::f32, {-1, 4}); }), HasSubstr("must not be negative"));
+  EXPECT_THAT(refusal([&] { device().array(ElementType::f64, {i64{1} << 40, i64{1} << 40}); }), HasSubstr("too large"));
+  EXPECT_THAT(refusal([&] { device().array(ElementType::f32, {i64{1} << 30, i64{1} << 20}); }, ErrorClass::device),
+              HasSubstr("out of memory"));
+}
+
+// As another library's: in the middle of its memory, at any alignment, with a stream of its own.
+TEST_P(DeviceArrays, MemoryOfOthers) {
+  if (device().target() != "cuda") GTEST_SKIP() << "of CUDA alone";
+  const Array photo = counted({70, 131});
+  const std::vector<Array> expected = program_.interpret({photo});
+  for (const i64 shift : {0, 4, 16}) {
+    SCOPED_TRACE(shift);
+    const Array theirs = device().array(ElementType::u8, {100, 640}), out = theirs.clone();
+    const auto borrowed = [&](const Array& a) {
+      return device().borrow(a.as<std::byte>() + shift, ElementType::f32, {70, 131}, {640, 4},
+                             std::make_shared<int>(3));
+    };
+    borrowed(theirs).copy_from(photo);
+    RunOptions options = exact();
+    Stream stream = Stream::borrow(device(), nullptr);
+    options.stream = &stream;
+    const Array other = device().array(ElementType::f32, {70, 131});
+    program_.run_into({borrowed(theirs)}, {borrowed(out), other}, options);
+    stream.wait();
+    expect_equal(borrowed(out), expected[0]);
+    expect_equal(other, expected[1]);
+  }
+}
+
+TEST_P(DeviceArrays, LargeImagesGoInSlabsByThemselves) {
+  const Array photo = counted({4001, 3000});
+  RunOptions options = exact();
+  options.target = GetParam();
+  i64 parts = 0;
+  options.on_progress = [&](const Progress& p) { parts = p.total; };
+  const std::vector<Array> got = program_.run({photo}, options);
+  const std::vector<Array> want = program_.run({device().copy_of(photo)}, exact());
+  for (std::size_t o = 0; o < 2; ++o) expect_equal(got[o], want[o]);
+  if (device().target() == "cuda") {
+    EXPECT_GT(parts, 4);
+  }
+}
+
+TEST_P(DeviceArrays, PinnedMemoryIsTheHosts) {
+  const Array pinned = device().pinned(ElementType::f32, {33, 65});
+  EXPECT_FALSE(pinned.on_device());
+  pinned.copy_from(counted({33, 65}));
+  expect_equal(device().copy_of(pinned), counted({33, 65}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DeviceArrays, ::testing::Values("opencl", "cuda"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace tessera
