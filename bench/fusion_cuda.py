@@ -124,12 +124,12 @@ def count(tessera, job, image, schedule, folder):
 
 def profile(tessera, job, image, schedule, names, log):
     """What was counted, and what the profiler said of a failure."""
-    import gpu
+    import gpu_programs
     log.unlink(missing_ok=True)
     command = [profiler(), "--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none", "--metrics", ",".join(names),
                "--log-file", str(log), tessera, "run", str(HERE / "jobs" / f"{job}.forma"), str(image), "--target", "cuda",
                "--schedule", schedule, "-q"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=gpu.environment(tessera))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=gpu_programs.environment(tessera))
     text = log.read_text(errors="replace") if log.exists() else ""
     lines = [line for line in (text + done.stderr).splitlines() if "error" in line.lower()] or [f"ncu ended with status {done.returncode}"]
     return totals(text), lines[0][:200]

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-import gpu
+import gpu_programs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DRIVERS = ROOT / "tests" / "emit" / "drivers"
@@ -31,7 +31,7 @@ def driver(tessera, name, target, folder):
     """Nothing, or what went wrong."""
     plus = (DRIVERS / f"{name}.cpp").exists()
     file = f"{name}.{'cu' if target == 'cuda' else 'cl'}"
-    emitted = call([tessera, "emit", DRIVERS / f"{name}.forma", "--target", target, "--name", name, "-o", file, "--header", f"{name}.h", "--exact"], folder, gpu.environment(tessera))
+    emitted = call([tessera, "emit", DRIVERS / f"{name}.forma", "--target", target, "--name", name, "-o", file, "--header", f"{name}.h", "--exact"], folder, gpu_programs.environment(tessera))
     libraries = ["-L", CUDA / "lib64"] + (["-lcudart"] if target == "cuda" else ["-lOpenCL"])
     compile_line = (["nvcc", "-O3", "-fmad=false", "-arch=native", "-c", file, "-o", "program.o"] if target == "cuda" else
                     ["gcc", "-O3", "-Wall", "-I", CUDA / "include", "-c", f"{name}.c", "-o", "program.o"])
@@ -42,7 +42,7 @@ def driver(tessera, name, target, folder):
 
 def tensors(tessera, folder):
     import torch
-    found = call([tessera, "emit", ROOT / "bench" / "jobs" / "harris_f32.forma", "--target", "cuda", "--name", "harris", "-o", "harris.cu"], folder, gpu.environment(tessera))
+    found = call([tessera, "emit", ROOT / "bench" / "jobs" / "harris_f32.forma", "--target", "cuda", "--name", "harris", "-o", "harris.cu"], folder, gpu_programs.environment(tessera))
     found = found or call(["nvcc", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC", "harris.cu", "-o", "harris.so"], folder)
     if found:
         return found

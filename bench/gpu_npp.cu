@@ -9,23 +9,22 @@
 #include <cuda_runtime.h>
 #include <npp.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
-namespace {
+#include "gpu_image.hpp"
 
-constexpr int kSets = 4, kMargin = 8, kMostRuns = 60;
+using namespace gpu_peer;
+
+namespace {
 
 void check(cudaError_t code, const char* what) {
   if (code != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(code));
@@ -33,36 +32,8 @@ void check(cudaError_t code, const char* what) {
 
 // ---- arrays ------------------------------------------------------------------------------------------------------
 
-struct Image {
-  char kind = 'f';  // f: float, u: uint8, i: int16
-  int rows = 0, columns = 0;
-  std::vector<char> bytes;
-  std::size_t element() const { return kind == 'f' ? 4 : kind == 'i' ? 2 : 1; }
-  int step() const { return static_cast<int>(element()) * columns; }
-  NppiSize size() const { return {columns, rows}; }
-  double at(std::size_t i) const {
-    if (kind == 'f') return reinterpret_cast<const float*>(bytes.data())[i];
-    if (kind == 'i') return reinterpret_cast<const std::int16_t*>(bytes.data())[i];
-    return static_cast<unsigned char>(bytes[i]);
-  }
-};
-
-Image read_npy(const char* path) {
-  std::ifstream file(path, std::ios::binary);
-  char start[10];
-  if (!file.read(start, 10)) throw std::runtime_error(std::string("no file ") + path);
-  std::string head((start[8] & 255) + 256 * (start[9] & 255), ' ');
-  file.read(head.data(), static_cast<std::streamsize>(head.size()));
-  Image image;
-  const auto type = head.find("'descr': '");
-  image.kind = head.at(type + 11);
-  const auto shape = head.find("'shape': (");
-  if (std::sscanf(head.c_str() + shape, "'shape': (%d, %d)", &image.rows, &image.columns) != 2)
-    throw std::runtime_error(std::string("no image of two extents in ") + path);
-  image.bytes.resize(image.element() * image.rows * image.columns);
-  file.read(image.bytes.data(), static_cast<std::streamsize>(image.bytes.size()));
-  if (!file) throw std::runtime_error(std::string("too few points in ") + path);
-  return image;
+NppiSize extents(const Image& image) {
+  return {image.columns, image.rows};
 }
 
 // The bytes of a job of floats, for calls that take nothing else.
@@ -101,15 +72,11 @@ struct Call {
   Run run;
 };
 
-struct Limits {
-  double tolerance, share;
-};
-
-double median_ms(const Run& run, const std::vector<std::unique_ptr<Memory>>& in,
-                 const std::vector<std::unique_ptr<Memory>>& out) {
+double time_ms(const Run& run, const std::vector<std::unique_ptr<Memory>>& in,
+               const std::vector<std::unique_ptr<Memory>>& out) {
   cudaEvent_t event[2 * kMostRuns];
   for (auto& e : event) cudaEventCreate(&e);
-  const auto times = [&](int runs) {
+  const double ms = median_ms([&](int runs) {
     spin<<<1, 1>>>(40000LL * runs);
     for (int k = 0; k < runs; ++k) {
       cudaEventRecord(event[2 * k]);
@@ -117,29 +84,12 @@ double median_ms(const Run& run, const std::vector<std::unique_ptr<Memory>>& in,
       cudaEventRecord(event[2 * k + 1]);
     }
     check(cudaDeviceSynchronize(), "timing");
-    std::vector<float> ms(runs);
-    for (int k = 0; k < runs; ++k) cudaEventElapsedTime(&ms[k], event[2 * k], event[2 * k + 1]);
-    std::sort(ms.begin(), ms.end());
-    return static_cast<double>(ms[runs / 2]);
-  };
-  const double first = times(5);
-  const double ms = times(std::clamp(static_cast<int>(400 / first), 10, kMostRuns));
+    std::vector<float> times(runs);
+    for (int k = 0; k < runs; ++k) cudaEventElapsedTime(&times[k], event[2 * k], event[2 * k + 1]);
+    return times;
+  });
   for (auto& e : event) cudaEventDestroy(e);
   return ms;
-}
-
-// The largest difference and the share of points that are too far, of `sign` times the result.
-std::pair<double, double> compare(const Image& result, const Image& ours, double tolerance, double sign) {
-  double largest = 0;
-  std::size_t far = 0, points = 0;
-  for (int y = kMargin; y < ours.rows - kMargin; ++y)
-    for (int x = kMargin; x < ours.columns - kMargin; ++x, ++points) {
-      const std::size_t i = static_cast<std::size_t>(y) * ours.columns + x;
-      const double d = std::abs(sign * result.at(i) - ours.at(i));
-      if (!(d <= tolerance)) ++far;
-      if (!(d <= largest)) largest = d;
-    }
-  return {largest, static_cast<double>(far) / static_cast<double>(std::max<std::size_t>(points, 1))};
 }
 
 void measure(const Call& call, const Image& ours, Limits limits) {
@@ -170,11 +120,7 @@ void measure(const Call& call, const Image& ours, Limits limits) {
     }
     verdict = share <= limits.share ? "same" : "DIFFERENT";
   }
-  std::printf(R"({"variant": "%s", "verdict": "%s", "ms": %.5f, "difference": %.6g, "share": %.3g, "note": "%s"})"
-              "\n",
-              call.name, verdict.c_str(), median_ms(call.run, in, out), std::isfinite(largest) ? largest : 1e308, share,
-              note.c_str());
-  std::fflush(stdout);
+  tell({call.name, verdict, time_ms(call.run, in, out), largest, share, note});
 }
 
 // ---- the calls ---------------------------------------------------------------------------------------------------
@@ -233,7 +179,7 @@ struct Calls {
   void dense(const std::vector<float>& weights) {
     const int k = static_cast<int>(std::lround(std::sqrt(static_cast<double>(weights.size()))));
     const std::vector<float> reversed(weights.rbegin(), weights.rend());
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     for (const auto* order : {&reversed, &weights}) {
       const float* w = keep(*order);
       add<Npp32f, Npp32f>(order == &reversed ? "FilterBorder, reversed" : "FilterBorder", false,
@@ -245,7 +191,7 @@ struct Calls {
     }
   }
   void gauss_bytes(const std::vector<int>& w) {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     const int k = static_cast<int>(w.size());
     int sum = 0;
     for (int v : w) sum += v;
@@ -275,7 +221,7 @@ struct Calls {
     });
   }
   void box() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     if (input.kind == 'f')
       add<Npp32f, Npp32f>("FilterBoxBorder", false, [=, this](auto* i, int a, auto* o, int b) {
         return nppiFilterBoxBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, {3, 3}, {1, 1}, edge, c);
@@ -286,7 +232,7 @@ struct Calls {
       });
   }
   void sobel() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     if (input.kind == 'f') {
       add<Npp32f, Npp32f>("FilterSobelVertBorder", false, [=, this](auto* i, int a, auto* o, int b) {
         return nppiFilterSobelVertBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, edge, c);
@@ -299,7 +245,7 @@ struct Calls {
     }
   }
   void unsharp(const std::vector<float>& w) {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     int size = 0;
     nppiFilterUnsharpGetBufferSize_32f_C1R(2, 1.5f, &size);
     Npp8u* buffer = scratch(static_cast<std::size_t>(size));
@@ -321,7 +267,7 @@ struct Calls {
         });
   }
   void corners() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     int size = 0;
     nppiFilterHarrisCornersBorderGetBufferSize(s, &size);
     Npp8u* buffer = scratch(static_cast<std::size_t>(size));
@@ -331,7 +277,7 @@ struct Calls {
     });
   }
   void canny() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     int size = 0;
     nppiFilterCannyBorderGetBufferSize(s, &size);
     Npp8u* buffer = scratch(static_cast<std::size_t>(size));
@@ -341,7 +287,7 @@ struct Calls {
     });
   }
   void median() {
-    const NppiSize s = image.size(), three{3, 3}, inner{s.width - 2, s.height - 2};
+    const NppiSize s = extents(image), three{3, 3}, inner{s.width - 2, s.height - 2};
     Npp32u size = 0;
     const bool f = input.kind == 'f';
     if (f)
@@ -374,7 +320,7 @@ struct Calls {
       });
   }
   void dilate() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     add<Npp8u, Npp8u>("Dilate3x3Border", false, [=, this](auto* i, int a, auto* o, int b) {
       return nppiDilate3x3Border_8u_C1R_Ctx(i, a, s, zero, o, b, s, edge, c);
     });
@@ -383,17 +329,17 @@ struct Calls {
     });
   }
   void bilateral() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     add<Npp32f, Npp32f>("FilterBilateralGaussBorder, 25 points", true, [=, this](auto* i, int a, auto* o, int b) {
       return nppiFilterBilateralGaussBorder_32f_C1R_Ctx(i, a, s, zero, o, b, s, 2, 1, 0.1f * 0.1f, 2.0f * 2.0f, edge,
                                                         c);
     });
   }
   void down() {
-    const NppiSize s = image.size();
+    const NppiSize s = extents(image);
     image.rows /= 2;
     image.columns /= 2;
-    const NppiSize half = image.size();
+    const NppiSize half = extents(image);
     const float* taps = keep(std::vector<float>{0.0625f, 0.25f, 0.375f, 0.25f, 0.0625f});
     add<Npp32f, Npp32f>("FilterGaussPyramidLayerDownBorder", false, [=, this](auto* i, int a, auto* o, int b) {
       return nppiFilterGaussPyramidLayerDownBorder_32f_C1R_Ctx(i, a, s, zero, o, b, half, 2, 5, taps, NPP_BORDER_MIRROR,
@@ -441,10 +387,7 @@ void work(int count, char** given) {
         throw std::runtime_error("another size than ours");
       measure(call, ours, {std::atof(given[4]), std::atof(given[5])});
     } catch (const std::exception& e) {
-      std::printf(R"({"variant": "%s", "error": "%s"})"
-                  "\n",
-                  call.name, e.what());
-      std::fflush(stdout);
+      tell_error(call.name, e.what());
     }
   }
 }

@@ -4,6 +4,7 @@ A peer reads the same input as we do, compares its result with ours and times it
 job. A peer that is not installed, fails, crashes or takes too long gives a note in the table and never ends the run.
 """
 import json
+import lzma
 import os
 import queue
 import re
@@ -16,9 +17,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-# In the order in which they run: the slowest to start is the last, should time run out.
-PEERS = {"npp": "NPP", "eager": "PyTorch", "cudnn": "cuDNN", "cupy": "CuPy", "inductor": "Inductor"}
-START_SECONDS, JOB_SECONDS = 60, {"npp": 30, "inductor": 75}  # of a process, of a job (others: 20)
+# In the order in which they run: the slowest are last, should time run out. The driver compiles every schedule of Halide.
+PEERS = {"npp": "NPP", "eager": "PyTorch", "cudnn": "cuDNN", "cupy": "CuPy", "inductor": "Inductor", "halide": "Halide"}
+START_SECONDS, JOB_SECONDS = 60, {"npp": 30, "halide": 90, "inductor": 75}  # of a process, of a job (others: 20)
 # Where results may differ: bytes rounded another way by one; a point suppressed for a gradient that differs in its last bit.
 ROUNDED = ("gauss3_u8", "gauss5_u8", "box3_u8")
 FLOAT_TOLERANCE = 2e-5  # of the largest value of our result
@@ -77,10 +78,12 @@ class Process:
 
 
 class Peers:
-    """`names`: which of PEERS; `until`: time.monotonic() after which nothing new begins; `device`: cuda, or cpu to compare only."""
+    """`names`: which of PEERS; `until`: time.monotonic() after which nothing new begins; `device`: cuda, or cpu to compare only;
+    `beside`: the folder of our program, where that of Halide lies, compressed."""
 
-    def __init__(self, names, folder, device, until):
+    def __init__(self, names, folder, device, until, beside):
         self.names, self.folder, self.device, self.until = names, Path(folder), device, until
+        self.halide_packed = Path(beside) / ("gpu_halide.xz" if device == "cuda" else "gpu_halide_check.xz")
         self.versions, self.building = {}, None
         if "npp" in names and device == "cuda":
             self.build_npp()
@@ -105,7 +108,8 @@ class Peers:
                 continue
             print(f"peer {PEERS[peer]} ...", file=sys.stderr, flush=True)
             start = time.monotonic()
-            for job, figures in (self.npp(specs) if peer == "npp" else self.library(peer, specs)).items():
+            native = {"npp": self.npp, "halide": self.halide}.get(peer)
+            for job, figures in (native(specs) if native else self.library(peer, specs)).items():
                 if not figures.get("none"):
                     found[job][peer] = figures
             print(f"peer {PEERS[peer]}: {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
@@ -169,18 +173,29 @@ class Peers:
             text = (self.folder / "nvcc.log").read_text(errors="replace")
             wrong = [line for line in text.splitlines() if "error" in line or "cannot find" in line] or text.splitlines()[-1:]
             return {spec["job"]: note("could not be built: " + " ".join(wrong[:1])) for spec in specs}
-        return {spec["job"]: self.npp_job(spec) for spec in specs}
+        return {spec["job"]: self.calls("npp", [self.folder / "gpu_npp"], spec, spec["weights"]) for spec in specs}
 
-    def npp_job(self, spec):
+    # ---- Halide: a process per job; of all schedules the fastest that gives our result ----
+
+    def halide(self, specs):
+        if not self.halide_packed.exists():
+            how = "./dev gpu pack" if self.device == "cuda" else f"bench/gpu_halide.py FOLDER_OF_TESSERA/{self.halide_packed.name} --target opencl"
+            return {spec["job"]: note(f"was not compiled ahead of time ({how})") for spec in specs}
+        program = self.folder / "gpu_halide"
+        program.write_bytes(lzma.decompress(self.halide_packed.read_bytes()))
+        program.chmod(0o755)
+        return {spec["job"]: self.calls("halide", [program], spec, []) for spec in specs}
+
+    def calls(self, peer, command, spec, weights):
+        """What a native peer says of one job, a line per call."""
         if self.left(1) <= 0:
             return note("not run: no time was left")
-        command = [str(self.folder / "gpu_npp"), spec["job"], spec["input"], spec["result"], repr(spec["tolerance"]), repr(spec["share"]),
-                   *map(repr, spec["weights"])]
-        process, calls = Process(command, self.folder / "npp.log"), []
+        command = [*map(str, command), spec["job"], spec["input"], spec["result"], repr(spec["tolerance"]), repr(spec["share"]), *map(repr, weights)]
+        process, calls = Process(command, self.folder / f"{peer}.log"), []
         try:
-            while (line := process.next(self.left(JOB_SECONDS["npp"]))) is not None:
+            while (line := process.next(self.left(JOB_SECONDS[peer]))) is not None:
                 if "version" in line:
-                    self.versions["npp"] = "NPP " + line["version"]
+                    self.versions[peer] = f"{PEERS[peer]} {line['version']}"
                 else:
                     calls.append(line)
             if process.child.wait():
@@ -193,11 +208,14 @@ class Peers:
 
 
 def best_call(calls):
-    """The fastest with our result, else the fastest of another result, else the first error; all calls are kept."""
+    """The fastest with our result, else the fastest of another result, else the first error; all calls are kept. Where nothing
+    was timed (--check) a call of another result comes first: all have to be ours."""
     if not calls:
         return {"none": True}
     ranks = {"same": 0, "DIFFERENT": 1, "related": 1}
     timed = sorted((call for call in calls if "ms" in call), key=lambda call: (ranks[call["verdict"]], call["ms"]))
+    if not timed:
+        timed = sorted((call for call in calls if "verdict" in call), key=lambda call: -ranks[call["verdict"]])
     return {**(timed or calls)[0], "calls": calls}
 
 

@@ -42,6 +42,11 @@ Recipe halide_app_recipe(const std::string& job);     // our schedules in the ma
 Recipe halide_expert_recipe(const std::string& job);  // Halide's own
 Recipe halide_photo_recipe(const std::string& job);   // of cameras
 
+// Two algorithms of halide_recipe() in the form that suits a GPU: the dense window written out, weights as constants;
+// an exponential of the caller's choice in the bilateral filter.
+Algorithm halide_dense(int extent);
+Algorithm halide_bilateral(const std::function<Halide::Expr(const Halide::Expr&)>& exponential);
+
 // The variables of every algorithm, and the two basic schedules.
 extern const Halide::Var x, y, xi, yi, yo;
 void schedule_strips(Algorithm&, const Cut&);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "halide.hpp"
-#include "harness.hpp"
+#include "random.hpp"
 
 namespace tessera::bench {
 
@@ -83,17 +83,6 @@ Algorithm separable(const std::vector<float>& k) {
   out(x, y) = across;
   a.out = out;
   a.lines = {rows};
-  return a;
-}
-
-Algorithm dense(int n) {  // unrolled, weights as constants
-  Algorithm a(Float(32));
-  const std::vector<float> k = random_weights(n * n, 7);
-  Expr sum = 0.0f;
-  for (int j = 0; j < n; j++)
-    for (int i = 0; i < n; i++) sum += k[std::size_t(j * n + i)] * a.edge(x + i - n / 2, y + j - n / 2);
-  a.out(x, y) = sum;
-  a.schedule = schedule_blocks;
   return a;
 }
 
@@ -293,7 +282,20 @@ Algorithm pyrdown() {
   return a;
 }
 
-Algorithm bilateral() {
+}  // namespace
+
+Algorithm halide_dense(int n) {
+  Algorithm a(Float(32));
+  const std::vector<float> k = random_weights(n * n, 7);
+  Expr sum = 0.0f;
+  for (int j = 0; j < n; j++)
+    for (int i = 0; i < n; i++) sum += k[std::size_t(j * n + i)] * a.edge(x + i - n / 2, y + j - n / 2);
+  a.out(x, y) = sum;
+  a.schedule = schedule_blocks;
+  return a;
+}
+
+Algorithm halide_bilateral(const std::function<Expr(const Expr&)>& exponential) {
   Algorithm a(Float(32));
   Expr total = 0.0f, weight = 0.0f;
   const Expr centre = a.edge(x, y);
@@ -301,7 +303,7 @@ Algorithm bilateral() {
     for (int i = -2; i <= 2; i++) {
       if (i * i + j * j > 4) continue;  // OpenCV's round window
       const Expr v = a.edge(x + i, y + j), d = v - centre;
-      const Expr w = fast_exp(d * d * -50.0f - float(i * i + j * j) * 0.125f);
+      const Expr w = exponential(d * d * -50.0f - float(i * i + j * j) * 0.125f);
       total += w * v;
       weight += w;
     }
@@ -310,14 +312,12 @@ Algorithm bilateral() {
   return a;
 }
 
-}  // namespace
-
 Recipe halide_recipe(const std::string& job) {
   const Type f32 = Float(32), u8 = UInt(8);
   const auto floats = strip_cuts(16, true), whole = strip_cuts(16, false), bytes = strip_cuts(32, true);
   if (job == "blur3_f32") return {box_floats, floats};
-  if (job == "conv3_f32") return {[] { return dense(3); }, block_cuts()};
-  if (job == "conv5_f32") return {[] { return dense(5); }, block_cuts()};
+  if (job == "conv3_f32") return {[] { return halide_dense(3); }, block_cuts()};
+  if (job == "conv5_f32") return {[] { return halide_dense(5); }, block_cuts()};
   if (job == "conv7_f32") return {[] { return dense_large(7); }, large_cuts()};
   if (job == "sobel_f32") return {sobel_floats, block_cuts()};
   if (job == "sobel_u8") return {sobel_bytes, block_cuts()};
@@ -328,7 +328,7 @@ Recipe halide_recipe(const std::string& job) {
   if (job == "median3_f32") return {[=] { return median3(f32); }, floats};
   if (job == "dilate3_u8") return {dilate3, strip_cuts(64, true)};
   if (job == "dilate15_u8") return {dilate15, strip_cuts(64, false)};
-  if (job == "bilateral5_f32") return {bilateral, block_cuts()};
+  if (job == "bilateral5_f32") return {[] { return halide_bilateral(fast_exp); }, block_cuts()};
   if (job == "unsharp5_f32") return {unsharp, floats};
   if (job == "chain_f32") return {chain, whole};
   if (job == "canny_f32") return {canny, whole};

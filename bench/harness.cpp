@@ -15,6 +15,8 @@
 #include <thread>
 #include <utility>
 
+#include "random.hpp"
+
 namespace tessera::bench {
 namespace {
 
@@ -50,16 +52,6 @@ class OtherCpu {
 
  private:
   double wall_, others_;
-};
-
-class Lcg {
- public:
-  explicit Lcg(unsigned seed) : state_(seed) {}
-  unsigned next() { return state_ = state_ * 1664525u + 1013904223u; }
-  float unit() { return float(next() >> 8) * (1.0f / 16777216.0f); }
-
- private:
-  unsigned state_;
 };
 
 std::vector<float> photograph(i64 height, i64 width) {
@@ -209,15 +201,6 @@ __attribute__((target("avx2"))) void stream(std::byte* to, i64 out, const std::b
 
 double Tensor::bytes() const {
   return double(element_count(shape)) * double(size_of(type));
-}
-
-std::vector<float> random_weights(int count, unsigned seed) {
-  Lcg random(seed);
-  std::vector<float> weights(static_cast<std::size_t>(count));
-  float sum = 0;
-  for (float& w : weights) sum += w = random.unit();
-  for (float& w : weights) w /= sum;
-  return weights;
 }
 
 void fill(Array& array, Content content, unsigned seed) {

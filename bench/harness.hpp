@@ -52,8 +52,6 @@ std::vector<Buffers> buffer_sets(const std::vector<Tensor>& inputs, const Tensor
 // dimensions, shifted per plane and seed; u8 and u16 use their full range, floats lie in [0, 1]; what
 // a sensor gives has ten bits.
 void fill(Array&, Content, unsigned seed = 1);
-// Positive weights of sum 1, the same as in bench/jobs/*.forma.
-std::vector<float> random_weights(int count, unsigned seed);
 
 // Runs fn(i), i counting up, and takes the median. Keeps the quietest of three attempts.
 Timing measure(const Settings&, const std::function<void(int)>& fn);

@@ -6,6 +6,8 @@
 #include <opencv2/core.hpp>
 #include <opencv2/core/ocl.hpp>
 #include <opencv2/imgproc.hpp>
+
+#include "random.hpp"
 #endif
 
 namespace tessera::bench {

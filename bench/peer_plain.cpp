@@ -7,6 +7,7 @@
 
 #include "job.hpp"
 #include "plain.hpp"
+#include "random.hpp"
 
 namespace tessera::bench {
 namespace {
