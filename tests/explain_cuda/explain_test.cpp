@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "device/programs.hpp"
 #include "tessera/tessera.hpp"
@@ -72,6 +75,38 @@ TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
       EXPECT_EQ(j["groups"][0]["kernels"][0]["runs"] == "strips", schedule == Schedule::automatic && shape[0] > 4);
       EXPECT_EQ(j["device_facts"]["runs_untiled_as_small"], schedule == Schedule::automatic && shape[0] == 4);
     }
+}
+
+// Three at once, each with a queue and a thread.
+TEST_F(ExplainCuda, LargeImagesOfTheHostGoInSlabs) {
+  const Program program = Program::from_text(two_stages);
+  RunOptions options = on_cuda();
+  std::vector<i64> done;
+  i64 parts = 0;
+  options.on_progress = [&](const Progress& p) {
+    done.push_back(p.done);
+    parts = p.total;
+  };
+  launched();
+  program.run({Array(ElementType::f32, {4000, 3000})}, options);
+  EXPECT_GT(parts, 4);
+  const std::string launches = launched();
+  EXPECT_EQ(std::count(launches.begin(), launches.end(), '\n'), parts);
+  std::vector<i64> expected(static_cast<std::size_t>(parts));
+  std::iota(expected.begin(), expected.end(), 1);
+  EXPECT_EQ(done, expected);
+  // In one piece where the caller's stream is to run it.
+  Stream stream(Device::open("cuda"));
+  options.stream = &stream;
+  options.target.clear();
+  program.run({Array(ElementType::f32, {4000, 3000})}, options);
+  stream.wait();
+  EXPECT_EQ(parts, 1);
+  // A cancelled run stops all of them.
+  const std::atomic<bool> cancel{true};
+  options = on_cuda();
+  options.cancel = &cancel;
+  EXPECT_THROW(program.run({Array(ElementType::f32, {4000, 3000})}, options), Error);
 }
 
 TEST_F(ExplainCuda, TellsTheDevice) {
