@@ -55,7 +55,8 @@ struct RunOptions {
   int device = 0;
   // The run is put into this stream of a device and not waited for (tessera/device.hpp).
   Stream* stream = nullptr;
-  // Bytes of a device's memory that a run may take for arrays of the host and for what lies between; 0: what there is.
+  // Bytes of a device's memory that a run may take for arrays of the host, for those of the device that it has to copy
+  // (Device::array says which) and for what lies between; 0: what there is.
   // What does not fit runs in slabs of rows. Throws Error(device) when not even one row fits.
   i64 device_memory = 0;
 };

@@ -34,14 +34,21 @@ i64 bytes_to_copy(const std::vector<Array>& inputs, const std::vector<Array>& ou
   return bytes;
 }
 
-// Can kernels read the array where it lies?
-bool readable(const Array& a) {
+// Can kernels use the array where it lies?
+bool usable(const Array& a) {
   if (a.rank() == 0) return true;
   const auto aligned = [](i64 n) { return n % row_alignment == 0; };
   for (std::size_t d = 0; d + 1 < a.strides().size(); ++d)
     if (a.shape()[d] > 1 && !aligned(a.strides()[d])) return false;
   const bool packed = a.shape().back() == 1 || a.strides().back() == static_cast<i64>(a.format().size());
   return packed && aligned(static_cast<i64>(reinterpret_cast<std::uintptr_t>(a.data()) % row_alignment));
+}
+
+// The array of the caller's that takes the place of an array of the interface, or null where the run allocates one.
+const Array* given(const lower::ArrayRef& ref, const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
+  if (ref.kind == lower::ArrayRef::Kind::intermediate) return nullptr;
+  const std::vector<Array>& list = ref.kind == lower::ArrayRef::Kind::argument ? inputs : outputs;
+  return ref.index < list.size() && list[ref.index].on_device() && usable(list[ref.index]) ? &list[ref.index] : nullptr;
 }
 
 }  // namespace
@@ -74,18 +81,15 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
   const plan::Plan& plan = program.plan_;
   std::vector<i64> bytes(program.program_.interface.memories);
   const auto allocate = [&](i64 n) {
-    return std::make_shared<const DeviceMemory>(program.device_,
-                                                program.device_->allocate(std::max<i64>(n, row_alignment)));
+    return std::make_shared<const DeviceMemory>(program.device_, program.device_->allocate(std::max(n, least_block)));
   };
   for (std::size_t k = 0; k < arrays.size(); ++k) {
     const lower::ArrayRef& ref = arrays[k];
     Place& place = places_.emplace_back();
     for (std::size_t d = 1; ref.is_array && d < ref.extents.size(); ++d)
       place.inner.push_back(plan.graph.evaluate(ref.extents[d], parameters));
-    const bool argument = ref.kind == lower::ArrayRef::Kind::argument, own = ref.kind != lower::ArrayRef::Kind::output;
-    const std::vector<Array>& list = argument ? inputs : outputs;
-    if ((argument || !own) && ref.index < list.size() && list[ref.index].on_device() && readable(list[ref.index])) {
-      const Array array = rows_of(k, list[ref.index], {});
+    if (const Array* callers = given(ref, inputs, outputs)) {
+      const Array array = rows_of(k, *callers, {});
       place.memory = std::dynamic_pointer_cast<const DeviceMemory>(array.memory());
       place.offset = place.memory->offset_of(array);
       if (array.rank() > 0) place.strides.assign(array.strides().begin(), array.strides().end() - 1);
@@ -239,12 +243,15 @@ std::unique_ptr<DeviceExecutable::Bound> DeviceExecutable::bind(const std::vecto
 
 i64 DeviceExecutable::bytes_of(const Job& job, const Split& split) const {
   constexpr i64 samples = 64;  // of the slabs, evenly
+  std::vector<bool> lies_there;
+  for (const lower::ArrayRef& ref : program_.interface.arrays)
+    lies_there.push_back(given(ref, job.inputs, job.outputs) != nullptr);
   i64 most = 0;
   const i64 count = std::min(split.parts, samples);
   for (i64 k = 0; k < count; ++k) {
     const i64 part = split.parts / count * k + std::min(k, split.parts % count);
     most = std::max(most, engine::bytes_of(slab(program_, plan_.graph, job.parameters, part, split.parts), plan_,
-                                           program_, job.parameters));
+                                           program_, job.parameters, lies_there));
   }
   return most * split.lanes;
 }

@@ -116,19 +116,20 @@ i64 most_slabs(const lower::DeviceProgram& program, const ir::Graph& graph, cons
 }
 
 i64 bytes_of(const Slab& slab, const plan::Plan& plan, const lower::DeviceProgram& program,
-             const std::vector<i64>& parameters) {
+             const std::vector<i64>& parameters, const std::vector<bool>& given) {
   const lower::Interface& interface = program.interface;
   std::vector<i64> shared(interface.memories);
   i64 bytes = 0;
   for (std::size_t k = 0; k < interface.arrays.size(); ++k) {
+    if (given[k]) continue;
     const lower::ArrayRef& ref = interface.arrays[k];
     const i64 own = lay(ref, plan, parameters).row_bytes * slab.lying[k].count();
     if (ref.kind == lower::ArrayRef::Kind::intermediate)
       shared[ref.memory] = std::max(shared[ref.memory], own);
     else
-      bytes += own;
+      bytes += std::max(own, least_block);
   }
-  for (const i64 n : shared) bytes += n;
+  for (const i64 n : shared) bytes += std::max(n, least_block);
   return bytes;
 }
 

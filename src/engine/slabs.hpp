@@ -35,8 +35,12 @@ Slab slab(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>&
 // Slabs that can be told apart: rows of the output that has most.
 i64 most_slabs(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);
 
-// Bytes that the arrays of a slab need on a device, places that intermediates share counted once.
-i64 bytes_of(const Slab&, const plan::Plan&, const lower::DeviceProgram&, const std::vector<i64>& parameters);
+// Blocks of memory are no smaller: there are none of no bytes.
+constexpr i64 least_block = 16;
+// Bytes that a run of a slab allocates on a device: for every array of the interface but those `given` to it there, and
+// for every place that intermediates share.
+i64 bytes_of(const Slab&, const plan::Plan&, const lower::DeviceProgram&, const std::vector<i64>& parameters,
+             const std::vector<bool>& given);
 
 // Rows that all kernels compute in so many slabs, over those of one run: 1 and more.
 double repetition(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters, i64 parts);

@@ -181,6 +181,38 @@ TEST_P(DeviceArrays, SlabsGiveTheSameBits) {
   }
 }
 
+TEST_P(DeviceArrays, WhatLiesThereIsNotCountedAgainstTheLimit) {
+  const Array photo = counted({211, 128});
+  const std::vector<Array> expected = program_.interpret({photo});
+  const Array image = device().copy_of(photo), other = image.clone();
+  const Array there = image.clone(), here(ElementType::f32, {211, 128});
+  constexpr i64 one = 211 * 512;  // bytes of an array
+  // How many slabs a run takes that may have so many bytes.
+  const auto parts = [&](const Array& input, const std::vector<Array>& outputs, i64 bytes) {
+    RunOptions options = exact();
+    options.device_memory = bytes;
+    i64 total = 0;
+    options.on_progress = [&](const Progress& p) { total = p.total; };
+    program_.run_into({input}, outputs, options);
+    return total;
+  };
+  EXPECT_EQ(parts(image, {there, other}, 1), 1);
+  EXPECT_EQ(parts(image, {there, here}, one), 1);
+  expect_equal(there, expected[0]);
+  expect_equal(here, expected[1]);
+  EXPECT_GT(parts(image, {there, here}, one - 1), 1);
+  EXPECT_EQ(parts(photo, {there, here}, 2 * one), 1);
+  EXPECT_GT(parts(photo, {there, here}, 2 * one - 1), 1);
+  // Rows that do not begin at multiples of 16 bytes are copied, and so counted.
+  const Array wide = device().array(ElementType::f32, {211, 132});
+  const std::vector<i64> begin{0, 1}, end{211, 129};
+  const Array shifted = wide.region(begin, end);
+  shifted.copy_from(photo);
+  EXPECT_EQ(parts(shifted, {there, other}, one), 1);
+  EXPECT_GT(parts(shifted, {there, other}, one - 1), 1);
+  expect_equal(other, expected[1]);
+}
+
 TEST_P(DeviceArrays, WhatDoesNotFitEvenByRowsIsAnError) {
   RunOptions options = exact();
   options.target = GetParam();
