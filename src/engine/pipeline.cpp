@@ -11,6 +11,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/division.hpp"
 #include "base/text.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/build.hpp"
@@ -69,10 +70,6 @@ bool is_name(std::string_view text) {
 
 void check_name(std::string_view what, const std::string& name) {
   if (!is_name(name)) fail(fmt::format("{} is called {}, expected letters, digits and '_'", what, base::quoted(name)));
-}
-
-i64 ceil_div(i64 a, i64 b) {
-  return (a + b - 1) / b;
 }
 
 }  // namespace
@@ -348,9 +345,9 @@ Geometry geometry_of(Builder& b, const std::string& name, ir::ExprId body) {
         lo += std::min(factor * r.lo, factor * r.hi);
         hi += std::max(factor * r.lo, factor * r.hi);
       }
-      out.lo[own] = std::max(out.lo[own], ceil_div(std::max<i64>(0, -lo), i.scale));
+      out.lo[own] = std::max(out.lo[own], base::ceil_divide(std::max<i64>(0, -lo), i.scale));
       // The last point reads at most scale * (floor(n / scale) - 1) + hi, which is inside for any hi below the scale.
-      out.hi[own] = std::max(out.hi[own], ceil_div(std::max<i64>(0, hi - i.scale + 1), i.scale));
+      out.hi[own] = std::max(out.hi[own], base::ceil_divide(std::max<i64>(0, hi - i.scale + 1), i.scale));
     }
   }
   for (const auto& n : extents) out.domain.push_back(*n);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 
+#include "base/division.hpp"
 #include "base/files.hpp"
 #include "emit/c.hpp"
 #include "engine/executable.hpp"
@@ -371,7 +372,7 @@ bool Program::Impl::overlaps(const Array& a, const Array& b) {
     i64 size = static_cast<i64>(std::max(a.format().size(), b.format().size()));
     if (d == a.strides().size()) return offset > -size && offset < size;
     i64 stride = a.strides()[d];
-    i64 steps = offset / stride - (offset % stride < 0 ? 1 : 0);
+    i64 steps = base::floor_divide(offset, stride);
     for (i64 s : {steps, steps + 1})
       if (s < a.shape()[d] && -s < b.shape()[d] && meet(d + 1, offset - s * stride)) return true;
     return false;

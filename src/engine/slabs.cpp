@@ -3,19 +3,14 @@
 
 #include <algorithm>
 
+#include "base/division.hpp"
 #include "engine/device_array.hpp"
 
 namespace tessera::engine {
 
 namespace {
 
-i64 floor_div(i64 a, i64 b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
-}
-
-i64 ceil_div(i64 a, i64 b) {
-  return -floor_div(-a, b);
-}
+using base::ceil_divide, base::floor_divide;
 
 void include(RowRange& range, RowRange more) {
   if (more.empty()) return;
@@ -35,13 +30,14 @@ RowRange rows_read(const lower::DeviceKernel::Reach& r, RowRange computed, i64 n
   if (r.whole) return {0, n};
   i64 a = r.scale * computed.first, b = r.scale * (computed.last - 1);
   if (a > b) std::swap(a, b);
-  return mapped_rows(floor_div(a + r.lo - start, r.stride), floor_div(b + r.hi - start, r.stride), n, r.reflects,
+  return mapped_rows(floor_divide(a + r.lo - start, r.stride), floor_divide(b + r.hi - start, r.stride), n, r.reflects,
                      r.wraps);
 }
 
 // The points of the domain that write rows of a range.
 RowRange rows_writing(const lower::DeviceKernel::Reach& w, RowRange wanted) {
-  return {ceil_div(wanted.first * w.stride - w.hi, w.scale), floor_div(wanted.last * w.stride - 1 - w.lo, w.scale) + 1};
+  return {ceil_divide(wanted.first * w.stride - w.hi, w.scale),
+          floor_divide(wanted.last * w.stride - 1 - w.lo, w.scale) + 1};
 }
 
 }  // namespace
@@ -96,8 +92,8 @@ Slab slab(const lower::DeviceProgram& program, const ir::Graph& graph, const std
     result.computed[k] = computed;
     for (const lower::DeviceKernel::Reach& w : kernel.writes) {
       const std::size_t to = kernel.arrays[w.array];
-      include(result.lying[to], {std::max<i64>(0, floor_div(w.scale * computed.first + w.lo, w.stride)),
-                                 std::min(rows[to], floor_div(w.scale * (computed.last - 1) + w.hi, w.stride) + 1)});
+      include(result.lying[to], {std::max<i64>(0, floor_divide(w.scale * computed.first + w.lo, w.stride)),
+                                 std::min(rows[to], floor_divide(w.scale * (computed.last - 1) + w.hi, w.stride) + 1)});
     }
     for (const lower::DeviceKernel::Reach& r : kernel.reads) {
       const std::size_t from = kernel.arrays[r.array];

@@ -9,6 +9,8 @@
 
 #include <set>
 
+#include "base/division.hpp"
+
 namespace tessera::ir {
 namespace {
 
@@ -132,7 +134,7 @@ class Binder {
     const Affine& x = *left;
     if (n.op == SizeOp::floor_div) {
       if (x.unknown) return std::nullopt;
-      return Affine{0, x.constant / n.value - (x.constant % n.value < 0 ? 1 : 0), {}};
+      return Affine{0, base::floor_divide(x.constant, n.value), {}};
     }
     const auto& right = form.at(n.b);
     if (!right) return std::nullopt;

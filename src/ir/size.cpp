@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/division.hpp"
 #include "ir/graph.hpp"
 #include "ir/size_text.hpp"
 
@@ -30,9 +31,6 @@ i64 checked_mul(i64 a, i64 b) {
   i64 r = 0;
   if (__builtin_mul_overflow(a, b, &r) || r == INT64_MIN) too_large();
   return r;
-}
-i64 floor_divide(i64 a, i64 d) {
-  return a / d - (a % d < 0 ? 1 : 0);
 }
 
 std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
@@ -149,7 +147,7 @@ struct SizeAlgebra {
     if (d == 1) return a;
     const Sum s = sum_of(a);
     Sum whole, rest;
-    whole.constant = floor_divide(s.constant, d);
+    whole.constant = base::floor_divide(s.constant, d);
     rest.constant = s.constant % d + (s.constant % d < 0 ? d : 0);
     for (const auto& [atom, c] : s.terms) {
       if (c % d == 0)
@@ -252,7 +250,7 @@ i64 apply(const SizeNode& n, i64 a, i64 b) {
       over = __builtin_mul_overflow(a, b, &r);
       break;
     case SizeOp::floor_div:
-      return floor_divide(a, n.value);
+      return base::floor_divide(a, n.value);
     case SizeOp::min:
       return std::min(a, b);
     case SizeOp::max:

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/division.hpp"
 #include "plan/groups.hpp"
 
 namespace tessera::plan {
@@ -12,12 +13,7 @@ using ir::StageKind;
 
 namespace {
 
-i64 floor_divide(i64 a, i64 b) {
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-i64 ceil_divide(i64 a, i64 b) {
-  return -floor_divide(-a, b);
-}
+using base::ceil_divide, base::floor_divide;
 
 std::size_t place(const std::vector<StageId>& set, StageId s) {
   return static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin());

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "base/division.hpp"
+
 namespace tessera::plan {
 
 namespace {
 
-i64 ceil_divide(i64 a, i64 b) {
-  return a > 0 ? (a - 1) / b + 1 : -(-a / b);
-}
+using base::ceil_divide;
 
 i64 quotient(i64 a, i64 b) {
   return b < 1 ? a : std::max<i64>(1, a / b);
