@@ -15,9 +15,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "base/text.hpp"
+#include "data/layout.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
@@ -60,17 +60,6 @@ void check_shape(const Shape& shape) {
   }
 }
 
-// Bytes of the whole array, or an Error when they do not fit 63 bits.
-std::size_t byte_count(const Format& format, const Shape& shape) {
-  i64 bytes = 0;
-  if (__builtin_mul_overflow(element_count(shape), static_cast<i64>(format.size()), &bytes) ||
-      bytes > std::numeric_limits<i64>::max() - static_cast<i64>(huge_page)) {
-    argument_error(
-        fmt::format("an array of {} elements of {} does not fit in memory", to_string(shape), format.name()));
-  }
-  return static_cast<std::size_t>(bytes);
-}
-
 std::vector<i64> c_order(const Format& format, const Shape& shape) {
   std::vector<i64> strides(shape.size());
   i64 stride = static_cast<i64>(format.size());
@@ -93,37 +82,14 @@ void copy_line(std::byte* to, i64 to_stride, const std::byte* from, i64 from_str
   for (i64 i = 0; i < count; ++i) std::memcpy(to + i * to_stride, from + i * from_stride, bytes);
 }
 
-struct Walk {
-  std::vector<i64> extent, to, from;  // slowest first
-};
-
-// Drops extents of 1 and joins neighbours that both sides walk without a gap between them, so that most copies end as
-// one memmove and the rest have long inner lines.
-Walk simplify(const Shape& shape, const std::vector<i64>& to, const std::vector<i64>& from) {
-  Walk walk;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 1) continue;
-    if (!walk.extent.empty() && walk.to.back() == shape[d] * to[d] && walk.from.back() == shape[d] * from[d]) {
-      walk.extent.back() *= shape[d];
-      walk.to.back() = to[d];
-      walk.from.back() = from[d];
-    } else {
-      walk.extent.push_back(shape[d]);
-      walk.to.push_back(to[d]);
-      walk.from.push_back(from[d]);
-    }
-  }
-  return walk;
-}
-
-void copy_lines(const Walk& walk, std::size_t d, std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (d + 1 < walk.extent.size()) {
-    for (i64 i = 0; i < walk.extent[d]; ++i) {
+void copy_lines(const data::Walk& walk, std::size_t d, std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (d + 1 < walk.extents.size()) {
+    for (i64 i = 0; i < walk.extents[d]; ++i) {
       copy_lines(walk, d + 1, to + i * walk.to[d], from + i * walk.from[d], bytes);
     }
     return;
   }
-  const i64 n = walk.extent[d], ts = walk.to[d], fs = walk.from[d];
+  const i64 n = walk.extents[d], ts = walk.to[d], fs = walk.from[d];
   if (ts == static_cast<i64>(bytes) && fs == ts) {
     std::memmove(to, from, static_cast<std::size_t>(n) * bytes);
     return;
@@ -245,7 +211,7 @@ i64 element_count(const Shape& shape) {
 // ---- arrays ----------------------------------------------------------------------------------------------------
 
 Array::Array(Format format, Shape shape) : format_(std::move(format)), shape_(std::move(shape)) {
-  const std::size_t bytes = byte_count(format_, shape_);
+  const std::size_t bytes = data::byte_count(format_, shape_);
   owner_ = allocate(bytes);
   if (!owner_) {
     argument_error(fmt::format("no memory for an array of {} elements of {} ({})", to_string(shape_), format_.name(),
@@ -260,7 +226,7 @@ Array Array::borrow(void* data, Format format, Shape shape, std::vector<i64> str
 }
 
 Array Array::share(std::shared_ptr<void> owner, void* data, Format format, Shape shape, std::vector<i64> strides) {
-  const std::size_t bytes = byte_count(format, shape);
+  const std::size_t bytes = data::byte_count(format, shape);
   if (strides.empty()) strides = c_order(format, shape);
   if (strides.size() != shape.size()) {
     argument_error(
@@ -371,10 +337,10 @@ void Array::copy_from(const Array& other) const {
   }
   if (count() == 0) return;
   if (on_device() || other.on_device()) return (on_device() ? memory_ : other.memory_)->copy(*this, other);
-  const Walk walk = simplify(shape_, strides_, other.strides_);
+  const data::Walk walk = data::joined(shape_, strides_, other.strides_);
   auto* to = static_cast<std::byte*>(data_);
   const auto* from = static_cast<const std::byte*>(other.data_);
-  if (walk.extent.empty()) {
+  if (walk.extents.empty()) {
     std::memmove(to, from, format_.size());
   } else {
     copy_lines(walk, 0, to, from, format_.size());

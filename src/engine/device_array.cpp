@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "data/layout.hpp"
 #include "engine/on_device.hpp"
 #include "run/cuda/cuda.hpp"
 #include "tessera/error.hpp"
@@ -21,31 +22,6 @@ std::uintptr_t next_range(i64 bytes) {
   static std::atomic<std::uintptr_t> next{std::uintptr_t{1} << 60};
   constexpr std::uintptr_t page = 4096;
   return next.fetch_add((static_cast<std::uintptr_t>(bytes) / page + 2) * page);
-}
-
-// Dimensions of both arrays, joined where both lie evenly, slowest first; the last one is a row of bytes.
-struct Walk {
-  std::vector<i64> extents, to, from;
-  i64 row_bytes = 0;
-};
-
-Walk walk_of(const Array& to, const Array& from) {
-  Walk walk;
-  walk.row_bytes = static_cast<i64>(to.format().size());
-  for (std::size_t d = 0; d < to.shape().size(); ++d) {
-    const i64 n = to.shape()[d], ts = to.strides()[d], fs = from.strides()[d];
-    if (n == 1) continue;
-    if (!walk.extents.empty() && walk.to.back() == n * ts && walk.from.back() == n * fs) {
-      walk.extents.back() *= n, walk.to.back() = ts, walk.from.back() = fs;
-    } else {
-      walk.extents.push_back(n), walk.to.push_back(ts), walk.from.push_back(fs);
-    }
-  }
-  if (!walk.extents.empty() && walk.to.back() == walk.row_bytes && walk.from.back() == walk.row_bytes) {
-    walk.row_bytes *= walk.extents.back();
-    walk.extents.pop_back(), walk.to.pop_back(), walk.from.pop_back();
-  }
-  return walk;
 }
 
 }  // namespace
@@ -110,15 +86,20 @@ Array make_array(const std::shared_ptr<run::gpu::Device>& device, Format format,
 void copy(run::gpu::Queue& queue, const Array& to, const Array& from) {
   if (element_count(to.shape()) == 0) return;
   const DeviceMemory *target = memory_of(to), *source = memory_of(from);
-  const Walk walk = walk_of(to, from);
+  data::Walk walk = data::joined(to.shape(), to.strides(), from.strides());
+  i64 row_bytes = static_cast<i64>(to.format().size());
+  if (!walk.extents.empty() && walk.to.back() == row_bytes && walk.from.back() == row_bytes) {
+    row_bytes *= walk.extents.back();
+    walk.extents.pop_back(), walk.to.pop_back(), walk.from.pop_back();
+  }
   const std::size_t rank = walk.extents.size();
   // One dimension goes with the rows of a copy, unless it runs backwards or rows overlap; the others one by one.
-  const bool even = rank > 0 && walk.to.back() >= walk.row_bytes && walk.from.back() >= walk.row_bytes;
+  const bool even = rank > 0 && walk.to.back() >= row_bytes && walk.from.back() >= row_bytes;
   const std::size_t outer = rank - (even ? 1 : 0);
   const run::gpu::Rows rows =
-      even ? run::gpu::Rows{walk.extents.back(), walk.row_bytes, target ? walk.from.back() : walk.to.back(),
+      even ? run::gpu::Rows{walk.extents.back(), row_bytes, target ? walk.from.back() : walk.to.back(),
                             target ? walk.to.back() : walk.from.back()}
-           : run::gpu::Rows{1, walk.row_bytes, walk.row_bytes, walk.row_bytes};
+           : run::gpu::Rows{1, row_bytes, row_bytes, row_bytes};
   std::vector<i64> at(outer);
   for (;;) {
     i64 t = 0, f = 0;
@@ -177,12 +158,9 @@ Array Device::borrow(void* pointer, Format format, Shape shape, std::vector<i64>
   if (pointer == nullptr) throw Error(ErrorClass::argument, "a null pointer was given as memory of a device");
   // As on the host, to have the strides and all checks.
   const Array shown = Array::borrow(pointer, format, shape, std::move(strides));
-  i64 first = 0, last = static_cast<i64>(format.size());
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    const i64 span = (shape[d] - 1) * shown.strides()[d];
-    (span < 0 ? first : last) += span;
-  }
-  auto block = run::cuda::borrow(static_cast<std::byte*>(pointer) + first, last - first, std::move(owner));
+  const data::Span span = data::span_of(shown);
+  auto block =
+      run::cuda::borrow(static_cast<std::byte*>(pointer) + span.first, span.last - span.first, std::move(owner));
   return Array::in(std::make_shared<engine::DeviceMemory>(impl_->device, std::move(block)), pointer, std::move(format),
                    std::move(shape), shown.strides());
 }

@@ -7,6 +7,7 @@
 
 #include "base/division.hpp"
 #include "base/files.hpp"
+#include "data/layout.hpp"
 #include "emit/c.hpp"
 #include "engine/executable.hpp"
 #include "engine/program_impl.hpp"
@@ -42,13 +43,9 @@ bool same_layout(const Format& a, const Format& b) {
 }
 
 std::pair<const std::byte*, const std::byte*> memory_of(const Array& a) {
-  const std::byte* lo = static_cast<const std::byte*>(a.data());
-  const std::byte* hi = lo + a.format().size();
-  for (int d = 0; d < a.rank(); ++d) {
-    i64 span = (a.shape()[static_cast<std::size_t>(d)] - 1) * a.strides()[static_cast<std::size_t>(d)];
-    (span < 0 ? lo : hi) += span;
-  }
-  return {lo, hi};
+  const auto* at = static_cast<const std::byte*>(a.data());
+  const data::Span span = data::span_of(a);
+  return {at + span.first, at + span.last};
 }
 
 }  // namespace
