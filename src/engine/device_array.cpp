@@ -26,10 +26,6 @@ std::uintptr_t next_range(i64 bytes) {
 
 }  // namespace
 
-std::string name_of(const run::gpu::Limits& limits) {
-  return fmt::format("{} device {} ({})", limits.target == "cuda" ? "CUDA" : "OpenCL", limits.index, limits.name);
-}
-
 const DeviceMemory* memory_of(const Array& a) {
   return dynamic_cast<const DeviceMemory*>(a.memory().get());
 }
@@ -60,7 +56,7 @@ i64 DeviceMemory::offset_of(const Array& a) const {
 }
 
 std::string DeviceMemory::place() const {
-  return name_of(device_->limits());
+  return label_of(device_->limits());
 }
 
 Array DeviceMemory::make(Format format, Shape shape) const {
@@ -195,7 +191,7 @@ void Stream::copy(const Array& to, const Array& from) {
     if (a.on_device() && engine::memory_of(a)->device() != impl_->device.impl().device)
       throw Error(ErrorClass::argument,
                   fmt::format("the array lies on {}, but the stream is of {}", a.memory()->place(),
-                              engine::name_of(impl_->device.impl().device->limits())));
+                              label_of(impl_->device.impl().device->limits())));
   engine::copy(*impl_->queue, to, from);
 }
 

@@ -44,8 +44,6 @@ class DeviceMemory final : public ArrayMemory {
   std::uintptr_t address_ = 0;
 };
 
-// "CUDA device 0 (NVIDIA H200)".
-std::string name_of(const run::gpu::Limits&);
 // Null for an array of the host.
 const DeviceMemory* memory_of(const Array&);
 // Byte strides of an array of C order whose rows begin at multiples of row_alignment, and its bytes.

@@ -271,7 +271,7 @@ DeviceExecutable::Split DeviceExecutable::split(const Job& job) const {
     split.lanes = 1;
     while (bytes_of(job, split) > allowed) {
       if (split.parts >= most)
-        throw run::gpu::OutOfMemory(name_of(limits()), bytes_of(job, split), allowed,
+        throw run::gpu::OutOfMemory(label_of(limits()), bytes_of(job, split), allowed,
                                     {"so much is needed even for one row at a time"});
       split.parts = std::min(most, split.parts * 2);
     }

@@ -220,7 +220,7 @@ RunOptions Program::Impl::placed(const std::vector<Array>& from, const std::vect
   if (options.stream != nullptr) {
     const run::gpu::Limits& limits = options.stream->device().impl().device->limits();
     if (!said(limits))
-      fail("the stream is of " + engine::name_of(limits) + ", but the run is on " + options.target + " " +
+      fail("the stream is of " + label_of(limits) + ", but the run is on " + options.target + " " +
                std::to_string(options.device),
            "give no target: it is that of the stream");
   }

@@ -42,7 +42,9 @@ TEST_F(OnDevice, quotes_the_line_that_does_not_compile) {
   const std::string source = prelude + "__kernel void broken(__global u8* p0) {\n  p0[0] = not_there;\n}\n";
   const Error e = error_of([&] { device->load(source, true); });
   EXPECT_EQ(e.error_class(), ErrorClass::device);
-  EXPECT_THAT(e.message(), AllOf(HasSubstr("does not compile"), HasSubstr("at line 5"), HasSubstr("not_there")));
+  EXPECT_THAT(e.message(),
+              AllOf(HasSubstr("does not compile for OpenCL device " + std::to_string(test_device()) + " ("),
+                    HasSubstr("at line 5"), HasSubstr("not_there")));
   const std::string text = e.what();
   EXPECT_THAT(text, HasSubstr("line 5 is 'p0[0] = not_there;'"));
   const std::size_t at = text.find("the text is in '");

@@ -22,14 +22,6 @@ i64 rounded(i64 bytes) {
   return (bytes + granule - 1) / granule * granule;
 }
 
-std::string label_of(const Driver& driver, int index) {
-  Ordinal ordinal = 0;
-  char name[256] = "";
-  if (driver.device_get(&ordinal, index) != success || driver.device_name(name, sizeof name, ordinal) != success)
-    return fmt::format("CUDA device {}", index);
-  return fmt::format("CUDA device {} ({})", index, name);
-}
-
 }  // namespace
 
 Current::Current(Core& core) noexcept : driver_(core.driver) {
@@ -43,7 +35,7 @@ Current::~Current() {
   if (changed_) driver_.context_set(before_);
 }
 
-Core::Core(const Driver& d, int number) : driver(d), index(number), label(label_of(d, number)) {
+Core::Core(const Driver& d, const gpu::Limits& limits) : driver(d), index(limits.index), label(label_of(limits)) {
   check(driver.device_get(&ordinal_, index), "looking up the device");
   check(driver.primary_retain(&context_, ordinal_), "making a context");
   const Current current(*this);

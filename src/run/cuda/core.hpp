@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "run/cuda/driver.hpp"
+#include "run/gpu/device.hpp"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
 
@@ -38,11 +39,11 @@ class Holder {
 class Core {
  public:
   // Throws Error(device) when the device cannot be used.
-  Core(const Driver&, int index);
+  Core(const Driver&, const gpu::Limits&);
 
   const Driver& driver;
   const int index;
-  const std::string label;  // "CUDA device 0 (NVIDIA H200)"
+  const std::string label;  // for messages
 
   // Passes on success. Else throws: OutOfMemory never, Error(device) "<doing> failed on ...", closing the device first
   // when the error is one that stays.

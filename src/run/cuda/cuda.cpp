@@ -64,9 +64,7 @@ gpu::Limits limits_of(const Driver& d, const Nvrtc& n, int index) {
 
 class CudaDevice : public gpu::Device {
  public:
-  explicit CudaDevice(int index) : core_(driver(), index), modules_(core_) {
-    limits_ = limits_of(driver(), nvrtc(), index);
-  }
+  explicit CudaDevice(const gpu::Limits& limits) : core_(driver(), limits), modules_(core_) { limits_ = limits; }
 
   std::shared_ptr<gpu::Module> load(const std::string& source, bool exact) override {
     return modules_.load(source, exact);
@@ -119,7 +117,7 @@ gpu::Found find() {
     if (n.missing.empty())
       found.devices.push_back(std::move(limits));
     else
-      found.notes.push_back(fmt::format("the driver sees CUDA device {} ({})", i, limits.name));
+      found.notes.push_back("the driver sees " + label_of(limits));
   }
   return found;
 }
@@ -136,7 +134,7 @@ std::shared_ptr<gpu::Device> open(int index) {
   static auto& opened = *new std::map<int, std::shared_ptr<gpu::Device>>();
   const std::lock_guard lock(mutex);
   auto& device = opened[index];
-  if (!device) device = std::make_shared<CudaDevice>(index);
+  if (!device) device = std::make_shared<CudaDevice>(found.devices[static_cast<std::size_t>(index)]);
   return device;
 }
 

@@ -49,6 +49,9 @@ struct Limits {
   bool integrated = false;  // its memory is the host's
 };
 
+// A device in messages: "CUDA device 0 (NVIDIA H200)".
+std::string label_of(const Limits&);
+
 // Memory of a device, given back to the device's pool with the last reference. Thread-safe.
 class Memory {
  public:

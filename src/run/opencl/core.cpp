@@ -21,7 +21,7 @@ std::string help_for(cl::Int code) {
 
 }  // namespace
 
-Core::Core(const Listed& l) : listed(l), cl(api()) {
+Core::Core(const Listed& l) : listed(l), cl(api()), label(label_of(l.limits)) {
   const cl::Property properties[] = {cl::context_platform, reinterpret_cast<cl::Property>(listed.platform), 0};
   cl::Int code = cl::success;
   const cl::Context made = cl.clCreateContext(properties, 1, &listed.device, &Core::hear, this, &code);
@@ -30,10 +30,6 @@ Core::Core(const Listed& l) : listed(l), cl(api()) {
 }
 
 Core::~Core() = default;
-
-std::string Core::name() const {
-  return base::quoted(listed.limits.name);
-}
 
 // Called by the driver, from any of its threads.
 void Core::hear(const char* message, const void*, std::size_t, void* user) {
@@ -52,8 +48,8 @@ std::vector<std::string> Core::heard() {
 void Core::ensure_open() const {
   if (!closed()) return;
   const std::lock_guard lock(mutex_);
-  throw Error(ErrorClass::device, fmt::format("the OpenCL device {} is closed after a failure: {}", name(), reason_),
-              {}, "start the program again, or take another device");
+  throw Error(ErrorClass::device, fmt::format("{} is closed after a failure: {}", label, reason_), {},
+              "start the program again, or take another device");
 }
 
 void Core::lost(cl::Int code, std::string_view doing) {
@@ -64,14 +60,13 @@ void Core::lost(cl::Int code, std::string_view doing) {
     reason_ = reason;
   }
   closed_.store(true);
-  throw Error(ErrorClass::device, fmt::format("the OpenCL device {} failed: {}", name(), reason), heard());
+  throw Error(ErrorClass::device, fmt::format("{} failed: {}", label, reason), heard());
 }
 
 void Core::check(cl::Int code, std::string_view doing) {
   if (code == cl::success) return;
   if (fatal(code)) lost(code, doing);
-  const std::string sentence =
-      fmt::format("the OpenCL device {} cannot {}: {} ({})", name(), doing, name_of(code), code);
+  const std::string sentence = fmt::format("{} cannot {}: {} ({})", label, doing, name_of(code), code);
   throw Error(ErrorClass::device, sentence, heard(), help_for(code));
 }
 

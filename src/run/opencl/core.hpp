@@ -27,7 +27,7 @@ class Core {
   const Api& cl;
   cl::Context context() const { return context_.get(); }
   cl::Device device() const { return listed.device; }
-  std::string name() const;  // quoted, for messages
+  const std::string label;  // for messages
 
   bool closed() const { return closed_.load(); }
   void ensure_open() const;

@@ -115,8 +115,7 @@ void Pool::fail(i64 bytes, cl::Int code) const {
     notes.push_back(fmt::format("{} of its {} are in use here", size(used_bytes_), size(device.limits.memory_bytes)));
   if (code != cl::success) notes.push_back(fmt::format("OpenCL says {} ({})", name_of(code), code));
   const i64 left = device.limits.memory_bytes - used_bytes_;
-  throw gpu::OutOfMemory(fmt::format("the OpenCL device {}", core_->name()), bytes, std::max<i64>(left, 0),
-                         std::move(notes));
+  throw gpu::OutOfMemory(core_->label, bytes, std::max<i64>(left, 0), std::move(notes));
 }
 
 void Pool::give(Handle<cl::Mem> mem, i64 capacity) noexcept {

@@ -57,8 +57,7 @@ std::string binary_of(const Core& core, cl::Program program) {
   const std::string where = error.line > 0 ? fmt::format(" at line {}", error.line) : "";
   const std::string what =
       error.message.empty() ? fmt::format("{} ({})", name_of(code), code) : base::quoted(error.message, 300);
-  throw Error(ErrorClass::device,
-              fmt::format("emitted code does not compile for the OpenCL device {}{}: {}", core.name(), where, what),
+  throw Error(ErrorClass::device, fmt::format("emitted code does not compile for {}{}: {}", core.label, where, what),
               std::move(notes));
 }
 
