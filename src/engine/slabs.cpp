@@ -151,8 +151,8 @@ Laid lay(const lower::ArrayRef& ref, const plan::Plan& plan, const std::vector<i
     for (const ir::SizeId extent : ref.extents) shape.push_back(plan.graph.evaluate(extent, parameters));
   const PaddedRows rows = padded_rows(size, shape);
   Laid laid;
-  laid.rows = shape.empty() ? 1 : shape.front();
-  laid.row_bytes = laid.rows > 0 ? rows.bytes / laid.rows : 0;
+  const i64 count = shape.empty() ? 1 : shape.front();
+  laid.row_bytes = count > 0 ? rows.bytes / count : 0;
   if (shape.size() == 1) laid.row_bytes = size;  // a row of one element, of memory that is rounded up
   if (!shape.empty()) laid.strides.assign(rows.strides.begin(), rows.strides.end() - 1);
   return laid;

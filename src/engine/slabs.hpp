@@ -45,11 +45,10 @@ i64 bytes_of(const Slab&, const plan::Plan&, const lower::DeviceProgram&, const 
 // Rows that all kernels compute in so many slabs, over those of one run: 1 and more.
 double repetition(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters, i64 parts);
 
-// Byte strides of an array of the interface, of every dimension but the last, and the bytes of all of it.
+// Byte strides of an array of the interface, of every dimension but the last.
 struct Laid {
   std::vector<i64> strides;
   i64 row_bytes = 0;  // of one index of dimension 0
-  i64 rows = 1;
 };
 Laid lay(const lower::ArrayRef&, const plan::Plan&, const std::vector<i64>& parameters);
 
