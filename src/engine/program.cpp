@@ -172,6 +172,14 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
     on_device(options)->run(bound, from, to, options);
 }
 
+std::string Program::Impl::input_name(std::size_t k) const {
+  return "input '" + inputs[k].name + "'";
+}
+
+std::string Program::Impl::output_name(std::size_t o) const {
+  return "output '" + (outputs[o].name.empty() ? std::to_string(o + 1) : outputs[o].name) + "'";
+}
+
 // The arguments as the compiled code takes them: checked, scalars in their type, rows contiguous.
 std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const {
   if (given.size() != inputs.size())
@@ -181,7 +189,7 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Array& a = arrays[k];
     const Parameter& input = inputs[k];
-    std::string name = "input '" + input.name + "'";
+    const std::string name = input_name(k);
     if (a.empty()) fail(name + " has no array");
     if (!input.is_array) {
       a = a.to_host();
@@ -209,32 +217,36 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
 RunOptions Program::Impl::placed(const std::vector<Array>& from, const std::vector<Array>& to,
                                  const RunOptions& given) const {
   RunOptions options = given;
-  const auto said = [&](const run::gpu::Limits& limits) {
-    if (options.target.empty()) {
-      options.target = limits.target;
-      options.device = limits.index;
-    }
+  const auto choose = [&](const run::gpu::Limits& limits) {
+    if (!options.target.empty()) return;
+    options.target = limits.target;
+    options.device = limits.index;
+  };
+  const auto chosen = [&](const run::gpu::Limits& limits) {
     return options.target == limits.target && options.device == limits.index;
   };
-  const std::string elsewhere = "give no target: a run goes where its arrays are";
-  if (options.stream != nullptr) {
-    const run::gpu::Limits& limits = options.stream->device().impl().device->limits();
-    if (!said(limits))
-      fail("the stream is of " + label_of(limits) + ", but the run is on " + options.target + " " +
-               std::to_string(options.device),
+  const auto place = [&] {
+    return options.target == "cpu" ? "the CPU" : options.target + " " + std::to_string(options.device);
+  };
+  if (given.stream != nullptr) {
+    const run::gpu::Limits& limits = given.stream->device().impl().device->limits();
+    choose(limits);
+    if (!chosen(limits))
+      fail("the stream is of " + label_of(limits) + ", but the run is on " + place(),
            "give no target: it is that of the stream");
   }
-  for (const auto* list : {&from, &to})
-    for (std::size_t k = 0; k < list->size(); ++k) {
-      const Array& a = (*list)[k];
-      if (!a.on_device()) continue;
-      const auto* memory = engine::memory_of(a);
-      if (memory == nullptr || !said(memory->device()->limits()))
-        fail((list == &from ? "input " : "output ") + std::to_string(k + 1) + " lies on " + a.memory()->place() +
-                 ", but the run is on " +
-                 (options.target == "cpu" ? "the CPU" : options.target + " " + std::to_string(options.device)),
-             options.target == given.target && given.stream == nullptr ? elsewhere : "copy it there");
-    }
+  const auto check = [&](const Array& a, const std::string& name) {
+    if (!a.on_device()) return;
+    const engine::DeviceMemory* memory = engine::memory_of(a);
+    if (memory == nullptr) fail(name + " lies on " + a.memory()->place() + ", where no program runs");
+    choose(memory->device()->limits());
+    if (chosen(memory->device()->limits())) return;
+    const bool told = !given.target.empty() && given.stream == nullptr;
+    fail(name + " lies on " + a.memory()->place() + ", but the run is on " + place(),
+         told ? "give no target: a run goes where its arrays are" : "copy it there");
+  };
+  for (std::size_t k = 0; k < from.size(); ++k) check(from[k], input_name(k));
+  for (std::size_t k = 0; k < to.size(); ++k) check(to[k], output_name(k));
   if (options.target.empty()) options.target = "cpu";
   if (options.device_memory < 0)
     fail("device_memory is " + std::to_string(options.device_memory) + ", expected bytes, or 0 for all there is");
@@ -280,8 +292,7 @@ std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) c
     for (ir::SizeId s : graph.stage(graph.outputs[o].stages.front()).domain) shape.push_back(graph.evaluate(s, bound));
     for (i64 n : shape)
       if (n < 1)
-        fail("output '" + (outputs[o].name.empty() ? "1" : outputs[o].name) + "' would have shape " + to_string(shape) +
-                 "; every extent must be at least 1",
+        fail(output_name(o) + " would have shape " + to_string(shape) + "; every extent must be at least 1",
              "give larger inputs");
     shapes.push_back(shape);
   }
@@ -325,16 +336,15 @@ std::vector<Array> Program::run(const std::vector<Array>& given, const RunOption
 void Program::run_into(const std::vector<Array>& given, const std::vector<Array>& targets,
                        const RunOptions& asked) const {
   std::vector<Array> inputs = impl_->prepare(given);
+  if (targets.size() != impl_->outputs.size())
+    fail("the program has " + std::to_string(impl_->outputs.size()) + " outputs, but " +
+         std::to_string(targets.size()) + " arrays were given");
   const RunOptions options = impl_->placed(inputs, targets, asked);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
-  if (targets.size() != shapes.size())
-    fail("the program has " + std::to_string(shapes.size()) + " outputs, but " + std::to_string(targets.size()) +
-         " arrays were given");
   std::vector<Array> results = targets;
   for (std::size_t o = 0; o < shapes.size(); ++o) {
-    std::string name =
-        "output '" + (impl_->outputs[o].name.empty() ? std::to_string(o + 1) : impl_->outputs[o].name) + "'";
+    const std::string name = impl_->output_name(o);
     if (!same_layout(targets[o].format(), impl_->outputs[o].format))
       fail(name + " has elements of type " + impl_->outputs[o].format.name() + ", but an array of " +
            targets[o].format().name() + " was given");
@@ -346,7 +356,7 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
       auto in = memory_of(inputs[k]);
       if (in.first < out.second && out.first < in.second && inputs[k].data() == given[k].data() &&
           impl_->inputs[k].is_array && Impl::overlaps(inputs[k], targets[o]))
-        fail(name + " shares memory with input '" + impl_->inputs[k].name + "'", "give an array of its own");
+        fail(name + " shares memory with " + impl_->input_name(k), "give an array of its own");
     }
     // Copies from a device take any strides.
     if (options.target == "cpu" && !rows_contiguous(results[o]))

@@ -27,6 +27,8 @@ struct Program::Impl {
   // On the target of the options; arrays as prepare() gives them.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
+  std::string input_name(std::size_t) const;   // "input 'image'", for messages
+  std::string output_name(std::size_t) const;  // "output 'edges'", or its number from 1 on
   std::vector<Array> prepare(const std::vector<Array>&) const;
   RunOptions placed(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions&) const;
   std::vector<Shape> output_shapes(const std::vector<i64>& parameters) const;

@@ -228,7 +228,10 @@ TEST_P(DeviceArrays, RefusesWhatCannotBe) {
   RunOptions cpu;
   cpu.target = "cpu";
   EXPECT_THAT(refusal([&] { program_.run({image}, cpu); }),
-              AllOf(HasSubstr("input 1 lies on " + name_), HasSubstr("the run is on the CPU")));
+              AllOf(HasSubstr("input 'image' lies on " + name_), HasSubstr("the run is on the CPU")));
+  EXPECT_THAT(refusal([&] { program_.run_into({image.to_host()}, {image.to_host(), image.clone()}, cpu); }),
+              AllOf(HasSubstr("output 'sharp' lies on " + name_), HasSubstr("the run is on the CPU")));
+  EXPECT_THAT(refusal([&] { program_.run_into({image}, {image.clone()}); }), HasSubstr("has 2 outputs, but 1 array"));
   const std::vector<i64> at{0, 0};
   EXPECT_THAT(refusal([&] { image.at(at); }), HasSubstr("have no address here"));
   EXPECT_THAT(refusal([&] { image.copy_from(counted({20, 31})); }), HasSubstr("cannot copy an array of 20x31"));
