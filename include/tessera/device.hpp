@@ -39,8 +39,8 @@ class Device {
   // Strides are in bytes, C order where none are given. Rows that do not begin at multiples of 16 bytes are copied in
   // every run. Throws Error(argument) for a null pointer and for "opencl", whose emitted files take buffers.
   Array borrow(void* pointer, Format, Shape, std::vector<i64> strides = {}, std::shared_ptr<void> owner = {}) const;
-  // Memory of the host that the device copies from and to directly, and beside computing. Ordinary memory where the
-  // system has no more of it or the device needs none.
+  // Memory of the host that the device copies from and to directly, and beside computing; elements undefined. Ordinary
+  // memory where the system has no more of it or the device needs none. Throws Error(argument) as Array's constructor.
   Array pinned(Format, Shape) const;
 
   struct Impl;

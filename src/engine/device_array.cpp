@@ -162,10 +162,9 @@ Array Device::borrow(void* pointer, Format format, Shape shape, std::vector<i64>
 }
 
 Array Device::pinned(Format format, Shape shape) const {
-  const Array ordinary(format, shape);  // for the checks and the strides; untouched memory costs nothing
-  const i64 bytes = element_count(shape) * static_cast<i64>(format.size());
+  const auto bytes = static_cast<i64>(data::byte_count(format, shape));
   std::shared_ptr<void> memory = bytes > 0 ? impl_->device->pinned(bytes) : nullptr;
-  if (!memory) return ordinary;
+  if (!memory) return Array(std::move(format), std::move(shape));
   void* const at = memory.get();
   return Array::share(std::move(memory), at, std::move(format), std::move(shape));
 }

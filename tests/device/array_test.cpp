@@ -301,6 +301,10 @@ TEST_P(DeviceArrays, PinnedMemoryIsTheHosts) {
   EXPECT_FALSE(pinned.on_device());
   pinned.copy_from(counted({33, 65}));
   expect_equal(device().copy_of(pinned), counted({33, 65}));
+  EXPECT_EQ(device().pinned(ElementType::f32, {0, 4}).count(), 0);
+  EXPECT_THAT(refusal([&] { device().pinned(ElementType::f32, {-1, 4}); }), HasSubstr("must not be negative"));
+  EXPECT_THAT(refusal([&] { device().pinned(ElementType::f64, {i64{1} << 31, i64{1} << 31}); }),
+              HasSubstr("does not fit in memory"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DeviceArrays, ::testing::Values("opencl", "cuda"),
