@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fixture.hpp"
-#include "run/opencl/opencl.hpp"
+#include "support/opencl.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -81,7 +81,7 @@ TEST_F(ExplainDevices, RefusesOptionsOfCores) {
 }
 
 TEST_F(ExplainDevices, PredictedBesideMeasured) {
-  if (const auto found = run::opencl::find(); found.devices.empty()) GTEST_SKIP() << found.missing;
+  if (cannot_run(no_opencl())) return;
   const Outcome o = tessera({"run", "blur.forma", "grey.png", "--target", "opencl", "--time", "--repeat", "2", "-q"});
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_THAT(o.out, AllOf(HasSubstr("time: median"), HasSubstr("predicted: "), HasSubstr("rate: ")));

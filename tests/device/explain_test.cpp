@@ -8,7 +8,7 @@
 #include "device/programs.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
-#include "run/opencl/opencl.hpp"
+#include "support/opencl.hpp"
 #include "tessera/tessera.hpp"
 
 namespace tessera {
@@ -52,7 +52,7 @@ std::vector<json> kernels_of(const json& j) {
 }
 
 TEST(ExplainDevice, EqualsWhatIsLaunched) {
-  if (const auto found = run::opencl::find(); found.devices.empty()) GTEST_SKIP() << found.missing;
+  if (cannot_run(no_opencl())) return;
   const std::vector<std::pair<const char*, Shape>> cases = {{two_stages, {480, 640}},
                                                             {two_stages, {37, 3000}},
                                                             {two_stages, {4, 6}},

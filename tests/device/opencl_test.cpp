@@ -1,5 +1,7 @@
 // Programs on an OpenCL device, through the public interface, against the interpreter. What random programs cannot
 // show: views of larger images, images below every halo, targets and devices that are none.
+#include "support/opencl.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,13 +37,7 @@ RunOptions on_opencl(Schedule schedule = Schedule::automatic) {
 class OpenCl : public ::testing::Test {
  protected:
   void SetUp() override {
-    try {
-      Program::from_text("parameter N; vector#1 float a[N]; return a;")
-          .run({Array(ElementType::f32, {4})}, on_opencl());
-    } catch (const Error& e) {
-      if (e.error_class() != ErrorClass::device) throw;
-      GTEST_SKIP() << e.message();
-    }
+    if (cannot_run(no_opencl())) return;
   }
   static void agrees(const Program& program, const Array& image, Schedule schedule) {
     SCOPED_TRACE(to_string(image.shape()));

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "isolate.hpp"
 #include "shrink.hpp"
+#include "support/opencl.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -120,7 +121,7 @@ bool of_this_part(std::size_t i) {
 }
 
 void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
-  if (const std::string missing = target_is_missing(); !missing.empty()) GTEST_SKIP() << missing;
+  if (cannot_run(target_is_missing())) return;
   int failed = 0;
   i64 executed = 0;
   Job job;

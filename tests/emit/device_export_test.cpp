@@ -10,7 +10,7 @@
 #include <random>
 
 #include "command.hpp"
-#include "run/opencl/opencl.hpp"
+#include "support/opencl.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -19,12 +19,6 @@ namespace {
 const std::string shim_flags = fmt::format(
     "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
     TESSERA_SOURCE_DIR);
-
-// Why kernels for OpenCL cannot run here, "" where they can. Where there is a device, its headers have to be there too.
-std::string no_opencl() {
-  const run::gpu::Found found = run::opencl::find();
-  return !found.devices.empty() ? "" : found.missing.empty() ? "there is no OpenCL device" : found.missing;
-}
 
 // It stays loaded: what OpenCL keeps for the process would otherwise look lost.
 class Library {
@@ -159,7 +153,7 @@ TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
     write(folder / (cuda ? "f.cu" : "f.c"), cuda ? code.source : code.host);
     EXPECT_EQ("",
               shell(folder, in + "gcc -Wall -Wextra -Werror -c h.c -o h.o && g++ -Wall -Werror -x c++ -c h.c -o h.o"));
-    const bool compiles = cuda || no_opencl().empty();
+    const bool compiles = cuda || no_opencl().empty();  // where there is a device, there are its headers
     const std::string line =
         cuda ? "g++ " + shim_flags + " f.cu -o f.so" : "gcc -std=c99 -Wall -Wextra -Werror -c f.c -o f.o";
     EXPECT_EQ("", compiles ? shell(folder, in + line) : "");
@@ -174,7 +168,7 @@ TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
 }
 
 TEST(ExportedOpencl, GivesTheInterpretersBits) {
-  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
+  if (cannot_run(no_opencl())) return;
   const Folder folder;
   const Program program = Program::from_text(three_stages);
   const std::string kernels = (folder / "f.cl").string();
@@ -194,7 +188,7 @@ TEST(ExportedOpencl, GivesTheInterpretersBits) {
 
 // Kernels that read what others wrote wait for them where the queue does not see to it.
 TEST(ExportedOpencl, QueuesMayBeOutOfOrder) {
-  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
+  if (cannot_run(no_opencl())) return;
   const Folder folder;
   const Program program = Program::from_text(
       "stencil r(vector#2 float X) { return (X@[-1,0] + X + X@[1,0]) / 3; }\n"
@@ -245,7 +239,7 @@ TEST_P(ExportedDriver, OfCudaEqualsPlainLoops) {
 }
 
 TEST_P(ExportedDriver, OfOpenclEqualsPlainLoops) {
-  if (const std::string missing = no_opencl(); !missing.empty()) GTEST_SKIP() << missing;
+  if (cannot_run(no_opencl())) return;
   const EmittedCode code =
       program_.emit({.target = "opencl", .name = name_, .kernels_file = (folder_ / (name_ + ".cl")).string()});
   write(folder_ / (name_ + ".cl"), code.source);

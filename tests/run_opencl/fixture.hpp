@@ -1,4 +1,5 @@
-// A device for the tests that need one; they are skipped where there is none. TESSERA_TEST_OPENCL_DEVICE chooses.
+// A device for the tests that need one; support/opencl.hpp says what becomes of them where there is none.
+// TESSERA_TEST_OPENCL_DEVICE chooses.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "run/opencl/opencl.hpp"
+#include "support/opencl.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::run::opencl {
@@ -38,12 +40,7 @@ __kernel void add(__global u8* p0, __global u8* p1, __global u8* p2, tsr_integer
 class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
-    const gpu::Found found = find();
-    if (found.devices.empty()) {
-      std::string reason = found.missing;
-      for (const std::string& note : found.notes) reason += "\n  " + note;
-      GTEST_SKIP() << "no OpenCL device: " << reason;
-    }
+    if (cannot_run(no_opencl())) return;
     device = open(test_device());
     queue = device->queue();
   }
