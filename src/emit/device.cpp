@@ -177,7 +177,7 @@ std::string opencl_name(const std::string& type) {
   return names.at(type);
 }
 
-// Whole vectors of 2, 4 or 8 neighbours between memory and scalars: "load_u8x8".
+// Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8".
 std::string vector_helper(const std::string& name, bool cuda) {
   const bool loads = name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
@@ -189,7 +189,7 @@ std::string vector_helper(const std::string& name, bool cuda) {
     const std::string vector = opencl_name(type) + std::to_string(lanes);
     if (loads) {
       body = fmt::format("const {} tsr_v = vload{}(0, p); {} tsr_unused; ", vector, lanes, type);
-      for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0}; ", k);
+      for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
     } else {
       body = fmt::format("vstore{}(({})({}), 0, p); ", lanes, vector, list.substr(2));

@@ -74,6 +74,7 @@ class RunText {
       for (const ir::SizeId size : kernel.domain) extent_(size);
       for (const DeviceKernel::Integer& what : kernel.integers)
         if (what.kind == DeviceKernel::Integer::Kind::size) extent_(what.size);
+      if (kernel.frame) extent_(kernel.frame->bottom), extent_(kernel.frame->right);
     }
   }
 
@@ -123,7 +124,7 @@ class RunText {
     const DeviceKernel& kernel = program_.kernels[k];
     const std::string name = fmt::format("{}_{}", kernel.name, v_);
     std::string product, lines;
-    for (std::size_t d = 0; d < kernel.domain.size(); ++d) {
+    for (std::size_t d = 0; d < kernel.domain.size() && !kernel.frame; ++d) {
       std::string points = std::to_string(kernel.points[d]);
       if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
       lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
@@ -140,17 +141,24 @@ class RunText {
       if (what.kind == Kind::strip) integers += "height";
       if (what.kind == Kind::first) integers += "0";
       if (what.kind == Kind::last) integers += extent_(kernel.domain[0]);
+      if (what.kind == Kind::frame) integers += fmt::format("f[{}]", what.dimension);
     }
     if (integers.empty()) integers = "0";
-    out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
+    if (kernel.frame)
+      product = "blocks";
+    else
+      out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
     if (kernel.strips) {
       const std::size_t rank = kernel.domain.size();
       const std::string at_once =
           cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block())
                 : "tsr_at_once(s)";
-      out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
-                          extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
-                          at_once, kernel.threads[1], kernel.warm_up);
+      if (kernel.frame)
+        out_ += frame_text(kernel);
+      else
+        out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
+                            extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
+                            at_once, kernel.threads[1], kernel.warm_up);
     }
     out_ += lines;
     std::string list;
@@ -164,6 +172,14 @@ class RunText {
       out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
                           product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
     }
+  }
+
+  std::string frame_text(const DeviceKernel& kernel) {
+    const DeviceKernel::Frame& f = *kernel.frame;
+    return fmt::format(
+        "  {{\n    i64 f[{}];\n    const i64 blocks = tsr_frame(0, {}, {}, {}, {}, {}, {}, {}, {}, {}, f);\n",
+        lower::frame_integers, extent_(kernel.domain[0]), extent_(kernel.domain[1]), f.top, extent_(f.bottom), f.left,
+        extent_(f.right), f.height, kernel.points.back(), kernel.threads[1]);
   }
 
   void give() {
@@ -238,11 +254,13 @@ std::string run_functions(const std::vector<DeviceVariant>& variants, bool cuda)
   return text;
 }
 
-bool has_strips(const std::vector<DeviceVariant>& variants) {
+// The functions that lay strips and tiles out, as far as the kernels need them.
+std::string layout_functions(const std::vector<DeviceVariant>& variants) {
+  bool strips = false, frames = false;
   for (const DeviceVariant& v : variants)
     for (const DeviceKernel& kernel : v.lowered.kernels)
-      if (kernel.strips) return true;
-  return false;
+      strips |= kernel.strips && !kernel.frame, frames |= kernel.frame.has_value();
+  return (strips ? std::string(lower::strip_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
 }
 
 // With names that nothing else has: an argument may be called as a function or macro that the file uses.
@@ -326,7 +344,7 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
   files.source += struct_types(plan.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
   files.source += std::string(detail::host_cuda_text) + "\n";
-  if (has_strips(variants)) files.source += lower::strip_height_text;
+  files.source += layout_functions(variants);
   files.source += run_functions(variants, true);
   files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name) + "#endif\n";
   return files;
@@ -475,7 +493,7 @@ DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
-  if (has_strips(variants)) files.host += lower::strip_height_text;
+  files.host += layout_functions(variants);
   files.host += run_functions(variants, false) + opencl_enqueue(with_own_names(signature), name) +
                 opencl_entry(plan, with_own_names(signature), name);
   return files;

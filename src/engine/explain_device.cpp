@@ -23,9 +23,10 @@ namespace {
 
 constexpr double copy_share = 0.8, rate_share = 0.6, hidden = 0.75;
 constexpr double launch_milliseconds = 0.003;
-constexpr double cycles_alone = 15;                    // of an instruction, where nothing else hides its latency
-constexpr double lanes_of_class = 32;                  // of a multiprocessor, four times a cycle
-constexpr double beside_point = 62, beside_step = 30;  // instructions of a thread, for a point and for a row of a strip
+constexpr double cycles_alone = 15;    // of an instruction, where nothing else hides its latency
+constexpr double lanes_of_class = 32;  // of a multiprocessor, four times a cycle
+// Instructions of a thread to find its place: for a point, for a row of a strip, for a register tile.
+constexpr double beside_point = 62, beside_step = 30, beside_tile = 120;
 
 // Of the class, where there is no device.
 run::gpu::Limits class_limits(const std::string& target) {
@@ -126,6 +127,7 @@ class DeviceReporter {
     KernelReport r;
     r.name = k.name;
     r.stages = k.stages;
+    r.framed = k.frame.has_value();
     r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.warm_up = k.warm_up;
     r.registers_estimated = k.registers;
     if (k.shared_bytes > 0) r.tile = k.points, r.shared_bytes = k.shared_bytes;
@@ -186,8 +188,11 @@ class DeviceReporter {
 
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const plan::DeviceReport& d = *result_.on_device;
-    double instructions = k.operations + k.moves + (k.strips ? beside_step / k.columns : beside_point);
-    if (k.strips) {
+    const double beside = k.frame    ? beside_tile / static_cast<double>(k.columns * k.frame->height)
+                          : k.strips ? beside_step / k.columns
+                                     : beside_point;
+    double instructions = k.operations + k.moves + beside;
+    if (k.strips && !k.frame) {
       const double rows = static_cast<double>(r.strip_rows), all = rows + static_cast<double>(k.warm_up);
       const double cycles = d.operations / (4 * lanes_of_class * d.multiprocessors);  // a nanosecond
       r.strip_milliseconds = all * instructions * k.columns * cycles_alone / cycles * 1e-6;

@@ -48,7 +48,20 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
   result.launch.block = kernel.threads;
   std::vector<i64> extents;
   for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
-  if (rows) extents.front() = rows->count();
+  const RowRange all = rows.value_or(RowRange{0, extents.front()});
+  extents.front() = all.count();
+  const auto checked = [&](i64 count) {
+    if (count > 0x7fffffff)
+      throw Error(ErrorClass::argument,
+                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
+                              0x7fffffff));
+    return count;
+  };
+  if (kernel.frame) {
+    result.strip_rows = kernel.frame->height;
+    result.launch.grid = {checked(lower::frame(kernel, graph, parameters, all.first, all.last, result.frame)), 1, 1};
+    return result;
+  }
   std::vector<i64> points = kernel.points;
   if (kernel.strips) {
     const i64 across = (extents.back() + points.back() - 1) / points.back();
@@ -60,11 +73,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
   i64 count = 1;
   for (std::size_t d = 0; d < extents.size(); ++d) {
     result.blocks.push_back((extents[d] + points[d] - 1) / points[d]);
-    count *= result.blocks.back();
-    if (count > 0x7fffffff)
-      throw Error(ErrorClass::argument,
-                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
-                              0x7fffffff));
+    count = checked(count * result.blocks.back());
   }
   result.launch.grid = {count, 1, 1};
   return result;

@@ -2,6 +2,7 @@
 // and for `explain`, so that what is explained is what runs.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct KernelLaunch {
   run::gpu::Launch launch;
   std::vector<i64> blocks;  // along every dimension of the kernel's domain
   i64 strip_rows = 0;       // 0: no strips
+  std::array<i64, lower::frame_integers> frame{};
 };
 
 // `blocks_per_multiprocessor`: of this kernel, at once; what is not known (0 or less) counts as 4. Of all rows, or of

@@ -138,6 +138,8 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number
         return rows.first;
       case Kind::last:
         return rows.last;
+      case Kind::frame:
+        return planned.frame[what.dimension];
     }
     return i64{0};
   };

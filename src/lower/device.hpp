@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -30,12 +31,13 @@ struct DeviceKernel {
   std::vector<std::size_t> arrays;  // positions in Interface::arrays, in the order of the kernel's pointers
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
-  // `domain`. `strip`: rows of one. `first`, `last`: the rows [first, last) of dimension 0 are computed.
+  // `domain`. `strip`: rows of one. `first`, `last`: the rows [first, last) of dimension 0 are computed. `frame`:
+  // number `dimension` of what tsr_frame gives.
   struct Integer {
-    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last } kind = Kind::size;
+    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last, frame } kind = Kind::size;
     ir::SizeId size;            // size
     std::size_t array = 0;      // offset, stride: position in `arrays`
-    std::size_t dimension = 0;  // stride, blocks
+    std::size_t dimension = 0;  // stride, blocks, frame
     auto operator<=>(const Integer&) const = default;
   };
   std::vector<Integer> integers;
@@ -49,6 +51,14 @@ struct DeviceKernel {
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
+  // Strips of a fixed height, in one text without a loop: register tiles. They lie in the rows [top, bottom) and
+  // columns [left, right) of the domain; a warp computes height x points.back() points. What is outside is the frame,
+  // a column a thread.
+  struct Frame {
+    i64 height = 0, top = 0, left = 0;
+    ir::SizeId bottom, right;
+  };
+  std::optional<Frame> frame;
   std::map<ir::SizeId, i64> least;  // extents of arguments that the kernel takes; smaller ones need another plan
 
   // What the rows [first, last) of dimension 0 touch of an array: from row (scale * first + lo - start) / stride to
@@ -87,8 +97,13 @@ std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 // Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc. `across` blocks lie beside each other,
 // `blocks_at_once` fit the device.
 i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
-// i64 tsr_strip_height(rows, across, blocks_at_once, strips, warm_up), in C.
-extern const std::string_view strip_height_text;
+// Of a kernel with a frame: the blocks that compute the rows [first, last), and the integers that they take: see
+// frame.c.inc.
+constexpr std::size_t frame_integers = 9;
+i64 frame(const DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters, i64 first, i64 last,
+          std::array<i64, frame_integers>&);
+// Both in C: tsr_strip_height and tsr_frame.
+extern const std::string_view strip_height_text, frame_text;
 
 // Shared memory that a block of tiles takes at most, unless a device has less.
 constexpr i64 shared_of_block = i64{48} << 10;

@@ -188,9 +188,15 @@ Value DeviceFunction::leaf(const ExprNode& node) {
   }
 }
 
+Lane DeviceFunction::register_lane(StageId s) const {
+  const Lane lane = memory_lane(s);
+  return is_float(lane) || ir::nest::size_of(lane) >= least_bytes ? lane : Lane::i32;
+}
+
 PointSource DeviceFunction::point_source() {
   PointSource source;
   source.lanes = 1;
+  source.least_bytes = least_bytes;
   source.gather = [this](const ExprNode& node, const std::vector<Value>& indices) { return gather(node, indices); };
   source.leaf = [this](const ExprNode& node) { return leaf(node); };
   source.table = [this](std::size_t t) {

@@ -17,6 +17,7 @@ class DeviceFunction {
  protected:
   using Value = ir::nest::Value;
   using Kind = DeviceKernel::Integer::Kind;
+  static constexpr int least_bytes = 4;  // of what is computed with: a narrower integer takes a register as well
 
   DeviceFunction(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::string name)
       : plan_(plan), graph_(plan.graph), interface_(interface), ranges_(ranges) {
@@ -33,6 +34,7 @@ class DeviceFunction {
   Value base(std::size_t pointer);          // u8*: its first element
   ArrayPlace place(ir::StageId) const;
   ir::nest::Lane memory_lane(ir::StageId) const;
+  ir::nest::Lane register_lane(ir::StageId) const;  // at least a register wide
   // The address of an element; of the row alone where the last index is missing.
   Value element(ir::StageId, const std::vector<Value>& at);
   Value row(ir::StageId, const std::vector<Value>& outer);

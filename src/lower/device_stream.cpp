@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "analyze/expressions.hpp"
+#include "base/division.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
 #include "plan/strips.hpp"
@@ -39,9 +42,9 @@ constexpr i64 most_unrolled = 12;
 
 constexpr i64 bytes_of_access = 16;  // of one load or store of a thread
 
-i64 floor_divide(i64 a, i64 b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
+// Register tiles, see StreamLowering::tile_shape.
+constexpr double most_text = 5200;  // instructions
+constexpr double worth_twelve = 0.93;
 
 bool reflects(BorderMode mode) {
   return mode == BorderMode::mirror || mode == BorderMode::symmetric;
@@ -75,6 +78,14 @@ class StreamLowering : private DeviceFunction {
     result.why = strip_.why;
     if (!result.why.empty()) return result;
     const int limit = plan_.device.strip_registers;
+    strip_.look_ahead(-least_ahead);  // tiles ask for every row at once
+    if (const auto shape = plan_.options.schedule == Schedule::automatic ? tile_shape() : std::nullopt) {
+      std::tie(result.columns, result.height) = *shape;
+      result.registers = registers();
+      result.fits = true;
+      return result;
+    }
+    strip_.look_ahead(least_ahead);
     result.columns = columns_ = strip_.columns_for(limit, [&](StageId s) { return bytes_of(s); });
     result.registers = registers();
     result.fits = result.registers <= limit;
@@ -82,9 +93,12 @@ class StreamLowering : private DeviceFunction {
     return result;
   }
 
-  void into(DeviceProgram& program, int v) {
+  void into(DeviceProgram& program, int v, i64 height) {
     columns_ = v;
-    look_ahead();
+    if (height > 0)
+      strip_.look_ahead(-least_ahead);  // every row is asked for at once
+    else
+      look_ahead();
     kernel_.threads = {32, warps_of_block, 1};
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = 32 * v;
@@ -101,12 +115,21 @@ class StreamLowering : private DeviceFunction {
     }
     ir::nest::Function function;
     function.name = kernel_.name;
-    function.essay = fmt::format("strips of {} columns a thread, about {} registers", v, estimate);
+    function.essay = fmt::format("{} of {} columns a thread, about {} registers",
+                                 height > 0 ? fmt::format("tiles of {} rows", height) : "strips", v, estimate);
     Builder builder(function.body);
     builder_ = &builder;
-    place();
-    builder.branch(operation(Op::bit_and, flag_type, {less(x_.at(1), extent(kernel_.domain[1])), less(y0_, end_of(0))}),
-                   [&] { strip(); });
+    if (height > 0) {
+      find_frame(height);
+      Value block = builder.let("block", call_i64("tsr_block", {}));
+      builder.branch(
+          less(block, framed(Framed::blocks)), [&] { frame(block); }, [&] { tile(block - framed(Framed::blocks)); });
+    } else {
+      place();
+      builder.branch(
+          operation(Op::bit_and, flag_type, {less(x_.at(1), extent(kernel_.domain[1])), less(y0_, end_of(0))}),
+          [&] { strip(); });
+    }
     count();
     touch();
     finish(std::move(function), program);
@@ -157,25 +180,55 @@ class StreamLowering : private DeviceFunction {
   // Elements of one load or store of a ring's columns: they begin at multiples of as many.
   i64 vector_of(const StripRing& r) const {
     const i64 size = bytes_of(r.stage);
-    for (const i64 lanes : {8, 4, 2})
+    for (const i64 lanes : {16, 8, 4, 2})
       if (r.own(columns_) % lanes == 0 && lanes * size <= bytes_of_access) return lanes;
     return 1;
   }
-  i64 load_left(const StripRing& r) const { return (r.left + vector_of(r) - 1) / vector_of(r) * vector_of(r); }
-  i64 load_right(const StripRing& r) const { return (r.right + vector_of(r) - 1) / vector_of(r) * vector_of(r); }
+  // Columns that are loaded for some beside the thread's own: whole vectors, of the last one no more than needed.
+  i64 load_beside(const StripRing& r, i64 columns) const {
+    const i64 vector = vector_of(r), rest = columns % vector;
+    return columns - rest + (rest > 0 ? last_vector(r, rest) : 0);
+  }
+  i64 last_vector(const StripRing& r, i64 columns) const {
+    i64 lanes = std::min<i64>(vector_of(r), std::max(1, 4 / bytes_of(r.stage)));
+    while (lanes < columns) lanes *= 2;
+    return lanes;
+  }
+  i64 load_left(const StripRing& r) const { return load_beside(r, r.left); }
+  i64 load_right(const StripRing& r) const { return load_beside(r, r.right); }
+  // Loads of a row: the first column and how many.
+  std::vector<std::pair<i64, i64>> loads_of(const StripRing& r) const {
+    const i64 vector = vector_of(r), end = r.own(columns_) + r.right;
+    std::vector<std::pair<i64, i64>> loads;
+    if (r.left % vector > 0) loads.emplace_back(-load_left(r), last_vector(r, r.left % vector));
+    for (i64 c = -(r.left / vector * vector); c < end; c += vector)
+      loads.emplace_back(c, end - c < vector ? last_vector(r, end - c) : vector);
+    return loads;
+  }
 
-  // What a step inside does, a point of the domain.
+  // What a point of the domain costs inside: of a strip a step's share, of a tile that of the whole text.
   void count() {
-    for (const auto& [s, operations] : operations_) kernel_.operations += operations;
-    const auto accesses = [&](const StripRing& r, i64 rows, i64 columns) {
-      kernel_.moves += static_cast<double>(rows * columns) / static_cast<double>(vector_of(r));
+    const auto share = [&](const StripRing& ring) {
+      if (!kernel_.frame) return 1.0;
+      return static_cast<double>(rows_of_tile(ring, kernel_.frame->height)) /
+             static_cast<double>(kernel_.frame->height);
     };
+    for (const auto& [s, operations] : operations_) {
+      const StripRing& ring = ring_of(s);
+      kernel_.operations += operations * share(ring) / (kernel_.frame ? static_cast<double>(ring.fresh()) : 1);
+    }
     for (const StripRing& r : strip_.rings)
-      if (r.memory) accesses(r, r.fresh(), load_left(r) + r.own(columns_) + load_right(r));
-    for (StageId s : is_result_) accesses(ring_of(s), ring_of(s).rate[0], ring_of(s).own(columns_));
+      if (r.memory)
+        kernel_.moves +=
+            (kernel_.frame ? share(r) : static_cast<double>(r.fresh())) * static_cast<double>(loads_of(r).size());
+    for (StageId s : is_result_) {
+      const StripRing& r = ring_of(s);
+      kernel_.moves += static_cast<double>(r.rate[0] * r.own(columns_)) / static_cast<double>(vector_of(r));
+    }
     kernel_.operations /= columns_;
     kernel_.moves /= columns_;
   }
+  static i64 rows_of_tile(const StripRing& ring, i64 height) { return ring.rate[0] * height + ring.lag - ring.first; }
 
   // What rows of the domain touch: those that warm a strip up, and those that are loaded ahead, as well.
   void touch() {
@@ -211,6 +264,120 @@ class StreamLowering : private DeviceFunction {
     if (registers() > plan::wide_strip_registers) strip_.look_ahead(-more);
   }
 
+  // Instructions of a tile's text: without those that only find out where it lies.
+  double text(i64 height) {
+    double sum = 0;
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      const double rows = static_cast<double>(rows_of_tile(ring, height));
+      if (ring.memory) {
+        sum += rows * static_cast<double>(loads_of(ring).size());
+      } else if (graph_.stage(ring.stage).kind == ir::StageKind::point) {
+        std::vector<ExprId> roots;
+        for (i64 c = 0; c < ring.columns(columns_); ++c)
+          roots.push_back(analyze::shift_columns(graph_, graph_.stage(ring.stage).body, rank_, c - ring.left));
+        sum += rows * analyze::instruction_count(graph_, roots, contracted());
+      }
+      if (is_result_.contains(ring.stage))
+        sum += static_cast<double>(ring.rate[0] * height * ring.own(columns_) / vector_of(ring));
+    }
+    return sum;
+  }
+
+  // Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
+  // Measured on an H200: rows are loaded once more often than they are computed, so eight beat four, but a text that
+  // does not fit the instruction cache loses more than that; twelve pay where stages in between are computed again.
+  std::optional<std::pair<int, i64>> tile_shape() {
+    int widest = 1;
+    for (const StripRing& ring : strip_.rings) widest = std::max(widest, bytes_of(ring.stage));
+    for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1; v /= 2) {
+      columns_ = static_cast<int>(v);
+      if (registers() > plan_.device.strip_registers) continue;
+      const auto cost = [&](i64 height) { return text(height) / static_cast<double>(height); };
+      if (text(12) <= most_text && cost(12) < worth_twelve * cost(8)) return {{columns_, 12}};
+      for (const i64 height : {8, 4})
+        if (text(height) <= most_text) return {{columns_, height}};
+    }
+    return {};
+  }
+
+  // Where nothing that tiles read is outside.
+  void find_frame(i64 height) {
+    const auto [from, to] = steps_inside();
+    DeviceKernel::Frame& f = kernel_.frame.emplace();
+    f.height = height;
+    f.top = from - strip_.start, f.bottom = to;
+    f.right = kernel_.domain[1];
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      const auto [left, right] = columns_beside(ring);
+      f.left = std::max(f.left, base::ceil_divide(left, ring.rate[1]));
+      f.right = smaller(f.right, steps(domain_of(ring)[1], -right, ring.rate[1]));
+    }
+    f.left = base::ceil_divide(f.left, 32) * 32;
+  }
+  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left };
+  Value framed(Framed what) { return host({Kind::frame, {}, 0, static_cast<std::size_t>(what)}); }
+
+  // All steps in one text.
+  void tile(const Value& block) {
+    const i64 height = kernel_.frame->height, width = 32 * columns_;
+    Value tile = builder_->let("tile", block), across = framed(Framed::across);
+    Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
+    Value column = framed(Framed::left) + (tile - level * across) * width;
+    place_columns(min(column, framed(Framed::right) - width) + call_i64("tsr_thread_x", {}) * columns_);
+    Value first =
+        builder_->let("y", framed(Framed::top) + (level * warps_of_block + call_i64("tsr_thread_y", {})) * height);
+    builder_->branch(less(first, framed(Framed::bottom)), [&] {
+      y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
+      declare_rings();
+      rows_inside_ = columns_inside_ = true;
+      for (i64 k = strip_.start; k < height; ++k) {
+        known_step_ = k;
+        step(builder_->let("y", y0_ + k));
+      }
+      known_step_.reset();
+    });
+  }
+
+  // A column a thread, one step after the other.
+  void frame(const Value& block) {
+    const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
+      return operation(Op::select, index_type, {flag, then, otherwise});
+    };
+    const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
+    Value warp = builder_->let("warp", block * warps_of_block + call_i64("tsr_thread_y", {}));
+    Value beyond_above = builder_->let("beyond", warp - framed(Framed::above));
+    Value beyond_below = builder_->let("beyond", beyond_above - framed(Framed::below));
+    Value beyond_left = builder_->let("beyond", beyond_below - framed(Framed::at_left));
+    Value above = builder_->let("above", less(beyond_above, integer(0)));
+    Value rows = builder_->let("whole", less(beyond_below, integer(0)));  // of all columns: above or below
+    Value left = builder_->let("left", less(beyond_left, integer(0)));
+    Value number = builder_->let(
+        "number", choose(above, warp, choose(rows, beyond_above, choose(left, beyond_below, beyond_left))));
+    Value first_row_of = choose(above, first_row(), choose(rows, bottom, top));
+    Value end_row = choose(above, top, choose(rows, end_of(0), bottom));
+    Value first_column = choose(rows, integer(0), choose(left, integer(0), right));
+    Value end_column = builder_->let(
+        "end", choose(rows, extent(kernel_.domain[1]), choose(left, framed(Framed::left), extent(kernel_.domain[1]))));
+    Value columns = builder_->let("columns", first_column);
+    Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - columns + 31, integer(32)}));
+    across = builder_->let("across", max(across, integer(1)));
+    Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
+    const int own = std::exchange(columns_, 1);
+    place_columns(columns + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
+    y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
+    y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
+    builder_->branch(both(less(x_.at(1), end_column), less(y0_, y1_)), [&] {
+      rows_inside_ = columns_inside_ = false;
+      declare_rings();
+      builder_->loop("y", builder_->let("start", y0_ + strip_.start), y1_, integer(1),
+                     [&](const Value& y) { step(y); });
+    });
+    columns_ = own;
+    at_.clear();
+  }
+
   // ---- threads ----
   void place() {
     // Strips that take longest begin first, so that no device waits for them at the end: those at the sides, of which
@@ -230,11 +397,17 @@ class StreamLowering : private DeviceFunction {
     Value place = builder_->let("place", choose(less(integer(0), turn), turn - 1, down - 1));
     Value strip = place * warps_of_block + call_i64("tsr_thread_y", {});
     Value height = host({Kind::strip, {}, 0, 0});
-    x_[1] = builder_->let("x", column * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
-    for (const StripRing& ring : strip_.rings)
-      if (!x_.contains(ring.rate[1])) x_[ring.rate[1]] = builder_->let("x", x_.at(1) * ring.rate[1]);
+    place_columns(column * (32 * columns_) + call_i64("tsr_thread_x", {}) * columns_);
     y0_ = builder_->let("y0", first_row() + strip * height);
     y1_ = builder_->let("y1", min(y0_ + height, end_of(0)));
+  }
+
+  // The thread's first column.
+  void place_columns(const Value& first) {
+    x_.clear();
+    x_[1] = builder_->let("x", first);
+    for (const StripRing& ring : strip_.rings)
+      if (!x_.contains(ring.rate[1])) x_[ring.rate[1]] = builder_->let("x", x_.at(1) * ring.rate[1]);
   }
 
   i64 margin_of(StageId s, std::size_t d) const {
@@ -242,15 +415,21 @@ class StreamLowering : private DeviceFunction {
     return stage.margin_lo.empty() ? 0 : std::max(stage.margin_lo[d], stage.margin_hi[d]);
   }
 
+  // Columns that a thread loads or computes left and right of its own.
+  std::pair<i64, i64> columns_beside(const StripRing& ring) const {
+    const i64 margin = ring.memory ? 0 : margin_of(ring.stage, 1);
+    return ring.memory ? std::pair(load_left(ring), load_right(ring))
+                       : std::pair(ring.left + margin, ring.right + margin);
+  }
+
   // Are all columns of the thread and beside them inside?
   Value columns_inside() {
     std::map<std::pair<ir::SizeId, i64>, std::pair<i64, i64>> reach;  // of an extent and a rate
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
-      const i64 margin = ring.memory ? 0 : margin_of(ring.stage, 1);
-      auto& [left, right] = reach[{domain_of(ring)[1], ring.rate[1]}];
-      left = std::max(left, ring.memory ? load_left(ring) : ring.left + margin);
-      right = std::max(right, ring.memory ? load_right(ring) : ring.right + margin);
+      const auto [left, right] = columns_beside(ring);
+      auto& most = reach[{domain_of(ring)[1], ring.rate[1]}];
+      most = {std::max(most.first, left), std::max(most.second, right)};
     }
     Value all;
     for (const auto& [key, beside] : reach) {
@@ -262,32 +441,32 @@ class StreamLowering : private DeviceFunction {
   }
 
   // The steps [from, to) whose rows, and those of all slots, are inside.
-  std::pair<Value, Value> steps_inside() {
+  std::pair<i64, ir::SizeId> steps_inside() {
     i64 from = 0;
-    std::map<std::pair<ir::SizeId, i64>, i64> beyond;  // of an extent and a rate: the newest row, from rate * y
+    ir::SizeId to = kernel_.domain[0];
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
       const i64 rate = ring.rate[0], margin = ring.memory ? 0 : margin_of(ring.stage, 0);
-      from = std::max(from, -floor_divide(ring.oldest() - margin, rate));
-      auto [at, fresh] = beyond.try_emplace({domain_of(ring)[0], rate}, INT64_MIN);
-      at->second = std::max(at->second, ring.lag + rate - 1 + margin);
+      from = std::max(from, -base::floor_divide(ring.oldest() - margin, rate));
+      to = smaller(to, steps(domain_of(ring)[0], -ring.lag - margin, rate));
     }
-    Value to = extent(kernel_.domain[0]);
-    for (const auto& [key, newest] : beyond) {
-      const auto& [size, rate] = key;
-      Value rows = extent(size) - newest;
-      if (rate > 1) rows = call_i64("tsr_floor_div", {rows + (rate - 1), integer(rate)});
-      to = min(to, rows);
-    }
-    return {integer(from), to};
+    return {from, to};
+  }
+  // (size + more) / rate, rounded down.
+  ir::SizeId steps(ir::SizeId size, i64 more, i64 rate) {
+    const ir::SizeId sum = graph_.size_binary(ir::SizeOp::add, size, graph_.size(more));
+    return rate > 1 ? graph_.size_floor_div(sum, rate) : sum;
+  }
+  ir::SizeId smaller(ir::SizeId a, ir::SizeId b) {
+    return ir::at_most(graph_, a, b) ? a : ir::at_most(graph_, b, a) ? b : graph_.size_binary(ir::SizeOp::min, a, b);
   }
 
   void strip() {
     Value inside_columns = columns_inside();
     const auto [from, to] = steps_inside();
     Value start = builder_->let("start", y0_ + strip_.start);
-    Value a = builder_->let("a", call_i64("tsr_clamp", {from, start, y1_}));
-    Value b = builder_->let("b", call_i64("tsr_clamp", {to, a, y1_}));
+    Value a = builder_->let("a", call_i64("tsr_clamp", {integer(from), start, y1_}));
+    Value b = builder_->let("b", call_i64("tsr_clamp", {extent(to), a, y1_}));
     declare_rings();
     // As many turns at once as a source has slots: its rows then move by renaming, and nobody waits for a load.
     i64 unroll = 1;
@@ -323,7 +502,7 @@ class StreamLowering : private DeviceFunction {
     for (std::size_t k = 0; k < at_.size(); ++k) {
       const StripRing& ring = strip_.rings[k];
       if (!is_kept(ring)) continue;
-      const Lane lane = memory_lane(ring.stage);
+      const Lane lane = register_lane(ring.stage);
       at_[k].resize(static_cast<std::size_t>(ring.depth));
       for (auto& slot : at_[k])
         for (i64 c = 0; c < ring.columns(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
@@ -348,7 +527,8 @@ class StreamLowering : private DeviceFunction {
   // ---- memory ----
   void load_row(const StripRing& ring, const Value& at_row_index, const std::vector<Value>& to) {
     const auto& domain = domain_of(ring);
-    const Lane lane = memory_lane(ring.stage);
+    const Lane lane = memory_lane(ring.stage), kept_lane = register_lane(ring.stage);
+    const Type type{kept_lane, 1, false};
     const ArrayPlace where = DeviceFunction::place(ring.stage);
     const i64 size = ir::nest::size_of(lane);
     const Value& x = x_.at(ring.rate[1]);
@@ -356,9 +536,12 @@ class StreamLowering : private DeviceFunction {
     if (columns_inside_) {
       Value from = builder_->let("from", row(ring.stage, {r}));
       Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
-      const i64 lanes_at_once = vector_of(ring);
-      if (where.element_stride == size && lanes_at_once > 1) {
-        for (i64 c = -load_left(ring); c < ring.own(columns_) + load_right(ring); c += lanes_at_once) {
+      if (where.element_stride == size && vector_of(ring) > 1) {
+        for (const auto& [c, lanes_at_once] : loads_of(ring)) {
+          if (lanes_at_once == 1) {
+            builder_->assign(to[static_cast<std::size_t>(c + ring.left)], convert(type, load(pointer, integer(c), 1)));
+            continue;
+          }
           std::vector<Value> lanes{address(pointer, integer(c))};
           for (i64 k = 0; k < lanes_at_once; ++k) {
             const i64 at = c + k + ring.left;
@@ -372,7 +555,7 @@ class StreamLowering : private DeviceFunction {
       }
       for (i64 c = 0; c < static_cast<i64>(to.size()); ++c)
         builder_->assign(to[static_cast<std::size_t>(c)],
-                         load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1));
+                         convert(type, load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1)));
       return;
     }
     auto mapped = [&](const Border& border, const Value& i, const Value& n, Value& off) {
@@ -385,12 +568,11 @@ class StreamLowering : private DeviceFunction {
     for (i64 c = 0; c < static_cast<i64>(to.size()); ++c) {
       Value column_off;
       Value at = mapped(ring.border[1], x + (c - ring.left), extent(domain[1]), column_off);
-      Value v = load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1);
+      Value v = convert(type, load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1));
       if (column_off)
-        v = operation(Op::select, {lane, 1, false},
-                      {column_off, border_value(ring.border[1].value, ring.stage, lane), v});
+        v = operation(Op::select, type, {column_off, border_value(ring.border[1].value, ring.stage, kept_lane), v});
       if (row_off)
-        v = operation(Op::select, {lane, 1, false}, {row_off, border_value(ring.border[0].value, ring.stage, lane), v});
+        v = operation(Op::select, type, {row_off, border_value(ring.border[0].value, ring.stage, kept_lane), v});
       builder_->assign(to[static_cast<std::size_t>(c)], v);
     }
   }
@@ -402,11 +584,11 @@ class StreamLowering : private DeviceFunction {
     const bool exact = ring.rate[0] == 1 && domain[0] == kernel_.domain[0];  // the domain ends where its rows end
     for (std::size_t k = 0; k < rows.size();) {
       // Rows of the same step of the domain.
-      const i64 step = floor_divide(ring.first_fresh() + static_cast<i64>(k), ring.rate[0]);
+      const i64 step = base::floor_divide(ring.first_fresh() + static_cast<i64>(k), ring.rate[0]);
       std::size_t end = k;
-      while (end < rows.size() && floor_divide(ring.first_fresh() + static_cast<i64>(end), ring.rate[0]) == step) ++end;
-      Value at = builder_->let("at", y_ + step);
-      builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), [&] {
+      while (end < rows.size() && base::floor_divide(ring.first_fresh() + static_cast<i64>(end), ring.rate[0]) == step)
+        ++end;
+      const auto store = [&] {
         for (; k < end; ++k) {
           Value r = builder_->let("row", first + static_cast<i64>(k));
           if (exact || rows_inside_)
@@ -414,7 +596,14 @@ class StreamLowering : private DeviceFunction {
           else
             builder_->branch(less(r, extent(domain[0])), [&] { store_row(s, r, rows[k]); });
         }
-      });
+      };
+      if (!known_step_) {
+        Value at = builder_->let("at", y_ + step);
+        builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), store);
+      } else if (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height) {
+        store();
+      }
+      k = end;
     }
   }
 
@@ -426,7 +615,9 @@ class StreamLowering : private DeviceFunction {
     const Value& x = x_.at(ring.rate[1]);
     Value to = builder_->let("to", row(s, {r}));
     Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x * where.element_stride)));
-    const auto value = [&](i64 c) { return values[static_cast<std::size_t>(ring.left + c)]; };
+    const auto value = [&](i64 c) {
+      return convert({lane, 1, false}, values[static_cast<std::size_t>(ring.left + c)]);
+    };
     if (columns_inside_ && where.element_stride == size && lanes_at_once > 1) {
       for (i64 c = 0; c < ring.own(columns_); c += lanes_at_once) {
         std::vector<Value> lanes{address(pointer, integer(c))};
@@ -484,7 +675,7 @@ class StreamLowering : private DeviceFunction {
       return inside || !member(node.stage) ? kept(node, ring) : found(node, ring, r);
     };
     PointEmitter emitter(graph_, ranges_, *builder_, source);
-    const Lane lane = memory_lane(s);
+    const Lane lane = register_lane(s);
     emitter.emit(roots, [&](std::size_t root, const Value& v) {
       const std::size_t k = root / rows.front().size(), c = root % rows.front().size();
       Value out = emitter.stored(roots[root], v, lane);
@@ -495,7 +686,7 @@ class StreamLowering : private DeviceFunction {
 
   void put_together(StageId s, std::vector<std::vector<Value>>& rows) {
     const StripRing& ring = ring_of(s);
-    const Type type{memory_lane(s), 1, false};
+    const Type type{register_lane(s), 1, false};
     for (const plan::StripRead& piece : reads_.at(s).reads) {
       const auto &across = piece.dims[1], &down = piece.dims[0];
       const std::size_t from =
@@ -554,7 +745,7 @@ class StreamLowering : private DeviceFunction {
   // The same where a border maps it elsewhere: among the rows and columns at hand.
   Value found(const ExprNode& node, const StripRing& to, const Value& r) {
     const StripRing& from = strip_.rings[ring_index(node, to)];
-    const Lane lane = memory_lane(node.stage);
+    const Lane lane = register_lane(node.stage);
     const Type type{lane, 1, false};
     Value row_off, column_off;
     const std::vector<Value>& row = mapped_row(node, to, r, row_off);
@@ -637,6 +828,7 @@ class StreamLowering : private DeviceFunction {
   std::set<StageId> is_result_, read_;                                     // leave the group; are read in it
   std::map<std::tuple<StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
   int columns_ = 4;
+  std::optional<i64> known_step_;                      // from the first row of a tile
   bool rows_inside_ = false, columns_inside_ = false;  // of the text that is written
   std::map<i64, Value> x_;                             // the thread's first column, by rate
   Value y_, y0_, y1_;                                  // the step; the strip
@@ -650,7 +842,7 @@ StreamFit stream_fit(plan::Plan& plan, const Interface& interface, analyze::Rang
 
 void lower_stream(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                   const StreamFit& fit, std::string name, DeviceProgram& program) {
-  StreamLowering(plan, interface, ranges, group, std::move(name)).into(program, fit.columns);
+  StreamLowering(plan, interface, ranges, group, std::move(name)).into(program, fit.columns, fit.height);
 }
 
 }  // namespace tessera::lower

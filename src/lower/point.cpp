@@ -63,6 +63,18 @@ bool PointEmitter::free(ExprId e) const {
   return graph_.node(e).op == Op::constant;
 }
 
+Lane PointEmitter::widened(Lane lane) const {
+  return is_float(lane) || size_of(lane) >= source_.least_bytes ? lane : Lane::i32;
+}
+
+Lane PointEmitter::lane_of(ExprId e) {
+  return widened(plan::lane_of(graph_, ranges_, e));
+}
+
+Lane PointEmitter::working_lane(ExprId e) {
+  return widened(plan::working_lane(graph_, ranges_, low_, e));
+}
+
 Value PointEmitter::number(double v, Lane lane) {
   Type type{lane, 1, false};
   if (is_float(lane)) return broadcast(ir::nest::real(v, type), source_.lanes);
@@ -93,7 +105,7 @@ Value PointEmitter::constant(ExprId e) {
   const ExprNode& node = graph_.node(e);
   if (node.type == ElementType::boolean) return number(node.ivalue != 0 ? -1 : 0, Lane::i8);
   if (is_float(node.type)) return number(node.fvalue, ir::nest::lane_of(node.type));
-  return number(static_cast<double>(node.ivalue), plan::lane_of(graph_, ranges_, e));
+  return number(static_cast<double>(node.ivalue), lane_of(e));
 }
 
 Value PointEmitter::operand(ExprId e, const Values& known, Lane lane) {
@@ -122,7 +134,7 @@ Value PointEmitter::compare(ExprId e, const Values& known) {
     lane = ir::nest::lane_of(type);
   } else {
     Range a = ranges_.of(node.args[0]), b = ranges_.of(node.args[1]);
-    lane = plan::narrowest({std::min(a.lo, b.lo), std::max(a.hi, b.hi)});
+    lane = widened(plan::narrowest({std::min(a.lo, b.lo), std::max(a.hi, b.hi)}));
   }
   return op(node.op, ir::nest::mask_lane(lane),
             {operand(node.args[0], known, lane), operand(node.args[1], known, lane)});
@@ -192,13 +204,14 @@ Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lan
 Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   bool boolean = n.type == ElementType::boolean;
+  const Lane bytes = widened(Lane::u8), mask_of_bytes = ir::nest::mask_lane(bytes);  // of booleans in memory
   switch (n.op) {
     case Op::constant:
       return constant(e);
     case Op::access: {
       Value v = builder_.let("v", source_.load(n, vars));
-      if (!boolean) return v;
-      return op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)});
+      if (!boolean) return as(v, widened(v->type.lane));
+      return op(Op::ne, mask_of_bytes, {as(v, bytes), number(0, bytes)});
     }
     case Op::coord:
     case Op::extent:
@@ -245,19 +258,25 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
         Value v = value(n.args[0], known);
         return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
       }
-      Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::lane_of(graph_, ranges_, e);
+      Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : lane_of(e);
       if (from == ElementType::boolean) {
         Value m = mask(value(n.args[0], known), to);
         return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), to);
       }
-      if (is_float(n.type) || !is_float(from)) return operand(n.args[0], known, to);
+      if (is_float(n.type)) return operand(n.args[0], known, to);
+      if (!is_float(from)) {
+        const Lane own = ir::nest::lane_of(n.type);
+        const Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
+        const bool truncates = low_.contains(n.args[0]) || r.lo < full.lo || r.hi > full.hi;
+        return as(operand(n.args[0], known, truncates && size_of(own) < size_of(to) ? own : to), to);
+      }
       return to_integer(n, value(n.args[0], known), to);
     }
     case Op::saturate: {
-      Lane to = plan::lane_of(graph_, ranges_, e);
+      Lane to = lane_of(e);
       ElementType from = graph_.node(n.args[0]).type;
       if (is_float(from)) return to_integer(n, value(n.args[0], known), to);
-      Lane lane = plan::working_lane(graph_, ranges_, low_, e);
+      Lane lane = working_lane(e);
       Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
       Value v = operand(n.args[0], known, lane);
       if (r.lo < full.lo) v = op(Op::max, lane, {v, number(full.lo, lane)});
@@ -276,7 +295,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
         Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
         return op(Op::select, lane, {c, a, b});
       }
-      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, low_, e);
+      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : working_lane(e);
       Value c = mask(value(n.args[0], known), lane);
       return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
     }
@@ -289,7 +308,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     if (n.args.size() > 1) args.push_back(operand(n.args[1], known, a->type.lane));
     return op(n.op, a->type.lane, std::move(args));
   }
-  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : plan::working_lane(graph_, ranges_, low_, e);
+  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : working_lane(e);
   if (n.op == Op::shl || n.op == Op::shr) {
     Range count = ranges_.of(n.args[1]);
     bool in_range = count.lo >= 0 && count.hi < 8 * size_of(lane);
@@ -332,7 +351,7 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
     const ExprNode& n = graph_.node(e);
     Lane lane = n.type == ElementType::boolean ? ir::nest::mask_lane(Lane::i32)
                 : is_float(n.type)             ? ir::nest::lane_of(n.type)
-                                               : plan::working_lane(graph_, ranges_, low_, e);
+                                               : working_lane(e);
     if (n.op == Op::reduce_prod && !is_float(n.type)) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
     lanes.push_back(lane);
     totals.push_back(builder_.var("total", identity(n, lane)));

@@ -19,6 +19,7 @@ namespace tessera::lower {
 // Supplied by the target: where operands come from at the vector that is being computed.
 struct PointSource {
   int lanes = 16;
+  int least_bytes = 1;  // of a lane that integers are computed in: 4 where narrow ones gain nothing
   // The vector of an access without reduction variables in its index, or with the given values for them.
   std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
   // Lane-wise absolute reads: indices are i32 vectors, clamped already.
@@ -33,7 +34,7 @@ class PointEmitter {
       : graph_(graph), ranges_(ranges), builder_(builder), source_(source) {}
 
   // Emits everything below the roots and calls `finished(k, value)` as soon as root k is known. Values of integer
-  // roots come in the lane type that lane_of says; booleans as masks.
+  // roots come in the lane type that plan::lane_of says, or a wider one; booleans as masks.
   void emit(const std::vector<ir::ExprId>& roots, const std::function<void(std::size_t, ir::nest::Value)>& finished);
 
   // The value in another lane type: numbers convert, masks become 0 or 1 when the target is not a mask.
@@ -51,6 +52,9 @@ class PointEmitter {
   Value compare(ir::ExprId e, const Values& known);
   Value to_integer(const ir::ExprNode&, Value, ir::nest::Lane lane);
   Value integer_division(const ir::ExprNode&, Value a, Value b, ir::nest::Lane lane);
+  ir::nest::Lane widened(ir::nest::Lane) const;
+  ir::nest::Lane lane_of(ir::ExprId e);  // of an integer node: of its value, of the operation
+  ir::nest::Lane working_lane(ir::ExprId e);
   Value constant(ir::ExprId e);
   Value value(ir::ExprId e, const Values& known);  // a constant has no place in `known`
   Value operand(ir::ExprId e, const Values& known, ir::nest::Lane lane);

@@ -47,6 +47,7 @@ struct KernelReport {
   std::vector<ir::StageId> stages, reads, writes;  // reads and writes: arrays
   bool strips = false;                             // of `columns` columns a thread and `strip_rows` rows, or a point
   std::string why;                                 // no strips; "" where none were asked for
+  bool framed = false;                             // strips of few rows, in one text: register tiles
   int columns = 1;
   i64 strip_rows = 0, warm_up = 0;  // rows of a strip, and those that it computes before them
   std::vector<i64> tile;            // in shared memory, of a block; empty: none

@@ -33,7 +33,8 @@ template <class Names>
 ordered_json kernel_json(const KernelReport& k, Names names) {
   return {{"name", k.name},
           {"stages", names(k.stages)},
-          {"runs", k.strips         ? "strips"
+          {"runs", k.framed         ? "register tiles"
+                   : k.strips       ? "strips"
                    : k.tile.empty() ? "points"
                                     : "tiles"},
           {"not_in_strips_since", k.why},

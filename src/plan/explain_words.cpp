@@ -70,6 +70,7 @@ std::string threads(const std::array<int, 3>& block) {
 
 std::string runs_as(const KernelReport& k) {
   if (!k.tile.empty()) return "tiles of " + extents(k.tile);
+  if (k.framed) return fmt::format("{} x {} points a thread", k.strip_rows, k.columns);
   return k.strips ? fmt::format("strips of {} columns and {}", k.columns, counted(k.strip_rows, "row"))
                   : "a point a thread";
 }

@@ -59,7 +59,7 @@ TEST(ExplainDevice, EqualsWhatIsLaunched) {
                                                             {both, {300, 500}},
                                                             {volume, {20, 30, 40}}};
   for (const auto& [text, shape] : cases)
-    for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
+    for (const Schedule schedule : {Schedule::automatic, Schedule::stream, Schedule::untiled}) {
       SCOPED_TRACE(to_string(shape));
       const Program program = Program::from_text(text);
       const RunOptions options = on("opencl", schedule);
@@ -79,8 +79,10 @@ TEST(ExplainDevice, EqualsWhatIsLaunched) {
         i64 rows = 0;
         for (std::size_t i = 0; i < kernels[k].integers.size(); ++i)
           if (kernels[k].integers[i].kind == lower::DeviceKernel::Integer::Kind::strip) rows = launch.integers[i];
-        EXPECT_EQ(said[k]["strip_rows"], rows);
-        EXPECT_EQ(said[k]["runs"], rows > 0 ? "strips" : "points");
+        const bool framed = kernels[k].frame.has_value();
+        EXPECT_EQ(framed, rows == 0 && said[k]["strip_rows"] > 0);
+        EXPECT_EQ(said[k]["strip_rows"], framed ? kernels[k].frame->height : rows);
+        EXPECT_EQ(said[k]["runs"], framed ? "register tiles" : rows > 0 ? "strips" : "points");
       }
     }
 }
@@ -93,14 +95,14 @@ TEST(ExplainDevice, WithoutADevice) {
   EXPECT_EQ(j["device_facts"]["multiprocessors"], 132);
   const std::vector<json> kernels = kernels_of(j);
   ASSERT_EQ(kernels.size(), 1U);
-  EXPECT_EQ(kernels[0]["runs"], "strips");
+  EXPECT_EQ(kernels[0]["runs"], "register tiles");
   EXPECT_TRUE(kernels[0]["registers"].is_null());
   EXPECT_GT(kernels[0]["registers_estimated"], 20);
   EXPECT_GT(kernels[0]["strip_rows"], 0);
   EXPECT_GT(kernels[0]["milliseconds"], 0);
   const std::string text = program.explain({{480, 640}}, on("cuda"));
   EXPECT_THAT(text, AllOf(HasSubstr("no device was found (the CUDA driver is not available)"), HasSubstr("tsr_g0"),
-                          HasSubstr("strips of "), Not(HasSubstr("tiles "))));
+                          HasSubstr("points a thread"), Not(HasSubstr("tiles "))));
   // Which device is asked for matters only where there are some.
   RunOptions third = on("cuda");
   third.device = 3;
@@ -157,7 +159,7 @@ TEST(ExplainDevice, GroupsAreNoLargerThanAThreadsRegisters) {
   EXPECT_LT(report["groups"].size(), 6u);
   for (const auto& group : report["groups"]) {
     ASSERT_EQ(group["kernels"].size(), 1u);
-    EXPECT_EQ(group["kernels"][0]["runs"], "strips");
+    EXPECT_NE(group["kernels"][0]["runs"], "points");
     EXPECT_LE(group["kernels"][0]["registers_estimated"], 200);
   }
   EXPECT_THAT(program.explain({{2160, 3840}}, on("cuda")), HasSubstr("together their rows need"));

@@ -45,8 +45,9 @@ Case on_target(Case c) {
   std::vector<Way> ways;
   const Numbers usual = c.ways.front().numbers;
   const Where there = c.seed % 2 == 0 ? Where::device : Where::device_views;
-  // Half of the cases as tiles.
-  const Schedule other = c.seed / 2 % 2 == 0 ? Schedule::automatic : Schedule::tiled;
+  // A third of the cases as strips, a third as tiles in shared memory.
+  constexpr Schedule others[] = {Schedule::automatic, Schedule::stream, Schedule::tiled};
+  const Schedule other = others[c.seed / 2 % 3];
   for (const auto& [schedule, numbers, placement, where] :
        {std::tuple{Schedule::automatic, Numbers::exact, Placement::flush_end, Where::host},
         std::tuple{Schedule::automatic, usual, Placement::view, Where::host},
@@ -62,6 +63,9 @@ Case on_target(Case c) {
     ways.push_back(way);
   }
   c.ways = std::move(ways);
+  // Register tiles are wider than most images of the tests: 128 columns, 256 of bytes, beside a frame.
+  const auto seed = static_cast<i64>(c.seed);
+  if (c.graph.parameters.size() == 2) c.parameters.push_back({23 + seed % 31, 293 + seed % 97});
   return c;
 }
 

@@ -72,7 +72,8 @@ TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
       program.run({image}, on_cuda(schedule));
       EXPECT_EQ(launched(), expected);
       EXPECT_FALSE(expected.empty());
-      EXPECT_EQ(j["groups"][0]["kernels"][0]["runs"] == "strips", schedule == Schedule::automatic && shape[0] > 4);
+      EXPECT_EQ(j["groups"][0]["kernels"][0]["runs"] == "register tiles",
+                schedule == Schedule::automatic && shape[0] > 4);
       EXPECT_EQ(j["device_facts"]["runs_untiled_as_small"], schedule == Schedule::automatic && shape[0] == 4);
     }
 }

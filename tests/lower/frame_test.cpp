@@ -1,0 +1,80 @@
+// How tiles of registers and the frame around them divide an image: every point is computed, by tiles only inside.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "lang/compile.hpp"
+#include "lower/device.hpp"
+
+namespace tessera::lower {
+namespace {
+
+struct Rows {
+  i64 first, last;
+};
+
+// What the kernel's text does with the integers of tsr_frame, one warp after the other.
+void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Rows rows) {
+  SCOPED_TRACE(testing::Message() << m << " x " << n << ", rows " << rows.first << " to " << rows.last);
+  std::array<i64, frame_integers> f{};
+  const i64 blocks = frame(kernel, graph, {m, n}, rows.first, rows.last, f);
+  const DeviceKernel::Frame& frame = *kernel.frame;
+  const i64 width = kernel.points.back(), warps = kernel.threads[1];
+  std::vector<int> count(static_cast<std::size_t>(m * n));
+  const auto computes = [&](i64 y, i64 x) {
+    ASSERT_TRUE(y >= rows.first && y < rows.last && x >= 0 && x < n) << y << ", " << x;
+    ++count[static_cast<std::size_t>(y * n + x)];
+  };
+  for (i64 warp = 0; warp < f[0] * warps; ++warp) {
+    i64 number = warp, y0 = rows.first, y1 = f[2], x0 = 0, x1 = n;
+    if (number >= f[6]) number -= f[6], y0 = f[3], y1 = rows.last;
+    if (warp >= f[6] && number >= f[7]) number -= f[7], y0 = f[2], y1 = f[3], x1 = f[4];
+    if (warp >= f[6] + f[7] && number >= f[8]) number -= f[8], x0 = f[5], x1 = n;
+    const i64 across = std::max<i64>((x1 - x0 + 31) / 32, 1);
+    for (i64 y = y0 + number / across * frame.height; y < std::min(y0 + (number / across + 1) * frame.height, y1); ++y)
+      for (i64 x = x0 + number % across * 32; x < std::min(x0 + (number % across + 1) * 32, x1); ++x) computes(y, x);
+  }
+  for (const int c : count) ASSERT_LE(c, 1) << "the frame computes a point twice";
+  const i64 bottom = graph.evaluate(frame.bottom, {m, n}), right = graph.evaluate(frame.right, {m, n});
+  for (i64 warp = 0; warp < (blocks - f[0]) * warps; ++warp) {
+    const i64 tile = warp / warps, first = f[2] + (tile / f[1] * warps + warp % warps) * frame.height;
+    if (first >= f[3]) continue;
+    const i64 y0 = std::min(first, f[3] - frame.height), x0 = std::min(f[4] + tile % f[1] * width, f[5] - width);
+    ASSERT_TRUE(y0 >= frame.top && y0 + frame.height <= bottom && x0 >= frame.left && x0 + width <= right);
+    ASSERT_EQ(x0 % 32, 0);
+    for (i64 y = y0; y < y0 + frame.height; ++y)
+      for (i64 x = x0; x < x0 + width; ++x) computes(y, x);
+  }
+  for (i64 y = rows.first; y < rows.last; ++y)
+    for (i64 x = 0; x < n; ++x) ASSERT_GE(count[static_cast<std::size_t>(y * n + x)], 1) << y << ", " << x;
+}
+
+TEST(Frame, EveryPointIsComputedAndTilesLieInside) {
+  lang::CompileInput input;
+  input.text =
+      "parameter M, N;\nstencil far(vector#2 float X) { return X@[-3,-5] + X@[2,1]; }\n"
+      "vector#2 float image[M,N];\nreturn far(far(image:mirror):clamped);";
+  plan::Device device;
+  device.strip_registers = 200;
+  device.columns_together = true;
+  device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
+  plan::Plan plan = plan::make_plan(lang::compile(input).graph, {}, device);
+  const DeviceProgram program = lower_device(plan);
+  ASSERT_EQ(program.kernels.size(), 1u);
+  const DeviceKernel& kernel = program.kernels.front();
+  ASSERT_TRUE(kernel.frame.has_value());
+  EXPECT_GE(kernel.frame->top, 6);
+  EXPECT_GE(kernel.frame->left, 10);
+  EXPECT_EQ(kernel.frame->left % 32, 0);
+  std::mt19937 random(3);
+  const auto up_to = [&](i64 most) { return std::uniform_int_distribution<i64>(1, most)(random); };
+  for (int k = 0; k < 300; ++k) {
+    const i64 m = up_to(90), n = up_to(700), first = up_to(m) - 1;
+    covers(kernel, plan.graph, m, n, {0, m});
+    covers(kernel, plan.graph, m, n, {first, first + up_to(m - first)});
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::lower
