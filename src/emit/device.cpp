@@ -48,6 +48,9 @@ TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
+template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) { /* the value of another thread of the warp */
+  return away < 0 ? __shfl_up_sync(0xffffffffu, v, -away) : __shfl_down_sync(0xffffffffu, v, away);
+}
 TSR_INLINE f32 tsr_from_half(f16 h) {
   f32 x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));

@@ -88,7 +88,7 @@ class DeviceReporter {
   }
 
   void ceilings(plan::DeviceReport& d) const {
-    const plan::Device one = device_class();
+    const plan::Device one = device_class(limits_.target);
     d.bandwidth_assumed = limits_.bandwidth <= 0;
     d.bandwidth = d.bandwidth_assumed ? one.bandwidth * d.multiprocessors : limits_.bandwidth;
     // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
@@ -250,9 +250,9 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
     return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
         .run("", &runs != compiled.get());
   }
-  DeviceCode code = device_code(impl.graph, options.schedule, options.numbers);
+  DeviceCode code = device_code(impl.graph, options.target, options.schedule, options.numbers);
   const bool small = !takes(code.program, code.plan.graph, parameters);
-  if (small) code = device_code(impl.graph, Schedule::untiled, options.numbers);
+  if (small) code = device_code(impl.graph, options.target, Schedule::untiled, options.numbers);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
       .run(found.missing.empty() ? "there is no device" : found.missing, small);
 }

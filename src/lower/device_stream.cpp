@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -45,6 +46,8 @@ constexpr i64 bytes_of_access = 16;  // of one load or store of a thread
 // Register tiles, see StreamLowering::tile_shape.
 constexpr double most_text = 5200;  // instructions
 constexpr double worth_twelve = 0.93;
+constexpr i64 least_threads = 24;  // of a warp that store
+constexpr double price_of_shuffle = 2;
 
 bool reflects(BorderMode mode) {
   return mode == BorderMode::mirror || mode == BorderMode::symmetric;
@@ -79,12 +82,7 @@ class StreamLowering : private DeviceFunction {
     if (!result.why.empty()) return result;
     const int limit = plan_.device.strip_registers;
     strip_.look_ahead(-least_ahead);  // tiles ask for every row at once
-    if (const auto shape = plan_.options.schedule == Schedule::automatic ? tile_shape() : std::nullopt) {
-      std::tie(result.columns, result.height) = *shape;
-      result.registers = registers();
-      result.fits = true;
-      return result;
-    }
+    if (plan_.options.schedule == Schedule::automatic && choose_tile(result)) return result;
     strip_.look_ahead(least_ahead);
     result.columns = columns_ = strip_.columns_for(limit, [&](StageId s) { return bytes_of(s); });
     result.registers = registers();
@@ -93,8 +91,9 @@ class StreamLowering : private DeviceFunction {
     return result;
   }
 
-  void into(DeviceProgram& program, int v, i64 height) {
-    columns_ = v;
+  void into(DeviceProgram& program, const StreamFit& fit) {
+    const i64 height = fit.height;
+    const int v = columns_ = fit.columns;
     if (height > 0)
       strip_.look_ahead(-least_ahead);  // every row is asked for at once
     else
@@ -105,7 +104,7 @@ class StreamLowering : private DeviceFunction {
     kernel_.strips = true;
     kernel_.stages = order_;
     kernel_.columns = v;
-    const int estimate = kernel_.registers = registers();
+    const int estimate = kernel_.registers = fit.registers;
     kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= plan::wide_strip_registers ? 3 : 0;
     kernel_.warm_up = -strip_.start;
     for (const StripRing& ring : strip_.rings) {
@@ -120,17 +119,20 @@ class StreamLowering : private DeviceFunction {
     Builder builder(function.body);
     builder_ = &builder;
     if (height > 0) {
+      if (fit.exchanges) exchange();
       find_frame(height);
       Value block = builder.let("block", call_i64("tsr_block", {}));
       builder.branch(
           less(block, framed(Framed::blocks)), [&] { frame(block); }, [&] { tile(block - framed(Framed::blocks)); });
+      count();
+      if (fit.exchanges) strip_ = together_;
     } else {
       place();
       builder.branch(
           operation(Op::bit_and, flag_type, {less(x_.at(1), extent(kernel_.domain[1])), less(y0_, end_of(0))}),
           [&] { strip(); });
+      count();
     }
-    count();
     touch();
     finish(std::move(function), program);
   }
@@ -221,12 +223,16 @@ class StreamLowering : private DeviceFunction {
       if (r.memory)
         kernel_.moves +=
             (kernel_.frame ? share(r) : static_cast<double>(r.fresh())) * static_cast<double>(loads_of(r).size());
+    if (exchanging())
+      for (const StripRing& r : strip_.rings)
+        if (!r.memory && r.depth > 0) kernel_.moves += share(r) * static_cast<double>(r.left + r.right);
     for (StageId s : is_result_) {
       const StripRing& r = ring_of(s);
       kernel_.moves += static_cast<double>(r.rate[0] * r.own(columns_)) / static_cast<double>(vector_of(r));
     }
-    kernel_.operations /= columns_;
-    kernel_.moves /= columns_;
+    const double points = static_cast<double>(columns_ * threads_of_tile()) / 32;
+    kernel_.operations /= points;
+    kernel_.moves /= points;
   }
   static i64 rows_of_tile(const StripRing& ring, i64 height) { return ring.rate[0] * height + ring.lag - ring.first; }
 
@@ -264,6 +270,12 @@ class StreamLowering : private DeviceFunction {
     if (registers() > plan::wide_strip_registers) strip_.look_ahead(-more);
   }
 
+  // Columns, from its first one, that a thread computes of a stage.
+  std::pair<i64, i64> computed_columns(const StripRing& ring) const {
+    if (exchanging()) return {0, ring.own(columns_)};
+    return {-ring.left, ring.own(columns_) + ring.right};
+  }
+
   // Instructions of a tile's text: without those that only find out where it lies.
   double text(i64 height) {
     double sum = 0;
@@ -274,10 +286,12 @@ class StreamLowering : private DeviceFunction {
         sum += rows * static_cast<double>(loads_of(ring).size());
       } else if (graph_.stage(ring.stage).kind == ir::StageKind::point) {
         std::vector<ExprId> roots;
-        for (i64 c = 0; c < ring.columns(columns_); ++c)
-          roots.push_back(analyze::shift_columns(graph_, graph_.stage(ring.stage).body, rank_, c - ring.left));
+        const auto [first, last] = computed_columns(ring);
+        for (i64 c = first; c < last; ++c)
+          roots.push_back(analyze::shift_columns(graph_, graph_.stage(ring.stage).body, rank_, c));
         sum += rows * analyze::instruction_count(graph_, roots, contracted());
       }
+      if (!ring.memory && exchanging()) sum += rows * static_cast<double>(ring.left + ring.right) * price_of_shuffle;
       if (is_result_.contains(ring.stage))
         sum += static_cast<double>(ring.rate[0] * height * ring.own(columns_) / vector_of(ring));
     }
@@ -287,19 +301,49 @@ class StreamLowering : private DeviceFunction {
   // Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
   // Measured on an H200: rows are loaded once more often than they are computed, so eight beat four, but a text that
   // does not fit the instruction cache loses more than that; twelve pay where stages in between are computed again.
-  std::optional<std::pair<int, i64>> tile_shape() {
+  bool choose_tile(StreamFit& fit) {
     int widest = 1;
     for (const StripRing& ring : strip_.rings) widest = std::max(widest, bytes_of(ring.stage));
-    for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1; v /= 2) {
+    double least = 0;
+    const auto consider = [&] {
+      if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
+      const auto cost = [&](i64 height) {
+        return text(height) / static_cast<double>(height * columns_ * threads_of_tile());
+      };
+      i64 height = text(8) <= most_text ? 8 : 4;
+      if (text(height) > most_text) return;
+      if (text(12) <= most_text && cost(12) < worth_twelve * cost(8)) height = 12;
+      if (fit.fits && cost(height) >= least) return;
+      least = cost(height);
+      fit = {true, "", columns_, height, exchanging(), registers()};
+    };
+    for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits;
+         v /= 2) {
       columns_ = static_cast<int>(v);
-      if (registers() > plan_.device.strip_registers) continue;
-      const auto cost = [&](i64 height) { return text(height) / static_cast<double>(height); };
-      if (text(12) <= most_text && cost(12) < worth_twelve * cost(8)) return {{columns_, 12}};
-      for (const i64 height : {8, 4})
-        if (text(height) <= most_text) return {{columns_, height}};
+      consider();
+      if (!plan_.device.shuffles) continue;
+      exchange();
+      if (threads_of_tile() < 32) consider();
+      strip_ = together_, halo_ = {};
     }
-    return {};
+    return fit.fits;
   }
+
+  // From here on a thread computes its own columns alone. Threads at the ends of a warp miss what their neighbours
+  // would give them; so many there store nothing.
+  void exchange() {
+    together_ = strip_;
+    halo_ = {};
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.memory || ring.depth == 0) continue;
+      halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(columns_)));
+      halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(columns_)));
+    }
+    if ((halo_[0] + halo_[1]) % 2 != 0) ++halo_[1];  // tiles begin at whole sectors of memory
+    strip_ = strip_.exchanged();
+  }
+  bool exchanging() const { return halo_[0] + halo_[1] > 0; }
+  i64 threads_of_tile() const { return 32 - halo_[0] - halo_[1]; }
 
   // Where nothing that tiles read is outside.
   void find_frame(i64 height) {
@@ -311,21 +355,26 @@ class StreamLowering : private DeviceFunction {
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
       const auto [left, right] = columns_beside(ring);
-      f.left = std::max(f.left, base::ceil_divide(left, ring.rate[1]));
-      f.right = smaller(f.right, steps(domain_of(ring)[1], -right, ring.rate[1]));
+      const i64 own = ring.own(columns_);
+      f.left = std::max(f.left, base::ceil_divide(left + halo_[0] * own, ring.rate[1]));
+      f.right = smaller(f.right, steps(domain_of(ring)[1], -right - halo_[1] * own, ring.rate[1]));
     }
     f.left = base::ceil_divide(f.left, 32) * 32;
+    kernel_.points.back() = threads_of_tile() * columns_;
   }
   enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left };
   Value framed(Framed what) { return host({Kind::frame, {}, 0, static_cast<std::size_t>(what)}); }
 
   // All steps in one text.
   void tile(const Value& block) {
-    const i64 height = kernel_.frame->height, width = 32 * columns_;
+    const i64 height = kernel_.frame->height, width = threads_of_tile() * columns_;
     Value tile = builder_->let("tile", block), across = framed(Framed::across);
     Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
     Value column = framed(Framed::left) + (tile - level * across) * width;
-    place_columns(min(column, framed(Framed::right) - width) + call_i64("tsr_thread_x", {}) * columns_);
+    Value thread = builder_->let("thread", call_i64("tsr_thread_x", {}) - halo_[0]);
+    place_columns(min(column, framed(Framed::right) - width) + thread * columns_);
+    if (exchanging())
+      stores_ = builder_->let("stores", both(less(integer(-1), thread), less(thread, integer(threads_of_tile()))));
     Value first =
         builder_->let("y", framed(Framed::top) + (level * warps_of_block + call_i64("tsr_thread_y", {})) * height);
     builder_->branch(less(first, framed(Framed::bottom)), [&] {
@@ -338,6 +387,7 @@ class StreamLowering : private DeviceFunction {
       }
       known_step_.reset();
     });
+    stores_.reset();
   }
 
   // A column a thread, one step after the other.
@@ -365,6 +415,9 @@ class StreamLowering : private DeviceFunction {
     across = builder_->let("across", max(across, integer(1)));
     Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
     const int own = std::exchange(columns_, 1);
+    const plan::Strip text = strip_;
+    const auto halo = std::exchange(halo_, {});
+    if (halo != halo_) strip_ = together_;
     place_columns(columns + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
     y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
     y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
@@ -375,6 +428,8 @@ class StreamLowering : private DeviceFunction {
                      [&](const Value& y) { step(y); });
     });
     columns_ = own;
+    strip_ = text;
+    halo_ = halo;
     at_.clear();
   }
 
@@ -597,11 +652,12 @@ class StreamLowering : private DeviceFunction {
             builder_->branch(less(r, extent(domain[0])), [&] { store_row(s, r, rows[k]); });
         }
       };
-      if (!known_step_) {
+      if (known_step_) {
+        if (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height)
+          stores_ ? builder_->branch(stores_, store) : store();
+      } else {
         Value at = builder_->let("at", y_ + step);
         builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), store);
-      } else if (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height) {
-        store();
       }
       k = end;
     }
@@ -646,6 +702,7 @@ class StreamLowering : private DeviceFunction {
       put_together(s, rows);
     else
       evaluate(s, r, rows);
+    if (exchanging() && columns_inside_) take_from_neighbours(ring, rows);
     if (is_kept(ring)) {
       auto& slots = at_[ring_of_.at(s)];
       for (std::size_t k = 0; k < rows.size(); ++k)
@@ -653,6 +710,19 @@ class StreamLowering : private DeviceFunction {
           builder_->assign(slots[slots.size() - rows.size() + k][c], rows[k][c]);
     }
     if (is_result_.contains(s)) store_rows(s, r, rows);
+  }
+
+  // The columns beside those of the thread.
+  void take_from_neighbours(const StripRing& ring, std::vector<std::vector<Value>>& rows) {
+    const i64 own = ring.own(columns_);
+    for (std::vector<Value>& row : rows)
+      for (i64 c = -ring.left; c < own + ring.right; ++c) {
+        const i64 away = base::floor_divide(c, own);
+        if (away == 0) continue;
+        const Value& theirs = row[static_cast<std::size_t>(ring.left + c - away * own)];
+        row[static_cast<std::size_t>(ring.left + c)] = builder_->let(
+            "v", ir::nest::call("tsr_of_thread", theirs->type, {theirs, integer(away, {Lane::i32, 1, false})}));
+      }
   }
 
   // All points of a step as one expression: what they have in common is computed once.
@@ -663,10 +733,11 @@ class StreamLowering : private DeviceFunction {
     index_ = {r, x};
     domain_ = graph_.stage(s).domain;
     std::vector<ExprId> roots;
+    const auto [first, last] = computed_columns(ring);
+    const i64 width = last - first;
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
-      for (std::size_t c = 0; c < rows[k].size(); ++c)
-        roots.push_back(analyze::shift_columns(graph_, body, rank_, static_cast<i64>(c) - ring.left));
+      for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
     }
     if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
     mapped_rows_.clear();
@@ -677,10 +748,11 @@ class StreamLowering : private DeviceFunction {
     PointEmitter emitter(graph_, ranges_, *builder_, source);
     const Lane lane = register_lane(s);
     emitter.emit(roots, [&](std::size_t root, const Value& v) {
-      const std::size_t k = root / rows.front().size(), c = root % rows.front().size();
+      const std::size_t k = root / static_cast<std::size_t>(width);
+      const i64 c = first + static_cast<i64>(root) % width;
       Value out = emitter.stored(roots[root], v, lane);
-      if (!inside) out = without_margins(s, r + static_cast<i64>(k), x + (static_cast<i64>(c) - ring.left), out, lane);
-      rows[k][c] = builder_->let("v", out);
+      if (!inside) out = without_margins(s, r + static_cast<i64>(k), x + c, out, lane);
+      rows[k][static_cast<std::size_t>(ring.left + c)] = builder_->let("v", out);
     });
   }
 
@@ -696,10 +768,11 @@ class StreamLowering : private DeviceFunction {
         const i64 row = ring.first_fresh() + static_cast<i64>(k) + down.lo;
         if (row % down.div != 0) continue;
         const auto& slot = at_[from].at(static_cast<std::size_t>(row / down.div - source.oldest()));
-        for (std::size_t c = 0; c < rows[k].size(); ++c) {
-          const i64 column = static_cast<i64>(c) - ring.left + across.lo;
+        const auto [first, last] = computed_columns(ring);
+        for (i64 c = first; c < last; ++c) {
+          const i64 column = c + across.lo;
           if (column % across.div == 0)
-            rows[k][c] = convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
+            rows[k][static_cast<std::size_t>(ring.left + c)] = convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
         }
       }
     }
@@ -821,7 +894,9 @@ class StreamLowering : private DeviceFunction {
   const plan::Group& group_;
   std::vector<StageId> order_;
   std::map<StageId, plan::StripReads> reads_;
-  plan::Strip strip_;
+  plan::Strip strip_, together_;  // of the text that is written; without exchange
+  std::array<i64, 2> halo_{};     // threads of a warp, at its ends, that store nothing
+  Value stores_;                  // does the thread store?
   std::map<StageId, std::size_t> ring_of_;
   std::vector<std::vector<std::vector<Value>>> at_;                        // ring, slot, column
   std::map<StageId, double> operations_;                                   // of a step inside
@@ -842,7 +917,7 @@ StreamFit stream_fit(plan::Plan& plan, const Interface& interface, analyze::Rang
 
 void lower_stream(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                   const StreamFit& fit, std::string name, DeviceProgram& program) {
-  StreamLowering(plan, interface, ranges, group, std::move(name)).into(program, fit.columns, fit.height);
+  StreamLowering(plan, interface, ranges, group, std::move(name)).into(program, fit);
 }
 
 }  // namespace tessera::lower

@@ -36,6 +36,7 @@ struct Device {
   bool columns_together = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
+  bool shuffles = false;  // threads of a warp read each other's registers
 };
 
 struct Options {

@@ -165,6 +165,8 @@ void need(Building& b, const StripRing& to, const StripRead& r, bool composed) {
   from.first = std::min(from.first, ceil_divide(row.mul * to.first + up, row.div));
   from.left = std::max(from.left, -ceil_divide(west - column.mul * to.left, column.div));
   from.right = std::max(from.right, floor_divide(column.mul * (to.right - 1) + east, column.div) + 1);
+  from.near_left = std::max(from.near_left, -ceil_divide(west, column.div));
+  from.near_right = std::max(from.near_right, floor_divide(east - column.mul, column.div) + 1);
 }
 
 void settle_rows(StripRing& ring, i64 newest, i64 oldest) {
@@ -232,6 +234,12 @@ std::size_t Strip::ring(StageId s, const std::array<Border, 2>& border, const st
     if (r.stage == s && (!r.memory || (r.border == border && r.rate == rate))) return k;
   }
   return rings.size();
+}
+
+Strip Strip::exchanged() const {
+  Strip result = *this;
+  for (StripRing& ring : result.rings) ring.left = ring.near_left, ring.right = ring.near_right;
+  return result;
 }
 
 void Strip::look_ahead(i64 steps) {

@@ -54,6 +54,7 @@ struct StripRing {
   std::array<i64, 2> rate{1, 1};
   i64 lag = 0, depth = 0;    // depth 0: nobody reads it
   i64 left = 0, right = 0;   // columns beyond the thread's own
+  i64 near_left = 0, near_right = 0;  // those of them that its readers need for their own columns
   i64 first = 0;             // the first row that has to be right, from the strip's first one
   bool only_pieces = false;  // read by composed stages alone: what they hold is what it holds
 
@@ -72,6 +73,8 @@ struct Strip {
 
   // The ring that a stage of rate `rate` reads so; of a stage of the strip the borders do not matter.
   std::size_t ring(ir::StageId, const std::array<Border, 2>&, const std::array<i64, 2>& rate) const;
+  // The same where a thread computes its own columns alone and takes those beside them from its neighbours.
+  Strip exchanged() const;
   // Arrays are loaded so many steps earlier.
   void look_ahead(i64 steps);
   // About how many registers of 32 bits a thread of v columns needs; `bytes` of an element as it is kept.
