@@ -45,8 +45,11 @@ constexpr i64 bytes_of_access = 16;  // of one load or store of a thread
 
 // Register tiles, see StreamLowering::tile_shape.
 constexpr double most_text = 5200;  // instructions
-constexpr double worth_twelve = 0.93;
-constexpr i64 least_threads = 24;  // of a warp that store
+// Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
+constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
+constexpr double worth_exchange = 0.87;
+constexpr i64 least_threads = 20;    // of a warp that store
+constexpr i64 sector_columns = 8;    // tiles begin at so many: whole sectors of memory, of floats
 constexpr double price_of_shuffle = 2;
 
 bool reflects(BorderMode mode) {
@@ -105,7 +108,9 @@ class StreamLowering : private DeviceFunction {
     kernel_.stages = order_;
     kernel_.columns = v;
     const int estimate = kernel_.registers = fit.registers;
-    kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= plan::wide_strip_registers ? 3 : 0;
+    kernel_.blocks_at_once = estimate <= (height > 0 ? plan::wide_strip_registers : 100) ? 4
+                             : estimate <= plan::wide_strip_registers                    ? 3
+                                                                                         : 0;
     kernel_.warm_up = -strip_.start;
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
@@ -299,8 +304,8 @@ class StreamLowering : private DeviceFunction {
   }
 
   // Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
-  // Measured on an H200: rows are loaded once more often than they are computed, so eight beat four, but a text that
-  // does not fit the instruction cache loses more than that; twelve pay where stages in between are computed again.
+  // Measured on an H200: a tile loads and computes its halo rows beside its own, so eight beat four, but a text that
+  // does not fit the instruction cache loses more than that; more pay where stages in between are computed again.
   bool choose_tile(StreamFit& fit) {
     int widest = 1;
     for (const StripRing& ring : strip_.rings) widest = std::max(widest, bytes_of(ring.stage));
@@ -312,9 +317,12 @@ class StreamLowering : private DeviceFunction {
       };
       i64 height = text(8) <= most_text ? 8 : 4;
       if (text(height) > most_text) return;
-      if (text(12) <= most_text && cost(12) < worth_twelve * cost(8)) height = 12;
-      if (fit.fits && cost(height) >= least) return;
-      least = cost(height);
+      const double worth = exchanging() ? worth_more_rows_exchanged : worth_more_rows;
+      while (height >= 8 && height < 16 && text(height + 4) <= most_text && cost(height + 4) < worth * cost(height))
+        height += 4;
+      const double price = cost(height) / (exchanging() ? worth_exchange : 1);
+      if (fit.fits && price >= least) return;
+      least = price;
       fit = {true, "", columns_, height, exchanging(), registers()};
     };
     for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits;
@@ -339,7 +347,7 @@ class StreamLowering : private DeviceFunction {
       halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(columns_)));
       halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(columns_)));
     }
-    if ((halo_[0] + halo_[1]) % 2 != 0) ++halo_[1];  // tiles begin at whole sectors of memory
+    while ((halo_[0] + halo_[1]) * columns_ % sector_columns != 0) ++halo_[1];
     strip_ = strip_.exchanged();
   }
   bool exchanging() const { return halo_[0] + halo_[1] > 0; }

@@ -178,7 +178,8 @@ Value PointEmitter::to_integer(const ExprNode& node, Value v, Lane lane) {
   i = op(Op::select, wide, {over, number(hi, wide), i});
   Value nan = mask(op(Op::ne, m, {v, v}), wide);
   i = op(Op::select, wide, {nan, number(0, wide), i});
-  return as(i, lane);
+  const Lane own = ir::nest::lane_of(node.type);
+  return as(size_of(own) < size_of(lane) ? as(i, own) : i, lane);
 }
 
 Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lane lane) {
