@@ -14,6 +14,7 @@
 
 #include "analyze/expressions.hpp"
 #include "analyze/footprint.hpp"
+#include "base/division.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
 
@@ -32,10 +33,6 @@ namespace {
 
 constexpr int threads_across = 32, threads_down = 8;
 constexpr double beside_point = 6;  // instructions: loops, tests, addresses
-
-i64 floor_div(i64 a, i64 b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
 
 class TileLowering : private DeviceFunction {
  public:
@@ -198,8 +195,8 @@ class TileLowering : private DeviceFunction {
       if (piece.stage != s) continue;
       for (std::size_t d = 0; d < rank_; ++d) {
         const i64 start = *graph_.constant(piece.start[d]), stride = piece.stride[d];
-        include(s, d, floor_div(regions_[whole].before[d] - start, stride),
-                floor_div(regions_[whole].after[d] - 1 - start, stride) + 1);
+        include(s, d, base::floor_divide(regions_[whole].before[d] - start, stride),
+                base::floor_divide(regions_[whole].after[d] - 1 - start, stride) + 1);
       }
     }
   }
