@@ -336,14 +336,17 @@ class TileLowering : private DeviceFunction {
     }
   }
 
+  // The end of a stage's rows that this launch computes.
+  Value end_of_rows(const Region& r) {
+    Value last = end_of(0) * r.num[0];
+    return r.den[0] == 1 ? last : call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
+  }
+
   // The end of a region: of the tile's, of the rows that this launch computes, of the domain.
   Value end_of_region(StageId s, std::size_t d) {
     const Region& r = regions_.at(s);
     Value end = min(r.origin[d] + r.extents[d], extent(graph_.stage(s).domain[d]));
-    if (d != 0) return end;
-    Value last = end_of(0) * r.num[0];
-    if (r.den[0] > 1) last = call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
-    return min(end, last + r.after[0]);
+    return d == 0 ? min(end, end_of_rows(r) + r.after[0]) : end;
   }
 
   // Do all regions, and all reads of memory, lie inside?
@@ -512,10 +515,7 @@ class TileLowering : private DeviceFunction {
       own = both(own, less(r.origin[d] - (r.before[d] + 1), at[d]));
       own = both(own, less(at[d], r.origin[d] + (r.extents[d] - r.after[d])));
     }
-    // Rows beyond those of the launch have no memory.
-    Value last = end_of(0) * r.num[0];
-    if (r.den[0] > 1) last = call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
-    own = both(own, less(at[0], last));
+    own = both(own, less(at[0], end_of_rows(r)));  // rows beyond have no memory
     builder_->branch(own, [&] { builder_->store(element(s, at), integer(0), v); });
   }
 
