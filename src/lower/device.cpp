@@ -179,27 +179,14 @@ class KernelLowering : private DeviceFunction {
 
   // The value at the thread's point, 0 in the margins of the stage; a piece goes to its place in the whole.
   void store(StageId s, StageId to, Value v) {
-    const ir::Stage& stage = graph_.stage(s);
-    Value evaluated;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), index_[d]));
-      if (stage.margin_hi[d] > 0)
-        evaluated = both(evaluated, less(index_[d], extent(stage.domain[d]) - stage.margin_hi[d]));
-    }
-    const Lane lane = memory_lane(to);
-    if (evaluated)
-      v = operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+    v = without_margins(s, index_, v, memory_lane(to));
     if (to == s) {
       builder_->store(element(s, index_), integer(0), v);
       return;
     }
-    const plan::StagePlan& piece = plan_.stages[s];
-    std::vector<Value> at;
+    const std::vector<Value> at = place_in_whole(s);
     Value there;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
-      there = both(there, less(at[d], extent(graph_.stage(to).domain[d])));
-    }
+    for (std::size_t d = 0; d < rank_; ++d) there = both(there, less(at[d], extent(graph_.stage(to).domain[d])));
     Value value = builder_->let("v", v);
     builder_->branch(there, [&] { builder_->store(element(to, at), integer(0), value); });
   }

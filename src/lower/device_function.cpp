@@ -133,6 +133,25 @@ Value DeviceFunction::mapped_index(BorderMode mode, const Value& i, const Value&
   return builder_->let("i", call_i64("tsr_clamp", {at, integer(0), n - 1}));
 }
 
+Value DeviceFunction::without_margins(StageId s, const std::vector<Value>& at, const Value& v, Lane lane) {
+  const ir::Stage& stage = graph_.stage(s);
+  Value evaluated;
+  for (std::size_t d = 0; d < rank_; ++d) {
+    if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), at[d]));
+    if (stage.margin_hi[d] > 0) evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
+  }
+  if (!evaluated) return v;
+  return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+}
+
+std::vector<Value> DeviceFunction::place_in_whole(StageId s) {
+  const plan::StagePlan& piece = plan_.stages[s];
+  std::vector<Value> at;
+  for (std::size_t d = 0; d < rank_; ++d)
+    at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
+  return at;
+}
+
 Value DeviceFunction::composed_value(StageId s, Lane lane, const ReadPiece& from) {
   Value v = builder_->var("v", lane_constant(0, lane));
   for (const ir::Piece& piece : graph_.stage(s).pieces) {

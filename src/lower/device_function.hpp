@@ -52,6 +52,12 @@ class DeviceFunction {
   // no other. `off` is set for constants: is there no element?
   Value mapped_index(BorderMode, const Value& i, const Value& n, Value& off);
 
+  // The value of a stage at a point: 0 in its margins.
+  Value without_margins(ir::StageId, const std::vector<Value>& at, const Value&, ir::nest::Lane);
+
+  // Where index_ of a piece stands in the stage that it lies inside of.
+  std::vector<Value> place_in_whole(ir::StageId piece);
+
   // Of a composed stage at index_: 0 where no piece lies. `from` reads an element of a piece.
   using ReadPiece = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
   Value composed_value(ir::StageId, ir::nest::Lane, const ReadPiece& from);

@@ -472,7 +472,7 @@ class TileLowering : private DeviceFunction {
       const bool piece = plan_.stages[s].home == plan::Home::inside;
       const StageId to = piece ? plan_.stages[s].whole : s;
       const Lane lane = memory_lane(to);
-      Value out = builder_->let("v", evaluated(s, emitter.stored(roots[k], v, lane), lane));
+      Value out = builder_->let("v", without_margins(s, index_, emitter.stored(roots[k], v, lane), lane));
       if (piece)
         put_piece(s, to, out);
       else
@@ -480,25 +480,11 @@ class TileLowering : private DeviceFunction {
     });
   }
 
-  // 0 in the margins of the stage.
-  Value evaluated(StageId s, const Value& v, Lane lane) {
-    const ir::Stage& stage = graph_.stage(s);
-    Value flag;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      if (stage.margin_lo[d] > 0) flag = both(flag, less(integer(stage.margin_lo[d] - 1), index_[d]));
-      if (stage.margin_hi[d] > 0) flag = both(flag, less(index_[d], extent(stage.domain[d]) - stage.margin_hi[d]));
-    }
-    if (!flag) return v;
-    return operation(Op::select, {lane, 1, false}, {flag, builder_->let("v", v), lane_constant(0, lane)});
-  }
-
   void put_piece(StageId s, StageId whole, const Value& v) {
-    const plan::StagePlan& piece = plan_.stages[s];
     const Region& r = regions_.at(whole);
-    std::vector<Value> at;
+    const std::vector<Value> at = place_in_whole(s);
     Value there;
     for (std::size_t d = 0; d < rank_; ++d) {
-      at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
       there = both(there, less(r.origin[d] - 1, at[d]));
       there = both(there, less(at[d], end_of_region(whole, d)));
     }
