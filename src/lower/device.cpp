@@ -76,20 +76,11 @@ class KernelLowering : private DeviceFunction {
 
   // ---- threads ----
   void place_threads() {
-    Value block = builder_->let("block", call_i64("tsr_block", {}));
     first_.resize(rank_);
     index_.resize(rank_);
+    Value block;
     for (std::size_t d = rank_; d-- > 0;) {
-      Value at = block;
-      if (d > 0) {
-        Value n = host({Kind::blocks, {}, 0, d});
-        Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
-        at = block - rest * n;
-        block = rest;
-      }
-      at = at * kernel_.points[d];
-      first_[d] = builder_->let("first", d == 0 ? at + first_row() : at);
-      index_[d] = first_[d];
+      index_[d] = first_[d] = first_of_block(d, block);
       if (d + 1 == rank_) index_[d] = builder_->let("x", first_[d] + call_i64("tsr_thread_x", {}));
       if (d + 2 == rank_) index_[d] = builder_->let("y", first_[d] + call_i64("tsr_thread_y", {}));
     }

@@ -100,6 +100,19 @@ Value DeviceFunction::end_of(std::size_t dimension) {
   return dimension == 0 ? host({Kind::last, {}, 0, 0}) : extent(kernel_.domain[dimension]);
 }
 
+Value DeviceFunction::first_of_block(std::size_t d, Value& block) {
+  if (!block) block = builder_->let("block", call_i64("tsr_block", {}));
+  Value at = block;
+  if (d > 0) {
+    Value n = host({Kind::blocks, {}, 0, d});
+    Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
+    at = block - rest * n;
+    block = rest;
+  }
+  at = at * kernel_.points[d];
+  return builder_->let("first", d == 0 ? at + first_row() : at);
+}
+
 void DeviceFunction::reads(StageId producer, DeviceKernel::Reach reach) {
   reach.array = position(place(producer).array);
   reach.whole |= graph_.stage(producer).domain.size() != rank_;

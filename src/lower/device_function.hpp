@@ -44,7 +44,10 @@ class DeviceFunction {
   Value both(const Value& a, const Value& b);  // a may be missing
   Value first_row() { return host({Kind::first, {}, 0, 0}); }
   Value end_of(std::size_t dimension);  // of the points that are computed
-  void reads_of(ir::StageId);           // of a point stage: into the kernel's
+  // The first point of this block along a dimension. Dimensions come from the last on; `block`, missing at first, is
+  // what they leave of the block's number.
+  Value first_of_block(std::size_t dimension, Value& block);
+  void reads_of(ir::StageId);  // of a point stage: into the kernel's
   void reads(ir::StageId producer, DeviceKernel::Reach);
   void writes(ir::StageId, DeviceKernel::Reach = {});
 

@@ -311,19 +311,9 @@ class TileLowering : private DeviceFunction {
 
   // ---- the block ----
   void place_block() {
-    Value block = builder_->let("block", call_i64("tsr_block", {}));
     first_.resize(rank_);
-    for (std::size_t d = rank_; d-- > 0;) {
-      Value at = block;
-      if (d > 0) {
-        Value n = host({Kind::blocks, {}, 0, d});
-        Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
-        at = block - rest * n;
-        block = rest;
-      }
-      at = at * kernel_.points[d];
-      first_[d] = builder_->let("first", d == 0 ? at + first_row() : at);
-    }
+    Value block;
+    for (std::size_t d = rank_; d-- > 0;) first_[d] = first_of_block(d, block);
   }
 
   void place_regions() {
