@@ -146,6 +146,38 @@ Value DeviceFunction::mapped_index(BorderMode mode, const Value& i, const Value&
   return builder_->let("i", call_i64("tsr_clamp", {at, integer(0), n - 1}));
 }
 
+BorderMode DeviceFunction::mode_of(const ExprNode& node, std::size_t d) const {
+  const BorderMode mode = node.border[d].mode;
+  return mode == BorderMode::none && clamps_ ? BorderMode::clamp : mode;
+}
+
+Value DeviceFunction::load_access(const ExprNode& node, const Vars& vars, bool mapped, const Read& from) {
+  const auto& domain = graph_.stage(node.stage).domain;
+  const std::size_t lead = rank_ - domain.size();
+  std::vector<Value> at;
+  std::vector<std::pair<Value, double>> outside;  // a flag and the value then
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    const ir::Index& index = node.index[d];
+    Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
+    for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
+    const BorderMode mode = mode_of(node, d);
+    if (mapped && mode != BorderMode::none) {
+      Value off;
+      i = mapped_index(mode, i, extent(domain[d]), off);
+      if (off) outside.emplace_back(off, node.border[d].value);
+    }
+    at.push_back(i);
+  }
+  Value v = from(node.stage, at);
+  const Lane lane = memory_lane(node.stage);
+  for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
+    v = builder_->let("v", v);
+    v = operation(Op::select, {lane, 1, false},
+                  {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
+  }
+  return v;
+}
+
 Value DeviceFunction::without_margins(StageId s, const std::vector<Value>& at, const Value& v, Lane lane) {
   const ir::Stage& stage = graph_.stage(s);
   Value evaluated;
@@ -165,7 +197,7 @@ std::vector<Value> DeviceFunction::place_in_whole(StageId s) {
   return at;
 }
 
-Value DeviceFunction::composed_value(StageId s, Lane lane, const ReadPiece& from) {
+Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
   Value v = builder_->var("v", lane_constant(0, lane));
   for (const ir::Piece& piece : graph_.stage(s).pieces) {
     Value here;

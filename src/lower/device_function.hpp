@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -61,9 +62,15 @@ class DeviceFunction {
   // Where index_ of a piece stands in the stage that it lies inside of.
   std::vector<Value> place_in_whole(ir::StageId piece);
 
+  // Reads an element of a stage.
+  using Read = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
+  BorderMode mode_of(const ir::ExprNode&, std::size_t dimension) const;  // of the border of an access
+  // An access at index_; `mapped` where it may lie outside.
+  using Vars = std::map<std::uint32_t, Value>;
+  Value load_access(const ir::ExprNode&, const Vars&, bool mapped, const Read& from);
+
   // Of a composed stage at index_: 0 where no piece lies. `from` reads an element of a piece.
-  using ReadPiece = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
-  Value composed_value(ir::StageId, ir::nest::Lane, const ReadPiece& from);
+  Value composed_value(ir::StageId, ir::nest::Lane, const Read& from);
 
   // Everything but loads, at index_.
   PointSource point_source();
@@ -74,6 +81,7 @@ class DeviceFunction {
   analyze::Ranges& ranges_;
   DeviceKernel kernel_;
   std::size_t rank_ = 0;
+  bool clamps_ = false;  // accesses without a border: they lie inside wherever their values are used, not elsewhere
   Builder* builder_ = nullptr;
   std::vector<Value> index_;        // of the point that is computed
   std::vector<ir::SizeId> domain_;  // of its stage

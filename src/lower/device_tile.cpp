@@ -26,7 +26,6 @@ using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
-using ir::nest::operation;
 using ir::nest::Value;
 
 namespace {
@@ -42,6 +41,7 @@ class TileLowering : private DeviceFunction {
     kernel_.group = group;
     kernel_.domain = graph_.stage(group_.anchor).domain;
     rank_ = kernel_.domain.size();
+    clamps_ = true;
     for (const plan::Pass& pass : group_.passes) {
       const StageId first = pass.stages.front();
       if (pass.kind == plan::PassKind::compose && plan_.stages[first].filled) {
@@ -415,37 +415,17 @@ class TileLowering : private DeviceFunction {
     return load(shared(memory_lane(s)), shared_index(s, at), 1);
   }
 
-  Value load_access(const ExprNode& node, const std::map<std::uint32_t, Value>& vars, bool mapped) {
-    const auto& domain = graph_.stage(node.stage).domain;
-    const std::size_t lead = rank_ - domain.size();
-    std::vector<Value> at;
-    std::vector<std::pair<Value, double>> outside;  // a flag and the value then
-    for (std::size_t d = 0; d < domain.size(); ++d) {
-      const ir::Index& index = node.index[d];
-      Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
-      for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
-      if (mapped) {
-        const BorderMode mode = node.border[d].mode == BorderMode::none ? BorderMode::clamp : node.border[d].mode;
-        Value off;
-        i = mapped_index(mode, i, extent(domain[d]), off);
-        if (off) outside.emplace_back(off, node.border[d].value);
-      }
-      at.push_back(i);
-    }
-    if (member(node.stage) && !outside.empty())  // what lies outside may map to a point that is not at hand
-      for (std::size_t d = 0; d < rank_; ++d) at[d] = within(node.stage, d, at[d]);
-    Value v = member(node.stage) ? read_member(node.stage, at) : read(node.stage, at);
-    const Lane lane = memory_lane(node.stage);
-    for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
-      v = builder_->let("v", v);
-      v = operation(Op::select, {lane, 1, false},
-                    {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
-    }
-    return v;
+  // May an access map to a point that is not at hand? Its value is not used then.
+  static bool strays(const ExprNode& node, bool mapped) {
+    return mapped && std::any_of(node.border.begin(), node.border.end(),
+                                 [](const Border& border) { return border.mode == BorderMode::constant; });
   }
-  Value within(StageId s, std::size_t d, const Value& i) {
+  // The nearest point that is at hand.
+  std::vector<Value> within(StageId s, std::vector<Value> at) {
     const Region& r = regions_.at(s);
-    return builder_->let("i", call_i64("tsr_clamp", {i, r.origin[d], r.origin[d] + (r.extents[d] - 1)}));
+    for (std::size_t d = 0; d < rank_; ++d)
+      at[d] = builder_->let("i", call_i64("tsr_clamp", {at[d], r.origin[d], r.origin[d] + (r.extents[d] - 1)}));
+    return at;
   }
 
   void points(const plan::Pass& pass, bool mapped) {
@@ -453,8 +433,10 @@ class TileLowering : private DeviceFunction {
     std::vector<ExprId> roots;
     for (const StageId s : pass.stages) roots.push_back(graph_.stage(s).body);
     PointSource source = point_source();
-    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
-      return load_access(node, vars, mapped);
+    source.load = [&](const ExprNode& node, const Vars& vars) {
+      return load_access(node, vars, mapped, [&](StageId s, const std::vector<Value>& at) {
+        return !member(s) ? read(s, at) : read_member(s, strays(node, mapped) ? within(s, at) : at);
+      });
     };
     PointEmitter emitter(graph_, ranges_, *builder_, source);
     emitter.emit(roots, [&](std::size_t k, const Value& v) {
