@@ -113,8 +113,10 @@ class TileLowering : private DeviceFunction {
   }
 
  private:
+  using Rate = plan::StagePlan::Rate;
   struct Region {
-    std::vector<i64> num, den, before, after;
+    bool needed() const { return rate.front().before != INT64_MAX; }
+    std::vector<Rate> rate;     // before and after: of what is needed, as far as is known
     std::vector<i64> extents;   // of the chosen tile
     std::vector<Value> origin;  // of this block
     i64 offset = -1;            // bytes in shared memory; -1: not kept
@@ -149,13 +151,9 @@ class TileLowering : private DeviceFunction {
   }
 
   void include(StageId s, std::size_t d, i64 before, i64 after) {
-    Region& r = regions_[s];
-    if (r.before.empty()) {
-      r.before.assign(rank_, INT64_MAX);
-      r.after.assign(rank_, INT64_MIN);
-    }
-    r.before[d] = std::min(r.before[d], before);
-    r.after[d] = std::max(r.after[d], after);
+    Rate& rate = regions_[s].rate[d];
+    rate.before = std::min(rate.before, before);
+    rate.after = std::max(rate.after, after);
   }
 
   // Consumers before producers; stages of one pass share their region.
@@ -163,11 +161,10 @@ class TileLowering : private DeviceFunction {
     multiple_.assign(rank_, 1);
     for (const auto& [s, pass] : pass_of_) {
       Region& r = regions_[s];
+      r.rate = plan_.stages[s].rate;
       for (std::size_t d = 0; d < rank_; ++d) {
-        const plan::StagePlan::Rate& rate = plan_.stages[s].rate[d];
-        r.num.push_back(rate.num);
-        r.den.push_back(rate.den);
-        multiple_[d] = std::lcm(multiple_[d], rate.den);
+        r.rate[d].before = INT64_MAX, r.rate[d].after = INT64_MIN;
+        multiple_[d] = std::lcm(multiple_[d], r.rate[d].den);
         if (is_result_.contains(s)) include(s, d, 0, 0);
       }
     }
@@ -178,10 +175,7 @@ class TileLowering : private DeviceFunction {
       for (std::size_t d = 0; d < rank_; ++d) {
         i64 before = INT64_MAX, after = INT64_MIN;
         for (const StageId s : passes_[p]->stages)
-          if (!regions_[s].before.empty()) {
-            before = std::min(before, regions_[s].before[d]);
-            after = std::max(after, regions_[s].after[d]);
-          }
+          before = std::min(before, regions_[s].rate[d].before), after = std::max(after, regions_[s].rate[d].after);
         if (before > after) before = after = 0;  // nobody reads it
         for (const StageId s : passes_[p]->stages) include(s, d, before, after);
       }
@@ -190,13 +184,14 @@ class TileLowering : private DeviceFunction {
   }
 
   void need_piece(StageId whole, StageId s) {
-    if (regions_[whole].before.empty()) return;
+    const Region& r = regions_[whole];
+    if (!r.needed()) return;
     for (const ir::Piece& piece : graph_.stage(whole).pieces) {
       if (piece.stage != s) continue;
       for (std::size_t d = 0; d < rank_; ++d) {
         const i64 start = *graph_.constant(piece.start[d]), stride = piece.stride[d];
-        include(s, d, base::floor_divide(regions_[whole].before[d] - start, stride),
-                base::floor_divide(regions_[whole].after[d] - 1 - start, stride) + 1);
+        include(s, d, base::floor_divide(r.rate[d].before - start, stride),
+                base::floor_divide(r.rate[d].after - 1 - start, stride) + 1);
       }
     }
   }
@@ -224,7 +219,8 @@ class TileLowering : private DeviceFunction {
         } else {
           lo = std::min<i64>(lo, -slack), hi = std::max<i64>(hi, slack);
         }
-        include(node.stage, d, index.scale * reader.before[d] + lo, index.scale * (reader.after[d] - 1) + hi + 1);
+        include(node.stage, d, index.scale * reader.rate[d].before + lo,
+                index.scale * (reader.rate[d].after - 1) + hi + 1);
       }
     }
   }
@@ -233,7 +229,10 @@ class TileLowering : private DeviceFunction {
   std::vector<i64> extents_of(StageId s, const std::vector<i64>& tile) const {
     const Region& r = regions_.at(s);
     std::vector<i64> extents;
-    for (std::size_t d = 0; d < rank_; ++d) extents.push_back(tile[d] * r.num[d] / r.den[d] + r.after[d] - r.before[d]);
+    for (std::size_t d = 0; d < rank_; ++d) {
+      const Rate& rate = r.rate[d];
+      extents.push_back(tile[d] * rate.num / rate.den + rate.after - rate.before);
+    }
     return extents;
   }
 
@@ -320,23 +319,25 @@ class TileLowering : private DeviceFunction {
     for (auto& [s, r] : regions_) {
       r.origin.clear();
       for (std::size_t d = 0; d < rank_; ++d) {
-        Value at = r.den[d] == 1 ? first_[d] : call_i64("tsr_quotient", {first_[d], integer(r.den[d])});
-        r.origin.push_back(builder_->let("origin", at * r.num[d] + r.before[d]));
+        const Rate& rate = r.rate[d];
+        Value at = rate.den == 1 ? first_[d] : call_i64("tsr_quotient", {first_[d], integer(rate.den)});
+        r.origin.push_back(builder_->let("origin", at * rate.num + rate.before));
       }
     }
   }
 
   // The end of a stage's rows that this launch computes.
   Value end_of_rows(const Region& r) {
-    Value last = end_of(0) * r.num[0];
-    return r.den[0] == 1 ? last : call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
+    const Rate& rate = r.rate[0];
+    Value last = end_of(0) * rate.num;
+    return rate.den == 1 ? last : call_i64("tsr_quotient", {last + (rate.den - 1), integer(rate.den)});
   }
 
   // The end of a region: of the tile's, of the rows that this launch computes, of the domain.
   Value end_of_region(StageId s, std::size_t d) {
     const Region& r = regions_.at(s);
     Value end = min(r.origin[d] + r.extents[d], extent(graph_.stage(s).domain[d]));
-    return d == 0 ? min(end, end_of_rows(r) + r.after[0]) : end;
+    return d == 0 ? min(end, end_of_rows(r) + r.rate[0].after) : end;
   }
 
   // Do all regions, and all reads of memory, lie inside?
@@ -470,8 +471,8 @@ class TileLowering : private DeviceFunction {
     if (!is_result_.contains(s)) return;
     Value own;
     for (std::size_t d = 0; d < rank_; ++d) {
-      own = both(own, less(r.origin[d] - (r.before[d] + 1), at[d]));
-      own = both(own, less(at[d], r.origin[d] + (r.extents[d] - r.after[d])));
+      own = both(own, less(r.origin[d] - (r.rate[d].before + 1), at[d]));
+      own = both(own, less(at[d], r.origin[d] + (r.extents[d] - r.rate[d].after)));
     }
     own = both(own, less(at[0], end_of_rows(r)));  // rows beyond have no memory
     builder_->branch(own, [&] { builder_->store(element(s, at), integer(0), v); });
@@ -488,10 +489,10 @@ class TileLowering : private DeviceFunction {
   // ---- facts ----
   void touch() {
     for (const auto& [s, r] : regions_) {
-      if (is_result_.contains(s)) writes(s, {.scale = r.num[0], .lo = 0, .hi = r.num[0] - 1, .stride = r.den[0]});
+      const auto& [num, den, before, after] = r.rate[0];
+      if (is_result_.contains(s)) writes(s, {.scale = num, .lo = 0, .hi = num - 1, .stride = den});
       if (filled_.contains(s)) continue;
       // Rows of the region, then what is read around them.
-      const i64 den = r.den[0], num = r.num[0];
       for (const analyze::Footprint& f : analyze::footprints(graph_, s)) {
         if (member(f.producer)) continue;
         if (f.dims.size() != rank_) {
@@ -501,8 +502,8 @@ class TileLowering : private DeviceFunction {
         const analyze::DimensionFootprint& rows = f.dims[0];
         const i64 slack = std::max<i64>(1, rows.scale) * num;
         reads(f.producer, {.scale = rows.scale * num,
-                           .lo = (rows.scale * r.before[0] + rows.lo) * den - slack,
-                           .hi = (rows.scale * r.after[0] + rows.hi) * den + slack,
+                           .lo = (rows.scale * before + rows.lo) * den - slack,
+                           .hi = (rows.scale * after + rows.hi) * den + slack,
                            .stride = den,
                            .whole = rows.whole || rows.scale < 1,
                            .reflects = rows.reflects,
