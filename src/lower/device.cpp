@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "analyze/expressions.hpp"
@@ -20,13 +19,9 @@ using ir::ExprId;
 using ir::ExprNode;
 using ir::Op;
 using ir::StageId;
-using ir::StageKind;
 using ir::nest::integer;
 using ir::nest::Lane;
-using ir::nest::operation;
-using ir::nest::Type;
 using ir::nest::Value;
-using ir::nest::variable;
 
 namespace {
 
@@ -43,9 +38,10 @@ class KernelLowering : private DeviceFunction {
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = columns_of_block;
     if (rank_ > 1) kernel_.points[rank_ - 2] = rows_of_block;
+    // Points are computed for all stages of the pass, also in the margins of some of them.
     const ir::Stage& first = graph_.stage(pass.stages.front());
     for (StageId s : pass.stages)
-      margins_differ_ |= graph_.stage(s).margin_lo != first.margin_lo || graph_.stage(s).margin_hi != first.margin_hi;
+      clamps_ |= graph_.stage(s).margin_lo != first.margin_lo || graph_.stage(s).margin_hi != first.margin_hi;
     kernel_.threads = {columns_of_block, rank_ > 1 ? rows_of_block : 1, 1};
     kernel_.stages = pass.stages;
   }
@@ -76,20 +72,11 @@ class KernelLowering : private DeviceFunction {
 
   // ---- threads ----
   void place_threads() {
-    Value block = builder_->let("block", call_i64("tsr_block", {}));
     first_.resize(rank_);
     index_.resize(rank_);
+    Value block;
     for (std::size_t d = rank_; d-- > 0;) {
-      Value at = block;
-      if (d > 0) {
-        Value n = host({Kind::blocks, {}, 0, d});
-        Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
-        at = block - rest * n;
-        block = rest;
-      }
-      at = at * kernel_.points[d];
-      first_[d] = builder_->let("first", d == 0 ? at + first_row() : at);
-      index_[d] = first_[d];
+      index_[d] = first_[d] = first_of_block(d, block);
       if (d + 1 == rank_) index_[d] = builder_->let("x", first_[d] + call_i64("tsr_thread_x", {}));
       if (d + 2 == rank_) index_[d] = builder_->let("y", first_[d] + call_i64("tsr_thread_y", {}));
     }
@@ -101,11 +88,6 @@ class KernelLowering : private DeviceFunction {
   }
 
   // ---- points ----
-  // Points are computed for all stages of the pass, also in the margins of some of them.
-  BorderMode mode_of(const ExprNode& node, std::size_t d) const {
-    const BorderMode mode = node.border[d].mode;
-    return mode == BorderMode::none && margins_differ_ ? BorderMode::clamp : mode;
-  }
   // Do all reads of the block lie inside of what they read?
   Value interior(const std::vector<ExprId>& nodes, const std::vector<analyze::VarRange>& ranges) {
     struct Reach {
@@ -137,37 +119,11 @@ class KernelLowering : private DeviceFunction {
     return all;
   }
 
-  Value load_access(const ExprNode& node, const std::map<std::uint32_t, Value>& vars, bool mapped) {
-    const auto& domain = graph_.stage(node.stage).domain;
-    const std::size_t lead = rank_ - domain.size();
-    std::vector<Value> at;
-    std::vector<std::pair<Value, double>> outside;  // a flag and the value then
-    for (std::size_t d = 0; d < domain.size(); ++d) {
-      const ir::Index& index = node.index[d];
-      Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
-      for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
-      const BorderMode mode = mode_of(node, d);
-      if (mapped && mode != BorderMode::none) {
-        Value off;
-        i = mapped_index(mode, i, extent(domain[d]), off);
-        if (off) outside.emplace_back(off, node.border[d].value);
-      }
-      at.push_back(i);
-    }
-    Value v = read(node.stage, at);
-    const Lane lane = memory_lane(node.stage);
-    for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
-      v = builder_->let("v", v);
-      v = operation(Op::select, {lane, 1, false},
-                    {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
-    }
-    return v;
-  }
-
   void body(const std::vector<ExprId>& roots, bool mapped) {
     PointSource source = point_source();
-    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
-      return load_access(node, vars, mapped);
+    source.load = [&](const ExprNode& node, const Vars& vars) {
+      return load_access(node, vars, mapped,
+                         [&](StageId from, const std::vector<Value>& at) { return read(from, at); });
     };
     PointEmitter emitter(graph_, ranges_, *builder_, source);
     emitter.emit(roots, [&](std::size_t k, const Value& v) {
@@ -179,27 +135,14 @@ class KernelLowering : private DeviceFunction {
 
   // The value at the thread's point, 0 in the margins of the stage; a piece goes to its place in the whole.
   void store(StageId s, StageId to, Value v) {
-    const ir::Stage& stage = graph_.stage(s);
-    Value evaluated;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), index_[d]));
-      if (stage.margin_hi[d] > 0)
-        evaluated = both(evaluated, less(index_[d], extent(stage.domain[d]) - stage.margin_hi[d]));
-    }
-    const Lane lane = memory_lane(to);
-    if (evaluated)
-      v = operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+    v = without_margins(s, index_, v, memory_lane(to));
     if (to == s) {
       builder_->store(element(s, index_), integer(0), v);
       return;
     }
-    const plan::StagePlan& piece = plan_.stages[s];
-    std::vector<Value> at;
+    const std::vector<Value> at = place_in_whole(s);
     Value there;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
-      there = both(there, less(at[d], extent(graph_.stage(to).domain[d])));
-    }
+    for (std::size_t d = 0; d < rank_; ++d) there = both(there, less(at[d], extent(graph_.stage(to).domain[d])));
     Value value = builder_->let("v", v);
     builder_->branch(there, [&] { builder_->store(element(to, at), integer(0), value); });
   }
@@ -273,7 +216,6 @@ class KernelLowering : private DeviceFunction {
 
   const plan::Pass& pass_;
   std::vector<Value> first_;  // of the block
-  bool margins_differ_ = false;
 };
 
 }  // namespace

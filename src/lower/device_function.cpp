@@ -100,6 +100,19 @@ Value DeviceFunction::end_of(std::size_t dimension) {
   return dimension == 0 ? host({Kind::last, {}, 0, 0}) : extent(kernel_.domain[dimension]);
 }
 
+Value DeviceFunction::first_of_block(std::size_t d, Value& block) {
+  if (!block) block = builder_->let("block", call_i64("tsr_block", {}));
+  Value at = block;
+  if (d > 0) {
+    Value n = host({Kind::blocks, {}, 0, d});
+    Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
+    at = block - rest * n;
+    block = rest;
+  }
+  at = at * kernel_.points[d];
+  return builder_->let("first", d == 0 ? at + first_row() : at);
+}
+
 void DeviceFunction::reads(StageId producer, DeviceKernel::Reach reach) {
   reach.array = position(place(producer).array);
   reach.whole |= graph_.stage(producer).domain.size() != rank_;
@@ -133,7 +146,58 @@ Value DeviceFunction::mapped_index(BorderMode mode, const Value& i, const Value&
   return builder_->let("i", call_i64("tsr_clamp", {at, integer(0), n - 1}));
 }
 
-Value DeviceFunction::composed_value(StageId s, Lane lane, const ReadPiece& from) {
+BorderMode DeviceFunction::mode_of(const ExprNode& node, std::size_t d) const {
+  const BorderMode mode = node.border[d].mode;
+  return mode == BorderMode::none && clamps_ ? BorderMode::clamp : mode;
+}
+
+Value DeviceFunction::load_access(const ExprNode& node, const Vars& vars, bool mapped, const Read& from) {
+  const auto& domain = graph_.stage(node.stage).domain;
+  const std::size_t lead = rank_ - domain.size();
+  std::vector<Value> at;
+  std::vector<std::pair<Value, double>> outside;  // a flag and the value then
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    const ir::Index& index = node.index[d];
+    Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
+    for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
+    const BorderMode mode = mode_of(node, d);
+    if (mapped && mode != BorderMode::none) {
+      Value off;
+      i = mapped_index(mode, i, extent(domain[d]), off);
+      if (off) outside.emplace_back(off, node.border[d].value);
+    }
+    at.push_back(i);
+  }
+  Value v = from(node.stage, at);
+  const Lane lane = memory_lane(node.stage);
+  for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
+    v = builder_->let("v", v);
+    v = operation(Op::select, {lane, 1, false},
+                  {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
+  }
+  return v;
+}
+
+Value DeviceFunction::without_margins(StageId s, const std::vector<Value>& at, const Value& v, Lane lane) {
+  const ir::Stage& stage = graph_.stage(s);
+  Value evaluated;
+  for (std::size_t d = 0; d < rank_; ++d) {
+    if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), at[d]));
+    if (stage.margin_hi[d] > 0) evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
+  }
+  if (!evaluated) return v;
+  return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+}
+
+std::vector<Value> DeviceFunction::place_in_whole(StageId s) {
+  const plan::StagePlan& piece = plan_.stages[s];
+  std::vector<Value> at;
+  for (std::size_t d = 0; d < rank_; ++d)
+    at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
+  return at;
+}
+
+Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
   Value v = builder_->var("v", lane_constant(0, lane));
   for (const ir::Piece& piece : graph_.stage(s).pieces) {
     Value here;

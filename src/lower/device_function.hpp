@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,10 @@ class DeviceFunction {
   Value both(const Value& a, const Value& b);  // a may be missing
   Value first_row() { return host({Kind::first, {}, 0, 0}); }
   Value end_of(std::size_t dimension);  // of the points that are computed
-  void reads_of(ir::StageId);           // of a point stage: into the kernel's
+  // The first point of this block along a dimension. Dimensions come from the last on; `block`, missing at first, is
+  // what they leave of the block's number.
+  Value first_of_block(std::size_t dimension, Value& block);
+  void reads_of(ir::StageId);  // of a point stage: into the kernel's
   void reads(ir::StageId producer, DeviceKernel::Reach);
   void writes(ir::StageId, DeviceKernel::Reach = {});
 
@@ -52,9 +56,21 @@ class DeviceFunction {
   // no other. `off` is set for constants: is there no element?
   Value mapped_index(BorderMode, const Value& i, const Value& n, Value& off);
 
+  // The value of a stage at a point: 0 in its margins.
+  Value without_margins(ir::StageId, const std::vector<Value>& at, const Value&, ir::nest::Lane);
+
+  // Where index_ of a piece stands in the stage that it lies inside of.
+  std::vector<Value> place_in_whole(ir::StageId piece);
+
+  // Reads an element of a stage.
+  using Read = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
+  BorderMode mode_of(const ir::ExprNode&, std::size_t dimension) const;  // of the border of an access
+  // An access at index_; `mapped` where it may lie outside.
+  using Vars = std::map<std::uint32_t, Value>;
+  Value load_access(const ir::ExprNode&, const Vars&, bool mapped, const Read& from);
+
   // Of a composed stage at index_: 0 where no piece lies. `from` reads an element of a piece.
-  using ReadPiece = std::function<Value(ir::StageId, const std::vector<Value>& at)>;
-  Value composed_value(ir::StageId, ir::nest::Lane, const ReadPiece& from);
+  Value composed_value(ir::StageId, ir::nest::Lane, const Read& from);
 
   // Everything but loads, at index_.
   PointSource point_source();
@@ -65,6 +81,7 @@ class DeviceFunction {
   analyze::Ranges& ranges_;
   DeviceKernel kernel_;
   std::size_t rank_ = 0;
+  bool clamps_ = false;  // accesses without a border: they lie inside wherever their values are used, not elsewhere
   Builder* builder_ = nullptr;
   std::vector<Value> index_;        // of the point that is computed
   std::vector<ir::SizeId> domain_;  // of its stage

@@ -14,6 +14,7 @@
 
 #include "analyze/expressions.hpp"
 #include "analyze/footprint.hpp"
+#include "base/division.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
 
@@ -25,17 +26,12 @@ using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
-using ir::nest::operation;
 using ir::nest::Value;
 
 namespace {
 
 constexpr int threads_across = 32, threads_down = 8;
 constexpr double beside_point = 6;  // instructions: loops, tests, addresses
-
-i64 floor_div(i64 a, i64 b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
 
 class TileLowering : private DeviceFunction {
  public:
@@ -45,6 +41,7 @@ class TileLowering : private DeviceFunction {
     kernel_.group = group;
     kernel_.domain = graph_.stage(group_.anchor).domain;
     rank_ = kernel_.domain.size();
+    clamps_ = true;
     for (const plan::Pass& pass : group_.passes) {
       const StageId first = pass.stages.front();
       if (pass.kind == plan::PassKind::compose && plan_.stages[first].filled) {
@@ -116,8 +113,10 @@ class TileLowering : private DeviceFunction {
   }
 
  private:
+  using Rate = plan::StagePlan::Rate;
   struct Region {
-    std::vector<i64> num, den, before, after;
+    bool needed() const { return rate.front().before != INT64_MAX; }
+    std::vector<Rate> rate;     // before and after: of what is needed, as far as is known
     std::vector<i64> extents;   // of the chosen tile
     std::vector<Value> origin;  // of this block
     i64 offset = -1;            // bytes in shared memory; -1: not kept
@@ -152,13 +151,9 @@ class TileLowering : private DeviceFunction {
   }
 
   void include(StageId s, std::size_t d, i64 before, i64 after) {
-    Region& r = regions_[s];
-    if (r.before.empty()) {
-      r.before.assign(rank_, INT64_MAX);
-      r.after.assign(rank_, INT64_MIN);
-    }
-    r.before[d] = std::min(r.before[d], before);
-    r.after[d] = std::max(r.after[d], after);
+    Rate& rate = regions_[s].rate[d];
+    rate.before = std::min(rate.before, before);
+    rate.after = std::max(rate.after, after);
   }
 
   // Consumers before producers; stages of one pass share their region.
@@ -166,11 +161,10 @@ class TileLowering : private DeviceFunction {
     multiple_.assign(rank_, 1);
     for (const auto& [s, pass] : pass_of_) {
       Region& r = regions_[s];
+      r.rate = plan_.stages[s].rate;
       for (std::size_t d = 0; d < rank_; ++d) {
-        const plan::StagePlan::Rate& rate = plan_.stages[s].rate[d];
-        r.num.push_back(rate.num);
-        r.den.push_back(rate.den);
-        multiple_[d] = std::lcm(multiple_[d], rate.den);
+        r.rate[d].before = INT64_MAX, r.rate[d].after = INT64_MIN;
+        multiple_[d] = std::lcm(multiple_[d], r.rate[d].den);
         if (is_result_.contains(s)) include(s, d, 0, 0);
       }
     }
@@ -181,10 +175,7 @@ class TileLowering : private DeviceFunction {
       for (std::size_t d = 0; d < rank_; ++d) {
         i64 before = INT64_MAX, after = INT64_MIN;
         for (const StageId s : passes_[p]->stages)
-          if (!regions_[s].before.empty()) {
-            before = std::min(before, regions_[s].before[d]);
-            after = std::max(after, regions_[s].after[d]);
-          }
+          before = std::min(before, regions_[s].rate[d].before), after = std::max(after, regions_[s].rate[d].after);
         if (before > after) before = after = 0;  // nobody reads it
         for (const StageId s : passes_[p]->stages) include(s, d, before, after);
       }
@@ -193,13 +184,14 @@ class TileLowering : private DeviceFunction {
   }
 
   void need_piece(StageId whole, StageId s) {
-    if (regions_[whole].before.empty()) return;
+    const Region& r = regions_[whole];
+    if (!r.needed()) return;
     for (const ir::Piece& piece : graph_.stage(whole).pieces) {
       if (piece.stage != s) continue;
       for (std::size_t d = 0; d < rank_; ++d) {
         const i64 start = *graph_.constant(piece.start[d]), stride = piece.stride[d];
-        include(s, d, floor_div(regions_[whole].before[d] - start, stride),
-                floor_div(regions_[whole].after[d] - 1 - start, stride) + 1);
+        include(s, d, base::floor_divide(r.rate[d].before - start, stride),
+                base::floor_divide(r.rate[d].after - 1 - start, stride) + 1);
       }
     }
   }
@@ -227,7 +219,8 @@ class TileLowering : private DeviceFunction {
         } else {
           lo = std::min<i64>(lo, -slack), hi = std::max<i64>(hi, slack);
         }
-        include(node.stage, d, index.scale * reader.before[d] + lo, index.scale * (reader.after[d] - 1) + hi + 1);
+        include(node.stage, d, index.scale * reader.rate[d].before + lo,
+                index.scale * (reader.rate[d].after - 1) + hi + 1);
       }
     }
   }
@@ -236,7 +229,10 @@ class TileLowering : private DeviceFunction {
   std::vector<i64> extents_of(StageId s, const std::vector<i64>& tile) const {
     const Region& r = regions_.at(s);
     std::vector<i64> extents;
-    for (std::size_t d = 0; d < rank_; ++d) extents.push_back(tile[d] * r.num[d] / r.den[d] + r.after[d] - r.before[d]);
+    for (std::size_t d = 0; d < rank_; ++d) {
+      const Rate& rate = r.rate[d];
+      extents.push_back(tile[d] * rate.num / rate.den + rate.after - rate.before);
+    }
     return extents;
   }
 
@@ -314,39 +310,34 @@ class TileLowering : private DeviceFunction {
 
   // ---- the block ----
   void place_block() {
-    Value block = builder_->let("block", call_i64("tsr_block", {}));
     first_.resize(rank_);
-    for (std::size_t d = rank_; d-- > 0;) {
-      Value at = block;
-      if (d > 0) {
-        Value n = host({Kind::blocks, {}, 0, d});
-        Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
-        at = block - rest * n;
-        block = rest;
-      }
-      at = at * kernel_.points[d];
-      first_[d] = builder_->let("first", d == 0 ? at + first_row() : at);
-    }
+    Value block;
+    for (std::size_t d = rank_; d-- > 0;) first_[d] = first_of_block(d, block);
   }
 
   void place_regions() {
     for (auto& [s, r] : regions_) {
       r.origin.clear();
       for (std::size_t d = 0; d < rank_; ++d) {
-        Value at = r.den[d] == 1 ? first_[d] : call_i64("tsr_quotient", {first_[d], integer(r.den[d])});
-        r.origin.push_back(builder_->let("origin", at * r.num[d] + r.before[d]));
+        const Rate& rate = r.rate[d];
+        Value at = rate.den == 1 ? first_[d] : call_i64("tsr_quotient", {first_[d], integer(rate.den)});
+        r.origin.push_back(builder_->let("origin", at * rate.num + rate.before));
       }
     }
+  }
+
+  // The end of a stage's rows that this launch computes.
+  Value end_of_rows(const Region& r) {
+    const Rate& rate = r.rate[0];
+    Value last = end_of(0) * rate.num;
+    return rate.den == 1 ? last : call_i64("tsr_quotient", {last + (rate.den - 1), integer(rate.den)});
   }
 
   // The end of a region: of the tile's, of the rows that this launch computes, of the domain.
   Value end_of_region(StageId s, std::size_t d) {
     const Region& r = regions_.at(s);
     Value end = min(r.origin[d] + r.extents[d], extent(graph_.stage(s).domain[d]));
-    if (d != 0) return end;
-    Value last = end_of(0) * r.num[0];
-    if (r.den[0] > 1) last = call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
-    return min(end, last + r.after[0]);
+    return d == 0 ? min(end, end_of_rows(r) + r.rate[0].after) : end;
   }
 
   // Do all regions, and all reads of memory, lie inside?
@@ -425,37 +416,17 @@ class TileLowering : private DeviceFunction {
     return load(shared(memory_lane(s)), shared_index(s, at), 1);
   }
 
-  Value load_access(const ExprNode& node, const std::map<std::uint32_t, Value>& vars, bool mapped) {
-    const auto& domain = graph_.stage(node.stage).domain;
-    const std::size_t lead = rank_ - domain.size();
-    std::vector<Value> at;
-    std::vector<std::pair<Value, double>> outside;  // a flag and the value then
-    for (std::size_t d = 0; d < domain.size(); ++d) {
-      const ir::Index& index = node.index[d];
-      Value i = index_[d + lead] * index.scale + extent(index.shift) + index.offset;
-      for (auto [var, coefficient] : index.vars) i = i + vars.at(var) * coefficient;
-      if (mapped) {
-        const BorderMode mode = node.border[d].mode == BorderMode::none ? BorderMode::clamp : node.border[d].mode;
-        Value off;
-        i = mapped_index(mode, i, extent(domain[d]), off);
-        if (off) outside.emplace_back(off, node.border[d].value);
-      }
-      at.push_back(i);
-    }
-    if (member(node.stage) && !outside.empty())  // what lies outside may map to a point that is not at hand
-      for (std::size_t d = 0; d < rank_; ++d) at[d] = within(node.stage, d, at[d]);
-    Value v = member(node.stage) ? read_member(node.stage, at) : read(node.stage, at);
-    const Lane lane = memory_lane(node.stage);
-    for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
-      v = builder_->let("v", v);
-      v = operation(Op::select, {lane, 1, false},
-                    {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
-    }
-    return v;
+  // May an access map to a point that is not at hand? Its value is not used then.
+  static bool strays(const ExprNode& node, bool mapped) {
+    return mapped && std::any_of(node.border.begin(), node.border.end(),
+                                 [](const Border& border) { return border.mode == BorderMode::constant; });
   }
-  Value within(StageId s, std::size_t d, const Value& i) {
+  // The nearest point that is at hand.
+  std::vector<Value> within(StageId s, std::vector<Value> at) {
     const Region& r = regions_.at(s);
-    return builder_->let("i", call_i64("tsr_clamp", {i, r.origin[d], r.origin[d] + (r.extents[d] - 1)}));
+    for (std::size_t d = 0; d < rank_; ++d)
+      at[d] = builder_->let("i", call_i64("tsr_clamp", {at[d], r.origin[d], r.origin[d] + (r.extents[d] - 1)}));
+    return at;
   }
 
   void points(const plan::Pass& pass, bool mapped) {
@@ -463,8 +434,10 @@ class TileLowering : private DeviceFunction {
     std::vector<ExprId> roots;
     for (const StageId s : pass.stages) roots.push_back(graph_.stage(s).body);
     PointSource source = point_source();
-    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
-      return load_access(node, vars, mapped);
+    source.load = [&](const ExprNode& node, const Vars& vars) {
+      return load_access(node, vars, mapped, [&](StageId s, const std::vector<Value>& at) {
+        return !member(s) ? read(s, at) : read_member(s, strays(node, mapped) ? within(s, at) : at);
+      });
     };
     PointEmitter emitter(graph_, ranges_, *builder_, source);
     emitter.emit(roots, [&](std::size_t k, const Value& v) {
@@ -472,7 +445,7 @@ class TileLowering : private DeviceFunction {
       const bool piece = plan_.stages[s].home == plan::Home::inside;
       const StageId to = piece ? plan_.stages[s].whole : s;
       const Lane lane = memory_lane(to);
-      Value out = builder_->let("v", evaluated(s, emitter.stored(roots[k], v, lane), lane));
+      Value out = builder_->let("v", without_margins(s, index_, emitter.stored(roots[k], v, lane), lane));
       if (piece)
         put_piece(s, to, out);
       else
@@ -480,25 +453,11 @@ class TileLowering : private DeviceFunction {
     });
   }
 
-  // 0 in the margins of the stage.
-  Value evaluated(StageId s, const Value& v, Lane lane) {
-    const ir::Stage& stage = graph_.stage(s);
-    Value flag;
-    for (std::size_t d = 0; d < rank_; ++d) {
-      if (stage.margin_lo[d] > 0) flag = both(flag, less(integer(stage.margin_lo[d] - 1), index_[d]));
-      if (stage.margin_hi[d] > 0) flag = both(flag, less(index_[d], extent(stage.domain[d]) - stage.margin_hi[d]));
-    }
-    if (!flag) return v;
-    return operation(Op::select, {lane, 1, false}, {flag, builder_->let("v", v), lane_constant(0, lane)});
-  }
-
   void put_piece(StageId s, StageId whole, const Value& v) {
-    const plan::StagePlan& piece = plan_.stages[s];
     const Region& r = regions_.at(whole);
-    std::vector<Value> at;
+    const std::vector<Value> at = place_in_whole(s);
     Value there;
     for (std::size_t d = 0; d < rank_; ++d) {
-      at.push_back(builder_->let("at", index_[d] * piece.stride[d] + piece.start[d]));
       there = both(there, less(r.origin[d] - 1, at[d]));
       there = both(there, less(at[d], end_of_region(whole, d)));
     }
@@ -512,13 +471,10 @@ class TileLowering : private DeviceFunction {
     if (!is_result_.contains(s)) return;
     Value own;
     for (std::size_t d = 0; d < rank_; ++d) {
-      own = both(own, less(r.origin[d] - (r.before[d] + 1), at[d]));
-      own = both(own, less(at[d], r.origin[d] + (r.extents[d] - r.after[d])));
+      own = both(own, less(r.origin[d] - (r.rate[d].before + 1), at[d]));
+      own = both(own, less(at[d], r.origin[d] + (r.extents[d] - r.rate[d].after)));
     }
-    // Rows beyond those of the launch have no memory.
-    Value last = end_of(0) * r.num[0];
-    if (r.den[0] > 1) last = call_i64("tsr_quotient", {last + (r.den[0] - 1), integer(r.den[0])});
-    own = both(own, less(at[0], last));
+    own = both(own, less(at[0], end_of_rows(r)));  // rows beyond have no memory
     builder_->branch(own, [&] { builder_->store(element(s, at), integer(0), v); });
   }
 
@@ -533,10 +489,10 @@ class TileLowering : private DeviceFunction {
   // ---- facts ----
   void touch() {
     for (const auto& [s, r] : regions_) {
-      if (is_result_.contains(s)) writes(s, {.scale = r.num[0], .lo = 0, .hi = r.num[0] - 1, .stride = r.den[0]});
+      const auto& [num, den, before, after] = r.rate[0];
+      if (is_result_.contains(s)) writes(s, {.scale = num, .lo = 0, .hi = num - 1, .stride = den});
       if (filled_.contains(s)) continue;
       // Rows of the region, then what is read around them.
-      const i64 den = r.den[0], num = r.num[0];
       for (const analyze::Footprint& f : analyze::footprints(graph_, s)) {
         if (member(f.producer)) continue;
         if (f.dims.size() != rank_) {
@@ -546,8 +502,8 @@ class TileLowering : private DeviceFunction {
         const analyze::DimensionFootprint& rows = f.dims[0];
         const i64 slack = std::max<i64>(1, rows.scale) * num;
         reads(f.producer, {.scale = rows.scale * num,
-                           .lo = (rows.scale * r.before[0] + rows.lo) * den - slack,
-                           .hi = (rows.scale * r.after[0] + rows.hi) * den + slack,
+                           .lo = (rows.scale * before + rows.lo) * den - slack,
+                           .hi = (rows.scale * after + rows.hi) * den + slack,
                            .stride = den,
                            .whole = rows.whole || rows.scale < 1,
                            .reflects = rows.reflects,

@@ -5,10 +5,12 @@
 #include <numeric>
 #include <set>
 
+#include "base/division.hpp"
 #include "plan/rebuild.hpp"
 
 namespace tessera::plan {
 
+using base::ceil_divide, base::floor_divide;
 using ir::ExprId;
 using ir::ExprNode;
 using ir::Graph;
@@ -20,13 +22,6 @@ namespace {
 constexpr i64 most_rate = 32;    // beyond that no rows fit registers
 constexpr i64 none = INT64_MIN;  // no row
 constexpr const char* too_far = "its stages differ too much in size";
-
-i64 floor_divide(i64 a, i64 b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
-i64 ceil_divide(i64 a, i64 b) {
-  return -floor_divide(-a, b);
-}
 
 bool reflects(BorderMode mode) {
   return mode == BorderMode::mirror || mode == BorderMode::symmetric;
