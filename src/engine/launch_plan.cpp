@@ -26,7 +26,8 @@ plan::Device device_class(const std::string& target) {
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, const std::string& target, Schedule schedule, Numbers numbers, i64 shared_bytes) {
+DeviceCode device_code(const ir::Graph& graph, const std::string& target, Schedule schedule, Numbers numbers,
+                       i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;

@@ -48,8 +48,8 @@ constexpr double most_text = 5200;  // instructions
 // Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
 constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
 constexpr double worth_exchange = 0.87;
-constexpr i64 least_threads = 20;    // of a warp that store
-constexpr i64 sector_columns = 8;    // tiles begin at so many: whole sectors of memory, of floats
+constexpr i64 least_threads = 20;  // of a warp that store
+constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of memory, of floats
 constexpr double price_of_shuffle = 2;
 
 bool reflects(BorderMode mode) {
@@ -759,7 +759,7 @@ class StreamLowering : private DeviceFunction {
       const std::size_t k = root / static_cast<std::size_t>(width);
       const i64 c = first + static_cast<i64>(root) % width;
       Value out = emitter.stored(roots[root], v, lane);
-      if (!inside) out = without_margins(s, r + static_cast<i64>(k), x + c, out, lane);
+      if (!inside) out = without_margins(s, {r + static_cast<i64>(k), x + c}, out, lane);
       rows[k][static_cast<std::size_t>(ring.left + c)] = builder_->let("v", out);
     });
   }
@@ -780,23 +780,11 @@ class StreamLowering : private DeviceFunction {
         for (i64 c = first; c < last; ++c) {
           const i64 column = c + across.lo;
           if (column % across.div == 0)
-            rows[k][static_cast<std::size_t>(ring.left + c)] = convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
+            rows[k][static_cast<std::size_t>(ring.left + c)] =
+                convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
         }
       }
     }
-  }
-
-  Value without_margins(StageId s, const Value& r, const Value& x, const Value& v, Lane lane) {
-    const ir::Stage& stage = graph_.stage(s);
-    Value evaluated;
-    const std::vector<Value> at{r, x};
-    for (std::size_t d = 0; d < 2; ++d) {
-      if (stage.margin_lo[d] > 0) evaluated = both(evaluated, less(integer(stage.margin_lo[d] - 1), at[d]));
-      if (stage.margin_hi[d] > 0)
-        evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
-    }
-    if (!evaluated) return v;
-    return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
   }
 
   // The slot and the column of an access; its column is the offset from the thread's first one.

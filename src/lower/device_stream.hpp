@@ -22,10 +22,10 @@ namespace tessera::lower {
 struct StreamFit {
   bool fits = false;
   std::string why;
-  int columns = 4;    // V, of the coarsest rate
-  i64 height = 0;     // of a register tile; 0: a strip, as high as the host says
+  int columns = 4;         // V, of the coarsest rate
+  i64 height = 0;          // of a register tile; 0: a strip, as high as the host says
   bool exchanges = false;  // a tile whose threads take halo columns from their neighbours in the warp
-  int registers = 0;  // estimate, of a thread
+  int registers = 0;       // estimate, of a thread
 };
 StreamFit stream_fit(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group);
 

@@ -52,11 +52,11 @@ struct StripRing {
   bool memory = false;           // an array
   std::array<Border, 2> border;  // memory
   std::array<i64, 2> rate{1, 1};
-  i64 lag = 0, depth = 0;    // depth 0: nobody reads it
-  i64 left = 0, right = 0;   // columns beyond the thread's own
+  i64 lag = 0, depth = 0;             // depth 0: nobody reads it
+  i64 left = 0, right = 0;            // columns beyond the thread's own
   i64 near_left = 0, near_right = 0;  // those of them that its readers need for their own columns
-  i64 first = 0;             // the first row that has to be right, from the strip's first one
-  bool only_pieces = false;  // read by composed stages alone: what they hold is what it holds
+  i64 first = 0;                      // the first row that has to be right, from the strip's first one
+  bool only_pieces = false;           // read by composed stages alone: what they hold is what it holds
 
   i64 fresh() const { return std::min(depth, rate[0]); }  // rows that a step computes
   i64 first_fresh() const { return lag + rate[0] - fresh(); }
