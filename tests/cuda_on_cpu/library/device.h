@@ -1,0 +1,156 @@
+// What kernels find in CUDA, for g++: included before a text for NVRTC by compiler.cpp, which has replaced assembly by
+// calls of cuda_asm_INSTRUCTION. NVIDIA's rules hold where they differ from C++: overloads, lanes that take no part,
+// bits of numbers that are none.
+#pragma once
+
+#include "state.h"
+
+#define __CUDACC__ 1
+#define __CUDA_ARCH__ 900
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
+// One block at a time; a section of its own, so that the machine can fill it before every block.
+#define __shared__ static __attribute__((section("cuda_shared_memory")))
+
+extern "C" {
+CudaMachine* cuda_machine;
+extern char __start_cuda_shared_memory[] __attribute__((weak, visibility("hidden")));
+extern char __stop_cuda_shared_memory[] __attribute__((weak, visibility("hidden")));
+void cuda_shared(char** begin, char** end) {
+  *begin = __start_cuda_shared_memory;
+  *end = __stop_cuda_shared_memory;
+}
+}
+
+#define threadIdx (cuda_machine->thread)
+#define blockIdx (cuda_machine->block)
+#define blockDim (cuda_machine->threads)
+#define gridDim (cuda_machine->blocks)
+#define warpSize 32
+#define __syncthreads() (cuda_machine->barrier())
+
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
+template <class To, class From>
+inline To cuda_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  __builtin_memcpy(&to, &from, sizeof to);
+  return to;
+}
+inline float __int_as_float(int v) {
+  return cuda_bits<float>(v);
+}
+inline float __uint_as_float(unsigned v) {
+  return cuda_bits<float>(v);
+}
+inline int __float_as_int(float v) {
+  return cuda_bits<int>(v);
+}
+inline unsigned __float_as_uint(float v) {
+  return cuda_bits<unsigned>(v);
+}
+inline double __longlong_as_double(long long v) {
+  return cuda_bits<double>(v);
+}
+inline long long __double_as_longlong(double v) {
+  return cuda_bits<long long>(v);
+}
+
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define sqrtf __builtin_sqrtf
+#define sqrt __builtin_sqrt
+#define __fsqrt_rn __builtin_sqrtf
+#define __dsqrt_rn __builtin_sqrt
+#define fmaf __builtin_fmaf
+#define fma __builtin_fma
+#define __fmaf_rn __builtin_fmaf
+#define __fma_rn __builtin_fma
+
+// Assembly.
+inline void cuda_asm_cvt_f32_f16(float& to, unsigned short half) {
+  to = (float)cuda_bits<_Float16>(half);
+}
+inline void cuda_asm_cvt_rn_f16_f32(unsigned short& to, float from) {
+  to = from == from ? cuda_bits<unsigned short>((_Float16)from) : 0x7fff;
+}
+inline void cuda_asm_cvt_rn_f16_f64(unsigned short& to, double from) {
+  to = from == from ? cuda_bits<unsigned short>((_Float16)from) : 0x7fff;
+}
+inline void cuda_asm_not_b32(unsigned& to, unsigned from) {
+  to = ~from;
+}
+inline void cuda_asm_ex2_approx_ftz_f32(float& to, float from) {
+  const float power = __builtin_exp2f(from);
+  to = power < 0x1p-126f ? 0.0f : power;
+}
+
+// Exchanges in a warp. Narrow integers are promoted to int, as by the overloads of CUDA.
+template <class T>
+inline T cuda_exchange(unsigned mask, T value, int from, bool keeps) {
+  unsigned long long bits = 0;
+  __builtin_memcpy(&bits, &value, sizeof value);
+  const unsigned long long* const all = cuda_machine->exchange(mask, bits);
+  if (keeps) return value;
+  __builtin_memcpy(&value, &all[from & 31], sizeof value);
+  return value;
+}
+#define CUDA_SHUFFLES(T)                                                             \
+  inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {           \
+    const int own = (int)cuda_machine->lane, first = own & ~(width - 1);             \
+    return cuda_exchange(mask, value, first | (lane & (width - 1)), false);          \
+  }                                                                                  \
+  inline T __shfl_up_sync(unsigned mask, T value, unsigned away, int width = 32) {   \
+    const int own = (int)cuda_machine->lane, from = own - (int)away;                 \
+    return cuda_exchange(mask, value, from, from < (own & ~(width - 1)));            \
+  }                                                                                  \
+  inline T __shfl_down_sync(unsigned mask, T value, unsigned away, int width = 32) { \
+    const int own = (int)cuda_machine->lane, from = own + (int)away;                 \
+    return cuda_exchange(mask, value, from, from > (own | (width - 1)));             \
+  }                                                                                  \
+  inline T __shfl_xor_sync(unsigned mask, T value, int changed, int width = 32) {    \
+    const int own = (int)cuda_machine->lane, from = own ^ changed;                   \
+    return cuda_exchange(mask, value, from, from > (own | (width - 1)));             \
+  }
+CUDA_SHUFFLES(int)
+CUDA_SHUFFLES(unsigned)
+CUDA_SHUFFLES(long)
+CUDA_SHUFFLES(unsigned long)
+CUDA_SHUFFLES(long long)
+CUDA_SHUFFLES(unsigned long long)
+CUDA_SHUFFLES(float)
+CUDA_SHUFFLES(double)
+#undef CUDA_SHUFFLES
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+  cuda_machine->exchange(mask, 0);
+}
+
+// A thread of a kernel: arguments as cuLaunchKernel has them, an address each.
+template <unsigned...>
+struct CudaNumbers {};
+template <class... P, unsigned... k>
+inline void cuda_call(void (*kernel)(P...), void** arguments, CudaNumbers<k...>) {
+  kernel(*(P*)arguments[k]...);
+}
+template <class... P>
+inline void cuda_call(void (*kernel)(P...), void** arguments) {
+  cuda_call(kernel, arguments, CudaNumbers<__integer_pack((unsigned)sizeof...(P))...>());
+}
+#define CUDA_KERNEL(name)                              \
+  extern "C" void cuda_call_##name(void** arguments) { \
+    cuda_call(name, arguments);                        \
+  }

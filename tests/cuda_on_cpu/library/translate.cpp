@@ -1,0 +1,98 @@
+// See translate.hpp. It knows the form of texts that compile: what it does not understand it leaves to g++ to refuse.
+#include "translate.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+namespace cuda_on_cpu {
+namespace {
+
+bool in_name(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+std::size_t skip_space(std::string_view text, std::size_t at) {
+  while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])) != 0) ++at;
+  return at;
+}
+
+// Behind a string, a comment or whatever else is one thing at `at`.
+std::size_t behind(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) == "/*") return std::min(text.find("*/", at + 2), text.size() - 2) + 2;
+  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
+  if (text[at] == '"') {
+    ++at;
+    while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+    return at + 1;
+  }
+  if (text[at] == '(') {
+    ++at;
+    while (at < text.size() && text[at] != ')') at = behind(text, at);
+    return at + 1;
+  }
+  const std::size_t begin = at;
+  while (at < text.size() && in_name(text[at])) ++at;
+  return at > begin ? at : at + 1;
+}
+
+// "cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h) as "cuda_asm_cvt_f32_f16(x, h)".
+std::string call_of(std::string_view assembly) {
+  const std::size_t end = behind(assembly, 0);
+  const std::string_view instruction = assembly.substr(1, end - 2);
+  std::vector<std::string> operands;
+  for (std::size_t at = end; at < assembly.size(); at = behind(assembly, at))
+    if (assembly[at] == '(') operands.emplace_back(assembly.substr(at, behind(assembly, at) - at));
+  std::string name;
+  for (const char c : instruction.substr(0, instruction.find(' '))) name += in_name(c) ? c : '_';
+  std::string list;
+  for (std::size_t k = 0; k + 1 < instruction.size(); ++k) {
+    if (instruction[k] != '%') continue;
+    const auto number = static_cast<std::size_t>(instruction[k + 1] - '0');
+    if (number < operands.size()) list += (list.empty() ? "" : ", ") + operands[number];
+  }
+  const bool one = std::count(instruction.begin(), instruction.end(), ';') == 1;
+  return (one ? "cuda_asm_" + name : "cuda_asm_of_several_instructions") + "(" + list + ")";
+}
+
+// The name behind "__global__": the last one before the arguments.
+std::string kernel_name(std::string_view text, std::size_t at) {
+  std::string name;
+  for (at = skip_space(text, at); at < text.size(); at = skip_space(text, at)) {
+    if (text[at] == '(') {
+      if (name != "__launch_bounds__") return name;
+    } else {
+      name = text.substr(at, behind(text, at) - at);
+    }
+    at = behind(text, at);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string translate(const std::string& source) {
+  const std::string_view text = source;
+  std::string out, entries;
+  for (std::size_t at = 0; at < text.size();) {
+    // What is in parentheses matters as well.
+    const std::size_t end = text[at] == '(' ? at + 1 : std::min(behind(text, at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end;
+    if (word == "__global__") entries += "CUDA_KERNEL(" + kernel_name(text, at) + ")\n";
+    if (word != "asm") {
+      out += word;
+      continue;
+    }
+    at = skip_space(text, at);
+    if (text.substr(at).starts_with("volatile")) at = skip_space(text, at + 8);
+    const std::size_t closed = std::min(behind(text, at), text.size());
+    const std::string_view inside = text.substr(at + 1, closed - at - 2);
+    out += call_of(inside.substr(skip_space(inside, 0)));
+    at = closed;
+  }
+  return out + "\n" + entries;
+}
+
+}  // namespace cuda_on_cpu
