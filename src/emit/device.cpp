@@ -48,9 +48,15 @@ TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
-template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) { /* the value of another thread of the warp */
+/* The value of another thread of the warp. */
+template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) {
   return away < 0 ? __shfl_up_sync(0xffffffffu, v, -away) : __shfl_down_sync(0xffffffffu, v, away);
 }
+#define tsr_of_thread_f32 tsr_of_thread
+#define tsr_of_thread_f64 tsr_of_thread
+#define tsr_of_thread_f16 tsr_of_thread
+#define tsr_of_thread_i32 tsr_of_thread
+#define tsr_of_thread_u32 tsr_of_thread
 TSR_INLINE f32 tsr_from_half(f16 h) {
   f32 x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
@@ -99,6 +105,31 @@ TSR_INLINE f16 tsr_half_f32(f32 x) {
   vstore_half_rte(x, 0, (half*)&h);
   return h;
 }
+#ifdef cl_nv_pragma_unroll
+/* The value of another thread of the warp: for NVIDIA's GPUs alone, and no other device gets text that asks for it. */
+TSR_INLINE u32 tsr_of_thread_u32(u32 v, i32 away) {
+  u32 r;
+  if (away < 0)
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(-away));
+  else
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(away));
+  return r;
+}
+#define tsr_of_thread_i32(v, away) ((i32)tsr_of_thread_u32((u32)(v), away))
+#define tsr_of_thread_f16(v, away) ((f16)tsr_of_thread_u32(v, away))
+#define tsr_of_thread_f32(v, away) as_float(tsr_of_thread_u32(as_uint(v), away))
+TSR_INLINE ulong tsr_of_thread_u64(ulong v, i32 away) {
+  return (ulong)tsr_of_thread_u32((u32)(v >> 32), away) << 32 | tsr_of_thread_u32((u32)v, away);
+}
+#define tsr_of_thread_f64(v, away) as_double(tsr_of_thread_u64(as_ulong(v), away))
+#endif
+#ifdef TSR_ROWS_ANYWHERE
+#define TSR_LOAD(type, lanes, p) vload##lanes(0, p)
+#define TSR_STORE(type, lanes, v, p) vstore##lanes(v, 0, p)
+#else /* rows begin at multiples of 16 bytes: one access, where a compiler takes vloadn apart */
+#define TSR_LOAD(type, lanes, p) (*(__global const type*)(p))
+#define TSR_STORE(type, lanes, v, p) (*(__global type*)(p) = (v))
+#endif
 #define tsr_magnitude_f32(x) fabs(x)
 #define tsr_nan_f32 as_float(0x7fc00000)
 #define tsr_inf_f32 as_float(0x7f800000)
@@ -191,11 +222,11 @@ std::string vector_helper(const std::string& name, bool cuda) {
   if (!cuda) {
     const std::string vector = opencl_name(type) + std::to_string(lanes);
     if (loads) {
-      body = fmt::format("const {} tsr_v = vload{}(0, p); {} tsr_unused; ", vector, lanes, type);
+      body = fmt::format("const {} tsr_v = TSR_LOAD({}, {}, p); {} tsr_unused; ", vector, vector, lanes, type);
       for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
     } else {
-      body = fmt::format("vstore{}(({})({}), 0, p); ", lanes, vector, list.substr(2));
+      body = fmt::format("TSR_STORE({0}, {1}, ({0})({2}), p); ", vector, lanes, list.substr(2));
     }
     return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
   }

@@ -231,6 +231,7 @@ Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dia
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
   }
   result.prelude = device_prelude(needs, dialect, variants.front().plan.options.numbers == Numbers::exact);
+  if (dialect == DeviceDialect::opencl) result.prelude.insert(0, "#define TSR_ROWS_ANYWHERE\n");
   std::set<std::string, std::less<>> shared;
   map_identifiers(result.prelude, [&](std::string_view word) {
     if (word.starts_with("tsr_")) shared.emplace(word);

@@ -33,6 +33,7 @@ run::gpu::Limits class_limits(const std::string& target) {
   run::gpu::Limits limits;
   limits.target = target;
   limits.multiprocessors = multiprocessors_of_class;
+  limits.shuffles = target == "cuda";
   limits.lanes = 32;
   limits.threads_per_multiprocessor = 2048;
   limits.registers_per_multiprocessor = 65536;
@@ -88,7 +89,7 @@ class DeviceReporter {
   }
 
   void ceilings(plan::DeviceReport& d) const {
-    const plan::Device one = device_class(limits_.target);
+    const plan::Device one = device_class(limits_.shuffles);
     d.bandwidth_assumed = limits_.bandwidth <= 0;
     d.bandwidth = d.bandwidth_assumed ? one.bandwidth * d.multiprocessors : limits_.bandwidth;
     // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
@@ -250,9 +251,10 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
     return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
         .run("", &runs != compiled.get());
   }
-  DeviceCode code = device_code(impl.graph, options.target, options.schedule, options.numbers);
+  const bool shuffles = class_limits(options.target).shuffles;
+  DeviceCode code = device_code(impl.graph, shuffles, options.schedule, options.numbers);
   const bool small = !takes(code.program, code.plan.graph, parameters);
-  if (small) code = device_code(impl.graph, options.target, Schedule::untiled, options.numbers);
+  if (small) code = device_code(impl.graph, shuffles, Schedule::untiled, options.numbers);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
       .run(found.missing.empty() ? "there is no device" : found.missing, small);
 }

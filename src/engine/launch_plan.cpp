@@ -9,7 +9,7 @@
 
 namespace tessera::engine {
 
-plan::Device device_class(const std::string& target) {
+plan::Device device_class(bool shuffles) {
   plan::Device device;
   // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
   device.name = "device";
@@ -22,17 +22,16 @@ plan::Device device_class(const std::string& target) {
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   device.columns_together = true;
   device.strip_registers = 200;
-  device.shuffles = target == "cuda";
+  device.shuffles = shuffles;
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, const std::string& target, Schedule schedule, Numbers numbers,
-                       i64 shared_bytes) {
+DeviceCode device_code(const ir::Graph& graph, bool shuffles, Schedule schedule, Numbers numbers, i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
   DeviceCode code;
-  code.plan = plan::make_plan(graph, how, device_class(target));
+  code.plan = plan::make_plan(graph, how, device_class(shuffles));
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));
   return code;
 }

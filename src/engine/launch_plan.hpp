@@ -4,7 +4,6 @@
 
 #include <array>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/slabs.hpp"
@@ -14,9 +13,10 @@
 
 namespace tessera::engine {
 
-// What kernels are planned for: the same on every device of a target, so that a program's kernels are the same
-// everywhere. OpenCL 1.2 has no way to read another thread's registers.
-plan::Device device_class(const std::string& target);
+// What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere, but for
+// what OpenCL 1.2 cannot say: `shuffles`, reading another thread's registers. CUDA has them, and OpenCL on NVIDIA's
+// GPUs.
+plan::Device device_class(bool shuffles);
 // The multiprocessors of the card that the class is a part of, an H200.
 constexpr int multiprocessors_of_class = 132;
 
@@ -25,7 +25,7 @@ struct DeviceCode {
   lower::DeviceProgram program;
 };
 // `shared_bytes`: of a block, as far as the device has them.
-DeviceCode device_code(const ir::Graph&, const std::string& target, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
+DeviceCode device_code(const ir::Graph&, bool shuffles, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

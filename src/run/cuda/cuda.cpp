@@ -58,6 +58,7 @@ gpu::Limits limits_of(const Driver& d, const Nvrtc& n, int index) {
   measure_memory(limits, d, ordinal, get(memory_clock_rate), get(global_memory_bus_width));
   limits.halves = true;
   limits.doubles = true;
+  limits.shuffles = true;
   limits.integrated = get(integrated) != 0;
   return limits;
 }

@@ -47,6 +47,7 @@ struct Limits {
   bool halves = false;      // 16-bit floats, stored
   bool doubles = false;     // 64-bit floats
   bool integrated = false;  // its memory is the host's
+  bool shuffles = false;    // threads of a warp read each other's registers
 };
 
 // A device in messages: "CUDA device 0 (NVIDIA H200)".
