@@ -1,0 +1,197 @@
+// See device_register_tile.hpp.
+#include "lower/device_register_tile.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "analyze/expressions.hpp"
+#include "base/division.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprId;
+using ir::Op;
+using ir::nest::integer;
+using ir::nest::operation;
+using ir::nest::Value;
+using plan::StripRing;
+
+namespace {
+
+constexpr double most_text = 5200;  // instructions
+// Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
+constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
+constexpr double worth_exchange = 0.87;
+constexpr i64 least_threads = 20;  // of a warp that store
+constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of memory, of floats
+constexpr double price_of_shuffle = 2;
+
+}  // namespace
+
+double RegisterTiles::text(i64 height) {
+  double sum = 0;
+  for (const StripRing& ring : strip_.rings) {
+    if (ring.depth == 0) continue;
+    const double rows = static_cast<double>(rows_of_tile(ring, height));
+    if (ring.memory) {
+      sum += rows * static_cast<double>(loads_of(ring).size());
+    } else if (graph_.stage(ring.stage).kind == ir::StageKind::point) {
+      std::vector<ExprId> roots;
+      const auto [first, last] = computed_columns(ring);
+      for (i64 c = first; c < last; ++c)
+        roots.push_back(analyze::shift_columns(graph_, graph_.stage(ring.stage).body, rank_, c));
+      sum += rows * analyze::instruction_count(graph_, roots, contracted());
+    }
+    if (!ring.memory && exchanging()) sum += rows * static_cast<double>(ring.left + ring.right) * price_of_shuffle;
+    if (is_result_.contains(ring.stage))
+      sum += static_cast<double>(ring.rate[0] * height * ring.own(columns_) / vector_of(ring));
+  }
+  return sum;
+}
+
+// Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
+// Measured on an H200: a tile loads and computes its halo rows beside its own, so eight beat four, but a text that
+// does not fit the instruction cache loses more than that; more pay where stages in between are computed again.
+bool RegisterTiles::choose_tile(StreamFit& fit) {
+  int widest = 1;
+  for (const StripRing& ring : strip_.rings) widest = std::max(widest, bytes_of(ring.stage));
+  double least = 0;
+  const auto consider = [&] {
+    if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
+    const auto cost = [&](i64 height) {
+      return text(height) / static_cast<double>(height * columns_ * threads_of_tile());
+    };
+    i64 height = text(8) <= most_text ? 8 : 4;
+    if (text(height) > most_text) return;
+    const double worth = exchanging() ? worth_more_rows_exchanged : worth_more_rows;
+    while (height >= 8 && height < 16 && text(height + 4) <= most_text && cost(height + 4) < worth * cost(height))
+      height += 4;
+    const double price = cost(height) / (exchanging() ? worth_exchange : 1);
+    if (fit.fits && price >= least) return;
+    least = price;
+    fit = {true, "", columns_, height, exchanging(), registers()};
+  };
+  for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits;
+       v /= 2) {
+    columns_ = static_cast<int>(v);
+    consider();
+    if (!plan_.device.shuffles) continue;
+    exchange();
+    if (threads_of_tile() < 32) consider();
+    exchange_no_more();
+  }
+  return fit.fits;
+}
+
+void RegisterTiles::exchange() {
+  together_ = strip_;
+  halo_ = {};
+  for (const StripRing& ring : strip_.rings) {
+    if (ring.memory || ring.depth == 0) continue;
+    halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(columns_)));
+    halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(columns_)));
+  }
+  while ((halo_[0] + halo_[1]) * columns_ % sector_columns != 0) ++halo_[1];
+  strip_ = strip_.exchanged();
+}
+
+void RegisterTiles::exchange_no_more() {
+  strip_ = together_;
+  halo_ = {};
+}
+
+void RegisterTiles::find_frame(i64 height) {
+  const auto [from, to] = steps_inside();
+  DeviceKernel::Frame& f = kernel_.frame.emplace();
+  f.height = height;
+  f.top = from - strip_.start, f.bottom = to;
+  f.right = kernel_.domain[1];
+  for (const StripRing& ring : strip_.rings) {
+    if (ring.depth == 0) continue;
+    const auto [left, right] = columns_beside(ring);
+    const i64 own = ring.own(columns_);
+    f.left = std::max(f.left, base::ceil_divide(left + halo_[0] * own, ring.rate[1]));
+    f.right = smaller(f.right, steps(domain_of(ring)[1], -right - halo_[1] * own, ring.rate[1]));
+  }
+  f.left = base::ceil_divide(f.left, 32) * 32;
+  kernel_.points.back() = threads_of_tile() * columns_;
+}
+
+void RegisterTiles::tiles(const StreamFit& fit) {
+  if (fit.exchanges) exchange();
+  find_frame(fit.height);
+  Value block = builder_->let("block", call_i64("tsr_block", {}));
+  builder_->branch(
+      less(block, framed(Framed::blocks)), [&] { frame(block); }, [&] { tile(block - framed(Framed::blocks)); });
+}
+
+Value RegisterTiles::framed(Framed what) {
+  return host({Kind::frame, {}, 0, static_cast<std::size_t>(what)});
+}
+
+void RegisterTiles::tile(const Value& block) {
+  const i64 height = kernel_.frame->height, width = threads_of_tile() * columns_;
+  Value tile = builder_->let("tile", block), across = framed(Framed::across);
+  Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
+  Value column = framed(Framed::left) + (tile - level * across) * width;
+  Value thread = builder_->let("thread", call_i64("tsr_thread_x", {}) - halo_[0]);
+  place_columns(min(column, framed(Framed::right) - width) + thread * columns_);
+  if (exchanging())
+    stores_ = builder_->let("stores", both(less(integer(-1), thread), less(thread, integer(threads_of_tile()))));
+  Value first =
+      builder_->let("y", framed(Framed::top) + (level * warps_of_block + call_i64("tsr_thread_y", {})) * height);
+  builder_->branch(less(first, framed(Framed::bottom)), [&] {
+    y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
+    declare_rings();
+    rows_inside_ = columns_inside_ = true;
+    for (i64 k = strip_.start; k < height; ++k) {
+      known_step_ = k;
+      step(builder_->let("y", y0_ + k));
+    }
+    known_step_.reset();
+  });
+  stores_.reset();
+}
+
+void RegisterTiles::frame(const Value& block) {
+  const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
+    return operation(Op::select, index_type, {flag, then, otherwise});
+  };
+  const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
+  Value warp = builder_->let("warp", block * warps_of_block + call_i64("tsr_thread_y", {}));
+  Value beyond_above = builder_->let("beyond", warp - framed(Framed::above));
+  Value beyond_below = builder_->let("beyond", beyond_above - framed(Framed::below));
+  Value beyond_left = builder_->let("beyond", beyond_below - framed(Framed::at_left));
+  Value above = builder_->let("above", less(beyond_above, integer(0)));
+  Value rows = builder_->let("whole", less(beyond_below, integer(0)));  // of all columns: above or below
+  Value left = builder_->let("left", less(beyond_left, integer(0)));
+  Value number =
+      builder_->let("number", choose(above, warp, choose(rows, beyond_above, choose(left, beyond_below, beyond_left))));
+  Value first_row_of = choose(above, first_row(), choose(rows, bottom, top));
+  Value end_row = choose(above, top, choose(rows, end_of(0), bottom));
+  Value first_column = choose(rows, integer(0), choose(left, integer(0), right));
+  Value end_column = builder_->let(
+      "end", choose(rows, extent(kernel_.domain[1]), choose(left, framed(Framed::left), extent(kernel_.domain[1]))));
+  Value columns = builder_->let("columns", first_column);
+  Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - columns + 31, integer(32)}));
+  across = builder_->let("across", max(across, integer(1)));
+  Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
+  const int own = std::exchange(columns_, 1);
+  const plan::Strip text = strip_;
+  const auto halo = std::exchange(halo_, {});
+  if (halo != halo_) strip_ = together_;
+  place_columns(columns + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
+  y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
+  y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
+  builder_->branch(both(less(x_.at(1), end_column), less(y0_, y1_)), [&] {
+    rows_inside_ = columns_inside_ = false;
+    declare_rings();
+    builder_->loop("y", builder_->let("start", y0_ + strip_.start), y1_, integer(1), [&](const Value& y) { step(y); });
+  });
+  columns_ = own;
+  strip_ = text;
+  halo_ = halo;
+}
+
+}  // namespace tessera::lower

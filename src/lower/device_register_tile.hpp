@@ -1,0 +1,47 @@
+// Strips of a fixed height in one text without a loop: register tiles, for warps whose reads all lie inside. What is
+// outside is the frame, a column a thread, in the same kernel; see DeviceKernel::Frame.
+//
+// A thread computes the halo columns of stages in between itself, or takes them from its neighbours in the warp
+// (exchange), where that costs less.
+#pragma once
+
+#include <cstdint>
+
+#include "lower/device_stream.hpp"
+#include "lower/device_strip_step.hpp"
+
+namespace tessera::lower {
+
+class RegisterTiles : protected StripStep {
+ protected:
+  using StripStep::StripStep;
+  ~RegisterTiles() = default;
+
+  // Columns of a thread and rows of a tile that suit the group, where it has some.
+  bool choose_tile(StreamFit&);
+  // Tiles and the frame around them. Afterwards the group is as they left it: exchanging, where they do.
+  void tiles(const StreamFit&);
+  void exchange_no_more();
+
+  i64 threads_of_tile() const { return 32 - halo_[0] - halo_[1]; }
+  static i64 rows_of_tile(const StripRing& ring, i64 height) { return ring.rate[0] * height + ring.lag - ring.first; }
+
+ private:
+  // Instructions of a tile's text: without those that only find out where it lies.
+  double text(i64 height);
+  // From here on a thread computes its own columns alone. Threads at the ends of a warp miss what their neighbours
+  // would give them; so many there store nothing.
+  void exchange();
+  // Where nothing that tiles read is outside.
+  void find_frame(i64 height);
+  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left };
+  Value framed(Framed);
+  // All steps in one text.
+  void tile(const Value& block);
+  // A column a thread, one step after the other.
+  void frame(const Value& block);
+
+  plan::Strip together_;  // without exchange
+};
+
+}  // namespace tessera::lower

@@ -1,0 +1,324 @@
+// What a step computes and keeps; see device_strip_step.hpp. Rows from and to memory are in device_strip_memory.cpp.
+#include "lower/device_strip_step.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "analyze/expressions.hpp"
+#include "base/division.hpp"
+
+namespace tessera::lower {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Op;
+using ir::StageId;
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::operation;
+using ir::nest::Type;
+using ir::nest::Value;
+using plan::StripRing;
+
+StripStep::StripStep(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
+                     std::string name)
+    : DeviceFunction(plan, interface, ranges, std::move(name)) {
+  const plan::Group& stages = plan.groups[group];
+  kernel_.group = group;
+  kernel_.domain = graph_.stage(stages.anchor).domain;
+  rank_ = kernel_.domain.size();
+  for (const plan::Pass& pass : stages.passes) order_.insert(order_.end(), pass.stages.begin(), pass.stages.end());
+  is_result_.insert(stages.results.begin(), stages.results.end());
+  for (StageId s : order_) reads_.emplace(s, plan::strip_reads(graph_, s));
+  strip_ = plan::strip_of(
+      graph_, order_, [&](StageId s) -> const plan::StripReads& { return reads_.at(s); },
+      [&](StageId s) { return is_result_.contains(s); },
+      [&](StageId s) -> const std::vector<plan::StagePlan::Rate>& { return plan_.stages[s].rate; });
+  if (!strip_.why.empty()) return;
+  for (std::size_t k = 0; k < order_.size(); ++k) ring_of_[order_[k]] = k;
+  for (const auto& [s, reads] : reads_)
+    for (const plan::StripRead& r : reads.reads) read_.insert(r.stage);
+  find_domain();
+}
+
+void StripStep::find_domain() {
+  for (std::size_t d = 0; d < 2; ++d) {
+    std::optional<ir::SizeId> most;
+    for (StageId s : is_result_) {
+      const i64 rate = ring_of(s).rate[d];
+      ir::SizeId n = graph_.stage(s).domain[d];
+      if (rate > 1) n = graph_.size_floor_div(graph_.size_binary(ir::SizeOp::add, n, graph_.size(rate - 1)), rate);
+      most = !most || ir::at_most(graph_, *most, n) ? n
+             : ir::at_most(graph_, n, *most)        ? *most
+                                                    : graph_.size_binary(ir::SizeOp::max, *most, n);
+    }
+    kernel_.domain[d] = *most;
+  }
+}
+
+std::size_t StripStep::ring_index(const ExprNode& node, const StripRing& to) const {
+  auto own = ring_of_.find(node.stage);
+  if (own != ring_of_.end()) return own->second;
+  return strip_.ring(node.stage, {node.border[0], node.border[1]},
+                     {to.rate[0] * node.index[0].scale, to.rate[1] * node.index[1].scale});
+}
+
+int StripStep::registers() const {
+  return strip_.registers(columns_, [&](StageId s) { return bytes_of(s); });
+}
+
+std::pair<i64, i64> StripStep::computed_columns(const StripRing& ring) const {
+  if (exchanging()) return {0, ring.own(columns_)};
+  return {-ring.left, ring.own(columns_) + ring.right};
+}
+
+// ---- where it is inside ----
+i64 StripStep::margin_of(StageId s, std::size_t d) const {
+  const ir::Stage& stage = graph_.stage(s);
+  return stage.margin_lo.empty() ? 0 : std::max(stage.margin_lo[d], stage.margin_hi[d]);
+}
+
+std::pair<i64, i64> StripStep::columns_beside(const StripRing& ring) const {
+  const i64 margin = ring.memory ? 0 : margin_of(ring.stage, 1);
+  return ring.memory ? std::pair(load_left(ring), load_right(ring))
+                     : std::pair(ring.left + margin, ring.right + margin);
+}
+
+std::pair<i64, ir::SizeId> StripStep::steps_inside() {
+  i64 from = 0;
+  ir::SizeId to = kernel_.domain[0];
+  for (const StripRing& ring : strip_.rings) {
+    if (ring.depth == 0) continue;
+    const i64 rate = ring.rate[0], margin = ring.memory ? 0 : margin_of(ring.stage, 0);
+    from = std::max(from, -base::floor_divide(ring.oldest() - margin, rate));
+    to = smaller(to, steps(domain_of(ring)[0], -ring.lag - margin, rate));
+  }
+  return {from, to};
+}
+
+ir::SizeId StripStep::steps(ir::SizeId size, i64 more, i64 rate) {
+  const ir::SizeId sum = graph_.size_binary(ir::SizeOp::add, size, graph_.size(more));
+  return rate > 1 ? graph_.size_floor_div(sum, rate) : sum;
+}
+
+ir::SizeId StripStep::smaller(ir::SizeId a, ir::SizeId b) {
+  return ir::at_most(graph_, a, b) ? a : ir::at_most(graph_, b, a) ? b : graph_.size_binary(ir::SizeOp::min, a, b);
+}
+
+// ---- registers ----
+void StripStep::place_columns(const Value& first) {
+  x_.clear();
+  x_[1] = builder_->let("x", first);
+  for (const StripRing& ring : strip_.rings)
+    if (!x_.contains(ring.rate[1])) x_[ring.rate[1]] = builder_->let("x", x_.at(1) * ring.rate[1]);
+}
+
+void StripStep::declare_rings() {
+  at_.assign(strip_.rings.size(), {});
+  for (std::size_t k = 0; k < at_.size(); ++k) {
+    const StripRing& ring = strip_.rings[k];
+    if (!is_kept(ring)) continue;
+    const Lane lane = register_lane(ring.stage);
+    at_[k].resize(static_cast<std::size_t>(ring.depth));
+    for (auto& slot : at_[k])
+      for (i64 c = 0; c < ring.columns(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
+  }
+}
+
+void StripStep::step(const Value& y) {
+  y_ = y;
+  for (std::size_t k = 0; k < at_.size(); ++k) {
+    const auto rate = static_cast<std::size_t>(strip_.rings[k].rate[0]);
+    for (std::size_t j = 0; j + rate < at_[k].size(); ++j)
+      for (std::size_t c = 0; c < at_[k][j].size(); ++c) builder_->assign(at_[k][j][c], at_[k][j + rate][c]);
+  }
+  for (std::size_t k = order_.size(); k < at_.size(); ++k) {
+    const StripRing& ring = strip_.rings[k];
+    for (i64 j = ring.depth - ring.fresh(); j < ring.depth; ++j)
+      load_row(ring, y * ring.rate[0] + (ring.oldest() + j), at_[k][static_cast<std::size_t>(j)]);
+  }
+  for (StageId s : order_) compute(s);
+}
+
+// ---- stages ----
+void StripStep::compute(StageId s) {
+  const StripRing& ring = ring_of(s);
+  if (ring.depth == 0) return;
+  Value r = builder_->let("row", y_ * ring.rate[0] + ring.first_fresh());
+  std::vector<std::vector<Value>> rows(static_cast<std::size_t>(ring.fresh()));
+  for (auto& row : rows) row.resize(static_cast<std::size_t>(ring.columns(columns_)));
+  if (graph_.stage(s).kind == ir::StageKind::compose)
+    put_together(s, rows);
+  else
+    evaluate(s, r, rows);
+  if (exchanging() && columns_inside_) take_from_neighbours(ring, rows);
+  if (is_kept(ring)) {
+    auto& slots = at_[ring_of_.at(s)];
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      for (std::size_t c = 0; c < rows[k].size(); ++c)
+        builder_->assign(slots[slots.size() - rows.size() + k][c], rows[k][c]);
+  }
+  if (is_result_.contains(s)) store_rows(s, r, rows);
+}
+
+void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vector<Value>>& rows) {
+  const i64 own = ring.own(columns_);
+  for (std::vector<Value>& row : rows)
+    for (i64 c = -ring.left; c < own + ring.right; ++c) {
+      const i64 away = base::floor_divide(c, own);
+      if (away == 0) continue;
+      const Value& theirs = row[static_cast<std::size_t>(ring.left + c - away * own)];
+      row[static_cast<std::size_t>(ring.left + c)] = builder_->let(
+          "v", ir::nest::call("tsr_of_thread", theirs->type, {theirs, integer(away, {Lane::i32, 1, false})}));
+    }
+}
+
+// All points of a step as one expression: what they have in common is computed once.
+void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Value>>& rows) {
+  const bool inside = rows_inside_ && columns_inside_;
+  const StripRing& ring = ring_of(s);
+  const Value& x = x_.at(ring.rate[1]);
+  index_ = {r, x};
+  domain_ = graph_.stage(s).domain;
+  std::vector<ExprId> roots;
+  const auto [first, last] = computed_columns(ring);
+  const i64 width = last - first;
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
+    for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
+  }
+  if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
+  mapped_rows_.clear();
+  PointSource source = point_source();
+  source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
+    return inside || !member(node.stage) ? kept(node, ring) : found(node, ring, r);
+  };
+  PointEmitter emitter(graph_, ranges_, *builder_, source);
+  const Lane lane = register_lane(s);
+  emitter.emit(roots, [&](std::size_t root, const Value& v) {
+    const std::size_t k = root / static_cast<std::size_t>(width);
+    const i64 c = first + static_cast<i64>(root) % width;
+    Value out = emitter.stored(roots[root], v, lane);
+    if (!inside) out = without_margins(s, {r + static_cast<i64>(k), x + c}, out, lane);
+    rows[k][static_cast<std::size_t>(ring.left + c)] = builder_->let("v", out);
+  });
+}
+
+void StripStep::put_together(StageId s, std::vector<std::vector<Value>>& rows) {
+  const StripRing& ring = ring_of(s);
+  const Type type{register_lane(s), 1, false};
+  for (const plan::StripRead& piece : reads_.at(s).reads) {
+    const auto &across = piece.dims[1], &down = piece.dims[0];
+    const std::size_t from =
+        strip_.ring(piece.stage, {down.border, across.border}, {ring.rate[0] / down.div, ring.rate[1] / across.div});
+    const StripRing& source = strip_.rings[from];
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const i64 row = ring.first_fresh() + static_cast<i64>(k) + down.lo;
+      if (row % down.div != 0) continue;
+      const auto& slot = at_[from].at(static_cast<std::size_t>(row / down.div - source.oldest()));
+      const auto [first, last] = computed_columns(ring);
+      for (i64 c = first; c < last; ++c) {
+        const i64 column = c + across.lo;
+        if (column % across.div == 0)
+          rows[k][static_cast<std::size_t>(ring.left + c)] =
+              convert(type, slot.at(static_cast<std::size_t>(column / across.div + source.left)));
+      }
+    }
+  }
+}
+
+// ---- accesses ----
+std::size_t StripStep::slot_of(const ExprNode& node, const StripRing& from, const StripRing& to) {
+  return static_cast<std::size_t>(node.index[0].scale * to.first_fresh() + node.index[0].offset - from.oldest());
+}
+
+std::size_t StripStep::column_of(const ExprNode& node, const StripRing& from) {
+  return static_cast<std::size_t>(node.index[1].offset + from.left);
+}
+
+Value StripStep::kept(const ExprNode& node, const StripRing& to) {
+  const std::size_t k = ring_index(node, to);
+  const StripRing& from = strip_.rings[k];
+  return at_[k].at(slot_of(node, from, to)).at(column_of(node, from));
+}
+
+std::pair<i64, i64> StripStep::mapped_by(const ExprNode& node, const StripRing& to, std::size_t d) const {
+  std::pair<i64, i64> span{0, 0};
+  for (const plan::StripRead& r : reads_.at(to.stage).reads)
+    if (r.stage == node.stage && r.dims[d].border == node.border[d])
+      span = {std::min(span.first, r.dims[d].least - r.dims[d].hi),
+              std::max(span.second, r.dims[d].most - r.dims[d].lo)};
+  return span;
+}
+
+Value StripStep::found(const ExprNode& node, const StripRing& to, const Value& r) {
+  const StripRing& from = strip_.rings[ring_index(node, to)];
+  const Lane lane = register_lane(node.stage);
+  const Type type{lane, 1, false};
+  Value row_off, column_off;
+  const std::vector<Value>& row = mapped_row(node, to, r, row_off);
+  const std::size_t own = column_of(node, from);
+  const BorderMode mode = node.border[1].mode;
+  const Value& x = x_.at(from.rate[1]);
+  Value v = row.at(own);
+  if (mode != BorderMode::none && mode != BorderMode::wrap) {
+    Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x + node.index[1].offset,
+                                                      extent(domain_of(from)[1])}));
+    if (mode == BorderMode::constant) {
+      column_off = less(m, integer(0));
+    } else {
+      const auto [least, most] = mapped_by(node, to, 1);
+      for (i64 c = 0; c < static_cast<i64>(row.size()); ++c) {
+        const i64 away = c - static_cast<i64>(own);
+        if (away == 0 || away < least || away > most) continue;
+        Value here = operation(Op::eq, flag_type, {m, x + (c - from.left)});
+        v = builder_->let("v", operation(Op::select, type, {here, row[static_cast<std::size_t>(c)], v}));
+      }
+    }
+  }
+  if (column_off)
+    v = builder_->let(
+        "v", operation(Op::select, type, {column_off, border_value(node.border[1].value, node.stage, lane), v}));
+  if (row_off)
+    v = builder_->let("v",
+                      operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, lane), v}));
+  return v;
+}
+
+const std::vector<Value>& StripStep::mapped_row(const ExprNode& node, const StripRing& to, const Value& r, Value& off) {
+  const std::size_t ring = ring_index(node, to);
+  const StripRing& from = strip_.rings[ring];
+  const BorderMode mode = node.border[0].mode;
+  const i64 offset = node.index[0].offset;
+  auto [place, fresh] = mapped_rows_.try_emplace({node.stage, offset, mode});
+  if (fresh) {
+    const std::size_t slot = slot_of(node, from, to);
+    const std::vector<Value>& plain = at_[ring].at(slot);
+    place->second.values = plain;
+    if (!rows_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
+      Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)),
+                                                        r * node.index[0].scale + offset, extent(domain_of(from)[0])}));
+      if (mode == BorderMode::constant) {
+        place->second.off = builder_->let("off", less(m, integer(0)));
+      } else {
+        const auto [least, most] = mapped_by(node, to, 0);
+        for (i64 k = 0; k < from.depth; ++k) {
+          const i64 away = k - static_cast<i64>(slot);
+          if (away == 0 || away < least || away > most) continue;
+          Value here = operation(Op::eq, flag_type, {m, y_ * from.rate[0] + (from.oldest() + k)});
+          here = builder_->let("here", here);
+          for (std::size_t c = 0; c < plain.size(); ++c) {
+            Value& v = place->second.values[c];
+            v = builder_->let("v",
+                              operation(Op::select, v->type, {here, at_[ring][static_cast<std::size_t>(k)][c], v}));
+          }
+        }
+      }
+    }
+  }
+  off = place->second.off;
+  return place->second.values;
+}
+
+}  // namespace tessera::lower

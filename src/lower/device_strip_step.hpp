@@ -1,0 +1,120 @@
+// One step of a strip, see device_stream.hpp, whatever the text around it: it loads rows, computes the next ones of
+// every stage, keeps both in registers, and stores those of results. Who writes the text says where threads and strips
+// lie.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "ir/build.hpp"
+#include "lower/device_function.hpp"
+#include "plan/strips.hpp"
+
+namespace tessera::lower {
+
+class StripStep : protected DeviceFunction {
+ protected:
+  using StripRing = plan::StripRing;
+  static constexpr int warps_of_block = 4;  // each with a strip of its own
+
+  StripStep(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group, std::string name);
+  ~StripStep() = default;
+
+  // ---- what the group needs; strip_.why says whether it is a strip at all ----
+  const StripRing& ring_of(ir::StageId s) const { return strip_.rings[ring_of_.at(s)]; }
+  const std::vector<ir::SizeId>& domain_of(const StripRing& ring) const { return graph_.stage(ring.stage).domain; }
+  int bytes_of(ir::StageId s) const { return ir::nest::size_of(memory_lane(s)); }
+  int registers() const;
+  // Columns, from its first one, that a thread computes of a stage.
+  std::pair<i64, i64> computed_columns(const StripRing&) const;
+  bool exchanging() const { return halo_[0] + halo_[1] > 0; }
+  // Elements of one load or store of a ring's columns: they begin at multiples of as many.
+  i64 vector_of(const StripRing&) const;
+  // Loads of a row: the first column and how many.
+  std::vector<std::pair<i64, i64>> loads_of(const StripRing&) const;
+
+  // ---- where it is inside ----
+  // Columns that a thread loads or computes left and right of its own.
+  std::pair<i64, i64> columns_beside(const StripRing&) const;
+  // The steps [from, to) whose rows, and those of all slots, are inside.
+  std::pair<i64, ir::SizeId> steps_inside();
+  // (size + more) / rate, rounded down.
+  ir::SizeId steps(ir::SizeId size, i64 more, i64 rate);
+  ir::SizeId smaller(ir::SizeId, ir::SizeId);
+
+  // ---- the text: first where the thread's columns begin, then its registers, then steps ----
+  void place_columns(const Value& first);
+  void declare_rings();
+  void step(const Value& y);
+
+  std::vector<ir::StageId> order_;
+  std::map<ir::StageId, plan::StripReads> reads_;
+  std::set<ir::StageId> is_result_;           // leave the group
+  std::map<ir::StageId, double> operations_;  // of a step inside
+
+  // Of the text that is written.
+  plan::Strip strip_;
+  int columns_ = 4;
+  std::array<i64, 2> halo_{};      // threads of a warp, at its ends, that store nothing
+  Value stores_;                   // does the thread store? Missing: it does
+  std::optional<i64> known_step_;  // from the first row of a tile
+  bool rows_inside_ = false, columns_inside_ = false;
+  std::map<i64, Value> x_;  // the thread's first column, by rate
+  Value y0_, y1_;           // the strip
+
+ private:
+  bool member(ir::StageId s) const { return ring_of_.contains(s); }
+  // Steps and columns that compute every row and column of the results.
+  void find_domain();
+  std::size_t ring_index(const ir::ExprNode&, const StripRing& to) const;
+  i64 margin_of(ir::StageId, std::size_t dimension) const;
+  bool is_kept(const StripRing& ring) const { return ring.depth > 0 && (ring.memory || read_.contains(ring.stage)); }
+
+  // ---- memory ----
+  // Columns that are loaded for some beside the thread's own: whole vectors, of the last one no more than needed.
+  i64 load_beside(const StripRing&, i64 columns) const;
+  i64 last_vector(const StripRing&, i64 columns) const;
+  i64 load_left(const StripRing& r) const { return load_beside(r, r.left); }
+  i64 load_right(const StripRing& r) const { return load_beside(r, r.right); }
+  void load_row(const StripRing&, const Value& at_row_index, const std::vector<Value>& to);
+  // The rows of a result that a step computes, those of this strip alone.
+  void store_rows(ir::StageId, const Value& first, const std::vector<std::vector<Value>>& rows);
+  void store_row(ir::StageId, const Value& r, const std::vector<Value>&);
+
+  // ---- stages ----
+  void compute(ir::StageId);
+  // The columns beside those of the thread.
+  void take_from_neighbours(const StripRing&, std::vector<std::vector<Value>>& rows);
+  void evaluate(ir::StageId, const Value& r, std::vector<std::vector<Value>>& rows);
+  void put_together(ir::StageId, std::vector<std::vector<Value>>& rows);
+
+  // ---- accesses ----
+  // The slot and the column of an access; its column is the offset from the thread's first one.
+  static std::size_t slot_of(const ir::ExprNode&, const StripRing& from, const StripRing& to);
+  static std::size_t column_of(const ir::ExprNode&, const StripRing& from);
+  Value kept(const ir::ExprNode&, const StripRing& to);
+  // How far from where it points a border may map an access.
+  std::pair<i64, i64> mapped_by(const ir::ExprNode&, const StripRing& to, std::size_t dimension) const;
+  // What `kept` gives, where a border maps it elsewhere: among the rows and columns at hand.
+  Value found(const ir::ExprNode&, const StripRing& to, const Value& r);
+  // The row of a ring that a border maps to; `off` where it is one of border values.
+  const std::vector<Value>& mapped_row(const ir::ExprNode&, const StripRing& to, const Value& r, Value& off);
+
+  struct MappedRow {
+    std::vector<Value> values;
+    Value off;
+  };
+  std::map<ir::StageId, std::size_t> ring_of_;
+  std::set<ir::StageId> read_;                                                 // in the group
+  std::vector<std::vector<std::vector<Value>>> at_;                            // ring, slot, column
+  std::map<std::tuple<ir::StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
+  Value y_;                                                                    // the step
+};
+
+}  // namespace tessera::lower
