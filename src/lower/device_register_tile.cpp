@@ -103,7 +103,7 @@ void RegisterTiles::exchange_no_more() {
 
 void RegisterTiles::find_frame(i64 height) {
   const auto [from, to] = steps_inside();
-  DeviceKernel::Frame& f = kernel_.frame.emplace();
+  DeviceKernel::Frame& f = kernel_.frame.emplace(DeviceKernel::Frame{});
   f.height = height;
   f.top = from - strip_.start, f.bottom = to;
   f.right = kernel_.domain[1];

@@ -169,8 +169,9 @@ void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vec
       const i64 away = base::floor_divide(c, own);
       if (away == 0) continue;
       const Value& theirs = row[static_cast<std::size_t>(ring.left + c - away * own)];
-      row[static_cast<std::size_t>(ring.left + c)] = builder_->let(
-          "v", ir::nest::call("tsr_of_thread", theirs->type, {theirs, integer(away, {Lane::i32, 1, false})}));
+      row[static_cast<std::size_t>(ring.left + c)] =
+          builder_->let("v", ir::nest::call(fmt::format("tsr_of_thread_{}", name_of(theirs->type.lane)), theirs->type,
+                                            {theirs, integer(away, {Lane::i32, 1, false})}));
     }
 }
 
