@@ -1,6 +1,8 @@
 // What a step computes and keeps; see device_strip_step.hpp. Rows from and to memory are in device_strip_memory.cpp.
 #include "lower/device_strip_step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
