@@ -1,10 +1,10 @@
 // See explain_device.hpp.
 //
 // The model. A kernel moves every array that it reads or writes once through memory, at four fifths of the bandwidth,
-// as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths;
-// beside the operations of its stages a thread loads, stores, and finds its place. The longer of the two binds, and a
-// quarter of the other one shows. No kernel ends before one of its strips, whose rows follow each other: small images
-// have too few strips to hide that. Constants were fitted to an H200, see docs/gpu.md.
+// as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths,
+// register tiles eight; beside the operations of its stages a thread loads, stores, and finds its place. The longer of
+// the two binds, and a quarter of the other one shows. No kernel ends before one of its strips, whose rows follow each
+// other: small images have too few strips to hide that. Constants were fitted to an H200, see docs/gpu.md.
 #include "engine/explain_device.hpp"
 
 #include <algorithm>
@@ -21,7 +21,8 @@ using plan::KernelReport;
 
 namespace {
 
-constexpr double copy_share = 0.8, rate_share = 0.6, hidden = 0.75;
+constexpr double copy_share = 0.8, rate_share = 0.6, rate_share_of_tiles = 0.8, hidden = 0.75;
+constexpr double bandwidth_of_class = 37.25;  // bytes a nanosecond of a multiprocessor: 4.9 TB/s of an H200
 constexpr double launch_milliseconds = 0.003;
 constexpr double cycles_alone = 15;    // of an instruction, where nothing else hides its latency
 constexpr double lanes_of_class = 32;  // of a multiprocessor, four times a cycle
@@ -91,7 +92,7 @@ class DeviceReporter {
   void ceilings(plan::DeviceReport& d) const {
     const plan::Device one = device_class(limits_.shuffles);
     d.bandwidth_assumed = limits_.bandwidth <= 0;
-    d.bandwidth = d.bandwidth_assumed ? one.bandwidth * d.multiprocessors : limits_.bandwidth;
+    d.bandwidth = d.bandwidth_assumed ? bandwidth_of_class * d.multiprocessors : limits_.bandwidth;
     // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
     d.operations_assumed = limits_.gigahertz <= 0 || limits_.target != "cuda";
     const double cycles = limits_.gigahertz > 0 ? 4 * limits_.gigahertz : one.gigahertz;
@@ -200,7 +201,8 @@ class DeviceReporter {
       instructions *= all / rows;
     }
     r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
-    r.compute_milliseconds = r.points * instructions / (rate_share * d.operations) * 1e-6;
+    const double share = k.frame ? rate_share_of_tiles : rate_share;
+    r.compute_milliseconds = r.points * instructions / (share * d.operations) * 1e-6;
     const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
                         (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds);
     r.milliseconds = std::max(busy, r.strip_milliseconds) + launch_milliseconds;
