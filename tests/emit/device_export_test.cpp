@@ -49,6 +49,12 @@ const char* const three_stages =
     "parameter M, N; vector#2 float image[M,N];\n"
     "a = rows(image:mirror); b = columns(a:constant(3), image:clamped); return columns(b:symmetric, a:mirror);";
 
+// Tiles whose threads exchange halo columns.
+const char* const many_stages =
+    "stencil wide(vector#2 float X) { return 0.25f * X@[0,-3] + X@[-1,0] - X@[1,1] * 0.5f + X@[0,2] / 3; }\n"
+    "parameter M, N; vector#2 float image[M,N];\n"
+    "a = wide(wide(wide(image:mirror):clamped):constant(3)); return wide(wide(a:symmetric):mirror);";
+
 using Entry = void(const float*, int, int, float*);
 
 void equals_interpreter(const Program& program, Entry* entry) {
@@ -62,8 +68,11 @@ void equals_interpreter(const Program& program, Entry* entry) {
 
 TEST(ExportedCuda, GivesTheInterpretersBits) {
   ASSERT_TRUE(have("g++"));
-  const Program program = Program::from_text(three_stages);
-  for (const Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
+  for (const auto& [text, schedule] : {std::pair{three_stages, Schedule::automatic},
+                                       {three_stages, Schedule::stream},
+                                       {three_stages, Schedule::untiled},
+                                       {many_stages, Schedule::automatic}}) {
+    const Program program = Program::from_text(text);
     const Folder folder;  // of its own: a library that is loaded is known by its path
     write(folder / "f.cu",
           program.emit({.target = "cuda", .name = "f", .schedule = schedule, .numbers = Numbers::exact}).source);

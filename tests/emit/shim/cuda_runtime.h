@@ -1,13 +1,16 @@
-// CUDA's runtime as far as emitted files use it, on the processor: kernels run a thread after the other, streams at
-// once. Device memory ends at a page that nobody may touch.
+// CUDA's runtime as far as emitted files use it, on the processor: kernels run a thread after the other, but warps whose
+// threads exchange values, which run at once; so do streams. Device memory ends at a page that nobody may touch.
 #pragma once
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <thread>
+#include <vector>
 
 #define __global__
 #define __device__
@@ -119,14 +122,59 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, co
   return *blocks = 2, cudaSuccess;
 }
 
-#define TSR_LAUNCH(kernel, blocks, columns, rows, stream, ...)         \
-  for (long long block_ = (++shim.launches, 0); block_ < (blocks); ++block_) \
-    for (unsigned y_ = 0; y_ < (rows); ++y_)                           \
-      for (unsigned x_ = 0; x_ < (columns); ++x_) {                    \
-        blockIdx.x = static_cast<unsigned>(block_);                    \
-        threadIdx.x = x_, threadIdx.y = y_;                            \
-        kernel(__VA_ARGS__);                                           \
+// A warp whose threads run at once. One that exchanges without it is begun anew: kernels do not read what they write.
+struct Warp {
+  pthread_barrier_t meet;
+  unsigned long long values[32];
+};
+struct NeedsWarp {};
+inline thread_local Warp* warp = nullptr;
+template <class T>
+T exchanged(T v, long long from) {
+  if (warp == nullptr) throw NeedsWarp();
+  std::memcpy(&warp->values[threadIdx.x], &v, sizeof v);
+  pthread_barrier_wait(&warp->meet);
+  if (from >= 0 && from < 32) std::memcpy(&v, &warp->values[from], sizeof v);
+  pthread_barrier_wait(&warp->meet);
+  return v;
+}
+template <class T>
+T __shfl_up_sync(unsigned, T v, unsigned away) {
+  return exchanged(v, static_cast<long long>(threadIdx.x) - away);
+}
+template <class T>
+T __shfl_down_sync(unsigned, T v, unsigned away) {
+  return exchanged(v, static_cast<long long>(threadIdx.x) + away);
+}
+template <class Kernel>
+void run_threads(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
+  ++shim.launches;
+  const auto thread = [&](long long block, unsigned x, unsigned y) {
+    blockIdx.x = static_cast<unsigned>(block);
+    threadIdx.x = x, threadIdx.y = y;
+    kernel();
+  };
+  const auto at_once = [&](long long block, unsigned y) {
+    Warp own;
+    pthread_barrier_init(&own.meet, nullptr, 32);
+    std::vector<std::thread> threads;
+    for (unsigned x = 0; x < 32; ++x)
+      threads.emplace_back([&, x] {
+        warp = &own;
+        thread(block, x, y);
+      });
+    for (std::thread& t : threads) t.join();
+    pthread_barrier_destroy(&own.meet);
+  };
+  for (long long block = 0; block < blocks; ++block)
+    for (unsigned y = 0; y < rows; ++y) try {
+        for (unsigned x = 0; x < columns; ++x) thread(block, x, y);
+      } catch (NeedsWarp) {
+        at_once(block, y);
       }
+}
+#define TSR_LAUNCH(kernel, blocks, columns, rows, stream, ...) \
+  run_threads(blocks, columns, rows, [&] { kernel(__VA_ARGS__); })
 
 // For the test, which has no CUDA: memory of the device, and what is left of it.
 extern "C" inline void* shim_allocate(size_t bytes) {
