@@ -255,7 +255,8 @@ class DevicePrinter : private Statements {
   DeviceText text_of() {
     DeviceText result;
     for (std::size_t t = 0; t < program_.module.tables.size(); ++t) result.tables += table(t);
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k) result.kernels += kernel(k);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+      if (program_.kernels[k].name == program_.module.functions[k].name) result.kernels += kernel(k);
     result.needs = needs_;
     return result;
   }

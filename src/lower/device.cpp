@@ -218,6 +218,21 @@ class KernelLowering : private DeviceFunction {
   std::vector<Value> first_;  // of the block
 };
 
+// Steps of a chain and levels of a pyramid are often the same text, which takes long to compile.
+void share_functions(DeviceProgram& program) {
+  std::map<std::string, std::string> names;
+  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
+    DeviceKernel& kernel = program.kernels[k];
+    ir::nest::Module own;
+    own.functions.push_back(program.module.functions[k]);
+    own.functions.front().name = "f";
+    const std::string text = fmt::format("{} {} {} {} {} {}\n", kernel.threads[0], kernel.threads[1], kernel.threads[2],
+                                         kernel.blocks_at_once, kernel.integers.size(), kernel.shared_bytes) +
+                             ir::nest::print(own);
+    kernel.name = names.try_emplace(text, kernel.name).first->second;
+  }
+}
+
 }  // namespace
 
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram& program) {
@@ -265,6 +280,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
           .into(program, g, fits[g].why);
     }
   }
+  share_functions(program);
   plan.graph = std::move(working.graph);
   return program;
 }

@@ -27,7 +27,7 @@
 namespace tessera::lower {
 
 struct DeviceKernel {
-  std::string name;
+  std::string name;                 // of its function, which kernels of equal text share
   std::vector<std::size_t> arrays;  // positions in Interface::arrays, in the order of the kernel's pointers
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
@@ -87,7 +87,7 @@ struct DeviceKernel {
 
 struct DeviceProgram {
   Interface interface;
-  ir::nest::Module module;  // a function for every kernel
+  ir::nest::Module module;  // a function for every kernel; where its name is another one, it is the same as that one's
   std::vector<DeviceKernel> kernels;
 };
 

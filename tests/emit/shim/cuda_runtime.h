@@ -123,31 +123,31 @@ inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, co
 }
 
 // A warp whose threads run at once. One that exchanges without it is begun anew: kernels do not read what they write.
-struct Warp {
+struct ShimWarp {
   pthread_barrier_t meet;
   unsigned long long values[32];
 };
-struct NeedsWarp {};
-inline thread_local Warp* warp = nullptr;
+struct ShimNeedsWarp {};
+inline thread_local ShimWarp* shim_warp = nullptr;
 template <class T>
-T exchanged(T v, long long from) {
-  if (warp == nullptr) throw NeedsWarp();
-  std::memcpy(&warp->values[threadIdx.x], &v, sizeof v);
-  pthread_barrier_wait(&warp->meet);
-  if (from >= 0 && from < 32) std::memcpy(&v, &warp->values[from], sizeof v);
-  pthread_barrier_wait(&warp->meet);
+T shim_exchanged(T v, long long from) {
+  if (shim_warp == nullptr) throw ShimNeedsWarp();
+  std::memcpy(&shim_warp->values[threadIdx.x], &v, sizeof v);
+  pthread_barrier_wait(&shim_warp->meet);
+  if (from >= 0 && from < 32) std::memcpy(&v, &shim_warp->values[from], sizeof v);
+  pthread_barrier_wait(&shim_warp->meet);
   return v;
 }
 template <class T>
 T __shfl_up_sync(unsigned, T v, unsigned away) {
-  return exchanged(v, static_cast<long long>(threadIdx.x) - away);
+  return shim_exchanged(v, static_cast<long long>(threadIdx.x) - away);
 }
 template <class T>
 T __shfl_down_sync(unsigned, T v, unsigned away) {
-  return exchanged(v, static_cast<long long>(threadIdx.x) + away);
+  return shim_exchanged(v, static_cast<long long>(threadIdx.x) + away);
 }
 template <class Kernel>
-void run_threads(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
+void shim_run(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
   ++shim.launches;
   const auto thread = [&](long long block, unsigned x, unsigned y) {
     blockIdx.x = static_cast<unsigned>(block);
@@ -155,12 +155,12 @@ void run_threads(long long blocks, unsigned columns, unsigned rows, const Kernel
     kernel();
   };
   const auto at_once = [&](long long block, unsigned y) {
-    Warp own;
+    ShimWarp own;
     pthread_barrier_init(&own.meet, nullptr, 32);
     std::vector<std::thread> threads;
     for (unsigned x = 0; x < 32; ++x)
       threads.emplace_back([&, x] {
-        warp = &own;
+        shim_warp = &own;
         thread(block, x, y);
       });
     for (std::thread& t : threads) t.join();
@@ -169,12 +169,12 @@ void run_threads(long long blocks, unsigned columns, unsigned rows, const Kernel
   for (long long block = 0; block < blocks; ++block)
     for (unsigned y = 0; y < rows; ++y) try {
         for (unsigned x = 0; x < columns; ++x) thread(block, x, y);
-      } catch (NeedsWarp) {
+      } catch (ShimNeedsWarp) {
         at_once(block, y);
       }
 }
 #define TSR_LAUNCH(kernel, blocks, columns, rows, stream, ...) \
-  run_threads(blocks, columns, rows, [&] { kernel(__VA_ARGS__); })
+  shim_run(blocks, columns, rows, [&] { kernel(__VA_ARGS__); })
 
 // For the test, which has no CUDA: memory of the device, and what is left of it.
 extern "C" inline void* shim_allocate(size_t bytes) {
