@@ -22,7 +22,8 @@ using plan::KernelReport;
 namespace {
 
 constexpr double copy_share = 0.8, rate_share = 0.6, rate_share_of_tiles = 0.8, hidden = 0.75;
-constexpr double bandwidth_of_class = 37.25;  // bytes a nanosecond of a multiprocessor: 4.9 TB/s of an H200
+// Bytes a nanosecond of a multiprocessor: 4.9 TB/s of an H200. The plan's prices take what of it a kernel reaches.
+constexpr double bandwidth_of_class = 37.25;
 constexpr double launch_milliseconds = 0.003;
 constexpr double cycles_alone = 15;    // of an instruction, where nothing else hides its latency
 constexpr double lanes_of_class = 32;  // of a multiprocessor, four times a cycle

@@ -32,7 +32,7 @@ bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>
 
 struct KernelLaunch {
   run::gpu::Launch launch;
-  std::vector<i64> blocks;  // along every dimension of the kernel's domain
+  std::vector<i64> blocks;  // along every dimension of the kernel's domain; empty where there is a frame
   i64 strip_rows = 0;       // 0: no strips
   std::array<i64, lower::frame_integers> frame{};
 };

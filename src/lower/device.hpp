@@ -47,7 +47,8 @@ struct DeviceKernel {
   std::vector<i64> points;              // that one block computes, per dimension
   std::array<int, 3> threads{1, 1, 1};  // of a block, x (columns) first
   int threads_of_block() const { return threads[0] * threads[1] * threads[2]; }
-  // Strips: threads[1] strips of rows a block, of a height that the host chooses; a strip computes `warm_up` rows more.
+  // Strips: threads[1] strips of rows a block, of a height that the host chooses or `frame` has; a strip computes
+  // `warm_up` rows more.
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;

@@ -23,9 +23,9 @@ constexpr double most_text = 5200;  // instructions
 // Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
 constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
 constexpr double worth_exchange = 0.87;
-constexpr i64 least_threads = 20;  // of a warp that store
-constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of memory, of floats
-constexpr double price_of_shuffle = 2;
+constexpr i64 least_threads = 20;       // of a warp that store
+constexpr i64 sector_columns = 8;       // tiles begin at so many: whole sectors of memory, of floats
+constexpr double price_of_shuffle = 2;  // they share a port with loads: more than the one instruction that they are
 
 }  // namespace
 
@@ -173,15 +173,15 @@ void RegisterTiles::frame(const Value& block) {
   Value first_column = choose(rows, integer(0), choose(left, integer(0), right));
   Value end_column = builder_->let(
       "end", choose(rows, extent(kernel_.domain[1]), choose(left, framed(Framed::left), extent(kernel_.domain[1]))));
-  Value columns = builder_->let("columns", first_column);
-  Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - columns + 31, integer(32)}));
+  first_column = builder_->let("first", first_column);
+  Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - first_column + 31, integer(32)}));
   across = builder_->let("across", max(across, integer(1)));
   Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
   const int own = std::exchange(columns_, 1);
   const plan::Strip text = strip_;
+  if (exchanging()) strip_ = together_;  // a thread alone has no neighbours
   const auto halo = std::exchange(halo_, {});
-  if (halo != halo_) strip_ = together_;
-  place_columns(columns + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
+  place_columns(first_column + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
   y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
   y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
   builder_->branch(both(less(x_.at(1), end_column), less(y0_, y1_)), [&] {

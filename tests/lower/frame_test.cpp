@@ -41,7 +41,7 @@ void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Ro
     if (first >= f[3]) continue;
     const i64 y0 = std::min(first, f[3] - frame.height), x0 = std::min(f[4] + tile % f[1] * width, f[5] - width);
     ASSERT_TRUE(y0 >= frame.top && y0 + frame.height <= bottom && x0 >= frame.left && x0 + width <= right);
-    ASSERT_EQ(x0 % 32, 0);
+    ASSERT_EQ(x0 % (width % 32 == 0 ? 32 : 8), 0);
     for (i64 y = y0; y < y0 + frame.height; ++y)
       for (i64 x = x0; x < x0 + width; ++x) computes(y, x);
   }
@@ -49,20 +49,25 @@ void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Ro
     for (i64 x = 0; x < n; ++x) ASSERT_GE(count[static_cast<std::size_t>(y * n + x)], 1) << y << ", " << x;
 }
 
-TEST(Frame, EveryPointIsComputedAndTilesLieInside) {
+class FrameTest : public testing::TestWithParam<bool> {};
+
+TEST_P(FrameTest, EveryPointIsComputedAndTilesLieInside) {
   lang::CompileInput input;
   input.text =
-      "parameter M, N;\nstencil far(vector#2 float X) { return X@[-3,-5] + X@[2,1]; }\n"
+      "parameter M, N;\nstencil far(vector#2 float X) { return X@[-3,-5] * X@[2,1] + abs(X@[0,-2] - X@[1,-1]) * "
+      "X@[1,0] + min(X, X@[0,1]); }\n"
       "vector#2 float image[M,N];\nreturn far(far(image:mirror):clamped);";
   plan::Device device;
   device.strip_registers = 200;
   device.columns_together = true;
+  device.shuffles = GetParam();
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, {}, device);
   const DeviceProgram program = lower_device(plan);
   ASSERT_EQ(program.kernels.size(), 1u);
   const DeviceKernel& kernel = program.kernels.front();
   ASSERT_TRUE(kernel.frame.has_value());
+  EXPECT_EQ(kernel.points.back() < 32 * kernel.columns, GetParam()) << "threads exchange where they can";
   EXPECT_GE(kernel.frame->top, 6);
   EXPECT_GE(kernel.frame->left, 10);
   EXPECT_EQ(kernel.frame->left % 32, 0);
@@ -75,6 +80,8 @@ TEST(Frame, EveryPointIsComputedAndTilesLieInside) {
     if (HasFatalFailure()) return;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Exchange, FrameTest, testing::Bool());
 
 }  // namespace
 }  // namespace tessera::lower

@@ -104,7 +104,7 @@ gpu::Limits limits_of(cl::Device device, int version, const std::string& extensi
     l.compiled_for = fmt::format("sm_{}{}", count_of(device, cl::device_compute_capability_major_nv),
                                  count_of(device, cl::device_compute_capability_minor_nv));
     l.registers_per_multiprocessor = count_of(device, cl::device_registers_per_block_nv);
-    l.shuffles = true;  // by assembly
+    l.shuffles = has_word(extensions, "cl_nv_pragma_unroll");  // by assembly, which that word stands for
   }
   return l;
 }
