@@ -161,6 +161,10 @@ ExprId shift_rows(Graph& graph, ExprId body, std::size_t rank, i64 rows) {
   return shift(graph, body, rank, 2, rows);
 }
 
+ExprId shift_along(Graph& graph, ExprId body, std::size_t rank, std::size_t dimension, i64 points) {
+  return shift(graph, body, rank, rank - dimension, points);
+}
+
 ExprId shift_columns(Graph& graph, ExprId body, std::size_t rank, i64 columns) {
   return shift(graph, body, rank, 1, columns);
 }

@@ -27,6 +27,9 @@ bool uses_coordinates(const ir::Graph&, ir::ExprId);
 // shares what neighbouring rows have in common.
 ir::ExprId shift_rows(ir::Graph&, ir::ExprId body, std::size_t rank, i64 rows);
 
+// The same at `points` further along any dimension.
+ir::ExprId shift_along(ir::Graph&, ir::ExprId body, std::size_t rank, std::size_t dimension, i64 points);
+
 // The same at `columns` columns further along (dimension rank - 1).
 ir::ExprId shift_columns(ir::Graph&, ir::ExprId body, std::size_t rank, i64 columns);
 

@@ -106,13 +106,13 @@ void RegisterTiles::find_frame(i64 height) {
   DeviceKernel::Frame& f = kernel_.frame.emplace(DeviceKernel::Frame{});
   f.height = height;
   f.top = from - strip_.start, f.bottom = to;
-  f.right = kernel_.domain[1];
+  f.right = kernel_.domain.back();
   for (const StripRing& ring : strip_.rings) {
     if (ring.depth == 0) continue;
     const auto [left, right] = columns_beside(ring);
     const i64 own = ring.own(columns_);
     f.left = std::max(f.left, base::ceil_divide(left + halo_[0] * own, ring.rate[1]));
-    f.right = smaller(f.right, steps(domain_of(ring)[1], -right - halo_[1] * own, ring.rate[1]));
+    f.right = smaller(f.right, StripStep::steps(domain_of(ring).back(), -right - halo_[1] * own, ring.rate[1]));
   }
   f.left = base::ceil_divide(f.left, 32) * 32;
   kernel_.points.back() = threads_of_tile() * columns_;
@@ -130,28 +130,85 @@ Value RegisterTiles::framed(Framed what) {
   return host({Kind::frame, {}, 0, static_cast<std::size_t>(what)});
 }
 
+Value RegisterTiles::all_rows() {
+  Value all = integer(1);
+  for (std::size_t d = 1; d + 1 < rank_; ++d) all = all * extent(kernel_.domain[d]);
+  return all;
+}
+
+Value RegisterTiles::place_rows(const Value& group) {
+  Value number = builder_->let("number", group * warps_of_block + call_i64("tsr_thread_y", {}));
+  Value there = builder_->let("there", less(number, all_rows()));
+  std::vector<Value> rows(rank_ - 2);
+  for (std::size_t d = rank_ - 1; d-- > 1;) {
+    const Value n = extent(kernel_.domain[d]);
+    Value rest = d > 1 ? builder_->let("rest", call_i64("tsr_quotient", {number, n})) : Value{};
+    rows[d - 1] = rest ? builder_->let("z", number - rest * n) : number;
+    number = rest;
+  }
+  place_slices(std::move(rows));
+  return there;
+}
+
+Value RegisterTiles::rows_inside() {
+  Value all;
+  for (std::size_t d = 1; d + 1 < rank_; ++d)
+    for (const auto& [size, beside] : rows_beside(d)) {
+      if (beside.first > 0) all = both(all, less(integer(beside.first - 1), slice(d)));
+      all = both(all, less(slice(d) + beside.second, extent(size)));
+    }
+  return all;
+}
+
+// Rows of arrays are as quickly mapped as not; only constants and rows of stages cost the points something.
+bool RegisterTiles::slices_differ() const {
+  if (rank_ == 2) return false;
+  if (strip_.has_slices()) return true;
+  return std::any_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
+    return ring.memory && std::any_of(ring.border.begin() + 1, ring.border.end() - 1, [](const Border& border) {
+             return border.mode == BorderMode::constant;
+           });
+  });
+}
+
 void RegisterTiles::tile(const Value& block) {
   const i64 height = kernel_.frame->height, width = threads_of_tile() * columns_;
+  const bool volume = rank_ > 2;
   Value tile = builder_->let("tile", block), across = framed(Framed::across);
   Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
   Value column = framed(Framed::left) + (tile - level * across) * width;
+  Value there;
+  if (volume) {
+    Value group = level;
+    level = builder_->let("level", call_i64("tsr_quotient", {group, framed(Framed::groups)}));
+    there = place_rows(group - level * framed(Framed::groups));
+  }
   Value thread = builder_->let("thread", call_i64("tsr_thread_x", {}) - halo_[0]);
   place_columns(min(column, framed(Framed::right) - width) + thread * columns_);
   if (exchanging())
     stores_ = builder_->let("stores", both(less(integer(-1), thread), less(thread, integer(threads_of_tile()))));
-  Value first =
-      builder_->let("y", framed(Framed::top) + (level * warps_of_block + call_i64("tsr_thread_y", {})) * height);
-  builder_->branch(less(first, framed(Framed::bottom)), [&] {
+  Value down = volume ? level : level * warps_of_block + call_i64("tsr_thread_y", {});
+  Value first = builder_->let("y", framed(Framed::top) + down * height);
+  builder_->branch(both(there, less(first, framed(Framed::bottom))), [&] {
     y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
-    declare_rings();
     rows_inside_ = columns_inside_ = true;
-    for (i64 k = strip_.start; k < height; ++k) {
-      known_step_ = k;
-      step(builder_->let("y", y0_ + k));
-    }
-    known_step_.reset();
+    if (slices_differ())
+      builder_->branch(rows_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
+    else
+      steps(height, !volume);
   });
   stores_.reset();
+}
+
+void RegisterTiles::steps(i64 height, bool slices_inside) {
+  slices_inside_ = slices_inside;
+  map_slices();
+  declare_rings();
+  for (i64 k = strip_.start; k < height; ++k) {
+    known_step_ = k;
+    step(builder_->let("y", y0_ + k));
+  }
+  known_step_.reset();
 }
 
 void RegisterTiles::frame(const Value& block) {
@@ -159,7 +216,12 @@ void RegisterTiles::frame(const Value& block) {
     return operation(Op::select, index_type, {flag, then, otherwise});
   };
   const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
-  Value warp = builder_->let("warp", block * warps_of_block + call_i64("tsr_thread_y", {}));
+  Value there, warp = block * warps_of_block + call_i64("tsr_thread_y", {});
+  if (rank_ > 2) {
+    warp = builder_->let("warp", call_i64("tsr_quotient", {block, framed(Framed::groups)}));
+    there = place_rows(block - warp * framed(Framed::groups));
+  }
+  warp = builder_->let("warp", warp);
   Value beyond_above = builder_->let("beyond", warp - framed(Framed::above));
   Value beyond_below = builder_->let("beyond", beyond_above - framed(Framed::below));
   Value beyond_left = builder_->let("beyond", beyond_below - framed(Framed::at_left));
@@ -172,7 +234,7 @@ void RegisterTiles::frame(const Value& block) {
   Value end_row = choose(above, top, choose(rows, end_of(0), bottom));
   Value first_column = choose(rows, integer(0), choose(left, integer(0), right));
   Value end_column = builder_->let(
-      "end", choose(rows, extent(kernel_.domain[1]), choose(left, framed(Framed::left), extent(kernel_.domain[1]))));
+      "end", choose(rows, extent(kernel_.domain.back()), choose(left, framed(Framed::left), extent(kernel_.domain.back()))));
   first_column = builder_->let("first", first_column);
   Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - first_column + 31, integer(32)}));
   across = builder_->let("across", max(across, integer(1)));
@@ -184,8 +246,9 @@ void RegisterTiles::frame(const Value& block) {
   place_columns(first_column + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
   y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
   y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
-  builder_->branch(both(less(x_.at(1), end_column), less(y0_, y1_)), [&] {
-    rows_inside_ = columns_inside_ = false;
+  builder_->branch(both(there, both(less(x_.at(1), end_column), less(y0_, y1_))), [&] {
+    rows_inside_ = columns_inside_ = false, slices_inside_ = rank_ == 2;
+    map_slices();
     declare_rings();
     builder_->loop("y", builder_->let("start", y0_ + strip_.start), y1_, integer(1), [&](const Value& y) { step(y); });
   });

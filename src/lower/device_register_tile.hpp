@@ -34,10 +34,18 @@ class RegisterTiles : protected StripStep {
   void exchange();
   // Where nothing that tiles read is outside.
   void find_frame(i64 height);
-  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left };
+  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left, groups };
   Value framed(Framed);
+  // Of volumes: the rows [first, first + warps) of every plane are a group, a warp each; `number` of one. Nothing where
+  // the warp's is beyond the last one.
+  Value place_rows(const Value& group);
+  Value all_rows();
+  Value rows_inside();  // of a warp's row and those around it
   // All steps in one text.
   void tile(const Value& block);
+  void steps(i64 height, bool slices_inside);
+  // Are there two texts of a tile, where all slices are inside and where some may not be?
+  bool slices_differ() const;
   // A column a thread, one step after the other.
   void frame(const Value& block);
 

@@ -50,6 +50,10 @@ class StreamLowering : private RegisterTiles {
     const int limit = plan_.device.strip_registers;
     // Tiles look ahead of nothing: they ask for every row at once.
     if (plan_.options.schedule == Schedule::automatic && choose_tile(result)) return result;
+    if (rank_ > 2) {
+      result.why = "tiles of its rows do not fit registers";
+      return result;
+    }
     strip_.look_ahead(least_ahead);
     result.columns = columns_ = strip_.columns_for(limit, [&](StageId s) { return bytes_of(s); });
     result.registers = registers();
@@ -74,7 +78,7 @@ class StreamLowering : private RegisterTiles {
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
       at_least(domain_of(ring)[0], 2 * (ring.depth + std::max(ring.lag, -ring.lag)) + 1);
-      at_least(domain_of(ring)[1], 2 * (ring.left + ring.right) + 1);
+      at_least(domain_of(ring).back(), 2 * (ring.left + ring.right) + 1);
     }
     ir::nest::Function function;
     function.name = kernel_.name;
@@ -84,6 +88,7 @@ class StreamLowering : private RegisterTiles {
     builder_ = &builder;
     if (height > 0) {
       tiles(fit);
+      if (rank_ > 2) at_least_a_tile();
       count();
       if (fit.exchanges) exchange_no_more();
     } else {
@@ -147,7 +152,7 @@ class StreamLowering : private RegisterTiles {
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
       const auto [left, right] = columns_beside(ring);
-      auto& most = reach[{domain_of(ring)[1], ring.rate[1]}];
+      auto& most = reach[{domain_of(ring).back(), ring.rate[1]}];
       most = {std::max(most.first, left), std::max(most.second, right)};
     }
     Value all;
@@ -202,6 +207,15 @@ class StreamLowering : private RegisterTiles {
         kernel_.least[size] = std::max(kernel_.least[size], n);
   }
 
+  // The frame of a volume is dear: those without a tile are computed a point a thread.
+  void at_least_a_tile() {
+    for (const StripRing& ring : strip_.rings) {
+      if (ring.depth == 0) continue;
+      at_least(domain_of(ring)[0], kernel_.frame->top + kernel_.frame->height + std::max<i64>(0, ring.lag));
+      at_least(domain_of(ring).back(), kernel_.frame->left + kernel_.points.back() + 64);
+    }
+  }
+
   // What a point of the domain costs inside: of a strip a step's share, of a tile that of the whole text.
   void count() {
     const auto share = [&](const StripRing& ring) {
@@ -209,8 +223,8 @@ class StreamLowering : private RegisterTiles {
       return static_cast<double>(rows_of_tile(ring, kernel_.frame->height)) /
              static_cast<double>(kernel_.frame->height);
     };
-    for (const auto& [s, operations] : operations_) {
-      const StripRing& ring = ring_of(s);
+    for (const auto& [k, operations] : operations_) {
+      const StripRing& ring = strip_.rings[k];
       kernel_.operations += operations * share(ring) / (kernel_.frame ? static_cast<double>(ring.fresh()) : 1);
     }
     for (const StripRing& r : strip_.rings)

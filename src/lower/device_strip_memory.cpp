@@ -50,6 +50,12 @@ std::vector<std::pair<i64, i64>> StripStep::loads_of(const StripRing& r) const {
   return loads;
 }
 
+Border StripStep::memory_border(const StripRing& ring, std::size_t d) {
+  Border border = ring.border[d];
+  if (border.mode == BorderMode::none) border.mode = BorderMode::clamp;
+  return border;
+}
+
 void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const std::vector<Value>& to) {
   const auto& domain = domain_of(ring);
   const Lane lane = memory_lane(ring.stage), kept_lane = register_lane(ring.stage);
@@ -58,8 +64,24 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
   const i64 size = ir::nest::size_of(lane);
   const Value& x = x_.at(ring.rate[1]);
   Value r = builder_->let("row", at_row_index);
+  std::vector<Value> outer{r};
+  std::vector<std::pair<Value, double>> outside;  // a flag and the value then, the slowest dimension last
+  for (std::size_t d = 1; d < last(); ++d) {
+    const i64 distance = ring.slice[d - 1];
+    outer.push_back(slice_[d - 1] + distance);
+    if (slices_inside_) continue;
+    const Border border = memory_border(ring, d);
+    const MappedSlice& m = mapped_slice(d, border, distance, domain[d]);
+    outer.back() = slice_[d - 1] + m.index;
+    if (m.off) outside.insert(outside.begin(), {m.off, border.value});
+  }
+  const auto bordered = [&](Value v) {
+    for (const auto& [off, value] : outside)
+      v = operation(Op::select, type, {off, border_value(value, ring.stage, kept_lane), v});
+    return v;
+  };
   if (columns_inside_) {
-    Value from = builder_->let("from", row(ring.stage, {r}));
+    Value from = builder_->let("from", row(ring.stage, outer));
     Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
     if (where.element_stride == size && vector_of(ring) > 1) {
       for (const auto& [c, lanes_at_once] : loads_of(ring)) {
@@ -75,29 +97,30 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
         }
         builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), lanes_at_once), std::move(lanes));
       }
+      for (std::size_t c = 0; c < to.size() && !outside.empty(); ++c) builder_->assign(to[c], bordered(to[c]));
       return;
     }
     for (i64 c = 0; c < static_cast<i64>(to.size()); ++c)
-      builder_->assign(to[static_cast<std::size_t>(c)],
-                       convert(type, load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1)));
+      builder_->assign(
+          to[static_cast<std::size_t>(c)],
+          bordered(convert(type, load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1))));
     return;
   }
-  auto mapped = [&](const Border& border, const Value& i, const Value& n, Value& off) {
-    const BorderMode mode = border.mode == BorderMode::none ? BorderMode::clamp : border.mode;
-    return mapped_index(mode, i, n, off);
-  };
-  Value row_off;
-  Value at_row = rows_inside_ ? r : mapped(ring.border[0], r, extent(domain[0]), row_off);
-  Value from = builder_->let("from", row(ring.stage, {at_row}));
+  if (!rows_inside_) {
+    const Border border = memory_border(ring, 0);
+    Value off;
+    outer.front() = mapped_index(border.mode, r, extent(domain[0]), off);
+    if (off) outside.emplace_back(off, border.value);
+  }
+  const Border border = memory_border(ring, last());
+  Value from = builder_->let("from", row(ring.stage, outer));
   for (i64 c = 0; c < static_cast<i64>(to.size()); ++c) {
     Value column_off;
-    Value at = mapped(ring.border[1], x + (c - ring.left), extent(domain[1]), column_off);
+    Value at = mapped_index(border.mode, x + (c - ring.left), extent(domain.back()), column_off);
     Value v = convert(type, load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1));
     if (column_off)
-      v = operation(Op::select, type, {column_off, border_value(ring.border[1].value, ring.stage, kept_lane), v});
-    if (row_off)
-      v = operation(Op::select, type, {row_off, border_value(ring.border[0].value, ring.stage, kept_lane), v});
-    builder_->assign(to[static_cast<std::size_t>(c)], v);
+      v = operation(Op::select, type, {column_off, border_value(border.value, ring.stage, kept_lane), v});
+    builder_->assign(to[static_cast<std::size_t>(c)], bordered(v));
   }
 }
 
@@ -137,7 +160,9 @@ void StripStep::store_row(StageId s, const Value& r, const std::vector<Value>& v
   const ArrayPlace where = place(s);
   const i64 size = ir::nest::size_of(lane), lanes_at_once = vector_of(ring);
   const Value& x = x_.at(ring.rate[1]);
-  Value to = builder_->let("to", row(s, {r}));
+  std::vector<Value> outer{r};
+  outer.insert(outer.end(), slice_.begin(), slice_.end());
+  Value to = builder_->let("to", row(s, outer));
   Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x * where.element_stride)));
   const auto value = [&](i64 c) { return convert({lane, 1, false}, values[static_cast<std::size_t>(ring.left + c)]); };
   if (columns_inside_ && where.element_stride == size && lanes_at_once > 1) {
@@ -153,7 +178,7 @@ void StripStep::store_row(StageId s, const Value& r, const std::vector<Value>& v
     if (columns_inside_)
       put();
     else
-      builder_->branch(less(x + c, extent(graph_.stage(s).domain[1])), put);
+      builder_->branch(less(x + c, extent(graph_.stage(s).domain.back())), put);
   }
 }
 

@@ -38,17 +38,18 @@ StripStep::StripStep(plan::Plan& plan, const Interface& interface, analyze::Rang
       [&](StageId s) { return is_result_.contains(s); },
       [&](StageId s) -> const std::vector<plan::StagePlan::Rate>& { return plan_.stages[s].rate; });
   if (!strip_.why.empty()) return;
-  for (std::size_t k = 0; k < order_.size(); ++k) ring_of_[order_[k]] = k;
+  for (std::size_t k = 0; k < strip_.rings.size() && !strip_.rings[k].memory; ++k)
+    ring_of_[{strip_.rings[k].stage, strip_.rings[k].slice}] = k;
   for (const auto& [s, reads] : reads_)
     for (const plan::StripRead& r : reads.reads) read_.insert(r.stage);
   find_domain();
 }
 
 void StripStep::find_domain() {
-  for (std::size_t d = 0; d < 2; ++d) {
+  for (std::size_t d = 0; d < rank_; ++d) {
     std::optional<ir::SizeId> most;
     for (StageId s : is_result_) {
-      const i64 rate = ring_of(s).rate[d];
+      const i64 rate = d == 0 ? ring_of(s).rate[0] : d == last() ? ring_of(s).rate[1] : 1;
       ir::SizeId n = graph_.stage(s).domain[d];
       if (rate > 1) n = graph_.size_floor_div(graph_.size_binary(ir::SizeOp::add, n, graph_.size(rate - 1)), rate);
       most = !most || ir::at_most(graph_, *most, n) ? n
@@ -60,10 +61,19 @@ void StripStep::find_domain() {
 }
 
 std::size_t StripStep::ring_index(const ExprNode& node, const StripRing& to) const {
-  auto own = ring_of_.find(node.stage);
-  if (own != ring_of_.end()) return own->second;
-  return strip_.ring(node.stage, {node.border[0], node.border[1]},
-                     {to.rate[0] * node.index[0].scale, to.rate[1] * node.index[1].scale});
+  if (member(node.stage)) return ring_of_.at({node.stage, slice_of(node)});
+  return strip_.ring(node.stage, node.border,
+                     {to.rate[0] * node.index[0].scale, to.rate[1] * node.index.back().scale}, slice_of(node));
+}
+
+plan::Slice StripStep::slice_of(const ExprNode& node) {
+  plan::Slice slice;
+  for (std::size_t d = 1; d + 1 < node.index.size(); ++d) slice.push_back(node.index[d].offset);
+  return slice;
+}
+
+bool StripStep::is_own(const StripRing& ring) const {
+  return ring.slice == plan::Slice(rank_ - 2, 0);
 }
 
 int StripStep::registers() const {
@@ -82,9 +92,20 @@ i64 StripStep::margin_of(StageId s, std::size_t d) const {
 }
 
 std::pair<i64, i64> StripStep::columns_beside(const StripRing& ring) const {
-  const i64 margin = ring.memory ? 0 : margin_of(ring.stage, 1);
+  const i64 margin = ring.memory ? 0 : margin_of(ring.stage, last());
   return ring.memory ? std::pair(load_left(ring), load_right(ring))
                      : std::pair(ring.left + margin, ring.right + margin);
+}
+
+std::map<ir::SizeId, std::pair<i64, i64>> StripStep::rows_beside(std::size_t d) const {
+  std::map<ir::SizeId, std::pair<i64, i64>> result;
+  for (const StripRing& ring : strip_.rings) {
+    if (ring.depth == 0) continue;
+    const i64 margin = ring.memory ? 0 : margin_of(ring.stage, d), at = ring.slice[d - 1];
+    auto& [before, after] = result[domain_of(ring)[d]];
+    before = std::max(before, margin - at), after = std::max(after, margin + at);
+  }
+  return result;
 }
 
 std::pair<i64, ir::SizeId> StripStep::steps_inside() {
@@ -116,6 +137,32 @@ void StripStep::place_columns(const Value& first) {
     if (!x_.contains(ring.rate[1])) x_[ring.rate[1]] = builder_->let("x", x_.at(1) * ring.rate[1]);
 }
 
+const StripStep::MappedSlice& StripStep::mapped_slice(std::size_t d, const Border& border, i64 distance,
+                                                      ir::SizeId size) {
+  auto [place, fresh] = mapped_slices_.try_emplace({d, border.mode, distance, size});
+  if (fresh) {
+    const Value& own = slice_[d - 1];
+    MappedSlice& m = place->second;
+    m.index = builder_->let("m", mapped_index(border.mode, own + distance, extent(size), m.off) - own);
+    if (m.off) m.off = builder_->let("off", m.off);
+  }
+  return place->second;
+}
+
+// In front of all loops and branches, where whatever the text reads sees them.
+void StripStep::map_slices() {
+  mapped_slices_.clear();
+  if (slices_inside_) return;
+  for (const StripRing& ring : strip_.rings)
+    for (std::size_t d = 1; d < last(); ++d) {
+      if (ring.memory) mapped_slice(d, memory_border(ring, d), ring.slice[d - 1], domain_of(ring)[d]);
+      if (ring.memory || ring.depth == 0) continue;
+      for (const plan::StripRead& r : reads_.at(ring.stage).reads)
+        if (member(r.stage) && r.between[d - 1].mode != BorderMode::none)
+          mapped_slice(d, r.between[d - 1], ring.slice[d - 1] + r.slice[d - 1], graph_.stage(r.stage).domain[d]);
+    }
+}
+
 void StripStep::declare_rings() {
   at_.assign(strip_.rings.size(), {});
   for (std::size_t k = 0; k < at_.size(); ++k) {
@@ -135,33 +182,36 @@ void StripStep::step(const Value& y) {
     for (std::size_t j = 0; j + rate < at_[k].size(); ++j)
       for (std::size_t c = 0; c < at_[k][j].size(); ++c) builder_->assign(at_[k][j][c], at_[k][j + rate][c]);
   }
-  for (std::size_t k = order_.size(); k < at_.size(); ++k) {
+  for (std::size_t k = 0; k < at_.size(); ++k) {
     const StripRing& ring = strip_.rings[k];
+    if (!ring.memory) continue;
     for (i64 j = ring.depth - ring.fresh(); j < ring.depth; ++j)
       load_row(ring, y * ring.rate[0] + (ring.oldest() + j), at_[k][static_cast<std::size_t>(j)]);
   }
-  for (StageId s : order_) compute(s);
+  for (std::size_t k = 0; k < at_.size(); ++k)
+    if (!strip_.rings[k].memory) compute(k);
 }
 
 // ---- stages ----
-void StripStep::compute(StageId s) {
-  const StripRing& ring = ring_of(s);
+void StripStep::compute(std::size_t number) {
+  const StripRing& ring = strip_.rings[number];
+  const StageId s = ring.stage;
   if (ring.depth == 0) return;
   Value r = builder_->let("row", y_ * ring.rate[0] + ring.first_fresh());
   std::vector<std::vector<Value>> rows(static_cast<std::size_t>(ring.fresh()));
   for (auto& row : rows) row.resize(static_cast<std::size_t>(ring.columns(columns_)));
   if (graph_.stage(s).kind == ir::StageKind::compose)
-    put_together(s, rows);
+    put_together(ring, rows);
   else
-    evaluate(s, r, rows);
+    evaluate(number, r, rows);
   if (exchanging() && columns_inside_) take_from_neighbours(ring, rows);
   if (is_kept(ring)) {
-    auto& slots = at_[ring_of_.at(s)];
+    auto& slots = at_[number];
     for (std::size_t k = 0; k < rows.size(); ++k)
       for (std::size_t c = 0; c < rows[k].size(); ++c)
         builder_->assign(slots[slots.size() - rows.size() + k][c], rows[k][c]);
   }
-  if (is_result_.contains(s)) store_rows(s, r, rows);
+  if (is_result_.contains(s) && is_own(ring)) store_rows(s, r, rows);
 }
 
 void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vector<Value>>& rows) {
@@ -178,20 +228,26 @@ void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vec
 }
 
 // All points of a step as one expression: what they have in common is computed once.
-void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Value>>& rows) {
-  const bool inside = rows_inside_ && columns_inside_;
-  const StripRing& ring = ring_of(s);
+void StripStep::evaluate(std::size_t number, const Value& r, std::vector<std::vector<Value>>& rows) {
+  const bool inside = rows_inside_ && columns_inside_ && slices_inside_;
+  const StripRing& ring = strip_.rings[number];
+  const StageId s = ring.stage;
   const Value& x = x_.at(ring.rate[1]);
-  index_ = {r, x};
+  index_ = {r};
+  index_.insert(index_.end(), slice_.begin(), slice_.end());
+  index_.push_back(x);
   domain_ = graph_.stage(s).domain;
   std::vector<ExprId> roots;
   const auto [first, last] = computed_columns(ring);
   const i64 width = last - first;
+  ExprId slice = graph_.stage(s).body;
+  for (std::size_t d = 1; d + 1 < rank_; ++d)
+    slice = analyze::shift_along(graph_, slice, rank_, d, ring.slice[d - 1]);
   for (std::size_t k = 0; k < rows.size(); ++k) {
-    const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
+    const ExprId body = analyze::shift_along(graph_, slice, rank_, 0, static_cast<i64>(k));
     for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
   }
-  if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
+  if (rows_inside_ && columns_inside_ && !operations_.contains(number)) operations_[number] = analyze::instruction_count(graph_, roots, contracted());
   mapped_rows_.clear();
   PointSource source = point_source();
   source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
@@ -203,18 +259,22 @@ void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Valu
     const std::size_t k = root / static_cast<std::size_t>(width);
     const i64 c = first + static_cast<i64>(root) % width;
     Value out = emitter.stored(roots[root], v, lane);
-    if (!inside) out = without_margins(s, {r + static_cast<i64>(k), x + c}, out, lane);
+    if (!inside) {
+      std::vector<Value> at = index_;
+      at.front() = r + static_cast<i64>(k), at.back() = x + c;
+      for (std::size_t d = 1; d + 1 < rank_; ++d) at[d] = at[d] + ring.slice[d - 1];
+      out = without_margins(s, at, out, lane);
+    }
     rows[k][static_cast<std::size_t>(ring.left + c)] = builder_->let("v", out);
   });
 }
 
-void StripStep::put_together(StageId s, std::vector<std::vector<Value>>& rows) {
-  const StripRing& ring = ring_of(s);
-  const Type type{register_lane(s), 1, false};
-  for (const plan::StripRead& piece : reads_.at(s).reads) {
+void StripStep::put_together(const StripRing& ring, std::vector<std::vector<Value>>& rows) {
+  const Type type{register_lane(ring.stage), 1, false};
+  for (const plan::StripRead& piece : reads_.at(ring.stage).reads) {
     const auto &across = piece.dims[1], &down = piece.dims[0];
     const std::size_t from =
-        strip_.ring(piece.stage, {down.border, across.border}, {ring.rate[0] / down.div, ring.rate[1] / across.div});
+        strip_.ring(piece.stage, piece.borders(), {ring.rate[0] / down.div, ring.rate[1] / across.div}, ring.slice);
     const StripRing& source = strip_.rings[from];
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const i64 row = ring.first_fresh() + static_cast<i64>(k) + down.lo;
@@ -237,7 +297,7 @@ std::size_t StripStep::slot_of(const ExprNode& node, const StripRing& from, cons
 }
 
 std::size_t StripStep::column_of(const ExprNode& node, const StripRing& from) {
-  return static_cast<std::size_t>(node.index[1].offset + from.left);
+  return static_cast<std::size_t>(node.index.back().offset + from.left);
 }
 
 Value StripStep::kept(const ExprNode& node, const StripRing& to) {
@@ -249,25 +309,67 @@ Value StripStep::kept(const ExprNode& node, const StripRing& to) {
 std::pair<i64, i64> StripStep::mapped_by(const ExprNode& node, const StripRing& to, std::size_t d) const {
   std::pair<i64, i64> span{0, 0};
   for (const plan::StripRead& r : reads_.at(to.stage).reads)
-    if (r.stage == node.stage && r.dims[d].border == node.border[d])
+    if (r.stage == node.stage && r.dims[d].border == (d == 0 ? node.border.front() : node.border.back()))
       span = {std::min(span.first, r.dims[d].least - r.dims[d].hi),
               std::max(span.second, r.dims[d].most - r.dims[d].lo)};
   return span;
 }
 
 Value StripStep::found(const ExprNode& node, const StripRing& to, const Value& r) {
-  const StripRing& from = strip_.rings[ring_index(node, to)];
+  const std::size_t own = ring_index(node, to);
+  Value v = found_in(own, node, to, r);
+  if (slices_inside_) return v;
+  const Type type = v->type;
+  std::vector<const MappedSlice*> mapped(rank_);
+  for (std::size_t d = 1; d < last(); ++d)
+    if (node.border[d].mode != BorderMode::none)
+      mapped[d] = &mapped_slice(d, node.border[d], node.index[d].offset, graph_.stage(node.stage).domain[d]);
+  for (std::size_t k = 0; k < strip_.rings.size(); ++k) {
+    const StripRing& from = strip_.rings[k];
+    if (k == own || from.memory || from.stage != node.stage || !may_map(node, to, from)) continue;
+    Value here;
+    for (std::size_t d = 1; d < last(); ++d)
+      if (mapped[d]) here = both(here, operation(Op::eq, flag_type, {mapped[d]->index, integer(from.slice[d - 1])}));
+    if (!here) continue;
+    here = builder_->let("here", here);
+    v = builder_->let("v", operation(Op::select, type, {here, found_in(k, node, to, r), v}));
+  }
+  for (std::size_t d = last(); d-- > 1;)
+    if (mapped[d] && mapped[d]->off)
+      v = builder_->let("v", operation(Op::select, type,
+                                       {mapped[d]->off,
+                                        border_value(node.border[d].value, node.stage, type.lane), v}));
+  Value row_off;  // the slowest dimension decides
+  mapped_row(own, node, to, r, row_off);
+  if (!row_off) return v;
+  return builder_->let("v", operation(Op::select, type,
+                                      {row_off, border_value(node.border[0].value, node.stage, type.lane), v}));
+}
+
+bool StripStep::may_map(const ExprNode& node, const StripRing& to, const StripRing& from) const {
+  for (const plan::StripRead& r : reads_.at(to.stage).reads) {
+    if (r.stage != node.stage || r.borders() != node.border) continue;
+    bool same = true;
+    for (std::size_t d = 1; d < last(); ++d) same &= to.slice[d - 1] + r.slice[d - 1] == node.index[d].offset;
+    const std::vector<plan::Slice> slices = r.slices(to.slice);
+    if (same && std::find(slices.begin(), slices.end(), from.slice) != slices.end()) return true;
+  }
+  return false;
+}
+
+Value StripStep::found_in(std::size_t ring, const ExprNode& node, const StripRing& to, const Value& r) {
+  const StripRing& from = strip_.rings[ring];
   const Lane lane = register_lane(node.stage);
   const Type type{lane, 1, false};
   Value row_off, column_off;
-  const std::vector<Value>& row = mapped_row(node, to, r, row_off);
+  const std::vector<Value>& row = mapped_row(ring, node, to, r, row_off);
   const std::size_t own = column_of(node, from);
-  const BorderMode mode = node.border[1].mode;
+  const BorderMode mode = node.border.back().mode;
   const Value& x = x_.at(from.rate[1]);
   Value v = row.at(own);
-  if (mode != BorderMode::none && mode != BorderMode::wrap) {
-    Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x + node.index[1].offset,
-                                                      extent(domain_of(from)[1])}));
+  if (!columns_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
+    Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x + node.index.back().offset,
+                                                      extent(domain_of(from).back())}));
     if (mode == BorderMode::constant) {
       column_off = less(m, integer(0));
     } else {
@@ -282,19 +384,19 @@ Value StripStep::found(const ExprNode& node, const StripRing& to, const Value& r
   }
   if (column_off)
     v = builder_->let(
-        "v", operation(Op::select, type, {column_off, border_value(node.border[1].value, node.stage, lane), v}));
+        "v", operation(Op::select, type, {column_off, border_value(node.border.back().value, node.stage, lane), v}));
   if (row_off)
     v = builder_->let("v",
                       operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, lane), v}));
   return v;
 }
 
-const std::vector<Value>& StripStep::mapped_row(const ExprNode& node, const StripRing& to, const Value& r, Value& off) {
-  const std::size_t ring = ring_index(node, to);
+const std::vector<Value>& StripStep::mapped_row(std::size_t ring, const ExprNode& node, const StripRing& to,
+                                                const Value& r, Value& off) {
   const StripRing& from = strip_.rings[ring];
   const BorderMode mode = node.border[0].mode;
   const i64 offset = node.index[0].offset;
-  auto [place, fresh] = mapped_rows_.try_emplace({node.stage, offset, mode});
+  auto [place, fresh] = mapped_rows_.try_emplace({ring, offset, mode});
   if (fresh) {
     const std::size_t slot = slot_of(node, from, to);
     const std::vector<Value>& plain = at_[ring].at(slot);

@@ -27,7 +27,8 @@ class StripStep : protected DeviceFunction {
   ~StripStep() = default;
 
   // ---- what the group needs; strip_.why says whether it is a strip at all ----
-  const StripRing& ring_of(ir::StageId s) const { return strip_.rings[ring_of_.at(s)]; }
+  // At the thread's own row.
+  const StripRing& ring_of(ir::StageId s) const { return strip_.rings[ring_of_.at({s, plan::Slice(rank_ - 2, 0)})]; }
   const std::vector<ir::SizeId>& domain_of(const StripRing& ring) const { return graph_.stage(ring.stage).domain; }
   int bytes_of(ir::StageId s) const { return ir::nest::size_of(memory_lane(s)); }
   int registers() const;
@@ -42,6 +43,8 @@ class StripStep : protected DeviceFunction {
   // ---- where it is inside ----
   // Columns that a thread loads or computes left and right of its own.
   std::pair<i64, i64> columns_beside(const StripRing&) const;
+  // Around a thread's row, in a dimension in between, what of an extent is computed or read.
+  std::map<ir::SizeId, std::pair<i64, i64>> rows_beside(std::size_t dimension) const;
   // The steps [from, to) whose rows, and those of all slots, are inside.
   std::pair<i64, ir::SizeId> steps_inside();
   // (size + more) / rate, rounded down.
@@ -50,13 +53,17 @@ class StripStep : protected DeviceFunction {
 
   // ---- the text: first where the thread's columns begin, then its registers, then steps ----
   void place_columns(const Value& first);
+  void place_slices(std::vector<Value> rows) { slice_ = std::move(rows); }
+  const Value& slice(std::size_t dimension) const { return slice_[dimension - 1]; }
+  // Once `rows_inside_` and its like are set: where borders map the slices to.
+  void map_slices();
   void declare_rings();
   void step(const Value& y);
 
   std::vector<ir::StageId> order_;
   std::map<ir::StageId, plan::StripReads> reads_;
   std::set<ir::StageId> is_result_;           // leave the group
-  std::map<ir::StageId, double> operations_;  // of a step inside
+  std::map<std::size_t, double> operations_;  // of a step inside, by ring
 
   // Of the text that is written.
   plan::Strip strip_;
@@ -64,16 +71,26 @@ class StripStep : protected DeviceFunction {
   std::array<i64, 2> halo_{};      // threads of a warp, at its ends, that store nothing
   Value stores_;                   // does the thread store? Missing: it does
   std::optional<i64> known_step_;  // from the first row of a tile
-  bool rows_inside_ = false, columns_inside_ = false;
+  bool rows_inside_ = false, columns_inside_ = false, slices_inside_ = true;
   std::map<i64, Value> x_;  // the thread's first column, by rate
   Value y0_, y1_;           // the strip
 
  private:
-  bool member(ir::StageId s) const { return ring_of_.contains(s); }
+  using Place = std::pair<ir::StageId, plan::Slice>;
+  bool member(ir::StageId s) const { return reads_.contains(s); }
+  std::size_t last() const { return rank_ - 1; }
+  // Of an access, in the dimensions in between.
+  static plan::Slice slice_of(const ir::ExprNode&);
+  bool is_own(const StripRing&) const;  // of the thread's own row
   // Steps and columns that compute every row and column of the results.
   void find_domain();
   std::size_t ring_index(const ir::ExprNode&, const StripRing& to) const;
   i64 margin_of(ir::StageId, std::size_t dimension) const;
+  // Where a border maps an index of a dimension in between to, relative to the thread's; `off`: to its border value.
+  struct MappedSlice {
+    Value index, off;
+  };
+  const MappedSlice& mapped_slice(std::size_t dimension, const Border&, i64 distance, ir::SizeId extent);
   bool is_kept(const StripRing& ring) const { return ring.depth > 0 && (ring.memory || read_.contains(ring.stage)); }
 
   // ---- memory ----
@@ -82,17 +99,18 @@ class StripStep : protected DeviceFunction {
   i64 last_vector(const StripRing&, i64 columns) const;
   i64 load_left(const StripRing& r) const { return load_beside(r, r.left); }
   i64 load_right(const StripRing& r) const { return load_beside(r, r.right); }
+  static Border memory_border(const StripRing&, std::size_t dimension);
   void load_row(const StripRing&, const Value& at_row_index, const std::vector<Value>& to);
   // The rows of a result that a step computes, those of this strip alone.
   void store_rows(ir::StageId, const Value& first, const std::vector<std::vector<Value>>& rows);
   void store_row(ir::StageId, const Value& r, const std::vector<Value>&);
 
   // ---- stages ----
-  void compute(ir::StageId);
+  void compute(std::size_t ring);
   // The columns beside those of the thread.
   void take_from_neighbours(const StripRing&, std::vector<std::vector<Value>>& rows);
-  void evaluate(ir::StageId, const Value& r, std::vector<std::vector<Value>>& rows);
-  void put_together(ir::StageId, std::vector<std::vector<Value>>& rows);
+  void evaluate(std::size_t ring, const Value& r, std::vector<std::vector<Value>>& rows);
+  void put_together(const StripRing&, std::vector<std::vector<Value>>& rows);
 
   // ---- accesses ----
   // The slot and the column of an access; its column is the offset from the thread's first one.
@@ -103,18 +121,25 @@ class StripStep : protected DeviceFunction {
   std::pair<i64, i64> mapped_by(const ir::ExprNode&, const StripRing& to, std::size_t dimension) const;
   // What `kept` gives, where a border maps it elsewhere: among the rows and columns at hand.
   Value found(const ir::ExprNode&, const StripRing& to, const Value& r);
+  // Is the slice one that the border of an access may map to?
+  bool may_map(const ir::ExprNode&, const StripRing& to, const StripRing& from) const;
+  // In one slice, at the access's row and column or where their borders map it to.
+  Value found_in(std::size_t ring, const ir::ExprNode&, const StripRing& to, const Value& r);
   // The row of a ring that a border maps to; `off` where it is one of border values.
-  const std::vector<Value>& mapped_row(const ir::ExprNode&, const StripRing& to, const Value& r, Value& off);
+  const std::vector<Value>& mapped_row(std::size_t ring, const ir::ExprNode&, const StripRing& to, const Value& r,
+                                       Value& off);
 
   struct MappedRow {
     std::vector<Value> values;
     Value off;
   };
-  std::map<ir::StageId, std::size_t> ring_of_;
+  std::map<Place, std::size_t> ring_of_;
   std::set<ir::StageId> read_;                                                 // in the group
   std::vector<std::vector<std::vector<Value>>> at_;                            // ring, slot, column
-  std::map<std::tuple<ir::StageId, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
+  std::map<std::tuple<std::size_t, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
   Value y_;                                                                    // the step
+  std::vector<Value> slice_;  // the thread's row, in the dimensions in between
+  std::map<std::tuple<std::size_t, BorderMode, i64, ir::SizeId>, MappedSlice> mapped_slices_;
 };
 
 }  // namespace tessera::lower

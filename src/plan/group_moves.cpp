@@ -37,7 +37,7 @@ std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
 double Grouper::repetition(const Set& set, const Layout& layout) const {
   if (!plans_strips()) return 1;
   const Strip found = strip(set, layout);
-  if (!found.why.empty() || found.finest == 1) return 1;
+  if (!found.why.empty() || (found.finest == 1 && !found.has_slices())) return 1;
   const int v = found.columns_for(plan_.device.strip_registers,
                                   [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
   return found.repetition(v, [&](StageId s) { return operations_[s]; });

@@ -21,6 +21,7 @@ namespace {
 
 constexpr i64 most_rate = 32;    // beyond that no rows fit registers
 constexpr i64 none = INT64_MIN;  // no row
+constexpr std::size_t most_rings = 256;
 constexpr const char* too_far = "its stages differ too much in size";
 
 bool reflects(BorderMode mode) {
@@ -39,7 +40,7 @@ void map_border(StripRead::Dimension& d) {
 
 void add(StripReads& all, const StripRead& read) {
   for (StripRead& r : all.reads) {
-    bool same = r.stage == read.stage;
+    bool same = r.stage == read.stage && r.slice == read.slice && r.between == read.between;
     for (std::size_t d = 0; d < 2; ++d)
       same = same && r.dims[d].mul == read.dims[d].mul && r.dims[d].div == read.dims[d].div &&
              r.dims[d].border == read.dims[d].border;
@@ -87,12 +88,22 @@ class Rates {
   std::vector<std::pair<i64, i64>> all_;
 };
 
+Slice sum(const Slice& a, const Slice& b) {
+  Slice result = a;
+  for (std::size_t d = 0; d < b.size(); ++d) result[d] += b[d];
+  return result;
+}
+
+// At the thread's own row.
+bool is_own(const StripRing& ring) {
+  return std::all_of(ring.slice.begin(), ring.slice.end(), [](i64 n) { return n == 0; });
+}
+
 struct Building {
   Strip strip;
-  std::map<StageId, std::size_t> member;
+  std::set<StageId> member;
   std::vector<i64> newest, oldest;  // rows that are read, by ring
 
-  StripRing& of(StageId s) { return strip.rings[member.at(s)]; }
   void push(StripRing ring) {
     ring.first = INT64_MAX;
     strip.rings.push_back(ring);
@@ -100,48 +111,78 @@ struct Building {
   }
 };
 
-std::array<Border, 2> borders(const StripRead& r) {
-  return {r.dims[0].border, r.dims[1].border};
+// Rings of the stages, one for each slice that is read. False where they are too many.
+bool add_stages(Building& b, const Graph& graph, const std::vector<StageId>& stages,
+                const std::function<const StripReads&(StageId)>& reads) {
+  std::map<StageId, std::set<Slice>> slices;
+  std::size_t count = 0;
+  for (std::size_t k = stages.size(); k-- > 0;) {
+    std::set<Slice>& own = slices[stages[k]];
+    own.insert(Slice(graph.stage(stages[k]).domain.size() - 2, 0));
+    count += own.size();
+    if (count > most_rings) return false;
+    for (const StripRead& r : reads(stages[k]).reads) {
+      if (!b.member.contains(r.stage)) continue;
+      for (const Slice& reader : own)
+        for (Slice& slice : r.slices(reader)) slices[r.stage].insert(std::move(slice));
+    }
+  }
+  for (const StageId s : stages)
+    for (const Slice& slice : slices.at(s)) {
+      StripRing ring;
+      ring.stage = s;
+      ring.slice = slice;
+      b.push(std::move(ring));
+    }
+  return true;
 }
 
 // Rates of all stages and arrays; the rings of arrays.
-void find_rates(Building& b, const std::vector<StageId>& stages, const std::function<const StripReads&(StageId)>& reads,
+void find_rates(Building& b, const std::function<const StripReads&(StageId)>& reads,
                 const std::function<const std::vector<StagePlan::Rate>&(StageId)>& rate) {
+  const std::size_t members = b.strip.rings.size();
+  const auto rate_of = [&](StageId s, std::size_t d) { return d == 0 ? rate(s).front() : rate(s).back(); };
   std::array<Rates, 2> rates;
-  std::vector<std::pair<const StripRead*, std::array<std::size_t, 2>>> arrays;
-  for (const StageId s : stages)
-    for (std::size_t d = 0; d < 2; ++d) rates[d].add(rate(s)[d].num, rate(s)[d].den);
-  for (const StageId s : stages)
-    for (const StripRead& r : reads(s).reads) {
+  struct Read {
+    const StripRead* read;
+    Slice slice;
+    std::array<std::size_t, 2> rate;
+  };
+  std::vector<Read> arrays;
+  for (const StripRing& ring : b.strip.rings)
+    for (std::size_t d = 0; d < 2; ++d) rates[d].add(rate_of(ring.stage, d).num, rate_of(ring.stage, d).den);
+  for (const StripRing& ring : b.strip.rings)
+    for (const StripRead& r : reads(ring.stage).reads) {
       if (b.member.contains(r.stage)) continue;
-      std::array<std::size_t, 2> at{};
+      Read read{&r, sum(ring.slice, r.slice), {}};
       for (std::size_t d = 0; d < 2; ++d) {
-        const StagePlan::Rate& own = rate(s)[d];
-        at[d] = rates[d].add(own.num * r.dims[d].mul, own.den * r.dims[d].div);
+        const StagePlan::Rate own = rate_of(ring.stage, d);
+        read.rate[d] = rates[d].add(own.num * r.dims[d].mul, own.den * r.dims[d].div);
       }
-      arrays.emplace_back(&r, at);
+      arrays.push_back(std::move(read));
     }
   if (!rates[0].settle() || !rates[1].settle()) {
     b.strip.why = too_far;
     return;
   }
-  for (std::size_t k = 0; k < stages.size(); ++k) b.strip.rings[k].rate = {rates[0][k], rates[1][k]};
-  for (const auto& [read, at] : arrays) {
+  for (std::size_t k = 0; k < members; ++k) b.strip.rings[k].rate = {rates[0][k], rates[1][k]};
+  for (auto& [read, slice, at] : arrays) {
     StripRing ring;
     ring.stage = read->stage;
     ring.memory = true;
-    ring.border = borders(*read);
+    ring.border = read->borders();
     ring.rate = {rates[0][at[0]], rates[1][at[1]]};
-    if (b.strip.ring(ring.stage, ring.border, ring.rate) == b.strip.rings.size()) b.push(ring);
+    ring.slice = std::move(slice);
+    if (b.strip.ring(ring.stage, ring.border, ring.rate, ring.slice) == b.strip.rings.size()) b.push(std::move(ring));
   }
   for (const StripRing& ring : b.strip.rings) b.strip.finest = std::max(b.strip.finest, ring.rate[1]);
 }
 
 // What the rows of a stage that are computed need of what they read. Consumers come before producers.
-void need(Building& b, const StripRing& to, const StripRead& r, bool composed) {
+void need(Building& b, const StripRing& to, const StripRead& r, const Slice& slice, bool composed) {
   std::array<i64, 2> rate{};
   for (std::size_t d = 0; d < 2; ++d) rate[d] = to.rate[d] * r.dims[d].mul / r.dims[d].div;
-  const std::size_t k = b.strip.ring(r.stage, borders(r), rate);
+  const std::size_t k = b.strip.ring(r.stage, r.borders(), rate, slice);
   StripRing& from = b.strip.rings[k];
   for (std::size_t d = 0; d < 2; ++d)
     if (from.rate[d] * r.dims[d].div != to.rate[d] * r.dims[d].mul) {
@@ -180,13 +221,14 @@ void find_start(Strip& strip) {
 
 StripReads strip_reads(Graph& graph, StageId s) {
   const ir::Stage& stage = graph.stage(s);
+  const std::size_t rank = stage.domain.size();
   StripReads result;
   const auto refused = [&](const char* why) {
     result.why = why;
     return result;
   };
-  if (stage.domain.size() != 2) return refused("it has more than two dimensions");
   if (stage.kind == ir::StageKind::compose) {
+    if (rank != 2) return refused("it puts stages of more than two dimensions together");
     if (!tiled_by_pieces(graph, stage)) return refused("it puts stages together other than in turns");
     for (const ir::Piece& piece : stage.pieces) {
       StripRead read;
@@ -204,16 +246,22 @@ StripReads strip_reads(Graph& graph, StageId s) {
     const ExprNode& node = graph.node(e);
     if (node.op == Op::gather) gathered.insert(node.stage);
     if (node.op != Op::access) continue;
-    if (graph.stage(node.stage).domain.size() != 2) return refused("it reads an array of fewer dimensions");
+    if (graph.stage(node.stage).domain.size() != rank) return refused("it reads an array of fewer dimensions");
     StripRead read;
     read.stage = node.stage;
-    for (std::size_t d = 0; d < 2; ++d) {
+    for (std::size_t d = 0; d < rank; ++d) {
       const ir::Index& index = node.index[d];
+      const bool between = d > 0 && d + 1 < rank;
       if (index.scale < 1 || graph.constant(index.shift) != 0 || !index.vars.empty())
         return refused("it reads at other than constant distances");
-      if (index.scale > most_rate) return refused(too_far);
-      read.dims[d] = {index.scale, 1, index.offset, index.offset, 0, 0, node.border[d]};
+      if (index.scale > (between ? 1 : most_rate)) return refused(too_far);
       read.wraps |= node.border[d].mode == BorderMode::wrap && index.offset != 0;
+      if (between) {
+        read.slice.push_back(index.offset);
+        read.between.push_back(node.border[d]);
+      } else {
+        read.dims[d == 0 ? 0 : 1] = {index.scale, 1, index.offset, index.offset, 0, 0, node.border[d]};
+      }
     }
     add(result, read);
   }
@@ -223,10 +271,34 @@ StripReads strip_reads(Graph& graph, StageId s) {
   return result;
 }
 
-std::size_t Strip::ring(StageId s, const std::array<Border, 2>& border, const std::array<i64, 2>& rate) const {
+std::vector<Border> StripRead::borders() const {
+  std::vector<Border> result{dims[0].border};
+  result.insert(result.end(), between.begin(), between.end());
+  result.push_back(dims[1].border);
+  return result;
+}
+
+std::vector<Slice> StripRead::slices(const Slice& reader) const {
+  std::vector<Slice> result{{}};
+  for (std::size_t d = 0; d < slice.size(); ++d) {
+    StripRead::Dimension span{1, 1, slice[d], slice[d], 0, 0, between[d]};
+    map_border(span);
+    std::vector<Slice> longer;
+    for (const Slice& begun : result)
+      for (i64 at = span.least; at <= span.most; ++at) {
+        longer.push_back(begun);
+        longer.back().push_back(reader[d] + at);
+      }
+    result = std::move(longer);
+  }
+  return result;
+}
+
+std::size_t Strip::ring(StageId s, const std::vector<Border>& border, const std::array<i64, 2>& rate,
+                        const Slice& slice) const {
   for (std::size_t k = 0; k < rings.size(); ++k) {
     const StripRing& r = rings[k];
-    if (r.stage == s && (!r.memory || (r.border == border && r.rate == rate))) return k;
+    if (r.stage == s && r.slice == slice && (!r.memory || (r.border == border && r.rate == rate))) return k;
   }
   return rings.size();
 }
@@ -268,12 +340,16 @@ int Strip::columns_for(int most_registers, const std::function<int(StageId)>& by
   return finest > 1 ? 1 : 2;  // two columns of the finest stage at least
 }
 
+bool Strip::has_slices() const {
+  return std::any_of(rings.begin(), rings.end(), [](const StripRing& ring) { return !ring.memory && !is_own(ring); });
+}
+
 double Strip::repetition(i64 v, const std::function<double(StageId)>& operations) const {
   double own = 0, all = 0;
   for (const StripRing& ring : rings) {
     if (ring.memory) continue;
     const double row = operations(ring.stage) * static_cast<double>(ring.rate[0]);
-    own += row * static_cast<double>(ring.rate[1]);
+    if (is_own(ring)) own += row * static_cast<double>(ring.rate[1]);
     all += row * static_cast<double>(ring.columns(v)) / static_cast<double>(v);
   }
   return own > 0 ? all / own : 1;
@@ -283,12 +359,7 @@ Strip strip_of(const Graph& graph, const std::vector<StageId>& stages,
                const std::function<const StripReads&(StageId)>& reads, const std::function<bool(StageId)>& is_result,
                const std::function<const std::vector<StagePlan::Rate>&(StageId)>& rate) {
   Building b;
-  for (const StageId s : stages) {
-    b.member[s] = b.strip.rings.size();
-    StripRing ring;
-    ring.stage = s;
-    b.push(ring);
-  }
+  b.member.insert(stages.begin(), stages.end());
   const auto refused = [](std::string why) {
     Strip none_at_all;
     none_at_all.why = std::move(why);
@@ -302,11 +373,13 @@ Strip strip_of(const Graph& graph, const std::vector<StageId>& stages,
     for (const StageId from : all.gathered)
       if (b.member.contains(from)) return refused("a stage of it is read at computed places");
   }
-  find_rates(b, stages, reads, rate);
+  if (!add_stages(b, graph, stages, reads)) return refused("its stages are read at too many rows beside their own");
+  const std::size_t members = b.strip.rings.size();
+  find_rates(b, reads, rate);
   if (!b.strip.why.empty()) return refused(b.strip.why);
-  for (std::size_t k = stages.size(); k-- > 0;) {
+  for (std::size_t k = members; k-- > 0;) {
     StripRing& ring = b.strip.rings[k];
-    if (is_result(stages[k])) {  // all of its rows are computed when the last step is
+    if (is_result(ring.stage) && is_own(ring)) {  // all of its rows are computed when the last step is
       b.newest[k] = std::max(b.newest[k], ring.rate[0] - 1);
       b.oldest[k] = std::min(b.oldest[k], b.newest[k] - (ring.rate[0] - 1));
       ring.first = std::min<i64>(ring.first, 0);
@@ -314,12 +387,15 @@ Strip strip_of(const Graph& graph, const std::vector<StageId>& stages,
     settle_rows(ring, b.newest[k], b.oldest[k]);
     if (ring.depth == 0) continue;
     const StripRing to = ring;
-    const bool composed = graph.stage(stages[k]).kind == ir::StageKind::compose;
-    for (const StripRead& r : reads(stages[k]).reads) need(b, to, r, composed);
+    const bool composed = graph.stage(to.stage).kind == ir::StageKind::compose;
+    for (const StripRead& r : reads(to.stage).reads) {
+      const bool own = b.member.contains(r.stage);
+      for (const Slice& slice : own ? r.slices(to.slice) : std::vector<Slice>{sum(to.slice, r.slice)})
+        need(b, to, r, slice, composed);
+    }
     if (!b.strip.why.empty()) return refused(b.strip.why);
   }
-  for (std::size_t k = stages.size(); k < b.strip.rings.size(); ++k)
-    settle_rows(b.strip.rings[k], b.newest[k], b.oldest[k]);
+  for (std::size_t k = members; k < b.strip.rings.size(); ++k) settle_rows(b.strip.rings[k], b.newest[k], b.oldest[k]);
   find_start(b.strip);
   return b.strip;
 }

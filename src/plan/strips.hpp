@@ -11,6 +11,10 @@
 // are counted from rate * y and rate * x below, so that everything is known before any extent is: a consumer of rate c
 // that reads (mul * i + offset) / div has a producer of rate c * mul / div, and the row c * y + k reads of it the row
 // (mul * k + offset) / div. Nothing but constants is left of sampled and composed stages.
+//
+// Volumes march along their first dimension, and what is said of rows here holds for their planes. A thread has one row
+// of each plane, of index i along the dimensions in between. A stage that others read at rows beside their own is
+// computed there as well: it is several stages of the strip, one for each distance from i that is read, its slice.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +31,11 @@ namespace tessera::plan {
 // An estimate, a thread: up to which more than 2 columns pay; measured on an H200.
 constexpr int wide_strip_registers = 140;
 
-// Of rows (0) and columns (1), what a stage reads around its point i: (mul * i + [lo, hi]) / div, where that is whole.
+// Of a dimension in between, for each of them: a distance from the thread's own row.
+using Slice = std::vector<i64>;
+
+// Of rows (0) and columns (1), what a stage reads around its point i: (mul * i + [lo, hi]) / div, where that is whole; at
+// a fixed distance in the dimensions in between.
 struct StripRead {
   struct Dimension {
     i64 mul = 1, div = 1;
@@ -37,7 +45,13 @@ struct StripRead {
   };
   ir::StageId stage = 0;
   std::array<Dimension, 2> dims;
-  bool wraps = false;  // beyond the edge
+  Slice slice;
+  std::vector<Border> between;  // borders of those dimensions
+  bool wraps = false;           // beyond the edge
+
+  std::vector<Border> borders() const;  // of all dimensions
+  // What is read of a stage of the strip by one whose slice is `reader`: with what the borders map to.
+  std::vector<Slice> slices(const Slice& reader) const;
 };
 struct StripReads {
   std::string why;  // the stage is in no strip, since ...; "" where it can be
@@ -49,8 +63,9 @@ StripReads strip_reads(ir::Graph&, ir::StageId);
 // What is kept of a stage, or of an array as it is read with one pair of borders.
 struct StripRing {
   ir::StageId stage = 0;
-  bool memory = false;           // an array
-  std::array<Border, 2> border;  // memory
+  bool memory = false;         // an array
+  std::vector<Border> border;  // memory: of all dimensions
+  Slice slice;
   std::array<i64, 2> rate{1, 1};
   i64 lag = 0, depth = 0;             // depth 0: nobody reads it
   i64 left = 0, right = 0;            // columns beyond the thread's own
@@ -72,7 +87,7 @@ struct Strip {
   i64 finest = 1;                // column rate
 
   // The ring that a stage of rate `rate` reads so; of a stage of the strip the borders do not matter.
-  std::size_t ring(ir::StageId, const std::array<Border, 2>&, const std::array<i64, 2>& rate) const;
+  std::size_t ring(ir::StageId, const std::vector<Border>&, const std::array<i64, 2>& rate, const Slice&) const;
   // The same where a thread computes its own columns alone and takes those beside them from its neighbours.
   Strip exchanged() const;
   // Arrays are loaded so many steps earlier.
@@ -81,6 +96,8 @@ struct Strip {
   int registers(i64 v, const std::function<int(ir::StageId)>& bytes) const;
   // The columns v that a thread owns: the most that pay, up to so many registers. The fewest where none fit.
   int columns_for(int most_registers, const std::function<int(ir::StageId)>& bytes) const;
+  // Is a stage computed at other rows than the thread's own?
+  bool has_slices() const;
   // How often a point is computed, by a thread and by those beside it, the mean of all operations.
   double repetition(i64 v, const std::function<double(ir::StageId)>& operations) const;
 };
