@@ -179,9 +179,9 @@ class RunText {
     std::string rows = kernel.domain.size() > 2 ? extent_(kernel.domain[1]) : "0";
     for (std::size_t d = 2; d + 1 < kernel.domain.size(); ++d) rows += " * " + extent_(kernel.domain[d]);
     return fmt::format(
-        "  {{\n    i64 f[{}];\n    const i64 blocks = tsr_frame(0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, f);\n",
+        "  {{\n    i64 f[{}];\n    const i64 blocks = tsr_frame(0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, f);\n",
         lower::frame_integers, extent_(kernel.domain[0]), extent_(kernel.domain.back()), f.top, extent_(f.bottom),
-        f.left, extent_(f.right), f.height, kernel.points.back(), kernel.threads[1], rows);
+        f.left, extent_(f.right), f.height, kernel.points.back(), kernel.threads[1], rows, f.sides);
   }
 
   void give() {

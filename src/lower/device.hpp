@@ -58,6 +58,7 @@ struct DeviceKernel {
   struct Frame {
     i64 height = 0, top = 0, left = 0;
     ir::SizeId bottom, right;
+    i64 sides = 0;  // tiles reach up to the last column where there is a multiple of so many; 0: they never do
   };
   std::optional<Frame> frame;
   std::map<ir::SizeId, i64> least;  // extents of arguments that the kernel takes; smaller ones need another plan

@@ -115,6 +115,7 @@ void RegisterTiles::find_frame(i64 height) {
     f.right = smaller(f.right, StripStep::steps(domain_of(ring).back(), -right - halo_[1] * own, ring.rate[1]));
   }
   f.left = base::ceil_divide(f.left, 32) * 32;
+  if (with_sides()) f.top = f.left = 0, f.bottom = kernel_.domain[0], f.sides = columns_;
   kernel_.points.back() = threads_of_tile() * columns_;
 }
 
@@ -150,25 +151,25 @@ Value RegisterTiles::place_rows(const Value& group) {
   return there;
 }
 
-Value RegisterTiles::rows_inside() {
+Value RegisterTiles::everything_inside() {
   Value all;
   for (std::size_t d = 1; d + 1 < rank_; ++d)
     for (const auto& [size, beside] : rows_beside(d)) {
       if (beside.first > 0) all = both(all, less(integer(beside.first - 1), slice(d)));
       all = both(all, less(slice(d) + beside.second, extent(size)));
     }
-  return all;
+  const auto [from, to] = steps_inside();
+  all = both(all, less(integer(from - strip_.start - 1), y0_));
+  return both(all, less(y0_ + (kernel_.frame->height - 1), extent(to)));
 }
 
-// Rows of arrays are as quickly mapped as not; only constants and rows of stages cost the points something.
-bool RegisterTiles::slices_differ() const {
-  if (rank_ == 2) return false;
-  if (strip_.has_slices()) return true;
-  return std::any_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
-    return ring.memory && std::any_of(ring.border.begin() + 1, ring.border.end() - 1, [](const Border& border) {
-             return border.mode == BorderMode::constant;
-           });
-  });
+bool RegisterTiles::with_sides() const {
+  return rank_ > 2 && std::all_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
+           return ring.depth == 0 || (ring.rate == std::array<i64, 2>{1, 1} &&
+                                      domain_of(ring).back() == kernel_.domain.back() &&
+                                      std::max(ring.left, ring.right) <= columns_ &&
+                                      !(ring.memory && ring.border.back().mode == BorderMode::wrap));
+         });
 }
 
 void RegisterTiles::tile(const Value& block) {
@@ -191,17 +192,22 @@ void RegisterTiles::tile(const Value& block) {
   Value first = builder_->let("y", framed(Framed::top) + down * height);
   builder_->branch(both(there, less(first, framed(Framed::bottom))), [&] {
     y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
-    rows_inside_ = columns_inside_ = true;
-    if (slices_differ())
-      builder_->branch(rows_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
-    else
-      steps(height, !volume);
+    if (!volume) return steps(height, true);
+    if (kernel_.frame->sides > 0) {
+      const Value &x = x_.at(1), n = extent(kernel_.domain.back());
+      columns_patched_ = true;
+      at_left_ = builder_->let("left", operation(Op::eq, flag_type, {x, integer(0)}));
+      at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + columns_, n}));
+      if (exchanging()) there_ = builder_->let("there", both(less(integer(-1), x), less(x, n)));
+    }
+    builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
   });
-  stores_.reset();
+  columns_patched_ = false;
+  stores_.reset(), there_.reset();
 }
 
-void RegisterTiles::steps(i64 height, bool slices_inside) {
-  slices_inside_ = slices_inside;
+void RegisterTiles::steps(i64 height, bool inside) {
+  rows_inside_ = slices_inside_ = inside, columns_inside_ = true;
   map_slices();
   declare_rings();
   for (i64 k = strip_.start; k < height; ++k) {

@@ -40,12 +40,13 @@ class RegisterTiles : protected StripStep {
   // the warp's is beyond the last one.
   Value place_rows(const Value& group);
   Value all_rows();
-  Value rows_inside();  // of a warp's row and those around it
+  Value everything_inside();  // but columns: what a warp's tile reads
+  // Do tiles hold the first and the last columns, planes and rows, too? Threads at both sides take what borders map to
+  // from their own columns.
+  bool with_sides() const;
   // All steps in one text.
   void tile(const Value& block);
-  void steps(i64 height, bool slices_inside);
-  // Are there two texts of a tile, where all slices are inside and where some may not be?
-  bool slices_differ() const;
+  void steps(i64 height, bool inside);  // planes and rows
   // A column a thread, one step after the other.
   void frame(const Value& block);
 

@@ -211,7 +211,7 @@ class StreamLowering : private RegisterTiles {
   void at_least_a_tile() {
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
-      at_least(domain_of(ring)[0], kernel_.frame->top + kernel_.frame->height + std::max<i64>(0, ring.lag));
+      at_least(domain_of(ring)[0], kernel_.frame->height + (kernel_.frame->sides > 0 ? 0 : kernel_.frame->top + std::max<i64>(0, ring.lag)));
       at_least(domain_of(ring).back(), kernel_.frame->left + kernel_.points.back() + 64);
     }
   }

@@ -56,6 +56,43 @@ Border StripStep::memory_border(const StripRing& ring, std::size_t d) {
   return border;
 }
 
+void StripStep::load_columns(const StripRing& ring, const Value& pointer, i64 first, i64 count,
+                             const std::vector<Value>& to) {
+  const Lane lane = memory_lane(ring.stage);
+  if (count == 1) {
+    const Type type{register_lane(ring.stage), 1, false};
+    builder_->assign(to[static_cast<std::size_t>(first + ring.left)],
+                     convert(type, load(pointer, integer(first), 1)));
+    return;
+  }
+  std::vector<Value> lanes{address(pointer, integer(first))};
+  for (i64 c = first + ring.left; c < first + ring.left + count; ++c) {
+    const bool kept = c >= 0 && c < static_cast<i64>(to.size());
+    lanes.push_back(kept ? to[static_cast<std::size_t>(c)] : ir::nest::variable("tsr_unused", {lane, 1, false}));
+  }
+  builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), count), std::move(lanes));
+}
+
+// Where the row has these columns.
+void StripStep::where_it_is(const StripRing& ring, i64 column, const std::function<void()>& load) {
+  const Value& x = x_.at(ring.rate[1]);
+  if (!columns_patched_ || (column >= 0 && column < ring.own(columns_) && !there_))
+    load();
+  else if (column < 0)
+    builder_->branch(less(integer(-1), x + column), load);
+  else
+    builder_->branch(column < ring.own(columns_) ? there_ : less(x + column, extent(domain_of(ring).back())), load);
+}
+
+// Slower dimensions decide: so constants of arrays are put in before theirs are.
+Value StripStep::patched_by_constant(const StripRing& ring, const Value& v, i64 column) {
+  const Border& border = ring.border.back();
+  const bool left = column < 0, right = column >= ring.own(columns_);
+  if (!columns_patched_ || border.mode != BorderMode::constant || (!left && !right)) return v;
+  return operation(Op::select, v->type,
+                   {left ? at_left_ : at_right_, border_value(border.value, ring.stage, v->type.lane), v});
+}
+
 void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const std::vector<Value>& to) {
   const auto& domain = domain_of(ring);
   const Lane lane = memory_lane(ring.stage), kept_lane = register_lane(ring.stage);
@@ -75,6 +112,12 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
     outer.back() = slice_[d - 1] + m.index;
     if (m.off) outside.insert(outside.begin(), {m.off, border.value});
   }
+  if (!rows_inside_) {
+    const Border border = memory_border(ring, 0);
+    Value off;
+    outer.front() = mapped_index(border.mode, r, extent(domain[0]), off);
+    if (off) outside.emplace_back(off, border.value);
+  }
   const auto bordered = [&](Value v) {
     for (const auto& [off, value] : outside)
       v = operation(Op::select, type, {off, border_value(value, ring.stage, kept_lane), v});
@@ -84,33 +127,20 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
     Value from = builder_->let("from", row(ring.stage, outer));
     Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
     if (where.element_stride == size && vector_of(ring) > 1) {
-      for (const auto& [c, lanes_at_once] : loads_of(ring)) {
-        if (lanes_at_once == 1) {
-          builder_->assign(to[static_cast<std::size_t>(c + ring.left)], convert(type, load(pointer, integer(c), 1)));
-          continue;
-        }
-        std::vector<Value> lanes{address(pointer, integer(c))};
-        for (i64 k = 0; k < lanes_at_once; ++k) {
-          const i64 at = c + k + ring.left;
-          const bool kept = at >= 0 && at < static_cast<i64>(to.size());
-          lanes.push_back(kept ? to[static_cast<std::size_t>(at)] : ir::nest::variable("tsr_unused", {lane, 1, false}));
-        }
-        builder_->call(fmt::format("tsr_load_{}x{}", name_of(lane), lanes_at_once), std::move(lanes));
-      }
-      for (std::size_t c = 0; c < to.size() && !outside.empty(); ++c) builder_->assign(to[c], bordered(to[c]));
-      return;
+      for (const auto& [c, lanes] : loads_of(ring))
+        where_it_is(ring, c, [&, c = c, lanes = lanes] { load_columns(ring, pointer, c, lanes, to); });
+    } else {
+      for (i64 c = -ring.left; c < ring.own(columns_) + ring.right; ++c)
+        where_it_is(ring, c, [&] {
+          builder_->assign(to[static_cast<std::size_t>(c + ring.left)],
+                           convert(type, load(pointer, integer(c * (where.element_stride / size)), 1)));
+        });
     }
-    for (i64 c = 0; c < static_cast<i64>(to.size()); ++c)
-      builder_->assign(
-          to[static_cast<std::size_t>(c)],
-          bordered(convert(type, load(pointer, integer((c - ring.left) * (where.element_stride / size)), 1))));
+    for (std::size_t c = 0; c < to.size(); ++c) {
+      const Value v = bordered(patched_by_constant(ring, to[c], static_cast<i64>(c) - ring.left));
+      if (v != to[c]) builder_->assign(to[c], v);
+    }
     return;
-  }
-  if (!rows_inside_) {
-    const Border border = memory_border(ring, 0);
-    Value off;
-    outer.front() = mapped_index(border.mode, r, extent(domain[0]), off);
-    if (off) outside.emplace_back(off, border.value);
   }
   const Border border = memory_border(ring, last());
   Value from = builder_->let("from", row(ring.stage, outer));

@@ -259,7 +259,7 @@ void StripStep::evaluate(std::size_t number, const Value& r, std::vector<std::ve
     const std::size_t k = root / static_cast<std::size_t>(width);
     const i64 c = first + static_cast<i64>(root) % width;
     Value out = emitter.stored(roots[root], v, lane);
-    if (!inside) {
+    if (!inside || columns_patched_) {
       std::vector<Value> at = index_;
       at.front() = r + static_cast<i64>(k), at.back() = x + c;
       for (std::size_t d = 1; d + 1 < rank_; ++d) at[d] = at[d] + ring.slice[d - 1];
@@ -303,7 +303,28 @@ std::size_t StripStep::column_of(const ExprNode& node, const StripRing& from) {
 Value StripStep::kept(const ExprNode& node, const StripRing& to) {
   const std::size_t k = ring_index(node, to);
   const StripRing& from = strip_.rings[k];
-  return at_[k].at(slot_of(node, from, to)).at(column_of(node, from));
+  return patched(from, at_[k].at(slot_of(node, from, to)), column_of(node, from), node.border.back());
+}
+
+Value StripStep::patched(const StripRing& ring, const std::vector<Value>& row, std::size_t column,
+                         const Border& border) {
+  const Value plain = row.at(column);
+  const i64 c = static_cast<i64>(column) - ring.left, end = ring.own(columns_) - 1;
+  const bool left = c < 0;
+  if (!columns_patched_ || border.mode == BorderMode::none || (c >= 0 && c <= end)) return plain;
+  Value instead;
+  if (border.mode == BorderMode::constant) {
+    if (ring.memory) return plain;  // has it already
+    instead = border_value(border.value, ring.stage, plain->type.lane);
+  } else {
+    const i64 beyond = left ? -c : c - end, to = border.mode == BorderMode::clamp     ? 0
+                                                 : border.mode == BorderMode::mirror ? beyond
+                                                                                     : beyond - 1;
+    const auto at = static_cast<std::size_t>((left ? to : end - to) + ring.left);
+    if (at >= row.size()) return plain;  // of a point that is outside itself
+    instead = row[at];
+  }
+  return builder_->let("v", operation(Op::select, plain->type, {left ? at_left_ : at_right_, instead, plain}));
 }
 
 std::pair<i64, i64> StripStep::mapped_by(const ExprNode& node, const StripRing& to, std::size_t d) const {
@@ -367,7 +388,9 @@ Value StripStep::found_in(std::size_t ring, const ExprNode& node, const StripRin
   const BorderMode mode = node.border.back().mode;
   const Value& x = x_.at(from.rate[1]);
   Value v = row.at(own);
-  if (!columns_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
+  if (columns_patched_) {
+    v = patched(from, row, own, node.border.back());
+  } else if (!columns_inside_ && mode != BorderMode::none && mode != BorderMode::wrap) {
     Value m = builder_->let("m", call_i64("tsr_map", {integer(static_cast<i64>(mode)), x + node.index.back().offset,
                                                       extent(domain_of(from).back())}));
     if (mode == BorderMode::constant) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -72,7 +73,11 @@ class StripStep : protected DeviceFunction {
   Value stores_;                   // does the thread store? Missing: it does
   std::optional<i64> known_step_;  // from the first row of a tile
   bool rows_inside_ = false, columns_inside_ = false, slices_inside_ = true;
-  std::map<i64, Value> x_;  // the thread's first column, by rate
+  // Columns as vectors, though those beside the first and the last thread's own may be outside. These threads take
+  // what a border maps to from their own.
+  bool columns_patched_ = false;
+  Value at_left_, at_right_, there_;  // is the thread the first, the last, one of them or between?
+  std::map<i64, Value> x_;            // the thread's first column, by rate
   Value y0_, y1_;           // the strip
 
  private:
@@ -99,6 +104,9 @@ class StripStep : protected DeviceFunction {
   i64 last_vector(const StripRing&, i64 columns) const;
   i64 load_left(const StripRing& r) const { return load_beside(r, r.left); }
   i64 load_right(const StripRing& r) const { return load_beside(r, r.right); }
+  void load_columns(const StripRing&, const Value& pointer, i64 first, i64 count, const std::vector<Value>& to);
+  void where_it_is(const StripRing&, i64 column, const std::function<void()>& load);
+  Value patched_by_constant(const StripRing&, const Value&, i64 column);
   static Border memory_border(const StripRing&, std::size_t dimension);
   void load_row(const StripRing&, const Value& at_row_index, const std::vector<Value>& to);
   // The rows of a result that a step computes, those of this strip alone.
@@ -117,6 +125,8 @@ class StripStep : protected DeviceFunction {
   static std::size_t slot_of(const ir::ExprNode&, const StripRing& from, const StripRing& to);
   static std::size_t column_of(const ir::ExprNode&, const StripRing& from);
   Value kept(const ir::ExprNode&, const StripRing& to);
+  // The element of a ring's row at a column, or what the border maps it to where columns are patched.
+  Value patched(const StripRing&, const std::vector<Value>& row, std::size_t column, const Border&);
   // How far from where it points a border may map an access.
   std::pair<i64, i64> mapped_by(const ir::ExprNode&, const StripRing& to, std::size_t dimension) const;
   // What `kept` gives, where a border maps it elsewhere: among the rows and columns at hand.

@@ -453,7 +453,7 @@ Case zoo_case(std::size_t index, bool thorough) {
                       {5, 9}, {6, 8}, {17, 33}, {64, 64}, {65, 130}, {100, 257}};
       break;
     default:
-      c.parameters = {{1, 1, 1}, {2, 3, 4}, {3, 2, 1}, {5, 9, 17}, {7, 8, 65}, {3, 33, 100}, {19, 1, 270}, {16, 5, 290}};
+      c.parameters = {{1, 1, 1}, {2, 3, 4}, {3, 2, 1}, {5, 9, 17}, {7, 8, 65}, {3, 33, 100}, {19, 1, 270}, {16, 5, 288}};
       for (std::vector<i64>& set : c.parameters)
         if (c.graph.parameters.size() == 4) set.insert(set[0] > 9 ? set.begin() + 1 : set.begin(), set[0] / 8 + 1);
       break;
