@@ -20,6 +20,7 @@ namespace tessera::engine {
 namespace {
 
 // Copies of so many bytes are worth slabs, of so many each, so many at a time. Measured on an H200.
+constexpr i64 tiles_of_slab = 3;  // that lie on each other: a slab lower than a tile runs in the frame around them
 constexpr i64 worth_slabs = i64{64} << 20, slab_bytes = i64{16} << 20;
 constexpr int most_lanes = 3;
 constexpr i64 most_parts = 64;
@@ -264,6 +265,11 @@ DeviceExecutable::Split DeviceExecutable::split(const Job& job) const {
   Split split;
   if (job.options.stream == nullptr && !limits().integrated && copies >= worth_slabs) {
     split.parts = std::min({copies / slab_bytes, most, most_parts});
+    for (const lower::DeviceKernel& kernel : program_.kernels)
+      if (kernel.frame)
+        split.parts = std::min(split.parts, plan_.graph.evaluate(kernel.domain.front(), job.parameters) /
+                                                (tiles_of_slab * kernel.frame->height));
+    split.parts = std::max<i64>(split.parts, 1);
     while (split.parts > 1 && repetition(program_, plan_.graph, job.parameters, split.parts) > most_repetition)
       split.parts /= 2;
     split.lanes = static_cast<int>(std::min<i64>(most_lanes, split.parts));
