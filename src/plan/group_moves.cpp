@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/division.hpp"
 #include "plan/groups.hpp"
 
 namespace tessera::plan {
@@ -25,12 +26,32 @@ Strip Grouper::strip(const Set& set, const Layout& layout) const {
   return strip;
 }
 
+// As a register tile whose threads exchange columns (lower/device_register_tile.hpp): with room in the registers, in the
+// warp for threads that store nothing, and in the instruction cache.
+bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageId)>& bytes) const {
+  constexpr int most_registers = 170;
+  constexpr i64 v = 4, height = 8, most_idle = 8;
+  constexpr double most_text = 4000;
+  if (!plan_.device.shuffles) return false;
+  const Strip exchanged = strip.exchanged();
+  if (exchanged.registers(v, bytes) > most_registers) return false;
+  i64 left = 0, right = 0;
+  double text = 0;
+  for (const StripRing& ring : strip.rings) {
+    if (ring.memory || ring.depth == 0) continue;
+    left = std::max(left, base::ceil_divide(ring.left, ring.own(v)));
+    right = std::max(right, base::ceil_divide(ring.right, ring.own(v)));
+    text += static_cast<double>((ring.rate[0] * height + ring.lag - ring.first) * ring.own(v)) * operations_[ring.stage];
+  }
+  return left + right <= most_idle && text <= most_text;
+}
+
 std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
   const Strip found = strip(set, layout);
   if (!found.why.empty()) return "they would be no strip, since " + found.why;
   const auto bytes = [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); };
   const int limit = plan_.device.strip_registers, needed = found.registers(found.columns_for(limit, bytes), bytes);
-  if (needed <= limit) return "";
+  if (needed <= limit || fits_exchanging(found, bytes)) return "";
   return "together their rows need " + std::to_string(needed) + " registers a thread";
 }
 

@@ -6,6 +6,7 @@
 // topological order, every merge that the prediction says pays: not fusing is a legal answer, and the reason is kept.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ class Grouper {
   Strip strip(const Set&, const Layout&) const;
   // What neighbouring threads compute twice, of stages that differ in size: 1 and more.
   double repetition(const Set&, const Layout&) const;
+  bool fits_exchanging(const Strip&, const std::function<int(ir::StageId)>& bytes) const;
   std::string no_strip(const Set&, const Layout&) const;  // why the set is no strip that fits registers; "" where it is
   bool runs_in_strips(const Set&, const Layout&) const;
   std::string breaks_strips(int a, int b, const Set& merged, const Layout&) const;  // why they stay apart, or ""
