@@ -246,4 +246,13 @@ def remark(figures):
         parts.append(figures["note"])
     if not comparable(figures):  # what else was tried
         parts += [f"{call.get('variant', 'NPP')} failed ({call['error']})" for call in figures.get("calls", []) if "error" in call]
-    return "; ".join(parts) if figures["verdict"] != "same" or figures.get("note") else ""
+    theirs = of_the_peer(figures)
+    return "; ".join(parts + theirs) if figures["verdict"] != "same" or figures.get("note") or theirs else ""
+
+
+def of_the_peer(figures):
+    """Times of the schedules that Halide found itself or publishes, where another one was faster."""
+    calls = sorted((call for call in figures.get("calls", []) if comparable(call)), key=lambda call: call["ms"])
+    kinds = {"Anderson2021": "Anderson2021", "published": "the published"}
+    firsts = [(text, next((call for call in calls if call.get("variant", "").startswith(kind)), None)) for kind, text in kinds.items()]
+    return [f"{text} takes {call['ms']:.3f} ms" for text, call in firsts if call and call["variant"] != figures["variant"]]
