@@ -77,6 +77,8 @@ def compared(result, ours, job):
     a, b = (gpu_library.middle(array, gpu_library.margins(array.shape, job.margin)) for array in (numpy.load(path, mmap_mode="r") for path in (result, ours)))
     if a.shape != b.shape or a.dtype != b.dtype:
         return {"verdict": "DIFFERENT", "difference": f"{a.dtype} {a.shape}, {b.dtype} {b.shape}", "share": 1.0}
+    if not a.size:
+        return {"error": f"a margin of {job.margin} points leaves nothing to compare"}
     limit, far, largest = job.tolerance_of(ours), 0, 0.0
     step = -(-512 * len(a) // max(a.shape[-2:]))  # rows or planes at a time: no third image in memory
     for k in range(0, len(a), step):
@@ -186,7 +188,7 @@ def table(rows, schedules, beside, peers):
         ms, copy, best = row[schedule].get("median_ms"), row["copy_ms"], gpu_peers.best(row.get("peers", {}))
         if ms and best:
             gains.append(best[1] / ms)
-        cells.append([row["job"], f"{copy:.4f}" if copy else "", f"{ms:.4f}" if ms else "", f"{ms / copy:.2f}" if ms and copy else "",
+        cells.append([f"{row['job']} {'x'.join(map(str, row['extents']))}", f"{copy:.4f}" if copy else "", f"{ms:.4f}" if ms else "", f"{ms / copy:.2f}" if ms and copy else "",
                       goal_cell(row), *(other_cell(row.get(other)) for other in others), *(gpu_peers.cell(row.get("peers", {}).get(peer)) for peer in peers),
                       f"{best[1] / ms:.2f} ({gpu_peers.PEERS[best[0]]})" if ms and best else ""])
     lines = report.aligned([head, *cells])
@@ -228,7 +230,7 @@ def main():
         pathlib.Path(args.out).write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n")
     schedules = args.schedules.split(",")
     if args.peers or args.beside:
-        lines = ["", *gpu_peers.notes(rows), "", f"{facts['card']}, {args.size} x {args.size}, {facts['seconds']} s; " + "; ".join(facts["peers"].values()),
+        lines = ["", *gpu_peers.notes(rows), "", f"{facts['card']}, {facts['seconds']} s; " + "; ".join(facts["peers"].values()),
                  "ms; C: the copy; !: another result, *: a related job, neither counts", *table(rows, schedules, args.beside, args.peers)]
         print("\n".join(lines))
     wrong = args.check and any("error" in row[schedules[0]] or any(f.get("verdict") == "DIFFERENT" or "error" in f for f in row.get("peers", {}).values()) for row in rows)
