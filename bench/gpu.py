@@ -65,7 +65,10 @@ def run(tessera, job, images, target, schedule, repeat, result=None):
     more = ["-o", result] if result else []
     if target != "cpu":
         more += ["--time", "--repeat", repeat]
-    done = tessera_run(tessera, job.file, images, target, schedule, *more)
+    try:
+        done = tessera_run(tessera, job.file, images, target, schedule, *more)
+    except subprocess.TimeoutExpired as error:
+        return {"error": f"took longer than {error.timeout:.0f} s"}
     found = re.search(r"median ([\d.e+-]+) ms, minimum ([\d.e+-]+) ms .*; ([\d.e+-]+) ms from the host", done.stdout)
     if done.returncode or not (found or target == "cpu"):
         return {"error": (done.stderr or done.stdout).strip()[:600]}

@@ -7,12 +7,14 @@ Writes bench/gpu_halide.cpp with all functions in it, a program that needs the C
 compressed, since most of it is the text of kernels. gpu_peers.py unpacks it.
 --target opencl makes the one that `gpu.py --check` runs on any OpenCL device. Halide comes from PyPI into build/peers, like that
 of `./dev bench`. Every job is compiled in processes of its own with a time limit: a schedule that crashes or hangs the
-compiler is left out and named, the next ones follow. Exits with 3 where there is no Halide to compile with.
+compiler is left out and named, the next ones follow; what was compiled from the same sources is kept.
+Exits with 3 where there is no Halide to compile with.
 """
 import argparse
 import collections
 import concurrent.futures
 import hashlib
+import json
 import lzma
 import os
 import queue
@@ -52,6 +54,16 @@ class Generator:
         self.written, self.failed = {}, []
 
     def all(self):
+        """Compiles what is not there from the same sources."""
+        record = self.folder / f"{self.job}.json"
+        if record.exists() and (kept := json.loads(record.read_text()))["state"] == generated_from(self.target):
+            self.written, self.failed = {int(number): text for number, text in kept["written"].items()}, kept["failed"]
+            return self
+        self.compile()
+        record.write_text(json.dumps({"state": generated_from(self.target), "written": self.written, "failed": self.failed}))
+        return self
+
+    def compile(self):
         first, ends = 0, 0
         while ends < 5:
             last = self.follow(first, [str(first)], SCHEDULE_SECONDS)
@@ -61,7 +73,6 @@ class Generator:
         if self.target == "cuda":
             plugin = self.halide / "lib64" / "libautoschedule_anderson2021.so"
             self.follow(1000, ["0", str(plugin)], AUTOMATIC_SECONDS)
-        return self
 
     def follow(self, first, more, seconds):
         """None where all were tried, else the number of the last that was told."""
@@ -113,12 +124,19 @@ def version():
     return next(w.split("==")[1] for w in run.WHEELS if w.startswith("halide=="))
 
 
+def digest(names, *more):
+    text = "".join((HERE / name).read_text() for name in names)
+    return hashlib.sha256("\n".join([version(), *more, text]).encode()).hexdigest()
+
+
+def generated_from(target):
+    """What the functions depend on: the same are compiled once, it takes minutes."""
+    return digest(["gpu_halide_generate.cpp", "halide.hpp", "random.hpp", *(f"{name}.cpp" for name in SOURCES)], target)
+
+
 def state(args):
-    """What the compiled program depends on: the same is compiled once, it takes minutes."""
-    sources = ("gpu_halide.py", "gpu_halide.cpp", "gpu_image.hpp", "gpu_halide_generate.cpp", "halide.hpp", "random.hpp",
-               *(f"{name}.cpp" for name in SOURCES))
-    text = "".join((HERE / name).read_text() for name in sources)
-    return hashlib.sha256("\n".join([version(), args.target, args.jobs, text]).encode()).hexdigest()
+    """What the whole program depends on."""
+    return digest(["gpu_halide.py", "gpu_halide.cpp", "gpu_image.hpp"], args.target, args.jobs, generated_from(args.target))
 
 
 def main():
@@ -138,8 +156,7 @@ def main():
     if stamp.exists() and stamp.read_text() == state(args):
         shutil.copy(kept, args.file)
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     program = generator(halide, folder)
     subprocess.run([program, TARGETS[args.target], folder, "runtime"], check=True)
     known = subprocess.run([program, "jobs"], check=True, capture_output=True, text=True).stdout.split()
