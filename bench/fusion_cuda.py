@@ -57,11 +57,11 @@ def compare(folder, job):
     """The largest difference of the two images, and whether they are the same to rounding."""
     import numpy
 
-    import gpu_peers
+    import gpu_jobs
     fused, untiled = (numpy.load(folder / f"{name}.npy").astype(numpy.float64) for name in ("fused", "untiled"))
     distance = abs(fused - untiled)
-    far = ~(distance <= gpu_peers.FLOAT_TOLERANCE * abs(untiled).max())
-    return float(distance.max()), "same" if far.mean() <= gpu_peers.SHARES.get(job, 0) else "DIFFERENT"
+    far = ~(distance <= gpu_jobs.FLOAT_TOLERANCE * abs(untiled).max())
+    return float(distance.max()), "same" if far.mean() <= gpu_jobs.named(job).share else "DIFFERENT"
 
 
 def measure(tessera, published, quick, say):
@@ -69,6 +69,7 @@ def measure(tessera, published, quick, say):
     import numpy
 
     import gpu
+    import gpu_jobs
     rows, counts, note = [], {name: {} for name, _ in published.values()}, counting_note(quick)
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)
@@ -80,7 +81,7 @@ def measure(tessera, published, quick, say):
                 ms = {}
                 for column, schedule in SCHEDULES.items():
                     for _ in range(1 if quick else 2):  # process starts; the lower median, as everywhere
-                        found = gpu.run(str(tessera), job, image, "cuda", schedule, 20 if quick else 60, folder / f"{column}.npy")
+                        found = gpu.run(str(tessera), gpu_jobs.named(job), [image], "cuda", schedule, 20 if quick else 60, folder / f"{column}.npy")
                         if "error" in found:
                             raise RuntimeError(f"{name} {size} x {size} {schedule}: {found['error']}")
                         ms[column] = min(ms.get(column, found["median_ms"]), found["median_ms"])

@@ -1,12 +1,12 @@
 """Times our jobs on a GPU beside a copy on the same device and beside peers, in one run, on the same data.
 
-Usage: gpu.py TESSERA [--target cuda|opencl] [--beside opencl|none] [--out FILE] [--size N] [--jobs a,b] [--schedules auto,untiled]
-              [--peers all|none|a,b]
+Usage: gpu.py TESSERA [--target cuda|opencl] [--beside opencl|none] [--out FILE] [--size N] [--shrink N]
+              [--jobs short|long|all|a,b] [--schedules auto,untiled] [--peers all|none|a,b]
 
-Every job runs with its arrays on the device, its input of 8192 x 8192 points of random data; C is the time of PyTorch's copy
-of as many bytes as the job reads and writes at least. --beside: our own other target runs the job as well and is compared like a
+Every job of gpu_jobs.py runs with its arrays on the device, the short ones on 8192 x 8192 points of random data; C is the time of
+PyTorch's copy of as many bytes as the job reads and writes at least. --beside: our own other target runs the job as well and is compared like a
 peer. The peers (gpu_peers.py) then get the same files. Prints a line a job, the table last, and writes JSON. --check needs no
-GPU: small images, everything on the processor, results compared, nothing timed.
+GPU: small images, everything on the processor, results compared, nothing timed. --shrink divides the extents of long jobs.
 """
 import argparse
 import json
@@ -20,21 +20,12 @@ import time
 
 import numpy
 
+import gpu_jobs
 import gpu_library
 import gpu_peers
 import gpu_programs
 import report
 
-HERE = pathlib.Path(__file__).resolve().parent
-# name, type in, bytes out a point, goal in C
-JOBS = [
-    ("blur3_f32", "f32", 4, 1.12), ("conv3_f32", "f32", 4, 1.12), ("conv5_f32", "f32", 4, 1.15), ("conv7_f32", "f32", 4, 1.25),
-    ("gauss3_u8", "u8", 1, 1.15), ("gauss5_u8", "u8", 1, 1.3), ("box3_u8", "u8", 1, None), ("sobel_u8", "u8", 2, 1.2),
-    ("sobel_f32", "f32", 4, None), ("unsharp5_f32", "f32", 4, 1.2), ("harris_f32", "f32", 4, 1.25), ("canny_f32", "f32", 4, 1.4),
-    ("median3_f32", "f32", 4, 1.3), ("median3_u8", "u8", 1, None), ("dilate3_u8", "u8", 1, None), ("chain_f32", "f32", 4, None),
-    ("bilateral5_f32", "f32", 4, None), ("pyrdown_f32", "f32", 1, None),
-]
-TYPES = {"f32": numpy.float32, "u8": numpy.uint8}
 
 
 def copy_ms(total_bytes):
@@ -64,17 +55,20 @@ def copy_or_none(total_bytes):
         return None
 
 
-def tessera_run(tessera, program, image, target, schedule, *more):
-    command = [tessera, "run", str(program), str(image), "--target", target, "--schedule", schedule, "-q", *map(str, more)]
+def tessera_run(tessera, program, images, target, schedule, *more):
+    command = [tessera, "run", str(program), *map(str, images), "--target", target, "--schedule", schedule, "-q", *map(str, more)]
     return subprocess.run(command, capture_output=True, text=True, timeout=200, env=gpu_programs.environment(tessera))
 
 
-def run(tessera, job, image, target, schedule, repeat, result=None):
+def run(tessera, job, images, target, schedule, repeat, result=None):
     """`result`: where the image goes that peers compare with."""
     more = ["-o", result] if result else []
     if target != "cpu":
         more += ["--time", "--repeat", repeat]
-    done = tessera_run(tessera, HERE / "jobs" / f"{job}.forma", image, target, schedule, *more)
+    try:
+        done = tessera_run(tessera, job.file, images, target, schedule, *more)
+    except subprocess.TimeoutExpired as error:
+        return {"error": f"took longer than {error.timeout:.0f} s"}
     found = re.search(r"median ([\d.e+-]+) ms, minimum ([\d.e+-]+) ms .*; ([\d.e+-]+) ms from the host", done.stdout)
     if done.returncode or not (found or target == "cpu"):
         return {"error": (done.stderr or done.stdout).strip()[:600]}
@@ -83,21 +77,24 @@ def run(tessera, job, image, target, schedule, repeat, result=None):
 
 def compared(result, ours, job):
     """Whether another result of ours is the same, by the rules for peers."""
-    a, b = (numpy.load(path, mmap_mode="r")[gpu_library.MARGIN:-gpu_library.MARGIN, gpu_library.MARGIN:-gpu_library.MARGIN] for path in (result, ours))
+    a, b = (gpu_library.middle(array, gpu_library.margins(array.shape, job.margin)) for array in (numpy.load(path, mmap_mode="r") for path in (result, ours)))
     if a.shape != b.shape or a.dtype != b.dtype:
         return {"verdict": "DIFFERENT", "difference": f"{a.dtype} {a.shape}, {b.dtype} {b.shape}", "share": 1.0}
-    limit, far, largest = gpu_peers.tolerance(job, ours), 0, 0.0
-    for k in range(0, len(a), 512):  # rows at a time: no third image in memory
-        distance = numpy.abs(a[k:k + 512].astype(numpy.float32) - b[k:k + 512].astype(numpy.float32))
+    if not a.size:
+        return {"error": f"a margin of {job.margin} points leaves nothing to compare"}
+    limit, far, largest = job.tolerance_of(ours), 0, 0.0
+    step = -(-512 * len(a) // max(a.shape[-2:]))  # rows or planes at a time: no third image in memory
+    for k in range(0, len(a), step):
+        distance = numpy.abs(a[k:k + step].astype(numpy.float32) - b[k:k + step].astype(numpy.float32))
         far, largest = far + int((~(distance <= limit)).sum()), max(largest, float(distance.max()))
     share = far / a.size
-    return {"verdict": "same" if share <= gpu_peers.SHARES.get(job, 0.0) else "DIFFERENT", "difference": largest, "share": share}
+    return {"verdict": "same" if share <= job.share else "DIFFERENT", "difference": largest, "share": share}
 
 
-def run_beside(args, job, image, ours, folder):
+def run_beside(args, job, images, ours, folder):
     """Our other target: its time, and its result beside the first one's."""
     result = f"{folder}/beside.npy"
-    got = run(args.tessera, job, image, args.beside, args.schedules.split(",")[0], 1 if args.check else min(args.repeat, 20), result)
+    got = run(args.tessera, job, images, args.beside, args.schedules.split(",")[0], 1 if args.check else min(args.repeat, 20), result)
     if "error" in got:
         return got
     return {**({} if args.check else got), **compared(result, ours, job)}
@@ -109,8 +106,9 @@ def arguments():
     parser.add_argument("--target", default="", help="cuda or opencl (cuda; with --check cpu)")
     parser.add_argument("--beside", default="opencl", choices=["opencl", "none"], help="our other target, measured beside it (opencl)")
     parser.add_argument("--out", help="JSON with every figure")
-    parser.add_argument("--size", type=int, default=0, help="rows and columns (8192; with --check 1024)")
-    parser.add_argument("--jobs", default="", help="only these, with commas between them")
+    parser.add_argument("--size", type=int, default=0, help="rows and columns of short jobs (8192; with --check 1024)")
+    parser.add_argument("--shrink", type=int, default=0, help="divide the extents of long jobs (1; with --check 2)")
+    parser.add_argument("--jobs", default="short", help="short, long, all, or names with commas between them (short)")
     parser.add_argument("--schedules", default="auto,untiled", help="the first is compared with the peers")
     parser.add_argument("--repeat", type=int, default=60)
     parser.add_argument("--peers", default="all", help=f"all, none or some of {','.join(gpu_peers.PEERS)}")
@@ -119,63 +117,82 @@ def arguments():
     args = parser.parse_args()
     args.target = args.target or ("cpu" if args.check else "cuda")
     args.size = args.size or (1024 if args.check else 8192)
+    args.shrink = args.shrink or (2 if args.check else 1)
     names = {"all": list(gpu_peers.PEERS), "none": []}.get(args.peers, [p for p in args.peers.split(",") if p])
-    known = [job[0] for job in JOBS]
-    args.jobs = [j for j in args.jobs.split(",") if j]
-    for given, expected in ((names, list(gpu_peers.PEERS)), (args.jobs, known)):
-        for name in given:
-            if name not in expected:
-                parser.error(f"there is no '{name}', expected some of {','.join(expected)}")
+    for name in names:
+        if name not in gpu_peers.PEERS:
+            parser.error(f"there is no '{name}', expected some of {','.join(gpu_peers.PEERS)}")
     args.peers = names
+    try:
+        args.jobs = gpu_jobs.chosen([name for name in args.jobs.split(",") if name])
+    except KeyError as error:
+        parser.error(f"there is no {error}, expected short, long, all or some of {','.join(job.name for job in gpu_jobs.JOBS)}")
     if args.beside in ("none", args.target):
         args.beside = None
     return args
 
 
 def measure_ours(args, folder):
-    """Rows without peers, and {job: (input, our result)}."""
-    rows, copies, images, files = [], {}, {}, {}
-    for name, kind, out_bytes, goal in JOBS:
-        if args.jobs and name not in args.jobs:
-            continue
-        total = args.size * args.size * (numpy.dtype(TYPES[kind]).itemsize + out_bytes)
-        if kind not in images:
-            random = numpy.random.default_rng(1)
-            data = random.random((args.size, args.size), dtype=numpy.float32)
-            images[kind] = f"{folder}/{kind}.npy"
-            numpy.save(images[kind], data if kind == "f32" else (data * 255).astype(numpy.uint8))
+    """Rows without peers, and [(job, inputs, our result)]."""
+    rows, copies, files, data = [], {}, [], gpu_jobs.Data(folder)
+    for job in args.jobs:
+        shape = job.shape(args.size, args.shrink)
+        images, total = data.inputs(job, shape), job.bytes(shape)
         if total not in copies:
             copies[total] = None if args.check else copy_or_none(total)
-        copy = copies[total]
-        row = {"job": name, "goal": goal, "copy_ms": copy}
-        line = f"{name:16s}" + (f" C {copy:.4f} ms" if copy else "")
-        for schedule in args.schedules.split(","):
-            result = f"{folder}/{name}.npy" if (args.peers or args.beside) and name not in files else None
-            got = row[schedule] = run(args.tessera, name, images[kind], args.target, schedule, args.repeat, result)
-            if result and "error" not in got:
-                files[name] = images[kind], result
-            if "median_ms" in got:
-                line += f"  {schedule} {got['median_ms']:.4f} ms" + (f" = {got['median_ms'] / copy:.2f} C" if copy else "")
-            else:
-                line += f"  {schedule} " + got.get("error", "ran").splitlines()[0][:100]
-        if args.beside and name in files:
-            got = row[args.beside] = run_beside(args, name, *files[name], folder)
-            line += f"  {args.beside} " + (got["error"].splitlines()[0][:100] if "error" in got else other_cell(got))
-        print(line + (f"  (goal {goal})" if goal else ""), flush=True)
+        row = {"job": job.name, "extents": shape, "goal": job.goal, "beside": job.beside, "copy_ms": copies[total]}
+        result = measure_schedules(args, job, images, row, folder)
+        if result:
+            files.append((job, images, result))
+            if args.beside:
+                row[args.beside] = run_beside(args, job, images, result, folder)
+        print(line_of(row, args), flush=True)
         rows.append(row)
     return rows, files
 
 
-def table(rows, schedule, beside, peers):
-    """Lines: ours, the figure to reach, our other target, every peer, and how many times as long as ours the best of them takes."""
-    head = ["job", "C ms", "ours ms", "of C", "reach", *([beside] if beside else []), *(gpu_peers.PEERS[peer] for peer in peers), "best peer / ours"]
+def measure_schedules(args, job, images, row, folder):
+    """Puts every schedule's figures into the row; the file of the result, if it is wanted and there is one."""
+    kept = None
+    for schedule in args.schedules.split(","):
+        result = f"{folder}/{job.name}.npy" if (args.peers or args.beside) and not kept else None
+        row[schedule] = run(args.tessera, job, images, args.target, schedule, args.repeat, result)
+        if result and "error" not in row[schedule]:
+            kept = result
+    return kept
+
+
+def line_of(row, args):
+    copy = row["copy_ms"]
+    line = f"{row['job']:20s}" + (f" C {copy:.4f} ms" if copy else "")
+    for schedule in args.schedules.split(","):
+        got = row[schedule]
+        if "median_ms" in got:
+            line += f"  {schedule} {got['median_ms']:.4f} ms" + (f" = {got['median_ms'] / copy:.2f} C" if copy else "")
+        else:
+            line += f"  {schedule} " + got.get("error", "ran").splitlines()[0][:100]
+    if got := row.get(args.beside):
+        line += f"  {args.beside} " + (got["error"].splitlines()[0][:100] if "error" in got else other_cell(got))
+    return line + (f"  (goal {goal_cell(row)})" if goal_cell(row) else "")
+
+
+def goal_cell(row):
+    return row["beside"] or str(row["goal"] or "")
+
+
+def table(rows, schedules, beside, peers):
+    """Lines: ours, the figure to reach, our other schedules and target, every peer, and how many times as long as ours the best of
+    them takes."""
+    schedule, *others = schedules
+    others += [beside] if beside else []
+    head = ["job", "C ms", "ours ms", "of C", "reach", *others, *(gpu_peers.PEERS[peer] for peer in peers), "best peer / ours"]
     cells, gains = [], []
     for row in rows:
         ms, copy, best = row[schedule].get("median_ms"), row["copy_ms"], gpu_peers.best(row.get("peers", {}))
         if ms and best:
             gains.append(best[1] / ms)
-        cells.append([row["job"], f"{copy:.4f}" if copy else "", f"{ms:.4f}" if ms else "", f"{ms / copy:.2f}" if ms and copy else "",
-                      str(row["goal"] or ""), *([other_cell(row.get(beside))] if beside else []), *(gpu_peers.cell(row.get("peers", {}).get(peer)) for peer in peers),
+        cells.append([f"{row['job']} {'x'.join(map(str, row['extents']))}", f"{copy:.4f}" if copy else "", f"{ms:.4f}" if ms else "", f"{ms / copy:.2f}" if ms and copy else "",
+                      goal_cell(row), *(other_cell(row.get(other)) for other in others), *(gpu_peers.cell(row.get("peers", {}).get(peer)) for peer in peers),
                       f"{best[1] / ms:.2f} ({gpu_peers.PEERS[best[0]]})" if ms and best else ""])
     lines = report.aligned([head, *cells])
     if gains:
@@ -188,8 +205,8 @@ def other_cell(figures):
     if not figures or "error" in figures:
         return "failed" if figures else ""
     if "median_ms" not in figures:
-        return figures["verdict"]
-    return f"{figures['median_ms']:.4f}" + ("" if figures["verdict"] == "same" else "!")
+        return figures.get("verdict", "ran")
+    return f"{figures['median_ms']:.4f}" + ("!" if figures.get("verdict") == "DIFFERENT" else "")
 
 
 def card():
@@ -214,12 +231,12 @@ def main():
     facts = {"target": args.target, "size": args.size, "card": card(), "seconds": round(time.monotonic() - start), "peers": peers.versions}
     if args.out:
         pathlib.Path(args.out).write_text(json.dumps({**facts, "rows": rows}, indent=1) + "\n")
-    schedule = args.schedules.split(",")[0]
+    schedules = args.schedules.split(",")
     if args.peers or args.beside:
-        lines = ["", *gpu_peers.notes(rows), "", f"{facts['card']}, {args.size} x {args.size}, {facts['seconds']} s; " + "; ".join(facts["peers"].values()),
-                 "ms; C: the copy; !: another result, *: a related job, neither counts", *table(rows, schedule, args.beside, args.peers)]
+        lines = ["", *gpu_peers.notes(rows), "", f"{facts['card']}, {facts['seconds']} s; " + "; ".join(facts["peers"].values()),
+                 "ms; C: the copy; !: another result, *: a related job, neither counts", *table(rows, schedules, args.beside, args.peers)]
         print("\n".join(lines))
-    wrong = args.check and any("error" in row[schedule] or any(f.get("verdict") == "DIFFERENT" or "error" in f for f in row.get("peers", {}).values()) for row in rows)
+    wrong = args.check and any("error" in row[schedules[0]] or any(f.get("verdict") == "DIFFERENT" or "error" in f for f in row.get("peers", {}).values()) for row in rows)
     differs = any(row.get(args.beside, {}).get("verdict") == "DIFFERENT" for row in rows)  # our two targets, on any machine
     return 1 if wrong or differs else 0
 

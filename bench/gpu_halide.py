@@ -7,12 +7,14 @@ Writes bench/gpu_halide.cpp with all functions in it, a program that needs the C
 compressed, since most of it is the text of kernels. gpu_peers.py unpacks it.
 --target opencl makes the one that `gpu.py --check` runs on any OpenCL device. Halide comes from PyPI into build/peers, like that
 of `./dev bench`. Every job is compiled in processes of its own with a time limit: a schedule that crashes or hangs the
-compiler is left out and named, the next ones follow. Exits with 3 where there is no Halide to compile with.
+compiler is left out and named, the next ones follow; what was compiled from the same sources is kept.
+Exits with 3 where there is no Halide to compile with.
 """
 import argparse
 import collections
 import concurrent.futures
 import hashlib
+import json
 import lzma
 import os
 import queue
@@ -28,14 +30,15 @@ import run
 HERE = Path(__file__).resolve().parent
 # PTX of the newest kind that Halide 21 knows; the driver compiles it for the card.
 TARGETS = {"cuda": "x86-64-linux-cuda-cuda_capability_86", "opencl": "x86-64-linux-opencl"}
-SCHEDULE_SECONDS, AUTOMATIC_SECONDS = 40, 150  # without a word of the compiler
+SCHEDULE_SECONDS, AUTOMATIC_SECONDS = 240, 1500  # without a word of the compiler, on a busy machine
+SOURCES = ("halide", "halide_filters", "halide_apps", "halide_expert", "halide_photo")  # the algorithms and their schedules
 COMPILE = [*(["ccache"] if shutil.which("ccache") else []), "g++", "-std=c++20", "-Wall", "-Wextra"]
 
 
 def generator(halide, folder):
     """The program that writes object files."""
     program, objects = folder / "generate", []
-    for name in ("gpu_halide_generate", "halide_filters"):
+    for name in ("gpu_halide_generate", *SOURCES):
         objects.append(folder / f"{name}.o")
         subprocess.run([*COMPILE, "-O1", "-isystem", halide / "include", "-c", HERE / f"{name}.cpp", "-o", objects[-1]], check=True)
     library = halide / "lib64"
@@ -51,6 +54,16 @@ class Generator:
         self.written, self.failed = {}, []
 
     def all(self):
+        """Compiles what is not there from the same sources."""
+        record = self.folder / f"{self.job}.json"
+        if record.exists() and (kept := json.loads(record.read_text()))["state"] == generated_from(self.target):
+            self.written, self.failed = {int(number): text for number, text in kept["written"].items()}, kept["failed"]
+            return self
+        self.compile()
+        record.write_text(json.dumps({"state": generated_from(self.target), "written": self.written, "failed": self.failed}))
+        return self
+
+    def compile(self):
         first, ends = 0, 0
         while ends < 5:
             last = self.follow(first, [str(first)], SCHEDULE_SECONDS)
@@ -60,7 +73,6 @@ class Generator:
         if self.target == "cuda":
             plugin = self.halide / "lib64" / "libautoschedule_anderson2021.so"
             self.follow(1000, ["0", str(plugin)], AUTOMATIC_SECONDS)
-        return self
 
     def follow(self, first, more, seconds):
         """None where all were tried, else the number of the last that was told."""
@@ -98,10 +110,10 @@ class Generator:
 
 
 def table(folder, done):
-    """The C++ text that lists the functions."""
-    names = [(g.job, f"halide_{g.job}_{number}", text) for g in done for number, text in sorted(g.written.items())]
+    """The C++ text that lists the functions; what Anderson2021 found comes first, should time run out on the card."""
+    names = [(g.job, f"halide_{g.job}_{number}_argv", text) for g in done for number, text in sorted(g.written.items(), reverse=True)]
     lines = [f'constexpr const char* kVersion = "{version()}";', 'extern "C" {']
-    lines += [f"int {name}(halide_buffer_t*, halide_buffer_t*);" for _, name, _ in names]
+    lines += [f"int {name}(void** buffers);" for _, name, _ in names]
     lines += ["}", "const Entry entries[] = {"]
     lines += [f'    {{"{job}", "{text}", {name}}},' for job, name, text in names]
     (folder / "gpu_halide_table.inc").write_text("\n".join([*lines, "};", ""]))
@@ -112,11 +124,19 @@ def version():
     return next(w.split("==")[1] for w in run.WHEELS if w.startswith("halide=="))
 
 
+def digest(names, *more):
+    text = "".join((HERE / name).read_text() for name in names)
+    return hashlib.sha256("\n".join([version(), *more, text]).encode()).hexdigest()
+
+
+def generated_from(target):
+    """What the functions depend on: the same are compiled once, it takes minutes."""
+    return digest(["gpu_halide_generate.cpp", "halide.hpp", "random.hpp", *(f"{name}.cpp" for name in SOURCES)], target)
+
+
 def state(args):
-    """What the compiled program depends on: the same is compiled once, it takes minutes."""
-    sources = ("gpu_halide.py", "gpu_halide.cpp", "gpu_image.hpp", "gpu_halide_generate.cpp", "halide.hpp", "halide_filters.cpp", "random.hpp")
-    text = "".join((HERE / name).read_text() for name in sources)
-    return hashlib.sha256("\n".join([version(), args.target, args.jobs, text]).encode()).hexdigest()
+    """What the whole program depends on."""
+    return digest(["gpu_halide.py", "gpu_halide.cpp", "gpu_image.hpp"], args.target, args.jobs, generated_from(args.target))
 
 
 def main():
@@ -136,8 +156,7 @@ def main():
     if stamp.exists() and stamp.read_text() == state(args):
         shutil.copy(kept, args.file)
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     program = generator(halide, folder)
     subprocess.run([program, TARGETS[args.target], folder, "runtime"], check=True)
     known = subprocess.run([program, "jobs"], check=True, capture_output=True, text=True).stdout.split()

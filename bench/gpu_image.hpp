@@ -18,15 +18,18 @@ namespace gpu_peer {
 constexpr int kSets = 4, kMargin = 8, kMostRuns = 60;
 
 struct Image {
-  char kind = 'f';  // f: float, u: uint8, i: int16
+  char kind = 'f';  // f: float, u: uint8, w: uint16, i: int16
   int rows = 0, columns = 0;
   std::vector<char> bytes;
-  std::size_t element() const { return kind == 'f' ? 4 : kind == 'i' ? 2 : 1; }
-  std::size_t points() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+  int planes = 1;
+  std::size_t element() const { return kind == 'f' ? 4 : kind == 'u' ? 1 : 2; }
+  std::size_t plane() const { return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns); }
+  std::size_t points() const { return static_cast<std::size_t>(planes) * plane(); }
   int step() const { return static_cast<int>(element()) * columns; }
   double at(std::size_t i) const {
     if (kind == 'f') return reinterpret_cast<const float*>(bytes.data())[i];
     if (kind == 'i') return reinterpret_cast<const std::int16_t*>(bytes.data())[i];
+    if (kind == 'w') return reinterpret_cast<const std::uint16_t*>(bytes.data())[i];
     return static_cast<unsigned char>(bytes[i]);
   }
 };
@@ -40,9 +43,14 @@ inline Image read_npy(const char* path) {
   Image image;
   const auto type = head.find("'descr': '");
   image.kind = head.at(type + 11);
+  if (head.substr(type + 11, 2) == "u2") image.kind = 'w';
   const auto shape = head.find("'shape': (");
-  if (std::sscanf(head.c_str() + shape, "'shape': (%d, %d)", &image.rows, &image.columns) != 2)
-    throw std::runtime_error(std::string("no image of two extents in ") + path);
+  int extents[3];
+  const int found = std::sscanf(head.c_str() + shape, "'shape': (%d, %d, %d)", extents, extents + 1, extents + 2);
+  if (found < 2) throw std::runtime_error(std::string("no image of two extents or three in ") + path);
+  if (found == 3) image.planes = extents[0];
+  image.rows = extents[found - 2];
+  image.columns = extents[found - 1];
   image.bytes.resize(image.element() * image.points());
   file.read(image.bytes.data(), static_cast<std::streamsize>(image.bytes.size()));
   if (!file) throw std::runtime_error(std::string("too few points in ") + path);
@@ -51,20 +59,23 @@ inline Image read_npy(const char* path) {
 
 struct Limits {
   double tolerance, share;
+  int margin = kMargin;  // points at every edge of a plane that are not compared
 };
 
 // The largest difference and the share of points that are too far, of `sign` times the result.
-inline std::pair<double, double> compare(const Image& result, const Image& ours, double tolerance, double sign) {
+inline std::pair<double, double> compare(const Image& result, const Image& ours, double tolerance, double sign,
+                                         int margin = kMargin) {
   double largest = 0;
   std::size_t far = 0, points = 0;
-  for (int y = kMargin; y < ours.rows - kMargin; ++y)
-    for (int x = kMargin; x < ours.columns - kMargin; ++x, ++points) {
-      const std::size_t i =
-          static_cast<std::size_t>(y) * static_cast<std::size_t>(ours.columns) + static_cast<std::size_t>(x);
-      const double d = std::abs(sign * result.at(i) - ours.at(i));
-      if (!(d <= tolerance)) ++far;
-      if (!(d <= largest)) largest = d;
-    }
+  for (std::size_t plane = 0; plane < ours.points(); plane += ours.plane())
+    for (int y = margin; y < ours.rows - margin; ++y)
+      for (int x = margin; x < ours.columns - margin; ++x, ++points) {
+        const std::size_t i =
+            plane + static_cast<std::size_t>(y) * static_cast<std::size_t>(ours.columns) + static_cast<std::size_t>(x);
+        const double d = std::abs(sign * result.at(i) - ours.at(i));
+        if (!(d <= tolerance)) ++far;
+        if (!(d <= largest)) largest = d;
+      }
   return {largest, static_cast<double>(far) / static_cast<double>(std::max<std::size_t>(points, 1))};
 }
 

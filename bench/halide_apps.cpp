@@ -1,7 +1,6 @@
 // The larger pipelines in Halide, with the schedules that Halide's own demo programs carry (MIT licence,
 // github.com/halide).
 #include "halide.hpp"
-#include "harness.hpp"
 
 namespace tessera::bench {
 
@@ -61,6 +60,18 @@ Algorithm laplacian() {
       again[3 - i].store_at(at, yo).compute_at(at, y).vectorize(x, c.lanes);
     }
     g.out.split(y, yo, y, c.strip, TailStrategy::GuardWithIf).parallel(yo).vectorize(x, c.lanes);
+  };
+  // Every level a kernel down and one up; what lies between where the plan puts it.
+  a.on_gpu = [=](Algorithm&, const Plan& p) mutable {
+    for (std::size_t i = 1; i <= 4; ++i) {
+      tile_on_gpu(images[i].compute_root(), p);
+      put_on_gpu(down_rows[i - 1], images[i], p, p.lines);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      tile_on_gpu(sums[i].compute_root(), p);
+      put_on_gpu(up_rows[i], sums[i], p, p.lines);
+      put_on_gpu(again[3 - i], sums[i], p, p.lines);
+    }
   };
   return a;
 }

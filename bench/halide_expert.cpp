@@ -1,6 +1,6 @@
-// Four of Halide's own demo programs with the schedules that their authors gave them for CPUs (apps/local_laplacian,
-// bilateral_grid, interpolate and nl_means of github.com/halide/Halide, MIT licence). The channels of a colour image
-// are arrays of their own.
+// Four of Halide's own demo programs with the schedules that their authors gave them for CPUs and GPUs (apps/
+// local_laplacian, bilateral_grid, interpolate and nl_means of github.com/halide/Halide, MIT licence). The channels of
+// a colour image are arrays of their own, so all of them are computed in one place.
 #include "halide.hpp"
 
 namespace tessera::bench {
@@ -9,7 +9,7 @@ using namespace Halide;
 
 namespace {
 
-const Var c("c"), k("k"), z("z");
+const Var c("c"), k("k"), z("z"), zt("zt"), xt("xt"), yt("yt");
 
 // Images of 2 dimensions with their edges clamped, as the channels of one.
 Func channels(Algorithm& a, Type type, int count) {
@@ -25,12 +25,13 @@ Func channels(Algorithm& a, Type type, int count) {
 
 // ---- local Laplacian ---------------------------------------------------------------------------------------------
 
-Func down1331(const Func& f) {
+Func down1331(const Func& f, std::vector<Func>& passes) {
   Func across("downx"), out("down");
   across(x, y, _) = (f(2 * x - 1, y, _) + 3.0f * (f(2 * x, y, _) + f(2 * x + 1, y, _)) + f(2 * x + 2, y, _)) / 8.0f;
   out(x, y, _) =
       (across(x, 2 * y - 1, _) + 3.0f * (across(x, 2 * y, _) + across(x, 2 * y + 1, _)) + across(x, 2 * y + 2, _)) /
       8.0f;
+  passes.push_back(across);
   return out;
 }
 
@@ -51,15 +52,15 @@ Algorithm local_laplacian() {
   remap(x) = alpha * fx * exp(-fx * fx / 2.0f);
   floating(x, y, c) = in(x, y, c) / 65535.0f;
   gray(x, y) = 0.299f * floating(x, y, 0) + 0.587f * floating(x, y, 1) + 0.114f * floating(x, y, 2);
-  std::vector<Func> g(depth), l(depth), in_g(depth), out_l(depth), out_g(depth);
+  std::vector<Func> g(depth), l(depth), in_g(depth), out_l(depth), out_g(depth), passes(1), in_passes(1);
   const Expr level = k * (1.0f / (levels - 1));
   const Expr index = clamp(cast<int>(gray(x, y) * float(levels - 1) * 256.0f), 0, (levels - 1) * 256);
   g[0](x, y, k) = beta * (gray(x, y) - level) + level + remap(index - 256 * k);
-  for (std::size_t j = 1; j < depth; j++) g[j](x, y, k) = down1331(g[j - 1])(x, y, k);
+  for (std::size_t j = 1; j < depth; j++) g[j](x, y, k) = down1331(g[j - 1], passes)(x, y, k);
   l[depth - 1](x, y, k) = g[depth - 1](x, y, k);
   for (std::size_t j = depth - 1; j-- > 0;) l[j](x, y, k) = g[j](x, y, k) - up1331(g[j + 1])(x, y, k);
   in_g[0](x, y) = gray(x, y);
-  for (std::size_t j = 1; j < depth; j++) in_g[j](x, y) = down1331(in_g[j - 1])(x, y);
+  for (std::size_t j = 1; j < depth; j++) in_g[j](x, y) = down1331(in_g[j - 1], in_passes)(x, y);
   for (std::size_t j = 0; j < depth; j++) {
     const Expr value = in_g[j](x, y) * float(levels - 1), whole = clamp(cast<int>(value), 0, levels - 2);
     const Expr part = value - cast<float>(whole);
@@ -84,6 +85,32 @@ Algorithm local_laplacian() {
       in_g[j].compute_root();
       g[j].compute_root().parallel(k);
       out_g[j].compute_root();
+    }
+  };
+  // The program's own keeps every level of everything in memory, all copies of a point in one thread; blocks of four
+  // threads on the coarse levels. The others keep the grey image and not the last level.
+  a.on_gpu = [=](Algorithm&, const Plan& p) mutable {
+    Plan flat = p;
+    flat.wide = flat.high = 1;
+    remap.compute_root().gpu_tile(x, xi, 64);
+    tile_on_gpu(out.bound(c, 0, 3).reorder(c, x, y).unroll(c), p);
+    if (!p.published) tile_on_gpu(gray.compute_root(), p);
+    for (std::size_t j = 0; j < depth; j++) {
+      if (j > 3 && p.published) flat.columns = flat.rows = 2;
+      if (j > 0) {
+        tile_on_gpu(in_g[j].compute_root(), flat);
+        put_on_gpu(in_passes[j], in_g[j], flat, p.lines);
+        if (p.planes)
+          g[j].compute_root().gpu_blocks(k);
+        else
+          g[j].compute_root().reorder(k, x, y);
+        tile_on_gpu(g[j], flat);
+        put_on_gpu(passes[j], g[j], flat, p.lines);
+      }
+      if (j > 0 || p.published)
+        tile_on_gpu(out_g[j].compute_root(), flat);
+      else
+        put_on_gpu(out_g[0], out, p, Place::registers);
     }
   };
   return a;
@@ -126,6 +153,24 @@ Algorithm bilateral_grid() {
     blur_y.bound(c, 0, 2);
     out.compute_root().parallel(y).vectorize(x, cut.lanes);
   };
+  // Blocks of the grid as large as the plan says, histograms in shared memory; everything else as in the program, but
+  // for the number of points of a thread.
+  a.on_gpu = [=](Algorithm&, const Plan& p) mutable {
+    for (Func* f : {&histogram, &blur_z, &blur_x, &blur_y}) f->bound(c, 0, 2);
+    blur_z.compute_root().reorder(c, z, x, y).gpu_tile(x, y, xi, yi, p.columns, p.rows);
+    histogram.reorder(c, z, x, y).compute_at(blur_z, x).gpu_threads(x, y);
+    histogram.update().reorder(c, r.x, r.y, x, y).gpu_threads(x, y).unroll(c);
+    for (Func* f : {&blur_x, &blur_y})
+      f->compute_root()
+          .reorder(c, x, y, z)
+          .reorder_storage(c, x, y, z)
+          .vectorize(c)
+          .unroll(y, 2, TailStrategy::RoundUp)
+          .gpu_tile(x, y, z, xi, yi, zt, 32, 8, 1, TailStrategy::RoundUp);
+    out.compute_root().tile(x, y, xt, yt, xi, yi, 32 * p.wide, 8 * p.high).gpu_blocks(xt, yt);
+    out.split(xi, xi, x, p.wide).split(yi, yi, y, p.high).reorder(x, y, xi, yi).unroll(x).unroll(y).gpu_threads(xi, yi);
+    smooth.compute_at(out, x).vectorize(c);
+  };
   return a;
 }
 
@@ -166,6 +211,32 @@ Algorithm interpolate() {
     sum[0].compute_at(out, y).bound(c, 0, 4);
     pairs(sum[0]);
     out.vectorize(x, cut.lanes);
+  };
+  // The program's own: every second level up in memory, the finest two in shared memory of the result's blocks. The
+  // others keep every level in memory.
+  a.on_gpu = [=](Algorithm&, const Plan& p) mutable {
+    const auto colours = [&](Func& f) -> Func& { return f.bound(c, 0, 4).reorder(c, x, y).unroll(c); };
+    Plan flat = p;
+    flat.wide = flat.high = 1;
+    for (std::size_t l = 1; l < levels; ++l) {
+      colours(down[l].compute_root());
+      tile_on_gpu(down[l], flat);
+      if (p.lines != Place::inlined) put_on_gpu(colours(down_x[l]), down[l], flat, p.lines);
+    }
+    out.bound(c, 0, 3).reorder(c, x, y).unroll(c);
+    tile_on_gpu(out, p);
+    for (std::size_t l = p.published ? 3 : 1; l + 1 < levels; l += p.published ? 2 : 1)
+      tile_on_gpu(colours(sum[l].compute_root()), p);
+    if (!p.published) {
+      colours(sum[0]);
+      return put_on_gpu(sum[0], out, p, Place::registers);
+    }
+    const auto in_block = [&](Func& f, int wide, int high) {
+      colours(f.compute_at(out, gpu_block)).tile(x, y, xi, yi, wide, high).unroll(xi).unroll(yi).gpu_threads(x, y);
+    };
+    in_block(up_x[1], 2, 1);
+    in_block(sum[1], 2, 2);
+    in_block(sum[2], 1, 1);
   };
   return a;
 }

@@ -1,6 +1,7 @@
 // The two pipelines of cameras in Halide: the mosaic of a sensor developed, four exposures fused. The arithmetic is
-// that of bench/jobs/; the camera's schedule is the one of Halide's demo program (apps/camera_pipe, MIT licence):
-// strips in parallel, the planes of the Bayer pattern in rings of lines, all channels of a block of 2x2 points at once.
+// that of bench/jobs/; the camera's schedules are those of Halide's demo program (apps/camera_pipe, MIT licence):
+// strips in parallel, the planes of the Bayer pattern in rings of lines, all channels of a block of 2x2 points at once;
+// on a GPU the planes lie in shared memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -116,6 +117,23 @@ Algorithm camera() {
     if (cut.pad) in_lines(g.edge, 2 * cut.lanes);
     if (cut.high == 2)
       for (Func& f : points) f.compute_at(out, x).vectorize(x, cut.lanes).bound(c, 0, 3).unroll(c);
+  };
+  // A thread computes a point of every plane, halo included, and colours of 2x2 points. The program's own keeps those
+  // in shared memory as well; of the others some compute the points without their neighbours' hot ones where they are
+  // read.
+  a.on_gpu = [=](Algorithm& g, const Plan& p) mutable {
+    const auto buffer = out.output_buffer();
+    out.bound(c, 0, 3).bound(x, 0, buffer.width() / 2 * 2).bound(y, 0, buffer.height() / 2 * 2);
+    out.compute_root().reorder(c, x, y).unroll(c);
+    tile_on_gpu(out, p);
+    for (Func& f : g.lines) put_on_gpu(f, out, p, Place::shared);
+    if (p.edge == Place::shared)
+      clean.compute_at(out, gpu_block).tile(x, y, xi, yi, 2, 2).unroll(xi).unroll(yi).gpu_threads(x, y);
+    for (Func& f : points) {
+      if (p.lines == Place::inlined) break;
+      f.bound(c, 0, 3).reorder(c, x, y).unroll(c);
+      put_on_gpu(f, out, p, p.lines);
+    }
   };
   return a;
 }
@@ -295,6 +313,32 @@ Algorithm exposure_fusion() {
         rows.compute_at(sum, c).align_bounds(y, 2).vectorize(x, cut.lanes).unroll(y, 2);
     }
     sums[levels].compute_root().bound(c, 0, 3).vectorize(x, cut.lanes);
+  };
+  // Every level a kernel, all planes of it at once; the passes along columns where the plan puts them.
+  a.on_gpu = [=](Algorithm&, const Plan& p) mutable {
+    const Var plane("plane");
+    Func& share = w.share;
+    tile_on_gpu(share.compute_root().bound(k, 0, photographs).reorder(k, x, y).unroll(k), p);
+    for (std::size_t i = 0; i < photographs; ++i) {
+      put_on_gpu(w.grey[i], share, p, p.lines);
+      put_on_gpu(w.worth[i], share, p, Place::registers);
+    }
+    photos[1].compute_root().bound(c, 0, 3).bound(k, 0, photographs);
+    for (int i = 0; i < 3 * photographs; ++i) tile_on_gpu(photos[1].update(i), p);
+    for (std::size_t l = 1; l <= levels; ++l) {
+      tile_on_gpu(shares[l].compute_root().bound(k, 0, photographs).gpu_blocks(k), p);
+      put_on_gpu(share_rows[l - 1], shares[l], p, p.lines);
+      if (l == 1) continue;
+      tile_on_gpu(photos[l].compute_root().bound(c, 0, 3).bound(k, 0, photographs).fuse(c, k, plane).gpu_blocks(plane),
+                  p);
+      put_on_gpu(photo_rows[l - 1], photos[l], p, p.lines);
+    }
+    for (std::size_t l = 0; l <= levels; ++l) {
+      sums[l].compute_root().bound(c, 0, 3).reorder(c, x, y).unroll(c);
+      tile_on_gpu(sums[l], p);
+      if (l == levels) continue;
+      for (Func rows : {wide_rows[2 * l], wide_rows[2 * l + 1]}) put_on_gpu(rows, sums[l], p, p.lines);
+    }
   };
   return a;
 }

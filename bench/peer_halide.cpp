@@ -121,10 +121,7 @@ class HalidePeer final : public Peer {
 
  private:
   std::vector<Candidate> compile(const Job& job) const {
-    Recipe recipe = halide_recipe(job.name);
-    if (!recipe.make) recipe = halide_app_recipe(job.name);
-    if (!recipe.make) recipe = halide_expert_recipe(job.name);
-    if (!recipe.make) recipe = halide_photo_recipe(job.name);
+    const Recipe recipe = halide_any_recipe(job.name);
     std::vector<Candidate> out;
     if (!recipe.make) return out;
     const std::size_t step = quick_ ? recipe.cuts.size() / 4 | 1 : 1;  // odd: both ways of the fastest choice
