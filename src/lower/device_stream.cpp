@@ -73,7 +73,9 @@ class StreamLowering : private RegisterTiles {
     kernel_.stages = order_;
     kernel_.columns = v;
     const int estimate = kernel_.registers = fit.registers;
-    kernel_.blocks_at_once = estimate <= 100 ? 4 : estimate <= plan::wide_strip_registers ? 3 : 0;
+    kernel_.blocks_at_once = rank_ > 2 ? (estimate <= 100 ? 5 : 4)
+                             : estimate <= 100 ? 4
+                             : estimate <= plan::wide_strip_registers ? 3 : 0;
     kernel_.warm_up = -strip_.start;
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;

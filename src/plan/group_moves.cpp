@@ -29,7 +29,7 @@ Strip Grouper::strip(const Set& set, const Layout& layout) const {
 // As a register tile whose threads exchange columns (lower/device_register_tile.hpp): with room in the registers, in the
 // warp for threads that store nothing, and in the instruction cache.
 bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageId)>& bytes) const {
-  constexpr int most_registers = 170;
+  constexpr int most_registers = 130;  // twelve warps of them; more steps of a relaxation took longer for want of warps
   constexpr i64 v = 4, height = 8, most_idle = 8;
   constexpr double most_text = 4000;
   if (!plan_.device.shuffles) return false;
