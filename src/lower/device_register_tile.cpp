@@ -155,9 +155,6 @@ void RegisterTiles::tile(const Value& block) {
 }
 
 void RegisterTiles::frame(const Value& block) {
-  const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
-    return operation(Op::select, index_type, {flag, then, otherwise});
-  };
   const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
   Value warp = builder_->let("warp", block * warps_of_block + call_i64("tsr_thread_y", {}));
   Value beyond_above = builder_->let("beyond", warp - framed(Framed::above));
