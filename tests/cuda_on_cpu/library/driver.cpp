@@ -20,17 +20,19 @@
 
 #include "machine.hpp"
 #include "package.hpp"
+#include "support/cuda_driver.hpp"
 
 namespace {
 
-using Status = int;
-using Address = unsigned long long;
+using tessera::support::Address;
+using tessera::support::Copy2D;
+using tessera::support::host;
+using tessera::support::Status;
 
 enum : Status { success = 0, invalid = 1, no_memory = 2, no_image = 200, no_context = 201, not_found = 500 };
 constexpr Status launch_failed = 719;
 
 constexpr std::size_t capacity = std::size_t{4} << 30, page = 4096;
-constexpr int shared_bytes = 48 * 1024;
 
 struct FakeModule {
   void* library = nullptr;
@@ -40,19 +42,6 @@ struct FakeModule {
 using FakeFunction = cuda_on_cpu::Kernel;
 struct FakeEvent {
   std::chrono::steady_clock::time_point time;
-};
-struct Copy2D {
-  std::size_t from_x, from_y;
-  int from_type;
-  const void* from_host;
-  Address from_device;
-  void* from_array;
-  std::size_t from_pitch, to_x, to_y;
-  int to_type;
-  void* to_host;
-  Address to_device;
-  void* to_array;
-  std::size_t to_pitch, width, height;
 };
 
 std::mutex mutex;
@@ -64,10 +53,6 @@ int the_context = 0, the_pool = 0, the_stream = 0;
 
 Status enter() {
   return stuck != success ? stuck : current != &the_context ? no_context : success;
-}
-
-char* host(Address a) {
-  return reinterpret_cast<char*>(a);
 }
 
 Status take(Address* out, std::size_t size) {
@@ -151,13 +136,7 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
   // Few multiprocessors: so small images already have several strips, and long ones.
-  static const std::map<int, int> values = {
-      {1, 1024}, {8, shared_bytes}, {10, 32},    {11, 1 << 20}, {13, 1980000}, {16, 4},
-      {18, 0},   {36, 3201000},     {37, 6144},  {38, 2 << 20}, {39, 2048},    {75, 9},
-      {76, 0},   {81, 233472},      {82, 65536}, {97, 232448},  {115, 1}};
-  const auto found = values.find(what);
-  if (found == values.end()) return invalid;
-  return *value = found->second, success;
+  return tessera::support::look_up(value, tessera::support::attributes(4, 2 << 20, 90), what);
 }
 Status cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &the_context, success;
@@ -314,11 +293,8 @@ Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, void*) {
 }
 Status cuMemcpy2DAsync_v2(const Copy2D* c, void*) {
   ENTER;
-  if (c->from_pitch < c->width || c->to_pitch < c->width) return invalid;
-  const char* const from = c->from_type == 2 ? host(c->from_device) : static_cast<const char*>(c->from_host);
-  char* const to = c->to_type == 2 ? host(c->to_device) : static_cast<char*>(c->to_host);
-  for (std::size_t y = 0; y < c->height; ++y) std::memcpy(to + y * c->to_pitch, from + y * c->from_pitch, c->width);
-  return success;
+  if (!tessera::support::is_valid(*c)) return invalid;
+  return tessera::support::copy_rows(*c), success;
 }
 Status cuMemsetD8Async(Address to, unsigned char value, std::size_t size, void*) {
   ENTER;
