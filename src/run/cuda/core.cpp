@@ -122,11 +122,7 @@ Status Core::try_allocate(i64 bytes, Address& address) {
 Address Core::allocate(i64 bytes) {
   const i64 size = rounded(std::max<i64>(bytes, 1));
   Address address = 0;
-  Status status = try_allocate(size, address);
-  if (status == error_out_of_memory) {
-    collect();
-    status = try_allocate(size, address);
-  }
+  const Status status = with_memory([&] { return try_allocate(size, address); });
   if (status == error_out_of_memory) throw gpu::OutOfMemory(label, bytes, free_bytes());
   check(status, fmt::format("allocating {}", base::format_bytes(static_cast<double>(bytes))));
   return address;
