@@ -37,7 +37,7 @@ using tessera::support::Status;
 enum : Status { success = 0, invalid = 1, no_memory = 2, no_image = 200, no_context = 201, not_found = 500 };
 constexpr Status launch_failed = 719;
 
-constexpr std::size_t capacity = std::size_t{1} << 30;
+constexpr std::size_t capacity = std::size_t{512} << 20;
 constexpr std::size_t shared_bytes = 48 * 1024, shared_if_allowed = 232448, shared_of_multiprocessor = 233472;
 constexpr std::size_t vector_bytes = 16;  // rows of arrays end at a multiple of it
 
