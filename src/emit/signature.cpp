@@ -87,11 +87,17 @@ std::string struct_types(const ir::Graph& graph) {
   std::set<std::string> done;
   auto define = [&](const Format& format) {
     if (!format.is_struct() || !done.insert(format.struct_name).second) return;
-    std::string name = safe_name(format.struct_name), fields;
-    for (const Format::Field& f : format.fields)
+    // Several headers may define a struct, but only as the same one: the second macro has the fields in its name.
+    std::string name = safe_name(format.struct_name), fields, as = "TESSERA_STRUCT_" + name + "_OF";
+    for (const Format::Field& f : format.fields) {
       fields += fmt::format("  {} {};\n", spelling(f.type), safe_name(f.name));
-    text += fmt::format("#ifndef TESSERA_STRUCT_{0}\n#define TESSERA_STRUCT_{0}\nstruct {0} {{\n{1}}};\n#endif\n", name,
-                        fields);
+      as += fmt::format("_{}_{}", spelling(f.type), safe_name(f.name));
+    }
+    std::replace(as.begin(), as.end(), ' ', '_');
+    text += fmt::format("#ifndef TESSERA_STRUCT_{0}\n#define TESSERA_STRUCT_{0}\n#define {1}\nstruct {0} {{\n{2}}};\n",
+                        name, as, fields);
+    text +=
+        fmt::format("#elif !defined({1})\n#error \"struct {0} has other fields in another file\"\n#endif\n", name, as);
   };
   for (const ir::Argument& a : graph.arguments) define(a.format);
   for (const ir::Output& o : graph.outputs) define(o.format);

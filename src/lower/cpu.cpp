@@ -452,10 +452,10 @@ GroupLowering::Region GroupLowering::united(const std::vector<Part>& parts, bool
     }
     for (std::size_t d = 0; d < rank_; ++d) {
       if (masked && parts.size() == 1) {
-        hi[d] = operation(Op::select, index_type, {some, hi[d], lo[d]});
+        hi[d] = choose(some, hi[d], lo[d]);
       } else if (masked) {
-        lo[d] = operation(Op::select, index_type, {some, lo[d], nowhere});
-        hi[d] = operation(Op::select, index_type, {some, hi[d], integer(0) - nowhere});
+        lo[d] = choose(some, lo[d], nowhere);
+        hi[d] = choose(some, hi[d], integer(0) - nowhere);
       }
       region.lo[d] = region.lo[d] ? min(region.lo[d], lo[d]) : lo[d];
       region.hi[d] = region.hi[d] ? max(region.hi[d], hi[d]) : hi[d];
@@ -464,8 +464,7 @@ GroupLowering::Region GroupLowering::united(const std::vector<Part>& parts, bool
   for (std::size_t d = 0; d < rank_; ++d) {
     region.lo[d] = builder_->let("lo", region.lo[d]);
     if (!sure && parts.size() > 1)
-      region.lo[d] = builder_->let(
-          "lo", operation(Op::select, index_type, {less(region.lo[d], region.hi[d]), region.lo[d], integer(0)}));
+      region.lo[d] = builder_->let("lo", choose(less(region.lo[d], region.hi[d]), region.lo[d], integer(0)));
     region.hi[d] = builder_->let("hi", max(region.hi[d], region.lo[d]));
   }
   return region;

@@ -197,7 +197,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     if (source.scale == 0) {                               // one column for the whole row: inside or not
       Value first = shift + source.lo, last = shift + source.hi;
       Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), first), less(last, n)});
-      a = max(a, operation(Op::select, index_type, {inside, xs, xe}));
+      a = max(a, choose(inside, xs, xe));
       b = b ? min(b, xe) : xe;
       continue;
     }

@@ -218,9 +218,6 @@ void RegisterTiles::steps(i64 height, bool inside) {
 }
 
 void RegisterTiles::frame(const Value& block) {
-  const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
-    return operation(Op::select, index_type, {flag, then, otherwise});
-  };
   const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
   Value there, warp = block * warps_of_block + call_i64("tsr_thread_y", {});
   if (rank_ > 2) {

@@ -130,9 +130,6 @@ class StreamLowering : private RegisterTiles {
     // one thread runs its own text, and of every column of blocks the lowest.
     Value block = builder_->let("block", call_i64("tsr_block", {}));
     Value across = host({Kind::blocks, {}, 0, 1}), down = host({Kind::blocks, {}, 0, 0});
-    const auto choose = [](const Value& flag, const Value& then, const Value& otherwise) {
-      return operation(Op::select, index_type, {flag, then, otherwise});
-    };
     Value right = builder_->let("right", less(block, down));
     Value side = builder_->let("side", less(block, down * min(across, integer(2))));
     Value rest = builder_->let("rest", max(block - down * 2, integer(0)));
@@ -180,9 +177,8 @@ class StreamLowering : private RegisterTiles {
     unroll = std::min(unroll, most_unrolled);
     builder_->loop("part", integer(0), integer(3), integer(1), [&](const Value& part) {
       const auto of_part = [&](const Value& first, const Value& second, const Value& third) {
-        Value rest =
-            operation(Op::select, index_type, {operation(Op::eq, flag_type, {part, integer(1)}), second, third});
-        return operation(Op::select, index_type, {operation(Op::eq, flag_type, {part, integer(0)}), first, rest});
+        const auto is = [&](i64 k) { return operation(Op::eq, flag_type, {part, integer(k)}); };
+        return choose(is(0), first, choose(is(1), second, third));
       };
       Value begin = builder_->let("begin", of_part(start, a, b)), end = builder_->let("end", of_part(a, b, y1_));
       const auto rows = [&](i64 turns, bool rows_inside, bool columns_inside) {

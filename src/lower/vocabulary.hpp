@@ -18,6 +18,12 @@ inline ir::nest::Value call_i64(const std::string& name, std::vector<ir::nest::V
   return ir::nest::call(name, index_type, std::move(args));
 }
 
+// One of two indices.
+inline ir::nest::Value choose(const ir::nest::Value& flag, const ir::nest::Value& then,
+                              const ir::nest::Value& otherwise) {
+  return ir::nest::operation(ir::Op::select, index_type, {flag, then, otherwise});
+}
+
 // N and T of the function; interface.hpp says what stands in them.
 inline ir::nest::Value integers() {
   return ir::nest::variable("N", {ir::nest::Lane::i64, 1, true});

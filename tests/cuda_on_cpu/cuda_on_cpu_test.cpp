@@ -215,8 +215,23 @@ TEST(CudaOnCpu, WhatAGpuRefusesEndsTheProcess) {
     std::exit(0);
   };
   EXPECT_EXIT(runs("p[t + 2000] = 0;"), testing::KilledBySignal(SIGSEGV), "");
-  EXPECT_EXIT(runs("p[t - 64] = 0;"), testing::KilledBySignal(SIGSEGV), "");
-  EXPECT_EXIT(runs("((uint4*)(p + 2 * t))->x = 0;"), testing::KilledBySignal(SIGILL), "");
+  EXPECT_EXIT(runs("((uint4*)(p + t % 2))->x = 0;"), testing::KilledBySignal(SIGILL), "");
+}
+
+// One element beside its memory, read or written; the side that has no guard is looked at when the memory is given
+// back.
+TEST(CudaOnCpu, TheElementBesideAnArrayIsNotTouched) {
+  const auto runs = [](const char* flush, const char* body) {
+    setenv("TESSERA_CUDA_ON_CPU_FLUSH", flush, 1);
+    std::vector<int> values = counted(64);
+    launch(kernel("int", body), {1}, {64}, values);
+    std::exit(0);
+  };
+  EXPECT_EXIT(runs("end", "p[t] = p[t + 1];"), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(runs("end", "p[t - 1] = 0;"), testing::KilledBySignal(SIGABRT), "beside a block of 256 bytes");
+  EXPECT_EXIT(runs("begin", "p[t] = p[t - 1];"), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(runs("begin", "p[t + 1] = 0;"), testing::KilledBySignal(SIGABRT), "beside a block of 256 bytes");
+  EXPECT_EXIT(runs("begin", "p[t] = 0;"), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

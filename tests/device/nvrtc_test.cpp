@@ -51,7 +51,8 @@ TEST(Nvrtc, CompilesEmittedKernels) {
     }
     EmitOptions options;
     options.target = "cuda";
-    options.schedule = compiled % 3 == 2 ? Schedule::untiled : Schedule::automatic;
+    const bool long_when_fused = path.ends_with("exposure_fusion_u8.forma");  // a quarter of all
+    options.schedule = compiled % 3 == 2 || long_when_fused ? Schedule::untiled : Schedule::automatic;
     options.numbers = compiled % 2 == 1 ? Numbers::exact : Numbers::fast;
     const bool exact = options.numbers == Numbers::exact;
     const auto result =

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "support/guarded_pages.hpp"
 #include "tessera/array.hpp"
 
 namespace tessera::differential {
@@ -24,10 +25,11 @@ class WatchedArray {
   bool surroundings_intact() const;
 
  private:
-  struct Pages;
-  std::shared_ptr<Pages> pages_;
+  std::byte* begin() const { return reinterpret_cast<std::byte*>(pages_->begin()); }
+
+  std::shared_ptr<const support::GuardedPages> pages_;
   Array array_;
-  std::vector<bool> inside_;  // by byte of `pages_->used`: belongs to an element
+  std::vector<bool> inside_;  // by byte of the pages: belongs to an element
 };
 
 }  // namespace tessera::differential

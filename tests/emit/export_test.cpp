@@ -112,6 +112,34 @@ TEST(Export, NamesTypesAsThePublishedCompilerDid) {
   EXPECT_THAT(header, HasSubstr("float x;\n  short y;"));
 }
 
+// Filters on images of one struct for several targets, called from one file; of C and of C++.
+TEST(Export, HeadersMayDefineTheSameStruct) {
+  const auto header = [](const std::string& name, const std::string& target, const std::string& fields) {
+    return Program::from_text("struct px { " + fields + " } stencil f(vector#1 px p) { return p; } vector#1 px p[9]; " +
+                              "r = f(p); return r;")
+        .emit({.target = target, .name = name})
+        .header;
+  };
+  const std::string fields = "float x; uint16 y;";
+  const Folder folder;
+  const auto includes = [&](const std::string& compiler, const std::string& of_last) {
+    write(folder / "f.h", header("f", "c", fields));
+    write(folder / "g.h", header("g", "cuda", fields));
+    write(folder / "h.h", header("h", "opencl", of_last));
+    write(folder / "use.c",
+          "#include \"f.h\"\n#include \"g.h\"\n#include \"f.h\"\n#include \"h.h\"\n"
+          "void use(struct px* a, struct px* b) { f(a, b); g(b, a); h(a, b); }\n");
+    return shell(folder, fmt::format("cd '{}' && {} -Wall -Wextra -pedantic -Werror -c use.c -o use.o",
+                                     (folder / "").string(), compiler));
+  };
+  for (const char* compiler : {"gcc", "gcc -x c++", "clang"}) {
+    if (!have(std::string(compiler).substr(0, std::string(compiler).find(' ')))) continue;
+    SCOPED_TRACE(compiler);
+    EXPECT_EQ("", includes(compiler, fields));
+    EXPECT_THAT(includes(compiler, "float x; int16 y;"), HasSubstr("struct px has other fields in another file"));
+  }
+}
+
 TEST(Export, KeepsClearOfKeywords) {
   const std::string header =
       Program::from_text(

@@ -112,18 +112,45 @@ TEST(Fake, memory_is_let_go_behind_its_work) {
 }
 
 TEST(Fake, memory_of_other_queues_is_collected) {
-  in_fake({{"FAKE_CUDA_MEMORY", std::to_string(64 * megabyte)}}, [] {
-    auto device = open(0);
-    auto first = device->queue(), second = device->queue();
-    {
-      auto block = device->allocate(50 * megabyte);
-      first->fill(*block, 0, megabyte, 1);
-    }
-    auto block = device->allocate(40 * megabyte);  // another size: the pool must give back, too
-    second->fill(*block, 0, megabyte, 1);
-    second->wait();
-    EXPECT_EQ(misuses(), 0);
-  });
+  for (const char* driver : {FAKE_DRIVER, FAKE_DRIVER_WITHOUT_POOLS})
+    in_fake({{"FAKE_CUDA_MEMORY", std::to_string(64 * megabyte)}, {"TESSERA_CUDA_DRIVER", driver}}, [] {
+      auto device = open(0);
+      auto first = device->queue(), second = device->queue();
+      {
+        auto block = device->allocate(50 * megabyte);
+        first->fill(*block, 0, megabyte, 1);
+      }
+      auto block = device->allocate(40 * megabyte);  // another size: the pool must give back, too
+      second->fill(*block, 0, megabyte, 1);
+      second->wait();
+      EXPECT_EQ(misuses(), 0);
+    });
+}
+
+// The driver needs memory of the device for more than what we allocate; the pool would keep all that it ever had.
+TEST(Fake, what_is_kept_back_goes_where_the_driver_lacks_memory) {
+  for (const char* driver : {FAKE_DRIVER, FAKE_DRIVER_WITHOUT_POOLS})
+    for (const char* where : {"cuModuleLoadData", "cuLaunchKernel"})
+      in_fake({{"TESSERA_CUDA_DRIVER", driver}}, [where] {
+        SCOPED_TRACE(where);
+        auto device = open(0);
+        const auto freed = [] { return count("cuMemPoolTrimTo") + count("cuMemFree_v2"); };
+        device->allocate(50 * megabyte);  // and given back
+        EXPECT_EQ(freed(), 0);
+        fail(where, 1, 2);
+        auto queue = device->queue();
+        auto module = device->load(sample, false);
+        add(*device, *queue, *module, 1);
+        EXPECT_EQ(freed(), 1);
+        fail(where, 1, 2), fail(where, 1, 2);  // in vain
+        EXPECT_THAT(device_error([&] {
+                      auto other = device->load(sample, true);
+                      queue->launch(*other, {.kernel = "nothing"}, {}, one_integer);
+                    }),
+                    HasSubstr("CUDA device 0 (Fake GPU)"));
+        add(*device, *queue, *module, 2);
+        EXPECT_EQ(misuses(), 0);
+      });
 }
 
 TEST(Fake, out_of_memory) {

@@ -15,11 +15,12 @@
 namespace tessera::run::cuda {
 namespace {
 
-// Blocks of the list come in multiples of this, so that one fits the next image of nearly the same size.
+// Blocks of the list come in multiples of this, so that one fits the next image of nearly the same size. Blocks of the
+// driver's pool do not, so that tools see where they end.
 constexpr i64 granule = i64{1} << 16;
 
 i64 rounded(i64 bytes) {
-  return (bytes + granule - 1) / granule * granule;
+  return std::max<i64>((bytes + granule - 1) / granule, 1) * granule;
 }
 
 }  // namespace
@@ -101,32 +102,28 @@ i64 Core::free_bytes() const {
 }
 
 Status Core::try_allocate(i64 bytes, Address& address) {
-  const auto size = static_cast<std::size_t>(bytes);
   if (pool_ != nullptr) {
+    const auto size = static_cast<std::size_t>(std::max<i64>(bytes, 1));
     const Status status = driver.pool_allocate(&address, size, stream_);
     // Nothing but allocations and frees is in that stream: a matter of microseconds, and all streams may use it.
     return status == success ? driver.stream_synchronize(stream_) : status;
   }
+  const i64 size = rounded(bytes);
   {
     const std::lock_guard lock(memory_mutex_);
-    const auto found = kept_.lower_bound(bytes);
-    if (found != kept_.end() && found->first == bytes) {
+    const auto found = kept_.find(size);
+    if (found != kept_.end()) {
       address = found->second;
       kept_.erase(found);
       return success;
     }
   }
-  return driver.memory_allocate(&address, size);
+  return driver.memory_allocate(&address, static_cast<std::size_t>(size));
 }
 
 Address Core::allocate(i64 bytes) {
-  const i64 size = rounded(std::max<i64>(bytes, 1));
   Address address = 0;
-  Status status = try_allocate(size, address);
-  if (status == error_out_of_memory) {
-    collect();
-    status = try_allocate(size, address);
-  }
+  const Status status = with_memory([&] { return try_allocate(bytes, address); });
   if (status == error_out_of_memory) throw gpu::OutOfMemory(label, bytes, free_bytes());
   check(status, fmt::format("allocating {}", base::format_bytes(static_cast<double>(bytes))));
   return address;
@@ -163,7 +160,7 @@ void Core::release(Address address, i64 bytes) noexcept {
   }
   const std::lock_guard lock(memory_mutex_);
   try {
-    kept_.emplace(rounded(std::max<i64>(bytes, 1)), address);
+    kept_.emplace(rounded(bytes), address);
   } catch (const std::bad_alloc&) {
     note(driver.memory_free(address), "freeing memory");
   }

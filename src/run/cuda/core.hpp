@@ -56,6 +56,15 @@ class Core {
 
   Address allocate(i64 bytes);  // throws OutOfMemory
   void release(Address, i64 bytes) noexcept;
+  // What the driver says to a call that needs memory: once more, where there was too little, when all that is kept back
+  // has been given up.
+  template <class Call>
+  Status with_memory(Call call) {
+    const Status status = call();
+    if (status != error_out_of_memory) return status;
+    collect();
+    return call();
+  }
   void add(Holder*);
   void remove(Holder*) noexcept;
 

@@ -104,7 +104,7 @@ std::shared_ptr<Modules::Entry> Modules::entry_of(const base::Digest& key) {
 // Null when the driver does not take this code.
 std::shared_ptr<CudaModule> Modules::open(const std::string& code) {
   ModuleHandle handle = nullptr;
-  const Status status = core_.driver.module_load(&handle, code.c_str());
+  const Status status = core_.with_memory([&] { return core_.driver.module_load(&handle, code.c_str()); });
   if (unreadable(status)) return nullptr;
   if (status == error_out_of_memory) throw gpu::OutOfMemory(core_.label, static_cast<i64>(code.size()), -1);
   core_.check(status, "loading kernels");

@@ -244,9 +244,10 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
   for (Address& address : addresses) arguments.push_back(&address);
   if (!integers.empty()) arguments.push_back(const_cast<i64*>(integers.data()));  // read before the call returns
   const auto u = [](i64 n) { return static_cast<unsigned>(n); };
-  const Status status =
-      core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
-                          u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
+  const Status status = core_.with_memory([&] {  // of registers that are spilled
+    return core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
+                               u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
+  });
   if (status != success)
     core_.check(status, "launching kernel " + base::quoted(l.kernel), {"it was launched with " + text_of(l)});
   for (const auto& block : blocks) hold(block_of(*block).shared_from_this());

@@ -66,15 +66,16 @@ int execute(std::vector<std::string> words, const fs::path& said) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Numbers as of the GPU: sums and products become one operation where NVRTC was asked for it. What C++ leaves undefined
+// Numbers as of the GPU: sums and products become one operation where NVRTC was asked for it, which is one of GCC's
+// expensive optimizations. What C++ leaves undefined
 // and a GPU refuses or computes otherwise ends the process.
 std::vector<std::string> command(const fs::path& folder, bool contracts) {
   const char* given = std::getenv("TESSERA_CUDA_ON_CPU_COMPILER");
   std::vector<std::string> words = {given != nullptr ? given : "g++"};
-  for (const char* word :
-       {"-x", "c++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-exceptions", "-fno-strict-aliasing",
-        "-fno-math-errno", "-fsanitize=alignment,integer-divide-by-zero,shift,signed-integer-overflow",
-        "-fsanitize-undefined-trap-on-error", "-include", CUDA_ON_CPU_FOLDER "/device.h"})
+  for (const char* word : {"-x", "c++", "-std=c++17", "-O1", "-w", "-shared", "-fPIC", "-fno-exceptions",
+                           "-fno-strict-aliasing", "-fno-math-errno", "-fexpensive-optimizations",
+                           "-fsanitize=alignment,integer-divide-by-zero,shift,signed-integer-overflow",
+                           "-fsanitize-undefined-trap-on-error", "-include", CUDA_ON_CPU_FOLDER "/device.h"})
     words.emplace_back(word);
   words.emplace_back(contracts ? "-ffp-contract=fast" : "-ffp-contract=off");
 #if defined(__x86_64__)

@@ -16,6 +16,8 @@
 #define __align__(n) __attribute__((aligned(n)))
 // One block at a time; a section of its own, so that the machine can fill it before every block.
 #define __shared__ static __attribute__((section("cuda_shared_memory")))
+// Arrays of functions that are "extern __shared__".
+#define CUDA_DYNAMIC(type, name) type* const name = (type*)cuda_machine->dynamic
 
 extern "C" {
 CudaMachine* cuda_machine;

@@ -1,10 +1,11 @@
 // A CUDA driver for tests that runs kernels on the processor (machine.hpp): work is done when it is handed over. One
-// device, that of tests/run_cuda in a small edition. Its memory is filled with 0xff when it is handed out and lies
-// between pages that nobody may touch.
+// device, that of tests/run_cuda in a small edition. Its memory is filled with 0xff when it is handed out and ends at a
+// page that nobody may touch, or begins behind one where $TESSERA_CUDA_ON_CPU_FLUSH is "begin". What was written on the
+// other side ends the process when the memory is given back.
 //
 // A kernel that can never end says why on the standard error output and ends the context, as an error of a GPU does.
 #include <dlfcn.h>
-#include <sys/mman.h>
+#include <sys/mman.h>  // memfd_create
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,50 +15,48 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 
 #include "machine.hpp"
 #include "package.hpp"
+#include "support/cuda_driver.hpp"
+#include "support/guarded_pages.hpp"
 
 namespace {
 
-using Status = int;
-using Address = unsigned long long;
+using Pages = tessera::support::GuardedPages;
+using tessera::support::Address;
+using tessera::support::Copy2D;
+using tessera::support::host;
+using tessera::support::Status;
 
 enum : Status { success = 0, invalid = 1, no_memory = 2, no_image = 200, no_context = 201, not_found = 500 };
 constexpr Status launch_failed = 719;
 
-constexpr std::size_t capacity = std::size_t{4} << 30, page = 4096;
-constexpr int shared_bytes = 48 * 1024;
+constexpr std::size_t capacity = std::size_t{512} << 20;
+constexpr std::size_t shared_bytes = 48 * 1024, shared_if_allowed = 232448, shared_of_multiprocessor = 233472;
+constexpr std::size_t vector_bytes = 16;  // rows of arrays end at a multiple of it
 
+struct FakeFunction {
+  cuda_on_cpu::Kernel kernel;
+  std::size_t allowed = shared_bytes;  // for a launch to ask for; what kernels declare does not count here
+};
 struct FakeModule {
   void* library = nullptr;
   int file = -1;
-  std::map<std::string, cuda_on_cpu::Kernel> kernels;
+  std::map<std::string, FakeFunction> functions;
 };
-using FakeFunction = cuda_on_cpu::Kernel;
 struct FakeEvent {
   std::chrono::steady_clock::time_point time;
-};
-struct Copy2D {
-  std::size_t from_x, from_y;
-  int from_type;
-  const void* from_host;
-  Address from_device;
-  void* from_array;
-  std::size_t from_pitch, to_x, to_y;
-  int to_type;
-  void* to_host;
-  Address to_device;
-  void* to_array;
-  std::size_t to_pitch, width, height;
 };
 
 std::mutex mutex;
 Status stuck = success;
-std::map<Address, std::size_t> blocks;
+std::map<Address, std::unique_ptr<Pages>> blocks;
 std::size_t taken = 0;
 thread_local void* current = nullptr;
 int the_context = 0, the_pool = 0, the_stream = 0;
@@ -66,30 +65,34 @@ Status enter() {
   return stuck != success ? stuck : current != &the_context ? no_context : success;
 }
 
-char* host(Address a) {
-  return reinterpret_cast<char*>(a);
+Pages::Flush flush() {
+  const char* const given = std::getenv("TESSERA_CUDA_ON_CPU_FLUSH");
+  return given != nullptr && std::string_view(given) == "begin" ? Pages::Flush::begin : Pages::Flush::end;
 }
 
 Status take(Address* out, std::size_t size) {
   if (size == 0) return invalid;
-  const std::size_t held = (size + page - 1) / page * page;
-  if (taken + held > capacity) return no_memory;
-  void* const memory = mmap(nullptr, held + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return no_memory;
-  char* const begin = static_cast<char*>(memory) + page;
-  mprotect(begin, held, PROT_READ | PROT_WRITE);
-  std::memset(begin, 0xff, held);
-  *out = reinterpret_cast<Address>(begin);
-  blocks[*out] = held;
-  taken += held;
+  if (size > capacity - taken) return no_memory;
+  try {
+    auto pages = std::make_unique<Pages>(size, flush(), 0xff, vector_bytes);
+    *out = reinterpret_cast<Address>(pages->begin());
+    blocks[*out] = std::move(pages);
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  }
+  taken += size;
   return success;
 }
 
 Status give(Address a) {
   const auto found = blocks.find(a);
   if (found == blocks.end()) return invalid;
-  munmap(host(a) - page, found->second + 2 * page);
-  taken -= found->second;
+  const Pages& pages = *found->second;
+  if (!pages.surroundings_intact()) {
+    std::fprintf(stderr, "CUDA on the processor: somebody wrote beside a block of %zu bytes\n", pages.bytes());
+    std::abort();
+  }
+  taken -= pages.bytes();
   blocks.erase(found);
   return success;
 }
@@ -151,13 +154,7 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 }
 Status cuDeviceGetAttribute(int* value, int what, int) {
   // Few multiprocessors: so small images already have several strips, and long ones.
-  static const std::map<int, int> values = {
-      {1, 1024}, {8, shared_bytes}, {10, 32},    {11, 1 << 20}, {13, 1980000}, {16, 4},
-      {18, 0},   {36, 3201000},     {37, 6144},  {38, 2 << 20}, {39, 2048},    {75, 9},
-      {76, 0},   {81, 233472},      {82, 65536}, {97, 232448},  {115, 1}};
-  const auto found = values.find(what);
-  if (found == values.end()) return invalid;
-  return *value = found->second, success;
+  return tessera::support::look_up(value, tessera::support::attributes(4, 2 << 20, 90), what);
 }
 Status cuDevicePrimaryCtxRetain(void** context, int) {
   return *context = &the_context, success;
@@ -192,33 +189,36 @@ Status cuModuleUnload(FakeModule* module) {
 }
 Status cuModuleGetFunction(FakeFunction** function, FakeModule* module, const char* name) {
   ENTER;
-  FakeFunction kernel;
+  cuda_on_cpu::Kernel kernel;
   kernel.call = symbol<void (*)(void**)>(*module, std::string(CUDA_CALL_PREFIX) + name);
   if (kernel.call == nullptr) return not_found;
   symbol<void (*)(char**, char**)>(*module, CUDA_SHARED_NAME)(&kernel.shared_begin, &kernel.shared_end);
-  return *function = &(module->kernels[name] = kernel), success;
+  *function = &module->functions[name];
+  return (*function)->kernel = kernel, success;
 }
 Status cuFuncGetAttribute(int* value, int what, FakeFunction*) {
   ENTER;
   return *value = what == 0 ? 1024 : what == 4 ? 40 : 0, success;
 }
-Status cuFuncSetAttribute(FakeFunction*, int, int) {
+Status cuFuncSetAttribute(FakeFunction* f, int what, int value) {
   ENTER;
-  return invalid;  // kernels have no shared memory but what they declare
+  if (what != 8 || value < 0 || static_cast<std::size_t>(value) > shared_if_allowed) return invalid;
+  return f->allowed = static_cast<std::size_t>(value), success;
 }
-Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* at_once, FakeFunction*, int threads, std::size_t shared) {
+Status cuOccupancyMaxActiveBlocksPerMultiprocessor(int* at_once, FakeFunction* f, int threads, std::size_t shared) {
   ENTER;
-  if (threads < 1 || shared > 0) return invalid;
-  return *at_once = 2048 / std::max(threads, 256), success;
+  if (threads < 1 || shared > f->allowed) return invalid;
+  const std::size_t fit = shared_of_multiprocessor / (shared + 1024);
+  return *at_once = std::min(2048 / std::max(threads, 256), static_cast<int>(fit)), success;
 }
 Status cuLaunchKernel(FakeFunction* f, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                       unsigned block_y, unsigned block_z, unsigned shared, void*, void** arguments, void**) {
   ENTER;
-  const cuda_on_cpu::Grid grid = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}};
+  const cuda_on_cpu::Grid grid = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
   const auto threads = std::uint64_t{block_x} * block_y * block_z;
-  if (shared > 0 || threads == 0 || threads > cuda_on_cpu::most_threads || block_z > 64) return invalid;
+  if (shared > f->allowed || threads == 0 || threads > cuda_on_cpu::most_threads || block_z > 64) return invalid;
   if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535) return invalid;
-  const std::string why = cuda_on_cpu::run(*f, grid, arguments);
+  const std::string why = cuda_on_cpu::run(f->kernel, grid, arguments);
   if (why.empty()) return success;
   std::fprintf(stderr, "CUDA on the processor: a kernel cannot end: %s\n", why.c_str());
   return stuck = launch_failed;
@@ -314,11 +314,8 @@ Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, void*) {
 }
 Status cuMemcpy2DAsync_v2(const Copy2D* c, void*) {
   ENTER;
-  if (c->from_pitch < c->width || c->to_pitch < c->width) return invalid;
-  const char* const from = c->from_type == 2 ? host(c->from_device) : static_cast<const char*>(c->from_host);
-  char* const to = c->to_type == 2 ? host(c->to_device) : static_cast<char*>(c->to_host);
-  for (std::size_t y = 0; y < c->height; ++y) std::memcpy(to + y * c->to_pitch, from + y * c->from_pitch, c->width);
-  return success;
+  if (!tessera::support::is_valid(*c)) return invalid;
+  return tessera::support::copy_rows(*c), success;
 }
 Status cuMemsetD8Async(Address to, unsigned char value, std::size_t size, void*) {
   ENTER;

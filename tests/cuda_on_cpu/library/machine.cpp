@@ -14,10 +14,14 @@
 #include <cstring>
 #include <vector>
 
+#include "support/guarded_pages.hpp"
+
 namespace cuda_on_cpu {
 namespace {
 
 constexpr std::size_t stack_bytes = 128 * 1024, guard_bytes = 4096;
+
+using Pages = tessera::support::GuardedPages;
 
 enum class Stands { ready, at_barrier, in_exchange, ended };
 
@@ -38,6 +42,7 @@ struct Warp {
 };
 
 CudaMachine state{};
+std::size_t dynamic_bytes = 0;
 Kernel kernel;
 void** arguments_of_kernel = nullptr;
 std::string trouble;  // that a thread met
@@ -152,6 +157,7 @@ std::string stuck_text(const std::vector<Warp>& warps) {
 // One block, whose fibers lie in the order of their numbers.
 std::string run_block(std::vector<Warp>& warps, unsigned& turn) {
   std::memset(kernel.shared_begin, 0xff, static_cast<std::size_t>(kernel.shared_end - kernel.shared_begin));
+  std::memset(state.dynamic, 0xff, dynamic_bytes);
   for (Warp& w : warps)
     for (unsigned k = 0; k < w.lanes; ++k) w.fibers[k].stands = Stands::ready;
   for (;;) {
@@ -204,6 +210,9 @@ std::string run(const Kernel& of, const Grid& grid, void** arguments) {
   arguments_of_kernel = arguments;
   state.threads = grid.threads;
   state.blocks = grid.blocks;
+  const Pages dynamic(grid.shared_bytes, Pages::Flush::end, 0xff, 16);
+  state.dynamic = dynamic.begin();
+  dynamic_bytes = dynamic.bytes();
   std::vector<Warp> warps = warps_of(grid.threads);
   unsigned turn = 0;
   for (unsigned z = 0; z < grid.blocks.z; ++z)

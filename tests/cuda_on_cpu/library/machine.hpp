@@ -6,6 +6,7 @@
 // shows.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "state.h"
@@ -14,11 +15,12 @@ namespace cuda_on_cpu {
 
 struct Grid {
   CudaIndex blocks, threads;
+  std::size_t shared_bytes = 0;  // asked for at the launch
 };
 
 struct Kernel {
-  void (*call)(void** arguments) = nullptr;  // one thread of it
-  char *shared_begin = nullptr, *shared_end = nullptr;
+  void (*call)(void** arguments) = nullptr;             // one thread of it
+  char *shared_begin = nullptr, *shared_end = nullptr;  // what it declares
 };
 
 constexpr unsigned most_threads = 1024, lanes_of_warp = 32;

@@ -8,6 +8,7 @@ struct CudaIndex {
 struct CudaMachine {
   CudaIndex thread, block, threads, blocks;  // threadIdx, blockIdx, blockDim, gridDim
   unsigned lane;
+  unsigned char* dynamic;  // shared memory that the launch asked for
   void (*barrier)();
   // Waits for the lanes of the mask; returns their values, in an array that stays until the next exchange of this warp.
   const unsigned long long* (*exchange)(unsigned mask, unsigned long long value);

@@ -56,6 +56,22 @@ std::string call_of(std::string_view assembly) {
   return (one ? "cuda_asm_" + name : "cuda_asm_of_several_instructions") + "(" + list + ")";
 }
 
+// " int row[]" as "CUDA_DYNAMIC( int, row)".
+std::string dynamic_array(std::string_view declaration) {
+  const std::size_t end = std::min(declaration.find('['), declaration.size());
+  std::size_t begin = end;
+  while (begin > 0 && in_name(declaration[begin - 1])) --begin;
+  return "CUDA_DYNAMIC(" + std::string(declaration.substr(0, begin)) + ", " +
+         std::string(declaration.substr(begin, end - begin)) + ")";
+}
+
+// Where the text has the word, with nothing but space ahead of it: behind it; else npos.
+std::size_t behind_word(std::string_view text, std::size_t at, std::string_view word) {
+  at = skip_space(text, at);
+  const std::size_t end = at < text.size() ? behind(text, at) : at;
+  return text.substr(at, end - at) == word ? end : std::string_view::npos;
+}
+
 // The name behind "__global__": the last one before the arguments.
 std::string kernel_name(std::string_view text, std::size_t at) {
   std::string name;
@@ -81,6 +97,12 @@ std::string translate(const std::string& source) {
     const std::string_view word = text.substr(at, end - at);
     at = end;
     if (word == "__global__") entries += "CUDA_KERNEL(" + kernel_name(text, at) + ")\n";
+    if (const std::size_t declared = behind_word(text, at, "__shared__");
+        word == "extern" && declared != std::string_view::npos) {
+      at = std::min(text.find(';', declared), text.size());
+      out += dynamic_array(text.substr(declared, at - declared));
+      continue;
+    }
     if (word != "asm") {
       out += word;
       continue;

@@ -17,10 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "support/cuda_driver.hpp"
+
 namespace {
 
-using Status = int;
-using Address = unsigned long long;
+using tessera::support::Address;
+using tessera::support::Copy2D;
+using tessera::support::host;
+using tessera::support::Status;
 
 struct FakeFunction {
   std::string name;
@@ -41,19 +45,6 @@ struct FakeEvent {
   FakeStream* stream = nullptr;
   bool pending = false;
   int time = 0;
-};
-struct Copy2D {
-  std::size_t from_x, from_y;
-  int from_type;
-  const void* from_host;
-  Address from_device;
-  void* from_array;
-  std::size_t from_pitch, to_x, to_y;
-  int to_type;
-  void* to_host;
-  Address to_device;
-  void* to_array;
-  std::size_t to_pitch, width, height;
 };
 struct Fault {
   std::string name;
@@ -109,10 +100,6 @@ std::size_t taken() {
 
 std::size_t capacity() {
   return static_cast<std::size_t>(setting("FAKE_CUDA_MEMORY", 1 << 30));
-}
-
-char* host(Address a) {
-  return reinterpret_cast<char*>(a);
 }
 
 bool inside(Address a, std::size_t bytes) {
@@ -197,15 +184,7 @@ Status cuDeviceTotalMem_v2(std::size_t* bytes, int) {
 Status cuDeviceGetAttribute(int* value, int what, int device) {
   if (device < 40) return 101;
   const int capability = static_cast<int>(setting("FAKE_CUDA_CAPABILITY", 90));
-  static const std::map<int, int> values = {{1, 1024},  {8, 49152},   {10, 32},      {11, 1 << 20}, {13, 1980000},
-                                            {16, 132},  {18, 0},      {36, 3201000}, {37, 6144},    {38, 62914560},
-                                            {39, 2048}, {81, 233472}, {82, 65536},   {97, 232448},  {115, 1}};
-  if (what == 75) return *value = capability / 10, 0;
-  if (what == 76) return *value = capability % 10, 0;
-  const auto found = values.find(what);
-  if (found == values.end()) return 1;
-  *value = found->second;
-  return 0;
+  return tessera::support::look_up(value, tessera::support::attributes(132, 62914560, capability), what);
 }
 Status cuDevicePrimaryCtxRetain(void** context, int) {
   ENTER_FREE;
@@ -429,22 +408,15 @@ Status cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t size, FakeStream
 Status cuMemcpy2DAsync_v2(const Copy2D* copy, FakeStream* stream) {
   ENTER;
   const Copy2D c = *copy;
-  if (c.from_pitch < c.width || c.to_pitch < c.width || std::max(c.from_pitch, c.to_pitch) > 1 << 20) return 1;
-  const bool reads = c.from_type == 2, writes = c.to_type == 2;  // the device
-  if ((!reads && c.from_type != 1) || (!writes && c.to_type != 1) || (!reads && !writes)) return 1;
+  if (!tessera::support::is_valid(c)) return 1;
   std::vector<Address> uses;
   const auto use = [&](Address a, std::size_t pitch) {
     uses.push_back(a);
     uses.push_back(a + (c.height - 1) * pitch + c.width - 1);
   };
-  if (reads) use(c.from_device, c.from_pitch);
-  if (writes) use(c.to_device, c.to_pitch);
-  stream->work.push_back({std::move(uses), [=] {
-                            const char* from = reads ? host(c.from_device) : static_cast<const char*>(c.from_host);
-                            char* to = writes ? host(c.to_device) : static_cast<char*>(c.to_host);
-                            for (std::size_t y = 0; y < c.height; ++y)
-                              std::memcpy(to + y * c.to_pitch, from + y * c.from_pitch, c.width);
-                          }});
+  if (c.from_type == tessera::support::device_memory) use(c.from_device, c.from_pitch);
+  if (c.to_type == tessera::support::device_memory) use(c.to_device, c.to_pitch);
+  stream->work.push_back({std::move(uses), [c] { tessera::support::copy_rows(c); }});
   return 0;
 }
 Status cuMemsetD8Async(Address to, unsigned char value, std::size_t size, FakeStream* stream) {
