@@ -121,7 +121,7 @@ void StripStep::declare_rings() {
   for (std::size_t k = 0; k < at_.size(); ++k) {
     const StripRing& ring = strip_.rings[k];
     if (!is_kept(ring)) continue;
-    const Lane lane = register_lane(ring.stage);
+    const Lane lane = values_ == 2 ? Lane::u32 : register_lane(ring.stage);
     at_[k].resize(static_cast<std::size_t>(ring.depth));
     for (auto& slot : at_[k])
       for (i64 c = 0; c < ring.columns(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
@@ -149,12 +149,16 @@ void StripStep::compute(StageId s) {
   if (ring.depth == 0) return;
   Value r = builder_->let("row", y_ * ring.rate[0] + ring.first_fresh());
   std::vector<std::vector<Value>> rows(static_cast<std::size_t>(ring.fresh()));
-  for (auto& row : rows) row.resize(static_cast<std::size_t>(ring.columns(columns_)));
+  for (auto& row : rows)
+    row.resize(static_cast<std::size_t>(is_parted(s) ? ring.own(width()) : ring.columns(columns_)));
   if (graph_.stage(s).kind == ir::StageKind::compose)
     put_together(s, rows);
+  else if (values_ == 2)
+    evaluate_twins(s, r, rows);
   else
     evaluate(s, r, rows);
-  if (exchanging() && columns_inside_) take_from_neighbours(ring, rows);
+  if (exchanging() && columns_inside_)
+    values_ == 2 ? take_twins_from_neighbours(ring, rows) : take_from_neighbours(ring, rows);
   if (is_kept(ring)) {
     auto& slots = at_[ring_of_.at(s)];
     for (std::size_t k = 0; k < rows.size(); ++k)
@@ -177,6 +181,16 @@ void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vec
     }
 }
 
+std::vector<ExprId> StripStep::points(StageId s, std::size_t rows) {
+  std::vector<ExprId> roots;
+  const auto [first, last] = computed_columns(ring_of(s));
+  for (std::size_t k = 0; k < rows; ++k) {
+    const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
+    for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
+  }
+  return roots;
+}
+
 // All points of a step as one expression: what they have in common is computed once.
 void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Value>>& rows) {
   const bool inside = rows_inside_ && columns_inside_;
@@ -184,14 +198,10 @@ void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Valu
   const Value& x = x_.at(ring.rate[1]);
   index_ = {r, x};
   domain_ = graph_.stage(s).domain;
-  std::vector<ExprId> roots;
+  const std::vector<ExprId> roots = points(s, rows.size());
   const auto [first, last] = computed_columns(ring);
   const i64 width = last - first;
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const ExprId body = analyze::shift_rows(graph_, graph_.stage(s).body, rank_, static_cast<i64>(k));
-    for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
-  }
-  if (inside && !operations_.contains(s)) operations_[s] = analyze::instruction_count(graph_, roots, contracted());
+  if (inside && !operations_.contains(s)) operations_[s] = operations_of(s, rows.size());
   mapped_rows_.clear();
   PointSource source = point_source();
   source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
@@ -210,7 +220,7 @@ void StripStep::evaluate(StageId s, const Value& r, std::vector<std::vector<Valu
 
 void StripStep::put_together(StageId s, std::vector<std::vector<Value>>& rows) {
   const StripRing& ring = ring_of(s);
-  const Type type{register_lane(s), 1, false};
+  const Type type{values_ == 2 ? Lane::u32 : register_lane(s), 1, false};
   for (const plan::StripRead& piece : reads_.at(s).reads) {
     const auto &across = piece.dims[1], &down = piece.dims[0];
     const std::size_t from =
