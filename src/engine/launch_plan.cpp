@@ -34,7 +34,8 @@ plan::Device device_class(Abilities abilities) {
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers, i64 shared_bytes) {
+DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers,
+                       i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;

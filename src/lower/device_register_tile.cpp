@@ -22,8 +22,8 @@ constexpr double most_text = 5200;  // instructions
 // Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
 constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
 constexpr double worth_exchange = 0.87;
-constexpr i64 least_threads = 20;       // of a warp that store
-constexpr i64 sector_columns = 8;       // tiles begin at so many: whole sectors of memory, of floats
+constexpr i64 least_threads = 20;  // of a warp that store
+constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of memory, of floats
 // Instructions that make a register of two bytes of memory, and a byte of memory of a register.
 constexpr double twins_of_bytes = 1.5, word_of_bytes = 0.75;
 constexpr double worth_twins = 0.9;

@@ -14,6 +14,7 @@
 
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
+#include "lower/twins.hpp"
 #include "plan/strips.hpp"
 
 namespace tessera::lower {
@@ -112,6 +113,8 @@ class StripStep : protected DeviceFunction {
   std::vector<Value> own_columns(ir::StageId, const std::vector<Value>& values);
   void take_twins_from_neighbours(const StripRing&, std::vector<std::vector<Value>>& rows);
   void evaluate_twins(ir::StageId, const Value& r, std::vector<std::vector<Value>>& rows);
+  void evaluate_parted(ir::StageId, const Value& r, const std::vector<ir::ExprId>& roots, TwinEmitter&,
+                       std::vector<std::vector<Value>>& rows);
 
   // ---- accesses ----
   // The slot and the column of an access; its column is the offset from the thread's first one.

@@ -11,6 +11,7 @@
 #include "base/division.hpp"
 #include "lower/device_strip_step.hpp"
 #include "lower/twins.hpp"
+#include "plan/twins.hpp"
 
 namespace tessera::lower {
 
@@ -48,14 +49,14 @@ class TwinWords {
     const i64 in_word = 4 / size_, at = base::floor_divide(column, in_word);
     const i64 k = column - at * in_word;
     const Value &low = words_.at(at), &high = words_.at(at + half_ / in_word);
-    if (size_ == 2) return as_signed(builder_, mixed_bytes(builder_, low, high, {2 * k, 2 * k + 1, 4 + 2 * k, 5 + 2 * k}), lane_);
+    if (size_ == 2)
+      return as_signed(builder_, mixed_bytes(builder_, low, high, {2 * k, 2 * k + 1, 4 + 2 * k, 5 + 2 * k}), lane_);
     // Two neighbours share the first of their instructions.
     const i64 even = k / 2 * 2;
     Value& both = both_[column - (k - even)];
     if (!both) both = mixed_bytes(builder_, low, high, {even, even + 1, 4 + even, 5 + even});
-    const Value v = k == even
-                        ? builder_.let("t", operation(Op::bit_and, twin_type, {both, twin_constant(255)}))
-                        : mixed_bytes(builder_, both, integer(0, twin_type), {1, 4, 3, 4});
+    const Value v = k == even ? builder_.let("t", operation(Op::bit_and, twin_type, {both, twin_constant(255)}))
+                              : mixed_bytes(builder_, both, integer(0, twin_type), {1, 4, 3, 4});
     return as_signed(builder_, v, lane_);
   }
 
@@ -163,11 +164,11 @@ void StripStep::store_twins(StageId s, const Value& pointer, const std::vector<V
 
 std::vector<Value> StripStep::own_columns(StageId s, const std::vector<Value>& values) {
   const StripRing& ring = ring_of(s);
-  if (values_ == 1 || is_parted(s))
-    return {values.begin() + ring.left, values.begin() + ring.left + ring.own(width())};
+  if (values_ == 1 || is_parted(s)) return {values.begin() + ring.left, values.begin() + ring.left + ring.own(width())};
   std::vector<Value> all, twins;
   for (i64 c = 0; c < ring.own(columns_); ++c) {
-    const auto both = take_apart(*builder_, values[static_cast<std::size_t>(ring.left + c)], ranges_.of_stage(s).lo < 0);
+    const auto both =
+        take_apart(*builder_, values[static_cast<std::size_t>(ring.left + c)], ranges_.of_stage(s).lo < 0);
     all.push_back(both[0]), twins.push_back(both[1]);
   }
   all.insert(all.end(), twins.begin(), twins.end());
@@ -187,8 +188,8 @@ void StripStep::take_twins_from_neighbours(const StripRing& ring, std::vector<st
       if (v) return v;
       v = twin_sum(*builder_, row[static_cast<std::size_t>(ring.left + k)], bias);
       if (away != 0)
-        v = builder_->let("v", ir::nest::call("tsr_of_thread_u32", twin_type,
-                                              {v, integer(away, {Lane::i32, 1, false})}));
+        v = builder_->let("v",
+                          ir::nest::call("tsr_of_thread_u32", twin_type, {v, integer(away, {Lane::i32, 1, false})}));
       return v;
     };
     const auto in_high = [&](i64 column) { return (column - base::floor_divide(column, own) * own) / half; };
@@ -196,7 +197,8 @@ void StripStep::take_twins_from_neighbours(const StripRing& ring, std::vector<st
     for (i64 c = -ring.left; c < half + ring.right; ++c) {
       if (c >= 0 && c < half) continue;
       const i64 low = 2 * in_high(c), high = 4 + 2 * in_high(c + half);
-      beside[c] = twin_sum(*builder_, mixed_bytes(*builder_, taken(c), taken(c + half), {low, low + 1, high, high + 1}), -bias);
+      beside[c] =
+          twin_sum(*builder_, mixed_bytes(*builder_, taken(c), taken(c + half), {low, low + 1, high, high + 1}), -bias);
     }
     for (const auto& [c, v] : beside) row[static_cast<std::size_t>(ring.left + c)] = v;
   }
@@ -206,44 +208,46 @@ void StripStep::evaluate_twins(StageId s, const Value& r, std::vector<std::vecto
   const StripRing& ring = ring_of(s);
   domain_ = graph_.stage(s).domain;
   const std::vector<ExprId> roots = points(s, rows.size());
-  const auto [first, last] = computed_columns(ring);
-  const std::size_t width = static_cast<std::size_t>(last - first), left = static_cast<std::size_t>(ring.left + first);
   if (!operations_.contains(s)) operations_[s] = operations_of(s, rows.size());
-  const plan::Twins twins(graph_, ranges_, roots, plan_.device.minima);
-  const auto read = [&](const ExprNode& node) { return kept(node, ring); };
-  TwinEmitter emitter(graph_, ranges_, *builder_, twins, read);
-  if (done_together(s)) {
-    const bool bytes = !is_kept(ring) && stores_twins(s) && memory_lane(s) == Lane::u8;
-    for (std::size_t k = 0; k < roots.size(); ++k) {
-      Value& v = rows[k / width][left + k % width];
-      if (bytes) {
-        const TwinEmitter::Bytes found = emitter.bytes(roots[k]);
-        v = found.v, byte_[s] = found.byte;
-      } else {
-        v = emitter.value(roots[k]);
-      }
-    }
-    return;
+  TwinEmitter emitter(graph_, ranges_, *builder_, [&](const ExprNode& node) { return kept(node, ring); });
+  if (!done_together(s)) return evaluate_parted(s, r, roots, emitter, rows);
+  const auto [first, last] = computed_columns(ring);
+  const auto width = static_cast<std::size_t>(last - first), left = static_cast<std::size_t>(ring.left + first);
+  const bool bytes = !is_kept(ring) && stores_twins(s) && memory_lane(s) == Lane::u8;
+  for (std::size_t k = 0; k < roots.size(); ++k) {
+    TwinEmitter::Bytes made = bytes ? emitter.bytes(roots[k]) : TwinEmitter::Bytes{emitter.value(roots[k])};
+    rows[k / width][left + k % width] = std::move(made.v);
+    byte_[s] = made.byte;
   }
+}
+
+// What cannot be done together, for the columns of one half and then for those of the other.
+void StripStep::evaluate_parted(StageId s, const Value& r, const std::vector<ExprId>& roots, TwinEmitter& emitter,
+                                std::vector<std::vector<Value>>& rows) {
+  const StripRing& ring = ring_of(s);
+  const Lane lane = register_lane(s);
   std::array<PointEmitter::Values, 2> known;
+  const plan::Twins twins(graph_, ranges_, roots, plan_.device.minima);
   for (const ExprId e : twins.parted()) {
     const auto both = take_apart(*builder_, emitter.value(e), ranges_.of(e).lo < 0);
     known[0][e.id] = both[0], known[1][e.id] = both[1];
   }
-  const Lane lane = register_lane(s);
-  std::array<std::vector<Value>, 2> made{std::vector<Value>(roots.size()), std::vector<Value>(roots.size())};
-  for (const std::size_t which : {0, 1}) {
-    index_ = {r, x_.at(ring.rate[1]) + static_cast<i64>(which) * ring.own(columns_)};
+  std::array<std::vector<Value>, 2> made;
+  for (const std::size_t half : {0, 1}) {
+    index_ = {r, x_.at(ring.rate[1]) + static_cast<i64>(half) * ring.own(columns_)};
     PointSource source = point_source();
     source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
-      return take_apart(*builder_, read(node), ranges_.of_stage(node.stage).lo < 0)[which];
+      return take_apart(*builder_, kept(node, ring), ranges_.of_stage(node.stage).lo < 0)[half];
     };
-    PointEmitter points(graph_, ranges_, *builder_, source);
-    points.emit(
-        roots,
-        [&](std::size_t k, const Value& v) { made[which][k] = builder_->let("v", points.stored(roots[k], v, lane)); },
-        known[which]);
+    PointEmitter one(graph_, ranges_, *builder_, source);
+    made[half].resize(roots.size());
+    const auto finished = [&](std::size_t k, const Value& v) {
+      made[half][k] = builder_->let("v", one.stored(roots[k], v, lane));
+    };
+    one.emit(roots, finished, known[half]);
   }
+  const auto [first, last] = computed_columns(ring);
+  const auto width = static_cast<std::size_t>(last - first), left = static_cast<std::size_t>(ring.left + first);
   for (std::size_t k = 0; k < roots.size(); ++k) {
     std::vector<Value>& row = rows[k / width];
     if (is_parted(s))

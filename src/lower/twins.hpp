@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyze/ranges.hpp"
+#include "ir/graph.hpp"
 #include "lower/builder.hpp"
-#include "plan/twins.hpp"
 
 namespace tessera::lower {
 
@@ -20,18 +20,19 @@ ir::nest::Value twin_constant(i64 v);  // the same one twice
 i64 twin_bias(bool negative);
 ir::nest::Value twin_sum(Builder&, const ir::nest::Value&, i64 to_both);
 // Bytes of two registers, 0 to 3 of the first one and 4 to 7 of the second one, lowest first.
-ir::nest::Value mixed_bytes(Builder&, const ir::nest::Value& a, const ir::nest::Value& b, const std::array<i64, 4>& which);
+ir::nest::Value mixed_bytes(Builder&, const ir::nest::Value& a, const ir::nest::Value& b,
+                            const std::array<i64, 4>& which);
 // Of integers of 32 bits and back; `negative`: may they be?
 ir::nest::Value put_together(Builder&, const ir::nest::Value& low, const ir::nest::Value& high);
 std::array<ir::nest::Value, 2> take_apart(Builder&, const ir::nest::Value&, bool negative);
 
-// Expressions of twins: those that are done together.
+// Expressions of twins: those that plan::Twins says are done together.
 class TwinEmitter {
  public:
   using Value = ir::nest::Value;
   using Load = std::function<Value(const ir::ExprNode&)>;
-  TwinEmitter(const ir::Graph& graph, analyze::Ranges& ranges, Builder& builder, const plan::Twins& twins, Load load)
-      : graph_(graph), ranges_(ranges), builder_(builder), twins_(twins), load_(std::move(load)) {}
+  TwinEmitter(const ir::Graph& graph, analyze::Ranges& ranges, Builder& builder, Load load)
+      : graph_(graph), ranges_(ranges), builder_(builder), load_(std::move(load)) {}
 
   Value value(ir::ExprId e);
   // Of values from 0 to 255: a register with them in byte `byte` of each half. The other bytes hold anything.
@@ -52,7 +53,6 @@ class TwinEmitter {
   const ir::Graph& graph_;
   analyze::Ranges& ranges_;
   Builder& builder_;
-  const plan::Twins& twins_;
   Load load_;
   std::unordered_map<std::uint32_t, Value> known_;
 };

@@ -23,7 +23,8 @@ class Twins {
   bool together(ir::ExprId e) const { return together_.contains(e.id); }
   // Done together, but needed one by one.
   const std::vector<ir::ExprId>& parted() const { return parted_; }
-  // Of a thread for both columns of every root: like analyze::instruction_count, with taking apart and putting together.
+  // Of a thread for both columns of every root: like analyze::instruction_count, with taking apart and putting
+  // together.
   double instructions(bool contracted) const;
 
  private:
