@@ -107,8 +107,9 @@ double Twins::repairs(const ExprNode& node) const {
   const auto negative = [&](std::size_t k) { return ranges_.of(node.args[k]).lo < 0; };
   switch (node.op) {
     case Op::shr:
-    case Op::div:
       return negative(0) ? 3 : 1;  // bits of the high value that reach the low one
+    case Op::div:
+      return -10;  // a shift and these bits, where a division counts 12
     case Op::min:
     case Op::max:
       return negative(0) || negative(1) ? 3 : 0;
