@@ -57,6 +57,10 @@ template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) {
 #define tsr_of_thread_f16 tsr_of_thread
 #define tsr_of_thread_i32 tsr_of_thread
 #define tsr_of_thread_u32 tsr_of_thread
+/* Of registers that hold two integers of 16 bits: four bytes of two registers, the least and the most. */
+#define tsr_bytes(a, b, which) __byte_perm(a, b, which)
+#define tsr_least_u16x2(a, b) __vminu2(a, b)
+#define tsr_most_u16x2(a, b) __vmaxu2(a, b)
 TSR_INLINE f32 tsr_from_half(f16 h) {
   f32 x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
@@ -105,6 +109,30 @@ TSR_INLINE f16 tsr_half_f32(f32 x) {
   vstore_half_rte(x, 0, (half*)&h);
   return h;
 }
+/* Of registers that hold two integers of 16 bits: four bytes of two registers, the least and the most. */
+#ifdef cl_nv_pragma_unroll
+TSR_INLINE u32 tsr_bytes(u32 a, u32 b, u32 which) {
+  u32 r;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
+  return r;
+}
+TSR_INLINE u32 tsr_least_u16x2(u32 a, u32 b) {
+  u32 r;
+  asm("min.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+TSR_INLINE u32 tsr_most_u16x2(u32 a, u32 b) {
+  u32 r;
+  asm("max.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+#else
+#define tsr_bytes(a, b, which) \
+  as_uint(shuffle2(as_uchar4((u32)(a)), as_uchar4((u32)(b)), \
+                   (uchar4)((which) & 7, (which) >> 4 & 7, (which) >> 8 & 7, (which) >> 12 & 7)))
+#define tsr_least_u16x2(a, b) as_uint(min(as_ushort2(a), as_ushort2(b)))
+#define tsr_most_u16x2(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
+#endif
 #ifdef cl_nv_pragma_unroll
 /* The value of another thread of the warp: for NVIDIA's GPUs alone, and no other device gets text that asks for it. */
 TSR_INLINE u32 tsr_of_thread_u32(u32 v, i32 away) {
@@ -243,6 +271,31 @@ std::string vector_helper(const std::string& name, bool cuda) {
     body = fmt::format("union {{ {0} w[{1}]; {2} e[{3}]; }} tsr_u; ", word, words, type, lanes);
     for (int k = 0; k < lanes; ++k) body += fmt::format("tsr_u.e[{0}] = v{0}; ", k);
     for (int k = 0; k < words; ++k) body += fmt::format("(({1}*)(p))[{0}] = tsr_u.w[{0}]; ", k, word);
+  }
+  return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
+}
+
+// The same as words of 32 bits, lowest first: "load_words_u8x16".
+std::string words_helper(const std::string& name, bool cuda) {
+  const bool loads = name.starts_with("load_");
+  const std::size_t begin = name.rfind('_') + 1;
+  const std::string type = name.substr(begin, name.find('x') - begin);
+  const int lanes = std::stoi(name.substr(name.find('x') + 1)), words = lanes * size_of_name(type) / 4;
+  const std::string element = opencl_name(type) + std::to_string(lanes), count = words > 1 ? std::to_string(words) : "";
+  const std::string whole = cuda ? (words > 1 ? "uint" + count : "u32") : "uint" + count;
+  constexpr std::string_view fields = "xyzw";
+  const auto part = [&](int k) { return words > 1 ? fmt::format("tsr_v.{}", fields[k]) : std::string("tsr_v"); };
+  std::string list, body;
+  for (int k = 0; k < words; ++k) list += fmt::format(", v{}", k);
+  if (loads) {
+    body = cuda ? fmt::format("const {0} tsr_v = *(const {0}*)(p); ", whole)
+                : fmt::format("const {0} tsr_v = as_{0}(TSR_LOAD({1}, {2}, p)); ", whole, element, lanes);
+    for (int k = 0; k < words; ++k) body += fmt::format("v{} = {}; ", k, part(k));
+  } else {
+    body = fmt::format("{} tsr_v; ", whole);
+    for (int k = 0; k < words; ++k) body += fmt::format("{} = v{}; ", part(k), k);
+    body += cuda ? fmt::format("*({}*)(p) = tsr_v; ", whole)
+                 : fmt::format("TSR_STORE({0}, {1}, as_{0}(tsr_v), p); ", element, lanes);
   }
   return fmt::format("#define tsr_{}(p{}) do {{ {}}} while (0)\n", name, list, body);
 }
@@ -439,7 +492,8 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   text += common_text;
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
-  for (const std::string& name : needs.vectors) text += vector_helper(name, cuda);
+  for (const std::string& name : needs.vectors)
+    text += name.find("_words_") != std::string::npos ? words_helper(name, cuda) : vector_helper(name, cuda);
   return text;
 }
 

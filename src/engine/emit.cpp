@@ -45,7 +45,8 @@ EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
-    engine::DeviceCode code = engine::device_code(graph, options.target == "cuda", schedule, options.numbers, shared);
+    engine::DeviceCode code =
+        engine::device_code(graph, engine::abilities_of_target(options.target), schedule, options.numbers, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;

@@ -35,7 +35,7 @@ run::gpu::Limits class_limits(const std::string& target) {
   run::gpu::Limits limits;
   limits.target = target;
   limits.multiprocessors = multiprocessors_of_class;
-  limits.shuffles = target == "cuda";
+  limits.shuffles = abilities_of_target(target).shuffles, limits.minima = abilities_of_target(target).minima;
   limits.lanes = 32;
   limits.threads_per_multiprocessor = 2048;
   limits.registers_per_multiprocessor = 65536;
@@ -91,7 +91,7 @@ class DeviceReporter {
   }
 
   void ceilings(plan::DeviceReport& d) const {
-    const plan::Device one = device_class(limits_.shuffles);
+    const plan::Device one = device_class(abilities_of(limits_));
     d.bandwidth_assumed = limits_.bandwidth <= 0;
     d.bandwidth = d.bandwidth_assumed ? bandwidth_of_class * d.multiprocessors : limits_.bandwidth;
     // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
@@ -131,7 +131,7 @@ class DeviceReporter {
     r.name = k.name;
     r.stages = k.stages;
     r.framed = k.frame.has_value();
-    r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.warm_up = k.warm_up;
+    r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.values = k.values, r.warm_up = k.warm_up;
     r.registers_estimated = k.registers;
     if (k.shared_bytes > 0) r.tile = k.points, r.shared_bytes = k.shared_bytes;
     r.operations = k.operations;
@@ -254,10 +254,10 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
     return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
         .run("", &runs != compiled.get());
   }
-  const bool shuffles = class_limits(options.target).shuffles;
-  DeviceCode code = device_code(impl.graph, shuffles, options.schedule, options.numbers);
+  const Abilities abilities = abilities_of_target(options.target);
+  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers);
   const bool small = !takes(code.program, code.plan.graph, parameters);
-  if (small) code = device_code(impl.graph, shuffles, Schedule::untiled, options.numbers);
+  if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
       .run(found.missing.empty() ? "there is no device" : found.missing, small);
 }

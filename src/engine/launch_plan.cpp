@@ -9,7 +9,15 @@
 
 namespace tessera::engine {
 
-plan::Device device_class(bool shuffles) {
+Abilities abilities_of(const run::gpu::Limits& limits) {
+  return {limits.shuffles, limits.minima};
+}
+
+Abilities abilities_of_target(const std::string& target) {
+  return {target == "cuda", target == "cuda"};
+}
+
+plan::Device device_class(Abilities abilities) {
   plan::Device device;
   // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
   device.name = "device";
@@ -22,16 +30,17 @@ plan::Device device_class(bool shuffles) {
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   device.columns_together = true;
   device.strip_registers = 200;
-  device.shuffles = shuffles;
+  device.shuffles = abilities.shuffles, device.minima = abilities.minima;
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, bool shuffles, Schedule schedule, Numbers numbers, i64 shared_bytes) {
+DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers,
+                       i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
   DeviceCode code;
-  code.plan = plan::make_plan(graph, how, device_class(shuffles));
+  code.plan = plan::make_plan(graph, how, device_class(abilities));
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));
   return code;
 }

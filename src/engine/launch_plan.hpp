@@ -14,9 +14,14 @@
 namespace tessera::engine {
 
 // What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere, but for
-// what OpenCL 1.2 cannot say: `shuffles`, reading another thread's registers. CUDA has them, and OpenCL on NVIDIA's
-// GPUs.
-plan::Device device_class(bool shuffles);
+// what OpenCL 1.2 cannot say, or what a device takes several instructions for.
+struct Abilities {
+  bool shuffles = false;  // reading another thread's registers: CUDA, and OpenCL on NVIDIA's GPUs
+  bool minima = false;    // of two integers of 16 bits in one register: NVIDIA's GPUs since Hopper
+};
+Abilities abilities_of(const run::gpu::Limits&);
+Abilities abilities_of_target(const std::string& target);  // of the class
+plan::Device device_class(Abilities);
 // The multiprocessors of the card that the class is a part of, an H200.
 constexpr int multiprocessors_of_class = 132;
 
@@ -25,7 +30,7 @@ struct DeviceCode {
   lower::DeviceProgram program;
 };
 // `shared_bytes`: of a block, as far as the device has them.
-DeviceCode device_code(const ir::Graph&, bool shuffles, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
+DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

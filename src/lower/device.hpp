@@ -83,6 +83,7 @@ struct DeviceKernel {
   std::vector<ir::StageId> stages;   // that it computes
   std::string why;                   // no strips; "" where it has some or the schedule asks for none
   int columns = 1;                   // that a thread computes
+  int values = 1;                    // of them in a register
   int registers = 0;                 // of a thread, an estimate; 0: none
   double operations = 0, moves = 0;  // a point: instructions, loads and stores, with what its halo repeats
 };

@@ -10,7 +10,6 @@
 
 namespace tessera::lower {
 
-using ir::ExprId;
 using ir::Op;
 using ir::nest::integer;
 using ir::nest::operation;
@@ -23,8 +22,11 @@ constexpr double most_text = 5200;  // instructions
 // Of the cost of a point: four rows more, or halo columns from neighbours, have to save as much.
 constexpr double worth_more_rows = 0.93, worth_more_rows_exchanged = 0.97;
 constexpr double worth_exchange = 0.87;
-constexpr i64 least_threads = 20;       // of a warp that store
-constexpr i64 sector_columns = 8;       // tiles begin at so many: whole sectors of memory, of floats
+constexpr i64 least_threads = 20;  // of a warp that store
+constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of memory, of floats
+// Instructions that make a register of two bytes of memory, and a byte of memory of a register.
+constexpr double twins_of_bytes = 1.5, word_of_bytes = 0.75;
+constexpr double worth_twins = 0.9;
 constexpr double price_of_shuffle = 2;  // they share a port with loads: more than the one instruction that they are
 
 }  // namespace
@@ -37,50 +39,78 @@ double RegisterTiles::text(i64 height) {
     if (ring.memory) {
       sum += rows * static_cast<double>(loads_of(ring).size());
     } else if (graph_.stage(ring.stage).kind == ir::StageKind::point) {
-      std::vector<ExprId> roots;
-      const auto [first, last] = computed_columns(ring);
-      for (i64 c = first; c < last; ++c)
-        roots.push_back(analyze::shift_columns(graph_, graph_.stage(ring.stage).body, rank_, c));
-      sum += rows * analyze::instruction_count(graph_, roots, contracted());
+      sum += rows * operations_of(ring, 1);
     }
     if (!ring.memory && exchanging()) sum += rows * static_cast<double>(ring.left + ring.right) * price_of_shuffle;
     if (is_result_.contains(ring.stage))
-      sum += static_cast<double>(ring.rate[0] * height * ring.own(columns_) / vector_of(ring));
+      sum += static_cast<double>(ring.rate[0] * height * ring.own(width()) / vector_of(ring));
   }
   return sum;
+}
+
+// What brings values of memory into registers and back beside loads and stores: counted where shapes of one value a
+// register and of two are compared, and in texts of the latter.
+double RegisterTiles::conversions(i64 height) const {
+  double sum = 0;
+  for (const StripRing& ring : strip_.rings) {
+    const i64 size = bytes_of(ring.stage);
+    if (ring.depth == 0 || size > 2) continue;
+    const double rows = static_cast<double>(rows_of_tile(ring, height)), row = static_cast<double>(ring.own(columns_));
+    if (ring.memory)
+      sum += rows * static_cast<double>(ring.columns(columns_)) * (values_ == 2 && size == 1 ? twins_of_bytes : 1);
+    if (is_result_.contains(ring.stage))
+      sum += static_cast<double>(ring.rate[0] * height) * row * (values_ == 2 || size == 2 ? 1 : word_of_bytes);
+  }
+  return sum;
+}
+
+// Whether the shape at hand is one; if so, and where it is the cheapest one so far, into `fit`.
+void RegisterTiles::consider(StreamFit& fit, double& least) {
+  if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
+  const auto length = [&](i64 height) { return text(height) + (values_ == 2 ? conversions(height) : 0); };
+  const auto points = [&](i64 height) { return static_cast<double>(height * width() * threads_of_tile()); };
+  const auto cost = [&](i64 height) { return length(height) / points(height); };
+  i64 height = length(8) <= most_text ? 8 : 4;
+  if (length(height) > most_text) return;
+  const double worth = exchanging() ? worth_more_rows_exchanged : worth_more_rows;
+  while (height >= 8 && height < 16 && length(height + 4) <= most_text && cost(height + 4) < worth * cost(height))
+    height += 4;
+  const double price = cost(height) / (exchanging() ? worth_exchange : 1);
+  if (fit.fits && price >= least) return;
+  least = price;
+  fit = {true, "", static_cast<int>(width()), values_, height, exchanging(), registers()};
+  fit.price = (text(height) + conversions(height)) / points(height);
+}
+
+StreamFit RegisterTiles::shape_of(i64 widest, int values) {
+  StreamFit fit;
+  double least = 0;
+  for (i64 v = std::max<i64>(widest, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits; v /= 2) {
+    if (v % values != 0) break;
+    values_ = values, columns_ = static_cast<int>(v) / values;
+    if (values == 2 && !twins_fit()) break;
+    consider(fit, least);
+    if (!plan_.device.shuffles) continue;
+    exchange();
+    if (threads_of_tile() < 32) consider(fit, least);
+    exchange_no_more();
+  }
+  values_ = 1;
+  return fit;
 }
 
 // Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
 // Measured on an H200: a tile loads and computes its halo rows beside its own, so eight beat four, but a text that
 // does not fit the instruction cache loses more than that; more pay where stages in between are computed again.
 bool RegisterTiles::choose_tile(StreamFit& fit) {
-  int widest = 1;
-  for (const StripRing& ring : strip_.rings) widest = std::max(widest, bytes_of(ring.stage));
-  double least = 0;
-  const auto consider = [&] {
-    if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
-    const auto cost = [&](i64 height) {
-      return text(height) / static_cast<double>(height * columns_ * threads_of_tile());
-    };
-    i64 height = text(8) <= most_text ? 8 : 4;
-    if (text(height) > most_text) return;
-    const double worth = exchanging() ? worth_more_rows_exchanged : worth_more_rows;
-    while (height >= 8 && height < 16 && text(height + 4) <= most_text && cost(height + 4) < worth * cost(height))
-      height += 4;
-    const double price = cost(height) / (exchanging() ? worth_exchange : 1);
-    if (fit.fits && price >= least) return;
-    least = price;
-    fit = {true, "", columns_, height, exchanging(), registers()};
-  };
-  for (i64 v = std::max<i64>(widest <= 2 ? 8 : 4, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits;
-       v /= 2) {
-    columns_ = static_cast<int>(v);
-    consider();
-    if (!plan_.device.shuffles) continue;
-    exchange();
-    if (threads_of_tile() < 32) consider();
-    exchange_no_more();
+  i64 widest = 1, in_memory = 1;
+  for (const StripRing& ring : strip_.rings) {
+    widest = std::max<i64>(widest, bytes_of(ring.stage));
+    if (ring.memory || is_result_.contains(ring.stage)) in_memory = std::max<i64>(in_memory, bytes_of(ring.stage));
   }
+  fit = shape_of(widest <= 2 ? 8 : 4, 1);
+  const StreamFit twins = shape_of(std::max<i64>(16 / in_memory, 8), 2);
+  if (twins.fits && (!fit.fits || twins.price < worth_twins * fit.price)) fit = twins;
   return fit.fits;
 }
 
@@ -89,10 +119,10 @@ void RegisterTiles::exchange() {
   halo_ = {};
   for (const StripRing& ring : strip_.rings) {
     if (ring.memory || ring.depth == 0) continue;
-    halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(columns_)));
-    halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(columns_)));
+    halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(width())));
+    halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(width())));
   }
-  while ((halo_[0] + halo_[1]) * columns_ % sector_columns != 0) ++halo_[1];
+  while ((halo_[0] + halo_[1]) * width() % sector_columns != 0) ++halo_[1];
   strip_ = strip_.exchanged();
 }
 
@@ -110,13 +140,13 @@ void RegisterTiles::find_frame(i64 height) {
   for (const StripRing& ring : strip_.rings) {
     if (ring.depth == 0) continue;
     const auto [left, right] = columns_beside(ring);
-    const i64 own = ring.own(columns_);
+    const i64 own = ring.own(width());
     f.left = std::max(f.left, base::ceil_divide(left + halo_[0] * own, ring.rate[1]));
     f.right = smaller(f.right, StripStep::steps(domain_of(ring).back(), -right - halo_[1] * own, ring.rate[1]));
   }
   f.left = base::ceil_divide(f.left, 32) * 32;
-  if (with_sides()) f.top = f.left = 0, f.bottom = kernel_.domain[0], f.sides = columns_;
-  kernel_.points.back() = threads_of_tile() * columns_;
+  if (with_sides()) f.top = f.left = 0, f.bottom = kernel_.domain[0], f.sides = width();
+  kernel_.points.back() = threads_of_tile() * width();
 }
 
 void RegisterTiles::tiles(const StreamFit& fit) {
@@ -167,17 +197,17 @@ bool RegisterTiles::with_sides() const {
   return rank_ > 2 && std::all_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
            return ring.depth == 0 || (ring.rate == std::array<i64, 2>{1, 1} &&
                                       domain_of(ring).back() == kernel_.domain.back() &&
-                                      std::max(ring.left, ring.right) <= columns_ &&
+                                      std::max(ring.left, ring.right) <= width() &&
                                       !(ring.memory && ring.border.back().mode == BorderMode::wrap));
          });
 }
 
 void RegisterTiles::tile(const Value& block) {
-  const i64 height = kernel_.frame->height, width = threads_of_tile() * columns_;
+  const i64 height = kernel_.frame->height, across_tile = threads_of_tile() * width();
   const bool volume = rank_ > 2;
   Value tile = builder_->let("tile", block), across = framed(Framed::across);
   Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
-  Value column = framed(Framed::left) + (tile - level * across) * width;
+  Value column = framed(Framed::left) + (tile - level * across) * across_tile;
   Value there;
   if (volume) {
     Value group = level;
@@ -185,7 +215,7 @@ void RegisterTiles::tile(const Value& block) {
     there = place_rows(group - level * framed(Framed::groups));
   }
   Value thread = builder_->let("thread", call_i64("tsr_thread_x", {}) - halo_[0]);
-  place_columns(min(column, framed(Framed::right) - width) + thread * columns_);
+  place_columns(min(column, framed(Framed::right) - across_tile) + thread * width());
   if (exchanging())
     stores_ = builder_->let("stores", both(less(integer(-1), thread), less(thread, integer(threads_of_tile()))));
   Value down = volume ? level : level * warps_of_block + call_i64("tsr_thread_y", {});
@@ -197,7 +227,7 @@ void RegisterTiles::tile(const Value& block) {
       const Value &x = x_.at(1), n = extent(kernel_.domain.back());
       columns_patched_ = true;
       at_left_ = builder_->let("left", operation(Op::eq, flag_type, {x, integer(0)}));
-      at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + columns_, n}));
+      at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + width(), n}));
       if (exchanging()) there_ = builder_->let("there", both(less(integer(-1), x), less(x, n)));
     }
     builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
@@ -242,7 +272,7 @@ void RegisterTiles::frame(const Value& block) {
   Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - first_column + 31, integer(32)}));
   across = builder_->let("across", max(across, integer(1)));
   Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
-  const int own = std::exchange(columns_, 1);
+  const int own = std::exchange(columns_, 1), values = std::exchange(values_, 1);
   const plan::Strip text = strip_;
   if (exchanging()) strip_ = together_;  // a thread alone has no neighbours
   const auto halo = std::exchange(halo_, {});
@@ -255,7 +285,7 @@ void RegisterTiles::frame(const Value& block) {
     declare_rings();
     builder_->loop("y", builder_->let("start", y0_ + strip_.start), y1_, integer(1), [&](const Value& y) { step(y); });
   });
-  columns_ = own;
+  columns_ = own, values_ = values;
   strip_ = text;
   halo_ = halo;
 }

@@ -29,6 +29,10 @@ class RegisterTiles : protected StripStep {
  private:
   // Instructions of a tile's text: without those that only find out where it lies.
   double text(i64 height);
+  double conversions(i64 height) const;
+  void consider(StreamFit&, double& least);
+  // Of at most so many columns a thread, `values` in a register.
+  StreamFit shape_of(i64 widest, int values);
   // From here on a thread computes its own columns alone. Threads at the ends of a warp miss what their neighbours
   // would give them; so many there store nothing.
   void exchange();

@@ -64,14 +64,15 @@ class StreamLowering : private RegisterTiles {
 
   void into(DeviceProgram& program, const StreamFit& fit) {
     const i64 height = fit.height;
-    const int v = columns_ = fit.columns;
+    const int v = fit.columns;
+    values_ = fit.values, columns_ = v / values_;
     if (height == 0) look_ahead();
     kernel_.threads = {32, warps_of_block, 1};
     kernel_.points.assign(rank_, 1);
     kernel_.points.back() = 32 * v;
     kernel_.strips = true;
     kernel_.stages = order_;
-    kernel_.columns = v;
+    kernel_.columns = v, kernel_.values = values_;
     const int estimate = kernel_.registers = fit.registers;
     kernel_.blocks_at_once = rank_ > 2 ? (estimate <= 100 ? 5 : 4)
                              : estimate <= 100 ? 4
@@ -84,8 +85,9 @@ class StreamLowering : private RegisterTiles {
     }
     ir::nest::Function function;
     function.name = kernel_.name;
-    function.essay = fmt::format("{} of {} columns a thread, about {} registers",
-                                 height > 0 ? fmt::format("tiles of {} rows", height) : "strips", v, estimate);
+    function.essay = fmt::format("{} of {} columns a thread{}, about {} registers",
+                                 height > 0 ? fmt::format("tiles of {} rows", height) : "strips", v,
+                                 values_ == 2 ? ", two in a register" : "", estimate);
     Builder builder(function.body);
     builder_ = &builder;
     if (height > 0) {
@@ -234,9 +236,9 @@ class StreamLowering : private RegisterTiles {
         if (!r.memory && r.depth > 0) kernel_.moves += share(r) * static_cast<double>(r.left + r.right);
     for (StageId s : is_result_) {
       const StripRing& r = ring_of(s);
-      kernel_.moves += static_cast<double>(r.rate[0] * r.own(columns_)) / static_cast<double>(vector_of(r));
+      kernel_.moves += static_cast<double>(r.rate[0] * r.own(width())) / static_cast<double>(vector_of(r));
     }
-    const double points = static_cast<double>(columns_ * threads_of_tile()) / 32;
+    const double points = static_cast<double>(width() * threads_of_tile()) / 32;
     kernel_.operations /= points;
     kernel_.moves /= points;
   }

@@ -23,9 +23,11 @@ struct StreamFit {
   bool fits = false;
   std::string why;
   int columns = 4;         // V, of the coarsest rate
+  int values = 1;          // in a register: 2 where a column shares it with its twin; see plan/twins.cpp
   i64 height = 0;          // of a register tile; 0: a strip, as high as the host says
   bool exchanges = false;  // a tile whose threads take halo columns from their neighbours in the warp
   int registers = 0;       // estimate, of a thread
+  double price = 0;        // of a tile: instructions for a point
 };
 StreamFit stream_fit(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group);
 

@@ -26,7 +26,7 @@ constexpr i64 bytes_of_access = 16;  // of one load or store of a thread
 i64 StripStep::vector_of(const StripRing& r) const {
   const i64 size = bytes_of(r.stage);
   for (const i64 lanes : {16, 8, 4, 2})
-    if (r.own(columns_) % lanes == 0 && lanes * size <= bytes_of_access) return lanes;
+    if (r.own(width()) % lanes == 0 && lanes * size <= bytes_of_access) return lanes;
   return 1;
 }
 
@@ -42,7 +42,7 @@ i64 StripStep::last_vector(const StripRing& r, i64 columns) const {
 }
 
 std::vector<std::pair<i64, i64>> StripStep::loads_of(const StripRing& r) const {
-  const i64 vector = vector_of(r), end = r.own(columns_) + r.right;
+  const i64 vector = vector_of(r), end = r.own(width()) + r.right;
   std::vector<std::pair<i64, i64>> loads;
   if (r.left % vector > 0) loads.emplace_back(-load_left(r), last_vector(r, r.left % vector));
   for (i64 c = -(r.left / vector * vector); c < end; c += vector)
@@ -126,6 +126,7 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
   if (columns_inside_) {
     Value from = builder_->let("from", row(ring.stage, outer));
     Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
+    if (values_ == 2) return load_twins(ring, pointer, to);
     if (where.element_stride == size && vector_of(ring) > 1) {
       for (const auto& [c, lanes] : loads_of(ring))
         where_it_is(ring, c, [&, c = c, lanes = lanes] { load_columns(ring, pointer, c, lanes, to); });
@@ -194,16 +195,18 @@ void StripStep::store_row(StageId s, const Value& r, const std::vector<Value>& v
   outer.insert(outer.end(), slice_.begin(), slice_.end());
   Value to = builder_->let("to", row(s, outer));
   Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x * where.element_stride)));
-  const auto value = [&](i64 c) { return convert({lane, 1, false}, values[static_cast<std::size_t>(ring.left + c)]); };
+  if (stores_twins(s)) return store_twins(s, pointer, values);
+  const std::vector<Value> own = own_columns(s, values);
+  const auto value = [&](i64 c) { return convert({lane, 1, false}, own[static_cast<std::size_t>(c)]); };
   if (columns_inside_ && where.element_stride == size && lanes_at_once > 1) {
-    for (i64 c = 0; c < ring.own(columns_); c += lanes_at_once) {
+    for (i64 c = 0; c < ring.own(width()); c += lanes_at_once) {
       std::vector<Value> lanes{address(pointer, integer(c))};
       for (i64 k = 0; k < lanes_at_once; ++k) lanes.push_back(value(c + k));
       builder_->call(fmt::format("tsr_store_{}x{}", name_of(lane), lanes_at_once), std::move(lanes));
     }
     return;
   }
-  for (i64 c = 0; c < ring.own(columns_); ++c) {
+  for (i64 c = 0; c < ring.own(width()); ++c) {
     auto put = [&] { builder_->store(pointer, integer(c * (where.element_stride / size)), value(c)); };
     if (columns_inside_)
       put();

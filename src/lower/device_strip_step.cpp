@@ -168,7 +168,7 @@ void StripStep::declare_rings() {
   for (std::size_t k = 0; k < at_.size(); ++k) {
     const StripRing& ring = strip_.rings[k];
     if (!is_kept(ring)) continue;
-    const Lane lane = register_lane(ring.stage);
+    const Lane lane = values_ == 2 ? Lane::u32 : register_lane(ring.stage);
     at_[k].resize(static_cast<std::size_t>(ring.depth));
     for (auto& slot : at_[k])
       for (i64 c = 0; c < ring.columns(columns_); ++c) slot.push_back(builder_->var("r", lane_constant(0, lane)));
@@ -199,12 +199,16 @@ void StripStep::compute(std::size_t number) {
   if (ring.depth == 0) return;
   Value r = builder_->let("row", y_ * ring.rate[0] + ring.first_fresh());
   std::vector<std::vector<Value>> rows(static_cast<std::size_t>(ring.fresh()));
-  for (auto& row : rows) row.resize(static_cast<std::size_t>(ring.columns(columns_)));
+  for (auto& row : rows)
+    row.resize(static_cast<std::size_t>(is_parted(s) ? ring.own(width()) : ring.columns(columns_)));
   if (graph_.stage(s).kind == ir::StageKind::compose)
     put_together(ring, rows);
+  else if (values_ == 2)
+    evaluate_twins(s, r, rows);
   else
     evaluate(number, r, rows);
-  if (exchanging() && columns_inside_) take_from_neighbours(ring, rows);
+  if (exchanging() && columns_inside_)
+    values_ == 2 ? take_twins_from_neighbours(ring, rows) : take_from_neighbours(ring, rows);
   if (is_kept(ring)) {
     auto& slots = at_[number];
     for (std::size_t k = 0; k < rows.size(); ++k)
@@ -227,6 +231,19 @@ void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vec
     }
 }
 
+std::vector<ExprId> StripStep::points(const StripRing& ring, std::size_t rows) {
+  std::vector<ExprId> roots;
+  const auto [first, last] = computed_columns(ring);
+  ExprId slice = graph_.stage(ring.stage).body;
+  for (std::size_t d = 1; d + 1 < rank_; ++d)
+    slice = analyze::shift_along(graph_, slice, rank_, d, ring.slice[d - 1]);
+  for (std::size_t k = 0; k < rows; ++k) {
+    const ExprId body = analyze::shift_along(graph_, slice, rank_, 0, static_cast<i64>(k));
+    for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
+  }
+  return roots;
+}
+
 // All points of a step as one expression: what they have in common is computed once.
 void StripStep::evaluate(std::size_t number, const Value& r, std::vector<std::vector<Value>>& rows) {
   const bool inside = rows_inside_ && columns_inside_ && slices_inside_;
@@ -237,17 +254,11 @@ void StripStep::evaluate(std::size_t number, const Value& r, std::vector<std::ve
   index_.insert(index_.end(), slice_.begin(), slice_.end());
   index_.push_back(x);
   domain_ = graph_.stage(s).domain;
-  std::vector<ExprId> roots;
+  const std::vector<ExprId> roots = points(ring, rows.size());
   const auto [first, last] = computed_columns(ring);
   const i64 width = last - first;
-  ExprId slice = graph_.stage(s).body;
-  for (std::size_t d = 1; d + 1 < rank_; ++d)
-    slice = analyze::shift_along(graph_, slice, rank_, d, ring.slice[d - 1]);
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const ExprId body = analyze::shift_along(graph_, slice, rank_, 0, static_cast<i64>(k));
-    for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
-  }
-  if (rows_inside_ && columns_inside_ && !operations_.contains(number)) operations_[number] = analyze::instruction_count(graph_, roots, contracted());
+  if (rows_inside_ && columns_inside_ && !operations_.contains(number))
+    operations_[number] = operations_of(ring, rows.size());
   mapped_rows_.clear();
   PointSource source = point_source();
   source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>&) {
@@ -270,7 +281,7 @@ void StripStep::evaluate(std::size_t number, const Value& r, std::vector<std::ve
 }
 
 void StripStep::put_together(const StripRing& ring, std::vector<std::vector<Value>>& rows) {
-  const Type type{register_lane(ring.stage), 1, false};
+  const Type type{values_ == 2 ? Lane::u32 : register_lane(ring.stage), 1, false};
   for (const plan::StripRead& piece : reads_.at(ring.stage).reads) {
     const auto &across = piece.dims[1], &down = piece.dims[0];
     const std::size_t from =

@@ -15,6 +15,7 @@
 
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
+#include "lower/twins.hpp"
 #include "plan/strips.hpp"
 
 namespace tessera::lower {
@@ -29,12 +30,17 @@ class StripStep : protected DeviceFunction {
 
   // ---- what the group needs; strip_.why says whether it is a strip at all ----
   // At the thread's own row.
-  const StripRing& ring_of(ir::StageId s) const { return strip_.rings[ring_of_.at({s, plan::Slice(rank_ - 2, 0)})]; }
+  std::size_t ring_number(ir::StageId s) const { return ring_of_.at({s, plan::Slice(rank_ - 2, 0)}); }
+  const StripRing& ring_of(ir::StageId s) const { return strip_.rings[ring_number(s)]; }
   const std::vector<ir::SizeId>& domain_of(const StripRing& ring) const { return graph_.stage(ring.stage).domain; }
   int bytes_of(ir::StageId s) const { return ir::nest::size_of(memory_lane(s)); }
   int registers() const;
-  // Columns, from its first one, that a thread computes of a stage.
+  // Registers of a row, from that of its first column, that a thread computes of a stage.
   std::pair<i64, i64> computed_columns(const StripRing&) const;
+  i64 width() const { return static_cast<i64>(columns_) * values_; }  // columns of a thread
+  // Can registers hold two values of all that is kept?
+  bool twins_fit();
+  double operations_of(const StripRing&, std::size_t rows);  // of a thread
   bool exchanging() const { return halo_[0] + halo_[1] > 0; }
   // Elements of one load or store of a ring's columns: they begin at multiples of as many.
   i64 vector_of(const StripRing&) const;
@@ -68,7 +74,8 @@ class StripStep : protected DeviceFunction {
 
   // Of the text that is written.
   plan::Strip strip_;
-  int columns_ = 4;
+  int columns_ = 4;                // registers of a row
+  int values_ = 1;                 // in each: 2 where it holds those of a column and of its twin; see plan/twins.cpp
   std::array<i64, 2> halo_{};      // threads of a warp, at its ends, that store nothing
   Value stores_;                   // does the thread store? Missing: it does
   std::optional<i64> known_step_;  // from the first row of a tile
@@ -117,8 +124,24 @@ class StripStep : protected DeviceFunction {
   void compute(std::size_t ring);
   // The columns beside those of the thread.
   void take_from_neighbours(const StripRing&, std::vector<std::vector<Value>>& rows);
+  // Its points of a step, rows of them.
+  std::vector<ir::ExprId> points(const StripRing&, std::size_t rows);
   void evaluate(std::size_t ring, const Value& r, std::vector<std::vector<Value>>& rows);
   void put_together(const StripRing&, std::vector<std::vector<Value>>& rows);
+
+  // ---- twins ----
+  // A result that is not read again and that is computed a value a register: rows of it are its columns.
+  bool is_parted(ir::StageId);
+  bool done_together(ir::StageId);
+  void load_twins(const StripRing&, const Value& pointer, const std::vector<Value>& to);
+  void store_twins(ir::StageId, const Value& pointer, const std::vector<Value>& values);
+  bool stores_twins(ir::StageId);
+  // Of a row, the columns of the thread, each by itself.
+  std::vector<Value> own_columns(ir::StageId, const std::vector<Value>& values);
+  void take_twins_from_neighbours(const StripRing&, std::vector<std::vector<Value>>& rows);
+  void evaluate_twins(ir::StageId, const Value& r, std::vector<std::vector<Value>>& rows);
+  void evaluate_parted(ir::StageId, const Value& r, const std::vector<ir::ExprId>& roots, TwinEmitter&,
+                       std::vector<std::vector<Value>>& rows);
 
   // ---- accesses ----
   // The slot and the column of an access; its column is the offset from the thread's first one.
@@ -144,6 +167,8 @@ class StripStep : protected DeviceFunction {
     Value off;
   };
   std::map<Place, std::size_t> ring_of_;
+  std::map<ir::StageId, bool> done_together_;
+  std::map<ir::StageId, i64> byte_;                                            // of its twins' halves that is stored
   std::set<ir::StageId> read_;                                                 // in the group
   std::vector<std::vector<std::vector<Value>>> at_;                            // ring, slot, column
   std::map<std::tuple<std::size_t, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed

@@ -489,8 +489,8 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
   }
 }
 
-void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<void(std::size_t, Value)>& finished) {
-  Values known;
+void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<void(std::size_t, Value)>& finished,
+                        Values known) {
   low_ = plan::LowBits(graph_, roots);
   std::vector<ExprId> once;  // rows of a block may compute the same, a constant say
   for (ExprId e : roots)

@@ -30,19 +30,21 @@ struct PointSource {
 
 class PointEmitter {
  public:
+  using Values = std::unordered_map<std::uint32_t, ir::nest::Value>;  // by expression
   PointEmitter(const ir::Graph& graph, analyze::Ranges& ranges, Builder& builder, const PointSource& source)
       : graph_(graph), ranges_(ranges), builder_(builder), source_(source) {}
 
   // Emits everything below the roots and calls `finished(k, value)` as soon as root k is known. Values of integer
   // roots come in the lane type that plan::lane_of says, or a wider one; booleans as masks.
-  void emit(const std::vector<ir::ExprId>& roots, const std::function<void(std::size_t, ir::nest::Value)>& finished);
+  // `known`: those that are there already.
+  void emit(const std::vector<ir::ExprId>& roots, const std::function<void(std::size_t, ir::nest::Value)>& finished,
+            Values known = {});
 
   // The value in another lane type: numbers convert, masks become 0 or 1 when the target is not a mask.
   ir::nest::Value stored(ir::ExprId e, ir::nest::Value v, ir::nest::Lane lane);
 
  private:
   using Value = ir::nest::Value;
-  using Values = std::unordered_map<std::uint32_t, Value>;
   using Vars = std::map<std::uint32_t, Value>;
 
   void emit_block(const std::vector<ir::ExprId>& wanted, Values& known, const Vars& vars,

@@ -48,9 +48,9 @@ struct KernelReport {
   bool strips = false;                             // of `columns` columns a thread and `strip_rows` rows, or a point
   std::string why;                                 // no strips; "" where none were asked for
   bool framed = false;                             // strips of few rows, in one text: register tiles
-  int columns = 1;
-  i64 strip_rows = 0, warm_up = 0;  // rows of a strip, and those that it computes before them
-  std::vector<i64> tile;            // in shared memory, of a block; empty: none
+  int columns = 1, values = 1;                     // and values in a register
+  i64 strip_rows = 0, warm_up = 0;                 // rows of a strip, and those that it computes before them
+  std::vector<i64> tile;                           // in shared memory, of a block; empty: none
   std::array<i64, 3> grid{1, 1, 1};
   std::array<int, 3> block{1, 1, 1};
   int registers_estimated = 0;  // of a thread, by the plan; 0: none

@@ -40,6 +40,7 @@ ordered_json kernel_json(const KernelReport& k, Names names) {
           {"not_in_strips_since", k.why},
           {"tile", k.tile},
           {"columns", k.columns},
+          {"values_of_a_register", k.values},
           {"strip_rows", k.strip_rows},
           {"warm_up_rows", k.warm_up},
           {"grid", k.grid},

@@ -70,7 +70,8 @@ std::string threads(const std::array<int, 3>& block) {
 
 std::string runs_as(const KernelReport& k) {
   if (!k.tile.empty()) return "tiles of " + extents(k.tile);
-  if (k.framed) return fmt::format("{} x {} points a thread", k.strip_rows, k.columns);
+  if (k.framed)
+    return fmt::format("{} x {} points a thread{}", k.strip_rows, k.columns, k.values > 1 ? ", two a register" : "");
   return k.strips ? fmt::format("strips of {} columns and {}", k.columns, counted(k.strip_rows, "row"))
                   : "a point a thread";
 }

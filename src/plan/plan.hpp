@@ -37,6 +37,7 @@ struct Device {
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
   bool shuffles = false;  // threads of a warp read each other's registers
+  bool minima = false;    // of two integers of 16 bits in one register, by one instruction
 };
 
 struct Options {

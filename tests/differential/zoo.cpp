@@ -63,6 +63,99 @@ const std::vector<ZooProgram>& zoo() {
        "r; "
        "float g; float b; }"
        " stencil f(vector#2 rgb X) { return luma(X.r, X.g, X.b); } parameter M, N; vector#2 rgb a[M,N]; return f(a);"},
+      // ---- narrow integers, which GPUs compute two a register
+      {"sums of bytes up to the last of 16 bits",
+       "stencil f(vector#2 uint8 X) { return cast<uint16>(X@[0,-1] * 128 + X@[-1,1] * 129); } parameter M, N; vector#2 "
+       "uint8 a[M,N]; return f(a:mirror);",
+       0, false, Data::wild},
+      {"sums of bytes beyond 16 bits",
+       "stencil f(vector#2 uint8 X) { return cast<uint16>(X@[0,-1] * 128 + X@[-1,1] * 130); } parameter M, N; vector#2 "
+       "uint8 a[M,N]; return f(a:mirror);",
+       0, false, Data::wild},
+      {"differences of bytes up to the ends of 16 bits",
+       "stencil f(vector#2 uint8 X) { return cast<int16>((X@[0,1] - X@[1,-1]) * 128 + (X >> 1)); } stencil g(vector#2 "
+       "int16 X) { return cast<int16>(X@[0,-1] / 2 - (X@[0,1] >> 1)); } parameter M, N; vector#2 uint8 a[M,N]; return "
+       "g(f(a:clamped):clamped);",
+       0, false, Data::wild},
+      {"shifts of negative and other bytes",
+       "stencil f(vector#2 uint8 X) { return cast<int16>(((X@[0,1] - X@[0,-1]) >> 3) + ((X@[1,0] + 3 * X) >> 2) + "
+       "((X@[-1,0] << 7) >> 9)); } parameter M, N; vector#2 uint8 a[M,N]; return f(a:clamped);",
+       0, false, Data::wild},
+      {"Gaussians of bytes",
+       "stencil rows(vector#2 uint8 X) { return cast<uint16>(X@[-2,0] + 4 * X@[-1,0] + 6 * X + 4 * X@[1,0] + X@[2,0]); "
+       "} stencil columns(vector#2 uint16 X) { return cast<uint8>((X@[0,-2] + 4 * X@[0,-1] + 6 * X + 4 * X@[0,1] + "
+       "X@[0,2] + 128) / 256); } stencil small(vector#2 uint8 X) { return cast<uint8>((X@[0,-1] + 2 * X + X@[0,1] + 2) "
+       ">> 2); } parameter M, N; vector#2 uint8 a[M,N]; return small(columns(rows(a:clamped):clamped):mirror);",
+       0, false, Data::wild},
+      {"bytes cast back and saturated",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>(X@[0,1] - 3 * X@[0,-1]); } stencil g(vector#2 uint8 X) { "
+       "return "
+       "saturate<uint8>(2 * X@[0,1] - X@[1,0] + 7); } parameter M, N; vector#2 uint8 a[M,N]; return "
+       "g(f(a:clamped):mirror);",
+       0, false, Data::wild},
+      {"magnitudes of slopes of bytes",
+       "stencil f(vector#2 uint8 X) { return saturate<uint8>(abs(X@[1,-1] + 2 * X@[1,0] + X@[1,1] - X@[-1,-1] - 2 * "
+       "X@[-1,0] - X@[-1,1]) + abs(X@[-1,1] + 2 * X@[0,1] + X@[1,1] - X@[-1,-1] - 2 * X@[0,-1] - X@[1,-1])); } "
+       "parameter M, N; vector#2 uint8 a[M,N]; return f(a:mirror);",
+       0, false, Data::wild},
+      {"medians and a range of bytes",
+       "stencil middle(vector#2 uint8 X) { return median(j = -1..1, i = -1..1) ( X@[j,i] ); } stencil range(vector#2 "
+       "uint8 X) { return cast<uint8>(max(j = -1..1, i = -2..2) ( X@[j,i] ) - min(j = -1..1, i = -2..2) ( X@[j,i] )); "
+       "} "
+       "parameter M, N; vector#2 uint8 a[M,N]; return range(middle(a:clamped):clamped);",
+       0, false, Data::wild},
+      {"the least and most of signed integers",
+       "stencil f(vector#2 int16 X) { return min(X@[0,-1], max(X, X@[1,1])); } stencil g(vector#2 int16 X) { return "
+       "cast<int16>((max(X@[0,1], -3) >> 1) - (min(X, 5) >> 2) + (min(X@[1,-1], max(X, X@[0,1])) >> 2)); } "
+       "parameter M, N; vector#2 int16 a[M,N]; return g(f(a:clamped):mirror);",
+       0, false, Data::wild},
+      {"magnitudes of the least signed integer",
+       "stencil f(vector#2 int16 X) { return abs(X@[0,1]); } stencil g(vector#2 uint8 X) { return "
+       "cast<int16>(abs(X@[0,1] - X * 128)); } parameter M, N; vector#2 int16 a[M,N]; vector#2 uint8 b[M,N]; return "
+       "p = f(a:clamped), q = g(b:clamped);",
+       0, false, Data::wild},
+      {"a wide sum of bytes",
+       "stencil f(vector#2 uint8 X) { return cast<uint16>(sum(i = -11..13) ( X@[0,i] * 2 )); } stencil g(vector#2 "
+       "uint16 "
+       "X) { return cast<uint8>(sum(j = -1..2) ( X@[j,0] ) / 200); } parameter M, N; vector#2 uint8 a[M,N]; return "
+       "g(f(a:clamped):clamped);",
+       0, false, Data::wild},
+      {"means of bytes and where they are",
+       "stencil mean(vector#2 uint8 X) { return cast<uint8>((sum(j = -1..1, i = -1..1) ( X@[j,i] ) + 4) / 9); } "
+       "stencil "
+       "marked(vector#2 uint8 X) { return X@[0,-1] < X@[0,1] ? X + coord(1) * 3 : X@[1,0] - coord(0); } parameter M, "
+       "N; "
+       "vector#2 uint8 a[M,N]; b = mean(a:clamped); return p = marked(b:mirror), q = b;",
+       0, false, Data::wild},
+      {"bytes as floats and back",
+       "stencil f(vector#2 uint8 X) { return 0.25f * (X@[0,-1] + 2 * X + X@[0,1]); } stencil g(vector#2 uint8 X) { "
+       "return "
+       "saturate<uint8>(1.5f * (X@[0,1] + X@[1,0]) - 20); } parameter M, N; vector#2 uint8 a[M,N]; b = g(a:mirror); "
+       "return p = f(b:clamped), q = b;",
+       0, false, Data::wild},
+      {"a pyramid of bytes",
+       "stencil half(vector#2 uint8 X) { return cast<uint8>((X@[(0,2),(-1,2)] + 2 * X@[(0,2),(0,2)] + X@[(1,2),(1,2)] "
+       "+ "
+       "2) / 4); } stencil odd(vector#2 uint8 X) { return cast<uint8>((X + X@[0,1] + 1) >> 1); } stencil "
+       "minus(vector#2 "
+       "uint8 X, vector#2 uint8 Y) { return cast<int16>(X - Y); } parameter M, N; vector#2 uint8 a[M,N]; h = "
+       "half(a:mirror); w = ( @[(0,1),(0,2)] = h; @[(0,1),(1,2)] = odd(h:clamped); ); return p = half(w:clamped), q = "
+       "h;",
+       0, false, Data::wild},
+      {"fields of bytes",
+       "struct rgb { uint8 r; uint8 g; uint8 b; } stencil f(vector#2 rgb X) { return cast<uint8>((X@[0,-1].r + X.g + "
+       "X@[0,1].b + X.r) >> 2); } parameter M, N; vector#2 rgb a[M,N]; return f(a:clamped);",
+       0, false, Data::wild},
+      {"a chain of bytes",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>((X@[-1,-1] + X@[-1,1] + 4 * X + X@[1,-1] + X@[1,1]) >> 3); } "
+       "parameter M, N; vector#2 uint8 a[M,N]; return f(f(f(f(f(f(a:mirror):mirror):mirror):mirror):mirror):mirror);",
+       0, false, Data::wild},
+      {"a chain of signed integers",
+       "stencil d(vector#2 uint8 X) { return cast<int16>(X@[0,1] - X@[-1,-1]); } stencil f(vector#2 int16 X) { return "
+       "cast<int16>((X@[-1,-1] + X@[-1,1] - 4 * X + X@[1,-1] - X@[1,1]) >> 3); } parameter M, N; vector#2 uint8 "
+       "a[M,N]; "
+       "return f(f(f(f(f(d(a:mirror):mirror):mirror):mirror):mirror):mirror);",
+       0, false, Data::wild},
       // ---- structs
       {"struct in and out",
        "struct rgb { uint8 r; uint8 g; uint8 b; } stencil f(vector#2 rgb X) { return struct rgb(X.b, cast<uint8>(255 - "

@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <random>
+#include <type_traits>
 
 #include "command.hpp"
 #include "support/opencl.hpp"
@@ -35,10 +36,15 @@ class Library {
   void* handle_;
 };
 
+template <class T = float>
 Array random_image(i64 rows, i64 columns) {
-  Array image(ElementType::f32, {rows, columns});
+  constexpr bool bytes = std::is_same_v<T, unsigned char>;
+  Array image(bytes ? ElementType::u8 : ElementType::f32, {rows, columns});
   std::mt19937 random(static_cast<unsigned>(rows * 1000 + columns));
-  for (i64 k = 0; k < rows * columns; ++k) image.as<float>()[k] = static_cast<float>(random() % 2000) / 7 - 100;
+  for (i64 k = 0; k < rows * columns; ++k) {
+    const auto drawn = static_cast<float>(random() % 2000);
+    image.as<T>()[k] = static_cast<T>(bytes ? drawn / 8 : drawn / 7 - 100);
+  }
   return image;
 }
 
@@ -55,14 +61,29 @@ const char* const many_stages =
     "parameter M, N; vector#2 float image[M,N];\n"
     "a = wide(wide(wide(image:mirror):clamped):constant(3)); return wide(wide(a:symmetric):mirror);";
 
-using Entry = void(const float*, int, int, float*);
+// Integers of 16 bits, two a register: negative ones, minima where there is an instruction for two.
+const char* const narrow_stages =
+    "stencil slope(vector#2 uint8 X) { return cast<int16>((X@[0,1] - X@[0,-1]) * 3 + X@[1,0] - X@[-1,0]); }\n"
+    "stencil middle(vector#2 int16 X) { return max(min(X@[0,-1], X), min(max(X@[0,-1], X), X@[0,1])); }\n"
+    "stencil bright(vector#2 int16 X) { return saturate<uint8>(abs(X@[0,2]) + (X >> 1)); }\n"
+    "stencil smooth(vector#2 uint8 X) { return cast<uint8>((X@[-1,-1] + 2 * X + X@[1,1] + 2) >> 2); }\n"
+    "parameter M, N; vector#2 uint8 image[M,N];\n"
+    "return smooth(bright(middle(slope(image:mirror):clamped):clamped):mirror);";
+const char* const narrow_sums =
+    "stencil smooth(vector#2 uint8 X) { return cast<uint8>((X@[-1,-1] + 2 * X + X@[1,1] + 2) >> 2); }\n"
+    "parameter M, N; vector#2 uint8 image[M,N]; return smooth(smooth(image:mirror):clamped);";
 
-void equals_interpreter(const Program& program, Entry* entry) {
-  for (const auto& [rows, columns] : {std::pair<i64, i64>{1, 1}, {3, 2}, {9, 40}, {33, 129}, {70, 516}}) {
-    const Array image = random_image(rows, columns), want = program.interpret({image}).at(0);
-    std::vector<float> out(static_cast<std::size_t>(rows * columns), -1);
-    entry(image.as<float>(), static_cast<int>(rows), static_cast<int>(columns), out.data());
-    EXPECT_EQ(0, std::memcmp(out.data(), want.data(), out.size() * sizeof(float))) << rows << "x" << columns;
+template <class T>
+using EntryOf = void(const T*, int, int, T*);
+using Entry = EntryOf<float>;
+
+template <class T = float>
+void equals_interpreter(const Program& program, EntryOf<T>* entry) {
+  for (const auto& [rows, columns] : {std::pair<i64, i64>{1, 1}, {3, 2}, {9, 40}, {33, 129}, {70, 596}}) {
+    const Array image = random_image<T>(rows, columns), want = program.interpret({image}).at(0);
+    std::vector<T> out(static_cast<std::size_t>(rows * columns), 99);
+    entry(image.as<T>(), static_cast<int>(rows), static_cast<int>(columns), out.data());
+    EXPECT_EQ(0, std::memcmp(out.data(), want.data(), out.size() * sizeof(T))) << rows << "x" << columns;
   }
 }
 
@@ -78,6 +99,19 @@ TEST(ExportedCuda, GivesTheInterpretersBits) {
           program.emit({.target = "cuda", .name = "f", .schedule = schedule, .numbers = Numbers::exact}).source);
     ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
     equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
+  }
+}
+
+TEST(ExportedCuda, GivesTheInterpretersBitsTwoARegister) {
+  ASSERT_TRUE(have("g++"));
+  for (const char* text : {narrow_stages, narrow_sums}) {
+    const Program program = Program::from_text(text);
+    const std::string source = program.emit({.target = "cuda", .name = "f", .numbers = Numbers::exact}).source;
+    EXPECT_NE(source.find("two in a register"), std::string::npos);
+    const Folder folder;
+    write(folder / "f.cu", source);
+    ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
+    equals_interpreter(program, Library(folder / "f.so").function<EntryOf<unsigned char>>("f"));
   }
 }
 
@@ -176,10 +210,10 @@ TEST(ExportedToAnyDevice, ArgumentsMayHaveAnyName) {
   EXPECT_THROW((void)Program::from_text(vectors).emit({.target = "cuda", .name = "g"}), Error);
 }
 
-TEST(ExportedOpencl, GivesTheInterpretersBits) {
-  if (cannot_run(no_opencl())) return;
+template <class T>
+void opencl_equals_interpreter(const char* text) {
   const Folder folder;
-  const Program program = Program::from_text(three_stages);
+  const Program program = Program::from_text(text);
   const std::string kernels = (folder / "f.cl").string();
   const EmittedCode code =
       program.emit({.target = "opencl", .name = "f", .numbers = Numbers::exact, .kernels_file = kernels});
@@ -192,7 +226,13 @@ TEST(ExportedOpencl, GivesTheInterpretersBits) {
                                         "-lOpenCL",
                                         (folder / "").string(), compiler)));
   }
-  equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
+  equals_interpreter(program, Library(folder / "f.so").function<EntryOf<T>>("f"));
+}
+
+TEST(ExportedOpencl, GivesTheInterpretersBits) {
+  if (cannot_run(no_opencl())) return;
+  opencl_equals_interpreter<float>(three_stages);
+  opencl_equals_interpreter<unsigned char>(narrow_sums);
 }
 
 // Kernels that read what others wrote wait for them where the queue does not see to it.

@@ -59,6 +59,7 @@ gpu::Limits limits_of(const Driver& d, const Nvrtc& n, int index) {
   limits.halves = true;
   limits.doubles = true;
   limits.shuffles = true;
+  limits.minima = capability >= gpu::capability_of_minima;
   limits.integrated = get(integrated) != 0;
   return limits;
 }

@@ -48,7 +48,11 @@ struct Limits {
   bool doubles = false;     // 64-bit floats
   bool integrated = false;  // its memory is the host's
   bool shuffles = false;    // threads of a warp read each other's registers
+  bool minima = false;      // of two 16-bit integers in one register, by one instruction
 };
+
+// NVIDIA's GPUs, by ten times their compute capability, since which `minima` are there.
+constexpr int capability_of_minima = 90;
 
 // A device in messages: "CUDA device 0 (NVIDIA H200)".
 std::string label_of(const Limits&);

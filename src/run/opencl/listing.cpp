@@ -101,10 +101,12 @@ gpu::Limits limits_of(cl::Device device, int version, const std::string& extensi
   l.integrated = value_of<cl::UInt>(device, cl::device_host_unified_memory).value_or(0) != 0;
   l.compiled_for = text_of(api().clGetDeviceInfo, device, cl::device_version);
   if (has_word(extensions, "cl_nv_device_attribute_query")) {
-    l.compiled_for = fmt::format("sm_{}{}", count_of(device, cl::device_compute_capability_major_nv),
-                                 count_of(device, cl::device_compute_capability_minor_nv));
+    const int major = count_of(device, cl::device_compute_capability_major_nv);
+    const int minor = count_of(device, cl::device_compute_capability_minor_nv);
+    l.compiled_for = fmt::format("sm_{}{}", major, minor);
     l.registers_per_multiprocessor = count_of(device, cl::device_registers_per_block_nv);
     l.shuffles = has_word(extensions, "cl_nv_pragma_unroll");  // by assembly, which that word stands for
+    l.minima = l.shuffles && 10 * major + minor >= gpu::capability_of_minima;
   }
   return l;
 }
