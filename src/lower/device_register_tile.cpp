@@ -195,10 +195,10 @@ Value RegisterTiles::everything_inside() {
 
 bool RegisterTiles::with_sides() const {
   return rank_ > 2 && std::all_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
-           return ring.depth == 0 || (ring.rate == std::array<i64, 2>{1, 1} &&
-                                      domain_of(ring).back() == kernel_.domain.back() &&
-                                      std::max(ring.left, ring.right) <= width() &&
-                                      !(ring.memory && ring.border.back().mode == BorderMode::wrap));
+           return ring.depth == 0 ||
+                  (ring.rate == std::array<i64, 2>{1, 1} && domain_of(ring).back() == kernel_.domain.back() &&
+                   std::max(ring.left, ring.right) <= width() &&
+                   !(ring.memory && ring.border.back().mode == BorderMode::wrap));
          });
 }
 
@@ -266,8 +266,8 @@ void RegisterTiles::frame(const Value& block) {
   Value first_row_of = choose(above, first_row(), choose(rows, bottom, top));
   Value end_row = choose(above, top, choose(rows, end_of(0), bottom));
   Value first_column = choose(rows, integer(0), choose(left, integer(0), right));
-  Value end_column = builder_->let(
-      "end", choose(rows, extent(kernel_.domain.back()), choose(left, framed(Framed::left), extent(kernel_.domain.back()))));
+  Value end_column = builder_->let("end", choose(rows, extent(kernel_.domain.back()),
+                                                 choose(left, framed(Framed::left), extent(kernel_.domain.back()))));
   first_column = builder_->let("first", first_column);
   Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - first_column + 31, integer(32)}));
   across = builder_->let("across", max(across, integer(1)));

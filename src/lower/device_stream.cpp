@@ -74,9 +74,10 @@ class StreamLowering : private RegisterTiles {
     kernel_.stages = order_;
     kernel_.columns = v, kernel_.values = values_;
     const int estimate = kernel_.registers = fit.registers;
-    kernel_.blocks_at_once = rank_ > 2 ? (estimate <= 100 ? 5 : 4)
-                             : estimate <= 100 ? 4
-                             : estimate <= plan::wide_strip_registers ? 3 : 0;
+    kernel_.blocks_at_once = rank_ > 2                                ? (estimate <= 100 ? 5 : 4)
+                             : estimate <= 100                        ? 4
+                             : estimate <= plan::wide_strip_registers ? 3
+                                                                      : 0;
     kernel_.warm_up = -strip_.start;
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
@@ -211,7 +212,9 @@ class StreamLowering : private RegisterTiles {
   void at_least_a_tile() {
     for (const StripRing& ring : strip_.rings) {
       if (ring.depth == 0) continue;
-      at_least(domain_of(ring)[0], kernel_.frame->height + (kernel_.frame->sides > 0 ? 0 : kernel_.frame->top + std::max<i64>(0, ring.lag)));
+      at_least(
+          domain_of(ring)[0],
+          kernel_.frame->height + (kernel_.frame->sides > 0 ? 0 : kernel_.frame->top + std::max<i64>(0, ring.lag)));
       at_least(domain_of(ring).back(), kernel_.frame->left + kernel_.points.back() + 64);
     }
   }

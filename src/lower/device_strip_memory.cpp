@@ -61,8 +61,7 @@ void StripStep::load_columns(const StripRing& ring, const Value& pointer, i64 fi
   const Lane lane = memory_lane(ring.stage);
   if (count == 1) {
     const Type type{register_lane(ring.stage), 1, false};
-    builder_->assign(to[static_cast<std::size_t>(first + ring.left)],
-                     convert(type, load(pointer, integer(first), 1)));
+    builder_->assign(to[static_cast<std::size_t>(first + ring.left)], convert(type, load(pointer, integer(first), 1)));
     return;
   }
   std::vector<Value> lanes{address(pointer, integer(first))};
@@ -149,8 +148,7 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
     Value column_off;
     Value at = mapped_index(border.mode, x + (c - ring.left), extent(domain.back()), column_off);
     Value v = convert(type, load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1));
-    if (column_off)
-      v = operation(Op::select, type, {column_off, border_value(border.value, ring.stage, kept_lane), v});
+    if (column_off) v = operation(Op::select, type, {column_off, border_value(border.value, ring.stage, kept_lane), v});
     builder_->assign(to[static_cast<std::size_t>(c)], bordered(v));
   }
 }

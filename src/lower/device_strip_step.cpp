@@ -62,8 +62,8 @@ void StripStep::find_domain() {
 
 std::size_t StripStep::ring_index(const ExprNode& node, const StripRing& to) const {
   if (member(node.stage)) return ring_of_.at({node.stage, slice_of(node)});
-  return strip_.ring(node.stage, node.border,
-                     {to.rate[0] * node.index[0].scale, to.rate[1] * node.index.back().scale}, slice_of(node));
+  return strip_.ring(node.stage, node.border, {to.rate[0] * node.index[0].scale, to.rate[1] * node.index.back().scale},
+                     slice_of(node));
 }
 
 plan::Slice StripStep::slice_of(const ExprNode& node) {
@@ -235,8 +235,7 @@ std::vector<ExprId> StripStep::points(const StripRing& ring, std::size_t rows) {
   std::vector<ExprId> roots;
   const auto [first, last] = computed_columns(ring);
   ExprId slice = graph_.stage(ring.stage).body;
-  for (std::size_t d = 1; d + 1 < rank_; ++d)
-    slice = analyze::shift_along(graph_, slice, rank_, d, ring.slice[d - 1]);
+  for (std::size_t d = 1; d + 1 < rank_; ++d) slice = analyze::shift_along(graph_, slice, rank_, d, ring.slice[d - 1]);
   for (std::size_t k = 0; k < rows; ++k) {
     const ExprId body = analyze::shift_along(graph_, slice, rank_, 0, static_cast<i64>(k));
     for (i64 c = first; c < last; ++c) roots.push_back(analyze::shift_columns(graph_, body, rank_, c));
@@ -328,7 +327,7 @@ Value StripStep::patched(const StripRing& ring, const std::vector<Value>& row, s
     if (ring.memory) return plain;  // has it already
     instead = border_value(border.value, ring.stage, plain->type.lane);
   } else {
-    const i64 beyond = left ? -c : c - end, to = border.mode == BorderMode::clamp     ? 0
+    const i64 beyond = left ? -c : c - end, to = border.mode == BorderMode::clamp    ? 0
                                                  : border.mode == BorderMode::mirror ? beyond
                                                                                      : beyond - 1;
     const auto at = static_cast<std::size_t>((left ? to : end - to) + ring.left);
@@ -369,13 +368,12 @@ Value StripStep::found(const ExprNode& node, const StripRing& to, const Value& r
   for (std::size_t d = last(); d-- > 1;)
     if (mapped[d] && mapped[d]->off)
       v = builder_->let("v", operation(Op::select, type,
-                                       {mapped[d]->off,
-                                        border_value(node.border[d].value, node.stage, type.lane), v}));
+                                       {mapped[d]->off, border_value(node.border[d].value, node.stage, type.lane), v}));
   Value row_off;  // the slowest dimension decides
   mapped_row(own, node, to, r, row_off);
   if (!row_off) return v;
-  return builder_->let("v", operation(Op::select, type,
-                                      {row_off, border_value(node.border[0].value, node.stage, type.lane), v}));
+  return builder_->let(
+      "v", operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, type.lane), v}));
 }
 
 bool StripStep::may_map(const ExprNode& node, const StripRing& to, const StripRing& from) const {

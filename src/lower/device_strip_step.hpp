@@ -85,7 +85,7 @@ class StripStep : protected DeviceFunction {
   bool columns_patched_ = false;
   Value at_left_, at_right_, there_;  // is the thread the first, the last, one of them or between?
   std::map<i64, Value> x_;            // the thread's first column, by rate
-  Value y0_, y1_;           // the strip
+  Value y0_, y1_;                     // the strip
 
  private:
   using Place = std::pair<ir::StageId, plan::Slice>;

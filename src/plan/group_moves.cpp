@@ -26,8 +26,8 @@ Strip Grouper::strip(const Set& set, const Layout& layout) const {
   return strip;
 }
 
-// As a register tile whose threads exchange columns (lower/device_register_tile.hpp): with room in the registers, in the
-// warp for threads that store nothing, and in the instruction cache.
+// As a register tile whose threads exchange columns (lower/device_register_tile.hpp): with room in the registers, in
+// the warp for threads that store nothing, and in the instruction cache.
 bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageId)>& bytes) const {
   constexpr int most_registers = 130;  // twelve warps of them; more steps of a relaxation took longer for want of warps
   constexpr i64 v = 4, height = 8, most_idle = 8;
@@ -41,7 +41,8 @@ bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageI
     if (ring.memory || ring.depth == 0) continue;
     left = std::max(left, base::ceil_divide(ring.left, ring.own(v)));
     right = std::max(right, base::ceil_divide(ring.right, ring.own(v)));
-    text += static_cast<double>((ring.rate[0] * height + ring.lag - ring.first) * ring.own(v)) * operations_[ring.stage];
+    text +=
+        static_cast<double>((ring.rate[0] * height + ring.lag - ring.first) * ring.own(v)) * operations_[ring.stage];
   }
   return left + right <= most_idle && text <= most_text;
 }

@@ -34,8 +34,8 @@ constexpr int wide_strip_registers = 140;
 // Of a dimension in between, for each of them: a distance from the thread's own row.
 using Slice = std::vector<i64>;
 
-// Of rows (0) and columns (1), what a stage reads around its point i: (mul * i + [lo, hi]) / div, where that is whole; at
-// a fixed distance in the dimensions in between.
+// Of rows (0) and columns (1), what a stage reads around its point i: (mul * i + [lo, hi]) / div, where that is whole;
+// at a fixed distance in the dimensions in between.
 struct StripRead {
   struct Dimension {
     i64 mul = 1, div = 1;

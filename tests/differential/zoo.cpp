@@ -467,18 +467,22 @@ const std::vector<ZooProgram>& zoo() {
        "stencil f(vector#4 float X) { return X@[-1,0,1,0] + X@[0,1,0,-1] * 2; } parameter L, K, M, N; vector#4 float "
        "a[L,K,M,N]; return f(f(a:symmetric):constant(1));"},
       {"volume of constants",
-       "table float w[i=-1..1, j=-1..1, k=-1..1] = 1 + i + 2*j + 3*k; stencil f(vector#3 float X) { return sum(i=-1..1, "
+       "table float w[i=-1..1, j=-1..1, k=-1..1] = 1 + i + 2*j + 3*k; stencil f(vector#3 float X) { return "
+       "sum(i=-1..1, "
        "j=-1..1, k=-1..1) (w[i+1, j+1, k+1] * X@[i, j, k]) / 27; } parameter K, M, N; vector#3 float a[K,M,N]; return "
        "f(f(a:constant(2)):constant(-1));"},
       {"volume far to one side",
        "stencil f(vector#3 float X) { return X@[0,2,1] + X@[1,1,0] * 2; } stencil g(vector#3 float X) { return X - "
        "X@[-1,2,-2]; } parameter K, M, N; vector#3 float a[K,M,N]; return g(f(a:symmetric):mirror);"},
       {"volume without borders",
-       "stencil f(vector#3 float X) { return X@[-1,0,0] + X@[0,2,0] * X@[0,-1,1]; } stencil g(vector#3 float X) { return "
+       "stencil f(vector#3 float X) { return X@[-1,0,0] + X@[0,2,0] * X@[0,-1,1]; } stencil g(vector#3 float X) { "
+       "return "
        "X@[0,1,0] - X@[0,-1,0] + X@[0,0,1]; } parameter K, M, N; vector#3 float a[K,M,N]; return g(f(a));"},
       {"volume and its coordinates",
-       "stencil f(vector#3 float X) { return X * (coord(0) + 10*coord(1) + 100*coord(2) - extent(1)) * 0.001f; } stencil "
-       "g(vector#3 float X) { return X@[0,1,0] + X@[0,-1,0] - X@[1,0,0] * X@[0,0,1]; } parameter K, M, N; vector#3 float "
+       "stencil f(vector#3 float X) { return X * (coord(0) + 10*coord(1) + 100*coord(2) - extent(1)) * 0.001f; } "
+       "stencil "
+       "g(vector#3 float X) { return X@[0,1,0] + X@[0,-1,0] - X@[1,0,0] * X@[0,0,1]; } parameter K, M, N; vector#3 "
+       "float "
        "a[K,M,N]; e = g(f(a):clamped); return first = e, second = g(e:mirror);"},
       {"volume of bytes",
        "stencil f(vector#3 uint8 X) { return cast<uint8>(sum(i=-1..1, j=-1..1, k=-1..1) (X@[i,j,k]) / 27); } stencil "
@@ -491,7 +495,8 @@ const std::vector<ZooProgram>& zoo() {
        "r(vector#3 float X) { return sqrt(abs(X)) ; } parameter K, M, N; vector#3 float a[K,M,N]; return "
        "r(z(y(x(r(x(a:mirror)):clamped):mirror):clamped));"},
       {"rank four of constants",
-       "stencil f(vector#4 float X) { return X@[0,-1,0,0] + X@[0,1,1,0] * 2 + X@[0,0,-1,1] - X@[1,0,0,0]; } parameter L, "
+       "stencil f(vector#4 float X) { return X@[0,-1,0,0] + X@[0,1,1,0] * 2 + X@[0,0,-1,1] - X@[1,0,0,0]; } parameter "
+       "L, "
        "K, M, N; vector#4 float a[L,K,M,N]; return f(f(a:constant(3)):mirror);"},
       {"a row broadcast over an image",
        "stencil f(vector#2 float X, vector#1 float R) { return X * R@[1] - R; } parameter M, N; vector#2 float a[M,N]; "
@@ -546,7 +551,8 @@ Case zoo_case(std::size_t index, bool thorough) {
                       {5, 9}, {6, 8}, {17, 33}, {64, 64}, {65, 130}, {100, 257}};
       break;
     default:
-      c.parameters = {{1, 1, 1}, {2, 3, 4}, {3, 2, 1}, {5, 9, 17}, {7, 8, 65}, {3, 33, 100}, {19, 1, 270}, {16, 5, 288}};
+      c.parameters = {{1, 1, 1},  {2, 3, 4},    {3, 2, 1},    {5, 9, 17},
+                      {7, 8, 65}, {3, 33, 100}, {19, 1, 270}, {16, 5, 288}};
       for (std::vector<i64>& set : c.parameters)
         if (c.graph.parameters.size() == 4) set.insert(set[0] > 9 ? set.begin() + 1 : set.begin(), set[0] / 8 + 1);
       break;

@@ -62,7 +62,8 @@ plan::Plan plan_of(const std::string& text, bool shuffles) {
 
 // The same of a volume: what one row of its planes looks like, and how rows follow each other.
 void covers_volume(const DeviceKernel& kernel, const ir::Graph& graph, i64 k, i64 m, i64 n, Rows planes) {
-  SCOPED_TRACE(testing::Message() << k << " x " << m << " x " << n << ", planes " << planes.first << " to " << planes.last);
+  SCOPED_TRACE(testing::Message() << k << " x " << m << " x " << n << ", planes " << planes.first << " to "
+                                  << planes.last);
   std::array<i64, frame_integers> f{};
   const i64 blocks = frame(kernel, graph, {k, m, n}, planes.first, planes.last, f), groups = f[9];
   const DeviceKernel::Frame& frame = *kernel.frame;
