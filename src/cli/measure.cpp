@@ -94,7 +94,7 @@ double middle(std::vector<double>& values) {
 constexpr i64 rotated_bytes = i64{512} << 20;
 constexpr std::size_t most_sets = 8;
 
-// On the device's clock with arrays that stay there, and by the wall with copies there and back.
+// On the device's clock with arrays that stay there and a device that is busy already, and by the wall with copies there and back.
 void measure_device(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
                     const RunOptions& options, int repeat) {
   using Clock = std::chrono::steady_clock;
@@ -122,6 +122,8 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
     }
     for (int k = 0; k < repeat; ++k) {
       engine::DeviceExecutable::Bound& bound = *sets[static_cast<std::size_t>(k) % count];
+      // A run before it keeps the device busy while the host asks for this one: what that takes is not the kernels'.
+      sets[(static_cast<std::size_t>(k) + count / 2) % count]->launch(options);
       bound.queue().mark(0);
       bound.launch(options);
       bound.queue().mark(1);
