@@ -110,10 +110,16 @@ TEST(ExplainDevice, WithoutADevice) {
 }
 
 TEST(ExplainDevice, SaysWhyNotInStrips) {
-  const Program program = Program::from_text(volume);
-  EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda")),
-              AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it has more than two dimensions")));
-  EXPECT_THAT(program.explain({{20, 30, 40}}, on("cuda", Schedule::untiled)), Not(HasSubstr("not in strips")));
+  const Program program = Program::from_text(
+      "stencil shade(vector#3 float X, vector#2 float P) { return X@[1,0,0] * P@[0,1]; }\n"
+      "parameter L, M, N;\nvector#3 float image[L,M,N];\nvector#2 float plane[M,N];\n"
+      "return shade(image:clamped, plane:clamped);\n");
+  const std::vector<Shape> shapes{{20, 30, 400}, {30, 400}};
+  EXPECT_THAT(program.explain(shapes, on("cuda")),
+              AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it reads an array of fewer dimensions")));
+  EXPECT_THAT(program.explain(shapes, on("cuda", Schedule::untiled)), Not(HasSubstr("not in strips")));
+  const std::string tiles = Program::from_text(volume).explain({{20, 30, 400}}, on("cuda"));
+  EXPECT_THAT(tiles, AllOf(HasSubstr("4 points a thread"), Not(HasSubstr("not in strips"))));
   EXPECT_THAT(Program::from_text(two_stages).explain({{4, 6}}, on("cuda")), HasSubstr("runs untiled"));
 }
 
