@@ -94,7 +94,8 @@ double middle(std::vector<double>& values) {
 constexpr i64 rotated_bytes = i64{512} << 20;
 constexpr std::size_t most_sets = 8;
 
-// On the device's clock with arrays that stay there and a device that is busy already, and by the wall with copies there and back.
+// On the device's clock with arrays that stay there and a device that is busy already, and by the wall with copies
+// there and back.
 void measure_device(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
                     const RunOptions& options, int repeat) {
   using Clock = std::chrono::steady_clock;

@@ -115,8 +115,9 @@ TEST(ExplainDevice, SaysWhyNotInStrips) {
       "parameter L, M, N;\nvector#3 float image[L,M,N];\nvector#2 float plane[M,N];\n"
       "return shade(image:clamped, plane:clamped);\n");
   const std::vector<Shape> shapes{{20, 30, 400}, {30, 400}};
-  EXPECT_THAT(program.explain(shapes, on("cuda")),
-              AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it reads an array of fewer dimensions")));
+  EXPECT_THAT(
+      program.explain(shapes, on("cuda")),
+      AllOf(HasSubstr("a point a thread"), HasSubstr("not in strips, since it reads an array of fewer dimensions")));
   EXPECT_THAT(program.explain(shapes, on("cuda", Schedule::untiled)), Not(HasSubstr("not in strips")));
   const std::string tiles = Program::from_text(volume).explain({{20, 30, 400}}, on("cuda"));
   EXPECT_THAT(tiles, AllOf(HasSubstr("4 points a thread"), Not(HasSubstr("not in strips"))));
