@@ -102,7 +102,7 @@ std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
 // Of a kernel with a frame: the blocks that compute the rows [first, last), and the integers that they take: see
 // frame.c.inc.
-constexpr std::size_t frame_integers = 10;
+constexpr std::size_t frame_integers = 11;
 i64 frame(const DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters, i64 first, i64 last,
           std::array<i64, frame_integers>&);
 // Both in C: tsr_strip_height and tsr_frame.

@@ -277,8 +277,8 @@ void RegisterTiles::frame(const Value& block) {
   if (exchanging()) strip_ = together_;  // a thread alone has no neighbours
   const auto halo = std::exchange(halo_, {});
   place_columns(first_column + (number - level * across) * 32 + call_i64("tsr_thread_x", {}));
-  y0_ = builder_->let("y0", first_row_of + level * kernel_.frame->height);
-  y1_ = builder_->let("y1", min(y0_ + kernel_.frame->height, end_row));
+  y0_ = builder_->let("y0", first_row_of + level * framed(Framed::rows));
+  y1_ = builder_->let("y1", min(y0_ + framed(Framed::rows), end_row));
   builder_->branch(both(there, both(less(x_.at(1), end_column), less(y0_, y1_))), [&] {
     rows_inside_ = columns_inside_ = false, slices_inside_ = rank_ == 2;
     map_slices();

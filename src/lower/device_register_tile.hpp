@@ -38,7 +38,7 @@ class RegisterTiles : protected StripStep {
   void exchange();
   // Where nothing that tiles read is outside.
   void find_frame(i64 height);
-  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left, groups };
+  enum class Framed : std::uint8_t { blocks, across, top, bottom, left, right, above, below, at_left, groups, rows };
   Value framed(Framed);
   // Of volumes: the rows [first, first + warps) of every plane are a group, a warp each; `number` of one. Nothing where
   // the warp's is beyond the last one.

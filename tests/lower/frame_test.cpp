@@ -20,6 +20,7 @@ void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Ro
   const i64 blocks = frame(kernel, graph, {m, n}, rows.first, rows.last, f);
   const DeviceKernel::Frame& frame = *kernel.frame;
   const i64 width = kernel.points.back(), warps = kernel.threads[1];
+  ASSERT_TRUE(f[10] >= 1 && f[10] <= frame.height);
   std::vector<int> count(static_cast<std::size_t>(m * n));
   const auto computes = [&](i64 y, i64 x) {
     ASSERT_TRUE(y >= rows.first && y < rows.last && x >= 0 && x < n) << y << ", " << x;
@@ -31,7 +32,7 @@ void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Ro
     if (warp >= f[6] && number >= f[7]) number -= f[7], y0 = f[2], y1 = f[3], x1 = f[4];
     if (warp >= f[6] + f[7] && number >= f[8]) number -= f[8], x0 = f[5], x1 = n;
     const i64 across = std::max<i64>((x1 - x0 + 31) / 32, 1);
-    for (i64 y = y0 + number / across * frame.height; y < std::min(y0 + (number / across + 1) * frame.height, y1); ++y)
+    for (i64 y = y0 + number / across * f[10]; y < std::min(y0 + (number / across + 1) * f[10], y1); ++y)
       for (i64 x = x0 + number % across * 32; x < std::min(x0 + (number % across + 1) * 32, x1); ++x) computes(y, x);
   }
   for (const int c : count) ASSERT_LE(c, 1) << "the frame computes a point twice";
