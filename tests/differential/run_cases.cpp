@@ -70,6 +70,10 @@ Case on_target(Case c) {
     return !a.is_array || (!a.format.is_struct() && size_of(a.format.scalar) <= 2);
   });
   if (c.graph.parameters.size() == 2) c.parameters.push_back({23 + seed % 31, (narrow ? 593 : 293) + seed % 97});
+  // Those of volumes reach their sides where the columns are a multiple of what a thread has.
+  const i64 columns = 256 + 8 * (seed % 5) + (seed % 3 == 0 ? seed % 8 : 0);
+  if (c.graph.parameters.size() == 3) c.parameters.push_back({17 + seed % 6, 1 + seed % 4, columns});
+  if (c.graph.parameters.size() == 4) c.parameters.push_back({17 + seed % 4, 2, 1 + seed % 3, columns});
   return c;
 }
 
