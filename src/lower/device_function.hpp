@@ -87,6 +87,7 @@ class DeviceFunction {
   std::vector<ir::SizeId> domain_;  // of its stage
 
  private:
+  Value clamped_index(const Value& index, const Value& last);
   Value gather(const ir::ExprNode&, const std::vector<Value>& indices);
   Value leaf(const ir::ExprNode&);
 };
