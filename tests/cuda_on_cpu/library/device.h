@@ -3,6 +3,7 @@
 // bits of numbers that are none.
 #pragma once
 
+#include "../../support/cuda_bits.h"
 #include "state.h"
 
 #define __CUDACC__ 1
@@ -99,22 +100,6 @@ inline void cuda_asm_not_b32(unsigned& to, unsigned from) {
 inline void cuda_asm_ex2_approx_ftz_f32(float& to, float from) {
   const float power = __builtin_exp2f(from);
   to = power < 0x1p-126f ? 0.0f : power;
-}
-
-// Bytes of registers, and halves of them.
-inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
-  const unsigned long long both = (unsigned long long)b << 32 | a;
-  unsigned result = 0;
-  for (int k = 0; k < 4; ++k) result |= (unsigned)(both >> 8 * (which >> 4 * k & 7) & 255) << 8 * k;
-  return result;
-}
-inline unsigned __vminu2(unsigned a, unsigned b) {
-  const unsigned low = (a & 0xffff) < (b & 0xffff) ? a : b, high = a >> 16 < b >> 16 ? a : b;
-  return (low & 0xffff) | (high & 0xffff0000);
-}
-inline unsigned __vmaxu2(unsigned a, unsigned b) {
-  const unsigned low = (a & 0xffff) < (b & 0xffff) ? b : a, high = a >> 16 < b >> 16 ? b : a;
-  return (low & 0xffff) | (high & 0xffff0000);
 }
 
 // Exchanges in a warp. Narrow integers are promoted to int, as by the overloads of CUDA.

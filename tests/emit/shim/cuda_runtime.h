@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "../../support/cuda_bits.h"
+
 #define __global__
 #define __device__
 #define __host__
@@ -64,20 +66,6 @@ inline double __longlong_as_double(long long v) {
   double f;
   std::memcpy(&f, &v, sizeof f);
   return f;
-}
-inline unsigned __byte_perm(unsigned a, unsigned b, unsigned which) {
-  const unsigned long long both = static_cast<unsigned long long>(b) << 32 | a;
-  unsigned result = 0;
-  for (unsigned k = 0; k < 4; ++k) result |= static_cast<unsigned>(both >> 8 * (which >> 4 * k & 7) & 255) << 8 * k;
-  return result;
-}
-inline unsigned __vminu2(unsigned a, unsigned b) {
-  const unsigned low = (a & 0xffff) < (b & 0xffff) ? a : b, high = a >> 16 < b >> 16 ? a : b;
-  return (low & 0xffff) | (high & 0xffff0000);
-}
-inline unsigned __vmaxu2(unsigned a, unsigned b) {
-  const unsigned low = (a & 0xffff) < (b & 0xffff) ? b : a, high = a >> 16 < b >> 16 ? b : a;
-  return (low & 0xffff) | (high & 0xffff0000);
 }
 inline cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 inline cudaError_t cudaDeviceGetAttribute(int* value, int what, int) {
