@@ -35,7 +35,7 @@ double RegisterTiles::text(i64 height) {
   double sum = 0;
   for (const StripRing& ring : strip_.rings) {
     if (ring.depth == 0) continue;
-    const double rows = static_cast<double>(rows_of_tile(ring, height));
+    const double rows = static_cast<double>(ring.rows_of_tile(height));
     if (ring.memory) {
       sum += rows * static_cast<double>(loads_of(ring).size());
     } else if (graph_.stage(ring.stage).kind == ir::StageKind::point) {
@@ -55,7 +55,7 @@ double RegisterTiles::conversions(i64 height) const {
   for (const StripRing& ring : strip_.rings) {
     const i64 size = bytes_of(ring.stage);
     if (ring.depth == 0 || size > 2) continue;
-    const double rows = static_cast<double>(rows_of_tile(ring, height)), row = static_cast<double>(ring.own(columns_));
+    const double rows = static_cast<double>(ring.rows_of_tile(height)), row = static_cast<double>(ring.own(columns_));
     if (ring.memory)
       sum += rows * static_cast<double>(ring.columns(columns_)) * (values_ == 2 && size == 1 ? twins_of_bytes : 1);
     if (is_result_.contains(ring.stage))
@@ -67,7 +67,10 @@ double RegisterTiles::conversions(i64 height) const {
 // Whether the shape at hand is one; if so, and where it is the cheapest one so far, into `fit`.
 void RegisterTiles::consider(StreamFit& fit, double& least) {
   if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
-  const auto length = [&](i64 height) { return text(height) + (values_ == 2 ? conversions(height) : 0); };
+  // A text grows with its rows by as much for each.
+  const auto counted = [&](i64 height) { return text(height) + (values_ == 2 ? conversions(height) : 0); };
+  const double of_four = counted(4), of_row = (counted(8) - of_four) / 4;
+  const auto length = [&](i64 height) { return of_four + of_row * static_cast<double>(height - 4); };
   const auto points = [&](i64 height) { return static_cast<double>(height * width() * threads_of_tile()); };
   const auto cost = [&](i64 height) { return length(height) / points(height); };
   i64 height = length(8) <= most_text ? 8 : 4;
@@ -116,12 +119,7 @@ bool RegisterTiles::choose_tile(StreamFit& fit) {
 
 void RegisterTiles::exchange() {
   together_ = strip_;
-  halo_ = {};
-  for (const StripRing& ring : strip_.rings) {
-    if (ring.memory || ring.depth == 0) continue;
-    halo_[0] = std::max(halo_[0], base::ceil_divide(ring.left, ring.own(width())));
-    halo_[1] = std::max(halo_[1], base::ceil_divide(ring.right, ring.own(width())));
-  }
+  halo_ = strip_.without_neighbours(width());
   while ((halo_[0] + halo_[1]) * width() % sector_columns != 0) ++halo_[1];
   strip_ = strip_.exchanged();
 }
@@ -228,12 +226,12 @@ void RegisterTiles::tile(const Value& block) {
       columns_patched_ = true;
       at_left_ = builder_->let("left", operation(Op::eq, flag_type, {x, integer(0)}));
       at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + width(), n}));
-      if (exchanging()) there_ = builder_->let("there", both(less(integer(-1), x), less(x, n)));
+      if (exchanging()) in_row_ = builder_->let("in_row", both(less(integer(-1), x), less(x, n)));
     }
     builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
   });
   columns_patched_ = false;
-  stores_.reset(), there_.reset();
+  stores_.reset(), in_row_.reset();
 }
 
 void RegisterTiles::steps(i64 height, bool inside) {

@@ -24,7 +24,6 @@ class RegisterTiles : protected StripStep {
   void exchange_no_more();
 
   i64 threads_of_tile() const { return 32 - halo_[0] - halo_[1]; }
-  static i64 rows_of_tile(const StripRing& ring, i64 height) { return ring.rate[0] * height + ring.lag - ring.first; }
 
  private:
   // Instructions of a tile's text: without those that only find out where it lies.

@@ -223,8 +223,7 @@ class StreamLowering : private RegisterTiles {
   void count() {
     const auto share = [&](const StripRing& ring) {
       if (!kernel_.frame) return 1.0;
-      return static_cast<double>(rows_of_tile(ring, kernel_.frame->height)) /
-             static_cast<double>(kernel_.frame->height);
+      return static_cast<double>(ring.rows_of_tile(kernel_.frame->height)) / static_cast<double>(kernel_.frame->height);
     };
     for (const auto& [k, operations] : operations_) {
       const StripRing& ring = strip_.rings[k];

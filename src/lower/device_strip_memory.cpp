@@ -75,12 +75,12 @@ void StripStep::load_columns(const StripRing& ring, const Value& pointer, i64 fi
 // Where the row has these columns.
 void StripStep::where_it_is(const StripRing& ring, i64 column, const std::function<void()>& load) {
   const Value& x = x_.at(ring.rate[1]);
-  if (!columns_patched_ || (column >= 0 && column < ring.own(columns_) && !there_))
+  if (!columns_patched_ || (column >= 0 && column < ring.own(columns_) && !in_row_))
     load();
   else if (column < 0)
     builder_->branch(less(integer(-1), x + column), load);
   else
-    builder_->branch(column < ring.own(columns_) ? there_ : less(x + column, extent(domain_of(ring).back())), load);
+    builder_->branch(column < ring.own(columns_) ? in_row_ : less(x + column, extent(domain_of(ring).back())), load);
 }
 
 // Slower dimensions decide: so constants of arrays are put in before theirs are.

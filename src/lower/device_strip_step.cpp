@@ -72,10 +72,6 @@ plan::Slice StripStep::slice_of(const ExprNode& node) {
   return slice;
 }
 
-bool StripStep::is_own(const StripRing& ring) const {
-  return ring.slice == plan::Slice(rank_ - 2, 0);
-}
-
 int StripStep::registers() const {
   return strip_.registers(columns_, [&](StageId s) { return bytes_of(s); });
 }
@@ -215,7 +211,7 @@ void StripStep::compute(std::size_t number) {
       for (std::size_t c = 0; c < rows[k].size(); ++c)
         builder_->assign(slots[slots.size() - rows.size() + k][c], rows[k][c]);
   }
-  if (is_result_.contains(s) && is_own(ring)) store_rows(s, r, rows);
+  if (is_result_.contains(s) && ring.is_own()) store_rows(s, r, rows);
 }
 
 void StripStep::take_from_neighbours(const StripRing& ring, std::vector<std::vector<Value>>& rows) {

@@ -83,9 +83,10 @@ class StripStep : protected DeviceFunction {
   // Columns as vectors, though those beside the first and the last thread's own may be outside. These threads take
   // what a border maps to from their own.
   bool columns_patched_ = false;
-  Value at_left_, at_right_, there_;  // is the thread the first, the last, one of them or between?
-  std::map<i64, Value> x_;            // the thread's first column, by rate
-  Value y0_, y1_;                     // the strip
+  Value at_left_, at_right_,
+      in_row_;              // is the thread the first or the last of the row, or in it at all? Missing: it is in it
+  std::map<i64, Value> x_;  // the thread's first column, by rate
+  Value y0_, y1_;           // the strip
 
  private:
   using Place = std::pair<ir::StageId, plan::Slice>;
@@ -93,7 +94,6 @@ class StripStep : protected DeviceFunction {
   std::size_t last() const { return rank_ - 1; }
   // Of an access, in the dimensions in between.
   static plan::Slice slice_of(const ir::ExprNode&);
-  bool is_own(const StripRing&) const;  // of the thread's own row
   // Steps and columns that compute every row and column of the results.
   void find_domain();
   std::size_t ring_index(const ir::ExprNode&, const StripRing& to) const;

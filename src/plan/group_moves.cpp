@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/division.hpp"
 #include "plan/groups.hpp"
 
 namespace tessera::plan {
@@ -35,15 +34,11 @@ bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageI
   if (!plan_.device.shuffles) return false;
   const Strip exchanged = strip.exchanged();
   if (exchanged.registers(v, bytes) > most_registers) return false;
-  i64 left = 0, right = 0;
   double text = 0;
-  for (const StripRing& ring : strip.rings) {
-    if (ring.memory || ring.depth == 0) continue;
-    left = std::max(left, base::ceil_divide(ring.left, ring.own(v)));
-    right = std::max(right, base::ceil_divide(ring.right, ring.own(v)));
-    text +=
-        static_cast<double>((ring.rate[0] * height + ring.lag - ring.first) * ring.own(v)) * operations_[ring.stage];
-  }
+  for (const StripRing& ring : strip.rings)
+    if (!ring.memory && ring.depth > 0)
+      text += static_cast<double>(ring.rows_of_tile(height) * ring.own(v)) * operations_[ring.stage];
+  const auto [left, right] = strip.without_neighbours(v);
   return left + right <= most_idle && text <= most_text;
 }
 

@@ -94,11 +94,6 @@ Slice sum(const Slice& a, const Slice& b) {
   return result;
 }
 
-// At the thread's own row.
-bool is_own(const StripRing& ring) {
-  return std::all_of(ring.slice.begin(), ring.slice.end(), [](i64 n) { return n == 0; });
-}
-
 struct Building {
   Strip strip;
   std::set<StageId> member;
@@ -309,6 +304,16 @@ Strip Strip::exchanged() const {
   return result;
 }
 
+std::array<i64, 2> Strip::without_neighbours(i64 v) const {
+  std::array<i64, 2> threads{};
+  for (const StripRing& ring : rings) {
+    if (ring.memory || ring.depth == 0) continue;
+    threads[0] = std::max(threads[0], ceil_divide(ring.left, ring.own(v)));
+    threads[1] = std::max(threads[1], ceil_divide(ring.right, ring.own(v)));
+  }
+  return threads;
+}
+
 void Strip::look_ahead(i64 steps) {
   for (StripRing& ring : rings)
     if (ring.memory) ring.lag += steps * ring.rate[0], ring.depth += steps * ring.rate[0];
@@ -341,7 +346,7 @@ int Strip::columns_for(int most_registers, const std::function<int(StageId)>& by
 }
 
 bool Strip::has_slices() const {
-  return std::any_of(rings.begin(), rings.end(), [](const StripRing& ring) { return !ring.memory && !is_own(ring); });
+  return std::any_of(rings.begin(), rings.end(), [](const StripRing& ring) { return !ring.memory && !ring.is_own(); });
 }
 
 double Strip::repetition(i64 v, const std::function<double(StageId)>& operations) const {
@@ -349,7 +354,7 @@ double Strip::repetition(i64 v, const std::function<double(StageId)>& operations
   for (const StripRing& ring : rings) {
     if (ring.memory) continue;
     const double row = operations(ring.stage) * static_cast<double>(ring.rate[0]);
-    if (is_own(ring)) own += row * static_cast<double>(ring.rate[1]);
+    if (ring.is_own()) own += row * static_cast<double>(ring.rate[1]);
     all += row * static_cast<double>(ring.columns(v)) / static_cast<double>(v);
   }
   return own > 0 ? all / own : 1;
@@ -379,7 +384,7 @@ Strip strip_of(const Graph& graph, const std::vector<StageId>& stages,
   if (!b.strip.why.empty()) return refused(b.strip.why);
   for (std::size_t k = members; k-- > 0;) {
     StripRing& ring = b.strip.rings[k];
-    if (is_result(ring.stage) && is_own(ring)) {  // all of its rows are computed when the last step is
+    if (is_result(ring.stage) && ring.is_own()) {  // all of its rows are computed when the last step is
       b.newest[k] = std::max(b.newest[k], ring.rate[0] - 1);
       b.oldest[k] = std::min(b.oldest[k], b.newest[k] - (ring.rate[0] - 1));
       ring.first = std::min<i64>(ring.first, 0);

@@ -73,6 +73,11 @@ struct StripRing {
   i64 first = 0;                      // the first row that has to be right, from the strip's first one
   bool only_pieces = false;           // read by composed stages alone: what they hold is what it holds
 
+  bool is_own() const {  // of the thread's own row
+    return std::all_of(slice.begin(), slice.end(), [](i64 distance) { return distance == 0; });
+  }
+  // That a tile of so many steps computes or loads, with those that its first rows need.
+  i64 rows_of_tile(i64 height) const { return rate[0] * height + lag - first; }
   i64 fresh() const { return std::min(depth, rate[0]); }  // rows that a step computes
   i64 first_fresh() const { return lag + rate[0] - fresh(); }
   i64 oldest() const { return lag + rate[0] - depth; }
@@ -90,6 +95,8 @@ struct Strip {
   std::size_t ring(ir::StageId, const std::vector<Border>&, const std::array<i64, 2>& rate, const Slice&) const;
   // The same where a thread computes its own columns alone and takes those beside them from its neighbours.
   Strip exchanged() const;
+  // Threads at the left and at the right end of a warp that then miss what their neighbours would give them.
+  std::array<i64, 2> without_neighbours(i64 v) const;
   // Arrays are loaded so many steps earlier.
   void look_ahead(i64 steps);
   // About how many registers of 32 bits a thread of v columns needs; `bytes` of an element as it is kept.
