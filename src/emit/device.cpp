@@ -48,6 +48,14 @@ TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
+/* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
+   before this one has ended. */
+TSR_INLINE void tsr_begin(void) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 /* The value of another thread of the warp. */
 template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) {
   return away < 0 ? __shfl_up_sync(0xffffffffu, v, -away) : __shfl_down_sync(0xffffffffu, v, away);
@@ -358,6 +366,7 @@ class DevicePrinter : private Statements {
     for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
       out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
+    if (cuda_) out += "  tsr_begin();\n";
     if (kernel.shared_bytes > 0)
       out += cuda_ ? fmt::format("  __shared__ __align__(16) u8 tsr_shared[{}];\n", kernel.shared_bytes)
                    : fmt::format("  __local u8 tsr_shared[{}] __attribute__((aligned(16)));\n", kernel.shared_bytes);

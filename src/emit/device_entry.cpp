@@ -58,7 +58,9 @@ class RunText {
     if (!last_) smaller();
     for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) lay(k);
     for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) take(k);
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k) launch(k);
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) lie_in_whole(k);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+      if (!program_.kernels[k].in_place) launch(k);
     give();
     return out_ + "}\n";
   }
@@ -99,13 +101,14 @@ class RunText {
     else
       out_ += fmt::format("  {{\n    const i64 e[] = {{{}}};\n    tsr_lay(&a[{}], {}, {}, e);\n  }}\n", extents, k,
                           size, rank);
-    if (inside) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], a[{1}].bytes);\n", ref.memory, k);
+    if (inside && !ref.part) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], a[{1}].bytes);\n", ref.memory, k);
   }
 
   void take(std::size_t k) {
     const ArrayRef& ref = arrays()[k];
+    if (ref.part) return;
     if (ref.kind == ArrayRef::Kind::intermediate) {
-      const auto same = [&](const ArrayRef& r) { return r.kind == ref.kind && r.memory == ref.memory; };
+      const auto same = [&](const ArrayRef& r) { return r.kind == ref.kind && r.memory == ref.memory && !r.part; };
       const bool first =
           std::find_if(arrays().begin(), arrays().end(), same) - arrays().begin() == static_cast<std::ptrdiff_t>(k);
       if (first && cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}]);\n", ref.memory);
@@ -117,6 +120,25 @@ class RunText {
     } else {
       out_ += fmt::format("  a[{0}].at = given[{0}];\n", k);
     }
+  }
+
+  // A piece, in the array that it is a part of.
+  void lie_in_whole(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    if (!ref.part) return;
+    const std::size_t whole = ref.part->whole, lead = arrays()[whole].extents.size() - ref.extents.size();
+    out_ += fmt::format("  a[{}].at = a[{}].at;\n", k, whole);
+    for (std::size_t d = 0; d + 1 < ref.extents.size(); ++d)
+      out_ += fmt::format("  a[{}].stride[{}] = a[{}].stride[{}];\n", k, d, whole, lead + d);
+  }
+
+  // Bytes to the first element of an array.
+  std::string offset(const ArrayRef& ref) {
+    std::string text;
+    for (std::size_t d = 0; ref.part && d < ref.part->start.size(); ++d)
+      if (const i64 start = ref.part->start[d]; start > 0)
+        text += fmt::format("{}{} * a[{}].stride[{}]", text.empty() ? "" : " + ", start, ref.part->whole, d);
+    return text.empty() ? "0" : text;
   }
 
   void launch(std::size_t k) {
@@ -134,7 +156,7 @@ class RunText {
     for (const DeviceKernel::Integer& what : kernel.integers) {
       integers += integers.empty() ? "" : ", ";
       if (what.kind == Kind::size) integers += extent_(what.size);
-      if (what.kind == Kind::offset) integers += "0";
+      if (what.kind == Kind::offset) integers += offset(arrays()[kernel.arrays[what.array]]);
       if (what.kind == Kind::stride)
         integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
       if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);

@@ -78,7 +78,13 @@ class DeviceReporter {
     result_.on_device->small = small;
     homes();
     for (plan::GroupReport& g : result_.groups) g.reads.clear(), g.writes.clear();
-    for (const lower::DeviceKernel& k : program_.kernels) result_.groups.at(k.group).kernels.push_back(kernel(k));
+    for (const lower::DeviceKernel& k : program_.kernels) {
+      plan::GroupReport& g = result_.groups.at(k.group);
+      if (k.in_place)
+        g.in_place.insert(g.in_place.end(), k.stages.begin(), k.stages.end());
+      else
+        g.kernels.push_back(kernel(k));
+    }
     result_.milliseconds = result_.bytes = result_.operations = 0;
     for (plan::GroupReport& g : result_.groups) add_up(g);
     return std::move(result_);
@@ -101,6 +107,13 @@ class DeviceReporter {
   }
 
   bool has_array(StageId s) const { return lower::place_of(plan_, program_.interface, s).has_value(); }
+
+  bool part_of_output(StageId s) const {
+    const auto place = lower::place_of(plan_, program_.interface, s);
+    if (!place || !program_.interface.arrays[place->array].part) return false;
+    const std::size_t whole = program_.interface.arrays[place->array].part->whole;
+    return program_.interface.arrays[whole].kind == lower::ArrayRef::Kind::output;
+  }
 
   // Where a piece lies.
   StageId whole_of(StageId s) const {
@@ -177,7 +190,7 @@ class DeviceReporter {
       if (in_registers || !has_array(whole_of(s))) continue;
       const double bytes = plan::array_bytes(plan_, s, parameters_);  // of a piece its own
       r.bytes_written += bytes;
-      if (is_output_[whole_of(s)]) r.compulsory_bytes += bytes;
+      if (is_output_[whole_of(s)] || part_of_output(s)) r.compulsory_bytes += bytes;
       writes.insert(whole_of(s));
     }
     for (StageId s : reads) {

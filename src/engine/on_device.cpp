@@ -97,6 +97,7 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
       place.given = true;
       continue;
     }
+    if (slab.whole && ref.part) continue;
     const Laid laid = lay(ref, plan, parameters);
     const i64 size = laid.row_bytes * slab.lying[k].count();
     place.strides = laid.strides;
@@ -110,8 +111,21 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
   for (const i64 n : bytes) shared.push_back(allocate(n));
   for (std::size_t k = 0; k < places_.size(); ++k)
     if (arrays[k].kind == lower::ArrayRef::Kind::intermediate) places_[k].memory = shared[arrays[k].memory];
+  for (std::size_t k = 0; k < places_.size(); ++k)
+    if (slab.whole && arrays[k].part) lie_in_whole(k);
   for (std::size_t k = 0; k < program.program_.kernels.size(); ++k)
-    if (!slab.computed[k].empty()) launches_.push_back(ready(k, parameters));
+    if (!slab.computed[k].empty() && !(slab.whole && program.program_.kernels[k].in_place))
+      launches_.push_back(ready(k, parameters));
+}
+
+void DeviceExecutable::Bound::lie_in_whole(std::size_t k) {
+  const lower::ArrayRef::Part& part = *program_.program_.interface.arrays[k].part;
+  const Place& whole = places_[part.whole];
+  Place& place = places_[k];
+  place.memory = whole.memory;
+  place.offset = whole.offset;
+  for (std::size_t d = 0; d < whole.strides.size(); ++d) place.offset += part.start[d] * whole.strides[d];
+  place.strides.assign(whole.strides.end() - static_cast<std::ptrdiff_t>(place.inner.size()), whole.strides.end());
 }
 
 DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number,

@@ -79,6 +79,7 @@ class DeviceExecutable {
     Array lying(std::size_t array, RowRange) const;
     Array rows_of(std::size_t array, const Array&, RowRange) const;
     Ready ready(std::size_t kernel, const std::vector<i64>& parameters) const;
+    void lie_in_whole(std::size_t array);  // of which it is a part
 
     const DeviceExecutable& program_;
     run::gpu::Queue& queue_;

@@ -73,6 +73,7 @@ Slab slab(const lower::DeviceProgram& program, const ir::Graph& graph, const std
     }
   }
   if (parts == 1) {  // everything, as `explain` says, needed or not
+    result.whole = true;
     for (std::size_t k = 0; k < program.kernels.size(); ++k)
       result.computed[k] = {0, graph.evaluate(program.kernels[k].domain.front(), parameters)};
     for (std::size_t k = 0; k < arrays.size(); ++k) result.lying[k] = {0, rows[k]};
@@ -117,8 +118,8 @@ i64 bytes_of(const Slab& slab, const plan::Plan& plan, const lower::DeviceProgra
   std::vector<i64> shared(interface.memories);
   i64 bytes = 0;
   for (std::size_t k = 0; k < interface.arrays.size(); ++k) {
-    if (given[k]) continue;
     const lower::ArrayRef& ref = interface.arrays[k];
+    if (given[k] || (slab.whole && ref.part)) continue;
     const i64 own = lay(ref, plan, parameters).row_bytes * slab.lying[k].count();
     if (ref.kind == lower::ArrayRef::Kind::intermediate)
       shared[ref.memory] = std::max(shared[ref.memory], own);

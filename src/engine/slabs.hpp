@@ -21,6 +21,7 @@ struct RowRange {
 };
 
 struct Slab {
+  bool whole = false;              // everything: pieces may then lie in what they are composed to
   std::vector<RowRange> computed;  // by every kernel
   std::vector<RowRange> lying;     // of every array of the interface, in memory
   std::vector<RowRange> results;   // of every array, complete afterwards: none but of outputs

@@ -207,6 +207,10 @@ class KernelLowering : private DeviceFunction {
     const StageId s = pass_.stages.front();
     const ir::Stage& composed = graph_.stage(s);
     const Lane lane = memory_lane(s);
+    const std::optional<ArrayPlace> whole = place_of(plan_, interface_, s);
+    kernel_.in_place = std::any_of(interface_.arrays.begin(), interface_.arrays.end(), [&](const ArrayRef& array) {
+      return array.part && array.part->whole == whole->array;
+    });
     kernel_.operations = static_cast<double>(composed.pieces.size() * rank_);
     kernel_.moves = 2;
     const Value v =
@@ -231,6 +235,19 @@ void share_functions(DeviceProgram& program) {
                              ir::nest::print(own);
     kernel.name = names.try_emplace(text, kernel.name).first->second;
   }
+}
+
+// Composed stages that are kernels of their own: copies.
+std::set<StageId> composed_alone(const plan::Plan& plan, const std::vector<StreamFit>& fits,
+                                 const std::vector<TileFit>& tiles) {
+  std::set<StageId> result;
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    if (fits[g].fits || tiles[g].fits) continue;
+    for (const plan::Pass& pass : plan.groups[g].passes)
+      if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
+        result.insert(pass.stages.front());
+  }
+  return result;
 }
 
 }  // namespace
@@ -262,7 +279,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
     for (StageId s : group.stages)
       if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
   }
-  program.interface = interface_of(working);
+  program.interface = interface_of(working, composed_alone(working, fits, tiles));
   program.module.tables = working.graph.tables;
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     if (fits[g].fits) {

@@ -75,6 +75,8 @@ struct DeviceKernel {
   };
   std::vector<Reach> reads, writes;
 
+  // It puts pieces together that may lie where they belong (ArrayRef::Part): run as a whole, it has nothing to do.
+  bool in_place = false;
   i64 row_multiple = 1;  // of the first row that a launch computes
   i64 shared_bytes = 0;  // that it declares
 

@@ -201,9 +201,10 @@ std::vector<Value> DeviceFunction::place_in_whole(StageId s) {
 Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
   Value v = builder_->var("v", lane_constant(0, lane));
   for (const ir::Piece& piece : graph_.stage(s).pieces) {
-    Value here;
+    Value outer, here;  // leading dimensions are tested first: they are the same for all threads of a block
     std::vector<Value> at;
     for (std::size_t d = 0; d < rank_; ++d) {
+      if (d + 2 == rank_) std::swap(outer, here);
       Value offset = builder_->let("offset", index_[d] - extent(piece.start[d]));
       Value j = offset;
       if (piece.stride[d] != 1) {
@@ -213,7 +214,7 @@ Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
       here = both(here, both(less(integer(-1), j), less(j, extent(piece.count[d]))));
       at.push_back(j);
     }
-    builder_->branch(here, [&] {
+    const auto assigned = [&] {
       if (!piece.stage) {
         builder_->assign(v, border_value(piece.value, s, lane));
         return;
@@ -221,7 +222,11 @@ Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
       const std::size_t lead = rank_ - graph_.stage(*piece.stage).domain.size();
       const std::vector<Value> own(at.begin() + static_cast<std::ptrdiff_t>(lead), at.end());
       builder_->assign(v, convert({lane, 1, false}, from(*piece.stage, own)));
-    });
+    };
+    if (outer)
+      builder_->branch(outer, [&] { builder_->branch(here, assigned); });
+    else
+      builder_->branch(here, assigned);
   }
   return v;
 }

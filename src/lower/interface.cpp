@@ -2,6 +2,7 @@
 #include "lower/interface.hpp"
 
 #include <algorithm>
+#include <climits>
 
 namespace tessera::lower {
 
@@ -14,14 +15,31 @@ void share_memory(const plan::Plan& plan, Interface& interface) {
   std::vector<int> last(graph.stage_count(), -1);  // group that reads the stage
   for (ir::StageId s = 0; s < graph.stage_count(); ++s)
     for (ir::StageId source : ir::sources(graph, s)) last[source] = std::max(last[source], plan.stages[s].group);
+  std::vector<int> begins(interface.arrays.size(), INT_MAX);  // the group of the first piece that lies in the array
+  for (const ArrayRef& array : interface.arrays) {
+    if (!array.part) continue;
+    int& begin = begins[array.part->whole];
+    begin = std::min(begin, plan.stages[array.index].group);
+    const ArrayRef& whole = interface.arrays[array.part->whole];
+    if (whole.kind != ArrayRef::Kind::intermediate) continue;
+    last[whole.index] = std::max(last[whole.index], last[array.index]);
+  }
   struct Memory {
     int until;  // the last group that needs what is there
     const ArrayRef* latest;
   };
   std::vector<Memory> memories;
-  for (ArrayRef& array : interface.arrays) {
-    if (array.kind != ArrayRef::Kind::intermediate) continue;
-    const int first = plan.stages[array.index].group;
+  // In the order in which they are written.
+  std::vector<std::size_t> order;
+  for (std::size_t k = 0; k < interface.arrays.size(); ++k) {
+    if (interface.arrays[k].kind != ArrayRef::Kind::intermediate) continue;
+    begins[k] = std::min(begins[k], plan.stages[interface.arrays[k].index].group);
+    order.push_back(k);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return begins[a] < begins[b]; });
+  for (const std::size_t k : order) {
+    ArrayRef& array = interface.arrays[k];
+    const int first = begins[k];
     std::size_t chosen = memories.size();
     for (std::size_t m = 0; m < memories.size(); ++m) {
       if (memories[m].until >= first) continue;
@@ -37,31 +55,91 @@ void share_memory(const plan::Plan& plan, Interface& interface) {
   interface.memories = memories.size();
 }
 
+// Do the pieces, blocks of constant extent one behind the other along one dimension and whole in the others, cover the
+// composed stage once? Channels do. The last dimension is none to cut: rows would begin anywhere.
+bool cover(const ir::Graph& graph, const ir::Stage& composed) {
+  const std::size_t rank = composed.domain.size();
+  std::optional<std::size_t> cut;
+  for (const ir::Piece& piece : composed.pieces)
+    for (std::size_t d = 0; d < rank; ++d) {
+      const bool whole =
+          graph.constant(piece.start[d]) == 0 && piece.stride[d] == 1 && piece.count[d] == composed.domain[d];
+      if (whole || cut == d) continue;
+      if (cut) return false;
+      cut = d;
+    }
+  if (!cut || *cut + 1 == rank) return false;
+  i64 end = 0;
+  for (const ir::Piece& piece : composed.pieces) {
+    const auto extent = graph.constant(piece.count[*cut]);
+    if (!extent || graph.constant(piece.start[*cut]) != end || piece.stride[*cut] != 1) return false;
+    end += *extent;
+  }
+  return graph.constant(composed.domain[*cut]) == end;
+}
+
+// Pieces whose elements lie in the composed array one by one, at whole rows of it. A piece that does not fit as it is,
+// or is an output itself, keeps all of them where they are.
+void place_parts(const plan::Plan& plan, Interface& interface, ir::StageId s) {
+  const ir::Graph& graph = plan.graph;
+  const ir::Stage& composed = graph.stage(s);
+  const std::optional<ArrayPlace> whole = place_of(plan, interface, s);
+  if (!whole || interface.arrays[whole->array].part || !cover(graph, composed)) return;
+  const ArrayRef& ref = interface.arrays[whole->array];
+  if (ref.format.is_struct()) return;
+  const ir::nest::Lane lane =
+      ref.kind == ArrayRef::Kind::output ? ir::nest::lane_of(composed.type) : plan.stages[s].lane;
+  std::vector<std::pair<std::size_t, ArrayRef::Part>> parts;
+  for (const ir::Piece& piece : composed.pieces) {
+    if (!piece.stage || plan.stages[*piece.stage].lane != lane) return;
+    const ir::Stage& source = graph.stage(*piece.stage);
+    const std::optional<ArrayPlace> own = place_of(plan, interface, *piece.stage);
+    if (!own || source.kind == ir::StageKind::input) return;
+    const ArrayRef& array = interface.arrays[own->array];
+    if (array.kind != ArrayRef::Kind::intermediate || array.part) return;
+    for (const auto& [k, part] : parts)
+      if (k == own->array) return;
+    for (const ArrayRef& other : interface.arrays)  // it holds parts itself
+      if (other.part && other.part->whole == own->array) return;
+    const std::size_t lead = composed.domain.size() - source.domain.size();
+    for (std::size_t d = 0; d < source.domain.size(); ++d)
+      if (piece.count[d + lead] != source.domain[d]) return;
+    ArrayRef::Part& part = parts.emplace_back(own->array, ArrayRef::Part{whole->array, {}}).second;
+    for (const ir::SizeId start : piece.start) part.start.push_back(graph.constant(start).value());
+  }
+  for (auto& [k, part] : parts) interface.arrays[k].part = std::move(part);
+}
+
 }  // namespace
 
-Interface interface_of(const plan::Plan& plan) {
+Interface interface_of(const plan::Plan& plan, const std::set<ir::StageId>& wholes) {
   const ir::Graph& graph = plan.graph;
   Interface result;
   result.integers = graph.parameters.size();
-  auto add = [&](ArrayRef array) {
+  auto add = [&](ArrayRef::Kind kind, std::size_t index, const Format& format, const std::vector<ir::SizeId>& extents,
+                 bool is_array) {
+    ArrayRef array;
+    array.kind = kind, array.index = index;
+    array.format = format, array.extents = extents;
+    array.is_array = is_array;
     array.strides = result.integers;
     if (array.is_array) result.integers += array.extents.size() - 1;
     result.arrays.push_back(std::move(array));
   };
   for (std::size_t a = 0; a < graph.arguments.size(); ++a) {
     const ir::Argument& argument = graph.arguments[a];
-    add({ArrayRef::Kind::argument, a, argument.format, argument.extents, 0, argument.is_array});
+    add(ArrayRef::Kind::argument, a, argument.format, argument.extents, argument.is_array);
   }
   std::vector<bool> is_output(graph.stage_count());
   for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
     const ir::Output& output = graph.outputs[o];
     for (ir::StageId s : output.stages) is_output[s] = true;
-    add({ArrayRef::Kind::output, o, output.format, graph.stage(output.stages.front()).domain, 0, true});
+    add(ArrayRef::Kind::output, o, output.format, graph.stage(output.stages.front()).domain, true);
   }
   for (const plan::Group& group : plan.groups)
     for (ir::StageId s : group.results)
-      if (!is_output[s])
-        add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
+      if (!is_output[s]) add(ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, true);
+  for (const ir::StageId s : wholes) place_parts(plan, result, s);
   share_memory(plan, result);
   return result;
 }

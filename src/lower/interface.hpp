@@ -12,6 +12,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ struct ArrayRef {
   bool is_array = true;             // false: a scalar argument
   // Of an intermediate: arrays of equal number lie at the same place, one after the other; it holds the largest.
   std::size_t memory = 0;
+  // Of an intermediate that is a piece and may lie in the composed array, whose last `extents.size()` dimensions are
+  // its own: where its first element stands there.
+  struct Part {
+    std::size_t whole = 0;  // position in P
+    std::vector<i64> start;
+  };
+  std::optional<Part> part;
 };
 
 struct Interface {
@@ -39,7 +47,9 @@ struct Interface {
   std::size_t intermediate(ir::StageId) const;  // position in P; throws where it has none
 };
 
-Interface interface_of(const plan::Plan&);
+// `wholes`: composed stages with arrays of their own, which no other pass of the plan fills; those of them whose pieces
+// can be computed right where they belong get parts, and memory from the first piece on.
+Interface interface_of(const plan::Plan&, const std::set<ir::StageId>& wholes = {});
 
 // Where the values of a stage that has an array lie: position in P, element stride and offset in bytes.
 struct ArrayPlace {

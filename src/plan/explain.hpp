@@ -82,6 +82,7 @@ struct GroupReport {
   std::vector<ir::StageId> stages, reads, writes;  // reads: arrays of other groups and arguments
   std::vector<PassReport> passes;
   std::vector<KernelReport> kernels;  // on devices; what follows up to ring_bytes is of cores alone
+  std::vector<ir::StageId> in_place;  // composed stages that take no kernel: their pieces are stored in them
   TileShape tile;
   i64 step = 1;  // of the anchor's rows; 0: all of a tile
   i64 halo_rows = 0, halo_columns = 0;

@@ -80,6 +80,7 @@ ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) 
           {"stages", names(g.stages)},
           {"passes", passes},
           {"kernels", kernels},
+          {"in_place", names(g.in_place)},
           {"reads", names(g.reads)},
           {"writes", names(g.writes)},
           {"bytes_read", g.bytes_read},

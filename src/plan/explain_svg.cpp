@@ -168,6 +168,7 @@ class SvgPrinter {
     const Box& b = p_.groups[number];
     out_ += "<g>";
     std::string told = fmt::format("group {} of {}", number + 1, r_.groups.size());
+    if (!g.in_place.empty()) told += "\nno kernel: what is put together is stored where it belongs";
     for (const KernelReport& k : g.kernels)
       told += fmt::format("\n{}: {}, {} of {} threads, {}{}", k.name, runs_as(k), counted(k.grid[0], "block"),
                           threads(k.block), kernel_time(k.milliseconds), k.why.empty() ? "" : "; no strips: " + k.why);

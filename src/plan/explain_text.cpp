@@ -102,6 +102,13 @@ class TextPrinter {
     const GroupReport& g = r_.groups[number];
     line("");
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
+    if (!g.in_place.empty())
+      line(fmt::format("  no kernel  for {}: what is put together is stored where it belongs", names(g.in_place)));
+    if (r_.on_device && g.kernels.empty()) {
+      stages(g);
+      lines(g.reasons, "  ");
+      return;
+    }
     const std::string strip = g.strip_milliseconds > 0 ? ", " + time(g.strip_milliseconds) + " one strip" : "";
     line(fmt::format("  predicted  {}{}, bound by {} ({} memory, {} arithmetic{})", time(g.milliseconds), where(),
                      bound_by(g), time(g.memory_milliseconds), time(g.compute_milliseconds), strip));

@@ -365,6 +365,28 @@ const std::vector<ZooProgram>& zoo() {
        "stencil f(vector#2 float X) { return X@[1,1]; } stencil g(vector#3 float X) { return X@[-1,0,0] + X@[0,0,1]; } "
        "parameter M, N; vector#2 float a[M,N]; b = f(a:wrap); s = ( [0..,..,..] = a; [1..,..,..] = b; ); return "
        "g(s:clamped);"},
+      {"channels of an output, each of a stage of its own",
+       "stencil f(vector#2 float X) { return X@[0,1] + X@[-1,0]; } parameter M, N; vector#2 float a[M,N]; "
+       "vector#2 float b[M,N]; vector#2 float c[M,N]; return ( [0..,..,..] = f(a:clamped); [1..,..,..] = f(b:mirror); "
+       "[2..,..,..] = f(c:wrap); );"},
+      {"channels in between, read by two, one of them alone as well",
+       "stencil f(vector#2 float X) { return X@[0,1] + X@[-1,0]; } stencil g(vector#3 float X) { return X@[-1,0,1] + "
+       "X@[1,1,0]; } stencil h(vector#2 float X, vector#2 float Y) { return X@[1,1] - Y; } parameter M, N; "
+       "vector#2 float a[M,N]; vector#2 float b[M,N]; x = f(a:clamped); y = f(f(b:mirror):clamped); z = f(b:wrap); "
+       "s = ( [0..,..,..] = x; [1..,..,..] = y; [2..,..,..] = z; ); u = g(s:clamped); v = g(g(s:mirror):clamped); "
+       "w = h(y:clamped, x); return u = u, v = v, w = w;"},
+      {"channels, two of them the same stage, and narrow ones",
+       "stencil f(vector#2 uint8 X) { return cast<uint8>(X@[0,1] / 2 + X@[-1,0] / 3); } stencil w(vector#2 uint8 X) { "
+       "return X@[0,1] / 2 + 0 * X; } parameter M, N; vector#2 uint8 a[M,N]; x = f(a:clamped); y = f(a:wrap); "
+       "s = ( [0..,..,..] = x; [1..,..,..] = y; [2..,..,..] = x; ); "
+       "t = ( [0..,..,..] = w(x:clamped); [1..,..,..] = w(y:mirror); ); return s = s, t = t;",
+       0, false, Data::wild},
+      {"planes of volumes put together, and channels of channels",
+       "stencil f(vector#3 float X) { return X@[0,0,1] + X@[1,-1,0]; } stencil g(vector#2 float X) { return X@[0,1] - "
+       "X@[1,0]; } parameter L, M, N; vector#3 float a[L,M,N]; vector#2 float b[M,N]; "
+       "p = ( [0..,..,..] = g(b:clamped); [1..,..,..] = g(b:wrap); ); q = ( [0..,..,..] = g(b:mirror); [1..,..,..] = "
+       "g(g(b:clamped):mirror); ); r = ( [0..,..,..,..] = f(a:clamped); [1..,..,..,..] = f(f(a:mirror):clamped); ); "
+       "c = ( [0..1,..,..] = p; [2..,..,..] = q; ); return r = r, c = c;"},
       {"compose interleaves",
        "stencil f(vector#2 float X) { return X@[0,1]; } stencil g(vector#2 float X) { return X - X@[1,0]; } parameter "
        "M, N; vector#2 float a[M,N]; return ( @[(0,2),(0,1)] = f(a:clamped); @[(1,2),(0,1)] = g(a:mirror); );"},

@@ -41,6 +41,8 @@ Core::Core(const Driver& d, const gpu::Limits& limits) : driver(d), index(limits
   check(driver.primary_retain(&context_, ordinal_), "making a context");
   const Current current(*this);
   require_open();
+  const int capability = 10 * attribute(compute_capability_major) + attribute(compute_capability_minor);
+  early_blocks = driver.launch_early != nullptr && capability >= capability_of_early_blocks;
   if (!driver.pools || attribute(memory_pools_supported) == 0) return;
   if (driver.pool_of_device(&pool_, ordinal_) != success) pool_ = nullptr;
   if (pool_ == nullptr) return;

@@ -43,7 +43,8 @@ class Core {
 
   const Driver& driver;
   const int index;
-  const std::string label;  // for messages
+  const std::string label;    // for messages
+  bool early_blocks = false;  // kernels may be launched while the one before them ends
 
   // Passes on success. Else throws: OutOfMemory never, Error(device) "<doing> failed on ...", closing the device first
   // when the error is one that stays.

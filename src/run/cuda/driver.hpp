@@ -69,6 +69,22 @@ enum DeviceAttribute : int {
   memory_pools_supported = 115,
 };
 
+// How a kernel is launched, and what else is asked for: so far that its blocks may come to the multiprocessors while
+// the last ones of the kernel before it run, which they wait for by themselves (tsr_begin of emit/device.cpp).
+struct LaunchAttribute {
+  int id = 6;  // programmatic stream serialization
+  int unused = 0;
+  int value[16] = {1};
+};
+struct LaunchConfiguration {
+  unsigned grid[3], block[3];
+  unsigned shared_bytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+constexpr int capability_of_early_blocks = 90;
+
 enum FunctionAttribute : int {
   function_max_threads_per_block = 0,
   function_shared_bytes = 1,
@@ -147,10 +163,15 @@ struct Copy2D {  // CUDA_MEMCPY2D
   X(pool_allocate, "cuMemAllocAsync", (Address*, std::size_t, Stream)) \
   X(pool_free, "cuMemFreeAsync", (Address, Stream))
 
+// Since CUDA 11.8.
+#define TESSERA_CUDA_LATER(X) \
+  X(launch_early, "cuLaunchKernelEx", (const LaunchConfiguration*, Function, void**, void**))
+
 #define TESSERA_CUDA_MEMBER(member, symbol, arguments) Status(*member) arguments = nullptr;
 struct Driver {
   TESSERA_CUDA_REQUIRED(TESSERA_CUDA_MEMBER)
   TESSERA_CUDA_POOLS(TESSERA_CUDA_MEMBER)
+  TESSERA_CUDA_LATER(TESSERA_CUDA_MEMBER)
 
   std::string missing;  // why there is no driver or no device: a sentence; "" when all is well
   std::vector<std::string> notes;

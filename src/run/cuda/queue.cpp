@@ -244,7 +244,15 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
   for (Address& address : addresses) arguments.push_back(&address);
   if (!integers.empty()) arguments.push_back(const_cast<i64*>(integers.data()));  // read before the call returns
   const auto u = [](i64 n) { return static_cast<unsigned>(n); };
+  LaunchAttribute early;
+  const LaunchConfiguration how = {{u(l.grid[0]), u(l.grid[1]), u(l.grid[2])},
+                                   {u(l.block[0]), u(l.block[1]), u(l.block[2])},
+                                   u(l.shared_bytes),
+                                   stream_,
+                                   &early,
+                                   1};
   const Status status = core_.with_memory([&] {  // of registers that are spilled
+    if (core_.early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
     return core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
                                u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
   });

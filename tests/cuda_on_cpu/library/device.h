@@ -85,6 +85,9 @@ inline long long __double_as_longlong(double v) {
 #define __fma_rn __builtin_fma
 
 // Assembly.
+// Kernels run one after the other here.
+inline void cuda_asm_griddepcontrol_launch_dependents_() {}
+inline void cuda_asm_griddepcontrol_wait_() {}
 inline void cuda_asm_cvt_f32_f16(float& to, unsigned short half) {
   to = (float)cuda_bits<_Float16>(half);
 }

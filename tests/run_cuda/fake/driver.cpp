@@ -277,6 +277,18 @@ Status cuLaunchKernel(FakeFunction* f, unsigned grid_x, unsigned grid_y, unsigne
   }
   return 0;
 }
+struct FakeLaunch {
+  unsigned grid[3], block[3], shared;
+  FakeStream* stream;
+  const int* attributes;
+  unsigned count;
+};
+Status cuLaunchKernelEx(const FakeLaunch* how, FakeFunction* f, void** arguments, void** extra) {
+  // One attribute of 72 bytes: its number (6: programmatic stream serialization), padding, its value.
+  if (how->count != 1 || how->attributes[0] != 6 || how->attributes[2] != 1) return 1;
+  return cuLaunchKernel(f, how->grid[0], how->grid[1], how->grid[2], how->block[0], how->block[1], how->block[2],
+                        how->shared, how->stream, arguments, extra);
+}
 Status cuStreamCreate(FakeStream** stream, unsigned flags) {
   ENTER;
   if (flags != 1) return 1;
