@@ -92,14 +92,53 @@ Value StripStep::patched_by_constant(const StripRing& ring, const Value& v, i64 
                    {left ? at_left_ : at_right_, border_value(border.value, ring.stage, v->type.lane), v});
 }
 
-void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const std::vector<Value>& to) {
+Value StripStep::row_of_tile(const StripRing& ring, i64 number) {
+  const ArrayPlace where = place(ring.stage);
+  auto [found, first] = rows_of_tile_.try_emplace({ring.stage, ring.slice});
+  RowOfTile& row = found->second;
+  if (first) {
+    std::vector<Value> outer{y0_ * ring.rate[0] + number};
+    for (std::size_t d = 1; d < last(); ++d) outer.push_back(slice_[d - 1] + ring.slice[d - 1]);
+    row.at =
+        builder_->let("at", address(StripStep::row(ring.stage, outer), x_.at(ring.rate[1]) * where.element_stride));
+  } else if (number != row.number) {
+    const std::size_t array = position(where.array);
+    const std::size_t lead = interface_.arrays[where.array].extents.size() - rank_;
+    row.at = builder_->let("at", address(row.at, host({Kind::stride, {}, array, lead}) * (number - row.number)));
+  }
+  row.number = number;
+  return row.at;
+}
+
+void StripStep::load_row(const StripRing& ring, i64 number, const std::vector<Value>& to) {
   const auto& domain = domain_of(ring);
   const Lane lane = memory_lane(ring.stage), kept_lane = register_lane(ring.stage);
   const Type type{kept_lane, 1, false};
   const ArrayPlace where = place(ring.stage);
   const i64 size = ir::nest::size_of(lane);
   const Value& x = x_.at(ring.rate[1]);
-  Value r = builder_->let("row", at_row_index);
+  const auto load_inside = [&](const Value& pointer) {
+    if (values_ == 2) return load_twins(ring, pointer, to);
+    if (where.element_stride == size && vector_of(ring) > 1) {
+      for (const auto& [c, lanes] : loads_of(ring))
+        where_it_is(ring, c, [&, c = c, lanes = lanes] { load_columns(ring, pointer, c, lanes, to); });
+    } else {
+      for (i64 c = -ring.left; c < ring.own(columns_) + ring.right; ++c)
+        where_it_is(ring, c, [&] {
+          builder_->assign(to[static_cast<std::size_t>(c + ring.left)],
+                           convert(type, load(pointer, integer(c * (where.element_stride / size)), 1)));
+        });
+    }
+    for (std::size_t c = 0; c < to.size(); ++c) {
+      const Value v = patched_by_constant(ring, to[c], static_cast<i64>(c) - ring.left);
+      if (v != to[c]) builder_->assign(to[c], v);
+    }
+  };
+  if (rows_known()) {
+    const Value at = row_of_tile(ring, *known_step_ * ring.rate[0] + number);
+    return load_inside(builder_->let("from", convert({lane, 1, true}, at)));
+  }
+  Value r = builder_->let("row", y_ * ring.rate[0] + number);
   std::vector<Value> outer{r};
   std::vector<std::pair<Value, double>> outside;  // a flag and the value then, the slowest dimension last
   for (std::size_t d = 1; d < last(); ++d) {
@@ -125,21 +164,9 @@ void StripStep::load_row(const StripRing& ring, const Value& at_row_index, const
   if (columns_inside_) {
     Value from = builder_->let("from", row(ring.stage, outer));
     Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
-    if (values_ == 2) return load_twins(ring, pointer, to);
-    if (where.element_stride == size && vector_of(ring) > 1) {
-      for (const auto& [c, lanes] : loads_of(ring))
-        where_it_is(ring, c, [&, c = c, lanes = lanes] { load_columns(ring, pointer, c, lanes, to); });
-    } else {
-      for (i64 c = -ring.left; c < ring.own(columns_) + ring.right; ++c)
-        where_it_is(ring, c, [&] {
-          builder_->assign(to[static_cast<std::size_t>(c + ring.left)],
-                           convert(type, load(pointer, integer(c * (where.element_stride / size)), 1)));
-        });
-    }
-    for (std::size_t c = 0; c < to.size(); ++c) {
-      const Value v = bordered(patched_by_constant(ring, to[c], static_cast<i64>(c) - ring.left));
-      if (v != to[c]) builder_->assign(to[c], v);
-    }
+    load_inside(pointer);
+    for (const Value& r : values_ == 2 ? std::vector<Value>{} : to)
+      if (const Value v = bordered(r); v != r) builder_->assign(r, v);
     return;
   }
   const Border border = memory_border(ring, last());
@@ -163,18 +190,24 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
     std::size_t end = k;
     while (end < rows.size() && base::floor_divide(ring.first_fresh() + static_cast<i64>(end), ring.rate[0]) == step)
       ++end;
+    // Addresses stand before the branch: those of later rows go on from them.
+    std::vector<Value> known;
+    const bool stored = !known_step_ || (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height);
+    for (std::size_t j = k; rows_known() && stored && j < end; ++j)
+      known.push_back(row_of_tile(ring, *known_step_ * ring.rate[0] + ring.first_fresh() + static_cast<i64>(j)));
     const auto store = [&] {
-      for (; k < end; ++k) {
-        Value r = builder_->let("row", first + static_cast<i64>(k));
-        if (exact || rows_inside_)
-          store_row(s, r, rows[k]);
-        else
-          builder_->branch(less(r, extent(domain[0])), [&] { store_row(s, r, rows[k]); });
+      for (std::size_t j = k; j < end; ++j) {
+        if (rows_known()) {
+          store_row(s, known[j - k], rows[j]);
+          continue;
+        }
+        Value r = builder_->let("row", first + static_cast<i64>(j));
+        const auto put = [&] { store_row(s, address_of(ring, r), rows[j]); };
+        exact || rows_inside_ ? put() : builder_->branch(less(r, extent(domain[0])), put);
       }
     };
     if (known_step_) {
-      if (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height)
-        stores_ ? builder_->branch(stores_, store) : store();
+      if (stored) stores_ ? builder_->branch(stores_, store) : store();
     } else {
       Value at = builder_->let("at", y_ + step);
       builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), store);
@@ -183,16 +216,20 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
   }
 }
 
-void StripStep::store_row(StageId s, const Value& r, const std::vector<Value>& values) {
+Value StripStep::address_of(const StripRing& ring, const Value& r) {
+  std::vector<Value> outer{r};
+  outer.insert(outer.end(), slice_.begin(), slice_.end());
+  Value to = builder_->let("to", row(ring.stage, outer));
+  return address(to, x_.at(ring.rate[1]) * place(ring.stage).element_stride);
+}
+
+void StripStep::store_row(StageId s, const Value& at, const std::vector<Value>& values) {
   const StripRing& ring = ring_of(s);
   const Lane lane = memory_lane(s);
   const ArrayPlace where = place(s);
   const i64 size = ir::nest::size_of(lane), lanes_at_once = vector_of(ring);
   const Value& x = x_.at(ring.rate[1]);
-  std::vector<Value> outer{r};
-  outer.insert(outer.end(), slice_.begin(), slice_.end());
-  Value to = builder_->let("to", row(s, outer));
-  Value pointer = builder_->let("to", convert({lane, 1, true}, address(to, x * where.element_stride)));
+  Value pointer = builder_->let("to", convert({lane, 1, true}, at));
   if (stores_twins(s)) return store_twins(s, pointer, values);
   const std::vector<Value> own = own_columns(s, values);
   const auto value = [&](i64 c) { return convert({lane, 1, false}, own[static_cast<std::size_t>(c)]); };

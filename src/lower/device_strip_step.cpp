@@ -160,6 +160,7 @@ void StripStep::map_slices() {
 }
 
 void StripStep::declare_rings() {
+  rows_of_tile_.clear();
   at_.assign(strip_.rings.size(), {});
   for (std::size_t k = 0; k < at_.size(); ++k) {
     const StripRing& ring = strip_.rings[k];
@@ -182,7 +183,7 @@ void StripStep::step(const Value& y) {
     const StripRing& ring = strip_.rings[k];
     if (!ring.memory) continue;
     for (i64 j = ring.depth - ring.fresh(); j < ring.depth; ++j)
-      load_row(ring, y * ring.rate[0] + (ring.oldest() + j), at_[k][static_cast<std::size_t>(j)]);
+      load_row(ring, ring.oldest() + j, at_[k][static_cast<std::size_t>(j)]);
   }
   for (std::size_t k = 0; k < at_.size(); ++k)
     if (!strip_.rings[k].memory) compute(k);

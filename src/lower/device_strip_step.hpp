@@ -115,10 +115,15 @@ class StripStep : protected DeviceFunction {
   void where_it_is(const StripRing&, i64 column, const std::function<void()>& load);
   Value patched_by_constant(const StripRing&, const Value&, i64 column);
   static Border memory_border(const StripRing&, std::size_t dimension);
-  void load_row(const StripRing&, const Value& at_row_index, const std::vector<Value>& to);
+  void load_row(const StripRing&, i64 number, const std::vector<Value>& to);  // from that of the step
+  // Where the thread's columns begin in row `number`, counted from the first one that belongs to y0_, of a text without
+  // a test for rows: one row behind the other, the next a stride further. Bytes.
+  Value row_of_tile(const StripRing&, i64 number);
+  bool rows_known() const { return known_step_ && rows_inside_ && columns_inside_ && slices_inside_; }
   // The rows of a result that a step computes, those of this strip alone.
   void store_rows(ir::StageId, const Value& first, const std::vector<std::vector<Value>>& rows);
-  void store_row(ir::StageId, const Value& r, const std::vector<Value>&);
+  Value address_of(const StripRing&, const Value& r);  // the thread's columns in row r of a result
+  void store_row(ir::StageId, const Value& at, const std::vector<Value>&);
 
   // ---- stages ----
   void compute(std::size_t ring);
@@ -172,8 +177,13 @@ class StripStep : protected DeviceFunction {
   std::set<ir::StageId> read_;                                                 // in the group
   std::vector<std::vector<std::vector<Value>>> at_;                            // ring, slot, column
   std::map<std::tuple<std::size_t, i64, BorderMode>, MappedRow> mapped_rows_;  // of the stage that is computed
-  Value y_;                                                                    // the step
-  std::vector<Value> slice_;  // the thread's row, in the dimensions in between
+  struct RowOfTile {
+    i64 number = 0;
+    Value at;
+  };
+  std::map<Place, RowOfTile> rows_of_tile_;  // the last one asked for
+  Value y_;                                  // the step
+  std::vector<Value> slice_;                 // the thread's row, in the dimensions in between
   std::map<std::tuple<std::size_t, BorderMode, i64, ir::SizeId>, MappedSlice> mapped_slices_;
 };
 
