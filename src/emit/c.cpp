@@ -218,12 +218,13 @@ class Printer : private Statements {
       needs_.selects.insert(n.type);
       return fmt::format("tsr_pick_{}({}, {}, {})", name, a[0], a[1], a[2]);
     }
-    if (n.op == Op::min || n.op == Op::max) {
+    const bool lesser = n.op == Op::min || n.op == Op::least;
+    if (lesser || n.op == Op::max || n.op == Op::most) {
       if (!vector && n.type.lane != Lane::i64)
-        return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], n.op == Op::min ? "<" : ">");
-      if (!vector) return fmt::format("tsr_{}({}, {})", n.op == Op::min ? "min" : "max", a[0], a[1]);
+        return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], lesser ? "<" : ">");
+      if (!vector) return fmt::format("tsr_{}({}, {})", lesser ? "min" : "max", a[0], a[1]);
       needs_.extremes.insert(n.type);
-      return fmt::format("tsr_{}_{}({}, {})", n.op == Op::min ? "min" : "max", name, a[0], a[1]);
+      return fmt::format("tsr_{}_{}({}, {})", lesser ? "min" : "max", name, a[0], a[1]);
     }
     if (n.op == Op::abs && real && vector) {
       needs_.magnitudes.insert(n.type);

@@ -457,6 +457,12 @@ class DevicePrinter : private Statements {
       for (std::string& operand : a) operand = fmt::format("tsr_from_half({})", operand);
     if (compares(n.op)) return fmt::format("(-({} {} {}))", a[0], infix(n.op), a[1]);
     if (n.op == Op::select) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
+    const bool lesser = n.op == Op::min || n.op == Op::least, extreme = lesser || n.op == Op::max || n.op == Op::most;
+    // One instruction. Of a NaN and a number it gives the number, which for min and max is wrong where b is the NaN.
+    const bool number =
+        n.args.size() == 2 && n.args[1]->kind == Kind::real && n.args[1]->f == n.args[1]->f && n.args[1]->f != 0;
+    if (extreme && real && lane != Lane::f16 && (n.op == Op::least || n.op == Op::most || number))
+      return fmt::format("{}{}({}, {})", lesser ? "fmin" : "fmax", cuda_ && lane == Lane::f32 ? "f" : "", a[0], a[1]);
     if (n.op == Op::min || n.op == Op::max) {
       if (lane == Lane::i64) return fmt::format("tsr_{}({}, {})", name_of(n.op), a[0], a[1]);
       return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], n.op == Op::min ? "<" : ">");

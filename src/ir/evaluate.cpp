@@ -91,8 +91,10 @@ double float_operation(Op op, T a, T b) {
     case Op::div:
       return static_cast<T>(a / b);
     case Op::min:
+    case Op::least:
       return a < b ? a : b;
     case Op::max:
+    case Op::most:
       return a > b ? a : b;
     default:
       return call_function(op, a, b);

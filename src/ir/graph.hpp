@@ -71,6 +71,8 @@ using StageId = std::uint32_t;
 //   fast_exp    exp to 2e-7 of its value, which is 0 below -87.69 and infinite from 88.38 on (plans put it for exp; on
 //                NVIDIA's GPUs to 2e-7 + 6e-8 |x|)
 //   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
+//   least, most the lesser and the greater of two floats; of a NaN and a number, and of 0 and -0, either (plans put
+//               them where the value that comes of it is open as well)
 //   select      args: condition (boolean), value if true, value if false
 //   access      reads `stage` at a constant offset (see ExprNode)
 //   gather      reads `stage` at absolute indices args[0..rank), i32, each clamped to the domain
@@ -94,7 +96,7 @@ using StageId = std::uint32_t;
   X(fast_exp, 1, "fast_exp") X(exp2, 1, "exp2") X(log2, 1, "log2") X(log10, 1, "log10") X(cbrt, 1, "cbrt")                                       \
   X(floor, 1, "floor") X(ceil, 1, "ceil") X(round, 1, "round") X(trunc, 1, "trunc")                                   \
   X(add, 2, "add") X(sub, 2, "sub") X(mul, 2, "mul") X(div, 2, "div") X(rem, 2, "rem")                                \
-  X(min, 2, "min") X(max, 2, "max") X(pow, 2, "pow") X(atan2, 2, "atan2") X(hypot, 2, "hypot") X(fmod, 2, "fmod")     \
+  X(min, 2, "min") X(max, 2, "max") X(least, 2, "least") X(most, 2, "most") X(pow, 2, "pow") X(atan2, 2, "atan2") X(hypot, 2, "hypot") X(fmod, 2, "fmod")     \
   X(bit_and, 2, "and") X(bit_or, 2, "or") X(bit_xor, 2, "xor") X(shl, 2, "shl") X(shr, 2, "shr")                      \
   X(lt, 2, "lt") X(le, 2, "le") X(eq, 2, "eq") X(ne, 2, "ne")                                                         \
   X(select, 3, "select")                                                                                              \

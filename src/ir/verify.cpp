@@ -290,6 +290,10 @@ class Verifier {
       case Op::max:
         applies = applies || (!boolean && !is_float(operand));
         break;
+      case Op::least:
+      case Op::most:
+        applies = is_float(operand);
+        break;
       case Op::eq:
       case Op::ne:
       case Op::select:

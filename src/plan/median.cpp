@@ -196,8 +196,8 @@ class Networks {
 
   void exchange(std::vector<ExprId>& v, std::size_t i, std::size_t k) {
     ExprId a = v[i], b = v[k];
-    v[i] = combine(Op::min, a, b);
-    v[k] = combine(Op::max, a, b);
+    v[i] = combine(is_float(type_) ? Op::least : Op::min, a, b);
+    v[k] = combine(is_float(type_) ? Op::most : Op::max, a, b);
   }
 
   // The element that is looked for, comparing one pair after the other.

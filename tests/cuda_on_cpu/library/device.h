@@ -81,6 +81,10 @@ inline long long __double_as_longlong(double v) {
 #define __dsqrt_rn __builtin_sqrt
 #define fmaf __builtin_fmaf
 #define fma __builtin_fma
+#define fminf __builtin_fminf
+#define fmaxf __builtin_fmaxf
+#define fmin __builtin_fmin
+#define fmax __builtin_fmax
 #define __fmaf_rn __builtin_fmaf
 #define __fma_rn __builtin_fma
 
