@@ -117,6 +117,7 @@ double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, b
   }
   return total_of(graph, roots, [&](const ExprNode& node, double terms) {
     if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    if (node.op == Op::fast_exp) return 5.0;
     return node.op == Op::access || absorbed.contains(&node) ? 0 : price(node);
   });
 }

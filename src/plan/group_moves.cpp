@@ -79,7 +79,7 @@ std::string Grouper::breaks_strips(int a, int b, const Set& merged, const Layout
 }
 
 // The stages of a group that are read by `part` alone, and the part.
-Grouper::Set Grouper::with_own_producers(const Set& part) const {
+Set Grouper::with_own_producers(const Set& part) const {
   Set result = part;
   for (const StageId s : part)
     for (const std::size_t e : reads_[s]) {
@@ -112,7 +112,7 @@ std::optional<Grouper::Move> Grouper::move(const Set& part, std::size_t from, st
 // Merging binds a stage to what it reads before its consumers are looked at. A stage that only another group reads
 // moves there when that saves its way through memory; in strips with as many of its own producers as make it cheapest,
 // as an image of which every stage is small but the last.
-void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>& decisions) {
+void Grouper::move_to_consumers() {
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     int a = group_of_[s];
     if (a < 0 || is_output_[s] || read_by_[s].empty() || sets_[static_cast<std::size_t>(a)].size() < 2) continue;
@@ -121,7 +121,7 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
     for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
     if (!one) continue;
     const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
-    const double before = price_of[from] + price_of[to];
+    const double before = price_of_[from] + price_of_[to];
     std::optional<Move> best = move({s}, from, to, before);
     for (Set part{s}; plans_strips();) {
       Set more = with_own_producers(part);
@@ -138,11 +138,11 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
     char text[112];
     std::snprintf(text, sizeof text, "%.2f ms when computed where it is read, %.2f ms before (predicted)",
                   (best->left + best->right) * 1e-6, before * 1e-6);
-    decisions[to].push_back({s, best->more.back(), true, text});
+    decisions_[to].push_back({s, best->more.back(), true, text});
     sets_[from] = std::move(best->less);
     sets_[to] = std::move(best->more);
-    price_of[from] = best->left;
-    price_of[to] = best->right;
+    price_of_[from] = best->left;
+    price_of_[to] = best->right;
     in_strips_[from] = runs_in_strips(sets_[from], best->without);
     in_strips_[to] = runs_in_strips(sets_[to], best->with);
   }
