@@ -122,13 +122,13 @@ class Grouper {
   std::vector<Edge> edges_;
   std::vector<std::vector<std::size_t>> reads_, read_by_;  // edges by consumer, by producer
   std::vector<bool> is_output_;
-  std::vector<bool> fillable_;      // a composed stage that its pieces can be computed right into
-  std::vector<double> operations_;  // a point, neighbouring rows of a block sharing what they have in common
-  std::vector<double> alone_;       // a point, without that
+  std::vector<bool> fillable_;        // a composed stage that its pieces can be computed right into
+  std::vector<double> operations_;    // a point, neighbouring rows of a block sharing what they have in common
+  std::vector<double> alone_;         // a point, without that
   std::vector<double> instructions_;  // a point, of a thread; none where no strips are planned
-  std::vector<int> work_bytes_;     // of the widest lane that the stage computes in
-  std::vector<bool> pairs_;         // see pairs.hpp
-  std::vector<int> group_of_;       // the set that a stage is in; -1: an input
+  std::vector<int> work_bytes_;       // of the widest lane that the stage computes in
+  std::vector<bool> pairs_;           // see pairs.hpp
+  std::vector<int> group_of_;         // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
   std::vector<double> price_of_;                  // by set
   std::vector<std::vector<Decision>> decisions_;  // by set

@@ -39,7 +39,7 @@ constexpr int most_registers = 168;
 constexpr double worth_wide = 0.95;
 // A register tile of so many rows has a text of at most so many instructions (lower/device_register_tile.cpp).
 constexpr i64 least_rows = 4;
-constexpr double most_text = 4700;
+constexpr double most_text = 5000;
 
 void insert(Set& set, StageId s) {
   const auto at = std::lower_bound(set.begin(), set.end(), s);
@@ -191,10 +191,16 @@ bool Grouper::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
     Trial::Outcome& after = trial.after[group];
     if (set.empty()) continue;
     const Layout found = layout(set);
-    if (!found.legal) { if(getenv("DBG")) fprintf(stderr,"illegal %s\n",found.reason.c_str()); return false;}
+    if (!found.legal) {
+      if (getenv("DBG")) fprintf(stderr, "illegal %s\n", found.reason.c_str());
+      return false;
+    }
     const Shape now = shape(set, found);
     after.in_strips = now.is_strip || (now.registers > 0 && now.registers <= most_registers && now.text <= most_text);
-    if (in_strips_[static_cast<std::size_t>(group)] && !after.in_strips) { if(getenv("DBG")) fprintf(stderr,"nostrip g%d %d %f\n",group,now.registers,now.text); return false;}
+    if (in_strips_[static_cast<std::size_t>(group)] && !after.in_strips) {
+      if (getenv("DBG")) fprintf(stderr, "nostrip g%d %d %f\n", group, now.registers, now.text);
+      return false;
+    }
     after.nanoseconds = price(set, found).nanoseconds;
     const auto then = shapes_.find(group);
     if (then == shapes_.end()) continue;
@@ -243,7 +249,9 @@ bool Grouper::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
     before += price_of_[static_cast<std::size_t>(group)];
     after += outcome.nanoseconds;
   }
-  if(getenv("DBG")) fprintf(stderr,"try %s (%zu groups, part %zu) can %d before %.3f after %.3f\n",graph_.stage(s).name.c_str(),repeats.size(),repeats[0].part.size(),can,before*1e-6,after*1e-6);
+  if (getenv("DBG"))
+    fprintf(stderr, "try %s (%zu groups, part %zu) can %d before %.3f after %.3f\n", graph_.stage(s).name.c_str(),
+            repeats.size(), repeats[0].part.size(), can, before * 1e-6, after * 1e-6);
   if (!can || after >= (trial.widens ? worth_wide : 1) * before) {
     put_back(trial);
     return false;
