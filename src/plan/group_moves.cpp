@@ -55,9 +55,16 @@ double Grouper::repetition(const Set& set, const Layout& layout) const {
   if (!plans_strips()) return 1;
   const Strip found = strip(set, layout);
   if (!found.why.empty() || (found.finest == 1 && !found.has_slices())) return 1;
-  const int v = found.columns_for(plan_.device.strip_registers,
-                                  [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
-  return found.repetition(v, [&](StageId s) { return operations_[s]; });
+  int widest = 0;
+  for (const StripRing& ring : found.rings) widest = std::max(widest, ir::nest::size_of(plan_.stages[ring.stage].lane));
+  const i64 v = std::max<i64>(widest <= 2 ? 8 : 4, found.finest) / found.finest;
+  const auto operations = [&](StageId s) { return operations_[s]; };
+  const double together = found.repetition(v, operations);
+  if (!plan_.device.shuffles) return together;
+  const auto [left, right] = found.without_neighbours(v);
+  const double threads = static_cast<double>(32 - left - right);
+  if (threads < 20) return together;
+  return std::min(together, found.exchanged().repetition(v, operations) * 32 / threads / 0.87);
 }
 
 // Copies alone gain nothing by it.

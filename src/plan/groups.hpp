@@ -97,8 +97,8 @@ class Grouper {
     double text = 0;                 // instructions of a low one
   };
   void repeat_stages();
-  std::vector<Repeat> repeats_of(ir::StageId) const;
-  std::optional<Set> repeatable(ir::StageId, int group) const;
+  std::vector<Repeat> repeats_of(ir::StageId, bool together) const;
+  std::optional<Set> repeatable(ir::StageId, int group, bool together) const;
   bool try_repeats(const std::vector<Repeat>&, ir::StageId);
   bool attempt(const std::vector<Repeat>&, Trial&);
   void drop_unread(std::set<std::pair<ir::StageId, int>> maybe, Trial&);

@@ -34,9 +34,9 @@ namespace {
 // Of one cone: more are no small thing to repeat, and cost time to try.
 constexpr std::size_t most_repeated = 24;
 // With which three blocks of 128 threads have room on a multiprocessor, twelve warps. Of many registers compilers make
-// still more, so that beyond `wide_strip_registers` a repetition has to save as much.
+// still more, so that each beyond `wide_strip_registers` counts as so much of the group's time.
 constexpr int most_registers = 168;
-constexpr double worth_wide = 0.95;
+constexpr double price_of_register = 0.01;
 // A register tile of so many rows has a text of at most so many instructions (lower/device_register_tile.cpp).
 constexpr i64 least_rows = 4;
 constexpr double most_text = 5000;
@@ -62,7 +62,7 @@ struct Grouper::Trial {
   std::map<int, Set> before;
   std::map<StageId, std::vector<int>> repeated_before;
   std::map<int, Outcome> after;
-  bool widens = false;
+  double crowding = 0;  // nanoseconds that more registers are taken to cost
 };
 
 // Like leaves_group, where groups overlap. A set belongs to the group of its last stage: copies are there for stages
@@ -98,10 +98,19 @@ Grouper::Shape Grouper::shape(const Set& set, const Layout& layout) const {
   return shape;
 }
 
-// What a group computes when it computes `s`, which it reads, itself: the stages between arrays and `s`. Of pieces of
-// one composed stage all are computed, or none. Nothing where that is impossible or too much.
-std::optional<Set> Grouper::repeatable(StageId s, int group) const {
+// What a group computes when it computes `s`, which it reads, itself: the stages between arrays and `s`. `together`
+// with all else that it reads of the group of `s`, which must be more than that. Of pieces of one composed stage all
+// are computed, or none. Nothing where that is impossible or too much.
+std::optional<Set> Grouper::repeatable(StageId s, int group, bool together) const {
   Set part{s};
+  for (const StageId t : together ? sets_[static_cast<std::size_t>(group_of_[s])] : Set{}) {
+    const bool read = std::any_of(read_by_[t].begin(), read_by_[t].end(),
+                                  [&](std::size_t k) { return computes(group, edges_[k].consumer); });
+    if (!read || is_output_[t] || group_of_[t] != group_of_[s] || computes(group, t)) continue;
+    if (t > s) return {};  // has been tried
+    insert(part, t);
+  }
+  if (together && part.size() == 1) return {};
   for (const std::size_t k : read_by_[s]) {
     const StageId c = edges_[k].consumer;
     if (graph_.stage(c).kind != StageKind::compose || !computes(group, c)) continue;
@@ -132,7 +141,7 @@ std::optional<Set> Grouper::repeatable(StageId s, int group) const {
 }
 
 // For every group that reads `s` and could compute it.
-std::vector<Grouper::Repeat> Grouper::repeats_of(StageId s) const {
+std::vector<Grouper::Repeat> Grouper::repeats_of(StageId s, bool together) const {
   std::set<int> groups;
   for (const std::size_t k : read_by_[s]) {
     const StageId c = edges_[k].consumer;
@@ -142,7 +151,7 @@ std::vector<Grouper::Repeat> Grouper::repeats_of(StageId s) const {
   std::vector<Repeat> result;
   for (const int group : groups) {
     if (computes(group, s) || !in_strips_[static_cast<std::size_t>(group)]) continue;
-    if (auto part = repeatable(s, group)) result.push_back({group, std::move(*part)});
+    if (auto part = repeatable(s, group, together)) result.push_back({group, std::move(*part)});
   }
   return result;
 }
@@ -191,23 +200,18 @@ bool Grouper::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
     Trial::Outcome& after = trial.after[group];
     if (set.empty()) continue;
     const Layout found = layout(set);
-    if (!found.legal) {
-      if (getenv("DBG")) fprintf(stderr, "illegal %s\n", found.reason.c_str());
-      return false;
-    }
+    if (!found.legal) return false;
     const Shape now = shape(set, found);
     after.in_strips = now.is_strip || (now.registers > 0 && now.registers <= most_registers && now.text <= most_text);
-    if (in_strips_[static_cast<std::size_t>(group)] && !after.in_strips) {
-      if (getenv("DBG")) fprintf(stderr, "nostrip g%d %d %f\n", group, now.registers, now.text);
-      return false;
-    }
+    if (in_strips_[static_cast<std::size_t>(group)] && !after.in_strips) return false;
     after.nanoseconds = price(set, found).nanoseconds;
     const auto then = shapes_.find(group);
     if (then == shapes_.end()) continue;
     const Shape& was = then->second;
     if (now.columns < was.columns || now.registers > std::max(was.registers, most_registers)) return false;
     if (now.text > std::max(was.text, most_text)) return false;
-    trial.widens |= now.registers > std::max(was.registers, wide_strip_registers);
+    const int more = std::max(now.registers, wide_strip_registers) - std::max(was.registers, wide_strip_registers);
+    trial.crowding += price_of_register * more * after.nanoseconds;
   }
   return true;
 }
@@ -222,7 +226,9 @@ void Grouper::repeat_stages() {
   repeated_in_.assign(graph_.stage_count(), {});
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     if (group_of_[s] < 0 || is_output_[s]) continue;
-    std::vector<Repeat> all = repeats_of(s), cheaper;
+    if (const std::vector<Repeat> together = repeats_of(s, true); together.size() == 1 && try_repeats(together, s))
+      continue;
+    std::vector<Repeat> all = repeats_of(s, false), cheaper;
     // What a group gains by itself; what is stored no more is gained by all of them.
     if (all.size() > 1) {
       std::vector<Repeat> possible;
@@ -249,10 +255,7 @@ bool Grouper::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
     before += price_of_[static_cast<std::size_t>(group)];
     after += outcome.nanoseconds;
   }
-  if (getenv("DBG"))
-    fprintf(stderr, "try %s (%zu groups, part %zu) can %d before %.3f after %.3f\n", graph_.stage(s).name.c_str(),
-            repeats.size(), repeats[0].part.size(), can, before * 1e-6, after * 1e-6);
-  if (!can || after >= (trial.widens ? worth_wide : 1) * before) {
+  if (!can || after + trial.crowding >= before) {
     put_back(trial);
     return false;
   }
