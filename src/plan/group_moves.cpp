@@ -14,13 +14,14 @@ bool Grouper::plans_strips() const {
   return plan_.device.strip_registers > 0 && plan_.options.schedule == Schedule::automatic;
 }
 
-Strip Grouper::strip(const Set& set, const Layout& layout) const {
-  Strip strip = strip_of(
+const Strip& Grouper::strip(const Set& set, const Layout& layout) const {
+  if (layout.strip) return *layout.strip;
+  Strip& strip = layout.strip.emplace(strip_of(
       graph_, set, [&](StageId s) -> const StripReads& { return strip_reads_[s]; },
       [&](StageId s) { return leaves_group(s, set); },
       [&](StageId s) -> const std::vector<StagePlan::Rate>& {
         return layout.stages[static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin())].rate;
-      });
+      }));
   if (strip.why.empty()) strip.look_ahead(1);
   return strip;
 }
@@ -43,7 +44,7 @@ bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageI
 }
 
 std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
-  const Strip found = strip(set, layout);
+  const Strip& found = strip(set, layout);
   if (!found.why.empty()) return "they would be no strip, since " + found.why;
   const auto bytes = [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); };
   const int limit = plan_.device.strip_registers, needed = found.registers(found.columns_for(limit, bytes), bytes);
@@ -51,20 +52,26 @@ std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
   return "together their rows need " + std::to_string(needed) + " registers a thread";
 }
 
+// With the columns that a thread of a register tile has, which are fewer than a strip might keep: as many of the finest
+// stage as one access holds. So a halo over two reductions is more than half of what a thread computes, unless threads
+// of a warp exchange it; those at its ends then store nothing, and shuffles cost what they cost.
 double Grouper::repetition(const Set& set, const Layout& layout) const {
+  constexpr i64 threads_of_warp = 32, least_threads = 20;
+  constexpr double worth_exchange = 0.87;
   if (!plans_strips()) return 1;
-  const Strip found = strip(set, layout);
+  const Strip& found = strip(set, layout);
   if (!found.why.empty() || (found.finest == 1 && !found.has_slices())) return 1;
   int widest = 0;
   for (const StripRing& ring : found.rings) widest = std::max(widest, ir::nest::size_of(plan_.stages[ring.stage].lane));
   const i64 v = std::max<i64>(widest <= 2 ? 8 : 4, found.finest) / found.finest;
-  const auto operations = [&](StageId s) { return operations_[s]; };
+  const auto operations = [&](StageId s) { return instructions_[s]; };
   const double together = found.repetition(v, operations);
   if (!plan_.device.shuffles) return together;
   const auto [left, right] = found.without_neighbours(v);
-  const double threads = static_cast<double>(32 - left - right);
-  if (threads < 20) return together;
-  return std::min(together, found.exchanged().repetition(v, operations) * 32 / threads / 0.87);
+  const i64 threads = threads_of_warp - left - right;
+  if (threads < least_threads) return together;
+  const double whole_warp = static_cast<double>(threads_of_warp) / static_cast<double>(threads);
+  return std::min(together, found.exchanged().repetition(v, operations) * whole_warp / worth_exchange);
 }
 
 // Copies alone gain nothing by it.

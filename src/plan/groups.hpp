@@ -51,6 +51,7 @@ class Grouper {
     ir::StageId anchor = 0;
     std::vector<StagePlan> stages;  // parallel to the set
     i64 step = 4;
+    mutable std::optional<Strip> strip;  // once somebody has asked for it
   };
   struct Price {
     double nanoseconds = 0, memory = 0, compute = 0;  // times
@@ -68,7 +69,7 @@ class Grouper {
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
   bool plans_strips() const;
-  Strip strip(const Set&, const Layout&) const;
+  const Strip& strip(const Set&, const Layout&) const;
   // What neighbouring threads compute twice, of stages that differ in size: 1 and more.
   double repetition(const Set&, const Layout&) const;
   bool fits_exchanging(const Strip&, const std::function<int(ir::StageId)>& bytes) const;

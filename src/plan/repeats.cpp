@@ -37,6 +37,8 @@ constexpr std::size_t most_repeated = 24;
 // still more, so that each beyond `wide_strip_registers` counts as so much of the group's time.
 constexpr int most_registers = 168;
 constexpr double price_of_register = 0.01;
+// Of the time of all groups: a stage whose way through memory takes less is not looked at. Half of a pyramid is small.
+constexpr double least_share = 1e-5;
 // A register tile of so many rows has a text of at most so many instructions (lower/device_register_tile.cpp).
 constexpr i64 least_rows = 4;
 constexpr double most_text = 5000;
@@ -224,8 +226,13 @@ void Grouper::put_back(const Trial& trial) {
 // Consumers come before producers: what a group repeats may lead it to read what it can repeat as well.
 void Grouper::repeat_stages() {
   repeated_in_.assign(graph_.stage_count(), {});
+  double total = 0;
+  for (std::size_t g = 0; g < sets_.size(); ++g) total += sets_[g].empty() ? 0 : price_of_[g];
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     if (group_of_[s] < 0 || is_output_[s]) continue;
+    const double bytes = points(s) * ir::nest::size_of(plan_.stages[s].lane);
+    const double most = bytes * static_cast<double>(1 + read_by_[s].size()) / plan_.device.bandwidth;
+    if (most < least_share * total) continue;
     if (const std::vector<Repeat> together = repeats_of(s, true); together.size() == 1 && try_repeats(together, s))
       continue;
     std::vector<Repeat> all = repeats_of(s, false), cheaper;
