@@ -2,6 +2,8 @@
 #include "analyze/expressions.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -103,6 +105,21 @@ double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
   });
 }
 
+namespace {
+
+// Two instructions of which one, of another unit, takes the time of four (measured in the bilateral filter).
+constexpr double exponential_of_device = 5;
+
+// By a power of two: a product with its inverse, which compilers find.
+bool divides_exactly(const Graph& graph, const ExprNode& node) {
+  if (node.op != Op::div || !is_float(node.type)) return false;
+  const std::optional<double> by = ir::constant_value(graph, node.args[1]);
+  int exponent = 0;
+  return by && std::abs(std::frexp(*by, &exponent)) == 0.5;
+}
+
+}  // namespace
+
 double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, bool contracted) {
   const std::vector<ExprId> order = ir::postorder(graph, roots);
   std::unordered_map<std::uint32_t, int> users;
@@ -117,7 +134,9 @@ double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, b
   }
   return total_of(graph, roots, [&](const ExprNode& node, double terms) {
     if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
-    return node.op == Op::access || absorbed.contains(&node) ? 0 : price(node);
+    if (node.op == Op::access || absorbed.contains(&node)) return 0.0;
+    if (node.op == Op::fast_exp) return exponential_of_device;
+    return divides_exactly(graph, node) ? 1.0 : price(node);
   });
 }
 

@@ -14,13 +14,14 @@ bool Grouper::plans_strips() const {
   return plan_.device.strip_registers > 0 && plan_.options.schedule == Schedule::automatic;
 }
 
-Strip Grouper::strip(const Set& set, const Layout& layout) const {
-  Strip strip = strip_of(
+const Strip& Grouper::strip(const Set& set, const Layout& layout) const {
+  if (layout.strip) return *layout.strip;
+  Strip& strip = layout.strip.emplace(strip_of(
       graph_, set, [&](StageId s) -> const StripReads& { return strip_reads_[s]; },
       [&](StageId s) { return leaves_group(s, set); },
       [&](StageId s) -> const std::vector<StagePlan::Rate>& {
         return layout.stages[static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin())].rate;
-      });
+      }));
   if (strip.why.empty()) strip.look_ahead(1);
   return strip;
 }
@@ -43,7 +44,7 @@ bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageI
 }
 
 std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
-  const Strip found = strip(set, layout);
+  const Strip& found = strip(set, layout);
   if (!found.why.empty()) return "they would be no strip, since " + found.why;
   const auto bytes = [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); };
   const int limit = plan_.device.strip_registers, needed = found.registers(found.columns_for(limit, bytes), bytes);
@@ -51,13 +52,26 @@ std::string Grouper::no_strip(const Set& set, const Layout& layout) const {
   return "together their rows need " + std::to_string(needed) + " registers a thread";
 }
 
+// With the columns that a thread of a register tile has, which are fewer than a strip might keep: as many of the finest
+// stage as one access holds. So a halo over two reductions is more than half of what a thread computes, unless threads
+// of a warp exchange it; those at its ends then store nothing, and shuffles cost what they cost.
 double Grouper::repetition(const Set& set, const Layout& layout) const {
+  constexpr i64 threads_of_warp = 32, least_threads = 20;
+  constexpr double worth_exchange = 0.87;
   if (!plans_strips()) return 1;
-  const Strip found = strip(set, layout);
+  const Strip& found = strip(set, layout);
   if (!found.why.empty() || (found.finest == 1 && !found.has_slices())) return 1;
-  const int v = found.columns_for(plan_.device.strip_registers,
-                                  [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); });
-  return found.repetition(v, [&](StageId s) { return operations_[s]; });
+  int widest = 0;
+  for (const StripRing& ring : found.rings) widest = std::max(widest, ir::nest::size_of(plan_.stages[ring.stage].lane));
+  const i64 v = std::max<i64>(widest <= 2 ? 8 : 4, found.finest) / found.finest;
+  const auto operations = [&](StageId s) { return instructions_[s]; };
+  const double together = found.repetition(v, operations);
+  if (!plan_.device.shuffles) return together;
+  const auto [left, right] = found.without_neighbours(v);
+  const i64 threads = threads_of_warp - left - right;
+  if (threads < least_threads) return together;
+  const double whole_warp = static_cast<double>(threads_of_warp) / static_cast<double>(threads);
+  return std::min(together, found.exchanged().repetition(v, operations) * whole_warp / worth_exchange);
 }
 
 // Copies alone gain nothing by it.
@@ -79,7 +93,7 @@ std::string Grouper::breaks_strips(int a, int b, const Set& merged, const Layout
 }
 
 // The stages of a group that are read by `part` alone, and the part.
-Grouper::Set Grouper::with_own_producers(const Set& part) const {
+Set Grouper::with_own_producers(const Set& part) const {
   Set result = part;
   for (const StageId s : part)
     for (const std::size_t e : reads_[s]) {
@@ -112,7 +126,7 @@ std::optional<Grouper::Move> Grouper::move(const Set& part, std::size_t from, st
 // Merging binds a stage to what it reads before its consumers are looked at. A stage that only another group reads
 // moves there when that saves its way through memory; in strips with as many of its own producers as make it cheapest,
 // as an image of which every stage is small but the last.
-void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::vector<Decision>>& decisions) {
+void Grouper::move_to_consumers() {
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     int a = group_of_[s];
     if (a < 0 || is_output_[s] || read_by_[s].empty() || sets_[static_cast<std::size_t>(a)].size() < 2) continue;
@@ -121,7 +135,7 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
     for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
     if (!one) continue;
     const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
-    const double before = price_of[from] + price_of[to];
+    const double before = price_of_[from] + price_of_[to];
     std::optional<Move> best = move({s}, from, to, before);
     for (Set part{s}; plans_strips();) {
       Set more = with_own_producers(part);
@@ -138,11 +152,11 @@ void Grouper::move_to_consumers(std::vector<double>& price_of, std::vector<std::
     char text[112];
     std::snprintf(text, sizeof text, "%.2f ms when computed where it is read, %.2f ms before (predicted)",
                   (best->left + best->right) * 1e-6, before * 1e-6);
-    decisions[to].push_back({s, best->more.back(), true, text});
+    decisions_[to].push_back({s, best->more.back(), true, text});
     sets_[from] = std::move(best->less);
     sets_[to] = std::move(best->more);
-    price_of[from] = best->left;
-    price_of[to] = best->right;
+    price_of_[from] = best->left;
+    price_of_[to] = best->right;
     in_strips_[from] = runs_in_strips(sets_[from], best->without);
     in_strips_[to] = runs_in_strips(sets_[to], best->with);
   }

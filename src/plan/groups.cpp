@@ -16,6 +16,8 @@ namespace tessera::plan {
 // Calibrated on the benchmark's jobs: multiply-adds are one instruction and several start in a cycle.
 constexpr double cycles_per_operation = 0.5;
 constexpr double cycles_per_load = 0.5;
+// Of a warp on a device, whose cycle is a turn of one of four: tiles use eight tenths of the turns.
+constexpr double cycles_per_instruction = 1.25;
 
 using ir::ExprId;
 using ir::Graph;
@@ -66,9 +68,14 @@ void Grouper::prepare_stages() {
     pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && works_in_pairs(graph_, s));
   }
   strip_reads_.clear();
+  instructions_.clear();
   for (StageId s = 0; s < count && plans_strips(); ++s) {
     strip_reads_.emplace_back();
     if (graph_.stage(s).kind != StageKind::input) strip_reads_.back() = strip_reads(plan_.graph, s);
+    instructions_.push_back(0);
+    if (graph_.stage(s).kind == StageKind::point)
+      instructions_.back() =
+          analyze::instruction_count(graph_, {graph_.stage(s).body}, plan_.options.numbers == Numbers::fast);
   }
   alone_ = operations_;
   share_rows();
@@ -113,6 +120,7 @@ double Grouper::extent(StageId s, std::size_t dim) const {
 }
 
 bool Grouper::leaves_group(StageId s, const Set& set) const {
+  if (!repeated_in_.empty()) return leaves_repeating(s, set);
   if (is_output_[s]) return true;
   for (std::size_t k : read_by_[s])
     if (!std::binary_search(set.begin(), set.end(), edges_[k].consumer)) return true;
@@ -140,7 +148,8 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
     double bytes = ir::nest::size_of(plan_.stages[s].lane);
     double vectors = points(s) * work_bytes_[s] / device.vector_bytes;
     price.operations += points(s) * operations_[s];
-    cycles += vectors * operations_[s] * cycles_per_operation;
+    cycles += vectors * (instructions_.empty() ? operations_[s] * cycles_per_operation
+                                               : instructions_[s] * cycles_per_instruction);
     for (std::size_t k : reads_[s]) {
       const Edge& edge = edges_[k];
       cycles += vectors * load_price(edge, layout) * cycles_per_load;
@@ -257,27 +266,34 @@ bool Grouper::circular() const {
   return left > 0;
 }
 
-void Grouper::run() {
+Grouping Grouper::cut() {
   prepare_stages();
-  std::size_t count = graph_.stage_count();
+  merge();
+  if (plan_.options.schedule == Schedule::automatic) move_to_consumers();
+  if (plans_strips()) repeat_stages();
+  return {sets_, group_of_, decisions_};
+}
+
+void Grouper::merge() {
+  const std::size_t count = graph_.stage_count();
+  price_of_.assign(count, 0);
+  decisions_.assign(count, {});
   group_of_.assign(count, -1);
   std::vector<Set>& sets = sets_;
   sets.assign(count, {});
   in_strips_.assign(count, false);
-  std::vector<double> price_of(count);
-  std::vector<std::vector<Decision>> decisions(count);
   for (StageId s = 0; s < count; ++s) {
     if (graph_.stage(s).kind == StageKind::input) continue;
     group_of_[s] = static_cast<int>(s);
     sets[s] = {s};
     const Layout alone = layout(sets[s]);
-    price_of[s] = price(sets[s], alone).nanoseconds;
+    price_of_[s] = price(sets[s], alone).nanoseconds;
     in_strips_[s] = runs_in_strips(sets[s], alone);
   }
   auto try_merge = [&](int a, int b) {
     if (a == b || a < 0 || b < 0) return;
     auto decided = [&](bool fused, std::string why) {
-      decisions[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
+      decisions_[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
     };
     if (creates_cycle(a, b)) return decided(false, "stages of other groups lie between them");
     Set merged;
@@ -286,7 +302,7 @@ void Grouper::run() {
     if (!together.legal) return decided(false, together.reason);
     if (std::string why = breaks_strips(a, b, merged, together); !why.empty()) return decided(false, std::move(why));
     double fused = price(merged, together).nanoseconds;
-    double apart = price_of[a] + price_of[b];
+    double apart = price_of_[a] + price_of_[b];
     char text[96];
     std::snprintf(text, sizeof text, "%.2f ms together, %.2f ms apart (predicted)", fused * 1e-6, apart * 1e-6);
     bool forced = plan_.options.schedule == Schedule::stream || plan_.options.schedule == Schedule::tiled;
@@ -294,10 +310,10 @@ void Grouper::run() {
     if (fused >= apart && !forced) return;
     for (StageId s : sets[a]) group_of_[s] = b;
     merged_until_ = std::max(merged_until_, merged.back());
-    decisions[b].insert(decisions[b].begin(), decisions[a].begin(), decisions[a].end());
+    decisions_[b].insert(decisions_[b].begin(), decisions_[a].begin(), decisions_[a].end());
     sets[b] = std::move(merged);
     sets[a].clear();
-    price_of[b] = fused;
+    price_of_[b] = fused;
     in_strips_[b] = runs_in_strips(sets[b], together);
   };
   if (plan_.options.schedule != Schedule::untiled) {
@@ -311,25 +327,34 @@ void Grouper::run() {
       for (std::size_t k = 1; k < read_by_[s].size(); ++k)
         try_merge(group_of_[edges_[read_by_[s][k - 1]].consumer], group_of_[edges_[read_by_[s][k]].consumer]);
   }
-  if (plan_.options.schedule == Schedule::automatic) move_to_consumers(price_of, decisions);
+}
+
+void Grouper::take(const Grouping& grouping) {
+  const std::size_t count = graph_.stage_count();
+  if (!ranges_) prepare_stages();
+  sets_ = grouping.sets;
+  repeated_in_.clear();
+  group_of_.assign(count, -1);
+  for (std::size_t g = 0; g < sets_.size(); ++g)
+    for (StageId s : sets_[g]) group_of_[s] = static_cast<int>(g);
   // Groups in an order in which producers come first.
   std::vector<bool> done(count);
   std::size_t left = 0;
-  for (const Set& set : sets) left += set.empty() ? 0 : 1;
+  for (const Set& set : sets_) left += set.empty() ? 0 : 1;
   while (left > 0) {
     bool progressed = false;
-    for (std::size_t g = 0; g < count; ++g) {
-      if (sets[g].empty()) continue;
+    for (std::size_t g = 0; g < sets_.size(); ++g) {
+      if (sets_[g].empty()) continue;
       bool ready = true;
-      for (StageId s : sets[g])
+      for (StageId s : sets_[g])
         for (std::size_t k : reads_[s]) {
           StageId p = edges_[k].producer;
           ready &= graph_.stage(p).kind == StageKind::input || done[p] || group_of_[p] == static_cast<int>(g);
         }
       if (!ready) continue;
-      for (StageId s : sets[g]) done[s] = true;
-      commit(sets[g], decisions[g]);
-      sets[g].clear();
+      for (StageId s : sets_[g]) done[s] = true;
+      commit(sets_[g], grouping.decisions[g]);
+      sets_[g].clear();
       --left;
       progressed = true;
     }

@@ -44,6 +44,17 @@ void minimum_traffic(Plan& plan) {
     plan.minimum_bytes += bytes(plan.graph.stage(o.stages.front()).domain, o.format);
 }
 
+void group_stages(Plan& plan) {
+  Grouper grouper(plan);
+  Grouping grouping = grouper.cut();
+  if (!repeats(plan.graph, grouping)) return grouper.take(grouping);
+  copy_repeated(plan.graph, grouping);
+#ifndef NDEBUG
+  ir::verify(plan.graph);
+#endif
+  Grouper(plan).take(grouping);
+}
+
 }  // namespace
 
 std::vector<i64> assumed_parameters(const ir::Graph& graph) {
@@ -101,7 +112,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { remove_dead_stages(graph); });
   if (rewrite) pass([&] { separate_pieces(graph); });
   plan.graph = std::move(graph);
-  Grouper(plan).run();
+  group_stages(plan);
   minimum_traffic(plan);
   return plan;
 }

@@ -5,8 +5,8 @@
 
 namespace tessera::differential {
 
-const std::vector<ZooProgram>& zoo() {
-  static const std::vector<ZooProgram> programs = {
+static std::vector<ZooProgram> programs() {
+  return {
       // ---- point expressions, types
       {"copy", "stencil f(vector#2 float X) { return X; } parameter M, N; vector#2 float a[M,N]; return f(a);"},
       {"scale and shift",
@@ -548,7 +548,15 @@ const std::vector<ZooProgram>& zoo() {
        "f(a:wrap);",
        0, true, Data::wild},
   };
-  return programs;
+}
+
+const std::vector<ZooProgram>& zoo() {
+  static const std::vector<ZooProgram> all = [] {
+    std::vector<ZooProgram> list = programs();
+    list.insert(list.end(), zoo_of_groups().begin(), zoo_of_groups().end());
+    return list;
+  }();
+  return all;
 }
 
 Case zoo_case(std::size_t index, bool thorough) {
