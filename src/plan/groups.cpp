@@ -120,7 +120,8 @@ double Grouper::extent(StageId s, std::size_t dim) const {
 }
 
 bool Grouper::leaves_group(StageId s, const Set& set) const {
-  if (!repeated_in_.empty()) return leaves_repeating(s, set);
+  // The last stage is no copy: those stand before the stages that they are there for.
+  if (!repeated_in_.empty()) return leaves_repeating(s, group_of_[set.back()]);
   if (is_output_[s]) return true;
   for (std::size_t k : read_by_[s])
     if (!std::binary_search(set.begin(), set.end(), edges_[k].consumer)) return true;

@@ -110,7 +110,7 @@ class Grouper {
     return std::binary_search(set.begin(), set.end(), s);
   }
   bool leaves_group(ir::StageId, const Set&) const;
-  bool leaves_repeating(ir::StageId, const Set&) const;
+  bool leaves_repeating(ir::StageId, int group) const;
   double points(ir::StageId s) const { return points_[s]; }
   double extent(ir::StageId, std::size_t dim) const;
   double load_price(const Edge&, const Layout&) const;

@@ -67,10 +67,9 @@ struct Grouper::Trial {
   double crowding = 0;  // nanoseconds that more registers are taken to cost
 };
 
-// Like leaves_group, where groups overlap. A set belongs to the group of its last stage: copies are there for stages
-// behind them, and never leave. Readers count in every group that computes them.
-bool Grouper::leaves_repeating(StageId s, const Set& set) const {
-  const int own = group_of_[set.back()];
+// Like leaves_group, where groups overlap. Copies are there for stages of their group and never leave it. Readers count
+// in every group that computes them.
+bool Grouper::leaves_repeating(StageId s, int own) const {
   if (group_of_[s] != own) return false;
   if (is_output_[s]) return true;
   const auto misses = [&](int group) { return group != own && !computes(group, s); };
@@ -133,7 +132,7 @@ std::optional<Set> Grouper::repeatable(StageId s, int group, bool together) cons
       if (home < 0 || computes(group, p) || std::binary_search(part.begin(), part.end(), p)) continue;
       // Pieces belong to what they fill, wherever they are stored.
       const bool piece = graph_.stage(t).kind == StageKind::compose;
-      if (!piece && leaves_group(p, sets_[static_cast<std::size_t>(home)])) continue;
+      if (!piece && computes(home, p) && leaves_repeating(p, home)) continue;
       insert(part, p);
       open.push_back(p);
     }
@@ -168,7 +167,7 @@ void Grouper::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& trial)
     trial.before.try_emplace(group, set);
     const bool read = std::any_of(read_by_[s].begin(), read_by_[s].end(),
                                   [&, own = group](std::size_t k) { return computes(own, edges_[k].consumer); });
-    if (read || leaves_group(s, set)) continue;
+    if (read || leaves_repeating(s, group)) continue;
     erase(set, s);
     trial.repeated_before.try_emplace(s, repeated_in_[s]);
     std::erase(repeated_in_[s], group);
