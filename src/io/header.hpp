@@ -1,9 +1,9 @@
 // What a file says of an array beside its elements: how far apart the points are, and the rest of a NIfTI header.
 //
-// A header belongs to the extents that it was read with. It holds for a result where the three fastest extents, the ones
-// that lie in space, are the same; a missing one counts as 1. What it says of time holds where the fourth is the same
-// too. A result of other extents has no header: whether its points stand elsewhere or further apart, only its program
-// knows.
+// A header belongs to the extents that it was read with. It holds for a result where the three fastest extents, the
+// ones that lie in space, are the same; a missing one counts as 1. What it says of time holds where the fourth is the
+// same too. A result of other extents has no header: whether its points stand elsewhere or further apart, only its
+// program knows.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ struct Step {
 };
 
 struct ImageHeader {
-  Shape extents;            // of the array that it was read with
-  std::vector<Step> steps;  // one per dimension, slowest first; empty when the file says nothing
+  Shape extents;                             // of the array that it was read with
+  std::vector<Step> steps;                   // one per dimension, slowest first; empty when the file says nothing
   std::shared_ptr<const NiftiHeader> nifti;  // null when the file was no NIfTI
 
   bool empty() const { return steps.empty(); }

@@ -42,7 +42,7 @@ struct WriteOptions {
   // Type of the samples in the file. Without it: what the array has where the format can hold that; else uint16 for
   // uint16 and int16, uint8 for the rest.
   std::optional<ElementType> type = {};
-  int quality = 95;      // JPEG, 1 to 100
+  int quality = 95;  // JPEG, 1 to 100
   // PNG, TIFF and .nii.gz, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none, .nii.gz 1)
   int compression = -1;
   // Of what the array was computed from. It is written where the format has room for it and it holds for the extents of
@@ -70,10 +70,9 @@ Image read_image(const std::string& path, const ReadOptions& = {});
 Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
 Image decode_image(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
 
-// Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 and 4 for TIFF (pages; a series of volumes), 1 to 4
-// for NIfTI (.nii, .nii.gz), any rank for .npy. The file is
-// replaced whole or not at all. Throws Error(argument) when the format cannot hold the array, Error(io) when the file
-// cannot be written.
+// Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 and 4 for TIFF (pages; a series of volumes), 1 to
+// 4 for NIfTI (.nii, .nii.gz), any rank for .npy. The file is replaced whole or not at all. Throws Error(argument) when
+// the format cannot hold the array, Error(io) when the file cannot be written.
 WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& = {});
 // Into a file that the caller commits, so that several files appear together or not at all.
 WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOptions& = {});

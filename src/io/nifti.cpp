@@ -6,8 +6,8 @@
 // x fastest, which is the order of an array of shape [t, z, y, x].
 //
 // Voxels keep their type, or become the next wider one that arrays have (int8); 64-bit integers narrow to 32 when every
-// value fits. Where the header scales them, value = scl_slope * voxel + scl_inter, they become float, or double when the
-// voxels have 32 bits or more. Packed files are unpacked piece by piece into the array.
+// value fits. Where the header scales them, value = scl_slope * voxel + scl_inter, they become float, or double when
+// the voxels have 32 bits or more. Packed files are unpacked piece by piece into the array.
 #include "io/nifti.hpp"
 
 #include <fmt/format.h>
@@ -236,8 +236,8 @@ void narrow_values(const Source& source, const std::byte* from, std::byte* to, s
   for (std::size_t i = 0; i < count; ++i) {
     const Wide wide = load<Wide>(from + i * sizeof(Wide));
     if (!std::in_range<Narrow>(wide)) {
-      source.fail(format_name, fmt::format("voxel {} is {}, which does not fit 32 bits", first + static_cast<i64>(i),
-                                           wide),
+      source.fail(format_name,
+                  fmt::format("voxel {} is {}, which does not fit 32 bits", first + static_cast<i64>(i), wide),
                   "store it as 32-bit integers or as doubles");
     }
     const auto narrow = static_cast<Narrow>(wide);
@@ -328,8 +328,7 @@ Array decode_voxels(const Source& source, Stream& stream, const NiftiHeader& h) 
                                          type_in_words(h.datatype)));
   }
   if (h.bitpix != 0 && std::cmp_not_equal(h.bitpix, 8 * voxel->size)) {
-    source.fail(format_name,
-                fmt::format("its voxels have {} bits, but their type {}", h.bitpix, 8 * voxel->size));
+    source.fail(format_name, fmt::format("its voxels have {} bits, but their type {}", h.bitpix, 8 * voxel->size));
   }
   Shape shape;
   for (auto d = static_cast<std::size_t>(std::min<std::int64_t>(h.dim[0], 4)); d >= 1; --d) shape.push_back(h.dim[d]);
@@ -442,22 +441,22 @@ Array decode_nifti(const Source& source) {
   Stream stream(source);
   auto header = std::make_shared<NiftiHeader>(read_header(source, stream));
   const Array image = header->paired ? decode_pair(source, *header) : decode_voxels(source, stream, *header);
-  if (source.header != nullptr)
-    *source.header = {image.shape(), nifti_steps(*header, image.rank()), std::move(header)};
+  if (source.header != nullptr) *source.header = {image.shape(), nifti_steps(*header, image.rank()), std::move(header)};
   return image;
 }
 
 WriteReport write_nifti(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
   const std::string& path = file.path();
   if (array.rank() < 1 || array.rank() > 4) {
-    cannot_hold(path, fmt::format("NIfTI stores arrays of rank 1 to 4, got {}, rank {}", to_string(array.shape()),
-                                  array.rank()),
-                "write .npy, which stores any rank");
+    cannot_hold(
+        path,
+        fmt::format("NIfTI stores arrays of rank 1 to 4, got {}, rank {}", to_string(array.shape()), array.rank()),
+        "write .npy, which stores any rank");
   }
   for (const i64 extent : array.shape()) {
     if (extent < 1 || extent > largest_extent) {
-      cannot_hold(path, fmt::format("NIfTI stores extents of 1 to {}, got {}", largest_extent,
-                                    to_string(array.shape())),
+      cannot_hold(path,
+                  fmt::format("NIfTI stores extents of 1 to {}, got {}", largest_extent, to_string(array.shape())),
                   "write .npy");
     }
   }

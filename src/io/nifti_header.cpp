@@ -1,6 +1,6 @@
-// The fields of both versions in the order of the file, each listed once: the same list reads and prints. What a version
-// stores narrower than NiftiHeader does, and what does not fit there, becomes 0, which means "unknown" in every such
-// field.
+// The fields of both versions in the order of the file, each listed once: the same list reads and prints. What a
+// version stores narrower than NiftiHeader does, and what does not fit there, becomes 0, which means "unknown" in every
+// such field.
 #include <fmt/format.h>
 
 #include <algorithm>
