@@ -238,15 +238,14 @@ std::vector<Step> nifti_steps(const NiftiHeader& h, int rank) {
   constexpr double times[8] = {0, 1, 1e-3, 1e-6, 0, 0, 0, 0};
   std::vector<Step> steps;
   for (int d = rank; d >= 1; --d) {
-    const double size = distance(h.pixdim[static_cast<std::size_t>(d)]);
+    const double pixdim = h.pixdim[static_cast<std::size_t>(d)];
     const unsigned units = static_cast<unsigned>(h.xyzt_units);
     const unsigned code = d <= 3 ? units & 7 : units >> 3 & 7;
     const double scale = d <= 3 ? lengths[code] : times[code];
     const auto unit = d <= 3 ? Step::Unit::millimetre : Step::Unit::second;
     const bool neither = scale == 0 && code != 0;  // hertz, parts per million: not a distance in time
-    steps.push_back(neither      ? Step{}
-                    : scale == 0 ? Step{size, Step::Unit::unknown}
-                                 : Step{size * scale, size > 0 ? unit : Step::Unit::unknown});
+    const double size = neither ? 0 : distance(scale == 0 ? pixdim : pixdim * scale);
+    steps.push_back({size, size > 0 && scale > 0 ? unit : Step::Unit::unknown});
   }
   return steps;
 }

@@ -92,8 +92,9 @@ class Reader {
   // To the next page; false after the last. The chain ends with a zero: where it breaks off, pages are missing.
   bool next() {
     session_.message.clear();
+    const std::uint64_t at = TIFFCurrentDirOffset(tiff_);
     if (TIFFReadDirectory(tiff_) == 1) return true;
-    if (!session_.message.empty()) fail("the directory of a page is damaged");
+    if (!session_.message.empty() || !is_whole(at)) fail("the directory of a page is damaged");
     return false;
   }
 
@@ -111,6 +112,19 @@ class Reader {
   }
 
  private:
+  // The library takes a directory whose end is cut off as the last one. `at`: where it begins.
+  bool is_whole(std::uint64_t at) const {
+    const Source& s = source();
+    const bool big = s.data()[2] == 43 || s.data()[3] == 43, swapped = s.data()[0] == 'M';
+    const std::uint64_t count_bytes = big ? 8 : 2, entry_bytes = big ? 20 : 12, link_bytes = big ? 8 : 4;
+    if (at > s.size() || s.size() - at < count_bytes) return false;
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < count_bytes; ++i)
+      count |= std::uint64_t{s.data()[at + i]} << 8 * (swapped ? count_bytes - 1 - i : i);
+    const std::uint64_t room = s.size() - at - count_bytes;
+    return count <= room / entry_bytes && room - count * entry_bytes >= link_bytes;
+  }
+
   Session session_;
   TIFF* tiff_ = nullptr;
 };
