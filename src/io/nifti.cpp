@@ -7,7 +7,8 @@
 //
 // Voxels keep their type, or become the next wider one that arrays have (int8); 64-bit integers narrow to 32 when every
 // value fits. Where the header scales them, value = scl_slope * voxel + scl_inter, they become float, or double when
-// the voxels have 32 bits or more. Packed files are unpacked piece by piece into the array.
+// they are integers of 32 bits or more, or doubles. Packed files are unpacked piece by piece into the array. Where the
+// voxels of a plain file are what the array holds, it keeps the memory of the file.
 #include "io/nifti.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +31,9 @@ namespace {
 
 constexpr std::string_view format_name = "NIfTI";
 constexpr std::size_t most_extension_bytes = std::size_t{64} << 20;
-constexpr i64 largest_extent = 32767;  // of version 1, which is written
-constexpr int habitual_level = 1;      // of gzip; voxels hardly get smaller beyond it, only slower
+constexpr i64 largest_extent = 32767;       // of version 1, which is written
+constexpr std::size_t kept_alignment = 16;  // that voxels have in most files
+constexpr int habitual_level = 1;           // of gzip; voxels hardly get smaller beyond it, only slower
 
 // ---- bytes in order ----------------------------------------------------------------------------------------------
 
@@ -73,6 +75,8 @@ class Stream {
     const std::string reason = unpacker_ && !unpacker_->failure().empty() ? unpacker_->failure() : "it is cut short";
     source_.fail(format_name, fmt::format("in its {}, {}", what, reason));
   }
+  // What is left, where it stands in memory as it is.
+  std::span<const std::byte> rest() const { return unpacker_ ? std::span<const std::byte>{} : rest_; }
   // The most bytes that may still come.
   double bound() const { return ratio() * static_cast<double>(unpacker_ ? source_.size() : rest_.size()); }
   double ratio() const { return unpacker_ ? gzip_ratio : 1; }
@@ -302,9 +306,14 @@ Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, co
                 fmt::format("it declares {} voxels of {} bytes, but at most {} bytes follow: it is cut short",
                             to_string(shape), voxel.size, stream.bound()));
   }
+  const bool in_place = scale.none() && voxel.size == format.size() && voxel.code != 256;
+  const std::byte* ready = stream.rest().data();
+  const bool swapped = h.swapped && voxel.swap_unit > 1;
+  if (in_place && !swapped && source.owner && ready != nullptr &&
+      reinterpret_cast<std::uintptr_t>(ready) % kept_alignment == 0)
+    return Array::share(source.owner, const_cast<std::byte*>(ready), format, std::move(shape));
   const Array image = allocate(source, format_name, format, shape, std::max(1.0, growth) * stream.ratio());
   auto* out = static_cast<std::byte*>(image.data());
-  const bool in_place = scale.none() && voxel.size == format.size() && voxel.code != 256;
   // As many at a time as stay in the cache between reading, swapping and converting.
   constexpr i64 piece = 1 << 15;
   std::vector<std::byte> buffer(in_place ? 0 : static_cast<std::size_t>(std::min(piece, count)) * voxel.size);
@@ -313,7 +322,7 @@ Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, co
     std::byte* to = out + static_cast<std::size_t>(first) * format.size();
     const std::span<std::byte> raw(in_place ? to : buffer.data(), n * voxel.size);
     stream.read(raw, "voxels");
-    if (h.swapped && voxel.swap_unit > 1) swap_bytes(raw.data(), raw.size(), voxel.swap_unit);
+    if (swapped) swap_bytes(raw.data(), raw.size(), voxel.swap_unit);
     if (!in_place) place(source, voxel, scale, raw.data(), to, n, first);
   }
   stream.finish();
@@ -347,12 +356,13 @@ std::string exchanged(const std::string& path, std::string_view from, std::strin
   return {};
 }
 
-// The file of the voxels beside the header, packed or not.
+// The file of the voxels beside the header: packed as that is, else the other way.
 std::string voxels_beside(const Source& source) {
   std::string stem = exchanged(source.path, ".hdr", "");
-  if (stem.ends_with(".gz")) stem.resize(stem.size() - 3);
+  const bool packed = stem.ends_with(".gz");
+  if (packed) stem.resize(stem.size() - 3);
   std::error_code ec;
-  for (const char* suffix : {".img", ".img.gz", ".IMG"}) {
+  for (const char* suffix : {packed ? ".img.gz" : ".img", packed ? ".img" : ".img.gz", ".IMG"}) {
     if (!stem.empty() && std::filesystem::is_regular_file(stem + suffix, ec)) return stem + suffix;
   }
   source.fail(format_name, "its voxels are in a file of their own, which is not beside it",
