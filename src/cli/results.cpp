@@ -137,8 +137,9 @@ Array pasted(const Array& result, const Array& onto, const std::optional<Region>
 
 io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinations& destinations) {
   if (destinations.onto) return destinations.onto_header;
-  const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(),
-                                  [&](const auto& header) { return io::header_for(header, array.shape()); });
+  const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), [&](const auto& header) {
+    return io::header_for(header, array.shape()).has_value();
+  });
   return found == lanes.headers.end() ? io::ImageHeader{} : *found;
 }
 

@@ -48,6 +48,11 @@ ImageHeader header_of_region(const ImageHeader& header, std::span<const i64> beg
   for (std::size_t d = 0; d < 3; ++d) voxels[d] = static_cast<double>(from_fastest<i64>(origin, d, 0));
   move_nifti_origin(*moved, voxels);
   moved->toffset += static_cast<double>(from_fastest<i64>(origin, 3, 0)) * moved->pixdim[4];
+  if (result.extents != header.extents) {  // which slices were taken when is told of the whole
+    moved->slice_start = moved->slice_end = 0;
+    moved->slice_code = 0;
+    moved->slice_duration = 0;
+  }
   result.nifti = std::move(moved);
   return result;
 }

@@ -198,6 +198,10 @@ TEST_F(Nifti, a_region_keeps_its_place) {
   const ImageHeader part = header_of_region(h, begin, end);
   EXPECT_EQ(part.extents, (Shape{8, 8, 8}));
   EXPECT_EQ(part.steps, h.steps);
+  const ImageHeader series = read_image(data + "/volumes/series4d.nii.gz").header;
+  EXPECT_EQ(series.nifti->slice_end, 23);
+  EXPECT_EQ(header_of_region(series, std::vector<i64>(4), series.extents).nifti->slice_end, 23);
+  EXPECT_EQ(header_of_region(series, std::vector<i64>(4), std::vector<i64>{2, 3, 24, 32}).nifti->slice_end, 0);
   // By nibabel: the affine of the file times (4, 3, 2, 1).
   EXPECT_THAT(part.nifti->qoffset, ElementsAre(24, -34, -12));
   EXPECT_EQ(part.nifti->srow[3], 24);
@@ -249,6 +253,15 @@ TEST_F(Nifti, headers_that_lie) {
     EXPECT_THAT(failure(with<float>(good, 108, offset)), HasSubstr("expected a whole number from 352 on"));
   EXPECT_THAT(failure(with<float>(good, 108, 1e9f)), HasSubstr("in its header, it is cut short"));
   EXPECT_EQ(decode_array(with<float>(good, 108, 0), "x").count(), 60);
+}
+
+TEST_F(Nifti, knows_its_kin_by_sight) {
+  auto analyze = file({5, 4, 3}, 4, 0);
+  analyze.resize(348);
+  EXPECT_THAT(failure(with<std::int32_t>(analyze, 344, 0)), HasSubstr("its content is Analyze 7.5, which is not read"));
+  std::vector<std::byte> dicom(200);
+  std::memcpy(dicom.data() + 128, "DICM", 4);
+  EXPECT_THAT(failure(dicom), HasSubstr("its content is DICOM"));
 }
 
 TEST_F(Nifti, extensions_that_lie) {
