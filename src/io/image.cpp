@@ -97,7 +97,7 @@ std::string suffix_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
   const std::size_t dot = path.rfind('.');
-  const std::string suffix = dot == std::string::npos || dot < begin ? "" : base::to_lower(path.substr(dot));
+  std::string suffix = dot == std::string::npos || dot < begin ? "" : base::to_lower(path.substr(dot));
   if (suffix != ".gz") return suffix;
   const std::string inner = suffix_of(path.substr(0, dot));
   return inner.empty() ? suffix : inner + suffix;

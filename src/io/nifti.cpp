@@ -440,7 +440,7 @@ bool matches_nifti(const Source& source) {
 }
 
 std::string nifti_header_beside(const std::string& path) {
-  const std::string header = exchanged(path, ".img", ".hdr");
+  std::string header = exchanged(path, ".img", ".hdr");
   std::error_code ec;
   if (!header.empty() && std::filesystem::is_regular_file(header, ec)) return header;
   const std::string other = header.ends_with(".gz") ? header.substr(0, header.size() - 3) : header + ".gz";
