@@ -30,6 +30,7 @@ struct Binding {
   std::string origin;            // the file, or the number as it was written
   std::optional<double> number;  // of a scalar
   Array array;
+  io::ImageHeader header;
 };
 
 std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
@@ -122,7 +123,9 @@ std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<
       whole = bound[i].array.shape();
       region = parse_region(text, whole);
     }
-    if (bound[i].array.shape() == whole) bound[i].array = bound[i].array.region(region->begin, region->end);
+    if (bound[i].array.shape() != whole) continue;
+    bound[i].array = bound[i].array.region(region->begin, region->end);
+    bound[i].header = io::header_of_region(bound[i].header, region->begin, region->end);
   }
   if (!text.empty() && !region) fail("--roi is given, but the program has no array input");
   return region;
@@ -186,14 +189,26 @@ Array convert(const Parameter& p, const Binding& b, const Array& array, const In
   return result;
 }
 
+// Without its slowest dimensions of extent 1, down to this rank.
+Array without_ones(Array array, int rank) {
+  while (array.rank() > rank && array.shape()[0] == 1) {
+    array =
+        Array::share(array.owner(), array.data(), array.format(), Shape(array.shape().begin() + 1, array.shape().end()),
+                     std::vector<i64>(array.strides().begin() + 1, array.strides().end()));
+  }
+  return array;
+}
+
 // Brings the rank and the channels of a file to what the program declares, as far as that is clear without lanes.
 void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
   const int channels = io::channels_of(b.array);
   const bool wants_scalars = !p.format.is_struct();
   if (wants_scalars && channels > 1 && b.array.rank() + 1 == p.rank) b.array = io::as_channels(b.array);
+  b.array = without_ones(b.array, p.rank);
   if (b.array.rank() != p.rank)
     fail(fmt::format("{} has rank {} ({}), which does not fit {}", base::quoted(b.origin), b.array.rank(),
-                     to_string(b.array.shape()), described(p)));
+                     to_string(b.array.shape()), described(p)),
+         b.array.rank() > p.rank && p.rank > 0 ? fmt::format("write the program for vector#{}", b.array.rank()) : "");
   if (wants_scalars) {
     if (options.grey && channels > 1) b.array = io::to_grey(b.array);
     return;
@@ -209,10 +224,17 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
                   const InputOptions& options) {
   const std::vector<Parameter>& parameters = program.inputs();
   std::vector<Binding> bound = assign(parameters, words, scalars);
-  for (std::size_t i = 0; i < bound.size(); ++i)
-    if (parameters[i].is_array) bound[i].array = io::read_array(bound[i].origin);
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    if (!parameters[i].is_array) continue;
+    io::Image image = io::read_image(bound[i].origin);
+    bound[i].array = std::move(image.array);
+    bound[i].header = std::move(image.header);
+  }
   Lanes lanes;
   lanes.region = cut(parameters, bound, options.region);
+
+  for (const Binding& b : bound)
+    if (!b.header.empty()) lanes.headers.push_back(b.header);
 
   std::string first_colour;  // the file that decides the number of lanes
   for (std::size_t i = 0; i < bound.size(); ++i) {

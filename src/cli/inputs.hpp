@@ -2,7 +2,8 @@
 //
 // An input is bound by name or by position, read, cut to the region, and converted to what the program declares. Where
 // the program wants scalars and a file holds colours, the program runs once per channel: a *lane* is the list of inputs
-// of one such run. Files without channels are the same in every lane.
+// of one such run. Files without channels are the same in every lane. A volume of extent 1 is an image where the
+// program wants one, and a series of one moment is a volume.
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "io/header.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
@@ -24,6 +26,7 @@ struct Lanes {
   std::vector<std::vector<Array>> inputs;  // per lane, in the program's order
   std::vector<std::string> channels;       // "r", "g", "b"; empty when there is one lane
   std::optional<Region> region;            // of the first array, what was cut out
+  std::vector<io::ImageHeader> headers;    // of the files, in the program's order, as the arrays were cut
 };
 
 // `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and

@@ -86,11 +86,6 @@ double full_scale(ElementType type) {
   return type == ElementType::u16 ? 65535 : 255;
 }
 
-bool stores_floats(const std::string& path) {
-  const std::string suffix = base::to_lower(fs::path(path).extension().string());
-  return suffix == ".tif" || suffix == ".tiff" || suffix == ".npy" || suffix == ".nii" || suffix == ".pfm";
-}
-
 // 0..1 to 0..full, as single floats.
 Array scaled(const Array& array, double full) {
   Array result(array.format().is_struct()
@@ -138,6 +133,14 @@ Array pasted(const Array& result, const Array& onto, const std::optional<Region>
   copy_converted(fill ? scaled(result, full_scale(type)) : result, target.region(begin, end), lost);
   warn_clamped(name, lost, result.count() * io::channels_of(result), type);
   return target;
+}
+
+io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinations& destinations) {
+  if (destinations.onto) return destinations.onto_header;
+  const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), [&](const auto& header) {
+    return io::header_for(header, array.shape()).has_value();
+  });
+  return found == lanes.headers.end() ? io::ImageHeader{} : *found;
 }
 
 void print_numbers(const Array& array, const std::string& name) {
@@ -204,7 +207,11 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     fail(fmt::format("--at {} says where, but not in which image", base::quoted(options.at)), "add --onto FILE");
   if (!options.onto.empty() && options.files.empty())
     fail(fmt::format("--onto {} is given, but no file for the result", base::quoted(options.onto)), "add -o FILE");
-  if (!options.onto.empty()) result.onto = io::read_array(options.onto);
+  if (!options.onto.empty()) {
+    io::Image below = io::read_image(options.onto);
+    result.onto = std::move(below.array);
+    result.onto_header = std::move(below.header);
+  }
   return result;
 }
 
@@ -227,7 +234,7 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
   return joined;
 }
 
-void keep_results(const Program& program, const std::vector<Array>& results, const std::optional<Region>& source,
+void keep_results(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
                   const Destinations& destinations, const OutputOptions& options) {
   // Everything is put together before the first file is touched: an error leaves all of them as they were.
   std::vector<Array> final;
@@ -235,8 +242,8 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     const std::string& path = destinations.paths[i];
     Array array = results[i];
     if (!path.empty() && destinations.onto)
-      array = pasted(array, *destinations.onto, source, options, described(program.outputs()[i], i));
-    else if (!path.empty() && options.unit && all_float(array.format()) && !stores_floats(path))
+      array = pasted(array, *destinations.onto, lanes.region, options, described(program.outputs()[i], i));
+    else if (!path.empty() && options.unit && all_float(array.format()) && !io::stores_floats(path))
       array = scaled(array, full_scale(ElementType::u8));
     final.push_back(array);
   }
@@ -247,7 +254,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
     files.push_back(std::make_unique<base::AtomicFile>(path));
-    reports.push_back(io::write_array(*files.back(), final[i]));
+    reports.push_back(io::write_array(*files.back(), final[i], {.header = header_of(final[i], lanes, destinations)}));
     files.back()->sync();
   }
   for (const auto& file : files) file->commit();

@@ -20,6 +20,7 @@ struct OutputOptions {
 struct Destinations {
   std::vector<std::string> paths;
   std::optional<Array> onto;
+  io::ImageHeader onto_header;
 };
 
 // Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
@@ -28,8 +29,9 @@ Destinations check_outputs(const Program&, const OutputOptions&);
 // One array per output out of one per lane and output.
 std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
 
-// Writes what has a destination, prints the others in a line each.
-void keep_results(const Program&, const std::vector<Array>& results, const std::optional<Region>& source,
-                  const Destinations&, const OutputOptions&);
+// Writes what has a destination, prints the others in a line each. A file gets the header of the first input whose
+// extents it has, or of the image that it is pasted into.
+void keep_results(const Program&, const std::vector<Array>& results, const Lanes&, const Destinations&,
+                  const OutputOptions&);
 
 }  // namespace tessera::cli

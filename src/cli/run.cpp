@@ -77,7 +77,7 @@ int run(const RunVerb& verb) {
   const bool good = !verb.verify || verify(program, lanes, results, options);
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
-  keep_results(program, joined, lanes.region, destinations, verb.output);
+  keep_results(program, joined, lanes, destinations, verb.output);
   return good ? done : internal_fault;
 }
 

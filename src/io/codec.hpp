@@ -21,7 +21,9 @@ struct Source {
   std::span<const std::byte> bytes;
   std::string name;
   ReadOptions options;
-  std::shared_ptr<void> owner;
+  std::shared_ptr<void> owner = {};
+  std::string path = {};          // for what stands beside the file; empty when there is no file
+  ImageHeader* header = nullptr;  // where to put what the file says beside its elements, when somebody asks
 
   const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
   std::size_t size() const { return bytes.size(); }
@@ -42,12 +44,16 @@ struct Codec {
   std::vector<std::string_view> suffixes;  // lower case, with the dot; the first is the usual one
   bool (*matches)(const Source&);
   Array (*decode)(const Source&);
-  // Null when the format is only read. Writes the samples, does not commit.
+  // Null when images are not written in this format. Writes the samples, does not commit.
   void (*encode)(base::AtomicFile&, const Samples&, const WriteOptions&) = nullptr;
   std::vector<ElementType> types = {};  // of samples that encode takes
   std::vector<int> channels = {};       // that encode takes; empty: any
   bool pages = false;                   // encode takes more than one page
   i64 largest = INT64_MAX;              // extent that encode takes
+  // Instead of encode in a format of arrays: takes what it is given, or says why not.
+  WriteReport (*write)(base::AtomicFile&, const Array&, const WriteOptions&) = nullptr;
+
+  bool is_written() const { return encode != nullptr || write != nullptr; }
 };
 
 // In the order in which they are asked: formats with a clear signature first.
@@ -68,6 +74,11 @@ Array decode_pfm(const Source&);
 void encode_pfm(base::AtomicFile&, const Samples&, const WriteOptions&);
 Array decode_npy(const Source&);
 WriteReport write_npy(base::AtomicFile&, const Array&, const WriteOptions&);
+bool matches_nifti(const Source&);
+Array decode_nifti(const Source&);
+WriteReport write_nifti(base::AtomicFile&, const Array&, const WriteOptions&);
+// The header that belongs to "NAME.img" where there is one, else the path itself.
+std::string nifti_header_beside(const std::string& path);
 bool matches_tga(const Source&);
 Array decode_bmp(const Source&);
 Array decode_gif(const Source&);

@@ -57,17 +57,24 @@ std::string_view unsupported_format(const Source& s) {
   if (s.size() > 12 && std::memcmp(s.data() + 4, "ftyp", 4) == 0) return "HEIF or AVIF";
   if (s.starts_with("SIMPLE  =")) return "FITS";
   if (s.starts_with("%PDF")) return "PDF";
+  if (s.size() > 132 && std::memcmp(s.data() + 128, "DICM", 4) == 0) return "DICOM";
+  if (s.starts_with("NRRD")) return "NRRD";
+  if (s.starts_with("\x89HDF")) return "HDF5";
+  if (s.size() == 348 && (s.starts_with("\x5c\x01\0\0"sv) || s.starts_with("\0\0\x01\x5c"sv))) return "Analyze 7.5";
   return {};
 }
 
-Array decode(const Source& source) {
+Image decode(Source source) {
+  Image image;
+  source.header = &image.header;
   if (source.size() == 0) {
     throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
   }
   for (const Codec& codec : codecs()) {
     if (!codec.matches(source)) continue;
     try {
-      return codec.decode(source);
+      image.array = codec.decode(source);
+      return image;
     } catch (const std::bad_alloc&) {
       source.fail(codec.name, "not enough memory");
     } catch (const std::length_error&) {
@@ -90,14 +97,16 @@ std::string suffix_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
   const std::size_t dot = path.rfind('.');
-  return dot == std::string::npos || dot < begin ? "" : base::to_lower(path.substr(dot));
+  std::string suffix = dot == std::string::npos || dot < begin ? "" : base::to_lower(path.substr(dot));
+  if (suffix != ".gz") return suffix;
+  const std::string inner = suffix_of(path.substr(0, dot));
+  return inner.empty() ? suffix : inner + suffix;
 }
 
 const Codec* codec_for(const std::string& path) {
   const std::string suffix = suffix_of(path);
   for (const Codec& codec : codecs()) {
-    const bool writes = codec.encode != nullptr || codec.name == "NumPy";
-    if (writes && std::find(codec.suffixes.begin(), codec.suffixes.end(), suffix) != codec.suffixes.end())
+    if (codec.is_written() && std::find(codec.suffixes.begin(), codec.suffixes.end(), suffix) != codec.suffixes.end())
       return &codec;
   }
   return nullptr;
@@ -149,7 +158,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   const auto channels_fit = [&](i64 n) {
     return codec.channels.empty() || std::find(codec.channels.begin(), codec.channels.end(), n) != codec.channels.end();
   };
-  const std::size_t most = codec.pages ? 3 : 2;
+  const std::size_t most = codec.pages ? 4 : 2;
   if (shape.size() == 3 && !codec.pages && s.channels == 1 && shape[2] >= 1 && shape[2] <= 4) {
     s.channels = static_cast<int>(shape[2]);
     shape.pop_back();
@@ -157,7 +166,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   if (shape.size() < 2 || shape.size() > most) {
     cannot_hold(path,
                 fmt::format("{} stores images of rank 2{}, got an array of {}, rank {}", codec.name,
-                            codec.pages ? " or 3" : "", to_string(array.shape()), array.rank()),
+                            codec.pages ? " to 4" : "", to_string(array.shape()), array.rank()),
                 "write .npy, which stores any rank");
   }
   if (!channels_fit(s.channels)) {
@@ -181,7 +190,8 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   s.type = type_for(codec, path, array.format(), options);
   s.width = shape.back();
   s.height = shape[shape.size() - 2];
-  s.pages = shape.size() == 3 ? shape[0] : 1;
+  for (std::size_t d = 0; d + 2 < shape.size(); ++d) s.pages *= shape[d];
+  s.series = shape.size() == 4 ? shape[0] : 1;
   s.memory = converted(array, s.type, s.saturated);
   s.data = static_cast<const std::byte*>(s.memory.data());
   return s;
@@ -241,7 +251,7 @@ const std::vector<Codec>& codecs() {
        {},
        true,
        0x7fffffff},
-      {"NumPy", {".npy"}, matches_npy, decode_npy},
+      {.name = "NumPy", .suffixes = {".npy"}, .matches = matches_npy, .decode = decode_npy, .write = write_npy},
       {"PGM", {".pgm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1}},
       {"PPM", {".ppm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {3}},
       {"PNM", {".pnm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1, 3}},
@@ -250,20 +260,34 @@ const std::vector<Codec>& codecs() {
       {"GIF", {".gif"}, matches_gif, decode_gif},
       {"HDR", {".hdr"}, matches_hdr, decode_hdr},
       {"BMP", {".bmp"}, matches_bmp, decode_bmp, encode_bmp, {E::u8}, {1, 3, 4}, false, 0x7fffffff},
+      {.name = "NIfTI",
+       .suffixes = {".nii", ".nii.gz"},
+       .matches = matches_nifti,
+       .decode = decode_nifti,
+       .write = write_nifti},
       {"TGA", {".tga"}, matches_tga, decode_tga},
   };
   return table;
 }
 
+Image decode_image(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
+  return decode(Source{bytes, name, options});
+}
+
 Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
-  return decode(Source{bytes, name, options, nullptr});
+  return decode_image(bytes, name, options).array;
 }
 
 Array read_array(const std::string& path, const ReadOptions& options) {
+  return read_image(path, options).array;
+}
+
+Image read_image(const std::string& given, const ReadOptions& options) {
+  const std::string path = nifti_header_beside(given);
   const std::optional<std::int64_t> size = base::file_size(path);
   if (!size) {
     const std::vector<std::byte> bytes = base::read_bytes(path, options.max_bytes);
-    return decode_array(bytes, path, options);
+    return decode(Source{bytes, path, options, nullptr, path});
   }
   if (*size > options.max_bytes) {
     throw Error(ErrorClass::io,
@@ -281,7 +305,7 @@ Array read_array(const std::string& path, const ReadOptions& options) {
   }
   auto* data = static_cast<std::byte*>(file.data());
   const std::size_t used = base::read_file_into(path, std::span(data, static_cast<std::size_t>(*size)));
-  return decode(Source{std::span<const std::byte>(data, used), path, options, file.owner()});
+  return decode(Source{std::span<const std::byte>(data, used), path, options, file.owner(), path});
 }
 
 WriteReport write_array(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
@@ -294,7 +318,7 @@ WriteReport write_array(base::AtomicFile& file, const Array& array, const WriteO
   if (options.compression < -1 || options.compression > 9) {
     cannot_hold(path, fmt::format("the compression is a number from 0 to 9, got {}", options.compression));
   }
-  if (codec.encode == nullptr) return write_npy(file, array, options);
+  if (codec.write != nullptr) return codec.write(file, array, options);
   const Samples samples = samples_of(codec, path, array, options);
   codec.encode(file, samples, options);
   return {std::string(codec.name), samples.type, samples.values(), samples.saturated};
@@ -311,7 +335,7 @@ WriteReport write_array(const std::string& path, const Array& array, const Write
 std::vector<std::string> writable_suffixes() {
   std::vector<std::string> out;
   for (const Codec& codec : codecs()) {
-    if (codec.encode == nullptr && codec.name != "NumPy") continue;
+    if (!codec.is_written()) continue;
     for (const std::string_view suffix : codec.suffixes) out.emplace_back(suffix);
   }
   return out;
@@ -319,6 +343,12 @@ std::vector<std::string> writable_suffixes() {
 
 bool is_writable_name(const std::string& path) {
   return codec_for(path) != nullptr;
+}
+
+bool stores_floats(const std::string& path) {
+  const Codec* codec = codec_for(path);
+  if (codec == nullptr) return false;
+  return codec->write != nullptr || std::any_of(codec->types.begin(), codec->types.end(), is_float);
 }
 
 }  // namespace tessera::io

@@ -5,11 +5,14 @@
 //   grey                       rank 2, scalar elements
 //   colour, grey with alpha    rank 2, elements are a struct "rgb" (r, g, b), "rgba" (r, g, b, a) or "ga" (g, a):
 //                              the same memory as height x width x channel
-//   several equal TIFF pages   one more, slowest dimension
+//   several equal TIFF pages   one more, slowest dimension; two more, time and pages, when ImageJ says that they are a
+//                              series of volumes
+//   NIfTI                      rank 1 to 4, [t, z, y, x]; colours as above
 //   .npy                       any rank; a structured dtype becomes a struct
 //
 // Samples keep their type: 8-bit uint8, 16-bit uint16 (or int16), floating point as it is. Palettes and samples of 1, 2
 // or 4 bits are expanded to 8 bits, CMYK is converted to RGB, EXIF orientation and colour profiles are left alone.
+// Nothing is turned or mirrored: voxels stand in the array as in the file, and their place in space in the header.
 //
 // A file is input from strangers: one that is damaged, cut short or declares more than it can hold gives an Error(io)
 // that names the path and the reason, before memory for it is asked for. All functions are thread-safe.
@@ -21,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "io/header.hpp"
 #include "tessera/array.hpp"
 
 namespace tessera::base {
@@ -38,12 +42,16 @@ struct WriteOptions {
   // Type of the samples in the file. Without it: what the array has where the format can hold that; else uint16 for
   // uint16 and int16, uint8 for the rest.
   std::optional<ElementType> type = {};
-  int quality = 95;      // JPEG, 1 to 100
-  int compression = -1;  // PNG and TIFF, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none)
+  int quality = 95;  // JPEG, 1 to 100
+  // PNG, TIFF and .nii.gz, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none, .nii.gz 1)
+  int compression = -1;
+  // Of what the array was computed from. It is written where the format has room for it and it holds for the extents of
+  // the array: all of it from NIfTI to NIfTI, the distances between points from NIfTI and TIFF to either.
+  ImageHeader header = {};
 };
 
 // Values that are stored as integers are rounded half to even and clamped to the range of the file's type; booleans
-// become 0 and the largest value.
+// become 0 and the largest value, in NIfTI 0 and 1.
 struct WriteReport {
   std::string format;                  // "PNG"
   ElementType type = ElementType::u8;  // of the samples in the file
@@ -51,13 +59,20 @@ struct WriteReport {
   i64 saturated = 0;                   // of these, how many did not fit and were clamped, NaN (stored as 0) included
 };
 
+struct Image {
+  Array array;
+  ImageHeader header;  // empty when the format has none
+};
+
 Array read_array(const std::string& path, const ReadOptions& = {});
+Image read_image(const std::string& path, const ReadOptions& = {});
 // `name` stands for the path in errors.
 Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
+Image decode_image(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
 
-// Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 for TIFF (pages), any rank for .npy. The file is
-// replaced whole or not at all. Throws Error(argument) when the format cannot hold the array, Error(io) when the file
-// cannot be written.
+// Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 and 4 for TIFF (pages; a series of volumes), 1 to
+// 4 for NIfTI (.nii, .nii.gz), any rank for .npy. The file is replaced whole or not at all. Throws Error(argument) when
+// the format cannot hold the array, Error(io) when the file cannot be written.
 WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& = {});
 // Into a file that the caller commits, so that several files appear together or not at all.
 WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOptions& = {});
@@ -65,6 +80,8 @@ WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOption
 // ".png", ".jpg", ...: what write_array knows.
 std::vector<std::string> writable_suffixes();
 bool is_writable_name(const std::string& path);
+// The format that the suffix says holds floating point.
+bool stores_floats(const std::string& path);
 
 // ---- channels --------------------------------------------------------------------------------------------------
 

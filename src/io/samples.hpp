@@ -8,6 +8,7 @@ namespace tessera::io {
 struct Samples {
   ElementType type = ElementType::u8;
   i64 pages = 1, height = 0, width = 0;
+  i64 series = 1;  // volumes that the pages are, one after the other
   int channels = 1;
   i64 saturated = 0;  // values that did not fit `type`
   Array memory;       // keeps `data` alive

@@ -1,5 +1,5 @@
 // TIFF through libtiff: reading. Strips and tiles, interleaved and planar, classic and BigTIFF, every compression that
-// the library was built with but old-style JPEG; several pages become a leading dimension.
+// the library was built with but old-style JPEG; several pages become a leading dimension, a series of volumes two.
 //
 // The directory of a file is checked against what its bytes can hold before memory is asked for: the bound depends on
 // the compression. Samples pass through one small loop (Page::place) that undoes what differs from plain rows: packed
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/codec.hpp"
+#include "io/tiff_text.hpp"
 
 namespace tessera::io {
 namespace {
@@ -91,8 +92,9 @@ class Reader {
   // To the next page; false after the last. The chain ends with a zero: where it breaks off, pages are missing.
   bool next() {
     session_.message.clear();
+    const std::uint64_t at = TIFFCurrentDirOffset(tiff_);
     if (TIFFReadDirectory(tiff_) == 1) return true;
-    if (!session_.message.empty()) fail("the directory of a page is damaged");
+    if (!session_.message.empty() || !is_whole(at)) fail("the directory of a page is damaged");
     return false;
   }
 
@@ -110,6 +112,19 @@ class Reader {
   }
 
  private:
+  // The library takes a directory whose end is cut off as the last one. `at`: where it begins.
+  bool is_whole(std::uint64_t at) const {
+    const Source& s = source();
+    const bool big = s.data()[2] == 43 || s.data()[3] == 43, swapped = s.data()[0] == 'M';
+    const std::uint64_t count_bytes = big ? 8 : 2, entry_bytes = big ? 20 : 12, link_bytes = big ? 8 : 4;
+    if (at > s.size() || s.size() - at < count_bytes) return false;
+    std::uint64_t count = 0;
+    for (std::uint64_t i = 0; i < count_bytes; ++i)
+      count |= std::uint64_t{s.data()[at + i]} << 8 * (swapped ? count_bytes - 1 - i : i);
+    const std::uint64_t room = s.size() - at - count_bytes;
+    return count <= room / entry_bytes && room - count * entry_bytes >= link_bytes;
+  }
+
   Session session_;
   TIFF* tiff_ = nullptr;
 };
@@ -377,6 +392,26 @@ bool is_image(const Reader& reader) {
   return (reader.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE) & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
 }
 
+// What the description of the current page says.
+TiffText read_text(const Reader& reader) {
+  const char* text = nullptr;
+  float x = 0, y = 0;
+  if (TIFFGetField(reader.get(), TIFFTAG_IMAGEDESCRIPTION, &text) != 1 || text == nullptr) return {};
+  TIFFGetField(reader.get(), TIFFTAG_XRESOLUTION, &x);
+  TIFFGetField(reader.get(), TIFFTAG_YRESOLUTION, &y);
+  return parse_tiff_text(text, {x, y, reader.tag<std::uint16_t>(TIFFTAG_RESOLUTIONUNIT)});
+}
+
+// Beyond 4 GiB ImageJ lists one page and lays the others behind it.
+void check_images(const Reader& reader, const Page& page, i64 images, i64 listed) {
+  const double bytes = static_cast<double>(page.packed(page.width)) * page.height * static_cast<double>(images);
+  if (listed == 1 && images > 1 && page.compression == COMPRESSION_NONE &&
+      bytes <= static_cast<double>(reader.source().size())) {
+    reader.source().fail("TIFF", fmt::format("ImageJ says that it has {} pages, but it lists 1", images),
+                         "save it as BigTIFF, or read the first page (ReadOptions::page)");
+  }
+}
+
 }  // namespace
 
 Array decode_tiff(const Source& source) {
@@ -386,6 +421,7 @@ Array decode_tiff(const Source& source) {
 
   std::vector<tdir_t> wanted;
   Page first;
+  TiffText text;
   double ratio = 1;
   int images = 0;
   tdir_t directory = 0;
@@ -398,6 +434,7 @@ Array decode_tiff(const Source& source) {
       const Page page = read_page(reader);
       if (wanted.empty()) {
         first = page;
+        text = read_text(reader);
       } else if (page.width != first.width || page.height != first.height || page.format() != first.format()) {
         source.fail("TIFF",
                     fmt::format("page {} is {}x{} of {}, page 0 is {}x{} of {}", images, page.height, page.width,
@@ -418,8 +455,14 @@ Array decode_tiff(const Source& source) {
     reader.fail("it has no image");
   }
 
+  const auto pages = static_cast<i64>(wanted.size());
+  if (source.options.page < 0) check_images(reader, first, text.images, pages);
   Shape shape = {first.height, first.width};
-  if (wanted.size() > 1) shape.insert(shape.begin(), static_cast<i64>(wanted.size()));
+  if (pages > 1 && text.series > 1 && text.images == pages) {
+    shape.insert(shape.begin(), {text.series, pages / text.series});
+  } else if (pages > 1) {
+    shape.insert(shape.begin(), pages);
+  }
   const Array image = allocate(source, "TIFF", first.format(), shape, ratio);
   const std::size_t page_bytes = first.format().size() * first.width * first.height;
   if (TIFFSetDirectory(reader.get(), wanted.front()) != 1) reader.fail("its directory is damaged");
@@ -435,6 +478,10 @@ Array decode_tiff(const Source& source) {
     } else {
       read_strips(reader, page, out);
     }
+  }
+  if (source.header != nullptr && !text.steps.empty()) {
+    text.steps.erase(text.steps.begin(), text.steps.end() - image.rank());
+    *source.header = {shape, text.steps, nullptr};
   }
   return image;
 }

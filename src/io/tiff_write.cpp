@@ -1,5 +1,6 @@
 // TIFF through libtiff: writing. Little-endian strips of about 1 MiB, interleaved; BigTIFF where 4 GiB do not suffice;
-// a leading dimension becomes pages. With compression: deflate after the predictor of the sample's type.
+// leading dimensions become pages, and the distances between points are told as ImageJ does. With compression: deflate
+// after the predictor of the sample's type.
 #include <fmt/format.h>
 #include <tiffio.h>
 
@@ -9,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/tiff_text.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -118,6 +120,25 @@ void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
   }
 }
 
+// On the first page; the rank of a series shows in the text alone, whether or not there are distances.
+void describe_steps(TIFF* tiff, const Samples& s, const ImageHeader& given) {
+  Shape shape = {s.height, s.width};
+  if (s.series > 1) {
+    shape.insert(shape.begin(), {s.series, s.pages / s.series});
+  } else if (s.pages > 1) {
+    shape.insert(shape.begin(), s.pages);
+  }
+  const std::optional<ImageHeader> header = header_for(given, shape);
+  TiffResolution resolution;
+  const std::string text = print_tiff_text(shape, header ? header->steps : std::vector<Step>{}, resolution);
+  if (text.empty()) return;
+  TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, text.c_str());
+  if (resolution.x <= 0 || resolution.y <= 0) return;
+  TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution.x);
+  TIFFSetField(tiff, TIFFTAG_YRESOLUTION, resolution.y);
+  TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, static_cast<std::uint16_t>(RESUNIT_NONE));
+}
+
 bool write_page(TIFF* tiff, const Samples& s, i64 page, int compression) {
   describe(tiff, s, page, compression);
   std::uint32_t rows = 0;
@@ -153,6 +174,7 @@ void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOpti
                                  nullptr, nullptr, open_options);
   TIFFOpenOptionsFree(open_options);
   bool good = tiff != nullptr;
+  if (good) describe_steps(tiff, samples, options.header);
   for (i64 page = 0; good && page < samples.pages; ++page) good = write_page(tiff, samples, page, options.compression);
   if (tiff != nullptr) TIFFClose(tiff);
   if (session.failure) std::rethrow_exception(session.failure);

@@ -1,0 +1,60 @@
+// gzip in memory: unpacked piece by piece, so that what it unpacks to is never held whole beside its use, and packed on
+// its way into a file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace tessera::base {
+class AtomicFile;
+}
+
+namespace tessera::io {
+
+// The most bytes that one byte of deflate can stand for: a match of 258 bytes takes two bits.
+inline constexpr double gzip_ratio = 1040;
+
+bool is_gzip(std::span<const std::byte>);
+
+// Several packed pieces one after the other count as one. The bytes must outlive the object.
+class Unpacker {
+ public:
+  explicit Unpacker(std::span<const std::byte> packed);
+  ~Unpacker();
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+
+  // Fills `out`; fewer bytes at the end and where the stream is damaged.
+  std::size_t read(std::span<std::byte> out);
+  // Why no more came: "" at the end of a stream whose checksum is right.
+  const std::string& failure() const { return failure_; }
+
+ private:
+  bool refill();
+  struct State;
+  std::unique_ptr<State> state_;
+  std::span<const std::byte> rest_;
+  bool ended_ = false;
+  std::string failure_;
+};
+
+class Packer {
+ public:
+  Packer(base::AtomicFile&, int level);  // 0 stored to 9 smallest
+  ~Packer();
+  Packer(const Packer&) = delete;
+  Packer& operator=(const Packer&) = delete;
+
+  void write(std::span<const std::byte>);
+  void finish();
+
+ private:
+  void deflate_some(int flush);
+  struct State;
+  std::unique_ptr<State> state_;
+  base::AtomicFile& file_;
+};
+
+}  // namespace tessera::io

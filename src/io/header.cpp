@@ -1,0 +1,60 @@
+// Which header holds for which result; see header.hpp.
+#include "io/header.hpp"
+
+#include "io/nifti.hpp"
+
+namespace tessera::io {
+namespace {
+
+// Counted from the fastest dimension.
+template <class T>
+T from_fastest(const std::vector<T>& values, std::size_t d, T missing) {
+  return d < values.size() ? values[values.size() - 1 - d] : missing;
+}
+
+}  // namespace
+
+std::optional<ImageHeader> header_for(const ImageHeader& header, const Shape& shape) {
+  if (header.empty()) return std::nullopt;
+  for (std::size_t d = 0; d < 3; ++d) {
+    if (from_fastest<i64>(header.extents, d, 1) != from_fastest<i64>(shape, d, 1)) return std::nullopt;
+  }
+  ImageHeader result = header;
+  result.extents = shape;
+  result.steps.clear();
+  const bool same_time = from_fastest<i64>(header.extents, 3, 1) == from_fastest<i64>(shape, 3, 1);
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    result.steps.push_back(d < 3 || same_time ? from_fastest(header.steps, d, Step{}) : Step{});
+  }
+  if (header.nifti && !same_time) {
+    auto changed = std::make_shared<NiftiHeader>(*header.nifti);
+    constexpr std::int32_t space = 7;  // the bits of the unit of time are above these
+    changed->pixdim[4] = 1;
+    changed->xyzt_units &= space;
+    changed->toffset = 0;
+    result.nifti = std::move(changed);
+  }
+  return result;
+}
+
+ImageHeader header_of_region(const ImageHeader& header, std::span<const i64> begin, std::span<const i64> end) {
+  ImageHeader result = header;
+  result.extents.clear();
+  for (std::size_t d = 0; d < begin.size(); ++d) result.extents.push_back(end[d] - begin[d]);
+  if (!header.nifti) return result;
+  auto moved = std::make_shared<NiftiHeader>(*header.nifti);
+  std::array<double, 3> voxels{};
+  const std::vector<i64> origin(begin.begin(), begin.end());
+  for (std::size_t d = 0; d < 3; ++d) voxels[d] = static_cast<double>(from_fastest<i64>(origin, d, 0));
+  move_nifti_origin(*moved, voxels);
+  moved->toffset += static_cast<double>(from_fastest<i64>(origin, 3, 0)) * moved->pixdim[4];
+  if (result.extents != header.extents) {  // which slices were taken when is told of the whole
+    moved->slice_start = moved->slice_end = 0;
+    moved->slice_code = 0;
+    moved->slice_duration = 0;
+  }
+  result.nifti = std::move(moved);
+  return result;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,41 @@
+// What a file says of an array beside its elements: how far apart the points are, and the rest of a NIfTI header.
+//
+// A header belongs to the extents that it was read with. It holds for a result where the three fastest extents, the
+// ones that lie in space, are the same; a missing one counts as 1. What it says of time holds where the fourth is the
+// same too. A result of other extents has no header: whether its points stand elsewhere or further apart, only its
+// program knows.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tessera/array.hpp"
+
+namespace tessera::io {
+
+struct NiftiHeader;  // io/nifti.hpp
+
+// From one point to the next along one dimension.
+struct Step {
+  enum class Unit { unknown, millimetre, second };
+  double size = 0;  // in that unit, above 0; 0 where it is not known
+  Unit unit = Unit::unknown;
+  bool operator==(const Step&) const = default;
+};
+
+struct ImageHeader {
+  Shape extents;                             // of the array that it was read with
+  std::vector<Step> steps;                   // one per dimension, slowest first; empty when the file says nothing
+  std::shared_ptr<const NiftiHeader> nifti;  // null when the file was no NIfTI
+
+  bool empty() const { return steps.empty(); }
+};
+
+// The header as it holds for a result of this shape; nothing when it does not.
+std::optional<ImageHeader> header_for(const ImageHeader&, const Shape&);
+// The header of a part of the array that runs from `begin` to `end`: its orientation moves along.
+ImageHeader header_of_region(const ImageHeader&, std::span<const i64> begin, std::span<const i64> end);
+
+}  // namespace tessera::io
