@@ -14,8 +14,8 @@ namespace tessera::analyze {
 double operation_count(const ir::Graph&, const std::vector<ir::ExprId>& roots);
 
 // Instructions of a device's thread that computes it once, loads left out (see load_count): the same prices, but a
-// product and the sum that takes it are one instruction, of floats where they may be `contracted`, a division by a power
-// of two is a product, and an exponential of `fast` numbers is short.
+// product and the sum that takes it are one instruction, of floats where they may be `contracted`, a division by a
+// power of two is a product, and an exponential of `fast` numbers is short.
 double instruction_count(const ir::Graph&, const std::vector<ir::ExprId>& roots, bool contracted);
 
 // Elements that computing it once reads, of images, at computed places and in tables; counted alike.
