@@ -9,12 +9,15 @@
 
 namespace tessera::engine {
 
+// To wait for the kernel before it costs a block half a microsecond: too much for many blocks that do little.
+constexpr i64 most_early = 128;  // of them a multiprocessor
+
 Abilities abilities_of(const run::gpu::Limits& limits) {
-  return {limits.shuffles, limits.minima};
+  return {limits.shuffles, limits.minima, limits.target == "cuda"};
 }
 
 Abilities abilities_of_target(const std::string& target) {
-  return {target == "cuda", target == "cuda"};
+  return {target == "cuda", target == "cuda", target == "cuda"};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -31,6 +34,7 @@ plan::Device device_class(Abilities abilities) {
   device.columns_together = true;
   device.strip_registers = 200;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
+  device.row_chains = abilities.chains;
   return device;
 }
 
@@ -70,6 +74,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
   if (kernel.frame) {
     result.strip_rows = kernel.frame->height;
     result.launch.grid = {checked(lower::frame(kernel, graph, parameters, all.first, all.last, result.frame)), 1, 1};
+    result.launch.early = true;
     return result;
   }
   std::vector<i64> points = kernel.points;
@@ -86,6 +91,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
     count = checked(count * result.blocks.back());
   }
   result.launch.grid = {count, 1, 1};
+  result.launch.early = kernel.strips || count <= most_early * std::max(1, multiprocessors);
   return result;
 }
 

@@ -104,7 +104,10 @@ Value StripStep::row_of_tile(const StripRing& ring, i64 number) {
   } else if (number != row.number) {
     const std::size_t array = position(where.array);
     const std::size_t lead = interface_.arrays[where.array].extents.size() - rank_;
-    row.at = builder_->let("at", address(row.at, host({Kind::stride, {}, array, lead}) * (number - row.number)));
+    const Value stride = host({Kind::stride, {}, array, lead});
+    const Value at = builder_->let("at", address(row.at, stride * (number - row.number)));
+    if (!plan_.device.row_chains) return at;
+    row.at = at;
   }
   row.number = number;
   return row.at;

@@ -252,7 +252,7 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
                                    &early,
                                    1};
   const Status status = core_.with_memory([&] {  // of registers that are spilled
-    if (core_.early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
+    if (l.early && core_.early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
     return core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
                                u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
   });
