@@ -1,0 +1,14 @@
+// The numbers that a plan needs: twiddles, the order of Rader's points, spectra of what is convolved with. All in
+// double, every twiddle from an angle of its own or, in long tables, as the product of two such.
+#pragma once
+
+#include "fft/plan.hpp"
+
+namespace tessera::fft {
+
+void fill_tables(Node&);  // of this node; those below it have theirs
+
+// Pairs exp(-2 pi i j k / n) for k < rows, j < columns, row after row.
+std::vector<double> twiddle_matrix(i64 n, i64 rows, i64 columns);
+
+}  // namespace tessera::fft
