@@ -97,7 +97,8 @@ class MoveWriter {
       case Move::blocks_out_far:
         for (i64 part = 0; part < 2; ++part) {
           std::vector<Value> numbers;
-          for (i64 k = 0; k < v_; ++k) numbers.push_back(point(at + k, part == 0 ? re_at_ : im_at_));
+          // As they are: points of an inverse keep the imaginary part first.
+          for (i64 k = 0; k < v_; ++k) numbers.push_back(point(at + k, integer(part * v_)));
           to_rows(ends_.transposed(numbers), 1, 0, block + part * v_, move_ == Move::blocks_out_far);
         }
         return;
