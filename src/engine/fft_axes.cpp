@@ -18,8 +18,6 @@ using fft::End;
 using fft::Problem;
 using fft::Transform;
 
-namespace {
-
 template <class T>
 fft::PlanOptions plan_options() {
   const run::cpu::Machine& m = run::cpu::machine();
@@ -28,8 +26,9 @@ fft::PlanOptions plan_options() {
   options.l1_points = std::max<i64>(16, m.l1 / 2 / (2 * m.vector_bytes));
   return options;
 }
+template fft::PlanOptions plan_options<float>();
+template fft::PlanOptions plan_options<double>();
 
-// Where index `at` of a list of extents lies, counted through all of them, slowest first.
 i64 offset_of(i64 at, const std::vector<i64>& extents, const std::vector<i64>& strides) {
   i64 offset = 0;
   for (std::size_t d = extents.size(); d-- > 0;) {
@@ -38,6 +37,8 @@ i64 offset_of(i64 at, const std::vector<i64>& extents, const std::vector<i64>& s
   }
   return offset;
 }
+
+namespace {
 
 // One dimension: groups of rows.
 template <class T>
@@ -116,7 +117,8 @@ class PlanesRunner : public FftRunner {
     const run::cpu::Machine& machine = run::cpu::machine();
     const i64 bytes = volume_ * static_cast<i64>(sizeof(T));
     together_ = std::clamp<i64>(machine.l2 * machine.cores / 2 / bytes, 1, std::max<i64>(1, count_));
-    const bool far = together_ * bytes > machine.l3 / 2;
+    // What is larger than a few caches of a core comes back from memory anyway.
+    const bool far = together_ * bytes > 4 * machine.l2;
     const Side from = fft::from_real(p) ? Side::real_rows : fft::to_real(p) ? Side::half_blocks : Side::rows;
     const Side to = fft::to_real(p) ? Side::real_rows : fft::from_real(p) ? Side::half_blocks : Side::blocks;
     const fft::PlanOptions options = plan_options<T>();
@@ -134,8 +136,10 @@ class PlanesRunner : public FftRunner {
       outer_.emplace(outer, End::points, End::points, false, compiler);
     else if (columns_first_)
       outer_.emplace(outer, columns, End::points, false, compiler);
-    else
+    else {
       outer_.emplace(outer, End::points, columns, false, compiler);
+      if (far) outer_far_.emplace(outer, End::points, columns, true, compiler);
+    }
     if (rank == 3) tree_y_.emplace(*y, End::points, End::points, false, compiler);
     inverse_ = inverse;
   }
@@ -235,8 +239,15 @@ class PlanesRunner : public FftRunner {
       else if (columns_first_)
         outer_->run(r.from + at, stride, points, step, scratch);
       else
-        outer_->run(points, step, r.to + at, stride, scratch);
+        (is_streamed(r.to + at, stride) ? outer_far_ : outer_)->run(points, step, r.to + at, stride, scratch);
     });
+  }
+
+  // Whether results go past the caches: they do not fit, and every vector is aligned.
+  bool is_streamed(const T* to, i64 stride) const {
+    const i64 bytes = lanes_ * static_cast<i64>(sizeof(T));
+    return outer_far_ && reinterpret_cast<std::uintptr_t>(to) % static_cast<std::uintptr_t>(bytes) == 0 &&
+           stride * static_cast<i64>(sizeof(T)) % bytes == 0;
   }
 
   // Fewer columns than lanes: element by element.
@@ -267,14 +278,17 @@ class PlanesRunner : public FftRunner {
   bool columns_first_ = false, inverse_ = false;
   std::string plan_;
   std::optional<Rows> rows_;
-  std::optional<FftTree<T>> tree_x_, tree_y_, outer_;
+  std::optional<FftTree<T>> tree_x_, tree_y_, outer_, outer_far_;
 };
 
 }  // namespace
 
 template <class T>
 std::unique_ptr<FftRunner> make_runner(const Problem& p, const std::string& compiler) {
-  if (p.extents.size() == 1) return std::make_unique<RowsRunner<T>>(p, compiler);
+  if (p.extents.size() == 1) {
+    std::unique_ptr<FftRunner> few = make_long_runner<T>(p, compiler);
+    return few ? std::move(few) : std::make_unique<RowsRunner<T>>(p, compiler);
+  }
   return std::make_unique<PlanesRunner<T>>(p, compiler);
 }
 

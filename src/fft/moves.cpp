@@ -46,6 +46,9 @@ std::string name_of(Move m) {
 
 namespace {
 
+// Ahead in every row: 16 or 32 rows at once are more than the machine's own prefetching follows.
+constexpr i64 prefetch_bytes = 512;
+
 bool reads_rows(Move m) {
   return m == Move::rows_in || m == Move::real_rows_in || m == Move::halves_in || m == Move::half_rows_in;
 }
@@ -194,11 +197,14 @@ class MoveWriter {
   }
 
   void lane_twiddles() {
+    const Value turns = out_.let("turns", ir::nest::convert({vector_.lane, 1, true}, pitch_));
     out_.loop("k", integer(0), count_, integer(1), [&](const Value& k) {
       const Value at = out_.let("at", k * (2 * v_));
-      const Value to = ir::nest::variable("rows", {vector_.lane, 1, true});
-      const Complex x = ends_.load(End::points, points_, at), w = ends_.load(End::points, scale_, at);
-      ends_.store(End::points, to, at, butterfly_.times(x, w), false);
+      const Complex turn = {
+          out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2, 1), vector_.lanes)),
+          out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2 + 1, 1), vector_.lanes))};
+      const Complex w = butterfly_.times(ends_.load(End::points, scale_, at), turn);
+      ends_.store(End::points, points_, at, butterfly_.times(ends_.load(End::points, points_, at), w), false);
     });
   }
 
@@ -214,8 +220,12 @@ class MoveWriter {
   // A vector of every row `first`, `first + step` ...
   std::vector<Value> from_rows(i64 step, i64 first, const Value& at) {
     std::vector<Value> numbers;
-    for (i64 k = 0; k < v_; ++k)
-      numbers.push_back(butterfly_.mul(ir::nest::load(row(k * step + first), at, vector_.lanes), factor_));
+    for (i64 k = 0; k < v_; ++k) {
+      const Value from = row(k * step + first);
+      numbers.push_back(butterfly_.mul(ir::nest::load(from, at, vector_.lanes), factor_));
+      out_.call("tsr_prefetch",
+                {ir::nest::convert(lower::bytes_pointer, ir::nest::address(from, at)), integer(prefetch_bytes)});
+    }
     return numbers;
   }
   void to_rows(const std::vector<Value>& numbers, i64 step, i64 first, const Value& at, bool far) {
@@ -238,9 +248,7 @@ ir::nest::Module move_module(Move move, Type vector) {
   f.name = name_of(move);
   const Type number{vector.lane, 1, true};
   const ir::nest::Function::Parameter points{"points", number}, rows{"rows", lower::bytes_pointer, false, true};
-  if (move == Move::lane_twiddles)
-    f.parameters = {points, {"rows", number}};
-  else if (reads_rows(move))
+  if (reads_rows(move))
     f.parameters = {rows, points};
   else
     f.parameters = {points, rows};

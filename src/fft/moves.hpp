@@ -27,11 +27,11 @@ enum class Move : std::uint8_t {
   half_rows_out,   // the same to complex rows
   halves_in,       // blocks -> points
   half_rows_in,    // complex rows -> points
-  lane_twiddles,   // points times a table of points
+  lane_twiddles,   // point k times point k of a table and number k of another, in place
 };
 
 // What a move takes, in order, behind its two pointers and `scale` (a number that everything read is multiplied by; the
-// table for lane_twiddles).
+// table of points for lane_twiddles, whose other table is at the address `pitch` and which needs no rows).
 struct MoveArguments {
   i64 count = 0;   // elements of a row; of halves n / 2 + 1
   i64 re_at = 0;   // 0, or V where points have their imaginary part first

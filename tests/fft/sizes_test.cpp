@@ -48,12 +48,11 @@ double distance(const T* got, const std::vector<Wide>& expected, std::size_t cou
   return static_cast<double>(std::sqrt(error / std::max(norm, 1e-30L)));
 }
 
-// Three rows of n, of which the oracle checks the last.
+// Some rows of n, of which the oracle checks the last.
 template <class T>
-void check_size(i64 n) {
+void check_size(i64 n, i64 rows = 3) {
   SCOPED_TRACE(testing::Message() << "n = " << n << ", " << sizeof(T) << " bytes");
   const double epsilon = sizeof(T) == 4 ? 1.1920929e-7 : 2.220446e-16;
-  const i64 rows = 3;
   support::Random random(static_cast<std::uint64_t>(n));
   std::vector<T> x(static_cast<std::size_t>(rows * n * 2)), y(x.size()), back(x.size());
   for (T& v : x) v = static_cast<T>(random.next());
@@ -90,6 +89,17 @@ TEST(FftSizes, Small) {
     check_size<float>(n);
     check_size<double>(n);
   }
+}
+
+// Powers, products, primes with smooth and with awkward neighbours; one row (whose lanes are within it) and more.
+TEST(FftSizes, Large) {
+  for (const i64 n : {4096, 6561, 8191, 10007, 12288, 15625, 16807, 30030, 32768, 44100, 65537, 99999, 100000, 131072}) {
+    check_size<float>(n, 1);
+    check_size<double>(n, 2);
+  }
+  check_size<float>(5003, 20);
+  check_size<float>(20480, 20);
+  check_size<double>(9216, 9);
 }
 
 TEST(FftSizes, AllTo2048) {
