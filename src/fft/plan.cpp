@@ -151,21 +151,6 @@ class Planner {
     return result;
   }
 
-  // The first few numbers from `least` on whose primes are 2, 3, 5 and at most one 7.
-  static std::vector<i64> smooth_lengths(i64 least) {
-    std::vector<i64> found;
-    for (const i64 seven : {1, 7})
-      for (i64 five = seven; five < 2 * least; five *= 5)
-        for (i64 three = five; three < 2 * least; three *= 3) {
-          i64 m = three;
-          while (m < least) m *= 2;
-          found.push_back(m);
-        }
-    std::sort(found.begin(), found.end());
-    found.resize(std::min<std::size_t>(found.size(), 8));
-    return found;
-  }
-
   std::unique_ptr<Node> tree(i64 n) {
     const Choice choice = choose(n);
     auto node = std::make_unique<Node>();
@@ -208,6 +193,20 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<i64> smooth_lengths(i64 least) {
+  std::vector<i64> found;
+  for (const i64 seven : {1, 7})
+    for (i64 five = seven; five < 2 * least; five *= 5)
+      for (i64 three = five; three < 2 * least; three *= 3) {
+        i64 m = three;
+        while (m < least) m *= 2;
+        found.push_back(m);
+      }
+  std::sort(found.begin(), found.end());
+  found.resize(std::min<std::size_t>(found.size(), 8));
+  return found;
+}
 
 std::unique_ptr<Node> plan_transform(i64 n, const PlanOptions& options) {
   return Planner(options).plan(n);

@@ -58,4 +58,7 @@ std::string to_string(const Node&);
 // a in [least, n / least] divides n.
 std::pair<i64, i64> balanced_factors(i64 n, i64 least);
 
+// The first few lengths from `least` on whose primes are 2, 3, 5 and at most one 7, in rising order.
+std::vector<i64> smooth_lengths(i64 least);
+
 }  // namespace tessera::fft

@@ -11,31 +11,16 @@ namespace tessera::fft {
 
 namespace {
 
-using Number = std::complex<double>;
-
-// exp(-2 pi i k / n) for 0 <= k < n: from a table for short n, else the product of a coarse and a fine turn.
-class Circle {
- public:
-  explicit Circle(i64 n) : n_(n) {
-    while (n > (i64{1} << 12) && fine_ * fine_ < n) fine_ *= 2;
-    for (i64 k = 0; k < fine_ && fine_ > 1; ++k) low_.emplace_back(cosine(k, n), -sine(k, n));
-    for (i64 k = 0; k < n; k += fine_) high_.emplace_back(cosine(k, n), -sine(k, n));
-  }
-  Number operator()(i64 k) const {
-    if (fine_ == 1) return high_[static_cast<std::size_t>(k)];
-    const Number &a = high_[static_cast<std::size_t>(k / fine_)], &b = low_[static_cast<std::size_t>(k % fine_)];
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-  }
-  i64 n() const { return n_; }
-
- private:
-  i64 n_, fine_ = 1;
-  std::vector<Number> low_, high_;
-};
+using Number = Circle::Number;
 
 void put(std::vector<double>& table, const Number& w) {
   table.push_back(w.real());
   table.push_back(w.imag());
+}
+
+// Without the tests for infinities that the operator has.
+Number product(const Number& a, const Number& b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 i64 multiply(i64 a, i64 b, i64 modulus) {
@@ -62,36 +47,42 @@ i64 generator(i64 p) {
   }
 }
 
-// A plain transform in double, for spectra: smallest prime first, depth first.
-std::vector<Number> transform(const std::vector<Number>& x, const Circle& circle) {
+// A plain transform in double, for spectra: Stockham passes of prime radices.
+std::vector<Number> transform(std::vector<Number> x) {
   const auto n = static_cast<i64>(x.size());
-  if (n == 1) return x;
-  i64 r = 2;
-  while (n % r != 0) ++r;
-  const i64 m = n / r, turn = circle.n() / n;
-  std::vector<std::vector<Number>> parts;
-  for (i64 b = 0; b < r; ++b) {
-    std::vector<Number> part;
-    for (i64 j = b; j < n; j += r) part.push_back(x[static_cast<std::size_t>(j)]);
-    parts.push_back(transform(part, circle));
-  }
-  std::vector<Number> y(x.size());
-  for (i64 k = 0; k < n; ++k) {
-    Number sum = 0;
-    for (i64 b = 0; b < r; ++b) {
-      const Number w = circle(b * k % n * turn), &v = parts[static_cast<std::size_t>(b)][static_cast<std::size_t>(k % m)];
-      sum += Number(v.real() * w.real() - v.imag() * w.imag(), v.real() * w.imag() + v.imag() * w.real());
+  const Circle circle(n);
+  std::vector<Number> y(x.size()), turns, legs;
+  for (i64 done = 1, r = 2; done < n; done *= r) {
+    while (n / done % r != 0) ++r;
+    const i64 rest = n / done / r;
+    const auto radix = static_cast<std::size_t>(r);
+    legs.resize(radix);
+    turns.clear();
+    for (i64 b = 0; b < r; ++b) turns.push_back(circle(b * (n / r)));
+    for (i64 k = 0; k < done; ++k) {
+      std::vector<Number> w;
+      for (i64 b = 0; b < r; ++b) w.push_back(circle(b * k * rest));
+      for (i64 s = 0; s < rest; ++s) {
+        for (std::size_t b = 0; b < radix; ++b)
+          legs[b] = product(x[static_cast<std::size_t>((s + rest * static_cast<i64>(b)) * done + k)], w[b]);
+        for (std::size_t c = 0; c < radix; ++c) {
+          Number sum = legs[0];
+          for (std::size_t b = 1, turn = c; b < radix; ++b, turn = turn + c < radix ? turn + c : turn + c - radix)
+            sum += product(legs[b], turns[turn]);
+          y[static_cast<std::size_t>(s * done * r + k + done * static_cast<i64>(c))] = sum;
+        }
+      }
     }
-    y[static_cast<std::size_t>(k)] = sum;
+    std::swap(x, y);
   }
-  return y;
+  return x;
 }
 
 std::vector<double> spectrum_of(std::vector<Number> x) {
   const auto n = static_cast<i64>(x.size());
   for (Number& v : x) v /= static_cast<double>(n);
   std::vector<double> pairs;
-  for (const Number& v : transform(x, Circle(n))) put(pairs, v);
+  for (const Number& v : transform(std::move(x))) put(pairs, v);
   return pairs;
 }
 
@@ -142,6 +133,17 @@ void fill_bluestein(Node& node) {
 }
 
 }  // namespace
+
+Circle::Circle(i64 n) : n_(n) {
+  while (n > (i64{1} << 12) && fine_ * fine_ < n) fine_ *= 2;
+  for (i64 k = 0; k < fine_ && fine_ > 1; ++k) low_.emplace_back(cosine(k, n), -sine(k, n));
+  for (i64 k = 0; k < n; k += fine_) high_.emplace_back(cosine(k, n), -sine(k, n));
+}
+
+Circle::Number Circle::operator()(i64 k) const {
+  if (fine_ == 1) return high_[static_cast<std::size_t>(k)];
+  return product(high_[static_cast<std::size_t>(k / fine_)], low_[static_cast<std::size_t>(k & (fine_ - 1))]);
+}
 
 std::vector<double> twiddle_matrix(i64 n, i64 rows, i64 columns) {
   const Circle circle(n);
