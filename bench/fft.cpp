@@ -5,6 +5,8 @@
 // A job is KIND:EXTENTS, as in c2c:2048x2048, r2c:1080x1920, batched rows r2c:1000*512. Peers are opened at run time by
 // the interface that both have, FFTW's; a missing one is left out. FFTW plans with MEASURE up to 2^22 elements, else
 // with ESTIMATE. Figures are the best of many runs, in milliseconds; a peer's error is its distance from ours.
+#include "engine/fft.hpp"
+
 #include <dlfcn.h>
 
 #include <chrono>
@@ -17,7 +19,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/fft.hpp"
 #include "tessera/array.hpp"
 #include "tessera/error.hpp"
 
@@ -71,7 +72,8 @@ struct Library {
       return;
     }
     const auto bind = [](void* from, const char* symbol, auto& function) {
-      function = from == nullptr ? nullptr : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(from, symbol));
+      function = from == nullptr ? nullptr
+                                 : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(from, symbol));
     };
     bind(opened, "fftwf_plan_many_dft", many);
     bind(opened, "fftwf_plan_many_dft_r2c", many_r2c);
@@ -208,7 +210,8 @@ int main(int count, char** arguments) {
       for (const char* extents : {"512x512", "1000x1000", "1024x1024", "1080x1920", "2048x2048", "3000x3000",
                                   "4096x4096", "1009x1009", "2039x2039"})
         jobs.push_back(parse(std::string(kind) + ":" + extents));
-  const std::vector<Library> libraries{Library("mkl", mkl, ""), Library("fftw", fftw, fftw.empty() ? "" : fftw_threads)};
+  const std::vector<Library> libraries{Library("mkl", mkl, ""),
+                                       Library("fftw", fftw, fftw.empty() ? "" : fftw_threads)};
   Json all = Json::array();
   for (const int t : threads)
     for (const Job& job : jobs) {

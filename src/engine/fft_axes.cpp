@@ -126,7 +126,8 @@ class PlanesRunner : public FftRunner {
                z = fft::plan_transform(nz_, options);
     plan_ = fmt::format("rows {}, columns {}", to_string(*x), to_string(*y));
     if (rank == 3) plan_ += ", planes " + to_string(*z);
-    rows_.emplace(nx_, from, to, inverse, far, p.scale, compiler);
+    by_planes_ = rank == 3 && plane_ * static_cast<i64>(sizeof(T)) <= machine.l2;
+    rows_.emplace(nx_, from, to, inverse, far && !by_planes_, p.scale, compiler);
     tree_x_.emplace(*x, End::points, End::points, false, compiler);
     // The side of memory: the last pass of columns, or the first where columns come first.
     const End columns = inverse ? End::exchanged : End::columns;
@@ -140,7 +141,8 @@ class PlanesRunner : public FftRunner {
       outer_.emplace(outer, End::points, columns, false, compiler);
       if (far) outer_far_.emplace(outer, End::points, columns, true, compiler);
     }
-    if (rank == 3) tree_y_.emplace(*y, End::points, End::points, false, compiler);
+    const bool streaming = by_planes_ && far && !columns_first_;
+    if (rank == 3) tree_y_.emplace(*y, End::points, End::points, streaming, compiler);
     inverse_ = inverse;
   }
 
@@ -152,20 +154,26 @@ class PlanesRunner : public FftRunner {
         run::cpu::acquire_scratch(static_cast<std::size_t>(together_ * volume_) * sizeof(T));
     i64 numbers = std::max(outer_->scratch(), rows_->points() + rows_->staging() + tree_x_->scratch());
     if (tree_y_) numbers = std::max(numbers, tree_y_->scratch());
+    if (by_planes_) numbers += plane_;
     numbers += columns_ < lanes_ ? (nz_ > 1 || tree_y_ ? nz_ : ny_) * point_ : 0;
-    Run r{static_cast<const T*>(from), static_cast<T*>(to), reinterpret_cast<T*>(memory.data()), 0, 0, threads,
+    Run r{static_cast<const T*>(from),
+          static_cast<T*>(to),
+          reinterpret_cast<T*>(memory.data()),
+          0,
+          0,
+          threads,
           run::cpu::SlotScratch(threads, static_cast<std::size_t>(numbers) * sizeof(T))};
     for (r.first = 0; r.first < count_; r.first += together_) {
       r.count = std::min(together_, count_ - r.first);
-      if (columns_first_) {
-        columns(r);
-        if (tree_y_) inner(r);
-        rows(r);
+      if (columns_first_) columns(r);
+      if (by_planes_) {
+        planes(r);
       } else {
+        if (columns_first_ && tree_y_) inner(r);
         rows(r);
-        if (tree_y_) inner(r);
-        columns(r);
+        if (!columns_first_ && tree_y_) inner(r);
       }
+      if (!columns_first_) columns(r);
     }
   }
 
@@ -189,38 +197,59 @@ class PlanesRunner : public FftRunner {
     return offset;
   }
 
-  void rows(Run& r) const {
-    const i64 group = rows_->rows_of_a_group(), all = r.count * nz_ * ny_;
-    run::cpu::parallel_tiles((all + group - 1) / group, r.threads, [&](i64 tile, int slot) {
-      T* points = reinterpret_cast<T*>(r.scratch.get(slot));
-      T *staging = points + rows_->points(), *rest = staging + rows_->staging();
-      const T* in[64];
-      T* out[64];
-      const i64 first = tile * group, count = std::min(group, all - first);
-      for (i64 k = 0; k < count; ++k) {
-        const i64 y = (first + k) % ny_, z = (first + k) / ny_ % nz_, v = (first + k) / ny_ / nz_;
-        T* block = r.memory + v * volume_ + z * plane_ + y * point_;
-        if (columns_first_) {
-          in[k] = block;
-          out[k] = r.to + row_of(r.first + v, z, y, problem_.to_strides);
-        } else {
-          in[k] = r.from + (fft::from_real(problem_) ? 1 : 2) * row_of(r.first + v, z, y, problem_.from_strides);
-          out[k] = block;
-        }
+  // Rows [first, first + count) of those in the intermediate, in whose order `blocks` has its own for row `origin`.
+  void group(Run& r, i64 first, i64 count, T* blocks, i64 origin, T* points) const {
+    T *staging = points + rows_->points(), *rest = staging + rows_->staging();
+    const T* in[64];
+    T* out[64];
+    for (i64 k = 0; k < count; ++k) {
+      const i64 y = (first + k) % ny_, plane = (first + k) / ny_, z = plane % nz_, v = plane / nz_;
+      const i64 ahead = plane - origin / ny_;
+      T* block = blocks + (ahead / nz_ * volume_ + ahead % nz_ * plane_) + y * point_;
+      if (columns_first_) {
+        in[k] = block;
+        out[k] = r.to + row_of(r.first + v, z, y, problem_.to_strides);
+      } else {
+        in[k] = r.from + (fft::from_real(problem_) ? 1 : 2) * row_of(r.first + v, z, y, problem_.from_strides);
+        out[k] = block;
       }
-      rows_->in(in, count, pitch_, points, staging);
-      tree_x_->run(points, point_, points, point_, rest);
-      rows_->out(points, out, count, pitch_, staging);
+    }
+    rows_->in(in, count, pitch_, points, staging);
+    tree_x_->run(points, point_, points, point_, rest);
+    rows_->out(points, out, count, pitch_, staging);
+  }
+
+  void rows(Run& r) const {
+    const i64 all = r.count * nz_ * ny_, of_a_group = rows_->rows_of_a_group();
+    run::cpu::parallel_tiles((all + of_a_group - 1) / of_a_group, r.threads, [&](i64 tile, int slot) {
+      const i64 first = tile * of_a_group;
+      group(r, first, std::min(of_a_group, all - first), r.memory, 0, reinterpret_cast<T*>(r.scratch.get(slot)));
     });
   }
 
   // Along y within the intermediate.
   void inner(Run& r) const {
     run::cpu::parallel_tiles(r.count * nz_ * blocks_, r.threads, [&](i64 tile, int slot) {
-      T* block = r.memory + tile / blocks_ / nz_ * volume_ + tile / blocks_ % nz_ * plane_ + tile % blocks_ * pitch_;
+      T* block = plane_at(r, tile / blocks_) + tile % blocks_ * pitch_;
       tree_y_->run(block, point_, block, point_, reinterpret_cast<T*>(r.scratch.get(slot)));
     });
   }
+
+  // Rows and y of one plane after the other, while it is in the cache.
+  void planes(Run& r) const {
+    run::cpu::parallel_tiles(r.count * nz_, r.threads, [&](i64 tile, int slot) {
+      T *plane = reinterpret_cast<T*>(r.scratch.get(slot)), *rest = plane + plane_, *memory = plane_at(r, tile);
+      const auto along_y = [&](const T* from, T* to) {
+        for (i64 b = 0; b < blocks_; ++b) tree_y_->run(from + b * pitch_, point_, to + b * pitch_, point_, rest);
+      };
+      if (columns_first_) along_y(memory, plane);
+      for (i64 y = 0; y < ny_; y += rows_->rows_of_a_group())
+        group(r, tile * ny_ + y, std::min(rows_->rows_of_a_group(), ny_ - y), plane, tile * ny_, rest);
+      if (!columns_first_) along_y(plane, memory);
+    });
+  }
+
+  T* plane_at(const Run& r, i64 plane) const { return r.memory + plane / nz_ * volume_ + plane % nz_ * plane_; }
 
   // Along the slowest dimension, between the intermediate and memory.
   void columns(Run& r) const {
@@ -233,7 +262,8 @@ class PlanesRunner : public FftRunner {
       const i64 b = tile % blocks_, y = tile / blocks_ % across, v = tile / blocks_ / across;
       T* points = r.memory + v * volume_ + b * pitch_ + y * point_;
       T* scratch = reinterpret_cast<T*>(r.scratch.get(slot));
-      const i64 at = 2 * (row_of(r.first + v, 0, y, strides) + std::min(b * lanes_, std::max<i64>(0, columns_ - lanes_)));
+      const i64 at =
+          2 * (row_of(r.first + v, 0, y, strides) + std::min(b * lanes_, std::max<i64>(0, columns_ - lanes_)));
       if (columns_ < lanes_)
         few_columns(r, at, stride, points, step, n, scratch);
       else if (columns_first_)
@@ -275,7 +305,7 @@ class PlanesRunner : public FftRunner {
   const Problem problem_;
   const i64 lanes_, point_;
   i64 nx_, ny_, nz_, columns_, blocks_, pitch_, plane_, volume_, count_, together_;
-  bool columns_first_ = false, inverse_ = false;
+  bool columns_first_ = false, inverse_ = false, by_planes_ = false;
   std::string plan_;
   std::optional<Rows> rows_;
   std::optional<FftTree<T>> tree_x_, tree_y_, outer_, outer_far_;

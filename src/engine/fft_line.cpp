@@ -40,7 +40,8 @@ class FourSteps : public FftLine<T> {
     first_.emplace(*first, end, End::points, false, compiler);
     second_.emplace(*second, End::points, end, false, compiler);
     const i64 bytes = memory() * static_cast<i64>(sizeof(T));
-    blocks_.emplace(a, Rows::Side::none, Rows::Side::blocks, inverse, bytes > 4 * run::cpu::machine().l2, 1.0, compiler);
+    blocks_.emplace(a, Rows::Side::none, Rows::Side::blocks, inverse, bytes > 4 * run::cpu::machine().l2, 1.0,
+                    compiler);
     turn_ = reinterpret_cast<Turn>(move_function<T>(fft::Move::lane_twiddles, compiler));
     const i64 n = a * b;
     const fft::Circle circle(n);
@@ -65,8 +66,7 @@ class FourSteps : public FftLine<T> {
   std::string description() const override { return plan_; }
 
   void run(const T* from, T* to, int threads) const override {
-    const run::cpu::Scratch memory_block =
-        run::cpu::acquire_scratch(static_cast<std::size_t>(memory()) * sizeof(T));
+    const run::cpu::Scratch memory_block = run::cpu::acquire_scratch(static_cast<std::size_t>(memory()) * sizeof(T));
     T* memory = reinterpret_cast<T*>(memory_block.data());
     const i64 numbers = std::max(blocks_->points() + blocks_->staging() + first_->scratch(), second_->scratch());
     run::cpu::SlotScratch scratch(threads, static_cast<std::size_t>(numbers) * sizeof(T));

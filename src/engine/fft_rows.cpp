@@ -82,7 +82,8 @@ void FftRows<T>::out(T* points, T* const* rows, i64 count, i64 pitch, T* staging
   const bool is_short = elements < least, through_copies = is_short && to_ != Side::blocks;
   std::array<T*, most_rows> all{};
   for (std::size_t k = 0; k < static_cast<std::size_t>(rows_); ++k)
-    all[k] = through_copies ? staging + static_cast<i64>(k) * row_numbers_ : rows[std::min(static_cast<i64>(k), count - 1)];
+    all[k] =
+        through_copies ? staging + static_cast<i64>(k) * row_numbers_ : rows[std::min(static_cast<i64>(k), count - 1)];
   if (is_short) std::fill(points + n_ * 2 * lanes_, points + least * 2 * lanes_, T{0});
   const MoveArguments n{std::max(elements, least), re_at_, pitch, n_};
   out_(points, all.data(), &scale_, reinterpret_cast<const i64*>(&n));

@@ -18,7 +18,7 @@ class FftRows {
   FftRows(i64 n, Side from, Side to, bool inverse, bool far, double scale, const std::string& compiler);
 
   i64 rows_of_a_group() const { return rows_; }
-  i64 points() const { return points_; }      // numbers, for the points of one group
+  i64 points() const { return points_; }                // numbers, for the points of one group
   i64 staging() const { return rows_ * row_numbers_; }  // numbers, of scratch memory
 
   // `count` rows from the table, at least 1; `pitch` from block to block in numbers.

@@ -196,8 +196,7 @@ void Butterfly::odd(i64 n, const Load& load, const Store& store) {
 void Butterfly::coprime(i64 a, i64 b, const Load& load, const Store& store) {
   const i64 n = a * b;
   std::vector<std::vector<Complex>> columns;
-  for (i64 j2 = 0; j2 < b; ++j2)
-    columns.push_back(transform(a, [&](i64 j1) { return load((b * j1 + a * j2) % n); }));
+  for (i64 j2 = 0; j2 < b; ++j2) columns.push_back(transform(a, [&](i64 j1) { return load((b * j1 + a * j2) % n); }));
   for (i64 k1 = 0; k1 < a; ++k1)
     transform(
         b, [&](i64 j2) { return columns[static_cast<std::size_t>(j2)][static_cast<std::size_t>(k1)]; },

@@ -71,8 +71,7 @@ class MoveWriter {
     if (move_ == Move::lane_twiddles) return lane_twiddles();
     if (reads_rows(move_))
       factor_ = out_.let("factor", ir::nest::broadcast(ir::nest::load(scale_, integer(0), 1), vector_.lanes));
-    if (move_ == Move::halves_in || move_ == Move::half_rows_in)
-      stage_ = out_.array("stage", vector_, 4 * v_);
+    if (move_ == Move::halves_in || move_ == Move::half_rows_in) stage_ = out_.array("stage", vector_, 4 * v_);
     const bool pairs = move_ == Move::rows_in || move_ == Move::rows_out;
     const i64 step = pairs ? v_ / 2 : v_;
     out_.loop("c", integer(0), count_, integer(step), [&](const Value& c) {
@@ -169,8 +168,7 @@ class MoveWriter {
     for (i64 row = 0; row < 2; ++row)
       for (i64 part = 0; part < 2; ++part) {
         if (move_ == Move::halves_in) {
-          const std::vector<Value> numbers =
-              ends_.transposed(from_rows(2, row, block + (part == 0 ? re_at_ : im_at_)));
+          const std::vector<Value> numbers = ends_.transposed(from_rows(2, row, block + (part == 0 ? re_at_ : im_at_)));
           for (i64 k = 0; k < v_; ++k) out_.assign_element(stage_, integer(4 * k + 2 * row + part), numbers[index(k)]);
         } else {
           const std::vector<Value> numbers = ends_.transposed(from_rows(2, row, (at + part * v_ / 2) * 2));
@@ -200,9 +198,8 @@ class MoveWriter {
     const Value turns = out_.let("turns", ir::nest::convert({vector_.lane, 1, true}, pitch_));
     out_.loop("k", integer(0), count_, integer(1), [&](const Value& k) {
       const Value at = out_.let("at", k * (2 * v_));
-      const Complex turn = {
-          out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2, 1), vector_.lanes)),
-          out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2 + 1, 1), vector_.lanes))};
+      const Complex turn = {out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2, 1), vector_.lanes)),
+                            out_.let("w", ir::nest::broadcast(ir::nest::load(turns, k * 2 + 1, 1), vector_.lanes))};
       const Complex w = butterfly_.times(ends_.load(End::points, scale_, at), turn);
       ends_.store(End::points, points_, at, butterfly_.times(ends_.load(End::points, points_, at), w), false);
     });

@@ -37,9 +37,7 @@ class PassWriter {
   void write() {
     const Value n = ir::nest::variable("n", {Lane::i64, 1, true});
     i64 at = 0;
-    auto argument = [&](const char* name) {
-      return out_.let(name, ir::nest::load(n, ir::nest::integer(at++), 1));
-    };
+    auto argument = [&](const char* name) { return out_.let(name, ir::nest::load(n, ir::nest::integer(at++), 1)); };
     const Value outer = argument("outer"), inner = argument("inner");
     for (Strides* s : {&from_strides_, &to_strides_, &w_strides_})
       *s = {argument("by_outer"), argument("by_inner"), argument("by_leg")};
@@ -140,8 +138,7 @@ class PassWriter {
     for (std::size_t r = 0; r < results.size(); ++r) {
       const Sum& s = accumulators[r];
       store(results[r], {butterfly_.add(s.re, s.odd_im), butterfly_.sub(s.im, s.odd_re)});
-      store(out_.let("mirror", radix_ - results[r]),
-            {butterfly_.sub(s.re, s.odd_im), butterfly_.add(s.im, s.odd_re)});
+      store(out_.let("mirror", radix_ - results[r]), {butterfly_.sub(s.re, s.odd_im), butterfly_.add(s.im, s.odd_re)});
     }
   }
 

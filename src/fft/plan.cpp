@@ -19,9 +19,9 @@ struct RadixCost {
   i64 radix;
   double cost;
 };
-constexpr RadixCost radix_costs[] = {{2, 1.3},  {3, 1.7},   {4, 1.8},   {5, 2.2},   {6, 2.2},   {7, 2.4},
-                                     {8, 2.3},  {9, 2.9},   {10, 3.2},  {11, 3.6},  {12, 3.1},  {13, 3.6},
-                                     {14, 3.3}, {15, 3.2},  {16, 3.2}};
+constexpr RadixCost radix_costs[] = {{2, 1.3},  {3, 1.7},  {4, 1.8},  {5, 2.2},  {6, 2.2},
+                                     {7, 2.4},  {8, 2.3},  {9, 2.9},  {10, 3.2}, {11, 3.6},
+                                     {12, 3.1}, {13, 3.6}, {14, 3.3}, {15, 3.2}, {16, 3.2}};
 constexpr double far = 2.3;
 constexpr double call = 20;  // of a pass, whatever it does
 
@@ -176,7 +176,8 @@ class Planner {
         node.scratch = passes < 2 ? 0 : passes == 2 ? node.n : 2 * node.n;
         break;
       case Node::Kind::split:
-        node.scratch = node.first->n * split_pitch(node.second->n) + std::max(node.first->scratch, node.second->scratch);
+        node.scratch =
+            node.first->n * split_pitch(node.second->n) + std::max(node.first->scratch, node.second->scratch);
         break;
       case Node::Kind::rader:
         node.scratch = 3 * node.n + node.first->scratch;

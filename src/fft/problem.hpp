@@ -17,8 +17,8 @@ enum class Transform : std::uint8_t {
 struct Problem {
   Transform transform = Transform::forward;
   ElementType type = ElementType::f32;  // of real and imaginary parts: f32 or f64
-  std::vector<i64> batch = {};               // extents of independent transforms, slowest first
-  std::vector<i64> extents = {};             // one to three, each at least 1; of the real array where one side is real
+  std::vector<i64> batch = {};          // extents of independent transforms, slowest first
+  std::vector<i64> extents = {};        // one to three, each at least 1; of the real array where one side is real
   // Elements (a complex number is one) from one index to the next of batch and extents, but for the last extent, whose
   // elements lie side by side. Empty: no gaps.
   std::vector<i64> from_strides = {}, to_strides = {};

@@ -19,7 +19,8 @@
 //   }
 //
 //   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF ["+" PHASE]]
-//   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave fused iota address
+//   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave fused iota
+//   address
 //                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //

@@ -160,7 +160,8 @@ class Verifier {
         return same(n.args[1]->type, n.type, "the second operand of interleave");
       case Kind::fused:
         count(3, "fused");
-        require(is_float(n.type.lane) && !n.type.pointer, [&] { return fmt::format("fused has type {}", spell(n.type)); });
+        require(is_float(n.type.lane) && !n.type.pointer,
+                [&] { return fmt::format("fused has type {}", spell(n.type)); });
         for (const Value& a : n.args) same(a->type, n.type, "an operand of fused");
         return;
       case Kind::iota:

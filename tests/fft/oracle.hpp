@@ -20,7 +20,8 @@ inline const std::vector<Wide>& circle(i64 n) {
   std::vector<Wide>& c = circles[n];
   if (c.empty())
     for (i64 k = 0; k < n; ++k) {
-      const long double a = 2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
+      const long double a =
+          2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(n);
       c.emplace_back(std::cos(a), -std::sin(a));
     }
   return c;

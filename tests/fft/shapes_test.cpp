@@ -43,8 +43,11 @@ template <class T>
 class Gapped {
  public:
   Gapped(const std::vector<i64>& extents, i64 numbers, i64 gap, GuardedPages::Flush flush)
-      : extents_(extents), numbers_(numbers), strides_(strides_for(extents, gap)),
-        memory_(static_cast<std::size_t>(last() + 1) * static_cast<std::size_t>(numbers) * sizeof(T), flush, 0x5a, sizeof(T)) {}
+      : extents_(extents),
+        numbers_(numbers),
+        strides_(strides_for(extents, gap)),
+        memory_(static_cast<std::size_t>(last() + 1) * static_cast<std::size_t>(numbers) * sizeof(T), flush, 0x5a,
+                sizeof(T)) {}
 
   T* data() { return reinterpret_cast<T*>(memory_.begin()); }
   // As a problem wants them.
@@ -62,7 +65,8 @@ class Gapped {
   bool gaps_intact() {
     std::vector<unsigned char> used(memory_.bytes(), 0);
     for_each([&](i64, T* at) {
-      std::memset(used.data() + (reinterpret_cast<unsigned char*>(at) - memory_.begin()), 1, static_cast<std::size_t>(numbers_) * sizeof(T));
+      std::memset(used.data() + (reinterpret_cast<unsigned char*>(at) - memory_.begin()), 1,
+                  static_cast<std::size_t>(numbers_) * sizeof(T));
     });
     for (std::size_t k = 0; k < used.size(); ++k)
       if (used[k] == 0 && memory_.begin()[k] != 0x5a) return false;
@@ -106,9 +110,13 @@ void check_complex(const Shape& shape, i64 gap, GuardedPages::Flush flush, bool 
   for (const bool inverse : {false, true}) {
     std::vector<Wide> expected = values;
     support::transform(expected, product(shape.batch), shape.extents, inverse);
-    const Fft fft({.transform = inverse ? Transform::inverse : Transform::forward, .type = type_of<T>,
-                   .batch = shape.batch, .extents = shape.extents, .from_strides = x.strides(),
-                   .to_strides = y.strides(), .scale = inverse ? 0.5 : 1.0});
+    const Fft fft({.transform = inverse ? Transform::inverse : Transform::forward,
+                   .type = type_of<T>,
+                   .batch = shape.batch,
+                   .extents = shape.extents,
+                   .from_strides = x.strides(),
+                   .to_strides = y.strides(),
+                   .scale = inverse ? 0.5 : 1.0});
     if (in_place) {
       std::vector<Wide>::const_iterator v = values.begin();
       y.for_each([&](i64, T* at) { at[0] = static_cast<T>(v->real()), at[1] = static_cast<T>(v->imag()), ++v; });
@@ -119,7 +127,8 @@ void check_complex(const Shape& shape, i64 gap, GuardedPages::Flush flush, bool 
       const Wide want = expected[static_cast<std::size_t>(k)] * (inverse ? 0.5L : 1.0L);
       error += std::norm(Wide(at[0], at[1]) - want), norm += std::norm(want);
     });
-    EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), bound(product(shape.extents), epsilon<T>)) << (inverse ? "inverse, " : "") << fft.description();
+    EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), bound(product(shape.extents), epsilon<T>))
+        << (inverse ? "inverse, " : "") << fft.description();
   }
   EXPECT_TRUE(x.gaps_intact());
   EXPECT_TRUE(y.gaps_intact());
@@ -134,8 +143,12 @@ void check_real(const Shape& shape, i64 gap, GuardedPages::Flush flush) {
   x.for_each([&](i64, T* at) { values.emplace_back(*at = static_cast<T>(random.next()), 0); });
   std::vector<Wide> expected = values;
   support::transform(expected, product(shape.batch), shape.extents, false);
-  const Fft forward({.transform = Transform::real_to_complex, .type = type_of<T>, .batch = shape.batch,
-                     .extents = shape.extents, .from_strides = x.strides(), .to_strides = y.strides()});
+  const Fft forward({.transform = Transform::real_to_complex,
+                     .type = type_of<T>,
+                     .batch = shape.batch,
+                     .extents = shape.extents,
+                     .from_strides = x.strides(),
+                     .to_strides = y.strides()});
   forward.run(x.data(), y.data(), 1);
   const i64 n = shape.extents.back(), half = n / 2 + 1;
   long double error = 0, norm = 0;
@@ -143,9 +156,14 @@ void check_real(const Shape& shape, i64 gap, GuardedPages::Flush flush) {
     const Wide want = expected[static_cast<std::size_t>(k / half * n + k % half)];
     error += std::norm(Wide(at[0], at[1]) - want), norm += std::norm(want);
   });
-  EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), bound(product(shape.extents), epsilon<T>)) << forward.description();
-  const Fft inverse({.transform = Transform::complex_to_real, .type = type_of<T>, .batch = shape.batch,
-                     .extents = shape.extents, .from_strides = y.strides(), .to_strides = back.strides(),
+  EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), bound(product(shape.extents), epsilon<T>))
+      << forward.description();
+  const Fft inverse({.transform = Transform::complex_to_real,
+                     .type = type_of<T>,
+                     .batch = shape.batch,
+                     .extents = shape.extents,
+                     .from_strides = y.strides(),
+                     .to_strides = back.strides(),
                      .scale = 1.0 / static_cast<double>(product(shape.extents))});
   inverse.run(y.data(), back.data(), 1);
   error = norm = 0;
@@ -153,7 +171,8 @@ void check_real(const Shape& shape, i64 gap, GuardedPages::Flush flush) {
     const long double want = values[static_cast<std::size_t>(k)].real();
     error += (*at - want) * (*at - want), norm += want * want;
   });
-  EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), 2 * bound(product(shape.extents), epsilon<T>)) << inverse.description();
+  EXPECT_LT(static_cast<double>(std::sqrt(error / norm)), 2 * bound(product(shape.extents), epsilon<T>))
+      << inverse.description();
   for (Gapped<T>* a : {&x, &y, &back}) EXPECT_TRUE(a->gaps_intact());
 }
 
@@ -162,7 +181,9 @@ void check(const Shape& shape) {
   for (const i64 gap : {0, 3})
     for (const auto flush : {GuardedPages::Flush::begin, GuardedPages::Flush::end}) {
       if (gap == 3 && flush == GuardedPages::Flush::begin) continue;
-      SCOPED_TRACE(testing::Message() << testing::PrintToString(shape.batch) << " of " << testing::PrintToString(shape.extents) << ", gap " << gap << ", " << sizeof(T) << " bytes");
+      SCOPED_TRACE(testing::Message() << testing::PrintToString(shape.batch) << " of "
+                                      << testing::PrintToString(shape.extents) << ", gap " << gap << ", " << sizeof(T)
+                                      << " bytes");
       check_complex<T>(shape, gap, flush, false);
       check_complex<T>(shape, gap, flush, true);
       check_real<T>(shape, gap, flush);
@@ -202,8 +223,15 @@ TEST(FftShapes, ManyPlanes) {
 }
 
 TEST(FftShapes, Volumes) {
-  for (const std::vector<i64>& extents : std::vector<std::vector<i64>>{
-           {1, 1, 1}, {2, 3, 5}, {7, 1, 20}, {1, 9, 40}, {13, 11, 1}, {16, 16, 16}, {5, 17, 33}, {31, 6, 15}, {12, 10, 70}})
+  for (const std::vector<i64>& extents : std::vector<std::vector<i64>>{{1, 1, 1},
+                                                                       {2, 3, 5},
+                                                                       {7, 1, 20},
+                                                                       {1, 9, 40},
+                                                                       {13, 11, 1},
+                                                                       {16, 16, 16},
+                                                                       {5, 17, 33},
+                                                                       {31, 6, 15},
+                                                                       {12, 10, 70}})
     check_both({{}, extents});
   check_both({{3}, {4, 5, 35}});
 }

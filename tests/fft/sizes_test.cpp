@@ -57,24 +57,37 @@ void check_size(i64 n, i64 rows = 3) {
   std::vector<T> x(static_cast<std::size_t>(rows * n * 2)), y(x.size()), back(x.size());
   for (T& v : x) v = static_cast<T>(random.next());
   std::vector<Wide> row;
-  for (i64 k = 0; k < n; ++k) row.emplace_back(x[static_cast<std::size_t>(2 * ((rows - 1) * n + k))], x[static_cast<std::size_t>(2 * ((rows - 1) * n + k) + 1)]);
+  for (i64 k = 0; k < n; ++k)
+    row.emplace_back(x[static_cast<std::size_t>(2 * ((rows - 1) * n + k))],
+                     x[static_cast<std::size_t>(2 * ((rows - 1) * n + k) + 1)]);
   const std::vector<Wide> wanted = expected_row(row);
   const Fft forward({.transform = Transform::forward, .type = type_of<T>, .batch = {rows}, .extents = {n}});
   forward.run(x.data(), y.data(), 1);
-  EXPECT_LT(distance(y.data() + 2 * (rows - 1) * n, wanted, static_cast<std::size_t>(n)), bound(n, epsilon)) << forward.description();
-  const Fft inverse({.transform = Transform::inverse, .type = type_of<T>, .batch = {rows}, .extents = {n}, .scale = 1.0 / static_cast<double>(n)});
+  EXPECT_LT(distance(y.data() + 2 * (rows - 1) * n, wanted, static_cast<std::size_t>(n)), bound(n, epsilon))
+      << forward.description();
+  const Fft inverse({.transform = Transform::inverse,
+                     .type = type_of<T>,
+                     .batch = {rows},
+                     .extents = {n},
+                     .scale = 1.0 / static_cast<double>(n)});
   inverse.run(y.data(), back.data(), 1);
   EXPECT_LT(distance(back.data() + 2 * (rows - 1) * n, row, static_cast<std::size_t>(n)), 2 * bound(n, epsilon));
 
   // Real: the same numbers as 2 n values of one row and a bit.
-  std::vector<T> real(x.begin(), x.begin() + rows * n), half(static_cast<std::size_t>(rows * (n / 2 + 1) * 2)), again(real.size());
+  std::vector<T> real(x.begin(), x.begin() + rows * n), half(static_cast<std::size_t>(rows * (n / 2 + 1) * 2)),
+      again(real.size());
   std::vector<Wide> values;
   for (i64 k = 0; k < n; ++k) values.emplace_back(real[static_cast<std::size_t>((rows - 1) * n + k)], 0);
   const std::vector<Wide> spectrum = expected_row(values);
   const Fft split({.transform = Transform::real_to_complex, .type = type_of<T>, .batch = {rows}, .extents = {n}});
   split.run(real.data(), half.data(), 1);
-  EXPECT_LT(distance(half.data() + 2 * (rows - 1) * (n / 2 + 1), spectrum, static_cast<std::size_t>(n / 2 + 1)), bound(n, epsilon));
-  const Fft joined({.transform = Transform::complex_to_real, .type = type_of<T>, .batch = {rows}, .extents = {n}, .scale = 1.0 / static_cast<double>(n)});
+  EXPECT_LT(distance(half.data() + 2 * (rows - 1) * (n / 2 + 1), spectrum, static_cast<std::size_t>(n / 2 + 1)),
+            bound(n, epsilon));
+  const Fft joined({.transform = Transform::complex_to_real,
+                    .type = type_of<T>,
+                    .batch = {rows},
+                    .extents = {n},
+                    .scale = 1.0 / static_cast<double>(n)});
   joined.run(half.data(), again.data(), 1);
   long double error = 0, norm = 0;
   for (std::size_t k = 0; k < real.size(); ++k) {
@@ -93,7 +106,8 @@ TEST(FftSizes, Small) {
 
 // Powers, products, primes with smooth and with awkward neighbours; one row (whose lanes are within it) and more.
 TEST(FftSizes, Large) {
-  for (const i64 n : {4096, 6561, 8191, 10007, 12288, 15625, 16807, 30030, 32768, 44100, 65537, 99999, 100000, 131072}) {
+  for (const i64 n :
+       {4096, 6561, 8191, 10007, 12288, 15625, 16807, 30030, 32768, 44100, 65537, 99999, 100000, 131072}) {
     check_size<float>(n, 1);
     check_size<double>(n, 2);
   }
