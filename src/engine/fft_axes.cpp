@@ -55,7 +55,7 @@ class RowsRunner : public FftRunner {
     const Side to = fft::to_real(p) ? Side::real_rows : fft::from_real(p) ? Side::half_rows : Side::rows;
     const auto node = fft::plan_transform(p.extents.back(), plan_options<T>());
     plan_ = to_string(*node);
-    tree_.emplace(*node, End::points, End::points, false, compiler);
+    tree_.emplace(*node, End::points, End::points, typename FftTree<T>::Memory{}, compiler);
     rows_.emplace(p.extents.back(), from, to, inverse, false, p.scale, compiler);
     count_ = 1;
     for (const i64 n : p.batch) count_ *= n;
@@ -103,6 +103,7 @@ class PlanesRunner : public FftRunner {
 
  public:
   PlanesRunner(const Problem& p, const std::string& compiler) : problem_(p), lanes_(lanes_of<T>()), point_(2 * lanes_) {
+    using Memory = typename FftTree<T>::Memory;
     const bool inverse = p.transform == Transform::inverse || fft::to_real(p);
     const std::size_t rank = p.extents.size();
     nx_ = p.extents[rank - 1], ny_ = p.extents[rank - 2], nz_ = rank == 3 ? p.extents[0] : 1;
@@ -128,21 +129,22 @@ class PlanesRunner : public FftRunner {
     if (rank == 3) plan_ += ", planes " + to_string(*z);
     by_planes_ = rank == 3 && plane_ * static_cast<i64>(sizeof(T)) <= machine.l2;
     rows_.emplace(nx_, from, to, inverse, far && !by_planes_, p.scale, compiler);
-    tree_x_.emplace(*x, End::points, End::points, false, compiler);
+    tree_x_.emplace(*x, End::points, End::points, Memory{}, compiler);
     // The side of memory: the last pass of columns, or the first where columns come first.
     const End columns = inverse ? End::exchanged : End::columns;
     columns_first_ = fft::to_real(p);
     const fft::Node& outer = rank == 3 ? *z : *y;
     if (columns_ < lanes_)
-      outer_.emplace(outer, End::points, End::points, false, compiler);
+      outer_.emplace(outer, End::points, End::points, Memory{far, false}, compiler);
     else if (columns_first_)
-      outer_.emplace(outer, columns, End::points, false, compiler);
-    else {
-      outer_.emplace(outer, End::points, columns, false, compiler);
-      if (far) outer_far_.emplace(outer, End::points, columns, true, compiler);
-    }
+      outer_.emplace(outer, columns, End::points, Memory{far, far}, compiler);
+    else
+      outer_.emplace(outer, End::points, columns, Memory{far, false}, compiler);
+    // Past the caches where a row of memory is aligned to vectors.
+    if (far && !columns_first_ && columns_ >= lanes_)
+      outer_far_.emplace(outer, End::points, columns, Memory{true, true}, compiler);
     const bool streaming = by_planes_ && far && !columns_first_;
-    if (rank == 3) tree_y_.emplace(*y, End::points, End::points, streaming, compiler);
+    if (rank == 3) tree_y_.emplace(*y, End::points, End::points, Memory{false, streaming}, compiler);
     inverse_ = inverse;
   }
 

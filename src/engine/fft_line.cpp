@@ -37,11 +37,11 @@ class FourSteps : public FftLine<T> {
     const auto first = fft::plan_transform(a, plan_options<T>()), second = fft::plan_transform(b, plan_options<T>());
     plan_ = "columns " + to_string(*first) + ", rows " + to_string(*second);
     const End end = inverse ? End::exchanged : End::columns;
-    first_.emplace(*first, end, End::points, false, compiler);
-    second_.emplace(*second, End::points, end, false, compiler);
-    const i64 bytes = memory() * static_cast<i64>(sizeof(T));
-    blocks_.emplace(a, Rows::Side::none, Rows::Side::blocks, inverse, bytes > 4 * run::cpu::machine().l2, 1.0,
-                    compiler);
+    const bool far = memory() * static_cast<i64>(sizeof(T)) > 4 * run::cpu::machine().l2;
+    using Memory = typename FftTree<T>::Memory;
+    first_.emplace(*first, end, End::points, Memory{far, false}, compiler);
+    second_.emplace(*second, End::points, end, Memory{far, false}, compiler);
+    blocks_.emplace(a, Rows::Side::none, Rows::Side::blocks, inverse, far, 1.0, compiler);
     turn_ = reinterpret_cast<Turn>(move_function<T>(fft::Move::lane_twiddles, compiler));
     const i64 n = a * b;
     const fft::Circle circle(n);

@@ -40,11 +40,11 @@ PassArguments points(i64 count, i64 from_stride, i64 to_stride, i64 w_stride) {
 }  // namespace
 
 template <class T>
-FftTree<T>::FftTree(const Node& node, End from, End to, bool streaming, const std::string& compiler)
-    : FftTree(node, from, to, Input::plain, streaming, compiler) {}
+FftTree<T>::FftTree(const Node& node, End from, End to, Memory memory, const std::string& compiler)
+    : FftTree(node, from, to, Input::plain, memory, compiler) {}
 
 template <class T>
-FftTree<T>::FftTree(const Node& node, End from, End to, Input input, bool streaming, const std::string& compiler)
+FftTree<T>::FftTree(const Node& node, End from, End to, Input input, Memory memory, const std::string& compiler)
     : kind_(node.kind),
       n_(node.n),
       point_(2 * lanes_of<T>()),
@@ -72,7 +72,8 @@ FftTree<T>::FftTree(const Node& node, End from, End to, Input input, bool stream
         pass.to = is_last ? to : End::points;
         pass.twiddles = is_first ? in : Twiddles::inner;
         if (is_first && rest == 1 && r > 1 && input == Input::twiddled_from_one) pass.twiddles = Twiddles::inner;
-        pass.streaming = is_last && streaming;
+        pass.streaming = is_last && memory.streaming;
+        pass.fetching = is_first && memory.fetching;
         SequencePass p{code(pass), {}, at};
         PassArguments& a = p.arguments;
         // k < done, s < rest: from (s + rest b) done + k to s done r + k + done c. The longer loop is the inner one.
@@ -100,20 +101,22 @@ FftTree<T>::FftTree(const Node& node, End from, End to, Input input, bool stream
       break;
     }
     case Node::Kind::split:
-      first_.reset(new FftTree(*node.first, from, End::points, input == Input::plain ? input : Input::twiddled, false,
-                               compiler));
-      second_.reset(new FftTree(*node.second, End::points, to, Input::twiddled_from_one, streaming, compiler));
+      first_.reset(new FftTree(*node.first, from, End::points, input == Input::plain ? input : Input::twiddled,
+                               {memory.fetching, false}, compiler));
+      second_.reset(
+          new FftTree(*node.second, End::points, to, Input::twiddled_from_one, {false, memory.streaming}, compiler));
       break;
     case Node::Kind::rader:
     case Node::Kind::bluestein:
-      first_.reset(new FftTree(*node.first, End::points, End::points, Input::plain, false, compiler));
-      in_ = code({.radix = 1, .from = from, .twiddles = in});
+      first_.reset(new FftTree(*node.first, End::points, End::points, Input::plain, {}, compiler));
+      in_ = code({.radix = 1, .from = from, .twiddles = in, .fetching = memory.fetching});
       turn_ = code({.radix = 1, .to = End::turned, .twiddles = Twiddles::all});
       multiply_ = code({.radix = 1, .twiddles = Twiddles::all});
       if (kind_ == Node::Kind::rader)
-        out_ = code({.radix = 1, .to = to, .streaming = streaming});
+        out_ = code({.radix = 1, .to = to, .streaming = memory.streaming});
       else
-        out_ = code({.radix = 1, .from = End::turned, .to = to, .twiddles = Twiddles::all, .streaming = streaming});
+        out_ =
+            code({.radix = 1, .from = End::turned, .to = to, .twiddles = Twiddles::all, .streaming = memory.streaming});
       break;
   }
 }

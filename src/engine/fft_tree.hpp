@@ -14,8 +14,12 @@ namespace tessera::engine {
 template <class T>
 class FftTree {
  public:
-  // `from` and `to`: what the points look like on either side. `streaming`: results go past the caches.
-  FftTree(const fft::Node& node, fft::End from, fft::End to, bool streaming, const std::string& compiler);
+  // `from` and `to`: what the points look like on either side. `streaming`: results go past the caches. `fetching`:
+  // what is read lies in memory.
+  struct Memory {
+    bool fetching = false, streaming = false;
+  };
+  FftTree(const fft::Node& node, fft::End from, fft::End to, Memory, const std::string& compiler);
 
   i64 n() const { return n_; }
   i64 scratch() const { return scratch_; }  // numbers
@@ -28,7 +32,7 @@ class FftTree {
  private:
   // Whether the points are multiplied on the way in, by numbers of which the first may be known to be 1.
   enum class Input : std::uint8_t { plain, twiddled, twiddled_from_one };
-  FftTree(const fft::Node& node, fft::End from, fft::End to, Input input, bool streaming, const std::string& compiler);
+  FftTree(const fft::Node& node, fft::End from, fft::End to, Input input, Memory, const std::string& compiler);
 
   void step(const T* from, i64 from_stride, T* to, i64 to_stride, const T* w, i64 w_stride, T* scratch) const;
   void sequence(const T* from, i64 from_stride, T* to, i64 to_stride, const T* w, i64 w_stride, T* scratch) const;

@@ -4,6 +4,7 @@
 #include "fft/butterfly.hpp"
 #include "fft/ends.hpp"
 #include "lower/builder.hpp"
+#include "lower/vocabulary.hpp"
 
 namespace tessera::fft {
 
@@ -19,10 +20,13 @@ std::string name_of(const Pass& p) {
   if (p.from != End::points) name += std::string("_f") + letters[static_cast<std::size_t>(p.from)];
   if (p.to != End::points) name += std::string("_t") + letters[static_cast<std::size_t>(p.to)];
   if (p.streaming) name += "_s";
+  if (p.fetching) name += "_a";
   return name;
 }
 
 namespace {
+
+constexpr i64 turns_ahead = 3;
 
 class PassWriter {
  public:
@@ -71,12 +75,24 @@ class PassWriter {
   }
 
   Complex load(const Value& leg, bool first) {
+    if (pass_.fetching) fetch(leg);
     const Complex x = ends_.load(pass_.from, x_, leg * from_strides_.leg);
     if (pass_.twiddles == Twiddles::none || (pass_.twiddles == Twiddles::inner && first)) return x;
     const Value at = leg * w_strides_.leg;
     const Complex w = {ir::nest::broadcast(ir::nest::load(turn_, at, 1), vector_.lanes),
                        ir::nest::broadcast(ir::nest::load(turn_, at + 1, 1), vector_.lanes)};
     return butterfly_.times(x, {out_.let("w", w.re), out_.let("w", w.im)});
+  }
+
+  // The first and the last byte of a point's two vectors, and every 64th between them: columns are not aligned to
+  // lines.
+  void fetch(const Value& leg) {
+    const i64 bytes = 2 * vector_.lanes * ir::nest::size_of(vector_.lane);
+    const Value next = ir::nest::address(x_, leg * from_strides_.leg + from_strides_.inner * turns_ahead);
+    const Value from = ir::nest::convert(lower::bytes_pointer, next);
+    for (i64 line = 0; line < bytes; line += 64) out_.call("tsr_prefetch", {from, ir::nest::integer(line)});
+    const bool aligned = pass_.from == End::points || pass_.from == End::turned;
+    if (!aligned) out_.call("tsr_prefetch", {from, ir::nest::integer(bytes - 1)});
   }
 
   void store(const Value& leg, const Complex& y) {

@@ -36,6 +36,7 @@ struct Pass {
   End from = End::points, to = End::points;
   Twiddles twiddles = Twiddles::none;
   bool streaming = false;  // what is written goes past the caches: a multiple of a vector's size in memory
+  bool fetching = false;   // points of the next turns of the inner loop are asked for: they come from memory
   auto operator<=>(const Pass&) const = default;
 };
 

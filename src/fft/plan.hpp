@@ -9,8 +9,7 @@
 //               convolution with the twiddles in that order; n - 1 has no prime above 61.
 //   bluestein   any n: a convolution with a chirp, in m >= 2 n - 1 points of which all primes are small.
 //
-// Costs are nanoseconds for one point of 16 lanes, measured once on one machine (bench/fft.cpp prints them again): only
-// their ratios matter.
+// Costs are nanoseconds for one point of 16 lanes on a core with AVX-512: only their ratios matter.
 #pragma once
 
 #include <memory>

@@ -109,7 +109,9 @@ TEST(FftTexts, Passes) {
     for (const End from : {End::points, End::turned, End::columns, End::exchanged})
       for (const End to : {End::points, End::turned, End::columns, End::exchanged})
         for (const bool streaming : {false, true})
-          check(pass_module({.radix = 4, .from = from, .to = to, .streaming = streaming}, vector), vector.lanes == 4);
+          check(
+              pass_module({.radix = 4, .from = from, .to = to, .streaming = streaming, .fetching = streaming}, vector),
+              vector.lanes == 4);
 }
 
 TEST(FftTexts, Moves) {
@@ -125,10 +127,11 @@ TEST(FftTexts, NamesTellThemApart) {
     for (const Twiddles twiddles : {Twiddles::none, Twiddles::inner, Twiddles::all})
       for (const End from : {End::points, End::turned, End::columns, End::exchanged})
         for (const End to : {End::points, End::turned, End::columns, End::exchanged})
-          for (const bool streaming : {false, true}) {
-            names.insert(name_of(Pass{radix, from, to, twiddles, streaming}));
-            ++count;
-          }
+          for (const bool streaming : {false, true})
+            for (const bool fetching : {false, true}) {
+              names.insert(name_of(Pass{radix, from, to, twiddles, streaming, fetching}));
+              ++count;
+            }
   for (int move = 0; move <= static_cast<int>(Move::lane_twiddles); ++move) {
     names.insert(name_of(static_cast<Move>(move)));
     ++count;
