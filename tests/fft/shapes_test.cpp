@@ -237,8 +237,8 @@ TEST(FftShapes, Volumes) {
 }
 
 TEST(FftShapes, SameBitsForAnyNumberOfThreads) {
-  for (const std::vector<i64>& extents : std::vector<std::vector<i64>>{
-           {90, 123}, {9, 40, 50}, {333}, {30030}, {10007}, {1000, 712}, {70, 90, 120}}) {
+  for (const std::vector<i64>& extents :
+       std::vector<std::vector<i64>>{{90, 123}, {9, 40, 50}, {333}, {30030}, {10007}, {1000, 712}, {70, 90, 120}}) {
     const i64 batch = product(extents) > 100000 ? 1 : 7, n = product(extents) * batch;
     std::vector<float> x(static_cast<std::size_t>(2 * n)), one(x.size()), two(x.size());
     support::Random random(3);
