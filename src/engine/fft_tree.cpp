@@ -63,6 +63,8 @@ FftTree<T>::FftTree(const Node& node, End from, End to, Input input, Memory memo
       const std::vector<i64> radices = node.radices.empty() ? std::vector<i64>{1} : node.radices;
       for (const std::vector<double>& table : node.odd) odd_.push_back(rounded<T>(table));
       i64 done = 1, at = 0;
+      // Legs of a pass that reads a buffer.
+      const auto leg = [&](i64 radix) { return (n_ / radix + (n_ / radix % 32 == 0 ? 1 : 0)) * point_; };
       for (std::size_t k = 0; k < radices.size(); ++k) {
         const i64 r = radices[k], rest = n_ / (done * r);
         const bool is_first = k == 0, is_last = k + 1 == radices.size();
@@ -77,11 +79,18 @@ FftTree<T>::FftTree(const Node& node, End from, End to, Input input, Memory memo
         SequencePass p{code(pass), {}, at};
         PassArguments& a = p.arguments;
         // k < done, s < rest: from (s + rest b) done + k to s done r + k + done c. The longer loop is the inner one.
-        a.from_leg = rest * done * point_;
+        a.from_leg = is_first ? rest * point_ : leg(r);
         a.to_leg = done * point_;
-        const bool k_inside = done > rest;
-        a.outer = k_inside ? rest : done;
-        a.inner = k_inside ? done : rest;
+        if (!is_last) {
+          const i64 next = radices[k + 1];
+          if (leg(next) != n_ / next * point_) p.parts = next;
+          p.from_part = rest / p.parts * done * point_;
+          p.to_part = leg(next);
+        }
+        const i64 s = rest / p.parts;
+        const bool k_inside = done > s;
+        a.outer = k_inside ? s : done;
+        a.inner = k_inside ? done : s;
         (k_inside ? a.from_inner : a.from_outer) = point_;
         (k_inside ? a.from_outer : a.from_inner) = done * point_;
         (k_inside ? a.to_inner : a.to_outer) = point_;
@@ -143,13 +152,16 @@ void FftTree<T>::sequence(const T* from, i64 from_stride, T* to, i64 to_stride, 
   for (std::size_t k = 0; k < passes_.size(); ++k) {
     const SequencePass& p = passes_[k];
     PassArguments a = p.arguments;
-    T* y = scratch + (k % 2 == 0 ? 0 : n_ * point_);
+    T* y = scratch + (k % 2 == 0 ? 0 : fft::buffer_points(n_) * point_);
     const T* turns = twiddles_.data() + p.twiddles;
+    i64 from_part = p.from_part, w_part = 0;
     if (k == 0) {
-      const i64 rest = a.outer * a.inner;  // nothing is done yet
+      const i64 s = a.outer * a.inner, rest = s * p.parts;  // nothing is done yet
       a.outer = 1;
-      a.inner = rest;
+      a.inner = s;
       a.from_inner = from_stride;
+      from_part = s * from_stride;
+      w_part = s * w_stride;
       a.from_leg = rest * from_stride;
       a.to_inner = n_ / rest * point_;
       a.w_inner = w_stride;
@@ -162,7 +174,8 @@ void FftTree<T>::sequence(const T* from, i64 from_stride, T* to, i64 to_stride, 
       a.to_leg = done * to_stride;
       a.to_inner = to_stride;
     }
-    call(p.function, x, y, turns, a);
+    for (i64 part = 0; part < p.parts; ++part)
+      call(p.function, x + part * from_part, y + part * p.to_part, turns == nullptr ? turns : turns + part * w_part, a);
     x = y;
   }
 }

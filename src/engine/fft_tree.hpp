@@ -44,6 +44,9 @@ class FftTree {
     PassFunction<T> function;
     fft::PassArguments arguments;  // those that do not depend on strides of the caller
     i64 twiddles = 0;              // where they begin
+    // The loop over s in parts, whose results lie so far apart: the legs of the next pass, which are kept off powers of
+    // two. From part to part in the buffer that is read, and in numbers.
+    i64 parts = 1, from_part = 0, to_part = 0;
   };
 
   fft::Node::Kind kind_;

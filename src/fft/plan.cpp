@@ -173,7 +173,7 @@ class Planner {
     const i64 passes = static_cast<i64>(node.radices.size());
     switch (node.kind) {
       case Node::Kind::sequence:
-        node.scratch = passes < 2 ? 0 : passes == 2 ? node.n : 2 * node.n;
+        node.scratch = passes < 2 ? 0 : (passes == 2 ? 1 : 2) * buffer_points(node.n);
         break;
       case Node::Kind::split:
         node.scratch =

@@ -47,6 +47,11 @@ struct PlanOptions {
   i64 l1_points = 128;     // what a sequence of three or more passes keeps in two buffers without leaving L1
 };
 
+// Of each of the two buffers of a sequence: room for a point between the legs of the pass that reads it.
+inline i64 buffer_points(i64 n) {
+  return n + largest_prime_radix;
+}
+
 // The cheapest tree for n >= 1 points, tables included. Takes less than 10 ms but for primes of many thousands.
 std::unique_ptr<Node> plan_transform(i64 n, const PlanOptions&);
 
