@@ -20,15 +20,15 @@ struct RadixCost {
   double cost;
 };
 constexpr RadixCost radix_costs[] = {{2, 1.3},  {3, 1.7},  {4, 1.8},  {5, 2.2},  {6, 2.2},
-                                     {7, 2.4},  {8, 2.3},  {9, 2.9},  {10, 3.2}, {11, 3.6},
-                                     {12, 3.1}, {13, 3.6}, {14, 3.3}, {15, 3.2}, {16, 3.2}};
+                                     {7, 2.5},  {8, 2.3},  {9, 2.9},  {10, 2.6}, {11, 3.9},
+                                     {12, 2.7}, {13, 4.3}, {14, 3.2}, {15, 3.0}, {16, 3.2}};
 constexpr double far = 2.3;
 constexpr double call = 20;  // of a pass, whatever it does
 
 double radix_cost(i64 radix) {
   for (const RadixCost& c : radix_costs)
     if (c.radix == radix) return c.cost;
-  return 2.5 + 0.3 * static_cast<double>(radix);
+  return 2.9 + 0.256 * static_cast<double>(radix);
 }
 
 std::vector<i64> prime_factors(i64 n) {
@@ -109,7 +109,7 @@ class Planner {
     for (i64 r = std::min(rest, most); r > 1; --r) {
       if (rest % r != 0 || !usable(r)) continue;
       const bool near = n * (rest == r && radices.size() < 2 ? 1 : 2) <= 2 * options_.l1_points;
-      const double a_point = near ? radix_cost(r) : std::max(radix_cost(r), far) + 0.3;
+      const double a_point = near ? radix_cost(r) : std::max(radix_cost(r), far);
       radices.push_back(r);
       extend(n, rest / r, radices, cost + call + static_cast<double>(n) * a_point, best);
       radices.pop_back();
