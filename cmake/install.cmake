@@ -9,7 +9,7 @@ target_link_libraries(tessera_library INTERFACE tessera_engine)
 target_compile_features(tessera_library INTERFACE cxx_std_20)
 set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
 
-install(TARGETS tessera_library tessera_engine tessera_run_opencl tessera_run_cuda tessera_run_gpu tessera_run_cpu tessera_emit
+install(TARGETS tessera_library tessera_engine tessera_run_opencl tessera_run_cuda tessera_run_gpu tessera_run_cpu tessera_fft tessera_emit
                 tessera_lower tessera_plan tessera_analyze tessera_lang tessera_ref tessera_ir tessera_data tessera_base
                 tessera_options
         EXPORT tesseraTargets

@@ -127,6 +127,12 @@ class Printer : private Statements {
         for (i64 k = 0; k < lanes; ++k) list += fmt::format(", {}", (k + v->i * lanes) / 2 + (k % 2) * lanes);
         return fmt::format("__builtin_shufflevector({}, {}{})", text(v->args[0]), text(v->args[1]), list);
       }
+      case Kind::fused: {
+        const std::string a = text(v->args[0]), b = text(v->args[1]), c = text(v->args[2]);
+        if (v->type.lanes == 1) return fmt::format("({} * {} + {})", a, b, c);
+        needs_.fused.insert(v->type);
+        return fmt::format("tsr_fused_{}({}, {}, {})", spell(v->type), a, b, c);
+      }
       case Kind::iota: {
         std::string list;
         for (int k = 0; k < v->type.lanes; ++k) list += fmt::format("{}{}", k ? ", " : "", k);

@@ -429,6 +429,8 @@ class DevicePrinter : private Statements {
         return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call:
         return fmt::format("{}({})", v->name, list(v->args));
+      case Kind::fused:
+        return fmt::format("fma({})", list(v->args));
       case Kind::operation:
         return operation(*v);
       case Kind::interleave:

@@ -11,10 +11,10 @@ namespace tessera::emit {
 // What a module needs beyond scalars; collected by walking it.
 struct Needs {
   std::set<ir::nest::Type> vectors;
-  std::set<ir::nest::Type> selects, extremes, magnitudes, streams;  // of vectors
-  std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;      // result, index vector
-  std::set<std::pair<ir::Op, ir::nest::Type>> functions;            // sqrt, exp ... on vectors or scalars
-  bool guards = false;                                              // around blocks of scratch memory, for tests
+  std::set<ir::nest::Type> selects, extremes, magnitudes, streams, fused;  // of vectors
+  std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;             // result, index vector
+  std::set<std::pair<ir::Op, ir::nest::Type>> functions;                   // sqrt, exp ... on vectors or scalars
+  bool guards = false;                                                     // around blocks of scratch memory, for tests
 };
 
 std::string spell(const ir::nest::Type&);  // "f32x16", "const ..." is the caller's

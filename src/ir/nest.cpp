@@ -166,6 +166,11 @@ Value interleave(Value a, Value b, int half) {
   return make(std::move(node));
 }
 
+Value fused(Value a, Value b, Value c) {
+  const Type type = a->type;
+  return make(blank(Kind::fused, type, {std::move(a), std::move(b), std::move(c)}));
+}
+
 Value call(std::string name, Type type, std::vector<Value> args) {
   Node node = blank(Kind::call, type, std::move(args));
   node.name = std::move(name);

@@ -46,6 +46,7 @@ enum class Kind : std::uint8_t {
                // first one `phase` behind the index. Apart by 2, 3, 4, 6, 8 ..., all `i * lanes` elements are read
   gather,      // args: pointer, vector of element indices (i64 or i32 lanes)
   interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1)
+  fused,       // args: a, b, c of floats: a * b + c, rounded once where the machine does that in one step
   iota,        // 0, 1, 2 ... in the lanes
   address,     // args: pointer, index: pointer + index elements
   call,        // name(args)
@@ -118,6 +119,7 @@ Value broadcast(Value v, int lanes);
 Value load(Value pointer, Value index, int lanes, tessera::i64 stride = 1, tessera::i64 phase = 0);
 Value address(Value pointer, Value index);
 Value interleave(Value a, Value b, int half);
+Value fused(Value a, Value b, Value c);
 Value call(std::string name, Type type, std::vector<Value> args);
 
 // Scalar i64 arithmetic for control code, folded.

@@ -19,7 +19,8 @@
 //   }
 //
 //   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF ["+" PHASE]]
-//   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave iota address
+//   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave fused iota
+//   address
 //                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //
@@ -66,6 +67,8 @@ std::string_view word_of(Kind kind) {
       return "gather";
     case Kind::interleave:
       return "interleave";
+    case Kind::fused:
+      return "fused";
     case Kind::iota:
       return "iota";
     case Kind::address:
@@ -279,7 +282,7 @@ class Parser : ir::text::Reader {
     const std::size_t begin = at_;
     const std::string_view w = word();
     node->kind = Kind::operation;
-    for (Kind k : {Kind::convert, Kind::broadcast, Kind::load, Kind::gather, Kind::interleave, Kind::iota,
+    for (Kind k : {Kind::convert, Kind::broadcast, Kind::load, Kind::gather, Kind::interleave, Kind::fused, Kind::iota,
                    Kind::address, Kind::call})
       if (word_of(k) == w) node->kind = k;
     if (node->kind == Kind::operation) {

@@ -158,6 +158,12 @@ class Verifier {
                 [&] { return fmt::format("half {} of interleaved {}", n.i, spell(n.type)); });
         same(n.args[0]->type, n.type, "the first operand of interleave");
         return same(n.args[1]->type, n.type, "the second operand of interleave");
+      case Kind::fused:
+        count(3, "fused");
+        require(is_float(n.type.lane) && !n.type.pointer,
+                [&] { return fmt::format("fused has type {}", spell(n.type)); });
+        for (const Value& a : n.args) same(a->type, n.type, "an operand of fused");
+        return;
       case Kind::iota:
         count(0, "iota");
         return require(!is_float(n.type.lane) && !n.type.pointer && n.type.lanes > 1,

@@ -35,6 +35,7 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
     let h_12 = (gather:u8x16 S (convert:i64x16 i_10))
     store p_4 32 (interleave:f32x16 a_6 b_7)
     store p_4 48 (interleave:f32x16/1 a_6 b_7)
+    store p_4 64 (fused:f32x16 a_6 b_7 c_9)
     if (lt:i32 y_5 tile) {
       stream p_4 y_5 (add:f32x16 c_9 g_11)
     } else {
@@ -173,6 +174,7 @@ TEST(NestVerifier, RefusesWhatDoesNotFit) {
       {"let a = (convert:f32x4 s)", "f32 is converted to f32x4"},
       {"let a = (convert:i64 p)", "f32* is converted to i64"},
       {"let a = (iota:f32x4)", "iota has type f32x4"},
+      {"let a = (fused:i32x4 (iota:i32x4) (iota:i32x4) (iota:i32x4))", "fused has type i32x4"},
       {"let a = (gather:f32x4 p (iota:i32x8))", "f32x4 is gathered at i32x8"},
       {"let a = (gather:f32x4 p (iota:i64x4))", "the pointer of a gather is f32*; u8* is expected"},
       {"let a = (address:f32* b 0)", "the pointer of an address is u8*; f32* is expected"},

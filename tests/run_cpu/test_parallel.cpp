@@ -146,6 +146,14 @@ TEST(Scratch, IsAlignedReusedAndBounded) {
     for (int i = 0; i < 40; ++i) many.push_back(acquire_scratch(std::size_t{16} << 20));
   }
   EXPECT_LE(pooled_scratch(), std::size_t{256} << 20);
+  // Where the pool is full, what came back last stays.
+  acquire_scratch(std::size_t{5} << 20);
+  const std::size_t full = pooled_scratch();
+  EXPECT_LE(full, std::size_t{256} << 20);
+  {
+    const Scratch again = acquire_scratch(std::size_t{5} << 20);
+    EXPECT_EQ(pooled_scratch(), full - (std::size_t{5} << 20));
+  }
   release_scratch();
   EXPECT_EQ(pooled_scratch(), 0u);
   limit_pooled_scratch(1 << 20);

@@ -1,9 +1,11 @@
 // The pool behind Scratch. Sizes are rounded up to a quarter of a power of two, so that a block of last time fits this
-// time; a block waits under its size until someone asks for it or the pool is full.
+// time; a block waits under its size until someone asks for it or the pool is full: then those that wait longest make
+// room, since memory from the system costs more to clear than most work on it.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -19,10 +21,27 @@ constexpr std::size_t most_bytes = std::size_t{1} << 46;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 4096;
 
+struct Waiting {
+  std::byte* data;
+  std::uint64_t since;  // in blocks given back
+};
+
 struct Pool {
   std::mutex mutex;
-  std::multimap<std::size_t, std::byte*> blocks;
+  std::multimap<std::size_t, Waiting> blocks;
   std::size_t bytes = 0, most = std::size_t{256} << 20;
+  std::uint64_t given_back = 0;
+
+  void make_room(std::size_t capacity) {
+    while (bytes + capacity > most && !blocks.empty()) {
+      auto oldest = blocks.begin();
+      for (auto b = blocks.begin(); b != blocks.end(); ++b)
+        if (b->second.since < oldest->second.since) oldest = b;
+      std::free(oldest->second.data);
+      bytes -= oldest->first;
+      blocks.erase(oldest);
+    }
+  }
 };
 
 // Never destroyed: a thread may give a block back after static objects are gone.
@@ -57,7 +76,7 @@ Scratch acquire_scratch(std::size_t bytes) {
       // A block up to a quarter larger does as well.
       auto found = p.blocks.lower_bound(capacity);
       if (found != p.blocks.end() && found->first <= capacity + capacity / 4) {
-        result.data_ = found->second;
+        result.data_ = found->second.data;
         result.capacity_ = found->first;
         p.bytes -= found->first;
         p.blocks.erase(found);
@@ -83,8 +102,9 @@ Scratch::~Scratch() {
   Pool& p = pool();
   try {
     const std::lock_guard lock(p.mutex);
-    if (p.bytes + capacity_ <= p.most) {
-      p.blocks.emplace(capacity_, data_);
+    if (capacity_ <= p.most) {
+      p.make_room(capacity_);
+      p.blocks.emplace(capacity_, Waiting{data_, p.given_back++});
       p.bytes += capacity_;
       return;
     }
@@ -108,7 +128,7 @@ void limit_pooled_scratch(std::size_t bytes) {
 void release_scratch() {
   Pool& p = pool();
   const std::lock_guard lock(p.mutex);
-  for (const auto& [size, block] : p.blocks) std::free(block);
+  for (const auto& [size, block] : p.blocks) std::free(block.data);
   p.blocks.clear();
   p.bytes = 0;
 }
