@@ -50,7 +50,8 @@ class RunText {
                         cuda_ ? "{}" : "{{0}}");
     if (program_.interface.memories > 0) {
       out_ += fmt::format("  i64 need[{0}] = {{0}};\n", program_.interface.memories);
-      out_ += fmt::format("  {} memory[{}];\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories);
+      out_ += fmt::format("  {} memory[{}] = {};\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories,
+                          cuda_ ? "{}" : "{0}");  // none for what holds parts of others alone
     }
     out_ += "  (void)N;\n";
     extents();

@@ -81,7 +81,7 @@ class DeviceReporter {
     for (const lower::DeviceKernel& k : program_.kernels) {
       plan::GroupReport& g = result_.groups.at(k.group);
       if (k.in_place)
-        g.in_place.insert(g.in_place.end(), k.stages.begin(), k.stages.end());
+        put_together(k, g);
       else
         g.kernels.push_back(kernel(k));
     }
@@ -136,6 +136,14 @@ class DeviceReporter {
       const std::string place = is_output_[s.id] ? "output" : "array";
       const std::string own = in_tile[s.id] ? "shared memory" : "registers";
       s.home = !array ? own : ring ? own + " and " + place : place;
+    }
+  }
+
+  // What takes no kernel is there all the same, once its pieces are.
+  void put_together(const lower::DeviceKernel& k, plan::GroupReport& g) const {
+    for (const StageId s : k.stages) {
+      g.in_place.push_back(s);
+      for (const StageId from : ir::sources(plan_.graph, s)) g.reads.push_back(from);
     }
   }
 
@@ -223,7 +231,7 @@ class DeviceReporter {
   }
 
   void add_up(plan::GroupReport& g) {
-    std::set<StageId> reads, writes;
+    std::set<StageId> reads(g.reads.begin(), g.reads.end()), writes(g.in_place.begin(), g.in_place.end());
     g.bytes_read = g.bytes_written = g.compulsory_bytes = 0;
     g.milliseconds = g.memory_milliseconds = g.compute_milliseconds = g.operations = 0;
     for (const KernelReport& k : g.kernels) {

@@ -352,12 +352,13 @@ class TileLowering : private DeviceFunction {
       for (std::size_t d = 0; d < rank_; ++d)
         inside(r.origin[d], r.origin[d] + (r.extents[d] - 1), extent(stage.domain[d]));
       for (const analyze::Footprint& f : analyze::footprints(graph_, s)) {
-        if (member(f.producer) || f.dims.size() != rank_) continue;
-        for (std::size_t d = 0; d < rank_; ++d) {
-          const analyze::DimensionFootprint& dim = f.dims[d];
+        if (member(f.producer)) continue;
+        const std::size_t lead = rank_ - f.dims.size();  // that an image lacks, which is read by a volume
+        for (std::size_t d = lead; d < rank_; ++d) {
+          const analyze::DimensionFootprint& dim = f.dims[d - lead];
           if (dim.whole || dim.scale < 1) return integer(0, flag_type);  // each read is mapped
           inside(r.origin[d] * dim.scale + dim.lo, (r.origin[d] + (r.extents[d] - 1)) * dim.scale + dim.hi,
-                 extent(graph_.stage(f.producer).domain[d]));
+                 extent(graph_.stage(f.producer).domain[d - lead]));
         }
       }
     }

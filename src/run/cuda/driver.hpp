@@ -89,6 +89,7 @@ enum FunctionAttribute : int {
   function_max_threads_per_block = 0,
   function_shared_bytes = 1,
   function_local_bytes = 3,
+  function_ptx_version = 5,  // the capability that it was compiled for, 90 is 9.0
   function_registers = 4,
   function_max_dynamic_shared_bytes = 8,
 };

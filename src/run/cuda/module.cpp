@@ -41,8 +41,16 @@ CudaModule::Kernel& CudaModule::find(const std::string& name) {
   core_.check(status, "looking up kernel " + base::quoted(name));
   core_.check(core_.driver.function_get(&kernel.shared_bytes, function_shared_bytes, kernel.function),
               "asking about kernel " + base::quoted(name));
+  int capability = 0;
+  if (core_.driver.function_get(&capability, function_ptx_version, kernel.function) == success)
+    kernel.waits = capability >= capability_of_early_blocks;
   kernel.dynamic_bytes = std::max<i64>(0, unasked_shared_bytes - kernel.shared_bytes);
   return kernels_.emplace(name, kernel).first->second;
+}
+
+bool CudaModule::waits(const std::string& kernel) {
+  const std::lock_guard lock(mutex_);
+  return find(kernel).waits;
 }
 
 // More than 48 KiB must be asked for before the launch.

@@ -22,10 +22,12 @@ class CudaModule : public gpu::Module, public std::enable_shared_from_this<CudaM
     Function function = nullptr;
     int shared_bytes = 0;   // declared
     i64 dynamic_bytes = 0;  // that a launch may ask for so far
+    bool waits = false;     // for the kernel before it: compiled for a capability that can say so
   };
   // The context is current. The kernel may be launched with so many bytes then. Throws Error(internal) when there is
   // none of that name, Error(device) when the device has not so much shared memory.
   Function ready(const std::string& kernel, i64 shared_bytes);
+  bool waits(const std::string& kernel);
   Core& core() const { return core_; }
 
  private:

@@ -251,8 +251,10 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
                                    stream_,
                                    &early,
                                    1};
+  // In a stream of somebody else the kernel before may be one that waits for nothing.
+  const bool early_blocks = l.early && own_ && core_.early_blocks && own->waits(l.kernel);
   const Status status = core_.with_memory([&] {  // of registers that are spilled
-    if (l.early && core_.early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
+    if (early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
     return core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
                                u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
   });

@@ -237,7 +237,7 @@ Status cuModuleGetFunction(FakeFunction** function, FakeModule* module, const ch
 }
 Status cuFuncGetAttribute(int* value, int what, FakeFunction*) {
   ENTER;
-  *value = what == 0 ? 1024 : what == 1 ? 1024 : what == 4 ? 40 : 0;
+  *value = what == 0 ? 1024 : what == 1 ? 1024 : what == 4 ? 40 : what == 5 ? 90 : 0;
   return 0;
 }
 Status cuFuncSetAttribute(FakeFunction* f, int what, int value) {
