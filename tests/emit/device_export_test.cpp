@@ -73,6 +73,15 @@ const char* const narrow_sums =
     "stencil smooth(vector#2 uint8 X) { return cast<uint8>((X@[-1,-1] + 2 * X + X@[1,1] + 2) >> 2); }\n"
     "parameter M, N; vector#2 uint8 image[M,N]; return smooth(smooth(image:mirror):clamped);";
 
+// Channels that are stored where they are put together: of the output, and of an array in between.
+const char* const output_channels =
+    "stencil f(vector#2 float X) { return X@[0,1] - X@[1,0]; } parameter M, N; vector#2 float image[M,N];\n"
+    "return ( [0..,..,..] = f(image:wrap); [1..,..,..] = f(f(image:mirror):wrap); );";
+const char* const inner_channels =
+    "stencil f(vector#2 float X) { return X@[0,1] - X@[1,0]; }\n"
+    "stencil g(vector#3 float X) { return X@[-1,0,1] + X@[1,1,0]; } parameter M, N; vector#2 float image[M,N];\n"
+    "a = ( [0..,..,..] = f(image:wrap); [1..,..,..] = f(image:mirror); ); return g(a:clamped);";
+
 template <class T>
 using EntryOf = void(const T*, int, int, T*);
 using Entry = EntryOf<float>;
@@ -81,7 +90,7 @@ template <class T = float>
 void equals_interpreter(const Program& program, EntryOf<T>* entry) {
   for (const auto& [rows, columns] : {std::pair<i64, i64>{1, 1}, {3, 2}, {9, 40}, {33, 129}, {70, 596}}) {
     const Array image = random_image<T>(rows, columns), want = program.interpret({image}).at(0);
-    std::vector<T> out(static_cast<std::size_t>(rows * columns), 99);
+    std::vector<T> out(static_cast<std::size_t>(element_count(want.shape())), 99);
     entry(image.as<T>(), static_cast<int>(rows), static_cast<int>(columns), out.data());
     EXPECT_EQ(0, std::memcmp(out.data(), want.data(), out.size() * sizeof(T))) << rows << "x" << columns;
   }
@@ -98,6 +107,19 @@ TEST(ExportedCuda, GivesTheInterpretersBits) {
     write(folder / "f.cu",
           program.emit({.target = "cuda", .name = "f", .schedule = schedule, .numbers = Numbers::exact}).source);
     ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} f.cu -o f.so", (folder / "").string(), shim_flags)));
+    equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
+  }
+}
+
+// With variables that begin as anything but 0.
+TEST(ExportedCuda, PutsChannelsWhereTheyBelong) {
+  ASSERT_TRUE(have("g++"));
+  for (const char* text : {output_channels, inner_channels}) {
+    const Program program = Program::from_text(text);
+    const Folder folder;
+    write(folder / "f.cu", program.emit({.target = "cuda", .name = "f", .numbers = Numbers::exact}).source);
+    ASSERT_EQ("", shell(folder, fmt::format("cd '{}' && g++ {} -ftrivial-auto-var-init=pattern f.cu -o f.so",
+                                            (folder / "").string(), shim_flags)));
     equals_interpreter(program, Library(folder / "f.so").function<Entry>("f"));
   }
 }

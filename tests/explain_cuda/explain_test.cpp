@@ -78,6 +78,29 @@ TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
     }
 }
 
+// What is put together where it belongs takes no kernel, and is drawn all the same.
+TEST_F(ExplainCuda, ChannelsTakeNoKernel) {
+  const Program program = Program::from_text(
+      "stencil f(vector#2 float X) { return X@[0,1] - X@[1,0]; } stencil g(vector#3 float X) { return X@[-1,0,1] + "
+      "X@[1,1,0]; } parameter M, N; vector#2 float image[M,N]; a = ( [0..,..,..] = f(image:wrap); [1..,..,..] = "
+      "f(image:mirror); ); return g(a:clamped);");
+  const Shape shape{200, 300};
+  const json j = json::parse(program.explain({shape}, on_cuda(), ExplainFormat::json));
+  std::size_t kernels = 0, in_place = 0;
+  for (const json& g : j["groups"]) {
+    kernels += g["kernels"].size(), in_place += g["in_place"].size();
+    EXPECT_FALSE(g["reads"].empty());
+    EXPECT_FALSE(g["writes"].empty());
+  }
+  EXPECT_EQ(in_place, 1U);
+  const Array image = Device::open("cuda").array(ElementType::f32, shape);
+  launched();
+  program.run({image}, on_cuda());
+  const std::string lines = launched();
+  EXPECT_EQ(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')), kernels);
+  EXPECT_NE(program.explain({shape}, on_cuda(), ExplainFormat::svg).find("no kernel"), std::string::npos);
+}
+
 // Three at once, each with a queue and a thread.
 TEST_F(ExplainCuda, LargeImagesOfTheHostGoInSlabs) {
   const Program program = Program::from_text(two_stages);
