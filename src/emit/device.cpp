@@ -366,7 +366,7 @@ class DevicePrinter : private Statements {
     for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
       out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
-    if (cuda_) out += "  tsr_begin();\n";
+    if (cuda_ && kernel.strips) out += "  tsr_begin();\n";  // half a microsecond, much for a block of a point a thread
     if (kernel.shared_bytes > 0)
       out += cuda_ ? fmt::format("  __shared__ __align__(16) u8 tsr_shared[{}];\n", kernel.shared_bytes)
                    : fmt::format("  __local u8 tsr_shared[{}] __attribute__((aligned(16)));\n", kernel.shared_bytes);

@@ -9,9 +9,6 @@
 
 namespace tessera::engine {
 
-// To wait for the kernel before it costs a block half a microsecond: too much for many blocks that do little.
-constexpr i64 most_early = 128;  // of them a multiprocessor
-
 Abilities abilities_of(const run::gpu::Limits& limits) {
   return {limits.shuffles, limits.minima, limits.target == "cuda"};
 }
@@ -91,7 +88,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
     count = checked(count * result.blocks.back());
   }
   result.launch.grid = {count, 1, 1};
-  result.launch.early = kernel.strips || count <= most_early * std::max(1, multiprocessors);
+  result.launch.early = kernel.strips;
   return result;
 }
 
