@@ -1,10 +1,15 @@
 // See fft.hpp. What a transform is made of:
 //
-//   one dimension    groups of V rows: in, tree, out
-//   two              groups of V rows of all planes: in, tree, blocks out; then blocks of V columns: tree into the
-//   columns three            the same with a pass over blocks along y within the intermediate, then along z complex to
-//   real  the other way round: columns into blocks, blocks into rows one long row     n = a b: columns of the a x b
-//   matrix, twiddles, blocks; then blocks into columns
+//   one dimension: groups of V rows: in, tree, out.
+//
+//   two dimensions: groups of V rows of all planes: in, tree, blocks out; then blocks of V columns: tree into the
+//   columns of the result.
+//
+//   three: the same, with a pass over blocks along y within the intermediate, then along z.
+//
+//   complex to real: the other way round, columns into blocks, blocks into rows.
+//
+//   one long row of n = a b: columns of the a x b matrix, twiddles, blocks; then blocks into columns.
 //
 // The intermediate holds blocks of V columns, in each the points of a column behind one another. As many planes as fit
 // the second-level caches go together.
