@@ -136,7 +136,7 @@ ExprId fold_lookup(Graph& g, ExprNode n) {
 }
 
 ElementType operation_type(Op op, ElementType t) {
-  if (is_function(op) && !is_float(t)) return ElementType::f32;
+  if ((is_function(op) || op == Op::least || op == Op::most) && !is_float(t)) return ElementType::f32;
   return t;
 }
 
