@@ -36,7 +36,9 @@ void share_memory(const plan::Plan& plan, Interface& interface) {
     begins[k] = std::min(begins[k], plan.stages[interface.arrays[k].index].group);
     order.push_back(k);
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return begins[a] < begins[b]; });
+  // (Not std::stable_sort: it calls what the C++ library itself calls deprecated.)
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return std::pair(begins[a], a) < std::pair(begins[b], b); });
   for (const std::size_t k : order) {
     ArrayRef& array = interface.arrays[k];
     const int first = begins[k];
