@@ -57,6 +57,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
   KernelLaunch result;
   result.launch.kernel = kernel.name;
   result.launch.block = kernel.threads;
+  result.launch.early = kernel.strips;
   std::vector<i64> extents;
   for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
   const RowRange all = rows.value_or(RowRange{0, extents.front()});
@@ -71,7 +72,6 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
   if (kernel.frame) {
     result.strip_rows = kernel.frame->height;
     result.launch.grid = {checked(lower::frame(kernel, graph, parameters, all.first, all.last, result.frame)), 1, 1};
-    result.launch.early = true;
     return result;
   }
   std::vector<i64> points = kernel.points;
@@ -88,7 +88,6 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
     count = checked(count * result.blocks.back());
   }
   result.launch.grid = {count, 1, 1};
-  result.launch.early = kernel.strips;
   return result;
 }
 

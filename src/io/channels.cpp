@@ -7,6 +7,7 @@
 
 #include "data/half.hpp"
 #include "io/image.hpp"
+#include "io/load.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -36,14 +37,6 @@ i64 thousandth(i64 numerator) {
     --quotient;
   }
   return quotient + (rest > 500 || (rest == 500 && (quotient & 1)) ? 1 : 0);
-}
-
-// A borrowed array may stand at any address.
-template <class T>
-T load(const std::byte* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
 }
 
 // Integers exactly, in 64 bits; floats in double, rounded once.

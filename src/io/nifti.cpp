@@ -24,6 +24,7 @@
 #include "base/text.hpp"
 #include "io/codec.hpp"
 #include "io/gzip.hpp"
+#include "io/load.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -86,13 +87,6 @@ class Stream {
   std::span<const std::byte> rest_;
   std::optional<Unpacker> unpacker_;
 };
-
-template <class T>
-T load(const std::byte* p) {
-  T value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
 
 // ---- the header --------------------------------------------------------------------------------------------------
 

@@ -10,20 +10,13 @@
 #include <string_view>
 #include <utility>
 
+#include "io/load.hpp"
 #include "io/nifti.hpp"
 
 namespace tessera::io {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
-
-template <class T>
-T load(const std::byte* p, bool swapped) {
-  std::array<std::byte, sizeof(T)> raw{};
-  std::memcpy(raw.data(), p, sizeof(T));
-  if (swapped) std::reverse(raw.begin(), raw.end());
-  return std::bit_cast<T>(raw);
-}
 
 class FieldReader {
  public:

@@ -15,6 +15,7 @@
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/load.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -233,14 +234,6 @@ class Parser {
 };
 
 // ---- the data ----------------------------------------------------------------------------------------------------
-
-template <class T>
-T load(const std::byte* p, bool swapped) {
-  std::byte raw[sizeof(T)];
-  std::memcpy(raw, p, sizeof(T));
-  if (swapped) std::reverse(raw, raw + sizeof(T));
-  return std::bit_cast<T>(raw);
-}
 
 template <class Wide, class Narrow>
 void narrow(const Source& source, std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,

@@ -92,18 +92,22 @@ Value StripStep::patched_by_constant(const StripRing& ring, const Value& v, i64 
                    {left ? at_left_ : at_right_, border_value(border.value, ring.stage, v->type.lane), v});
 }
 
+Value StripStep::columns_of_row(const StripRing& ring, const std::vector<Value>& outer) {
+  Value from = builder_->let("from", row(ring.stage, outer));
+  return address(from, x_.at(ring.rate[1]) * place(ring.stage).element_stride);
+}
+
 Value StripStep::row_of_tile(const StripRing& ring, i64 number) {
-  const ArrayPlace where = place(ring.stage);
+  number += *known_step_ * ring.rate[0];
   auto [found, first] = rows_of_tile_.try_emplace({ring.stage, ring.slice});
   RowOfTile& row = found->second;
   if (first) {
     std::vector<Value> outer{y0_ * ring.rate[0] + number};
     for (std::size_t d = 1; d < last(); ++d) outer.push_back(slice_[d - 1] + ring.slice[d - 1]);
-    row.at =
-        builder_->let("at", address(StripStep::row(ring.stage, outer), x_.at(ring.rate[1]) * where.element_stride));
+    row.at = builder_->let("at", columns_of_row(ring, outer));
   } else if (number != row.number) {
-    const std::size_t array = position(where.array);
-    const std::size_t lead = interface_.arrays[where.array].extents.size() - rank_;
+    const std::size_t whole = place(ring.stage).array, array = position(whole);
+    const std::size_t lead = interface_.arrays[whole].extents.size() - rank_;
     const Value stride = host({Kind::stride, {}, array, lead});
     const Value at = builder_->let("at", address(row.at, stride * (number - row.number)));
     if (!plan_.device.row_chains) return at;
@@ -137,10 +141,7 @@ void StripStep::load_row(const StripRing& ring, i64 number, const std::vector<Va
       if (v != to[c]) builder_->assign(to[c], v);
     }
   };
-  if (rows_known()) {
-    const Value at = row_of_tile(ring, *known_step_ * ring.rate[0] + number);
-    return load_inside(builder_->let("from", convert({lane, 1, true}, at)));
-  }
+  if (rows_known()) return load_inside(builder_->let("from", convert({lane, 1, true}, row_of_tile(ring, number))));
   Value r = builder_->let("row", y_ * ring.rate[0] + number);
   std::vector<Value> outer{r};
   std::vector<std::pair<Value, double>> outside;  // a flag and the value then, the slowest dimension last
@@ -165,9 +166,7 @@ void StripStep::load_row(const StripRing& ring, i64 number, const std::vector<Va
     return v;
   };
   if (columns_inside_) {
-    Value from = builder_->let("from", row(ring.stage, outer));
-    Value pointer = builder_->let("from", convert({lane, 1, true}, address(from, x * where.element_stride)));
-    load_inside(pointer);
+    load_inside(builder_->let("from", convert({lane, 1, true}, columns_of_row(ring, outer))));
     for (const Value& r : values_ == 2 ? std::vector<Value>{} : to)
       if (const Value v = bordered(r); v != r) builder_->assign(r, v);
     return;
@@ -197,7 +196,7 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
     std::vector<Value> known;
     const bool stored = !known_step_ || (*known_step_ + step >= 0 && *known_step_ + step < kernel_.frame->height);
     for (std::size_t j = k; rows_known() && stored && j < end; ++j)
-      known.push_back(row_of_tile(ring, *known_step_ * ring.rate[0] + ring.first_fresh() + static_cast<i64>(j)));
+      known.push_back(row_of_tile(ring, ring.first_fresh() + static_cast<i64>(j)));
     const auto store = [&] {
       for (std::size_t j = k; j < end; ++j) {
         if (rows_known()) {
@@ -205,7 +204,11 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
           continue;
         }
         Value r = builder_->let("row", first + static_cast<i64>(j));
-        const auto put = [&] { store_row(s, address_of(ring, r), rows[j]); };
+        const auto put = [&] {
+          std::vector<Value> outer{r};
+          outer.insert(outer.end(), slice_.begin(), slice_.end());
+          store_row(s, columns_of_row(ring, outer), rows[j]);
+        };
         exact || rows_inside_ ? put() : builder_->branch(less(r, extent(domain[0])), put);
       }
     };
@@ -217,13 +220,6 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
     }
     k = end;
   }
-}
-
-Value StripStep::address_of(const StripRing& ring, const Value& r) {
-  std::vector<Value> outer{r};
-  outer.insert(outer.end(), slice_.begin(), slice_.end());
-  Value to = builder_->let("to", row(ring.stage, outer));
-  return address(to, x_.at(ring.rate[1]) * place(ring.stage).element_stride);
 }
 
 void StripStep::store_row(StageId s, const Value& at, const std::vector<Value>& values) {

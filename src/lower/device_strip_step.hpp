@@ -116,13 +116,13 @@ class StripStep : protected DeviceFunction {
   Value patched_by_constant(const StripRing&, const Value&, i64 column);
   static Border memory_border(const StripRing&, std::size_t dimension);
   void load_row(const StripRing&, i64 number, const std::vector<Value>& to);  // from that of the step
-  // Where the thread's columns begin in row `number`, counted from the first one that belongs to y0_, of a text without
-  // a test for rows: one row behind the other, the next a stride further. Bytes.
+  // Where the thread's columns of a row begin, in bytes.
+  Value columns_of_row(const StripRing&, const std::vector<Value>& outer);
+  // The same of row `number` of the step, in a text without a test for rows: a stride behind the row before.
   Value row_of_tile(const StripRing&, i64 number);
   bool rows_known() const { return known_step_ && rows_inside_ && columns_inside_ && slices_inside_; }
   // The rows of a result that a step computes, those of this strip alone.
   void store_rows(ir::StageId, const Value& first, const std::vector<std::vector<Value>>& rows);
-  Value address_of(const StripRing&, const Value& r);  // the thread's columns in row r of a result
   void store_row(ir::StageId, const Value& at, const std::vector<Value>&);
 
   // ---- stages ----

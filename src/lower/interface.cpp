@@ -118,29 +118,25 @@ Interface interface_of(const plan::Plan& plan, const std::set<ir::StageId>& whol
   const ir::Graph& graph = plan.graph;
   Interface result;
   result.integers = graph.parameters.size();
-  auto add = [&](ArrayRef::Kind kind, std::size_t index, const Format& format, const std::vector<ir::SizeId>& extents,
-                 bool is_array) {
-    ArrayRef array;
-    array.kind = kind, array.index = index;
-    array.format = format, array.extents = extents;
-    array.is_array = is_array;
+  auto add = [&](ArrayRef array) {
     array.strides = result.integers;
     if (array.is_array) result.integers += array.extents.size() - 1;
     result.arrays.push_back(std::move(array));
   };
   for (std::size_t a = 0; a < graph.arguments.size(); ++a) {
     const ir::Argument& argument = graph.arguments[a];
-    add(ArrayRef::Kind::argument, a, argument.format, argument.extents, argument.is_array);
+    add({ArrayRef::Kind::argument, a, argument.format, argument.extents, 0, argument.is_array});
   }
   std::vector<bool> is_output(graph.stage_count());
   for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
     const ir::Output& output = graph.outputs[o];
     for (ir::StageId s : output.stages) is_output[s] = true;
-    add(ArrayRef::Kind::output, o, output.format, graph.stage(output.stages.front()).domain, true);
+    add({ArrayRef::Kind::output, o, output.format, graph.stage(output.stages.front()).domain, 0, true});
   }
   for (const plan::Group& group : plan.groups)
     for (ir::StageId s : group.results)
-      if (!is_output[s]) add(ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, true);
+      if (!is_output[s])
+        add({ArrayRef::Kind::intermediate, s, Format(graph.stage(s).type), graph.stage(s).domain, 0, true});
   for (const ir::StageId s : wholes) place_parts(plan, result, s);
   share_memory(plan, result);
   return result;

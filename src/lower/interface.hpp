@@ -36,7 +36,7 @@ struct ArrayRef {
     std::size_t whole = 0;  // position in P
     std::vector<i64> start;
   };
-  std::optional<Part> part;
+  std::optional<Part> part = {};
 };
 
 struct Interface {
