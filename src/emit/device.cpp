@@ -49,13 +49,20 @@ TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
 /* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
-   before this one has ended. */
-TSR_INLINE void tsr_begin(void) {
+   before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
+   this one runs beside the one before it, and ends after it: one block more than there is work for waits for that. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;");
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+#define tsr_wait() asm volatile("griddepcontrol.wait;" ::: "memory")
+#define tsr_next() asm volatile("griddepcontrol.launch_dependents;")
+#else
+#define tsr_wait() (void)0
+#define tsr_next() (void)0
 #endif
-}
+#define tsr_begin(order) \
+  if ((order) == 2 && blockIdx.x + 1 == gridDim.x) { tsr_wait(); return; } \
+  if ((order) == 1) tsr_wait(); \
+  tsr_next(); \
+  if ((order) == 0) tsr_wait()
 /* The value of another thread of the warp. */
 template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) {
   return away < 0 ? __shfl_up_sync(0xffffffffu, v, -away) : __shfl_down_sync(0xffffffffu, v, away);
@@ -366,7 +373,13 @@ class DevicePrinter : private Statements {
     for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
       out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
     out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
-    if (cuda_ && kernel.strips) out += "  tsr_begin();\n";  // half a microsecond, much for a block of a point a thread
+    const auto order = std::find_if(kernel.integers.begin(), kernel.integers.end(), [](const auto& what) {
+      return what.kind == lower::DeviceKernel::Integer::Kind::order;
+    });
+    // (Half a microsecond, much for a block of a point a thread.)
+    if (cuda_ && kernel.strips)
+      out += order == kernel.integers.end() ? "  tsr_begin(0);\n"
+                                            : fmt::format("  tsr_begin(N[{}]);\n", order - kernel.integers.begin());
     if (kernel.shared_bytes > 0)
       out += cuda_ ? fmt::format("  __shared__ __align__(16) u8 tsr_shared[{}];\n", kernel.shared_bytes)
                    : fmt::format("  __local u8 tsr_shared[{}] __attribute__((aligned(16)));\n", kernel.shared_bytes);

@@ -162,7 +162,7 @@ class RunText {
         integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
       if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);
       if (what.kind == Kind::strip) integers += "height";
-      if (what.kind == Kind::first) integers += "0";
+      if (what.kind == Kind::first || what.kind == Kind::order) integers += "0";
       if (what.kind == Kind::last) integers += extent_(kernel.domain[0]);
       if (what.kind == Kind::frame) integers += fmt::format("f[{}]", what.dimension);
     }

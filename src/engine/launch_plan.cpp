@@ -10,11 +10,13 @@
 namespace tessera::engine {
 
 Abilities abilities_of(const run::gpu::Limits& limits) {
-  return {limits.shuffles, limits.minima, limits.target == "cuda"};
+  const bool cuda = limits.target == "cuda";
+  return {limits.shuffles, limits.minima, cuda, cuda};
 }
 
 Abilities abilities_of_target(const std::string& target) {
-  return {target == "cuda", target == "cuda", target == "cuda"};
+  const bool cuda = target == "cuda";
+  return {cuda, cuda, cuda, cuda};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -31,7 +33,7 @@ plan::Device device_class(Abilities abilities) {
   device.columns_together = true;
   device.strip_registers = 200;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
-  device.row_chains = abilities.chains;
+  device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
   return device;
 }
 

@@ -19,6 +19,7 @@ struct Abilities {
   bool shuffles = false;  // reading another thread's registers: CUDA, and OpenCL on NVIDIA's GPUs
   bool minima = false;    // of two integers of 16 bits in one register: NVIDIA's GPUs since Hopper
   bool chains = false;    // see plan::Device::row_chains: CUDA
+  bool overlaps = false;  // and plan::Device::overlaps
 };
 Abilities abilities_of(const run::gpu::Limits&);
 Abilities abilities_of_target(const std::string& target);  // of the class

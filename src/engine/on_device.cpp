@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "emit/device.hpp"
+#include "engine/launch_order.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/gpu/errors.hpp"
 #include "run/opencl/opencl.hpp"
@@ -116,6 +117,37 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
   for (std::size_t k = 0; k < program.program_.kernels.size(); ++k)
     if (!slab.computed[k].empty() && !(slab.whole && program.program_.kernels[k].in_place))
       launches_.push_back(ready(k, parameters));
+  order();
+}
+
+// Tells kernels what they wait for.
+void DeviceExecutable::Bound::order() {
+  const std::vector<lower::ArrayRef>& arrays = program_.program_.interface.arrays;
+  const auto touched = [&](std::size_t k) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(places_[k].memory->address());
+    Touched result{begin, begin + static_cast<std::uintptr_t>(places_[k].memory->block()->bytes())};
+    if (slab_.whole && arrays[k].part) result.whole = arrays[k].part->whole + 1, result.part = k + 1;
+    return result;
+  };
+  std::vector<Touching> touching;
+  for (const Ready& launch : launches_) {
+    const lower::DeviceKernel& kernel = program_.program_.kernels[launch.kernel];
+    Touching& all = touching.emplace_back();
+    const bool told = std::any_of(kernel.integers.begin(), kernel.integers.end(), [](const auto& what) {
+      return what.kind == lower::DeviceKernel::Integer::Kind::order;
+    });
+    all.early = told && launch.launch.early && launch.launch.grid[0] < INT32_MAX;
+    for (const auto& reach : kernel.reads) all.reads.push_back(touched(kernel.arrays[reach.array]));
+    for (const auto& reach : kernel.writes) all.writes.push_back(touched(kernel.arrays[reach.array]));
+  }
+  const std::vector<LaunchOrder> orders = launch_orders(touching);
+  for (std::size_t l = 0; l < launches_.size(); ++l) {
+    const lower::DeviceKernel& kernel = program_.program_.kernels[launches_[l].kernel];
+    launches_[l].launch.beside = orders[l] == LaunchOrder::beside;
+    for (std::size_t n = 0; n < kernel.integers.size(); ++n)
+      if (kernel.integers[n].kind == lower::DeviceKernel::Integer::Kind::order)
+        launches_[l].integers[n] = static_cast<i64>(orders[l]);
+  }
 }
 
 void DeviceExecutable::Bound::lie_in_whole(std::size_t k) {
@@ -134,6 +166,7 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number
   const lower::DeviceKernel& kernel = program_.program_.kernels[number];
   const RowRange rows = slab_.computed[number];
   Ready result;
+  result.kernel = number;
   const KernelLaunch planned = program_.launch_of(kernel, parameters, rows);
   result.launch = planned.launch;
   for (const std::size_t k : kernel.arrays) result.blocks.push_back(places_[k].memory->block());
@@ -155,6 +188,8 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number
         return rows.last;
       case Kind::frame:
         return planned.frame[what.dimension];
+      case Kind::order:
+        return i64{0};  // see order()
     }
     return i64{0};
   };

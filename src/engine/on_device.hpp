@@ -60,6 +60,7 @@ class DeviceExecutable {
     void download(const std::vector<Array>& outputs);  // does not wait
     // What launch() hands over, in order; integers as DeviceKernel::integers says.
     struct Ready {
+      std::size_t kernel = 0;  // of program().kernels
       run::gpu::Launch launch;
       std::vector<std::shared_ptr<run::gpu::Memory>> blocks;
       std::vector<i64> integers;
@@ -78,6 +79,7 @@ class DeviceExecutable {
     // Rows of what lies at a place, and of an array of the caller's as the interface has it.
     Array lying(std::size_t array, RowRange) const;
     Array rows_of(std::size_t array, const Array&, RowRange) const;
+    void order();
     Ready ready(std::size_t kernel, const std::vector<i64>& parameters) const;
     void lie_in_whole(std::size_t array);  // of which it is a part
 

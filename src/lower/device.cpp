@@ -237,6 +237,23 @@ void share_functions(DeviceProgram& program) {
   }
 }
 
+// Neighbours that do not read each other may run beside each other, and are told so.
+void take_orders(const plan::Plan& plan, DeviceProgram& program) {
+  const auto reads = [&](const DeviceKernel& b, const DeviceKernel& a) {
+    for (const StageId s : plan.groups[b.group].stages)
+      for (const StageId source : ir::sources(plan.graph, s))
+        if (plan.stages[source].group == static_cast<int>(a.group)) return true;
+    return false;
+  };
+  std::set<std::size_t> able;
+  for (std::size_t k = 1; k < program.kernels.size(); ++k) {
+    const DeviceKernel &a = program.kernels[k - 1], &b = program.kernels[k];
+    if (a.strips && b.strips && !reads(b, a)) able.insert({k - 1, k});
+  }
+  for (const std::size_t k : able)
+    program.kernels[k].integers.push_back({DeviceKernel::Integer::Kind::order, {}, 0, 0});
+}
+
 // Composed stages that are kernels of their own: copies.
 std::set<StageId> composed_alone(const plan::Plan& plan, const std::vector<StreamFit>& fits,
                                  const std::vector<TileFit>& tiles) {
@@ -297,6 +314,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
           .into(program, g, fits[g].why);
     }
   }
+  if (working.device.overlaps) take_orders(working, program);
   share_functions(program);
   plan.graph = std::move(working.graph);
   return program;

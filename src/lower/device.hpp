@@ -32,9 +32,10 @@ struct DeviceKernel {
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
   // `domain`. `strip`: rows of one. `first`, `last`: the rows [first, last) of dimension 0 are computed. `frame`:
-  // number `dimension` of what tsr_frame gives.
+  // number `dimension` of what tsr_frame gives. `order`: what strips wait for, see engine/launch_order.hpp; 0 where
+  // kernels are launched one after the other.
   struct Integer {
-    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last, frame } kind = Kind::size;
+    enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last, frame, order } kind = Kind::size;
     ir::SizeId size;            // size
     std::size_t array = 0;      // offset, stride: position in `arrays`
     std::size_t dimension = 0;  // stride, blocks, frame

@@ -220,6 +220,7 @@ void RegisterTiles::tile(const Value& block) {
   Value first = builder_->let("y", framed(Framed::top) + down * height);
   builder_->branch(both(there, less(first, framed(Framed::bottom))), [&] {
     y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
+    if (sums_differ()) others_ = builder_->let("others", convert(flag_type, first - y0_));
     if (!volume) return steps(height, true);
     if (kernel_.frame->sides > 0) {
       const Value &x = x_.at(1), n = extent(kernel_.domain.back());
@@ -231,7 +232,14 @@ void RegisterTiles::tile(const Value& block) {
     builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
   });
   columns_patched_ = false;
-  stores_.reset(), in_row_.reset();
+  stores_.reset(), in_row_.reset(), others_.reset();
+}
+
+bool RegisterTiles::sums_differ() const {
+  return contracted() && std::any_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
+           const ir::Stage& stage = graph_.stage(ring.stage);
+           return stage.kind != ir::StageKind::input && is_float(stage.type);
+         });
 }
 
 void RegisterTiles::steps(i64 height, bool inside) {

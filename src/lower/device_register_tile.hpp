@@ -47,6 +47,8 @@ class RegisterTiles : protected StripStep {
   // Do tiles hold the first and the last columns, planes and rows, too? Threads at both sides take what borders map to
   // from their own columns.
   bool with_sides() const;
+  // Is a number's last bit another one in another row of the text? Then one tile alone may store it.
+  bool sums_differ() const;
   // All steps in one text.
   void tile(const Value& block);
   void steps(i64 height, bool inside);  // planes and rows

@@ -213,7 +213,10 @@ void StripStep::store_rows(StageId s, const Value& first, const std::vector<std:
       }
     };
     if (known_step_) {
-      if (stored) stores_ ? builder_->branch(stores_, store) : store();
+      Value here = stores_;
+      if (others_ && *known_step_ + step + 1 < kernel_.frame->height)
+        here = both(here, less(others_, convert(flag_type, integer(*known_step_ + step + 1))));
+      if (stored) here ? builder_->branch(here, store) : store();
     } else {
       Value at = builder_->let("at", y_ + step);
       builder_->branch(both(less(y0_ - 1, at), less(at, y1_)), store);

@@ -78,6 +78,7 @@ class StripStep : protected DeviceFunction {
   int values_ = 1;                 // in each: 2 where it holds those of a column and of its twin; see plan/twins.cpp
   std::array<i64, 2> halo_{};      // threads of a warp, at its ends, that store nothing
   Value stores_;                   // does the thread store? Missing: it does
+  Value others_;                   // so many first rows are another tile's. Missing: none
   std::optional<i64> known_step_;  // from the first row of a tile
   bool rows_inside_ = false, columns_inside_ = false, slices_inside_ = true;
   // Columns as vectors, though those beside the first and the last thread's own may be outside. These threads take

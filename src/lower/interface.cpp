@@ -8,50 +8,78 @@ namespace tessera::lower {
 
 namespace {
 
+// Of every group, the groups that run before it on the longest path that leads to it.
+std::vector<int> levels_of(const plan::Plan& plan) {
+  std::vector<int> level(plan.groups.size(), 0);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g)
+    for (const ir::StageId s : plan.groups[g].stages)
+      for (const ir::StageId source : ir::sources(plan.graph, s)) {
+        const int from = plan.stages[source].group;
+        if (from >= 0 && from != static_cast<int>(g))
+          level[g] = std::max(level[g], level[static_cast<std::size_t>(from)] + 1);
+      }
+  return level;
+}
+
 // Groups run one after the other, so an intermediate can lie where another one did that no group reads any more. The
-// place of an array of the same extents is taken before any other: then all of it is used.
+// place of an array of the same extents is taken before any other: then all of it is used. Devices may run groups
+// beside each other that do not depend on one another: there the group that writes is also on a later level.
 void share_memory(const plan::Plan& plan, Interface& interface) {
   const ir::Graph& graph = plan.graph;
-  std::vector<int> last(graph.stage_count(), -1);  // group that reads the stage
-  for (ir::StageId s = 0; s < graph.stage_count(); ++s)
-    for (ir::StageId source : ir::sources(graph, s)) last[source] = std::max(last[source], plan.stages[s].group);
-  std::vector<int> begins(interface.arrays.size(), INT_MAX);  // the group of the first piece that lies in the array
-  for (const ArrayRef& array : interface.arrays) {
-    if (!array.part) continue;
-    int& begin = begins[array.part->whole];
-    begin = std::min(begin, plan.stages[array.index].group);
-    const ArrayRef& whole = interface.arrays[array.part->whole];
-    if (whole.kind != ArrayRef::Kind::intermediate) continue;
-    last[whole.index] = std::max(last[whole.index], last[array.index]);
-  }
-  struct Memory {
-    int until;  // the last group that needs what is there
-    const ArrayRef* latest;
+  const std::vector<int> levels = plan.device.overlaps ? levels_of(plan) : std::vector<int>();
+  struct When {
+    int group = -1, level = -1;
+    bool before(const When& b) const { return group < b.group && (level < b.level || level < 0); }
   };
-  std::vector<Memory> memories;
-  // In the order in which they are written.
-  std::vector<std::size_t> order;
+  const auto when = [&](ir::StageId s) {
+    const int g = plan.stages[s].group;
+    return When{g, levels.empty() ? -1 : levels[static_cast<std::size_t>(g)]};
+  };
+  const auto first_of = [](const When& a, const When& b) {
+    return When{std::min(a.group, b.group), std::min(a.level, b.level)};
+  };
+  const auto last_of = [](const When& a, const When& b) {
+    return When{std::max(a.group, b.group), std::max(a.level, b.level)};
+  };
+  struct Life {
+    When first{INT_MAX, INT_MAX}, last;  // when something writes or reads
+  };
+  std::vector<Life> lives(interface.arrays.size());
+  std::vector<When> last(graph.stage_count());  // when the stage is read
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s)
+    for (ir::StageId source : ir::sources(graph, s)) last[source] = last_of(last[source], when(s));
+  const auto lives_for = [&](std::size_t k, ir::StageId s) {
+    lives[k] = {first_of(lives[k].first, when(s)), last_of(last_of(lives[k].last, when(s)), last[s])};
+  };
+  std::vector<std::size_t> order;  // in which they are written
   for (std::size_t k = 0; k < interface.arrays.size(); ++k) {
-    if (interface.arrays[k].kind != ArrayRef::Kind::intermediate) continue;
-    begins[k] = std::min(begins[k], plan.stages[interface.arrays[k].index].group);
+    const ArrayRef& array = interface.arrays[k];
+    if (array.kind != ArrayRef::Kind::intermediate) continue;
+    lives_for(k, static_cast<ir::StageId>(array.index));
+    if (array.part) lives_for(array.part->whole, static_cast<ir::StageId>(array.index));
     order.push_back(k);
   }
   // (Not std::stable_sort: it calls what the C++ library itself calls deprecated.)
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return std::pair(begins[a], a) < std::pair(begins[b], b); });
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(lives[a].first.group, a) < std::pair(lives[b].first.group, b);
+  });
+  struct Memory {
+    When until;  // something needs what is there
+    const ArrayRef* latest;
+  };
+  std::vector<Memory> memories;
   for (const std::size_t k : order) {
     ArrayRef& array = interface.arrays[k];
-    const int first = begins[k];
     std::size_t chosen = memories.size();
     for (std::size_t m = 0; m < memories.size(); ++m) {
-      if (memories[m].until >= first) continue;
+      if (!memories[m].until.before(lives[k].first)) continue;
       const bool equal = memories[m].latest->extents == array.extents &&
                          plan.stages[memories[m].latest->index].lane == plan.stages[array.index].lane;
       if (chosen == memories.size() || equal) chosen = m;
       if (equal) break;
     }
     if (chosen == memories.size()) memories.emplace_back();
-    memories[chosen] = {std::max(first, last[array.index]), &array};
+    memories[chosen] = {lives[k].last, &array};
     array.memory = chosen;
   }
   interface.memories = memories.size();

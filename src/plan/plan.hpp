@@ -41,6 +41,7 @@ struct Device {
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
+  bool overlaps = false;  // kernels that do not depend on each other may run at the same time: CUDA
 };
 
 struct Options {

@@ -245,7 +245,8 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
   if (!integers.empty()) arguments.push_back(const_cast<i64*>(integers.data()));  // read before the call returns
   const auto u = [](i64 n) { return static_cast<unsigned>(n); };
   LaunchAttribute early;
-  const LaunchConfiguration how = {{u(l.grid[0]), u(l.grid[1]), u(l.grid[2])},
+  const i64 across = l.grid[0] + (l.beside ? 1 : 0);
+  const LaunchConfiguration how = {{u(across), u(l.grid[1]), u(l.grid[2])},
                                    {u(l.block[0]), u(l.block[1]), u(l.block[2])},
                                    u(l.shared_bytes),
                                    stream_,
@@ -255,7 +256,7 @@ void CudaQueue::launch(gpu::Module& module, const gpu::Launch& l, std::span<cons
   const bool early_blocks = l.early && own_ && core_.early_blocks && own->waits(l.kernel);
   const Status status = core_.with_memory([&] {  // of registers that are spilled
     if (early_blocks) return core_.driver.launch_early(&how, function, arguments.data(), nullptr);
-    return core_.driver.launch(function, u(l.grid[0]), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
+    return core_.driver.launch(function, u(across), u(l.grid[1]), u(l.grid[2]), u(l.block[0]), u(l.block[1]),
                                u(l.block[2]), u(l.shared_bytes), stream_, arguments.data(), nullptr);
   });
   if (status != success)

@@ -91,6 +91,7 @@ struct Launch {
   std::array<int, 3> block{1, 1, 1};  // threads, x first
   i64 shared_bytes = 0;               // asked for at launch, besides what the kernel declares
   bool early = false;                 // blocks may come before the kernel before has ended, which they wait for
+  bool beside = false;                // they do not, but for one block more than the grid has
 };
 
 // Rows of bytes: `rows` of `row_bytes`, apart by a pitch on either side. Where both sides lie on the device, the host's
