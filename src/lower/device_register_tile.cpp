@@ -236,10 +236,15 @@ void RegisterTiles::tile(const Value& block) {
 }
 
 bool RegisterTiles::sums_differ() const {
-  return contracted() && std::any_of(strip_.rings.begin(), strip_.rings.end(), [&](const StripRing& ring) {
-           const ir::Stage& stage = graph_.stage(ring.stage);
-           return stage.kind != ir::StageKind::input && is_float(stage.type);
-         });
+  if (!contracted()) return false;
+  std::vector<ir::ExprId> bodies;
+  for (const StripRing& ring : strip_.rings)
+    if (graph_.stage(ring.stage).kind == ir::StageKind::point) bodies.push_back(graph_.stage(ring.stage).body);
+  const std::vector<ir::ExprId> nodes = ir::postorder(graph_, bodies);
+  return std::any_of(nodes.begin(), nodes.end(), [&](ir::ExprId e) {
+    const ir::ExprNode& node = graph_.node(e);
+    return is_float(node.type) && (node.op == Op::mul || node.op == Op::div || ir::is_function(node.op));
+  });
 }
 
 void RegisterTiles::steps(i64 height, bool inside) {
