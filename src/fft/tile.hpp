@@ -19,8 +19,8 @@
 // Rows alone are a plan with T0 = 1: V rows of each tile side by side, every lane a tile of its own, weights of one
 // row.
 //
-// The error is 2 eps log2(T0 T1) of the largest number of the two tiles times the sum of |weights|: a huge tile B
-// shows in A.
+// The error is at most 2 eps log2(T0 T1) of the largest number of the two tiles times the sum of |weights|: a huge tile
+// B shows in A, and what is not finite in one spoils all of both.
 #pragma once
 
 #include <string>
