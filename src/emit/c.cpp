@@ -123,8 +123,7 @@ class Printer : private Statements {
       }
       case Kind::interleave: {
         std::string list;
-        i64 lanes = v->type.lanes;
-        for (i64 k = 0; k < lanes; ++k) list += fmt::format(", {}", (k + v->i * lanes) / 2 + (k % 2) * lanes);
+        for (int k = 0; k < v->type.lanes; ++k) list += fmt::format(", {}", ir::nest::interleaved_lane(*v, k));
         return fmt::format("__builtin_shufflevector({}, {}{})", text(v->args[0]), text(v->args[1]), list);
       }
       case Kind::fused: {

@@ -1,6 +1,8 @@
 // See ends.hpp.
 #include "fft/ends.hpp"
 
+#include <algorithm>
+
 namespace tessera::fft {
 
 using ir::nest::Value;
@@ -27,14 +29,22 @@ void Ends::store(End end, const Value& pointer, const Value& at, const Complex& 
 }
 
 std::vector<Value> Ends::transposed(std::vector<Value> rows) {
-  const std::size_t half = rows.size() / 2;
-  for (int lanes = vector_.lanes; lanes > 1; lanes /= 2) {
+  const std::size_t v = rows.size();
+  const std::size_t block = std::min(v, static_cast<std::size_t>(16 / ir::nest::size_of(vector_.lane)));
+  // `count` vectors that lie `step` apart from `first` on, in the order of their units.
+  const auto stage = [&](std::size_t first, std::size_t step, std::size_t count, std::size_t unit) {
     std::vector<Value> turned;
-    for (std::size_t j = 0; j < half; ++j)
-      for (int part = 0; part < 2; ++part)
-        turned.push_back(out_.let("t", ir::nest::interleave(rows[j], rows[j + half], part)));
-    rows = std::move(turned);
-  }
+    for (std::size_t j = 0; j < count / 2; ++j)
+      for (int half = 0; half < 2; ++half)
+        turned.push_back(
+            out_.let("t", ir::nest::interleave(rows[first + j * step], rows[first + (j + count / 2) * step], half,
+                                               static_cast<int>(unit))));
+    for (std::size_t k = 0; k < count; ++k) rows[first + k * step] = turned[k];
+  };
+  for (std::size_t done = 1; done < block; done *= 2)
+    for (std::size_t first = 0; first < v; first += block) stage(first, 1, block, 1);
+  for (std::size_t done = block; done < v; done *= 2)
+    for (std::size_t first = 0; first < block; ++first) stage(first, block, v / block, block);
   return rows;
 }
 

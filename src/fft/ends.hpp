@@ -16,8 +16,9 @@ class Ends {
   Complex load(End, const ir::nest::Value& pointer, const ir::nest::Value& at);
   void store(End, const ir::nest::Value& pointer, const ir::nest::Value& at, const Complex&, bool streaming);
 
-  // As many vectors as they have lanes: number k of vector j becomes number j of vector k. Every stage interleaves
-  // vector j with the one half of all further on, which turns the digits of (vector, lane) by one place.
+  // As many vectors as they have lanes: number k of vector j becomes number j of vector k. First squares of 16 bytes'
+  // width in all columns of them at once, which costs half as much; then whole squares. A stage interleaves vector j
+  // with the one half of all further on, which turns the digits of (vector, lane) by one place.
   std::vector<ir::nest::Value> transposed(std::vector<ir::nest::Value>);
 
  private:

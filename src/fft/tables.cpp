@@ -47,42 +47,11 @@ i64 generator(i64 p) {
   }
 }
 
-// A plain transform in double, for spectra: Stockham passes of prime radices.
-std::vector<Number> transform(std::vector<Number> x) {
-  const auto n = static_cast<i64>(x.size());
-  const Circle circle(n);
-  std::vector<Number> y(x.size()), turns, legs;
-  for (i64 done = 1, r = 2; done < n; done *= r) {
-    while (n / done % r != 0) ++r;
-    const i64 rest = n / done / r;
-    const auto radix = static_cast<std::size_t>(r);
-    legs.resize(radix);
-    turns.clear();
-    for (i64 b = 0; b < r; ++b) turns.push_back(circle(b * (n / r)));
-    for (i64 k = 0; k < done; ++k) {
-      std::vector<Number> w;
-      for (i64 b = 0; b < r; ++b) w.push_back(circle(b * k * rest));
-      for (i64 s = 0; s < rest; ++s) {
-        for (std::size_t b = 0; b < radix; ++b)
-          legs[b] = product(x[static_cast<std::size_t>((s + rest * static_cast<i64>(b)) * done + k)], w[b]);
-        for (std::size_t c = 0; c < radix; ++c) {
-          Number sum = legs[0];
-          for (std::size_t b = 1, turn = c; b < radix; ++b, turn = turn + c < radix ? turn + c : turn + c - radix)
-            sum += product(legs[b], turns[turn]);
-          y[static_cast<std::size_t>(s * done * r + k + done * static_cast<i64>(c))] = sum;
-        }
-      }
-    }
-    std::swap(x, y);
-  }
-  return x;
-}
-
 std::vector<double> spectrum_of(std::vector<Number> x) {
   const auto n = static_cast<i64>(x.size());
   for (Number& v : x) v /= static_cast<double>(n);
   std::vector<double> pairs;
-  for (const Number& v : transform(std::move(x))) put(pairs, v);
+  for (const Number& v : plain_transform(std::move(x), Circle(n))) put(pairs, v);
   return pairs;
 }
 
@@ -143,6 +112,36 @@ Circle::Circle(i64 n) : n_(n) {
 Circle::Number Circle::operator()(i64 k) const {
   if (fine_ == 1) return high_[static_cast<std::size_t>(k)];
   return product(high_[static_cast<std::size_t>(k / fine_)], low_[static_cast<std::size_t>(k & (fine_ - 1))]);
+}
+
+// Stockham passes of prime radices.
+std::vector<Circle::Number> plain_transform(std::vector<Circle::Number> x, const Circle& circle) {
+  const auto n = static_cast<i64>(x.size());
+  std::vector<Number> y(x.size()), turns, legs;
+  for (i64 done = 1, r = 2; done < n; done *= r) {
+    while (n / done % r != 0) ++r;
+    const i64 rest = n / done / r;
+    const auto radix = static_cast<std::size_t>(r);
+    legs.resize(radix);
+    turns.clear();
+    for (i64 b = 0; b < r; ++b) turns.push_back(circle(b * (n / r)));
+    for (i64 k = 0; k < done; ++k) {
+      std::vector<Number> w;
+      for (i64 b = 0; b < r; ++b) w.push_back(circle(b * k * rest));
+      for (i64 s = 0; s < rest; ++s) {
+        for (std::size_t b = 0; b < radix; ++b)
+          legs[b] = product(x[static_cast<std::size_t>((s + rest * static_cast<i64>(b)) * done + k)], w[b]);
+        for (std::size_t c = 0; c < radix; ++c) {
+          Number sum = legs[0];
+          for (std::size_t b = 1, turn = c; b < radix; ++b, turn = turn + c < radix ? turn + c : turn + c - radix)
+            sum += product(legs[b], turns[turn]);
+          y[static_cast<std::size_t>(s * done * r + k + done * static_cast<i64>(c))] = sum;
+        }
+      }
+    }
+    std::swap(x, y);
+  }
+  return x;
 }
 
 std::vector<double> twiddle_matrix(i64 n, i64 rows, i64 columns) {

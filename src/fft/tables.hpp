@@ -21,6 +21,9 @@ class Circle {
   std::vector<Number> low_, high_;
 };
 
+// A transform in double, for spectra; the circle is one of as many points.
+std::vector<Circle::Number> plain_transform(std::vector<Circle::Number>, const Circle&);
+
 void fill_tables(Node&);  // of this node; those below it have theirs
 
 // Pairs exp(-2 pi i j k / n) for k < rows, j < columns, row after row.

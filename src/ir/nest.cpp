@@ -159,11 +159,19 @@ Value address(Value pointer, Value index) {
   return make(blank(Kind::address, type, {std::move(pointer), std::move(index)}));
 }
 
-Value interleave(Value a, Value b, int half) {
+Value interleave(Value a, Value b, int half, int unit) {
   Type type = a->type;
   Node node = blank(Kind::interleave, type, {std::move(a), std::move(b)});
   node.i = half;
+  node.phase = unit;
   return make(std::move(node));
+}
+
+int interleaved_lane(const Node& n, int lane) {
+  const int lanes = n.type.lanes, unit = std::max(1, static_cast<int>(n.phase)), bytes = size_of(n.type.lane);
+  const int group = n.phase > 0 && unit * bytes < 16 ? std::min(16 / bytes, lanes) : lanes;
+  const int turn = lane % group / unit, first = static_cast<int>(n.i) * (group / unit / 2);
+  return lane / group * group + (turn / 2 + first) * unit + lane % unit + (turn % 2) * lanes;
 }
 
 Value fused(Value a, Value b, Value c) {

@@ -45,7 +45,9 @@ enum class Kind : std::uint8_t {
   load,        // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous), the
                // first one `phase` behind the index. Apart by 2, 3, 4, 6, 8 ..., all `i * lanes` elements are read
   gather,      // args: pointer, vector of element indices (i64 or i32 lanes)
-  interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1)
+  interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1).
+               // With a `phase` as many elements at a time; where these are less than 16 bytes, every 16 bytes by
+               // themselves, which machines do at once
   fused,       // args: a, b, c of floats: a * b + c, rounded once where the machine does that in one step
   iota,        // 0, 1, 2 ... in the lanes
   address,     // args: pointer, index: pointer + index elements
@@ -118,7 +120,8 @@ Value convert(Type to, Value v);                             // nothing to do: v
 Value broadcast(Value v, int lanes);
 Value load(Value pointer, Value index, int lanes, tessera::i64 stride = 1, tessera::i64 phase = 0);
 Value address(Value pointer, Value index);
-Value interleave(Value a, Value b, int half);
+Value interleave(Value a, Value b, int half, int unit = 0);
+int interleaved_lane(const Node&, int lane);  // the lane of its operands, those of the second behind the first
 Value fused(Value a, Value b, Value c);
 Value call(std::string name, Type type, std::vector<Value> args);
 

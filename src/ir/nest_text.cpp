@@ -18,7 +18,7 @@
 //     return lo_1
 //   }
 //
-//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF ["+" PHASE]]
+//   expression := NAME | INT | INT ":" TYPE | REAL ":" TYPE | "(" word ":" TYPE ["/" STRIDE or HALF] ["+" PHASE]
 //   {operand} ")" word       := an operation of the stage graph | convert broadcast load gather interleave fused iota
 //   address
 //                 | call NAME
@@ -296,8 +296,8 @@ class Parser : ir::text::Reader {
     expect(':');
     node->type = type();
     if (node->kind == Kind::load) node->i = accept('/') ? integer() : 1;
-    if (node->kind == Kind::load && accept('+')) node->phase = integer();
     if (node->kind == Kind::interleave) node->i = accept('/') ? integer() : 0;
+    if ((node->kind == Kind::load || node->kind == Kind::interleave) && accept('+')) node->phase = integer();
     if (node->kind == Kind::call) node->name = name();
     while (!accept(')')) {
       if (at_ >= line_.size()) fail("')'");

@@ -156,6 +156,8 @@ class Verifier {
         count(2, "interleave");
         require(n.type.lanes > 1 && n.type.lanes % 2 == 0 && !n.type.pointer && (n.i == 0 || n.i == 1),
                 [&] { return fmt::format("half {} of interleaved {}", n.i, spell(n.type)); });
+        require(n.phase == 0 || (n.phase > 0 && 2 * n.phase <= n.type.lanes && (n.phase & (n.phase - 1)) == 0),
+                [&] { return fmt::format("{} elements of interleaved {} at a time", n.phase, spell(n.type)); });
         same(n.args[0]->type, n.type, "the first operand of interleave");
         return same(n.args[1]->type, n.type, "the second operand of interleave");
       case Kind::fused:

@@ -35,6 +35,8 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
     let h_12 = (gather:u8x16 S (convert:i64x16 i_10))
     store p_4 32 (interleave:f32x16 a_6 b_7)
     store p_4 48 (interleave:f32x16/1 a_6 b_7)
+    store p_4 32 (interleave:f32x16+4 a_6 b_7)
+    store p_4 48 (interleave:f32x16/1+2 a_6 b_7)
     store p_4 64 (fused:f32x16 a_6 b_7 c_9)
     if (lt:i32 y_5 tile) {
       stream p_4 y_5 (add:f32x16 c_9 g_11)
@@ -161,6 +163,8 @@ TEST(NestVerifier, RefusesWhatDoesNotFit) {
       {"let a = (and:f32 s s)", "'and' works on f32"},
       {"let a = (sqrt:i64 n)", "'sqrt' works on i64"},
       {"let a = (sum:f32 s)", "'sum' is no operation of loop nests"},
+      {"let a = (interleave:f32x4+3 (load:f32x4 p 0) (load:f32x4 p 1))", "3 elements of interleaved f32x4 at a time"},
+      {"let a = (interleave:f32x4+4 (load:f32x4 p 0) (load:f32x4 p 1))", "4 elements of interleaved f32x4 at a time"},
       {"let a = (lt:i64 n n)", "the result of 'lt' is i64; i32 is expected"},
       {"let a = (lt:i32x8 (load:f64x8 p 0) (load:f64x8 p 0))", "the pointer of a load is f32*; f64* is expected"},
       {"let a = (eq:i32 n s)", "operand 2 of 'eq' is f32; i64 is expected"},

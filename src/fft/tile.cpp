@@ -1,0 +1,329 @@
+// See tile.hpp.
+#include "fft/tile.hpp"
+
+#include "fft/butterfly.hpp"
+#include "fft/ends.hpp"
+#include "fft/tile_line.hpp"
+#include "lower/builder.hpp"
+#include "lower/vocabulary.hpp"
+
+namespace tessera::fft {
+
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::Type;
+using ir::nest::Value;
+
+namespace {
+
+class TileWriter {
+ public:
+  TileWriter(const TilePlan& plan, ir::nest::Module& module, std::vector<ir::nest::Statement>& body)
+      : plan_(plan),
+        v_(plan.vector.lanes),
+        point_(2 * v_),
+        size_(ir::nest::size_of(plan.vector.lane)),
+        blocks_(plan.columns / v_),
+        out_(body),
+        ends_(out_, plan.vector),
+        down_(tile_column(plan), plan.vector, module, out_),
+        across_(tile_row(plan), plan.vector, module, out_) {
+    const Type number{plan.vector.lane, 1, true};
+    spectrum_ = ir::nest::variable("spectrum", number);
+    scratch_ = ir::nest::variable("scratch", number);
+  }
+
+  void write() {
+    const Value n = ir::nest::variable("n", {Lane::i64, 1, true});
+    i64 at = 0;
+    const auto argument = [&](const char* name) { return out_.let(name, ir::nest::load(n, integer(at++), 1)); };
+    for (Tile& t : tiles_) {
+      t.rows = argument("rows");
+      t.columns = argument("columns");
+    }
+    ahead_ = out_.let("ahead", argument("numbers") * size_);
+    const Value most = ir::nest::max(tiles_[0].columns, tiles_[1].columns);
+    kept_ = out_.let("kept", quotient(most + (v_ - 1), v_));
+    const Value least = ir::nest::min(tiles_[0].columns, tiles_[1].columns);
+    whole_ = out_.let("whole", quotient(least, v_));
+    if (plan_.rows == 1) return rows_alone();
+    out_.comment("columns");
+    columns();
+    out_.comment("rows");
+    groups_of_rows();
+    out_.comment("columns back");
+    columns_back();
+  }
+
+ private:
+  struct Tile {
+    i64 index;
+    Value rows = {}, columns = {};
+  };
+
+  static Value quotient(const Value& a, i64 b) { return ir::nest::operation(ir::Op::div, {}, {a, integer(b)}); }
+  static Value remainder(const Value& a, i64 b) { return ir::nest::operation(ir::Op::rem, {}, {a, integer(b)}); }
+
+  // Of a table of pointers.
+  Value bytes(const char* table, const Tile& t, const Value& y) const {
+    return ir::nest::call("tsr_array", lower::bytes_pointer,
+                          {ir::nest::variable(table, lower::bytes_pointer), y + t.index * tile_rows(plan_)});
+  }
+  Value row(const char* table, const Tile& t, const Value& y) const {
+    return ir::nest::convert({plan_.vector.lane, 1, true}, bytes(table, t, y));
+  }
+  // A vector that is wanted later. Of its bytes the last one: the first may lie in a line with the vector before it.
+  void ask(const char* table, const Tile& t, const Value& y, const Value& x) {
+    out_.call("tsr_prefetch", {bytes(table, t, y), x * size_ + (v_ * size_ - 1)});
+  }
+
+  // Vector k of the results of V rows.
+  void ask_output(const Tile& t, const Value& first, const Value& k) {
+    const Value y = ir::nest::max(ir::nest::min(first + quotient(k, blocks_), t.rows - 1), integer(0));
+    ask("out", t, out_.let("y", y), column(remainder(k, blocks_)));
+  }
+
+  i64 block_numbers() const { return down_.line().points() * point_; }
+  Value block(const Value& c) { return out_.let("block", ir::nest::address(scratch_, c * block_numbers())); }
+  Value column(const Value& c) { return out_.let("x", c * v_); }
+
+  template <class Body>
+  void blocks(const Value& first, const Value& end, const Body& body) {
+    out_.loop("c", first, end, integer(1), body);
+  }
+
+  // Rows of memory are read from left to right, a few of both tiles at a time, while the next few are asked for.
+  void columns() {
+    const Value zero = integer(0), end = integer(blocks_);
+    Value at, x;
+    down_.pass_over(
+        [&](const auto& butterfly) {
+          blocks(zero, end, [&](const Value& c) {
+            at = block(c), x = column(c);
+            butterfly();
+          });
+        },
+        Way::forward,
+        [&](const Legs& legs, i64 k) {
+          Complex z;
+          const Value next = ir::nest::min(legs.first + 1, integer(legs.step - 1)) + k * legs.step;
+          for (const Tile& t : tiles_) {
+            const Value from = out_.let("row", row("rows", t, legs.element(k)));
+            (t.index == 0 ? z.re : z.im) = out_.let("x", ir::nest::load(from, x, plan_.vector.lanes));
+            ask("rows", t, next, x);
+          }
+          return z;
+        },
+        [&](const Legs& legs, i64 k, const Complex& z) { ends_.store(End::points, at, legs.place(k), z, false); });
+    blocks(zero, end, [&](const Value& c) {
+      at = block(c);
+      for (std::size_t i = 1; i < down_.passes(); ++i) down_.in_place(i, Way::forward, at);
+    });
+  }
+
+  // Groups do not cross the gaps of a column.
+  void groups_of_rows() {
+    const Line& column = down_.line();
+    const i64 part = column.gap == 0 ? column.n : column.first_step(), groups = part / v_;
+    across_.repeat("q", column.n / part, [&](const Value& q) {
+      across_.repeat("g", groups, [&](const Value& g) {
+        const Value number = out_.let("group", q * groups + g);
+        const Value place = q * ((part + column.gap) * point_) + g * (point_ * v_);
+        group(number, out_.let("rows", ir::nest::address(scratch_, place)));
+      });
+    });
+  }
+
+  // Memory that the next pair reads and that this one writes is asked for all along: requests in one place would wait
+  // for each other.
+  void group(const Value& number, const Value& rows) {
+    const Value line = out_.let("line", ir::nest::address(scratch_, integer(blocks_ * block_numbers())));
+    const Value spectrum = out_.let("h", ir::nest::address(spectrum_, number * (point_ * plan_.columns)));
+    const Value first = out_.let("y", number * v_);
+    const auto next_input = [&](const Tile& t, const Value& k) {
+      const Value at = out_.let("at", column(remainder(k, blocks_)) * size_ + (v_ * size_ - 1));
+      out_.call("tsr_prefetch", {bytes("rows", t, first + quotient(k, blocks_)), at + ahead_});
+    };
+    squares(integer(0), integer(blocks_), [&](const Value& c, const Value& square, const Value& place) {
+      turn(ir::nest::address(rows, square), ir::nest::address(line, place));
+      for (i64 k = 0; k < v_; ++k) next_input(tiles_[0], c * v_ + k);
+    });
+    there_and_back(
+        line, spectrum, [&](const Value& k) { next_input(tiles_[1], k); },
+        [&](const Value& k) { ask_output(tiles_[0], first, k); },
+        [&](const Value& k) { ask_output(tiles_[1], first, k); });
+    squares(integer(0), kept_, [&](const Value&, const Value& square, const Value& place) {
+      turn(ir::nest::address(line, place), ir::nest::address(rows, square));
+    });
+  }
+
+  // What is done aside in the first pass, with the product and in the last pass.
+  using Aside = LineWriter::Aside;
+  void there_and_back(const Value& line, const Value& spectrum, const Aside& first, const Aside& product,
+                      const Aside& end) {
+    const std::size_t last = across_.passes() - 1;
+    for (std::size_t i = 0; i < last; ++i) across_.in_place(i, Way::forward, line, i == 0 ? first : Aside());
+    across_.product(line, spectrum, product);
+    for (std::size_t i = last; i-- > 0;) across_.in_place(i, Way::back, line, i == 0 ? end : Aside());
+  }
+
+  // Rows without columns: one group, which comes from memory and goes there.
+  void rows_alone() {
+    const Value line = scratch_;
+    const Value stage = out_.let("stage", ir::nest::address(scratch_, integer(across_.line().points() * point_)));
+    squares(integer(0), integer(blocks_), [&](const Value& c, const Value&, const Value& place) {
+      const Value x = column(c);
+      for (const Tile& t : tiles_) {
+        std::vector<Value> numbers;
+        for (i64 k = 0; k < v_; ++k) {
+          const Value from = out_.let("row", row("rows", t, integer(k)));
+          numbers.push_back(out_.let("x", ir::nest::load(from, x, plan_.vector.lanes)));
+          out_.call("tsr_prefetch", {bytes("rows", t, integer(k)), ahead_ + x * size_ + (v_ * size_ - 1)});
+        }
+        numbers = ends_.transposed(std::move(numbers));
+        for (i64 k = 0; k < v_; ++k)
+          out_.store(line, place + (k * point_ + t.index * v_), numbers[static_cast<std::size_t>(k)]);
+      }
+    });
+    there_and_back(
+        line, spectrum_, [](const Value&) {}, [&](const Value& k) { ask_output(tiles_[0], integer(0), k); },
+        [&](const Value& k) { ask_output(tiles_[1], integer(0), k); });
+    squares(integer(0), whole_, [&](const Value& c, const Value&, const Value& place) {
+      const Value x = column(c);
+      for (const Tile& t : tiles_) {
+        const std::vector<Value> numbers = turned(ir::nest::address(line, place), t.index);
+        for (i64 k = 0; k < v_; ++k)
+          out_.branch(ir::nest::less(integer(k), t.rows),
+                      [&] { out_.store(row("out", t, integer(k)), x, numbers[static_cast<std::size_t>(k)]); });
+      }
+    });
+    squares(whole_, kept_, [&](const Value& c, const Value&, const Value& place) {
+      turn(ir::nest::address(line, place), stage);
+      copy(stage, column(c), [&](const Value& count, const auto& body) {
+        out_.loop("k", integer(0), count, integer(1), [&](const Value& k) { body(k, k * point_); });
+      });
+    });
+  }
+
+  // For the squares of a group from left to right: where it lies in the blocks and where in the line of points.
+  template <class Body>
+  void squares(const Value& first, const Value& end, const Body& body) {
+    const Line& line = across_.line();
+    blocks(first, end, [&](const Value& c) {
+      const Value gaps = line.gap == 0 ? integer(0) : quotient(c, line.first_step() / v_) * line.gap;
+      body(c, out_.let("square", c * block_numbers()), out_.let("place", (c * v_ + gaps) * point_));
+    });
+  }
+
+  // A part of V points.
+  std::vector<Value> turned(const Value& from, i64 part) {
+    std::vector<Value> numbers;
+    for (i64 k = 0; k < v_; ++k)
+      numbers.push_back(out_.let("t", ir::nest::load(from, integer(k * point_ + part * v_), plan_.vector.lanes)));
+    return ends_.transposed(std::move(numbers));
+  }
+  void turn(const Value& from, const Value& to) {
+    for (i64 part = 0; part < 2; ++part) {
+      const std::vector<Value> numbers = turned(from, part);
+      for (i64 k = 0; k < v_; ++k)
+        out_.store(to, integer(k * point_ + part * v_), numbers[static_cast<std::size_t>(k)]);
+    }
+  }
+
+  // Blocks that both tiles want whole go to rows; what is wanted of others is copied.
+  void columns_back() {
+    blocks(integer(0), kept_, [&](const Value& c) {
+      const Value at = block(c);
+      for (std::size_t i = down_.passes(); i-- > 1;) down_.in_place(i, Way::back, at);
+    });
+    Value at, x;
+    down_.pass_over(
+        [&](const auto& butterfly) {
+          blocks(integer(0), whole_, [&](const Value& c) {
+            at = block(c), x = column(c);
+            butterfly();
+          });
+        },
+        Way::back, [&](const Legs& legs, i64 k) { return ends_.load(End::points, at, legs.place(k)); },
+        [&](const Legs& legs, i64 k, const Complex& z) {
+          const Value y = legs.element(k);
+          for (const Tile& t : tiles_)
+            out_.branch(ir::nest::less(y, t.rows), [&] {
+              ask("out", t, ir::nest::min(y + 1, t.rows - 1), x);
+              out_.store(row("out", t, y), x, t.index == 0 ? z.re : z.im);
+            });
+        });
+    blocks(whole_, kept_, [&](const Value& c) {
+      at = block(c);
+      down_.in_place(0, Way::back, at);
+      copy(at, column(c), [&](const Value& count, const auto& body) { down_.each(count, body); });
+    });
+  }
+
+  // What is wanted of a block. `each` makes a loop over its first rows.
+  template <class Each>
+  void copy(const Value& at, const Value& x, const Each& each) {
+    for (const Tile& t : tiles_)
+      copy(t, at, x, each, out_.let("wanted", ir::nest::min(t.columns - x, integer(v_))), v_);
+  }
+  // Two vectors of `lanes`, the second one up to the end; fewer columns take narrower ones.
+  template <class Each>
+  void copy(const Tile& t, const Value& at, const Value& x, const Each& each, const Value& wanted, i64 lanes) {
+    const auto rows = [&] {
+      each(t.rows, [&](const Value& y, const Value& place) {
+        const Value to = out_.let("to", row("out", t, y));
+        for (const Value& begin : {integer(0), wanted - lanes}) {
+          const Value number = out_.let("z", ir::nest::load(at, place + begin + t.index * v_, static_cast<int>(lanes)));
+          out_.store(to, x + begin, number);
+        }
+      });
+    };
+    out_.branch(ir::nest::operation(ir::Op::le, lower::flag_type, {integer(lanes), wanted}), rows, [&] {
+      if (lanes > 1) copy(t, at, x, each, wanted, lanes / 2);
+    });
+  }
+
+  const TilePlan plan_;
+  const i64 v_, point_, size_, blocks_;
+  lower::Builder out_;
+  Ends ends_;
+  LineWriter down_, across_;
+  Tile tiles_[2] = {{.index = 0}, {.index = 1}};
+  Value spectrum_, scratch_, ahead_, kept_, whole_;
+};
+
+}  // namespace
+
+std::string name_of(const TilePlan& plan) {
+  return "fft_tile_" + std::to_string(plan.rows) + "x" + std::to_string(plan.columns);
+}
+
+i64 tile_rows(const TilePlan& plan) {
+  return plan.rows == 1 ? plan.vector.lanes : plan.rows;
+}
+
+i64 tile_scratch(const TilePlan& plan) {
+  const i64 v = plan.vector.lanes, blocks = plan.rows == 1 ? v : plan.columns / v * tile_column(plan).points();
+  return (blocks + tile_row(plan).points()) * 2 * v;
+}
+
+i64 tile_spectrum_size(const TilePlan& plan) {
+  return 2 * tile_rows(plan) * plan.columns;
+}
+
+void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
+  ir::nest::Function f;
+  f.name = name;
+  f.essay = "two tiles of " + std::to_string(plan.rows) + " x " + std::to_string(plan.columns) +
+            " points through a Fourier transform, the product with a spectrum, and back";
+  const Type number{plan.vector.lane, 1, true};
+  f.parameters = {{"rows", lower::bytes_pointer, false, true},
+                  {"out", lower::bytes_pointer, false, true},
+                  {"spectrum", number, true},
+                  {"scratch", number},
+                  {"n", {Lane::i64, 1, true}, true}};
+  TileWriter(plan, module, f.body).write();
+  module.functions.push_back(std::move(f));
+}
+
+}  // namespace tessera::fft
