@@ -26,8 +26,8 @@ struct CompileOptions {
 
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
 enum class Schedule { automatic, untiled, tiled, stream };
-// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle); exact gives the oracle's
-// bits.
+// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle, where x is the largest
+// number nearby for sums through transforms, see Method); exact gives the oracle's bits.
 enum class Numbers { fast, exact };
 
 struct Region {  // [begin, end) per dimension, slowest first
@@ -40,9 +40,16 @@ struct Progress {
 
 class Stream;  // tessera/device.hpp
 
+// How long weighted sums of one image are taken (convolutions, written out or as windows): written out or as loops,
+// one dimension at a time where their weights allow it (direct); through Fourier transforms of tiles (transform), which
+// `fast` numbers, floats and two dimensions are needed for; or what is cheaper. Another schedule than the automatic
+// one takes them directly, and so do targets other than "cpu".
+enum class Method { automatic, direct, transform };
+
 struct RunOptions {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
+  Method method = Method::automatic;
   int threads = 0;                                   // 0: all
   std::function<void(const Progress&)> on_progress;  // called from one thread at a time
   const std::atomic<bool>* cancel = nullptr;         // set to true: the run stops within a tile, Error(cancelled)
@@ -66,6 +73,7 @@ struct EmitOptions {
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
+  Method method = Method::automatic;       // of "c" alone
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
 };

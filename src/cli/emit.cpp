@@ -49,6 +49,7 @@ int emit(const EmitVerb& verb) {
                     .name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name,
                     .schedule = plan.schedule,
                     .numbers = plan.numbers,
+                    .method = plan.method,
                     .tile_rows = plan.tile_rows,
                     .tile_columns = plan.tile_columns,
                     .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string()});

@@ -149,8 +149,24 @@ i64 parse_bytes(std::string_view text, std::string_view option) {
   return static_cast<i64>(bytes);
 }
 
+namespace {
+
+template <class T>
+T named(const std::map<std::string, T>& all, const char* what, const std::string& given) {
+  const auto found = all.find(given);
+  if (found != all.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : all) names.push_back(name);
+  throw Error(ErrorClass::argument,
+              fmt::format("unknown {} {}, expected {}", what, base::quoted(given), base::list_of(names)), {},
+              base::did_you_mean(given, names));
+}
+
+}  // namespace
+
 void PlanOptions::declare_plan(CLI::App& app) {
   app.add_option("--schedule", schedule, "auto, untiled, tiled or stream")->type_name("NAME");
+  app.add_option("--method", method, "of long sums: auto, direct or transform")->type_name("NAME");
   app.add_flag("--exact", exact, "the interpreter's order, no contraction: the same bits everywhere");
   app.add_option("--tile", tile, "extents of a tile instead of the plan's own")->type_name("ROWSxCOLUMNS");
 }
@@ -170,16 +186,11 @@ RunOptions PlanOptions::run_options() const {
                                                             {"untiled", Schedule::untiled},
                                                             {"tiled", Schedule::tiled},
                                                             {"stream", Schedule::stream}};
+  static const std::map<std::string, Method> methods = {
+      {"auto", Method::automatic}, {"direct", Method::direct}, {"transform", Method::transform}};
   RunOptions options;
-  const auto found = schedules.find(schedule);
-  if (found == schedules.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : schedules) names.push_back(name);
-    throw Error(ErrorClass::argument,
-                fmt::format("unknown schedule {}, expected {}", base::quoted(schedule), base::list_of(names)), {},
-                base::did_you_mean(schedule, names));
-  }
-  options.schedule = found->second;
+  options.schedule = named(schedules, "schedule", schedule);
+  options.method = named(methods, "method", method);
   options.numbers = exact ? Numbers::exact : Numbers::fast;
   if (threads < 0 || threads > 4096) wrong("--threads", std::to_string(threads), "1 to 4096, or 0 for all cores");
   options.threads = threads;

@@ -28,10 +28,10 @@ struct ProgramOptions {
   Program load(std::map<std::string, double>& scalars) const;
 };
 
-// How it is planned and run: `--schedule --exact --tile --threads --compiler --target --device
+// How it is planned and run: `--schedule --method --exact --tile --threads --compiler --target --device
 // --device-memory`.
 struct PlanOptions {
-  std::string schedule = "auto", tile, compiler, target = "cpu";
+  std::string schedule = "auto", method = "auto", tile, compiler, target = "cpu";
   std::optional<std::string> device_memory;
   bool exact = false;
   int threads = 0, device = 0;

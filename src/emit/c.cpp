@@ -41,7 +41,8 @@ class Printer : private Statements {
     const ir::Table& table = module_.tables[t];
     Lane lane = ir::nest::lane_of(table.type);
     if (lane == Lane::f16) needs_.vectors.insert({lane, 1, false});
-    std::string text = fmt::format("/* {} */\nstatic const {} tsr_table_{}[] = {{", table.name, name_of(lane), t);
+    std::string text = fmt::format("/* {} */\nstatic const {} tsr_table_{}[] __attribute__((unused)) = {{", table.name,
+                                   name_of(lane), t);
     for (std::size_t k = 0; k < table.values.size(); ++k)
       text += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";
     return text + "\n};\n";

@@ -33,6 +33,13 @@ typedef double f64;
 #define TSR_INLINE static inline __attribute__((always_inline, unused))
 #define TSR_HELPER static __attribute__((noinline, unused))
 #define tsr_array(P, k) ((u8*)(P)[k])
+/* Tables of rows in scratch memory. */
+#define tsr_rows(table) ((void* const*)(table))
+#define tsr_row(table, k) ((u8*)((void* const*)(table))[k])
+#define tsr_set_row(table, k, row) (((const void**)(table))[k] = (row))
+#define tsr_no_row(table, k) (((const void**)(table))[k] = 0)
+#define tsr_is_row(row) (-((row) != 0))
+#define tsr_nowhere() ((u8*)0)
 #define tsr_at(rows, k) ((rows)[k])
 
 /* Functions: nested macros would double their text at every level. */

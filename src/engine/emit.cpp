@@ -26,10 +26,12 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
+  how.method = options.method;
   plan::Device device;
   device.vector_bytes = machine.vector_bytes;
   device.vector_registers = machine.vector_registers;
   device.threads = 8;
+  device.transforms = true;
   emit::Variant variant;
   variant.plan = plan::make_plan(graph, how, device);
   variant.lowered = lower::lower_cpu(variant.plan);

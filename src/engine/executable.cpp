@@ -19,6 +19,7 @@ plan::Device cpu_device(int threads) {
   device.threads = threads;
   device.l1_bytes = m.l1;
   device.l2_bytes = m.l2;
+  device.transforms = m.vector_bytes >= 16;
   return device;
 }
 
@@ -26,6 +27,7 @@ Executable::Executable(const ir::Graph& graph, const RunOptions& options) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
+  how.method = options.method;
   how.guarded = std::getenv("TESSERA_GUARDED") != nullptr;
   plan_ = plan::make_plan(graph, how, cpu_device(run::cpu::thread_count(0)));
   lower::Lowered lowered = lower::lower_cpu(plan_);

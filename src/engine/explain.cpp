@@ -29,6 +29,7 @@ plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& paramete
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
+  how.method = options.method;
   RunOptions resolved = options;
   resolved.threads = run::cpu::thread_count(options.threads);
   return plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);

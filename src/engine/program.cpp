@@ -148,7 +148,8 @@ const std::vector<std::string>& Program::parameters() const {
 }
 
 std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOptions& options) const {
-  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.compiler);
+  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
+                             static_cast<int>(options.method), options.compiler);
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::Executable>& found = executables[key];
   if (!found) found = std::make_shared<const engine::Executable>(graph, options);

@@ -18,7 +18,7 @@ struct Program::Impl {
   std::vector<Diagnostic> warnings;
   std::vector<Parameter> inputs, outputs;
   mutable std::mutex mutex;
-  mutable std::map<std::tuple<int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
+  mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
   mutable std::map<std::tuple<int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>> on_devices;
 

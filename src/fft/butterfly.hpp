@@ -13,7 +13,7 @@
 #include <functional>
 #include <vector>
 
-#include "lower/builder.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::fft {
 
@@ -29,7 +29,7 @@ double sine(i64 k, i64 n);
 
 class Butterfly {
  public:
-  Butterfly(lower::Builder& out, ir::nest::Type type) : out_(out), type_(type) {}
+  Butterfly(ir::nest::Builder& out, ir::nest::Type type) : out_(out), type_(type) {}
 
   // Loads come as late and stores as early as the order of operations lets them, since 16 points fill all registers.
   // Every store comes after the last load.
@@ -54,7 +54,7 @@ class Butterfly {
   void nine(const Load& load, const Store& store);
   ir::nest::Value plain(ir::Op op, const ir::nest::Value& a, const ir::nest::Value& b) const;
 
-  lower::Builder& out_;
+  ir::nest::Builder& out_;
   ir::nest::Type type_;
 };
 

@@ -10,7 +10,7 @@ namespace tessera::fft {
 
 class Ends {
  public:
-  Ends(lower::Builder& out, ir::nest::Type vector) : out_(out), vector_(vector) {}
+  Ends(ir::nest::Builder& out, ir::nest::Type vector) : out_(out), vector_(vector) {}
 
   // The point `at` numbers behind the pointer.
   Complex load(End, const ir::nest::Value& pointer, const ir::nest::Value& at);
@@ -22,7 +22,7 @@ class Ends {
   std::vector<ir::nest::Value> transposed(std::vector<ir::nest::Value>);
 
  private:
-  lower::Builder& out_;
+  ir::nest::Builder& out_;
   ir::nest::Type vector_;
 };
 

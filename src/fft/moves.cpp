@@ -2,17 +2,16 @@
 #include "fft/moves.hpp"
 
 #include "fft/ends.hpp"
-#include "lower/builder.hpp"
-#include "lower/vocabulary.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::fft {
 
 using ir::Op;
+using ir::nest::choose;
 using ir::nest::integer;
 using ir::nest::Lane;
 using ir::nest::Type;
 using ir::nest::Value;
-using lower::choose;
 
 std::string name_of(Move m) {
   switch (m) {
@@ -210,8 +209,8 @@ class MoveWriter {
     return out_.let("x", ir::nest::load(points_, k * (2 * v_) + part, vector_.lanes));
   }
   Value row(i64 which) {
-    const Value rows = ir::nest::variable("rows", lower::bytes_pointer);
-    const Value bytes = ir::nest::call("tsr_array", lower::bytes_pointer, {rows, integer(which)});
+    const Value rows = ir::nest::variable("rows", ir::nest::bytes_pointer);
+    const Value bytes = ir::nest::call("tsr_array", ir::nest::bytes_pointer, {rows, integer(which)});
     return out_.let("row", ir::nest::convert({vector_.lane, 1, true}, bytes));
   }
   // A vector of every row `first`, `first + step` ...
@@ -221,7 +220,7 @@ class MoveWriter {
       const Value from = row(k * step + first);
       numbers.push_back(butterfly_.mul(ir::nest::load(from, at, vector_.lanes), factor_));
       out_.call("tsr_prefetch",
-                {ir::nest::convert(lower::bytes_pointer, ir::nest::address(from, at)), integer(prefetch_bytes)});
+                {ir::nest::convert(ir::nest::bytes_pointer, ir::nest::address(from, at)), integer(prefetch_bytes)});
     }
     return numbers;
   }
@@ -232,7 +231,7 @@ class MoveWriter {
   const Move move_;
   const Type vector_;
   const i64 v_;
-  lower::Builder out_;
+  ir::nest::Builder out_;
   Ends ends_;
   Butterfly butterfly_;
   Value points_, scale_, count_, re_at_, im_at_, pitch_, length_, factor_, stage_;
@@ -244,7 +243,7 @@ ir::nest::Module move_module(Move move, Type vector) {
   ir::nest::Function f;
   f.name = name_of(move);
   const Type number{vector.lane, 1, true};
-  const ir::nest::Function::Parameter points{"points", number}, rows{"rows", lower::bytes_pointer, false, true};
+  const ir::nest::Function::Parameter points{"points", number}, rows{"rows", ir::nest::bytes_pointer, false, true};
   if (reads_rows(move))
     f.parameters = {rows, points};
   else

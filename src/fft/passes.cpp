@@ -3,15 +3,14 @@
 
 #include "fft/butterfly.hpp"
 #include "fft/ends.hpp"
-#include "lower/builder.hpp"
-#include "lower/vocabulary.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::fft {
 
+using ir::nest::Builder;
 using ir::nest::Lane;
 using ir::nest::Type;
 using ir::nest::Value;
-using lower::Builder;
 
 std::string name_of(const Pass& p) {
   std::string name = p.radix == 0 ? "fft_odd" : "fft_r" + std::to_string(p.radix);
@@ -89,7 +88,7 @@ class PassWriter {
   void fetch(const Value& leg) {
     const i64 bytes = 2 * vector_.lanes * ir::nest::size_of(vector_.lane);
     const Value next = ir::nest::address(x_, leg * from_strides_.leg + from_strides_.inner * turns_ahead);
-    const Value from = ir::nest::convert(lower::bytes_pointer, next);
+    const Value from = ir::nest::convert(ir::nest::bytes_pointer, next);
     for (i64 line = 0; line < bytes; line += 64) out_.call("tsr_prefetch", {from, ir::nest::integer(line)});
     const bool aligned = pass_.from == End::points || pass_.from == End::turned;
     if (!aligned) out_.call("tsr_prefetch", {from, ir::nest::integer(bytes - 1)});

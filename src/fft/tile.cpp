@@ -4,8 +4,7 @@
 #include "fft/butterfly.hpp"
 #include "fft/ends.hpp"
 #include "fft/tile_line.hpp"
-#include "lower/builder.hpp"
-#include "lower/vocabulary.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::fft {
 
@@ -66,8 +65,8 @@ class TileWriter {
 
   // Of a table of pointers.
   Value bytes(const char* table, const Tile& t, const Value& y) const {
-    return ir::nest::call("tsr_array", lower::bytes_pointer,
-                          {ir::nest::variable(table, lower::bytes_pointer), y + t.index * tile_rows(plan_)});
+    return ir::nest::call("tsr_array", ir::nest::bytes_pointer,
+                          {ir::nest::variable(table, ir::nest::bytes_pointer), y + t.index * tile_rows(plan_)});
   }
   Value row(const char* table, const Tile& t, const Value& y) const {
     return ir::nest::convert({plan_.vector.lane, 1, true}, bytes(table, t, y));
@@ -138,7 +137,7 @@ class TileWriter {
   // for each other.
   void group(const Value& number, const Value& rows) {
     const Value line = out_.let("line", ir::nest::address(scratch_, integer(blocks_ * block_numbers())));
-    const Value spectrum = out_.let("h", ir::nest::address(spectrum_, number * (point_ * plan_.columns)));
+    const Value spectrum = ir::nest::address(spectrum_, out_.let("h", number * (point_ * plan_.columns)));
     const Value first = out_.let("y", number * v_);
     const auto next_input = [&](const Tile& t, const Value& k) {
       const Value at = out_.let("at", column(remainder(k, blocks_)) * size_ + (v_ * size_ - 1));
@@ -278,14 +277,14 @@ class TileWriter {
         }
       });
     };
-    out_.branch(ir::nest::operation(ir::Op::le, lower::flag_type, {integer(lanes), wanted}), rows, [&] {
+    out_.branch(ir::nest::operation(ir::Op::le, ir::nest::flag_type, {integer(lanes), wanted}), rows, [&] {
       if (lanes > 1) copy(t, at, x, each, wanted, lanes / 2);
     });
   }
 
   const TilePlan plan_;
   const i64 v_, point_, size_, blocks_;
-  lower::Builder out_;
+  ir::nest::Builder out_;
   Ends ends_;
   LineWriter down_, across_;
   Tile tiles_[2] = {{.index = 0}, {.index = 1}};
@@ -317,8 +316,8 @@ void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string&
   f.essay = "two tiles of " + std::to_string(plan.rows) + " x " + std::to_string(plan.columns) +
             " points through a Fourier transform, the product with a spectrum, and back";
   const Type number{plan.vector.lane, 1, true};
-  f.parameters = {{"rows", lower::bytes_pointer, false, true},
-                  {"out", lower::bytes_pointer, false, true},
+  f.parameters = {{"rows", ir::nest::bytes_pointer, false, true},
+                  {"out", ir::nest::bytes_pointer, false, true},
                   {"spectrum", number, true},
                   {"scratch", number},
                   {"n", {Lane::i64, 1, true}, true}};

@@ -6,7 +6,7 @@ namespace tessera::fft {
 using ir::nest::integer;
 using ir::nest::Value;
 
-LineWriter::LineWriter(Line line, ir::nest::Type vector, ir::nest::Module& module, lower::Builder& out)
+LineWriter::LineWriter(Line line, ir::nest::Type vector, ir::nest::Module& module, ir::nest::Builder& out)
     : line_(std::move(line)), vector_(vector), out_(out), ends_(out, vector), butterfly_(out, vector) {
   for (std::size_t i = 0; i < passes(); ++i) {
     forward_.push_back(i > 0 ? table(module, i, Way::forward) : nullptr);

@@ -7,7 +7,7 @@
 
 #include "fft/ends.hpp"
 #include "fft/tile.hpp"
-#include "lower/builder.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::fft {
 
@@ -42,7 +42,7 @@ struct Legs {
 class LineWriter {
  public:
   // Adds the twiddles to the tables of the module.
-  LineWriter(Line line, ir::nest::Type vector, ir::nest::Module& module, lower::Builder& out);
+  LineWriter(Line line, ir::nest::Type vector, ir::nest::Module& module, ir::nest::Builder& out);
 
   const Line& line() const { return line_; }
   std::size_t passes() const { return line_.radices.size(); }
@@ -82,7 +82,7 @@ class LineWriter {
 
   Line line_;
   ir::nest::Type vector_;
-  lower::Builder& out_;
+  ir::nest::Builder& out_;
   Ends ends_;
   Butterfly butterfly_;
   std::vector<ir::nest::Value> forward_, back_;

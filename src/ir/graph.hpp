@@ -175,6 +175,14 @@ struct Stage {
   // Accesses with border none never leave their producer inside that box.
   ExprId body;
   std::vector<i64> margin_lo, margin_hi;  // one per dimension, >= 0
+  // Set by plans alone: the weighted sum that the body is is computed through Fourier transforms of tiles of so many
+  // rows and columns, each of which gives high x wide points (plan/transforms.hpp). 0: it is not.
+  struct Tiling {
+    i64 rows = 0, columns = 0, high = 0, wide = 0;
+    ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
+    double nanoseconds = 0;                 // a point, predicted
+  };
+  Tiling tile;
 
   // compose
   std::vector<Piece> pieces;

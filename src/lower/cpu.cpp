@@ -8,6 +8,7 @@
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
+#include "lower/cpu_transform.hpp"
 #include "lower/outline.hpp"
 #include "lower/vocabulary.hpp"
 
@@ -40,7 +41,7 @@ GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analy
       rank_(plan.graph.stage(plan.groups[group].anchor).domain.size()),
       edges_(plan::edges_of(plan.graph)) {
   bodies_.resize(group_.passes.size());
-  for (std::size_t p = 0; p < group_.passes.size(); ++p) analyze_pass(p);
+  for (std::size_t p = 0; p < group_.passes.size() && !transformed(); ++p) analyze_pass(p);
 }
 
 bool GroupLowering::in_group(StageId s) const {
@@ -208,6 +209,7 @@ ir::nest::Function GroupLowering::shape_function() {
   i64 least = std::max<i64>(rank_ > 2 ? 8 : 32, 8 * group_.halo_rows);
   i64 smallest = std::max<i64>(rank_ > 2 ? 8 : 32, 2 * group_.halo_rows);
   extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least), integer(smallest)}));
+  if (transformed()) shape_of_transform(extents, n, threads);
   Value tiles = integer(1);
   for (std::size_t d = 0; d < rank_; ++d) {
     b.assign_element(tile_shape(), integer(static_cast<i64>(d)), max(extents[d], integer(1)));
@@ -222,7 +224,7 @@ ir::nest::Function GroupLowering::shape_function() {
     written = written + points;
   }
   b.assign_element(tile_shape(), integer(static_cast<i64>(rank_) + 1),
-                   convert(index_type, less(integer(2 * plan_.device.l2_bytes), written)));
+                   transformed() ? integer(0) : convert(index_type, less(integer(2 * plan_.device.l2_bytes), written)));
   return f;
 }
 
@@ -260,6 +262,7 @@ void GroupLowering::reserve_all() {
   guard();
   rings_.clear();
   work_.assign(group_.passes.size(), {});
+  if (transformed()) return reserve_transform();
   for (StageId s : group_.stages) {
     const plan::StagePlan& p = plan_.stages[s];
     if (p.home != plan::Home::ring) continue;
@@ -530,12 +533,13 @@ ir::nest::Function GroupLowering::tile_function() {
   // What is reserved holds 0xff, and so NaN, until it is written; borders are filled in while reserving.
   if (plan_.options.guarded) b.call("tsr_spoil", {variable("S", bytes_pointer), scratch_size()});
   reserve_all();
-  stream();
+  transformed() ? transform() : stream();
   for (const Value& g : guards_) b.call("tsr_guarded", {address(variable("S", bytes_pointer), g)});
   return f;
 }
 
 void GroupLowering::into(ir::nest::Module& module) {
+  if (transformed()) prepare_transform(module);
   module.functions.push_back(shape_function());
   module.functions.push_back(scratch_function());
   module.functions.push_back(tile_function());

@@ -14,11 +14,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 
-#include "lower/builder.hpp"
 #include "lower/interface.hpp"
 #include "lower/point.hpp"
+#include "lower/vocabulary.hpp"
 #include "plan/edges.hpp"
 
 namespace tessera::lower {
@@ -46,6 +47,7 @@ struct PassBody {
 class GroupLowering {
  public:
   GroupLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group);
+  ~GroupLowering();
   // tsr_gK_shape, tsr_gK_scratch, tsr_gK.
   void into(ir::nest::Module&);
 
@@ -80,6 +82,9 @@ class GroupLowering {
     Value current;              // variable (or array of them): direct, or the patch
   };
 
+  struct Transform;
+  struct TilePart;
+
   void analyze_pass(std::size_t pass);
   ir::nest::Function shape_function();
   ir::nest::Function scratch_function();
@@ -94,6 +99,20 @@ class GroupLowering {
   void reserve_all();
   Value scratch_size();
   void stream();
+  // A stage that is computed through Fourier transforms of tiles: cpu_transform.cpp.
+  bool transformed() const { return stage(group_.anchor).tile.rows > 0; }
+  void shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads);
+  void prepare_transform(ir::nest::Module&);  // its functions and tables, before those of the group
+  void reserve_transform();
+  void transform();
+  void rows_of_tiles(const std::vector<Value>& index);
+  void pair_of_tiles(const std::vector<Value>& index, const Value& x0);
+  TilePart part_of(i64 number, const std::vector<Value>& index, const Value& x0);
+  void load_tile(const TilePart&, const Value& x0);
+  void place_results(const TilePart&, const std::vector<Value>& index);
+  void sum_directly(const TilePart&);
+  void copy_results(const TilePart&, const std::vector<Value>& index);
+  void margins_of_tiles(const std::vector<Value>& index);
   void pass_rows(std::size_t pass, const Value& end);
   void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
   void columns(std::size_t pass, const std::vector<Value>& index, const Value& count, std::vector<Pointers>& sources,
@@ -150,6 +169,7 @@ class GroupLowering {
   std::map<ir::StageId, Ring> rings_;
   std::vector<Workspace> work_;  // by pass
   Value scratch_top_;
+  std::unique_ptr<Transform> transform_;
   bool measuring_ = false;     // only adding up scratch memory
   std::vector<Value> guards_;  // offsets of the gaps between blocks of scratch memory
 };

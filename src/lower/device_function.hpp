@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "analyze/ranges.hpp"
-#include "lower/builder.hpp"
 #include "lower/device.hpp"
 #include "lower/point.hpp"
 #include "lower/vocabulary.hpp"

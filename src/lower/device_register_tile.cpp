@@ -243,7 +243,8 @@ bool RegisterTiles::sums_differ() const {
   const std::vector<ir::ExprId> nodes = ir::postorder(graph_, bodies);
   return std::any_of(nodes.begin(), nodes.end(), [&](ir::ExprId e) {
     const ir::ExprNode& node = graph_.node(e);
-    return is_float(node.type) && (node.op == Op::mul || node.op == Op::div || ir::is_function(node.op));
+    return is_float(node.type) &&
+           (node.op == Op::mul || node.op == Op::div || node.op == Op::reduce_prod || ir::is_function(node.op));
   });
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "analyze/ranges.hpp"
-#include "lower/builder.hpp"
+#include "lower/vocabulary.hpp"
 #include "plan/lanes.hpp"
 
 namespace tessera::lower {

@@ -9,7 +9,7 @@
 
 #include "analyze/ranges.hpp"
 #include "ir/graph.hpp"
-#include "lower/builder.hpp"
+#include "lower/vocabulary.hpp"
 
 namespace tessera::lower {
 

@@ -84,7 +84,7 @@ class FoldPass {
       if (stage.kind == StageKind::point) stage.body = substitute(stage, stage.body);
       StageId now = graph_.add(stage);
       rebuild_.set(s, now);
-      if (stage.kind == StageKind::point && !is_output[s] && !consumers[s].empty() &&
+      if (stage.kind == StageKind::point && stage.tile.rows == 0 && !is_output[s] && !consumers[s].empty() &&
           worth_folding(s, now, consumers[s])) {
         folds_.insert(now);
         remarks_.push_back("'" + stage.name + "' is computed inside its consumers");
@@ -111,7 +111,7 @@ class FoldPass {
     bool together = true;  // all consumers read the own index on the same domain: one loop computes it once
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
-      if (consumer.kind != StageKind::point) return false;
+      if (consumer.kind != StageKind::point || consumer.tile.rows > 0) return false;
       // Distinct offsets in all dimensions but the one along which a body computes neighbours, and the span along it.
       std::map<std::vector<i64>, std::pair<i64, i64>> rows;
       const std::size_t along = device_.columns_together ? 1 : 2;  // from the end

@@ -149,6 +149,12 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
     double bytes = ir::nest::size_of(plan_.stages[s].lane);
     double vectors = points(s) * work_bytes_[s] / device.vector_bytes;
     price.operations += points(s) * operations_[s];
+    if (graph_.stage(s).tile.rows > 0) {
+      cycles += points(s) * graph_.stage(s).tile.nanoseconds * device.gigahertz;
+      for (std::size_t k : reads_[s]) arrays.insert(edges_[k].producer);
+      if (leaves_group(s, set)) price.bytes += points(s) * bytes;
+      continue;
+    }
     cycles += vectors * (instructions_.empty() ? operations_[s] * cycles_per_operation
                                                : instructions_[s] * cycles_per_instruction);
     for (std::size_t k : reads_[s]) {

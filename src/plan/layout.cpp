@@ -45,6 +45,11 @@ Grouper::Layout Grouper::layout(const Set& set) const {
   for (StageId s : set)
     if (leaves_group(s, set) && points(s) == most) result.anchor = s;
   std::size_t rank = graph_.stage(result.anchor).domain.size();
+  for (StageId s : set)
+    if (graph_.stage(s).tile.rows > 0 && set.size() > 1) {
+      result.reason = "'" + graph_.stage(s).name + "' is computed through Fourier transforms";
+      return result;
+    }
   for (StageId s : set) {
     StagePlan p;
     p.lane = plan_.stages[s].lane;

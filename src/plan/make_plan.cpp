@@ -105,7 +105,10 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { plan.lifted = lift_rank(graph); });
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
-  pass([&] { expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, device, plan.remarks); });
+  pass([&] {
+    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact,
+                   options.schedule == Schedule::automatic ? options.method : Method::direct, device, plan.remarks);
+  });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });
   if (rewrite) pass([&] { fold_stages(graph, device, plan.remarks); });

@@ -41,13 +41,15 @@ struct Device {
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
-  bool overlaps = false;  // kernels that do not depend on each other may run at the same time: CUDA
+  bool transforms = false;  // long weighted sums may be taken through Fourier transforms
+  bool overlaps = false;    // kernels that do not depend on each other may run at the same time: CUDA
 };
 
 struct Options {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
-  std::vector<i64> parameters;  // extents that the cost model assumes; empty: a 2160 x 3840 image
+  Method method = Method::automatic;  // of weighted sums
+  std::vector<i64> parameters;        // extents that the cost model assumes; empty: a 2160 x 3840 image
   // For tests: scratch memory begins as 0xff, and a tile that writes between its blocks stops the process.
   bool guarded = false;
 };

@@ -28,9 +28,8 @@ using ir::StageId;
 
 namespace {
 
-constexpr i64 most_box = i64{1} << 18;  // entries of the box around all offsets
-constexpr double block_rows = 4;        // rows of a register block that the price assumes
-constexpr double gain = 0.8;            // at most this part of the price of the sum as written
+constexpr double block_rows = 4;  // rows of a register block that the price assumes
+constexpr double gain = 0.8;      // at most this part of the price of the sum as written
 
 // ---- prices, in vector instructions a point ------------------------------------------------------------------------
 
@@ -124,7 +123,7 @@ class SumSplitter {
     if (rank < 2 || rank != stage_.domain.size()) return {};
     for (const ir::Index& index : source_.index)
       if (index.scale < 1) return {};
-    auto w = tensor(sum->weights, rank);
+    auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     auto product = factored(*w);
     if (!product) return {};
@@ -135,33 +134,6 @@ class SumSplitter {
     price += loads(*w, moving, all_.device_);
     if (price_of(*product, *w, type_, all_.device_) > gain * price) return {};
     return built(*product, *w);
-  }
-
-  std::optional<Tensor> tensor(const Weights& weights, std::size_t rank) const {
-    Tensor w;
-    w.rank = rank;
-    Offset hi{};
-    w.lo.fill(ir::max_offset * 4);
-    hi.fill(-ir::max_offset * 4);
-    for (const auto& [offset, weight] : weights) {
-      if (!std::isfinite(weight)) return {};
-      if (!is_float(type_) && (std::fabs(weight) > 0x1p31 || std::trunc(weight) != weight)) return {};
-      for (std::size_t d = 0; d < rank; ++d) w.lo[d] = std::min(w.lo[d], offset[d]), hi[d] = std::max(hi[d], offset[d]);
-    }
-    double count = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-      w.extent[d] = hi[d] - w.lo[d] + 1;
-      w.scale[d] = source_.index[d].scale;
-      count *= static_cast<double>(w.extent[d]);
-    }
-    if (count > static_cast<double>(most_box)) return {};
-    w.at.resize(static_cast<std::size_t>(w.count()));
-    for (const auto& [offset, weight] : weights) {
-      i64 entry = 0;
-      for (std::size_t d = 0; d < rank; ++d) entry += (offset[d] - w.lo[d]) * w.step(d);
-      w.at[static_cast<std::size_t>(entry)] = weight;
-    }
-    return w;
   }
 
   std::optional<Product> factored(const Tensor& w) {

@@ -61,6 +61,13 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
   const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
+  if (const ir::Stage::Tiling& tile = graph.stage(group.anchor).tile; tile.rows > 0) {  // rows of tiles of transforms
+    i64 strips = ceil_divide(n[rank - 2], tile.high);
+    for (std::size_t d = 0; d + 2 < rank; ++d) strips *= n[d];
+    std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
+    shape.extents[rank - 2] = tile.high;
+    shape.extents[rank - 1] = strips < 4 * threads ? std::min(n.back(), 2 * tile.wide) : n.back();
+  }
   if (rows > 0) shape.extents[0] = rows;
   if (columns > 0) shape.extents[rank - 1] = round_up(columns, 64);
   for (std::size_t d = 0; d < rank; ++d) {
@@ -74,7 +81,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
     for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
     written += bytes;
   }
-  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes);
+  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && graph.stage(group.anchor).tile.rows == 0;
   return shape;
 }
 

@@ -17,6 +17,7 @@ using ir::Op;
 namespace {
 
 constexpr std::size_t most_pivots = 48;  // that are tried
+constexpr i64 most_box = i64{1} << 18;   // entries of the box around all offsets
 
 bool arithmetic(ElementType type) {
   return type == ElementType::i32 || type == ElementType::u32 || type == ElementType::f32 || type == ElementType::f64;
@@ -164,6 +165,33 @@ std::optional<LinearForms::Sum> LinearForms::expand(ExprId e) {
   for (auto it = sum_.weights.begin(); it != sum_.weights.end();)
     it = it->second == 0 ? sum_.weights.erase(it) : std::next(it);
   return std::move(sum_);
+}
+
+std::optional<Tensor> tensor_of(const Weights& weights, const std::vector<ir::Index>& index, ElementType type) {
+  Tensor w;
+  w.rank = index.size();
+  Offset hi{};
+  w.lo.fill(ir::max_offset * 4);
+  hi.fill(-ir::max_offset * 4);
+  for (const auto& [offset, weight] : weights) {
+    if (!std::isfinite(weight)) return {};
+    if (!is_float(type) && (std::fabs(weight) > 0x1p31 || std::trunc(weight) != weight)) return {};
+    for (std::size_t d = 0; d < w.rank; ++d) w.lo[d] = std::min(w.lo[d], offset[d]), hi[d] = std::max(hi[d], offset[d]);
+  }
+  double count = 1;
+  for (std::size_t d = 0; d < w.rank; ++d) {
+    w.extent[d] = hi[d] - w.lo[d] + 1;
+    w.scale[d] = index[d].scale;
+    count *= static_cast<double>(w.extent[d]);
+  }
+  if (count > static_cast<double>(most_box)) return {};
+  w.at.resize(static_cast<std::size_t>(w.count()));
+  for (const auto& [offset, weight] : weights) {
+    i64 entry = 0;
+    for (std::size_t d = 0; d < w.rank; ++d) entry += (offset[d] - w.lo[d]) * w.step(d);
+    w.at[static_cast<std::size_t>(entry)] = weight;
+  }
+  return w;
 }
 
 // ---- outer products ------------------------------------------------------------------------------------------------

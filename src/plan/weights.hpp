@@ -76,6 +76,10 @@ struct Tensor {
   }
 };
 
+// Nothing where a weight is none of numbers of the type, or the box around their offsets is too large. `index`: of the
+// leaf, for every dimension of the image.
+std::optional<Tensor> tensor_of(const Weights&, const std::vector<ir::Index>& index, ElementType);
+
 // Weights as  scale * factor_0 x factor_1 x ...  + extra terms. A factor belongs to one dimension, the last one perhaps
 // to several.
 struct Product {

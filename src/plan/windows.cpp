@@ -6,12 +6,14 @@
 // minima and maxima or a search, see median.cpp. Windows that stay large keep their loops.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "plan/median.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/separable.hpp"
+#include "plan/transforms.hpp"
 #include "plan/weights.hpp"
 
 namespace tessera::plan {
@@ -137,14 +139,25 @@ bool widens(ElementType from, ElementType to) {
 
 class WindowPass {
  public:
-  WindowPass(Graph& graph, Numbers numbers, const Device& device, std::vector<std::string>& remarks)
-      : graph_(graph), numbers_(numbers), remarks_(remarks), rebuild_(graph), sums_(graph, numbers, device) {}
+  WindowPass(Graph& graph, Numbers numbers, Method method, const Device& device, std::vector<std::string>& remarks)
+      : graph_(graph),
+        numbers_(numbers),
+        remarks_(remarks),
+        rebuild_(graph),
+        sums_(graph, numbers, device),
+        transforms_(graph, numbers, method, device) {}
 
   void run() {
+    std::set<StageId> fields;  // which leave as rows that are spread over structs
+    for (const ir::Output& output : graph_.outputs)
+      if (output.format.is_struct()) fields.insert(output.stages.begin(), output.stages.end());
     for (StageId s = 0; s < rebuild_.old().size(); ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       if (stage.kind == StageKind::point) {
         current_ = &stage;
+        transforms_.take(stage, !fields.contains(s), remarks_);
+      }
+      if (stage.kind == StageKind::point && stage.tile.rows == 0) {
         stage.body = sums_.split(stage, remarks_);
         stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
           return is_reduction(node.op) ? reduce(node) : ExprId{};
@@ -333,13 +346,15 @@ class WindowPass {
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
   SeparableSums sums_;
+  TransformedSums transforms_;
   const Stage* current_ = nullptr;
 };
 
 }  // namespace
 
-void expand_windows(Graph& graph, Numbers numbers, const Device& device, std::vector<std::string>& remarks) {
-  WindowPass(graph, numbers, device, remarks).run();
+void expand_windows(Graph& graph, Numbers numbers, Method method, const Device& device,
+                    std::vector<std::string>& remarks) {
+  WindowPass(graph, numbers, method, device, remarks).run();
 }
 
 }  // namespace tessera::plan

@@ -50,6 +50,7 @@ bool refused(const Program& program, const Inputs& inputs) {
 RunOptions options_of(const Way& s) {
   RunOptions o;
   o.schedule = s.schedule;
+  o.method = s.method;
   o.numbers = s.numbers;
   o.tile_rows = s.rows;
   o.tile_columns = s.columns;
@@ -167,9 +168,9 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
   // The same tiles give the same bits, whatever the threads and the memory. (Where tiles end decides which rows are
   // computed together, and so how `fast` numbers are contracted; in `exact` the oracle has said all.)
   const bool own_tiles = way.rows == 0 || way.columns == 0;
-  std::vector<Array>& others =
-      earlier[fmt::format("{} {} {} {} {} {} {}", way.target, name_of(way.schedule), way.numbers == Numbers::exact,
-                          way.compiler, way.rows, way.columns, own_tiles ? way.threads : 0)];
+  std::vector<Array>& others = earlier[fmt::format("{} {} {} {} {} {} {} {}", way.target, static_cast<int>(way.method),
+                                                   name_of(way.schedule), way.numbers == Numbers::exact, way.compiler,
+                                                   way.rows, way.columns, own_tiles ? way.threads : 0)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
       others.push_back(outputs[o].clone());
@@ -185,9 +186,11 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 }  // namespace
 
 std::string to_string(const Way& s) {
-  return fmt::format("target {}, schedule {}, numbers {}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}",
-                     s.target, name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", s.rows, s.columns,
-                     s.threads, s.compiler, name_of(s.placement), name_of(s.where));
+  return fmt::format(
+      "target {}, schedule {}, numbers {}{}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}", s.target,
+      name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast",
+      s.method == Method::transform ? ", transforms" : "", s.rows, s.columns, s.threads, s.compiler,
+      name_of(s.placement), name_of(s.where));
 }
 
 std::optional<Failure> check(const Case& c, const std::function<void(std::size_t, std::size_t)>& note, i64* executed) {

@@ -21,6 +21,7 @@ enum class Where { host, slabs, device, device_views };
 struct Way {
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::exact;
+  Method method = Method::automatic;
   i64 rows = 0, columns = 0;  // of a tile; 0: the plan's
   int threads = 1;
   std::string compiler = {};

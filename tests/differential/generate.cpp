@@ -680,6 +680,7 @@ class Generator {
       Way b;
       b.schedule = s;
       b.numbers = (wild_ && floats) || r_.chance(30) ? Numbers::exact : Numbers::fast;
+      if (s == Schedule::automatic && b.numbers == Numbers::exact && r_.chance(30)) b.method = Method::transform;
       bases.push_back(b);
     }
     for (const Way& b : bases) {

@@ -554,6 +554,7 @@ const std::vector<ZooProgram>& zoo() {
   static const std::vector<ZooProgram> all = [] {
     std::vector<ZooProgram> list = programs();
     list.insert(list.end(), zoo_of_groups().begin(), zoo_of_groups().end());
+    list.insert(list.end(), zoo_of_convolutions().begin(), zoo_of_convolutions().end());
     return list;
   }();
   return all;
@@ -591,14 +592,18 @@ Case zoo_case(std::size_t index, bool thorough) {
   for (const Schedule s : {Schedule::automatic, Schedule::stream, Schedule::tiled, Schedule::untiled})
     for (const Numbers n : {Numbers::fast, Numbers::exact}) {
       // The two that matter most take turns, the others come by now and then.
-      const bool chosen = s == Schedule::automatic ? n == Numbers::fast && index % 2 == 0
-                          : s == Schedule::stream  ? n == Numbers::exact && index % 2 == 1
-                          : s == Schedule::tiled   ? n == Numbers::exact && index % 8 == 3
-                                                   : n == Numbers::fast && index % 8 == 7;
+      const bool asked = program.method != Method::automatic;
+      if (asked && (s != Schedule::automatic || (n != Numbers::fast && program.absolute > 0))) continue;
+      const bool chosen = asked                      ? true
+                          : s == Schedule::automatic ? n == Numbers::fast && index % 2 == 0
+                          : s == Schedule::stream    ? n == Numbers::exact && index % 2 == 1
+                          : s == Schedule::tiled     ? n == Numbers::exact && index % 8 == 3
+                                                     : n == Numbers::fast && index % 8 == 7;
       if (!thorough && !chosen) continue;
       Way b;
       b.schedule = s;
       b.numbers = program.exact_only ? Numbers::exact : n;
+      b.method = program.method;
       bases.push_back(b);
     }
   for (const Way& b : bases) {

@@ -13,10 +13,12 @@ struct ZooProgram {
   double absolute = 2e-4;   // of `fast` floats; inputs are of magnitude 1
   bool exact_only = false;  // decisions on rounded floats: `fast` may fall on the other side
   Data data = Data::smooth;
+  Method method = Method::automatic;  // asked for: run with the automatic schedule, floats in `fast` numbers
 };
 
 const std::vector<ZooProgram>& zoo();
-const std::vector<ZooProgram>& zoo_of_groups();  // the last of them
+const std::vector<ZooProgram>& zoo_of_groups();        // the last of them, and
+const std::vector<ZooProgram>& zoo_of_convolutions();  // behind those
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);

@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "lower/builder.hpp"
+#include "ir/builder.hpp"
 
 namespace tessera::lower {
 namespace {
 
+using ir::nest::Builder;
 using ir::nest::Function;
 using ir::nest::integer;
 using ir::nest::Lane;

@@ -67,6 +67,11 @@ vector#2 rgb photo[M,N];
 return widest(grey(photo.r, photo.g, photo.b):clamped);
 )",
        {{600, 800}}},
+      {"convolution",
+       "table float k[i = 0..14, j = 0..16] = (i * 5 + j * 3) % 11 * 0.02f; stencil f(vector#2 float X) { return sum(i "
+       "= "
+       "0..14, j = 0..16) (k[i,j] * X@[i-7,j-8]); } parameter M, N; vector#2 float a[M,N]; return f(a:mirror);",
+       {{300, 500}}},
       {"gather",
        R"(
 parameter M, N;

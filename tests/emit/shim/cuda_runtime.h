@@ -30,7 +30,7 @@ struct uint2 {
 struct uint4 {
   unsigned x, y, z, w;
 };
-inline thread_local dim3 threadIdx, blockIdx;
+inline thread_local dim3 threadIdx, blockIdx, gridDim;
 
 using cudaError_t = int;
 using cudaStream_t = struct CUstream_st*;
@@ -152,7 +152,7 @@ template <class Kernel>
 void shim_run(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
   ++shim.launches;
   const auto thread = [&](long long block, unsigned x, unsigned y) {
-    blockIdx.x = static_cast<unsigned>(block);
+    blockIdx.x = static_cast<unsigned>(block), gridDim.x = static_cast<unsigned>(blocks);
     threadIdx.x = x, threadIdx.y = y;
     kernel();
   };

@@ -1,0 +1,350 @@
+// The function of a group that is one weighted sum, computed through Fourier transforms of tiles.
+//
+//   for every row of tiles:
+//     a pointer to every row of the image that they read: borders of rows are settled here
+//     for every pair of tiles side by side:
+//       rows that lie in the image as the tile wants them are read where they lie; others are copied, continued by
+//       their border, and converted
+//       the function of the pair: forward, times the spectrum of the weights, back (fft/tile.hpp)
+//       a pair with a result that is not finite is summed up directly: NaN spreads as far as the weights reach
+//
+// Tiles lie at multiples of their results from the origin of the image, whatever part of it is computed: so a point is
+// the same in every region and with any number of threads. What is not wanted of a tile is computed aside.
+#include "lower/cpu_transform.hpp"
+
+#include "lower/vocabulary.hpp"
+
+namespace tessera::lower {
+
+using ir::StageId;
+using ir::nest::integer;
+using ir::nest::Lane;
+using ir::nest::Value;
+using ir::nest::variable;
+
+namespace {
+
+constexpr i64 pointer_bytes = 8;
+
+ir::Table table_of(std::string name, ElementType type, std::vector<double> values) {
+  ir::Table t;
+  t.name = std::move(name);
+  t.type = type;
+  t.extents = {static_cast<i64>(values.size())};
+  if (type == ElementType::f32)
+    for (double& v : values) v = static_cast<double>(static_cast<float>(v));
+  t.values = std::move(values);
+  return t;
+}
+
+}  // namespace
+
+GroupLowering::~GroupLowering() = default;
+
+void GroupLowering::prepare_transform(ir::nest::Module& module) {
+  const ir::Stage& s = stage(group_.anchor);
+  transform_ = std::make_unique<Transform>();
+  Transform& t = *transform_;
+  t.sum = plan::convolution_of(plan_.graph, s, plan_.options.numbers).value();
+  const bool doubles = s.tile.number == ElementType::f64;
+  const Lane lane = doubles ? Lane::f64 : Lane::f32;
+  t.tile =
+      fft::plan_tile(s.tile.rows, s.tile.columns, {lane, plan_.device.vector_bytes / ir::nest::size_of(lane), false});
+  const plan::Tensor& w = t.sum.weights;
+  const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
+  t.rows = fft::tile_rows(t.tile);
+  t.high = s.tile.high;
+  t.wide = s.tile.wide;
+  t.rounded = !is_float(s.type);
+  t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
+  const bool there = std::any_of(module.functions.begin(), module.functions.end(),
+                                 [&](const ir::nest::Function& f) { return f.name == t.function; });
+  if (!there) {
+    fft::add_tile(module, t.tile, t.function);
+    module.functions.back().local = true;
+  }
+  t.spectrum = module.tables.size();
+  module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, fft::tile_spectrum(t.tile, w.at, k0, k1)));
+  t.weights = module.tables.size();
+  module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
+}
+
+// Rows of tiles; pairs where those are too few for the threads.
+void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
+  Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(transform_->high)});
+  for (std::size_t d = 0; d + 2 < rank_; ++d) {
+    extents[d] = integer(1);
+    strips = strips * n[d];
+  }
+  extents[rank_ - 2] = integer(transform_->high);
+  extents[rank_ - 1] = choose(less(builder_->let("strips", strips), threads * 4),
+                              min(n.back(), integer(2 * transform_->wide)), n.back());
+}
+
+void GroupLowering::reserve_transform() {
+  Transform& t = *transform_;
+  t.bases = reserve(integer(t.rows * pointer_bytes));
+  t.from = reserve(integer(2 * t.rows * pointer_bytes));
+  t.to = reserve(integer(2 * t.rows * pointer_bytes));
+  t.arguments = reserve(integer(64));
+  t.numbers = reserve(integer(fft::tile_scratch(t.tile) * t.size()));
+  t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
+  t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
+  t.results = reserve(integer(2 * t.rows * t.row_bytes()));
+}
+
+void GroupLowering::transform() {
+  const Transform& t = *transform_;
+  std::vector<Value> index(rank_ - 1);
+  const std::size_t down = rank_ - 2, across = rank_ - 1;
+  const auto& lo = regions_[0].lo;
+  const auto& hi = regions_[0].hi;
+  std::function<void(std::size_t)> nest = [&](std::size_t d) {
+    if (d < down) {
+      builder_->loop("z", lo[d], hi[d], integer(1), [&](const Value& i) {
+        index[d] = i;
+        nest(d + 1);
+      });
+      return;
+    }
+    const Value first = builder_->let("first", call_i64("tsr_floor_div", {lo[down], integer(t.high)}));
+    builder_->loop(
+        "ty", first, call_i64("tsr_ceil_div", {hi[down], integer(t.high)}), integer(1), [&](const Value& ty) {
+          index[down] = builder_->let("y0", ty * t.high);
+          rows_of_tiles(index);
+          const Value left = builder_->let("left", call_i64("tsr_floor_div", {lo[across], integer(2 * t.wide)}));
+          builder_->loop("tx", left, call_i64("tsr_ceil_div", {hi[across], integer(2 * t.wide)}), integer(1),
+                         [&](const Value& tx) { pair_of_tiles(index, builder_->let("x0", tx * (2 * t.wide))); });
+          margins_of_tiles(index);
+        });
+  };
+  nest(0);
+}
+
+// Where the rows that a row of tiles reads begin.
+void GroupLowering::rows_of_tiles(const std::vector<Value>& index) {
+  const Transform& t = *transform_;
+  const plan::Convolution& sum = t.sum;
+  const std::vector<ir::SizeId>& domain = stage(sum.source).domain;
+  const std::size_t down = rank_ - 2;
+  builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
+    std::vector<Value> at = index;
+    const BorderMode mode = sum.border[down].mode;
+    const Value n = extent(domain[down]);
+    Value r = builder_->let("row", index[down] + i + sum.weights.lo[down]);
+    if (mode != BorderMode::none && mode != BorderMode::clamp)
+      r = builder_->let("row", call_i64("tsr_map", {integer(static_cast<i64>(mode)), r, n}));
+    at[down] = builder_->let("row", call_i64("tsr_clamp", {r, integer(0), n - 1}));
+    const Value row = builder_->let("from", row_at(sum.source, at));
+    if (mode != BorderMode::constant) return builder_->call("tsr_set_row", {t.bases, i, row});
+    builder_->branch(
+        less(r, integer(0)), [&] { builder_->call("tsr_no_row", {t.bases, i}); },
+        [&] { builder_->call("tsr_set_row", {t.bases, i, row}); });
+  });
+}
+
+void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& x0) {
+  const Transform& t = *transform_;
+  const Value arguments = builder_->let("n", convert({Lane::i64, 1, true}, t.arguments));
+  TilePart parts[2];
+  for (i64 p = 0; p < 2; ++p) {
+    parts[p] = part_of(p, index, x0);
+    load_tile(parts[p], x0);
+    place_results(parts[p], index);
+    const Value none = integer(0);
+    builder_->store(arguments, integer(2 * p), choose(parts[p].wanted, parts[p].r1, none));
+    builder_->store(arguments, integer(2 * p + 1), choose(parts[p].wanted, parts[p].c1, none));
+  }
+  builder_->store(arguments, integer(4), integer(2 * t.wide));
+  const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
+  const auto rows = [](const Value& table) { return ir::nest::call("tsr_rows", bytes_pointer, {table}); };
+  builder_->call(t.function,
+                 {rows(t.from), rows(t.to), variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true}),
+                  numbers(t.numbers), arguments});
+  // One result tells: a number that is not finite is in all of the frequencies.
+  const Value first = builder_->let("first", integer(0));
+  Value finite = integer(1, flag_type);
+  for (const TilePart& part : parts) {
+    const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, integer(part.number * t.rows)});
+    const Value number = load(numbers(row), first, 1);
+    Value fine = builder_->var("finite", integer(1, flag_type));
+    builder_->branch(part.wanted, [&] {
+      const Value v = builder_->let("v", number);
+      builder_->assign(fine, ir::nest::operation(ir::Op::eq, flag_type, {v - v, ir::nest::real(0, v->type)}));
+    });
+    finite = ir::nest::operation(ir::Op::bit_and, flag_type, {finite, fine});
+  }
+  const Value spoilt =
+      builder_->let("spoilt", ir::nest::operation(ir::Op::eq, flag_type, {finite, integer(0, flag_type)}));
+  for (const TilePart& part : parts) {
+    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {part.wanted, spoilt}),
+                     [&] { sum_directly(part); });
+    copy_results(part, index);
+  }
+}
+
+GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Value>& index, const Value& x0) {
+  const Transform& t = *transform_;
+  const std::size_t down = rank_ - 2, across = rank_ - 1;
+  TilePart part;
+  part.number = number;
+  part.x = builder_->let("x", x0 + number * t.wide);
+  const Region& region = regions_[0];
+  part.r0 = builder_->let("r0", max(region.lo[down] - index[down], integer(0)));
+  part.r1 = builder_->let("r1", min(region.hi[down] - index[down], integer(t.high)));
+  part.c0 = builder_->let("c0", max(region.lo[across] - part.x, integer(0)));
+  part.c1 = builder_->let("c1", min(region.hi[across] - part.x, integer(t.wide)));
+  part.wanted = builder_->let(
+      "wanted", ir::nest::operation(ir::Op::bit_and, flag_type, {less(part.c0, part.c1), less(part.r0, part.r1)}));
+  part.whole = builder_->let(
+      "whole", ir::nest::operation(ir::Op::bit_and, flag_type, {less(part.c0, integer(1)), less(part.r0, integer(1))}));
+  return part;
+}
+
+// The rows of a tile: where they lie, or copies of them. A second tile beyond the image reads those of the first; one
+// that is not wanted is read as well, so that the other one has the same roundings in every part of the image.
+void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
+  const Transform& t = *transform_;
+  const StageId source = t.sum.source;
+  const Lane memory = memory_lane(source);
+  const i64 size = ir::nest::size_of(memory), columns = t.tile.columns;
+  const bool native = memory == t.lane();
+  const Border& border = t.sum.border.back();
+  const Value n = extent(stage(source).domain.back());
+  const Value there = less(part.x, extent(stage(group_.anchor).domain.back()));
+  const Value x = builder_->let("x", choose(there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
+  const Value inside = builder_->let(
+      "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
+  builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
+    const Value base = builder_->let("base", ir::nest::call("tsr_row", bytes_pointer, {t.bases, i}));
+    const Value own = builder_->let("own", address(t.loaded, (i + part.number * t.rows) * t.row_bytes()));
+    const Value place = builder_->let("place", i + part.number * t.rows);
+    const auto take = [&](const Value& row) { builder_->call("tsr_set_row", {t.from, place, row}); };
+    const auto converted = [&](const Value& row) {
+      const Value from = builder_->let("from", typed(source, row));
+      const Value to = builder_->let("to", convert({t.lane(), 1, true}, own));
+      builder_->loop("c", integer(0), integer(columns), integer(1),
+                     [&](const Value& c) { builder_->store(to, c, convert({t.lane(), 1, false}, load(from, c, 1))); });
+    };
+    const auto patched = [&](const Value& to) {
+      builder_->call("tsr_patch", {to, base, ir::nest::call("tsr_nowhere", bytes_pointer, {}), x, integer(columns), n,
+                                   integer(static_cast<i64>(border.mode)), integer(1), integer(size),
+                                   integer(border_bits(border, source))});
+    };
+    const auto row = [&] {
+      builder_->branch(
+          inside,
+          [&] {
+            const Value here = builder_->let("here", address(base, x * size));
+            native ? take(here) : converted(here);
+          },
+          [&] {
+            patched(native ? own : t.raw);
+            if (!native) converted(t.raw);
+            if (native) take(own);
+          });
+    };
+    if (!native) take(own);
+    const Border& rows = t.sum.border[rank_ - 2];
+    if (rows.mode != BorderMode::constant) return row();
+    builder_->branch(ir::nest::call("tsr_is_row", flag_type, {base}), row, [&] {
+      const Value to = native ? own : t.raw;
+      builder_->call("tsr_fill", {to, integer(columns), integer(size), integer(border_bits(rows, source))});
+      native ? take(own) : converted(t.raw);
+    });
+  });
+}
+
+void GroupLowering::place_results(const TilePart& part, const std::vector<Value>& index) {
+  const Transform& t = *transform_;
+  builder_->loop("i", integer(0), max(part.r1, integer(1)), integer(1), [&](const Value& i) {
+    const Value place = builder_->let("place", i + part.number * t.rows);
+    const auto aside = [&] { builder_->call("tsr_set_row", {t.to, place, address(t.results, place * t.row_bytes())}); };
+    if (t.rounded) return aside();
+    std::vector<Value> at = index;
+    at.back() = index.back() + i;
+    builder_->branch(
+        ir::nest::operation(ir::Op::bit_and, flag_type, {part.whole, part.wanted}),
+        [&] {
+          const Value row = address(row_at(group_.anchor, at), part.x * t.size());
+          builder_->call("tsr_set_row", {t.to, place, builder_->let("to", row)});
+        },
+        aside);
+  });
+}
+
+// Row by row, every weight times a row.
+void GroupLowering::sum_directly(const TilePart& part) {
+  const Transform& t = *transform_;
+  const plan::Tensor& w = t.sum.weights;
+  const ir::nest::Type pointer{t.lane(), 1, true};
+  const auto row_of = [&](const Value& table, const Value& row) {
+    return builder_->let(
+        "row", convert(pointer, ir::nest::call("tsr_row", bytes_pointer, {table, row + part.number * t.rows})));
+  };
+  const Value weights = variable("tsr_table_" + std::to_string(t.weights), pointer);
+  builder_->loop("i", integer(0), part.r1, integer(1), [&](const Value& i) {
+    const Value to = row_of(t.to, i);
+    builder_->loop("c", integer(0), part.c1, integer(1),
+                   [&](const Value& c) { builder_->store(to, c, ir::nest::real(0, {t.lane(), 1, false})); });
+    const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
+    builder_->loop("k", integer(0), integer(k0), integer(1), [&](const Value& k) {
+      const Value from = row_of(t.from, i + k);
+      builder_->loop("l", integer(0), integer(k1), integer(1), [&](const Value& l) {
+        const Value weight = builder_->let("w", load(weights, k * k1 + l, 1));
+        const Value counts = ir::nest::operation(ir::Op::ne, flag_type, {weight, ir::nest::real(0, weight->type)});
+        builder_->branch(counts, [&] {
+          builder_->loop("c", integer(0), part.c1, integer(1), [&](const Value& c) {
+            builder_->store(to, c, load(to, c, 1) + weight * load(from, c + l, 1));
+          });
+        });
+      });
+    });
+  });
+}
+
+// What was stored aside goes where it belongs; integers are rounded on the way.
+void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>& index) {
+  const Transform& t = *transform_;
+  Value aside = part.wanted;
+  if (!t.rounded)
+    aside =
+        ir::nest::operation(ir::Op::bit_and, flag_type,
+                            {aside, ir::nest::operation(ir::Op::eq, flag_type, {part.whole, integer(0, flag_type)})});
+  const ir::nest::Type number{t.lane(), 1, false}, stored{memory_lane(group_.anchor), 1, false};
+  const Value middle = ir::nest::real(t.lane() == Lane::f64 ? 0x1.8p52 : 0x1.8p23, number);  // adds up to integers
+  builder_->branch(builder_->let("aside", aside), [&] {
+    builder_->loop("i", part.r0, part.r1, integer(1), [&](const Value& i) {
+      std::vector<Value> at = index;
+      at.back() = index.back() + i;
+      const i64 size = ir::nest::size_of(stored.lane);
+      const Value to = builder_->let("to", address(row_at(group_.anchor, at), (part.x + part.c0) * size));
+      const Value from =
+          builder_->let("from", address(t.results, (i + part.number * t.rows) * t.row_bytes() + part.c0 * t.size()));
+      const Value count = builder_->let("count", part.c1 - part.c0);
+      if (!t.rounded) return builder_->call("tsr_copy", {to, from, count * size});
+      const Value numbers = builder_->let("from", convert({t.lane(), 1, true}, from));
+      const Value integers = builder_->let("to", typed(group_.anchor, to));
+      builder_->loop("c", integer(0), count, integer(1), [&](const Value& c) {
+        const Value v = builder_->let("v", load(numbers, c, 1) + middle);
+        builder_->store(integers, c, convert(stored, convert(index_type, v - middle)));
+      });
+    });
+  });
+}
+
+void GroupLowering::margins_of_tiles(const std::vector<Value>& index) {
+  const ir::Stage& s = stage(group_.anchor);
+  bool margins = false;
+  for (std::size_t d = 0; d < rank_; ++d) margins |= s.margin_lo[d] > 0 || s.margin_hi[d] > 0;
+  if (!margins) return;
+  const Value& y0 = index.back();
+  const Value first = max(regions_[0].lo[rank_ - 2], y0), last = min(regions_[0].hi[rank_ - 2], y0 + transform_->high);
+  builder_->loop("y", builder_->let("first", first), builder_->let("last", last), integer(1), [&](const Value& y) {
+    std::vector<Value> at = index;
+    at.back() = y;
+    finish_row(group_.anchor, at, builder_->let("to", row_at(group_.anchor, at)));
+  });
+}
+
+}  // namespace tessera::lower

@@ -1,0 +1,35 @@
+// What the function of a group needs that is one stage computed through Fourier transforms; see cpu_transform.cpp.
+#pragma once
+
+#include "fft/tile.hpp"
+#include "lower/cpu.hpp"
+#include "plan/transforms.hpp"
+
+namespace tessera::lower {
+
+struct GroupLowering::Transform {
+  plan::Convolution sum;
+  fft::TilePlan tile;
+  std::string function;
+  std::size_t spectrum = 0, weights = 0;  // tables of the module
+  i64 high = 0, wide = 0;                 // results of a tile
+  i64 rows = 0;                           // that it reads
+  bool rounded = false;                   // results are integers
+  // Scratch memory: pointers to rows of the image, or 0 beyond a constant border; those that the function takes; rows
+  // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
+  Value bases, from, to, arguments, numbers, loaded, raw, results;
+
+  ir::nest::Lane lane() const { return tile.vector.lane; }
+  i64 size() const { return ir::nest::size_of(tile.vector.lane); }
+  i64 row_bytes() const { return tile.columns * size(); }
+};
+
+// One of the two tiles of a pair, which lie side by side.
+struct GroupLowering::TilePart {
+  i64 number = 0;
+  Value x;               // the column of its first result
+  Value r0, r1, c0, c1;  // rows and columns of results that are wanted, from its first one on
+  Value wanted, whole;   // flags: are there any; are they stored where they belong at once
+};
+
+}  // namespace tessera::lower

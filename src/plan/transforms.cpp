@@ -1,0 +1,210 @@
+// See transforms.hpp.
+#include "plan/transforms.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "analyze/expressions.hpp"
+#include "ir/build.hpp"
+
+namespace tessera::plan {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Graph;
+using ir::Op;
+using ir::Stage;
+using ir::StageId;
+using ir::StageKind;
+
+namespace {
+
+constexpr std::size_t least_terms = 26;  // that are worth a look
+
+// ---- prices: nanoseconds a point on a core with vectors of 64 bytes, floats ---------------------------------------
+
+constexpr double written_out = 0.012, in_parts = 0.035, in_loops = 0.075;  // a term; by their number
+constexpr double along_one_dimension = 0.024, rows_kept = 0.3;
+constexpr double few_terms = 64, most_written = 128;
+constexpr double rounding = 0.3;  // of a tile's results, and their way to memory
+
+double direct(double terms) {
+  return terms * (terms <= few_terms ? written_out : terms <= most_written ? in_parts : in_loops);
+}
+
+// Weights that are an outer product are taken one dimension at a time.
+double in_two_dimensions(const Tensor& w, ElementType type) {
+  double terms = 0;
+  for (double x : w.at) terms += x != 0;
+  const std::size_t rows = w.rank - 2, columns = w.rank - 1;
+  if (w.extent[rows] == 1 || w.extent[columns] == 1) return direct(terms);
+  if (!outer_product(w, type, {{columns}, {rows}}, 0)) return direct(terms);
+  return rows_kept + along_one_dimension * static_cast<double>(w.extent[rows] + w.extent[columns]);
+}
+
+// A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
+double of_tile_points(i64 rows, i64 columns) {
+  const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
+  if (rows == 1) return 0.35 + 0.03 * std::log2(points);
+  return 0.86 + (points > in_cache ? 0.09 * std::log2(points / in_cache) : 0);
+}
+
+constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
+                                256, 288, 320, 384, 480, 512, 576, 640, 768, 800, 960};
+
+// What is computed for a point where tiles of `results` points cover an extent, perhaps known.
+double covering(i64 points, i64 results, std::optional<i64> extent) {
+  const auto tiles = [&](i64 n) { return static_cast<double>(n) * static_cast<double>(points); };
+  if (!extent || *extent < 1) return tiles(1) / static_cast<double>(results);
+  return tiles((*extent + results - 1) / results) / static_cast<double>(*extent);
+}
+
+// `lanes`: numbers of a vector, and rows that tiles of one row are taken in at once. `extents`: where they are known.
+Stage::Tiling cheapest_tiles(i64 k0, i64 k1, i64 lanes, const std::array<std::optional<i64>, 2>& extents) {
+  Stage::Tiling best;
+  const auto consider = [&](i64 rows, i64 columns) {
+    const i64 high = rows == 1 ? lanes : rows - k0 + 1, wide = columns - k1 + 1;
+    if (high < 1 || wide < 1) return;
+    const double repeated = covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(columns, wide, extents[1]);
+    const double price = of_tile_points(rows, columns) * repeated;
+    if (best.rows == 0 || price < best.nanoseconds)
+      best = {.rows = rows, .columns = columns, .high = high, .wide = wide, .nanoseconds = price};
+  };
+  for (const i64 columns : tile_extents) {
+    if (k0 == 1) consider(1, columns);
+    for (const i64 rows : tile_extents) consider(rows, columns);
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers) {
+  if (stage.kind != StageKind::point) return {};
+  const bool real = stage.type == ElementType::f32 || stage.type == ElementType::f64;
+  if (!real && stage.type != ElementType::i32 && stage.type != ElementType::u32) return {};
+  if (real && numbers != Numbers::fast) return {};
+  const std::size_t rank = stage.domain.size();
+  if (rank < 2) return {};
+  i64 steps = i64{1} << 21;
+  LinearForms forms(graph, numbers, stage.body, steps);
+  if (!forms.linear(stage.body)) return {};
+  const auto sum = forms.expand(stage.body);
+  if (!sum || sum->weights.empty()) return {};
+  const ExprNode& leaf = graph.node(sum->leaf);
+  const ExprNode& access = leaf.op == Op::convert ? graph.node(leaf.args[0]) : leaf;
+  const Stage& source = graph.stage(access.stage);
+  if (source.domain != stage.domain || source.type == ElementType::f16 || source.type == ElementType::boolean)
+    return {};
+  if (!real && is_float(source.type)) return {};  // every term is rounded
+  for (const ir::Index& index : access.index)
+    if (index.scale != 1 || index.shift != ir::SizeId{}) return {};
+  auto weights = tensor_of(sum->weights, access.index, stage.type);
+  if (!weights) return {};
+  for (std::size_t d = 0; d + 2 < rank; ++d)
+    if (weights->extent[d] != 1 || weights->lo[d] != 0) return {};
+  return Convolution{access.stage, access.border, std::move(*weights)};
+}
+
+namespace {
+
+// The numbers that tiles of so many points are computed in, where sums of integers are found by rounding: four times
+// the error of a tile (fft/tile.hpp) is less than a half.
+std::optional<ElementType> numbers_of(const Graph& graph, const Stage& stage, const Convolution& sum, double points) {
+  if (is_float(stage.type)) return stage.type;
+  const auto [lo, hi] = ir::integer_limits(graph.stage(sum.source).type);
+  double most = std::max(std::fabs(lo), std::fabs(hi)), weights = 0;
+  for (const Border& b : sum.border)
+    if (b.mode == BorderMode::constant) most = std::max(most, std::fabs(b.value));
+  for (const double w : sum.weights.at) weights += std::fabs(w);
+  const double error = 4 * 2 * std::log2(points) * most * weights;
+  if (error * 0x1p-24 < 0.5) return ElementType::f32;
+  if (error * 0x1p-53 < 0.5) return ElementType::f64;
+  return {};
+}
+
+}  // namespace
+
+bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
+  const auto found = convolution_of(graph_, stage, numbers_);
+  if (!found) return false;
+  const Tensor& w = found->weights;
+  const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
+  const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0);
+  if (!number) return false;
+  const i64 bytes = *number == ElementType::f64 ? 8 : 4;
+  Stage::Tiling tiles =
+      cheapest_tiles(k0, k1, device_.vector_bytes / bytes,
+                     {graph_.constant(stage.domain[w.rank - 2]), graph_.constant(stage.domain[w.rank - 1])});
+  if (tiles.rows == 0) return false;
+  steps_left_ -= w.count();
+  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
+  tiles.number = *number;
+  const double without =
+      in_two_dimensions(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
+  if (yes || static_cast<double>(w.count()) > most_written)
+    remarks.push_back(
+        fmt::format("window of '{}', {} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
+                    stage.name, k0, k1, yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows,
+                    tiles.columns, without));
+  if (yes) stage.tile = tiles;
+  return yes;
+}
+
+void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
+  if (!device_.transforms || method_ == Method::direct || stage.domain.size() < 2) return;
+  std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
+  double terms = 0;
+  for (const ExprId e : order) {
+    const ExprNode& node = graph_.node(e);
+    terms += is_reduction(node.op) ? static_cast<double>(analyze::term_count(node)) : node.op == Op::access ? 1 : 0;
+  }
+  if (terms < static_cast<double>(least_terms) && method_ != Method::transform) return;
+  LinearForms forms(graph_, numbers_, stage.body, steps_left_);
+  // From the root down: the largest sums.
+  std::unordered_map<std::uint32_t, ExprId> instead;
+  std::unordered_map<std::uint32_t, bool> wanted{{stage.body.id, true}};
+  for (auto it = order.rbegin(); it != order.rend() && steps_left_ > 0; ++it) {
+    if (!wanted[it->id]) continue;
+    const ExprNode& node = graph_.node(*it);
+    if (forms.linear(*it) && !node.args.empty() && node.op != Op::convert) {
+      steps_left_ -= static_cast<i64>(order.size());  // that the parts of a sum are looked at takes the square of it
+      if (it->id == stage.body.id && alone) {
+        if (mark(stage, remarks)) return;
+      } else {
+        Stage part;
+        part.kind = StageKind::point;
+        part.name = stage.name + ".sum";
+        part.type = node.type;
+        part.domain = stage.domain;
+        part.span = stage.span;
+        part.margin_lo = stage.margin_lo;
+        part.margin_hi = stage.margin_hi;
+        part.body = *it;
+        if (mark(part, remarks)) {
+          const StageId added = graph_.add(std::move(part));
+          const std::size_t rank = stage.domain.size();
+          instead[it->id] = ir::access(graph_, added, std::vector<ir::Index>(rank),
+                                       std::vector<Border>(rank, {BorderMode::clamp, 0}));
+          continue;
+        }
+      }
+    }
+    // Terms of a sum that is loops are no stages: they move with its variables.
+    if (is_reduction(node.op)) continue;
+    for (const ExprId a : node.args) wanted[a.id] = true;
+  }
+  if (instead.empty()) return;
+  stage.body = ir::rewrite(graph_, stage.body, [&](ExprId old, const ExprNode&) {
+    auto it = instead.find(old.id);
+    return it == instead.end() ? ExprId{} : it->second;
+  });
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,46 @@
+// Long weighted sums of one image, which a plan takes through Fourier transforms of tiles: see docs/convolution.md.
+//
+// Such a stage keeps its body, which is what it computes; Stage::tile says how. It is a group of its own.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "plan/plan.hpp"
+#include "plan/weights.hpp"
+
+namespace tessera::plan {
+
+// The sum that a stage's whole body is: result(i) = sum of weights * source(i + offset), in the last two dimensions.
+struct Convolution {
+  ir::StageId source = 0;
+  std::vector<Border> border;  // one per dimension of the source
+  Tensor weights;              // of as many dimensions; extents of 1 at offset 0 in all but the last two
+};
+// Nothing where it is none that tiles can compute: of one image of the same rank and extents, read at fixed distances.
+// Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.
+std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Numbers);
+
+class TransformedSums {
+ public:
+  TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device) {}
+
+  // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
+  // Unless `alone` the whole body is a part as well.
+  void take(ir::Stage&, bool alone, std::vector<std::string>& remarks);
+
+ private:
+  bool mark(ir::Stage&, std::vector<std::string>& remarks);
+
+  ir::Graph& graph_;
+  Numbers numbers_;
+  Method method_;
+  const Device& device_;
+  i64 steps_left_ = i64{1} << 23;  // what all searches together may take
+};
+
+}  // namespace tessera::plan

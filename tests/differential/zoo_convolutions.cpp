@@ -1,0 +1,74 @@
+// Weighted sums that are taken through Fourier transforms of tiles (plan/transforms.hpp), however small: every border,
+// images smaller than the weights, parts of bodies, margins, other types and ranks.
+#include "zoo.hpp"
+
+namespace tessera::differential {
+
+const std::vector<ZooProgram>& zoo_of_convolutions() {
+  static const std::vector<ZooProgram> programs = [] {
+    std::vector<ZooProgram> list = {
+        {"a clamped convolution",
+         "table float k[i = 0..6, j = 0..8] = (i * 5 + j * 3) % 11 * 0.02f - 0.03f; stencil f(vector#2 float X) { "
+         "return "
+         "sum(i = 0..6, j = 0..8) (k[i,j] * X@[i-3,j-4]); } parameter M, N; vector#2 float a[M,N]; return "
+         "f(a:clamped);"},
+        {"a mirrored convolution far to one side",
+         "table float k[i = 0..10, j = 0..4] = (i * 7 + j * 3) % 13 * 0.02f; stencil f(vector#2 float X) { return "
+         "sum(i = "
+         "0..10, j = 0..4) (k[i,j] * X@[i+2,j-9]); } parameter M, N; vector#2 float a[M,N]; return f(a:mirror);"},
+        {"a wrapped convolution",
+         "table float k[i = 0..8, j = 0..8] = (i * 3 + j * 5) % 7 * 0.03f - 0.05f; stencil f(vector#2 float X) { "
+         "return "
+         "sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]) / 2; } parameter M, N; vector#2 float a[M,N]; return "
+         "f(a:wrap);"},
+        {"a convolution beyond a constant border",
+         "table float k[i = 0..5, j = 0..9] = (i * 3 + j) % 5 * 0.05f; stencil f(vector#2 float X) { return sum(i = "
+         "0..5, "
+         "j = 0..9) (k[i,j] * X@[i-2,j-5]); } parameter M, N; vector#2 float a[M,N]; return f(a:constant(0.75f));"},
+        {"a convolution with margins",
+         "table float k[i = 0..4, j = 0..6] = (i * 3 + j * 2) % 5 * 0.05f; stencil f(vector#2 float X) { return sum(i "
+         "= "
+         "0..4, j = 0..6) (k[i,j] * X@[i-1,j-3]); } parameter M, N; vector#2 float a[M,N]; return f(a);"},
+        {"a row of weights, a column of weights",
+         "table float k[i = 0..20] = (i * 7) % 11 * 0.01f; stencil f(vector#2 float X) { return sum(i = 0..20) (k[i] * "
+         "X@[0,i-9]); } stencil g(vector#2 float X) { return sum(i = 0..20) (k[i] * X@[i-12,0]); } parameter M, N; "
+         "vector#2 float a[M,N]; return row = f(a:clamped), column = g(a:mirror);"},
+        {"a convolution of bytes within an expression",
+         "table float k[i = 0..8, j = 0..8] = (i * 3 + j * 5) % 7 * 0.01f; stencil f(vector#2 uint8 X) { return 3 * "
+         "abs(sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]) - X@[1,1]) + X; } parameter M, N; vector#2 uint8 a[M,N]; "
+         "return f(a:clamped);",
+         1e-2},
+        {"a convolution of doubles and one of its result",
+         "table double k[i = 0..6, j = 0..6] = (i * 3 + j * 5) % 7 * 0.04; stencil f(vector#2 double X) { return sum(i "
+         "= "
+         "0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]); } stencil square(vector#2 double X) { return X * X; } parameter M, "
+         "N; "
+         "vector#2 double a[M,N]; return f(square(f(a:clamped)):mirror);"},
+        {"convolutions of the images of a volume",
+         "table float k[i = 0..6, j = 0..6] = (i * 3 + j * 5) % 7 * 0.03f; stencil f(vector#3 float X) { return sum(i "
+         "= "
+         "0..6, j = 0..6) (k[i,j] * X@[0,i-3,j-3]); } parameter K, M, N; vector#3 float a[K,M,N]; return f(a:mirror);"},
+        {"an integer convolution of bytes",
+         "table int k[i = 0..8, j = 0..10] = (i * 3 + j * 5) % 7 - 2; stencil f(vector#2 uint8 X) { return "
+         "saturate<uint8>(sum(i = 0..8, j = 0..10) (k[i,j] * X@[i-4,j-5]) / 64); } parameter M, N; vector#2 uint8 "
+         "a[M,N]; "
+         "return f(a:mirror);",
+         0, false, Data::wild},
+        {"an integer convolution that wraps around",
+         "table int k[i = 0..6, j = 0..6] = (i * 3001 + j * 5003) % 7919 - 2000; stencil f(vector#2 int16 X) { return "
+         "sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]); } parameter M, N; vector#2 int16 a[M,N]; return "
+         "f(a:constant(-77));",
+         0, false, Data::wild},
+        {"a convolution that is a field of a struct",
+         "struct two { float a; float b; } table float k[i = 0..6, j = 0..6] = (i * 3 + j * 5) % 7 * 0.03f; stencil "
+         "f(vector#2 two X) { return struct two(sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3].b), X.a); } parameter M, "
+         "N; "
+         "vector#2 two a[M,N]; return f(a:clamped);"},
+    };
+    for (ZooProgram& program : list) program.method = Method::transform;
+    return list;
+  }();
+  return programs;
+}
+
+}  // namespace tessera::differential

@@ -1,0 +1,201 @@
+// Weighted sums through Fourier transforms of tiles: any weights, borders, extents and types against the interpreter,
+// and what has to hold besides.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+struct Convolution {
+  i64 k0 = 1, k1 = 1, a0 = 0, a1 = 0;
+  std::string border, type = "float";
+  std::vector<double> weights;
+
+  std::string text() const {
+    std::string rows;
+    for (i64 i = 0; i < k0; ++i) {
+      rows += i > 0 ? ", {" : "{";
+      for (i64 j = 0; j < k1; ++j)
+        rows += fmt::format("{}{:.9g}", j > 0 ? ", " : "", weights[static_cast<std::size_t>(i * k1 + j)]);
+      rows += "}";
+    }
+    const char* number = type == "double" ? "double" : "float";
+    return fmt::format(
+        "table {0} k[{1},{2}] = {{{3}}}; stencil f(vector#2 {4} X) {{ return sum(i = 0..{5}, j = 0..{6}) (k[i,j] * "
+        "X@[i-{7},j-{8}]); }} parameter M, N; vector#2 {4} a[M,N]; return f(a{9});",
+        number, k0, k1, rows, type, k0 - 1, k1 - 1, a0, a1, border.empty() ? "" : ":" + border);
+  }
+};
+
+Convolution random_convolution(std::mt19937& random, i64 most) {
+  Convolution c;
+  const auto below = [&](i64 n) { return static_cast<i64>(random() % static_cast<std::uint64_t>(n)); };
+  c.k0 = 1 + below(most), c.k1 = 1 + below(most);
+  c.a0 = below(c.k0 + 2), c.a1 = below(c.k1 + 2);
+  const char* borders[] = {"clamped", "mirror", "wrap", "extend", "constant(0.5)", ""};
+  c.border = borders[below(5 + (c.a0 < c.k0 && c.a1 < c.k1))];
+  const char* types[] = {"float", "float", "double", "uint8", "int16"};
+  c.type = types[below(5)];
+  for (i64 k = 0; k < c.k0 * c.k1; ++k) c.weights.push_back(static_cast<double>(below(2001) - 900) / 1000);
+  return c;
+}
+
+Array random_image(std::mt19937& random, const Format& format, i64 rows, i64 columns) {
+  Array image(format, {rows, columns});
+  for (i64 k = 0; k < image.count(); ++k) {
+    const double v = static_cast<double>(random() % 10001) / 10000 - 0.3;
+    switch (format.scalar) {
+      case ElementType::f64:
+        image.as<double>()[k] = v;
+        break;
+      case ElementType::u8:
+        image.as<std::uint8_t>()[k] = static_cast<std::uint8_t>(random() & 255);
+        break;
+      case ElementType::i16:
+        image.as<std::int16_t>()[k] = static_cast<std::int16_t>(random() & 0xffff);
+        break;
+      default:
+        image.as<float>()[k] = static_cast<float>(v);
+    }
+  }
+  return image;
+}
+
+std::vector<double> numbers(const Array& a) {
+  if (a.format().scalar == ElementType::f64) return {a.as<double>(), a.as<double>() + a.count()};
+  return {a.as<float>(), a.as<float>() + a.count()};
+}
+
+double largest(const Array& image) {
+  switch (image.format().scalar) {
+    case ElementType::u8:
+      return 255;
+    case ElementType::i16:
+      return 32768;
+    default:
+      return 1;
+  }
+}
+
+RunOptions through_transforms() {
+  RunOptions options;
+  options.method = Method::transform;
+  return options;
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  return a.shape() == b.shape() &&
+         std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.count()) * a.format().size()) == 0;
+}
+
+TEST(Convolution, AnyWeightsBordersExtentsAndTypes) {
+  std::mt19937 random(20261122);
+  for (int round = 0; round < 16; ++round) {
+    const Convolution c = random_convolution(random, round % 5 == 0 ? 40 : 12);
+    SCOPED_TRACE(fmt::format("round {}: {} x {} of {}, anchor {} {}, border '{}'", round, c.k0, c.k1, c.type, c.a0,
+                             c.a1, c.border));
+    const Program program = Program::from_text(c.text());
+    const bool explained =
+        program.explain({{64, 64}}, through_transforms()).find("through Fourier transforms") != std::string::npos;
+    ASSERT_TRUE(explained || c.k0 * c.k1 == 1);
+    double sum = 0;
+    for (const double w : c.weights) sum += std::abs(w);
+    const i64 least = c.border.empty() ? std::max(c.k0, c.k1) : 1;
+    for (const i64 rows : {least, least + 1, i64{37}, i64{150}}) {
+      const i64 columns = rows == 37 ? 300 : least + static_cast<i64>(random() % 90);
+      const Array image = random_image(random, program.inputs()[0].format, std::max(rows, least), columns);
+      const Array expected = program.interpret({image}).at(0), found = program.run({image}, through_transforms()).at(0);
+      const std::vector<double> e = numbers(expected), f = numbers(found);
+      const double epsilon = expected.format().scalar == ElementType::f64 ? 0x1p-53 : 0x1p-24;
+      // Of the transform, and of the interpreter's own sum.
+      const double allowed =
+          (2 * 2 * std::log2(96 * 96) + static_cast<double>(c.k0 * c.k1)) * epsilon * sum * largest(image);
+      for (std::size_t k = 0; k < e.size(); ++k)
+        ASSERT_NEAR(e[k], f[k], allowed) << "point " << k << " of " << rows << " x " << columns;
+      RunOptions tiles = through_transforms();
+      tiles.threads = 3;
+      tiles.tile_rows = 1 + static_cast<i64>(random() % 50);
+      tiles.tile_columns = 64;
+      EXPECT_TRUE(same_bits(found, program.run({image}, tiles).at(0))) << "tiles of " << tiles.tile_rows << " rows";
+    }
+  }
+}
+
+// As far as the weights reach and no farther.
+TEST(Convolution, WhatIsNotANumberStaysWhereItBelongs) {
+  std::mt19937 random(3);
+  Convolution c;
+  c.k0 = 9, c.k1 = 7, c.a0 = 4, c.a1 = 3, c.border = "mirror";
+  for (int k = 0; k < 63; ++k) c.weights.push_back(0.01 * (k + 1));
+  const Program program = Program::from_text(c.text());
+  for (const float strange : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    Array image = random_image(random, ElementType::f32, 200, 333);
+    image.as<float>()[50 * 333 + 170] = strange;
+    image.as<float>()[199 * 333 + 332] = strange;
+    const Array expected = program.interpret({image}).at(0), found = program.run({image}, through_transforms()).at(0);
+    for (i64 k = 0; k < expected.count(); ++k) {
+      const float e = expected.as<float>()[k], f = found.as<float>()[k];
+      if (std::isfinite(e))
+        ASSERT_NEAR(e, f, 1e-4) << k;
+      else
+        ASSERT_TRUE(std::isnan(e) ? std::isnan(f) : e == f) << k << ": " << f;
+    }
+  }
+}
+
+TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
+  const auto takes = [](i64 k0, i64 k1, Method method) {
+    Convolution c;
+    c.k0 = k0, c.k1 = k1, c.border = "clamped";
+    std::mt19937 random(1);
+    for (i64 k = 0; k < k0 * k1; ++k) c.weights.push_back(static_cast<double>(random() % 1000) / 1000);
+    RunOptions options;
+    options.method = method;
+    const std::string text = Program::from_text(c.text()).explain({{2160, 3840}}, options);
+    return text.find("is taken through Fourier transforms") != std::string::npos;
+  };
+  EXPECT_TRUE(takes(31, 31, Method::automatic));
+  EXPECT_TRUE(takes(15, 15, Method::automatic));
+  EXPECT_FALSE(takes(3, 3, Method::automatic));
+  EXPECT_FALSE(takes(5, 5, Method::automatic));
+  EXPECT_FALSE(takes(31, 31, Method::direct));
+  EXPECT_TRUE(takes(3, 3, Method::transform));
+}
+
+// Tiles of one row are taken sixteen at a time, of which a signal fills one.
+TEST(Convolution, SignalsAreSummedUpUnlessVeryLong) {
+  const auto takes = [](int taps) {
+    const std::string text = fmt::format(
+        "table float k[i = 0..{0}] = (i * 7) % 11 * 0.01f; stencil f(vector#1 float X) {{ return sum(i = 0..{0}) (k[i] "
+        "* "
+        "X@[i]); }} parameter N; vector#1 float a[N]; return f(a:clamped);",
+        taps - 1);
+    return Program::from_text(text).explain({{1000000}}).find("is taken through Fourier transforms") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(takes(60));
+  EXPECT_FALSE(takes(100));
+  EXPECT_TRUE(takes(500));
+}
+
+TEST(Convolution, ExactNumbersAreSummedUp) {
+  Convolution c;
+  c.k0 = 12, c.k1 = 12, c.border = "clamped";
+  for (int k = 0; k < 144; ++k) c.weights.push_back(0.37 * k);
+  const Program program = Program::from_text(c.text());
+  std::mt19937 random(5);
+  const Array image = random_image(random, ElementType::f32, 70, 90);
+  RunOptions exact = through_transforms();
+  exact.numbers = Numbers::exact;
+  EXPECT_TRUE(same_bits(program.interpret({image}).at(0), program.run({image}, exact).at(0)));
+}
+
+}  // namespace
+}  // namespace tessera
