@@ -40,10 +40,10 @@ struct Progress {
 
 class Stream;  // tessera/device.hpp
 
-// How long weighted sums of one image are taken (convolutions, written out or as windows): written out or as loops,
-// one dimension at a time where their weights allow it (direct); through Fourier transforms of tiles (transform), which
-// `fast` numbers, floats and two dimensions are needed for; or what is cheaper. Another schedule than the automatic
-// one takes them directly, and so do targets other than "cpu".
+// How long weighted sums of one image are taken (convolutions, written out or as windows): as loops or one dimension at
+// a time where their weights allow it (direct); through Fourier transforms of tiles (transform), which two dimensions
+// are needed for, and `fast` numbers for floats; or what is cheaper. Another schedule than the automatic one takes them
+// directly, and so do targets other than "cpu".
 enum class Method { automatic, direct, transform };
 
 struct RunOptions {
