@@ -26,6 +26,11 @@ namespace {
 
 constexpr i64 pointer_bytes = 8;
 
+// Of numbers; the operators of values are those of indices.
+Value of_numbers(ir::Op op, const Value& a, const Value& b) {
+  return ir::nest::operation(op, a->type, {a, b});
+}
+
 ir::Table table_of(std::string name, ElementType type, std::vector<double> values) {
   ir::Table t;
   t.name = std::move(name);
@@ -170,7 +175,8 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
     Value fine = builder_->var("finite", integer(1, flag_type));
     builder_->branch(part.wanted, [&] {
       const Value v = builder_->let("v", number);
-      builder_->assign(fine, ir::nest::operation(ir::Op::eq, flag_type, {v - v, ir::nest::real(0, v->type)}));
+      builder_->assign(fine, ir::nest::operation(ir::Op::eq, flag_type,
+                                                 {of_numbers(ir::Op::sub, v, v), ir::nest::real(0, v->type)}));
     });
     finite = ir::nest::operation(ir::Op::bit_and, flag_type, {finite, fine});
   }
@@ -295,7 +301,8 @@ void GroupLowering::sum_directly(const TilePart& part) {
         const Value counts = ir::nest::operation(ir::Op::ne, flag_type, {weight, ir::nest::real(0, weight->type)});
         builder_->branch(counts, [&] {
           builder_->loop("c", integer(0), part.c1, integer(1), [&](const Value& c) {
-            builder_->store(to, c, load(to, c, 1) + weight * load(from, c + l, 1));
+            const Value term = of_numbers(ir::Op::mul, weight, load(from, c + l, 1));
+            builder_->store(to, c, of_numbers(ir::Op::add, load(to, c, 1), term));
           });
         });
       });
@@ -326,8 +333,10 @@ void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>&
       const Value numbers = builder_->let("from", convert({t.lane(), 1, true}, from));
       const Value integers = builder_->let("to", typed(group_.anchor, to));
       builder_->loop("c", integer(0), count, integer(1), [&](const Value& c) {
-        const Value v = builder_->let("v", load(numbers, c, 1) + middle);
-        builder_->store(integers, c, convert(stored, convert(index_type, v - middle)));
+        const Value v = builder_->let("v", of_numbers(ir::Op::add, load(numbers, c, 1), middle));
+        const Value whole = builder_->let(
+            "whole", convert(index_type, of_numbers(ir::Op::sub, v, middle)));  // wider than what wraps around
+        builder_->store(integers, c, convert(stored, whole));
       });
     });
   });

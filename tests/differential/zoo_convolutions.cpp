@@ -55,7 +55,8 @@ const std::vector<ZooProgram>& zoo_of_convolutions() {
          "return f(a:mirror);",
          0, false, Data::wild},
         {"an integer convolution that wraps around",
-         "table int k[i = 0..6, j = 0..6] = (i * 3001 + j * 5003) % 7919 - 2000; stencil f(vector#2 int16 X) { return "
+         "table int k[i = 0..6, j = 0..6] = (i * 300100 + j * 500300) % 791900 - 200000; stencil f(vector#2 int16 X) { "
+         "return "
          "sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]); } parameter M, N; vector#2 int16 a[M,N]; return "
          "f(a:constant(-77));",
          0, false, Data::wild},
