@@ -9,7 +9,8 @@
 //       a pair with a result that is not finite is summed up directly: NaN spreads as far as the weights reach
 //
 // Tiles lie at multiples of their results from the origin of the image, whatever part of it is computed: so a point is
-// the same in every region and with any number of threads. What is not wanted of a tile is computed aside.
+// the same in every region and with any number of threads. A tile is computed as a whole, by the same text, whatever is
+// wanted of it; the rest goes aside.
 #include "lower/cpu_transform.hpp"
 
 #include "lower/vocabulary.hpp"
@@ -156,9 +157,8 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
     parts[p] = part_of(p, index, x0);
     load_tile(parts[p], x0);
     place_results(parts[p], index);
-    const Value none = integer(0);
-    builder_->store(arguments, integer(2 * p), choose(parts[p].wanted, parts[p].r1, none));
-    builder_->store(arguments, integer(2 * p + 1), choose(parts[p].wanted, parts[p].c1, none));
+    builder_->store(arguments, integer(2 * p), parts[p].high);
+    builder_->store(arguments, integer(2 * p + 1), parts[p].wide);
   }
   builder_->store(arguments, integer(4), integer(2 * t.wide));
   const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
@@ -173,7 +173,7 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
     const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, integer(part.number * t.rows)});
     const Value number = load(numbers(row), first, 1);
     Value fine = builder_->var("finite", integer(1, flag_type));
-    builder_->branch(part.wanted, [&] {
+    builder_->branch(part.there, [&] {
       const Value v = builder_->let("v", number);
       builder_->assign(fine, ir::nest::operation(ir::Op::eq, flag_type,
                                                  {of_numbers(ir::Op::sub, v, v), ir::nest::real(0, v->type)}));
@@ -196,14 +196,24 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   part.number = number;
   part.x = builder_->let("x", x0 + number * t.wide);
   const Region& region = regions_[0];
+  const auto both = [](const Value& a, const Value& b) {
+    return ir::nest::operation(ir::Op::bit_and, flag_type, {a, b});
+  };
+  const auto equal = [](const Value& a, const Value& b) { return ir::nest::operation(ir::Op::eq, flag_type, {a, b}); };
+  const std::vector<ir::SizeId>& domain = stage(group_.anchor).domain;
+  const Value n = extent(domain[across]);
+  part.there = builder_->let("there", less(part.x, n));
+  const auto here = [&](const Value& results) { return choose(part.there, results, integer(0)); };
+  part.high = builder_->let("high", here(min(extent(domain[down]) - index[down], integer(t.high))));
+  part.wide = builder_->let("wide", here(min(n - part.x, integer(t.wide))));
   part.r0 = builder_->let("r0", max(region.lo[down] - index[down], integer(0)));
-  part.r1 = builder_->let("r1", min(region.hi[down] - index[down], integer(t.high)));
+  part.r1 = builder_->let("r1", min(region.hi[down] - index[down], part.high));
   part.c0 = builder_->let("c0", max(region.lo[across] - part.x, integer(0)));
-  part.c1 = builder_->let("c1", min(region.hi[across] - part.x, integer(t.wide)));
-  part.wanted = builder_->let(
-      "wanted", ir::nest::operation(ir::Op::bit_and, flag_type, {less(part.c0, part.c1), less(part.r0, part.r1)}));
-  part.whole = builder_->let(
-      "whole", ir::nest::operation(ir::Op::bit_and, flag_type, {less(part.c0, integer(1)), less(part.r0, integer(1))}));
+  part.c1 = builder_->let("c1", min(region.hi[across] - part.x, part.wide));
+  part.wanted = builder_->let("wanted", both(less(part.c0, part.c1), less(part.r0, part.r1)));
+  const Value all_rows = both(equal(part.r0, integer(0)), equal(part.r1, part.high));
+  const Value all_columns = both(equal(part.c0, integer(0)), equal(part.c1, part.wide));
+  part.whole = builder_->let("whole", both(part.wanted, both(all_rows, all_columns)));
   return part;
 }
 
@@ -217,8 +227,7 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
   const bool native = memory == t.lane();
   const Border& border = t.sum.border.back();
   const Value n = extent(stage(source).domain.back());
-  const Value there = less(part.x, extent(stage(group_.anchor).domain.back()));
-  const Value x = builder_->let("x", choose(there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
+  const Value x = builder_->let("x", choose(part.there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
   const Value inside = builder_->let(
       "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
@@ -263,14 +272,14 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
 
 void GroupLowering::place_results(const TilePart& part, const std::vector<Value>& index) {
   const Transform& t = *transform_;
-  builder_->loop("i", integer(0), max(part.r1, integer(1)), integer(1), [&](const Value& i) {
+  builder_->loop("i", integer(0), max(part.high, integer(1)), integer(1), [&](const Value& i) {
     const Value place = builder_->let("place", i + part.number * t.rows);
     const auto aside = [&] { builder_->call("tsr_set_row", {t.to, place, address(t.results, place * t.row_bytes())}); };
     if (t.rounded) return aside();
     std::vector<Value> at = index;
     at.back() = index.back() + i;
     builder_->branch(
-        ir::nest::operation(ir::Op::bit_and, flag_type, {part.whole, part.wanted}),
+        part.whole,
         [&] {
           const Value row = address(row_at(group_.anchor, at), part.x * t.size());
           builder_->call("tsr_set_row", {t.to, place, builder_->let("to", row)});

@@ -28,8 +28,10 @@ struct GroupLowering::Transform {
 struct GroupLowering::TilePart {
   i64 number = 0;
   Value x;               // the column of its first result
-  Value r0, r1, c0, c1;  // rows and columns of results that are wanted, from its first one on
-  Value wanted, whole;   // flags: are there any; are they stored where they belong at once
+  Value there;           // a flag: does it lie in the image
+  Value high, wide;      // rows and columns of results in the image: 0 where it does not
+  Value r0, r1, c0, c1;  // those that are wanted, from its first one on
+  Value wanted, whole;   // flags: are there any; are they all of them, stored where they belong at once
 };
 
 }  // namespace tessera::lower
