@@ -59,7 +59,7 @@ TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define tsr_next() (void)0
 #endif
 #define tsr_begin(order) \
-  if ((order) == 2 && blockIdx.x + 1 == gridDim.x) { tsr_wait(); return; } \
+  if ((order) == 2 && blockIdx.x + 1 == gridDim.x) { tsr_next(); tsr_wait(); return; } \
   if ((order) == 1) tsr_wait(); \
   tsr_next(); \
   if ((order) == 0) tsr_wait()

@@ -5,8 +5,10 @@
 // they say so at once, and each kernel waits for the one before it to end before it reads or writes (`after`). The
 // first of several that are independent says so when it is through with waiting (`leading`): who comes next knows that
 // everything before the first one has ended, and need not wait for the first (`beside`). One block more than there is
-// work for waits for the one before, so that the end of the last one is that of all. (A wait at every block's end makes
-// Canny a third slower.) Kernels are told in an integer of theirs.
+// work for waits for the one before, so that the end of the last one is that of all; it too lets the next kernel come
+// first, so that the whole row runs at once. (A wait at every block's end makes Canny a third slower.) Kernels are told
+// in an integer of theirs. Assumed: a block that starts after the first kernel's blocks waited sees what they would
+// see, also where its multiprocessor has read the same addresses before; tests/device/array_test.cpp asks a device.
 #pragma once
 
 #include <cstddef>

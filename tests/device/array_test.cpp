@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -166,6 +168,53 @@ TEST_P(DeviceArrays, StreamsRunInOrder) {
   stream.wait();
   EXPECT_FALSE(kept.on_device());
   expect_equal(kept, first[1]);
+}
+
+// Kernels that do not depend on each other may run beside each other (engine/launch_order.hpp), though what they read
+// was written just before the first of them, over what the same addresses held a run before. $TESSERA_TURNS: a real GPU
+// should be asked hundreds of times.
+TEST_P(DeviceArrays, KernelsBesideEachOtherSeeWhatWasWrittenBefore) {
+  const Program program = Program::from_text(R"(
+    parameter M, N;
+    stencil smooth(vector#2 float X) { return X@[-1,0] + 2 * X + X@[1,0]; }
+    stencil left(vector#2 float X) { return X@[0,-1] - 2 * X; }
+    stencil right(vector#2 float X) { return X@[0,1] - 3 * X@[1,0]; }
+    stencil near(vector#2 float X) { return X@[0,1] + X@[0,-1] + X@[1,0]; }
+    stencil far(vector#2 float X) { return X@[5,0] + X@[0,-7]; }
+    vector#2 float image[M,N];
+    s = smooth(image:mirror);
+    return a = left(s:clamped), b = right(s:clamped), c = near(s:clamped), d = far(s:clamped);
+  )");
+  const char* asked = std::getenv("TESSERA_TURNS");
+  const int turns = asked != nullptr ? std::atoi(asked) : 2;
+  ASSERT_GT(turns, 0);
+  Stream stream(device());
+  RunOptions options = exact();
+  options.schedule = Schedule::untiled;
+  options.stream = &stream;
+  const Shape shape{turns > 2 ? 700 : 70, 530};
+  std::vector<Array> images;
+  std::vector<std::vector<Array>> expected, got;
+  for (i64 k = 0; k < 5; ++k) {
+    Array image(ElementType::f32, shape);
+    for (i64 i = 0; i < image.count(); ++i) image.as<float>()[i] = static_cast<float>((i * 7919 + k * 331) % 1009);
+    expected.push_back(program.interpret({image}));
+    images.push_back(device().copy_of(image));
+    got.emplace_back();
+    for (int o = 0; o < 4; ++o) got.back().push_back(device().array(ElementType::f32, shape));
+  }
+  for (int turn = 0; turn < turns; ++turn) {
+    for (std::size_t k = 0; k < images.size(); ++k) program.run_into({images[k]}, got[k], options);
+    stream.wait();
+    for (std::size_t k = 0; k < images.size(); ++k)
+      for (std::size_t o = 0; o < 4; ++o) {
+        const Array here = got[k][o].to_host();
+        const auto row = static_cast<std::size_t>(shape[1]) * sizeof(float);
+        for (i64 y = 0; y < shape[0]; ++y)
+          ASSERT_EQ(std::memcmp(here.at(std::array<i64, 2>{y, 0}), expected[k][o].at(std::array<i64, 2>{y, 0}), row), 0)
+              << "turn " << turn << ", image " << k << ", result " << o << ", row " << y;
+      }
+  }
 }
 
 TEST_P(DeviceArrays, SlabsGiveTheSameBits) {
