@@ -72,9 +72,9 @@ const std::vector<Border>& resolve_border(Context& context, Parameter& p) {
     ir::Graph scratch;
     Context inner(context.report, scratch, context.declared, context.limits);
     inner.tolerant = context.tolerant;
-    inner.nesting = context.nesting + 1;
+    inner.nesting = context.nesting;
     inner.steps = context.steps;
-    inner.step(d.name.span);
+    const Nested nested(inner, d.name.span);
     p.borders = evaluate_modes(inner, *d.modes, nullptr);
     context.steps = inner.steps;
     if (p.borders.size() > 4)

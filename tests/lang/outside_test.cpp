@@ -95,6 +95,14 @@ TEST(Outside, FaultsOfBorders) {
             "unknown boundary mode 'border'");
 }
 
+TEST(Outside, ChainsOfBordersEnd) {
+  std::string text = "stencil f(vector#1 float X) { return X@[1]; }\nvector#1 float x[4];\n";
+  for (int i = 0; i < 5000; ++i)
+    text += "parameter border e" + std::to_string(i) + " = e" + std::to_string(i + 1) + ";\n";
+  EXPECT_EQ(fault(input(text + "parameter border e5000 = wrap;\nreturn f(x:e0);")),
+            "expressions and calls are nested more than 600 levels deep");
+}
+
 TEST(Outside, TypeParameters) {
   const char* text = R"(
 parameter type real = float, stored = uint8;
