@@ -11,7 +11,6 @@
 
 #include <cmath>
 #include <fstream>
-#include <numeric>
 #include <optional>
 
 #include "../random.hpp"
@@ -164,14 +163,16 @@ class Compiled {
   void* library_ = nullptr;
 };
 
-bool measure_c(const Job& job, const Blocking& form, const Options& options, int repeat, Json& row) {
+// Runs it, compares, and gives what is to be timed.
+Timer run_c(const Job& job, const Blocking& form, const Options& options, Json& row, bool& good) {
   std::string name = fmt::format("{}/blocked-{}d", options.work, form.rank());
   for (const i64 n : form.block) name += fmt::format("-{}", n);
-  const Compiled code(blocked_text(form, Dialect::c), name);
-  std::vector<float> got(job.wanted.size(), NAN);
-  put(row, measure_wall(repeat, [&] { code.call(job.source.data(), got.data()); }));
-  row["stack_bytes"] = code.frame;
-  return compare(job, got, row);
+  const auto code = std::make_shared<const Compiled>(blocked_text(form, Dialect::c), name);
+  const auto got = std::make_shared<std::vector<float>>(job.wanted.size(), NAN);
+  code->call(job.source.data(), got->data());
+  row["stack_bytes"] = code->frame;
+  good &= compare(job, *got, row);
+  return by_wall([code, got, from = job.source.data()] { code->call(from, got->data()); });
 }
 
 // ---- devices -------------------------------------------------------------------------------------------------------
@@ -180,22 +181,21 @@ struct Arrays {
   Block source, target;
 };
 
-bool measure_device(const Job& job, const Blocking& form, Machine& machine, const Arrays& arrays, int repeat,
-                    Json& row) {
+Timer run_device(const Job& job, const Blocking& form, Machine& machine, const Arrays& arrays, Json& row, bool& good) {
   const Module module = machine.compile(blocked_text(form, Dialect::device));
   const std::size_t n = form.rank();
   i64 rest = 1;
   for (std::size_t d = 0; d + 2 < n; ++d) rest *= form.items(d);
   const std::array<i64, 3> items{form.items(n - 1), form.items(n - 2), rest};
-  // Rows of 32 items, shorter where a row has fewer, so that few are idle; 128 in a group.
-  const int wide = static_cast<int>(std::min<i64>(32, items[0] % 32 == 0                  ? 32
-                                                      : std::gcd(items[0], i64{32}) >= 16 ? 16
-                                                                                          : 32));
+  // Rows of 32 items, or of 16 where half of the last would be idle; 128 in a group.
+  const int wide = items[0] % 32 == 16 ? 16 : 32;
   const std::array<int, 3> group{wide, static_cast<int>(std::min<i64>(128 / wide, std::max<i64>(1, items[1]))), 1};
-  const std::array<Block, 2> blocks{arrays.source, arrays.target};
-  const std::vector<i64> numbers{0};
+  const auto run = [=, &machine] {
+    const std::array<Block, 2> blocks{arrays.source, arrays.target};
+    machine.launch(module, "blocked", items, group, blocks, std::array<i64, 1>{0});
+  };
   machine.fill(arrays.target, 255);  // not a number
-  put(row, machine.measure(repeat, [&] { machine.launch(module, "blocked", items, group, blocks, numbers); }));
+  run();
   const auto usage = module->usage("blocked", group[0] * group[1], 0);
   if (usage.registers >= 0) row["registers"] = usage.registers;
   if (usage.local_bytes >= 0) row["spilled_bytes"] = usage.local_bytes;
@@ -203,58 +203,59 @@ bool measure_device(const Job& job, const Blocking& form, Machine& machine, cons
     row["threads_per_multiprocessor"] = usage.blocks_per_multiprocessor * group[0] * group[1];
   std::vector<float> got(job.wanted.size());
   machine.read(arrays.target, got.data(), static_cast<i64>(got.size() * sizeof(float)));
-  return compare(job, got, row);
+  good &= compare(job, got, row);
+  return machine.timer(run);
 }
 
 // ---- all -----------------------------------------------------------------------------------------------------------
 
-void put_speed(Json& row, const Job& job) {
-  row["gpoints_per_second"] =
-      std::stod(fmt::format("{:.4g}", static_cast<double>(job.wanted.size()) / row["min_ms"].get<double>() * 1e-6));
-}
-
-bool measure_tessera(const Job& job, const Json& head, const Options& options, int repeat) {
-  Json row = head;
-  row["series"] = "tessera";
+Timer run_ours(const Job& job, const Options& options, Json& row, bool& good) {
   const Program program = Program::from_text(forma_text(job.form));
   Shape shape = job.form.extents;
   std::vector<i64> begin(shape.size(), job.form.taps / 2), end;
-  for (std::size_t d = 0; d < shape.size(); ++d) {
-    end.push_back(shape[d] + job.form.taps / 2);
-    shape[d] += job.form.taps - 1;
+  for (i64& n : shape) {
+    end.push_back(n + job.form.taps / 2);
+    n += job.form.taps - 1;
   }
   const Array image = Array::from<float>(job.source, shape), result(ElementType::f32, shape);
-  put(row, run_tessera(program, {image}, {result}, options, repeat, 1));
-  put_speed(row, job);
+  Timer timer = run_tessera(program, {image}, {result}, options, 1);
   const Array inside = result.region(begin, end).clone();
-  const bool good = compare(job, {inside.as<float>(), inside.as<float>() + inside.count()}, row);
-  print(row);
-  return good;
+  good &= compare(job, {inside.as<float>(), inside.as<float>() + inside.count()}, row);
+  return timer;
 }
 
 bool measure_rank(std::size_t rank, const Options& options, Machine* machine, i64 lanes, int repeat) {
   const Job job = make_job(rank, lanes, options, machine);
-  Json head{{"rank", rank}, {"taps", job.form.taps}, {"extents", job.form.extents}};
+  const Json head{{"rank", rank}, {"taps", job.form.taps}, {"extents", job.form.extents}};
   std::optional<Arrays> arrays;
   if (machine != nullptr)
     arrays = {machine->block(job.source.data(), static_cast<i64>(job.source.size() * sizeof(float))),
               machine->block(static_cast<i64>(job.wanted.size() * sizeof(float)))};
   bool good = true;
+  std::vector<Json> rows;
+  std::vector<Timer> timers;
   for (const Series& series : all_series(rank, options.quick))
     for (const std::vector<i64>& block : series.blocks) {
       Blocking form = job.form;
       form.block = block;
-      Json row = head;
+      Json& row = rows.emplace_back(head);
       row["series"] = series.name;
       row["block"] = block;
       row["outputs"] = element_count(block);
       row["loads_per_output"] = std::stod(fmt::format("{:.4g}", loads_of(form)));
-      good &= machine != nullptr ? measure_device(job, form, *machine, *arrays, repeat, row)
-                                 : measure_c(job, form, options, repeat, row);
-      put_speed(row, job);
-      print(row);
+      timers.push_back(machine != nullptr ? run_device(job, form, *machine, *arrays, row, good)
+                                          : run_c(job, form, options, row, good));
     }
-  return measure_tessera(job, head, options, repeat) && good;
+  rows.emplace_back(head)["series"] = "tessera";
+  timers.push_back(run_ours(job, options, rows.back(), good));
+  const std::vector<Statistics> found = in_turns(repeat, timers);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    put(rows[k], found[k]);
+    rows[k]["gpoints_per_second"] =
+        std::stod(fmt::format("{:.4g}", static_cast<double>(job.wanted.size()) / found[k].min * 1e-6));
+    print(rows[k]);
+  }
+  return good;
 }
 
 }  // namespace

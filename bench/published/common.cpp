@@ -40,16 +40,31 @@ void print(const Json& row) {
   std::fflush(stdout);
 }
 
-Statistics measure_wall(int repeat, const std::function<void()>& call) {
-  using Clock = std::chrono::steady_clock;
-  call();
-  std::vector<double> ms;
-  for (int k = 0; k < repeat; ++k) {
+Timer by_wall(std::function<void()> call) {
+  return [call = std::move(call)] {
+    using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     call();
-    ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+}
+
+std::vector<Statistics> in_turns(int repeat, const std::vector<Timer>& timers) {
+  std::vector<std::vector<double>> ms(timers.size());
+  for (int round = -1; round < repeat; ++round)
+    for (std::size_t k = 0; k < timers.size(); ++k)
+      if (const double once = timers[k](); round >= 0) ms[k].push_back(once);
+  std::vector<Statistics> found;
+  for (const std::vector<double>& m : ms) found.push_back(statistics(m));
+  return found;
+}
+
+void finish(int repeat, const std::vector<Timer>& timers, std::vector<Json>& rows) {
+  const std::vector<Statistics> found = in_turns(repeat, timers);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    put(rows[k], found[k]);
+    print(rows[k]);
   }
-  return statistics(ms);
 }
 
 // ---- a device ------------------------------------------------------------------------------------------------------
@@ -128,43 +143,44 @@ void Machine::launch(const Module& module, const std::string& kernel, std::array
 
 namespace {
 
-Statistics measure_queue(run::gpu::Queue& queue, int repeat, const std::function<void()>& launches) {
+double time_on(run::gpu::Queue& queue, const std::function<void()>& launches) {
   launches();
-  queue.wait();
-  std::vector<double> ms;
-  for (int k = 0; k < repeat; ++k) {
-    launches();
-    queue.mark(0);
-    launches();
-    queue.mark(1);
-    ms.push_back(queue.milliseconds(0, 1));
-  }
-  return statistics(ms);
+  queue.mark(0);
+  launches();
+  queue.mark(1);
+  return queue.milliseconds(0, 1);
 }
 
 }  // namespace
 
-Statistics Machine::measure(int repeat, const std::function<void()>& launches) {
-  return measure_queue(*queue_, repeat, launches);
+Timer Machine::timer(std::function<void()> launches) {
+  return [this, launches = std::move(launches)] { return time_on(*queue_, launches); };
 }
 
-Statistics run_tessera(const Program& program, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                       const Options& options, int repeat, int threads) {
+Timer run_tessera(const Program& program, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                  const Options& options, int threads) {
   RunOptions how;
   how.target = options.target;
   how.device = options.target == "cpu" ? 0 : options.device;
   how.threads = threads;
   program.run_into(inputs, outputs, how);
-  if (options.target == "cpu") return measure_wall(repeat, [&] { program.run_into(inputs, outputs, how); });
+  if (options.target == "cpu") return by_wall([=] { program.run_into(inputs, outputs, how); });
+  struct Held {
+    Program program;
+    std::shared_ptr<const engine::DeviceExecutable> compiled;
+    std::unique_ptr<run::gpu::Queue> queue;
+    std::unique_ptr<engine::DeviceExecutable::Bound> bound;
+  };
   const Program::Impl& impl = program.impl();
-  const auto compiled = impl.on_device(how);
   const std::vector<Array> prepared = impl.prepare(inputs);
   std::vector<Shape> shapes;
   for (const Array& a : prepared) shapes.push_back(a.shape());
-  const std::unique_ptr<run::gpu::Queue> queue = compiled->queue();
-  const auto bound = compiled->bind(ir::bind_parameters(impl.graph, shapes), *queue, how);
-  bound->upload(prepared);
-  return measure_queue(*queue, repeat, [&] { bound->launch(how); });
+  const auto held = std::make_shared<Held>(Held{program, impl.on_device(how), nullptr, nullptr});
+  held->queue = held->compiled->queue();
+  held->bound = held->compiled->bind(ir::bind_parameters(impl.graph, shapes), *held->queue, how);
+  held->bound->upload(prepared);
+  held->queue->wait();
+  return [held, how] { return time_on(*held->queue, [&] { held->bound->launch(how); }); };
 }
 
 // ---- pictures ------------------------------------------------------------------------------------------------------

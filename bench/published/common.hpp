@@ -46,8 +46,15 @@ Statistics statistics(const std::vector<double>& milliseconds);
 void put(Json& row, const Statistics&);
 void print(const Json& row);
 
-// Wall-clock milliseconds of `repeat` calls, after one that is not counted.
-Statistics measure_wall(int repeat, const std::function<void()>& call);
+// One timed run, in milliseconds.
+using Timer = std::function<double()>;
+// By the wall.
+Timer by_wall(std::function<void()> call);
+// Every timer `repeat` times, turn by turn, so that what else the machine does meets all alike; after a round that is
+// not counted.
+std::vector<Statistics> in_turns(int repeat, const std::vector<Timer>&);
+// The same, put into the rows and printed.
+void finish(int repeat, const std::vector<Timer>&, std::vector<Json>& rows);
 
 using Block = std::shared_ptr<run::gpu::Memory>;
 using Module = std::shared_ptr<run::gpu::Module>;
@@ -68,7 +75,7 @@ class Machine {
   void launch(const Module&, const std::string& kernel, std::array<i64, 3> threads, std::array<int, 3> group,
               std::span<const Block> blocks, std::span<const i64> integers);
   void wait() { queue_->wait(); }
-  Statistics measure(int repeat, const std::function<void()>& launches);
+  Timer timer(std::function<void()> launches);
 
  private:
   bool cuda_;
@@ -77,10 +84,10 @@ class Machine {
   std::unique_ptr<run::gpu::Queue> queue_;
 };
 
-// A program of Tessera: its result into `outputs` and its times. On a device as Machine::measure(), on the CPU by the
-// wall, on so many threads (0: all).
-Statistics run_tessera(const Program&, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-                       const Options&, int repeat, int threads = 0);
+// Runs a program of Tessera into `outputs`; its timer is like Machine::timer() on a device, by the wall on the CPU, on
+// so many threads (0: all). The program and the arrays stay.
+Timer run_tessera(const Program&, const std::vector<Array>& inputs, const std::vector<Array>& outputs, const Options&,
+                  int threads = 0);
 
 // Pixels of three bytes.
 struct Picture {

@@ -317,32 +317,34 @@ bool measure_size(Context& context, i64 n, const Options& options) {
   const std::vector<Complex> start = padded_copy(input, n, matrix.padded());
   context.write(matrix.input.get(), start.data(), matrix.bytes());
   bool good = true;
-  const auto tell = [&](const std::string& name, const Statistics& time, const std::vector<Complex>& got, i64 stride) {
-    Json row{{"kind", "transform"}, {"size", n}, {"version", name}};
-    put(row, time);
-    good &= compare(got, stride, wanted, n, row);
-    print(row);
+  std::vector<Json> rows;
+  std::vector<Timer> timers;
+  // Runs it, compares, and keeps it to be timed.
+  const auto add = [&](const std::string& name, const std::function<void()>& run, const auto& result, i64 stride) {
+    run();
+    rows.push_back({{"kind", "transform"}, {"size", n}, {"version", name}});
+    good &= compare(result(), stride, wanted, n, rows.back());
+    timers.push_back(by_wall(run));
   };
-  std::vector<Complex> got;
-  const Statistics plain = measure_wall(std::min(repeat, 3), [&] {
-    got = start;
-    transform(got, n, matrix.padded(), radices_of(n, false));
-  });
-  tell("cpu", plain, got, matrix.padded());
+  std::vector<Complex> got = start, plain;
+  const auto on_host = [&] { transform(plain = start, n, matrix.padded(), radices_of(n, false)); };
+  add("cpu", on_host, [&]() -> const auto& { return plain; }, matrix.padded());
+  cl::Mem place = nullptr;
   for (const Version& v : versions) {
     if (radices_of(n, v.only_two).empty()) continue;
-    cl::Mem result = nullptr;
-    const Statistics time = measure_wall(repeat, [&] { result = matrix.run(v, matrix.input.get()); });
-    context.read(result, got.data(), matrix.bytes());
-    tell(v.name, time, got, matrix.padded());
+    const auto read = [&]() -> const auto& {
+      context.read(place, got.data(), matrix.bytes());
+      return got;
+    };
+    add(v.name, [&, v] { place = matrix.run(v, matrix.input.get()); }, read, matrix.padded());
   }
   fft::Problem problem;
   problem.extents = {n, n};
   const engine::Fft ours(problem);
   const std::vector<Complex> dense = padded_copy(input, n, n);
   std::vector<Complex> result(dense.size());
-  const Statistics time = measure_wall(repeat, [&] { ours.run(dense.data(), result.data()); });
-  tell("tessera", time, result, n);
+  add("tessera", [&] { ours.run(dense.data(), result.data()); }, [&]() -> const auto& { return result; }, n);
+  finish(repeat, timers, rows);
   return good;
 }
 
@@ -369,31 +371,38 @@ bool measure_transposition(Context& context, i64 n, const Options& options) {
   const i64 bytes = static_cast<i64>(start.size() * sizeof(Complex));
   const auto from = context.buffer(bytes), to = context.buffer(bytes);
   const cl::UInt stride = static_cast<cl::UInt>(2 * n);
-  bool good = true;
   std::vector<Complex> got(start.size());
+  std::vector<Json> rows;
+  std::vector<Timer> timers;
+  bool good = true;
   for (const Way& way : ways) {
     const bool in_place = way.kernel == "swap_2x2";
-    const auto once = [&] {
+    const auto start_one = [&, way, in_place] {
       if (in_place)
         context.start(way.kernel, n / 2, n / 2, way.group, from.get(), stride);
       else
         context.start(way.kernel, n / way.block, n / way.block, way.group, from.get(), to.get(), stride);
     };
     context.write(from.get(), start.data(), bytes);
-    Json row{
-        {"kind", "transposition"}, {"size", n}, {"version", way.kernel}, {"block", way.block}, {"group", way.group}};
-    put(row, measure_wall(repeat, [&] { once(), context.finish(); }));
-    context.write(from.get(), start.data(), bytes);
-    once();
+    start_one();
     context.read(in_place ? from.get() : to.get(), got.data(), bytes);
     i64 wrong = 0;
     for (i64 k = 0; k < n * n; ++k)
       wrong += got[static_cast<std::size_t>(k % n * n + k / n)] != start[static_cast<std::size_t>(k)];
-    row["largest_difference"] = wrong;
-    row["verdict"] = wrong == 0 ? "same" : "DIFFERENT";
     good &= wrong == 0;
-    print(row);
+    rows.push_back({{"kind", "transposition"},
+                    {"size", n},
+                    {"version", way.kernel},
+                    {"block", way.block},
+                    {"group", way.group},
+                    {"largest_difference", wrong},
+                    {"verdict", wrong == 0 ? "same" : "DIFFERENT"}});
+    timers.push_back(by_wall([&, start_one] {
+      start_one();
+      context.finish();
+    }));
   }
+  finish(repeat, timers, rows);
   return good;
 }
 
@@ -426,7 +435,7 @@ bool measure_high_pass(Context& context, const Options& options) {
     result = matrix.run(best, spectrum);
   };
   Json row{{"kind", "high-pass"}, {"size", n}, {"version", "groups"}};
-  put(row, measure_wall(options.quick ? 2 : 10, filter));
+  put(row, in_turns(options.quick ? 2 : 10, {by_wall(filter)})[0]);
   std::vector<Complex> got(start.size());
   context.read(result, got.data(), matrix.bytes());
   const auto centred = [&](const std::vector<std::complex<double>>& spectrum) {

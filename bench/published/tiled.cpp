@@ -168,38 +168,37 @@ void write_grey(const std::string& path, const Array& plane) {
 
 bool measure_plane(const Kernels& kernels, const Options& options, const Json& head, const std::vector<float>& plane,
                    i64 columns, i64 radius, const Regions& r, int repeat) {
-  const i64 bytes = static_cast<i64>(plane.size() * sizeof(float));
+  const i64 bytes = static_cast<i64>(plane.size() * sizeof(float)), rows = static_cast<i64>(plane.size()) / columns;
   const std::vector<double> wanted =
       reference(std::vector<double>(plane.begin(), plane.end()), columns, r.source, radius);
   const Block source = kernels.machine.block(plane.data(), bytes), between = kernels.machine.block(bytes);
   std::vector<float> got;
+  std::vector<Json> found;
+  std::vector<Timer> timers;
   bool good = true;
   for (const std::string& version : versions) {
     Json row = head;
-    row["job"] = fmt::format("{0} x {0}", 2 * radius + 1);
-    row["region"] = r.name;
-    row["version"] = version;
+    row.update({{"job", fmt::format("{0} x {0}", 2 * radius + 1)}, {"region", r.name}, {"version", version}});
     got.assign(plane.size(), untouched);
     const Block target = kernels.machine.block(got.data(), bytes);
-    put(row,
-        kernels.machine.measure(repeat, [&] { kernels.filter(version, radius, source, between, target, columns, r); }));
+    const auto run = [&, target, version] { kernels.filter(version, radius, source, between, target, columns, r); };
+    run();
     kernels.machine.read(target, got.data(), bytes);
     good &= compare(got, columns, r, wanted, row, true);
     if (version == "tiled") row["classes"] = classes(r, radius);
-    print(row);
+    found.push_back(row);
+    timers.push_back(kernels.machine.timer(run));
   }
-  Json row = head;
-  row["job"] = fmt::format("{0} x {0}", 2 * radius + 1);
-  row["region"] = r.name;
-  row["version"] = "tessera";
-  const i64 rows = static_cast<i64>(plane.size()) / columns;
   const Array image = Array::from<float>(plane, {rows, columns});
   const Program program = plane_program(radius, r);
   const Array result(ElementType::f32, program.output_shapes({image}).at(0));
-  put(row, run_tessera(program, {image}, {result}, options, repeat));
+  Json row = head;
+  row.update({{"job", fmt::format("{0} x {0}", 2 * radius + 1)}, {"region", r.name}, {"version", "tessera"}});
+  timers.push_back(run_tessera(program, {image}, {result}, options));
   got.assign(result.as<float>(), result.as<float>() + result.count());
   good &= compare(got, result.shape()[1], r, wanted, row, false);
-  print(row);
+  found.push_back(row);
+  finish(repeat, timers, found);
   write_grey(fmt::format("{}/tiled-output-{}x{}-radius{}-{}.bmp", options.work, rows, columns, radius, r.name), result);
   return good;
 }
@@ -269,39 +268,42 @@ bool measure_colour(const Kernels& kernels, const Options& options, const Json& 
   const Regions all = whole(picture.rows, picture.columns);
   const std::vector<i64> count{points};
   std::vector<unsigned char> got(picture.rgb.size());
+  std::vector<Json> found;
+  std::vector<Timer> timers;
   bool good = true;
   for (const std::string& version : versions) {
     Json row = head;
-    row["job"] = "colour";
-    row["region"] = "whole";
-    row["version"] = version;
-    m.fill(out, 0);
-    put(row, m.measure(repeat, [&] {
+    row.update({{"job", "colour"}, {"region", "whole"}, {"version", version}});
+    const auto run = [&, version] {
       m.launch(kernels.of_radius[0], "split", {points, 1, 1}, {256, 1, 1},
                std::array<Block, 4>{rgb, planes[0], planes[1], planes[2]}, count);
       for (std::size_t c = 0; c < 3; ++c)
         kernels.filter(version, c == 0 ? 2 : 1, planes[c], between, filtered[c], picture.columns, all);
       m.launch(kernels.of_radius[0], "join", {points, 1, 1}, {256, 1, 1},
                std::array<Block, 4>{filtered[0], filtered[1], filtered[2], out}, count);
-    }));
+    };
+    for (const Block& b : filtered) m.fill(b, 0);
+    m.fill(out, 0);
+    run();
     m.read(out, got.data(), 3 * points);
     good &= compare_bytes(got.data(), wanted, row);
-    print(row);
+    found.push_back(row);
+    timers.push_back(m.timer(run));
   }
   Json row = head;
-  row["job"] = "colour";
-  row["region"] = "whole";
-  row["version"] = "tessera";
+  row.update({{"job", "colour"}, {"region", "whole"}, {"version", "tessera"}});
   const Program program = colour_program();
   const Format format = program.inputs().at(0).format;
   const Array image =
       Array::borrow(const_cast<unsigned char*>(picture.rgb.data()), format, {picture.rows, picture.columns});
   const Array result(format, {picture.rows, picture.columns});
-  put(row, run_tessera(program, {image}, {result}, options, repeat));
-  good &= compare_bytes(result.as<unsigned char>(), wanted, row);
-  print(row);
+  timers.push_back(run_tessera(program, {image}, {result}, options));
+  const auto* bytes_of = result.as<unsigned char>();
+  good &= compare_bytes(bytes_of, wanted, row);
+  found.push_back(row);
+  finish(repeat, timers, found);
   write_bmp(fmt::format("{}/tiled-colour-{}x{}.bmp", options.work, picture.rows, picture.columns),
-            {picture.rows, picture.columns, {result.as<unsigned char>(), result.as<unsigned char>() + 3 * points}});
+            {picture.rows, picture.columns, {bytes_of, bytes_of + 3 * points}});
   return good;
 }
 
