@@ -41,7 +41,7 @@ class Axis:
 
 
 def number(value):
-    return f"{value:.3g}" if value < 1e4 else f"{value:.0f}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
 def panel_lines(panel, top):
@@ -57,12 +57,13 @@ def panel_lines(panel, top):
         y = bottom - up.at(value)
         out.append(f'<line x1="{LEFT}" y1="{y:.1f}" x2="{LEFT + WIDTH}" y2="{y:.1f}" stroke="#e4e4e4"/>'
                    f'<text x="{LEFT - 5}" y="{y + 4:.1f}" text-anchor="end" fill="#555">{number(value)}</text>')
-    last = -40
+    free = 0
     for value in sorted(set(xs)) if len(set(xs)) < 14 else across.ticks():
         x = across.at(value)
-        if x - last >= 26:  # figures that would touch are left out
+        half = 3.5 * len(number(value)) + 2
+        if x - half >= free:  # figures that would touch are left out
             out.append(f'<text x="{LEFT + x:.1f}" y="{bottom + 15}" text-anchor="middle" fill="#555">{number(value)}</text>')
-            last = x
+            free = x + half
     for series in panel.series:
         places = [(LEFT + across.at(point[0]), bottom - up.at(point[1]), len(point) > 2 and point[2]) for point in series.points] if len(series.points) > 1 else \
                  [(x, bottom - up.at(series.points[0][1]), False) for x in (LEFT, LEFT + WIDTH)] if series.points else []

@@ -82,7 +82,7 @@ def draw(rows, about):
     two = {n: found for n, found in sizes.items() if "radix 2" in found}
     radices = [lines.Series("groups", colours["groups"], [(n, found["groups"]["min_ms"]) for n, found in sizes.items()]),
                lines.Series("radix 2", colours["radix 2"], [(n, found["radix 2"]["min_ms"]) for n, found in two.items()], True)]
-    return lines.draw("Fourier transforms in two dimensions: the stages of the document", [f"{about['machine']}, {about['driver']}; {about['date']}; minimum of the runs, by the wall"],
+    return lines.draw("Fourier transforms in two dimensions: the stages of the document", [f"{about['machine']}, {about['driver']}", f"{about['date']}; minimum of the runs, by the wall"],
                       [lines.Panel("every stage", "rows and columns", "ms", times, "xy"),
                        lines.Panel("what each step gains", "rows and columns", "times as fast", steps, "x"),
                        lines.Panel("mixed radix beside radix 2", "rows and columns", "ms", radices, "xy")])

@@ -69,7 +69,7 @@ def claims(rows, target):
     knows = any(spills(row, rows) is not None for row in rows if row["series"] != "tessera")
     fastest = [f"{rank}-D {min(row['min_ms'] for row in rows if row['rank'] == rank and row['series'] != 'tessera') / only(rows, rank, 'tessera')[0]['min_ms']:.2f}" for rank in ranks(rows)]
     where = " (vectors side by side share no element)" if target == "cpu" else ""
-    return [("k results an item cost k1 ... (kn + ko - 1) loads instead of ko k1 ... kn, up to ko times the speed", "; ".join(said) + where),
+    return [("ko results an item cost k1 ... kn-1 (kn + ko - 1) loads instead of ko k1 ... kn, and give up to ko times the speed", "; ".join(said) + where),
             ("(loads for one result, of the fastest block along the last axis)", ", ".join(f"{rank}-D {n}" for rank, n in zip(ranks(rows), fetched))),
             ("where it ends depends on the number of registers", "spilled: " + "; ".join(out) if knows else "this compiler does not tell what it spills"),
             ("(not in it) Tessera", "the best block takes " + ", ".join(fastest) + " times as long as Tessera" + (", one thread each" if target == "cpu" else ""))]
@@ -94,4 +94,4 @@ def draw(rows, about):
         filters = " x ".join([str(row["taps"])] * rank)
         panels.append(lines.Panel(f"{rank}-D, dense {filters}, {' x '.join(map(str, row['extents']))} results", "results an item" + (" (vectors)" if about["target"] == "cpu" else ""),
                                   "Gpoint/s", drawn, "x"))
-    return lines.draw("Register blocking: speed against results an item", [f"{about['machine']}, {about['driver']}; {about['date']}; open circles: registers ran out"], panels)
+    return lines.draw("Register blocking: speed against results an item", [f"{about['machine']}, {about['driver']}", f"{about['date']}; minimum of the runs; open circles: registers ran out"], panels)

@@ -1,6 +1,6 @@
 // Ahead of every text of the published experiments: what CUDA lacks of OpenCL C, so that one text serves both. The words
-// for kernels and memories (__kernel, __global, __local, __constant) and barriers are exchanged in the text itself. Functions that kernels call
-// are FUNCTION, an address is GLOBAL, or SHARED by a group.
+// for kernels and memories (__kernel, __global, __local, __constant) and barriers are exchanged in the text itself.
+// Functions that kernels call are FUNCTION; an address is GLOBAL, or SHARED by a group.
 #ifdef PUBLISHED_CUDA
 #define SHARED
 #define GLOBAL
