@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Repeats published experiments with this tree: ./dev reproduce fusion [--target cpu|cuda] [--quick].
+"""Repeats published experiments with this tree: ./dev reproduce EXPERIMENT [--target NAME] [--quick].
+
+tiled-convolution, register-blocking and fft bring kernels of their own: reproduce_kernels.py; docs/reproduce.md says more.
 
 fusion: M. Ravishankar, P. Micikevicius, V. Grover, Fusing Convolution Kernels through Tiling, ARRAY 2015, section 3. Blur, Canny
 and Harris, every stage on its own (--schedule untiled) against what the plan decides (auto), on one thread and on all, on images of
@@ -19,9 +21,10 @@ import sys
 import chart
 import fusion_cuda
 import report
+import reproduce_kernels
 import run
 
-TARGETS = ["cpu", "cuda"]
+TARGETS = {"fusion": ["cpu", "cuda"], **{name: module.TARGETS for name, module in reproduce_kernels.EXPERIMENTS.items()}}
 # What figure 8 of the document shows: tiled over untiled on four cores of an Intel Core i7-4820K.
 PUBLISHED = {"blur3_f32": ("blur", 1.79), "canny_f32": ("Canny", 1.25), "harris_f32": ("Harris", 1.71)}
 # Section 3.1, on a Tesla K20c: of blur the document only says "a slight loss", of loads that they fell by these factors.
@@ -34,14 +37,27 @@ COLUMNS = ["experiment", "rows", "columns", "threads", "untiled_ms", "fused_ms",
 
 def arguments():
     parser = argparse.ArgumentParser(prog="./dev reproduce", description=__doc__.splitlines()[0])
-    parser.add_argument("experiment", choices=["fusion"], help="fusion: what fusing stages gains for blur, Canny and Harris")
-    parser.add_argument("--target", default="cpu", metavar="NAME", help=f"where to run: {', '.join(TARGETS)} (cpu)")
-    parser.add_argument("--quick", action="store_true", help="short samples, one process start, no waiting; not kept in bench/results/")
-    parser.add_argument("--quiet-wait", type=float, default=20, metavar="SECONDS", help="how long to wait for other processes before a sample (20)")
-    parser.add_argument("--tessera", metavar="FILE", help="cuda: the program to measure (build/gpu/bin/tessera, made by ./dev gpu pack where it is not there)")
+    parser.add_argument("experiment", choices=list(TARGETS),
+                        help="fusion: what fusing stages gains for blur, Canny and Harris; tiled-convolution: separable filters in tiles; "
+                             "register-blocking: results an item of dense convolutions in 2-D to 4-D; fft: mixed-radix transforms step by step")
+    targets = "; ".join(f"{name}: {', '.join(known)}" for name, known in TARGETS.items())
+    parser.add_argument("--target", metavar="NAME", help=f"where to run, the first if not given ({targets})")
+    parser.add_argument("--quick", action="store_true", help="small or short, a first look; not kept in bench/results/")
+    parser.add_argument("--quiet-wait", type=float, default=20, metavar="SECONDS", help="fusion: how long to wait for other processes before a sample (20)")
+    parser.add_argument("--tessera", metavar="FILE", help="fusion on cuda: the program to measure (build/gpu/bin/tessera, made by ./dev gpu pack where it is not there)")
+    parser.add_argument("--program", metavar="FILE", help="all but fusion: the program to measure with (tessera_reproduce of build/release, or of build/gpu on a machine with a GPU)")
+    parser.add_argument("--device", type=int, default=0, metavar="NUMBER", help="all but fusion: which device, as tessera devices says (0)")
+    parser.add_argument("--repeat", type=int, default=0, metavar="NUMBER", help="all but fusion: timed runs of a figure")
+    parser.add_argument("--photograph", metavar="FILE", help="tiled-convolution, fft: what is filtered (tests/data/astronaut.png)")
+    parser.add_argument("--offsets", metavar="T,L,T,L", help="tiled-convolution: top and left of the source's region, then of the target's (3,3,2,2)")
+    parser.add_argument("--out", metavar="FOLDER", help="all but fusion: where results go (bench/results, with --quick build/bench)")
     options = parser.parse_args()
-    if options.target not in TARGETS:
-        parser.exit(2, f"./dev reproduce: error: no target '{options.target}' to reproduce on, expected {' or '.join(TARGETS)}\n")
+    known = TARGETS[options.experiment]
+    options.target = options.target or known[0]
+    if options.target not in known:
+        parser.exit(2, f"./dev reproduce: error: {options.experiment} knows no target '{options.target}', expected {' or '.join(known)}\n")
+    if options.repeat < 0:
+        parser.exit(2, f"./dev reproduce: error: {options.repeat} timed runs were asked for, expected at least 1\n")
     return options
 
 
@@ -170,6 +186,11 @@ def main_cuda(options):
 
 def main():
     options = arguments()
+    if options.experiment != "fusion":
+        try:
+            sys.exit(reproduce_kernels.main(options))
+        except (reproduce_kernels.Refused, OSError) as error:
+            refuse(error)
     if options.target == "cuda":
         main_cuda(options)
     program = run.build()

@@ -99,8 +99,19 @@ double total_of(const Graph& graph, const std::vector<ExprId>& roots, Cost cost)
 }  // namespace
 
 double operation_count(const Graph& graph, const std::vector<ExprId>& roots) {
-  return total_of(graph, roots, [](const ExprNode& node, double terms) {
+  // Sums and products of numbers and variables of loops, and what stands at such places of tables: one for all lanes.
+  std::unordered_set<const ExprNode*> same_in_all;
+  const auto same = [&](ExprId e) { return same_in_all.contains(&graph.node(e)); };
+  for (ExprId e : ir::postorder(graph, roots)) {
+    const ExprNode& node = graph.node(e);
+    const bool index = node.op == Op::add || node.op == Op::sub || node.op == Op::mul || node.op == Op::lookup;
+    if (node.op == Op::var || node.op == Op::constant ||
+        (index && std::all_of(node.args.begin(), node.args.end(), same)))
+      same_in_all.insert(&node);
+  }
+  return total_of(graph, roots, [&](const ExprNode& node, double terms) {
     if (is_reduction(node.op)) return terms * (node.op == Op::reduce_median ? 2 * terms : 1);
+    if (same_in_all.contains(&node)) return node.op == Op::lookup ? 0.5 : 0;
     return price(node);
   });
 }

@@ -44,6 +44,8 @@ double bits_up(double v) {
 }  // namespace
 
 Ranges::Ranges(const Graph& graph) : graph_(graph) {
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s)
+    if (graph.stage(s).kind == ir::StageKind::point) see_variables(ir::postorder(graph, {graph.stage(s).body}));
   for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
     const ir::Stage& stage = graph.stage(s);
     Range range = is_float(stage.type) ? Range{} : full_range(stage.type);
@@ -81,12 +83,19 @@ Range Ranges::continued(Range r, const ExprNode& access) const {
   return r;
 }
 
+void Ranges::see_variables(const std::vector<ExprId>& expressions) {
+  for (ExprId e : expressions)
+    for (const ir::Var& v : graph_.node(e).vars) {
+      const Range here{static_cast<double>(v.lo), static_cast<double>(v.hi)};
+      const auto [it, first] = variables_.try_emplace(v.id, here);
+      if (!first) it->second = join(it->second, here);
+    }
+}
+
 Range Ranges::of(ExprId root) {
   if (auto it = known_.find(root.id); it != known_.end()) return it->second;
   std::vector<ExprId> order = ir::postorder(graph_, {root});
-  for (ExprId e : order)
-    for (const ir::Var& v : graph_.node(e).vars)
-      variables_[v.id] = {static_cast<double>(v.lo), static_cast<double>(v.hi)};
+  see_variables(order);
   for (ExprId e : order)
     if (!known_.contains(e.id)) known_[e.id] = compute(graph_.node(e));
   return known_[root.id];

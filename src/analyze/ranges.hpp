@@ -30,6 +30,7 @@ class Ranges {
 
  private:
   Range compute(const ir::ExprNode&);
+  void see_variables(const std::vector<ir::ExprId>&);
   Range continued(Range, const ir::ExprNode& access) const;
   const ir::Graph& graph_;
   std::vector<Range> stages_, rows_;

@@ -194,6 +194,24 @@ TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64
                           i64 size, i64 bits) {
   tsr_patch_here(to, from, outside, c0, count, n, mode, step, size, bits);
 }
+/* The same of `many` rows, into copies that lie `pitch` bytes apart. */
+TSR_HELPER void tsr_patch_rows(u8* to, i64 pitch, const u8* rows, i64 many, i64 c0, i64 count, i64 n, i64 mode, i64 step,
+                               i64 size, i64 bits) {
+  i64 unit = step * size, lo = tsr_clamp(-c0, 0, count), hi = tsr_clamp(n - c0, lo, count);
+  for (i64 r = 0; r < many; ++r)
+    tsr_copy_end(to + r * pitch + lo * unit, tsr_row(rows, r) + (c0 + lo) * unit, (hi - lo) * unit);
+  for (i64 part = 0; part < 2; ++part)
+    for (i64 k = part ? hi : 0; k < (part ? count : lo); ++k) {
+      i64 m = tsr_map(mode, c0 + k, n);
+      u8* out = to + k * unit;
+      if (m < 0)
+        for (i64 r = 0; r < many; ++r) tsr_fill(out + r * pitch, step, size, bits);
+      else if (unit == 4)
+        for (i64 r = 0; r < many; ++r) __builtin_memcpy(out + r * pitch, tsr_row(rows, r) + m * 4, 4);
+      else
+        for (i64 r = 0; r < many; ++r) tsr_move(out + r * pitch, tsr_row(rows, r) + m * unit, unit);
+    }
+}
 /* Continues a row of a ring beyond its ends; `row` is the address of column 0, columns [lo, hi) are there. */
 TSR_HELPER void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
   if (lo <= 0)

@@ -251,11 +251,6 @@ void GroupLowering::guard() {
   scratch_top_ = builder_->let("top", scratch_top_ + guard_bytes);
 }
 
-i64 GroupLowering::patch_elements(std::size_t pass, const PassBody::Source& source) const {
-  i64 columns = source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1;
-  return (columns + 1) * element_step(source.stage) + 64;
-}
-
 void GroupLowering::reserve_all() {
   scratch_top_ = integer(0);
   guards_.clear();
@@ -299,12 +294,14 @@ void GroupLowering::reserve_all() {
       if (written(s) != s) spread = std::max(spread, plan_.stages[s].stride.back());
     if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * (widest * spread));
     if (results > 0) work.outputs = reserve(integer(results * pass.rows * (6 * pass.lanes * widest + 64)));
-    i64 patches = 0;
+    i64 patches = 0, rows_patched = 0;
     for (const PassBody::Source& source : bodies_[k].sources)
-      if (!in_group(source.stage))
-        patches += source.entries() *
-                   ((patch_elements(k, source) * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64);
+      if (!in_group(source.stage)) {
+        patches += source.entries() * patch_bytes(k, source);
+        rows_patched += source.entries();
+      }
     if (patches > 0) work.patches = reserve(integer(patches));
+    if (patches > 0) work.ends = reserve(integer(rows_patched * static_cast<i64>(sizeof(void*))));
     for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
       const PassBody::Source& source = bodies_[k].sources[i];
       std::vector<Value> rows(source.outer_border.size());

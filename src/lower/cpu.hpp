@@ -74,6 +74,7 @@ class GroupLowering {
   };
   struct Workspace {  // of a pass, in scratch memory
     Value dump, patches, outputs;
+    Value ends;  // rows of which the ends are patched by one call
     // By source and outer dimension, where the border is constant: column 0 of a row of border values.
     std::map<std::size_t, std::vector<Value>> constants;
   };
@@ -119,6 +120,10 @@ class GroupLowering {
                const std::vector<Target>& targets);
   void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
                const std::vector<Target>& targets, const Value& from, const Value& to, const Value& streaming);
+  // The rows of every source for columns from x0 on (cpu_ends.cpp).
+  std::vector<std::vector<Value>> patched_ends(std::size_t pass, const std::vector<Pointers>& sources, const Value& x0,
+                                               const Value& x1, const Value& whole);
+  bool patched_together(std::size_t pass, std::size_t a, std::size_t b) const;
   void prefetch(std::size_t pass, const std::vector<Pointers>& sources, const Value& x);
   void store_interleaved(const Value& to, const Value& x, std::vector<Value> row);
   std::vector<Value> written_index(ir::StageId, const std::vector<Value>& index) const;
@@ -138,7 +143,7 @@ class GroupLowering {
                    const std::vector<Value>& index, const std::vector<Value>& constant_rows);
   Value row_at(ir::StageId, const std::vector<Value>& at);  // u8* to column 0 of a ring or array row
   Value typed(ir::StageId, const Value& bytes) const;       // u8* as a pointer to the stage's elements
-  i64 patch_elements(std::size_t pass, const PassBody::Source&) const;
+  i64 patch_bytes(std::size_t pass, const PassBody::Source&) const;
   bool in_group(ir::StageId) const;
   std::size_t pass_of(ir::StageId) const;
   bool direct_result(ir::StageId) const;

@@ -182,7 +182,6 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   const PassBody& body = bodies_[p];
   const i64 lanes = pass.lanes;
   Value xs = regions_[p].lo[rank_ - 1], xe = regions_[p].hi[rank_ - 1];
-  bool periodic = plan_.stages[pass.stages.front()].periodic[rank_ - 1];
   std::vector<std::size_t> direct_targets, patched;
   for (std::size_t k = 0; k < pass.stages.size(); ++k)
     if (direct_result(pass.stages[k])) direct_targets.push_back(k);
@@ -276,49 +275,12 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             if (outputs[t].to->name != targets[t].to->name) builder_->assign(outputs[t].to, targets[t].to);
         },
         [&] {
-          i64 at = 0;
+          const std::vector<std::vector<Value>> patches = patched_ends(p, sources, x0, min(x1, xe), whole);
           for (std::size_t k = 0; k < sources.size(); ++k) {
-            const PassBody::Source& source = body.sources[k];
-            if (in_group(source.stage)) {
-              if (!source.table.empty()) set_rows(k, sources[k].direct);
-              continue;
-            }
-            i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
-            i64 bytes = (patch_elements(p, source) * size + 63) / 64 * 64;
-            Value c0 = builder_->let("c0", x0 * source.scale + extent(source.shift) + source.lo);
-            // Lanes beyond the end read what lies there; nobody keeps them.
-            Value columns =
-                builder_->let("columns", (min(x1, xe) - x0 - 1) * source.scale + (source.hi - source.lo + 1));
-            // A source that is read at the very columns alone, as most rows of a cross are, may lie inside.
-            const i64 strided = step > 1 ? 1 : 0;
-            Value n = extent(stage(source.stage).domain.back());
-            Value outside = builder_->let(
-                "outside", operation(Op::bit_or, flag_type,
-                                     {less(c0, integer(0)), less(n, c0 + max(whole * source.scale, integer(1)) +
-                                                                        (source.hi - source.lo + strided))}));
-            BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
-            if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
-            std::vector<Value> patches;
-            for (const Value& direct : sources[k].direct) {
-              // Is the row one of border values?
-              Value constant_row = convert(bytes_pointer, integer(0)), row = convert(bytes_pointer, direct);
-              for (const Value& values : work_[p].constants[k])
-                if (values)
-                  constant_row = operation(Op::select, bytes_pointer,
-                                           {operation(Op::eq, flag_type, {row, values}), values, constant_row});
-              Value memory = address(work_[p].patches, integer(at));
-              at += bytes;
-              builder_->branch(outside, [&] {
-                // Bytes are many to a vector, and ends many against what lies between.
-                builder_->call(
-                    pass.pairs ? "tsr_patch_here" : "tsr_patch",
-                    {memory, row, constant_row, c0, columns, n, integer(static_cast<i64>(mode)), integer(step),
-                     integer(size), integer(border_bits(source.column_border, source.stage))});
-              });
-              Value patch = typed(source.stage, address(memory, integer(0) - c0 * (step * size)));
-              patches.push_back(builder_->let("patch", operation(Op::select, patch->type, {outside, patch, direct})));
-            }
-            set_rows(k, patches);
+            if (!in_group(body.sources[k].stage))
+              set_rows(k, patches[k]);
+            else if (!body.sources[k].table.empty())
+              set_rows(k, sources[k].direct);
           }
           i64 row_bytes = 0;
           for (StageId s : pass.stages) row_bytes = std::max<i64>(row_bytes, ir::nest::size_of(memory_lane(s)));
@@ -413,6 +375,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
+    source.chained = plan_.options.numbers == Numbers::fast;
     source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
       std::size_t k = body.source_of.at(&node);
       const PassBody::Source& from_source = body.sources[k];
@@ -496,17 +459,34 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph.tables[t].type), 1, true});
     };
     PointEmitter emitter(graph, ranges_, *builder_, source);
+    // What goes past the caches or not is stored together: a branch at every store would part the rows of a block,
+    // whose chains of sums are to run beside each other.
+    struct Result {
+      Value to, at, out;
+    };
+    std::vector<Result> results;
+    const std::size_t most_results = static_cast<std::size_t>(plan_.device.vector_registers) / 2;
+    const auto store_results = [&] {
+      if (results.empty()) return;
+      const auto all = [&](bool past) {
+        return [&, past] {
+          for (const Result& r : results) builder_->store(r.to, r.at, r.out, past);
+        };
+      };
+      builder_->branch(streaming, all(true), all(false));
+      results.clear();
+    };
     std::map<std::size_t, std::vector<Value>> parts;  // of rows that several pieces fill, by the first one's position
     std::map<std::size_t, Value> halves;  // even or odd columns that wait for the others, by position of the target
     emitter.emit(body.roots, [&](std::size_t root, const Value& v) {
       const std::size_t k = root % targets.size();
       StageId s = pass.stages[k % pass.stages.size()];
       auto store = [&](const Value& to, const Value& at, const Value& out) {
-        if (!direct_result(s)) {
+        if (!direct_result(s))
           builder_->store(to, at, out);
-          return;
-        }
-        builder_->branch(streaming, [&] { builder_->store(to, at, out, true); }, [&] { builder_->store(to, at, out); });
+        else
+          results.push_back({to, at, out->kind == Kind::variable ? out : builder_->let("v", out)});
+        if (results.size() >= most_results) store_results();
       };
       if (pass.pairs) {
         Value half = builder_->let("v", emitter.stored(body.roots[root], v, Lane::u16));
@@ -532,6 +512,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       }
       store(target.to, x, out);
     });
+    store_results();
   });
 }
 

@@ -57,6 +57,24 @@ void free_variables(const ir::Graph& graph, const std::vector<ExprId>& order,
   }
 }
 
+// What a reduction adds to its total at every turn of its loops.
+std::vector<ExprId> addends_of(const ir::Graph& graph, ExprId reduction, bool chained) {
+  const ExprNode& n = graph.node(reduction);
+  std::vector<ExprId> found, stack{n.args[0]};
+  while (!stack.empty()) {
+    const ExprId e = stack.back();
+    stack.pop_back();
+    const ExprNode& part = graph.node(e);
+    if (chained && n.op == Op::reduce_sum && part.op == Op::add && part.type == n.type && is_float(n.type)) {
+      stack.push_back(part.args[1]);
+      stack.push_back(part.args[0]);
+    } else {
+      found.push_back(e);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 bool PointEmitter::free(ExprId e) const {
@@ -202,6 +220,54 @@ Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lan
   return op(Op::select, lane, {zero, number(0, lane), q});
 }
 
+std::optional<Value> PointEmitter::uniform(ExprId e, const Vars& vars) {
+  const ExprNode& n = graph_.node(e);
+  if (n.op == Op::var) return vars.at(static_cast<std::uint32_t>(n.ivalue));
+  if (n.op == Op::constant && !is_float(n.type)) return ir::nest::integer(n.ivalue);
+  if (n.type != ElementType::i32 || (n.op != Op::add && n.op != Op::sub && n.op != Op::mul)) return {};
+  const std::optional<Value> a = uniform(n.args[0], vars), b = uniform(n.args[1], vars);
+  const Range r = ranges_.of(e), all = any_bits(Lane::i32);
+  if (!a || !b || r.lo < all.lo || r.hi > all.hi) return {};
+  return ir::nest::operation(n.op, {Lane::i64, 1, false}, {*a, *b});
+}
+
+Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& vars) {
+  const ir::Table& table = graph_.tables[static_cast<std::size_t>(n.ivalue)];
+  const Value pointer = source_.table(static_cast<std::size_t>(n.ivalue));
+  const auto truth = [&](Value v) {
+    if (n.type != ElementType::boolean) return v;
+    return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
+  };
+  // One number for all lanes, as weights of a looped sum are.
+  Value place;
+  for (std::size_t d = 0; d < n.args.size() && source_.lanes > 1; ++d) {
+    const std::optional<Value> i = uniform(n.args[d], vars);
+    const Range r = ranges_.of(n.args[d]);
+    if (!i || r.lo < 0 || r.hi > static_cast<double>(table.extents[d] - 1)) {
+      place = nullptr;
+      break;
+    }
+    place = place ? place * table.extents[d] + *i : *i;
+  }
+  if (place) return truth(builder_.let("v", broadcast(load(pointer, place, 1), source_.lanes)));
+  Value at;
+  for (std::size_t d = 0; d < n.args.size(); ++d) {
+    Value i = operand(n.args[d], known, Lane::i32);
+    double last = static_cast<double>(table.extents[d] - 1);
+    // Lanes that nobody keeps hold any bits, whatever the range of the values: only their type bounds them.
+    Range r = free(n.args[d]) ? ranges_.of(n.args[d]) : any_bits(value(n.args[d], known)->type.lane);
+    if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
+    if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
+    if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});
+    at = at ? op(Op::add, Lane::i32, {at, i}) : i;
+  }
+  auto gathered = std::make_shared<ir::nest::Node>();
+  gathered->kind = Kind::gather;
+  gathered->type = {pointer->type.lane, source_.lanes, false};
+  gathered->args = {pointer, at};
+  return truth(builder_.let("v", gathered));
+}
+
 Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   bool boolean = n.type == ElementType::boolean;
@@ -231,27 +297,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       Value v = builder_.let("v", source_.gather(n, indices));
       return boolean ? op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)}) : v;
     }
-    case Op::lookup: {
-      const ir::Table& table = graph_.tables[static_cast<std::size_t>(n.ivalue)];
-      Value at;
-      for (std::size_t d = 0; d < n.args.size(); ++d) {
-        Value i = operand(n.args[d], known, Lane::i32);
-        double last = static_cast<double>(table.extents[d] - 1);
-        // Lanes that nobody keeps hold any bits, whatever the range of the values: only their type bounds them.
-        Range r = free(n.args[d]) ? ranges_.of(n.args[d]) : any_bits(value(n.args[d], known)->type.lane);
-        if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
-        if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
-        if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});
-        at = at ? op(Op::add, Lane::i32, {at, i}) : i;
-      }
-      Value pointer = source_.table(static_cast<std::size_t>(n.ivalue));
-      auto gathered = std::make_shared<ir::nest::Node>();
-      gathered->kind = Kind::gather;
-      gathered->type = {pointer->type.lane, source_.lanes, false};
-      gathered->args = {pointer, at};
-      Value v = builder_.let("v", gathered);
-      return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
-    }
+    case Op::lookup:
+      return lookup(n, known, vars);
     case Op::convert: {
       ElementType from = graph_.node(n.args[0]).type;
       if (boolean) {
@@ -347,7 +394,8 @@ Value PointEmitter::identity(const ExprNode& n, Lane lane) {
 void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known, const Vars& vars) {
   std::vector<Value> totals;
   std::vector<Lane> lanes;
-  std::vector<ExprId> bodies;
+  std::vector<ExprId> bodies;                // once each
+  std::vector<std::vector<ExprId>> addends;  // of each total
   for (ExprId e : together) {
     const ExprNode& n = graph_.node(e);
     Lane lane = n.type == ElementType::boolean ? ir::nest::mask_lane(Lane::i32)
@@ -356,7 +404,9 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
     if (n.op == Op::reduce_prod && !is_float(n.type)) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
     lanes.push_back(lane);
     totals.push_back(builder_.var("total", identity(n, lane)));
-    bodies.push_back(n.args[0]);
+    addends.push_back(addends_of(graph_, e, source_.chained));
+    for (ExprId a : addends.back())
+      if (!std::count(bodies.begin(), bodies.end(), a)) bodies.push_back(a);
   }
   const std::vector<ir::Var> over = graph_.node(together.front()).vars;
   Vars inner = vars;
@@ -372,11 +422,12 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
     Values local = known;
     auto finish = [&](ExprId body, Value v) {
       for (std::size_t t = 0; t < together.size(); ++t) {
-        if (bodies[t] != body) continue;
-        const ExprNode& n = graph_.node(together[t]);
-        Value term = as(v, lanes[t]);
-        builder_.assign(totals[t],
-                        ir::nest::operation(ir::step_of(n.op), {lanes[t], source_.lanes, false}, {totals[t], term}));
+        const auto times = std::count(addends[t].begin(), addends[t].end(), body);
+        if (times == 0) continue;
+        const Op step = ir::step_of(graph_.node(together[t]).op);
+        const Value term = as(v, lanes[t]);
+        for (auto k = times; k > 0; --k)
+          builder_.assign(totals[t], ir::nest::operation(step, {lanes[t], source_.lanes, false}, {totals[t], term}));
       }
     };
     emit_block(bodies, local, inner, finish);

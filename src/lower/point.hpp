@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -19,7 +20,8 @@ namespace tessera::lower {
 // Supplied by the target: where operands come from at the vector that is being computed.
 struct PointSource {
   int lanes = 16;
-  int least_bytes = 1;  // of a lane that integers are computed in: 4 where narrow ones gain nothing
+  int least_bytes = 1;   // of a lane that integers are computed in: 4 where narrow ones gain nothing
+  bool chained = false;  // addends of a looped sum are added to its total one by one, in any order
   // The vector of an access without reduction variables in its index, or with the given values for them.
   std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
   // Lane-wise absolute reads: indices are i32 vectors, clamped already.
@@ -51,6 +53,9 @@ class PointEmitter {
                   const std::function<void(ir::ExprId, Value)>& made);
   Value node(ir::ExprId e, const Values& known, const Vars& vars);
   void reductions(const std::vector<ir::ExprId>& together, Values& known, const Vars& vars);
+  // An integer that is the same in all lanes: of numbers and the variables of loops.
+  std::optional<Value> uniform(ir::ExprId e, const Vars& vars);
+  Value lookup(const ir::ExprNode&, const Values& known, const Vars& vars);
   Value compare(ir::ExprId e, const Values& known);
   Value to_integer(const ir::ExprNode&, Value, ir::nest::Lane lane);
   Value integer_division(const ir::ExprNode&, Value a, Value b, ir::nest::Lane lane);

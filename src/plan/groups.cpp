@@ -26,6 +26,15 @@ using ir::StageId;
 using ir::StageKind;
 using ir::nest::Lane;
 
+// A looped sum whose body reads several rows (windows.cpp): neighbouring rows of the result share them.
+static bool sums_rows(const Graph& graph, ExprId body) {
+  for (ExprId e : ir::postorder(graph, {body})) {
+    const ir::ExprNode& node = graph.node(e);
+    if (node.op == ir::Op::reduce_sum && ir::accesses(graph, node.args[0]).size() >= 3) return true;
+  }
+  return false;
+}
+
 Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(plan.graph)) {
   std::size_t count = graph_.stage_count();
   reads_.resize(count);
@@ -531,9 +540,10 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     // A dense sum over many points: neighbouring rows share its loads, but no operation. Eight accumulators keep the
     // multiply-adds from waiting for each other. Groups of several passes take only four rows a step.
     const StageId first = pass.stages.front();
-    bool dense = list.size() == 1 && pass.kind == PassKind::point && pass.stages.size() == 1 && !loops &&
-                 row_taps >= 5 && operations <= 140 && operations_[first] > 0.8 * alone_[first];
+    const bool lone = list.size() == 1 && pass.kind == PassKind::point && pass.stages.size() == 1;
+    bool dense = lone && !loops && row_taps >= 3 && operations <= 140 && operations_[first] > 0.8 * alone_[first];
     if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
+    if (lone && loops && row_taps >= 3 && sums_rows(graph_, graph_.stage(first).body)) pass.rows = 8;
   }
   return list;
 }

@@ -26,13 +26,16 @@ constexpr std::size_t least_terms = 26;  // that are worth a look
 
 // ---- prices: nanoseconds a point on a core with vectors of 64 bytes, floats ---------------------------------------
 
-constexpr double written_out = 0.012, in_parts = 0.035, in_loops = 0.075;  // a term; by their number
+constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
 constexpr double along_one_dimension = 0.024, rows_kept = 0.3;
-constexpr double few_terms = 64, most_written = 128;
-constexpr double rounding = 0.3;  // of a tile's results, and their way to memory
+constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
+constexpr i64 most_rows = 32;
+constexpr double most_written = 128, worth_a_remark = 128;  // terms
+constexpr double rounding = 0.3;                            // of a tile's results, and their way to memory
 
-double direct(double terms) {
-  return terms * (terms <= few_terms ? written_out : terms <= most_written ? in_parts : in_loops);
+double direct(double terms, i64 rows) {
+  if (rows == 1) return terms * (terms <= most_written ? of_row_term : of_long_row_term);
+  return terms * (rows <= most_rows ? of_term : in_loops);
 }
 
 // Weights that are an outer product are taken one dimension at a time.
@@ -40,8 +43,8 @@ double in_two_dimensions(const Tensor& w, ElementType type) {
   double terms = 0;
   for (double x : w.at) terms += x != 0;
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
-  if (w.extent[rows] == 1 || w.extent[columns] == 1) return direct(terms);
-  if (!outer_product(w, type, {{columns}, {rows}}, 0)) return direct(terms);
+  if (w.extent[rows] == 1 || w.extent[columns] == 1) return direct(terms, w.extent[rows]);
+  if (!outer_product(w, type, {{columns}, {rows}}, 0)) return direct(terms, w.extent[rows]);
   return rows_kept + along_one_dimension * static_cast<double>(w.extent[rows] + w.extent[columns]);
 }
 
@@ -147,7 +150,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   const double without =
       in_two_dimensions(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
-  if (yes || static_cast<double>(w.count()) > most_written)
+  if (yes || static_cast<double>(w.count()) > worth_a_remark)
     remarks.push_back(
         fmt::format("window of '{}', {} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
                     "of {} x {} tiles, {:.2g} ns directly (predicted)",

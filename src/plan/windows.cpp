@@ -29,6 +29,9 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 most_written_terms = 128;
+// Of a sum that is looped over its columns, its rows written out: more of what need not be converted.
+constexpr i64 least_looped_terms = 56, least_converted_terms = 40, most_written_rows = 32;
+constexpr i64 most_ordered_terms = 64;  // of a sum of floats whose order is given
 
 // The body with variable `var` replaced by a number.
 ExprId bind_variables(Graph& graph, ExprId body, const std::vector<ir::Var>& vars, const std::vector<i64>& values) {
@@ -142,6 +145,7 @@ class WindowPass {
   WindowPass(Graph& graph, Numbers numbers, Method method, const Device& device, std::vector<std::string>& remarks)
       : graph_(graph),
         numbers_(numbers),
+        rows_together_(!device.columns_together),
         remarks_(remarks),
         rebuild_(graph),
         sums_(graph, numbers, device),
@@ -175,12 +179,43 @@ class WindowPass {
     bool nested = false;
     for (ExprId e : ir::postorder(graph_, {node.args[0]})) nested |= is_reduction(graph_.node(e).op);
     if (node.op == Op::reduce_median) return positive_zero(median(node, nested, terms));
-    if (nested || terms > most_written_terms) return {};
+    if (nested) return {};
+    if (ExprId looped = rows_written(node, terms); looped.valid()) return looped;
+    const bool ordered = rows_together_ && is_float(node.type) && node.op == Op::reduce_sum && !node.vars.empty();
+    return terms > (ordered ? most_ordered_terms : most_written_terms) ? ExprId{} : written(node);
+  }
+
+  // All terms of a reduction, as operations.
+  ExprId written(const ExprNode& node) {
     std::vector<ExprId> all = terms_of(graph_, node);
     ExprId result = all[0];
     for (std::size_t k = 1; k < all.size(); ++k)
       result = combine(graph_, ir::step_of(node.op), node.type, result, all[k]);
     return result;
+  }
+
+  // A sum whose terms and weights are too many for the registers keeps its loops but those over rows. With these
+  // written out, neighbouring rows share the loads, and their totals stay in registers.
+  ExprId rows_written(const ExprNode& node, i64 terms) {
+    const bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;
+    if (node.op != Op::reduce_sum || !any_order || !rows_together_ || current_->domain.size() < 2) return {};
+    bool converted = false;
+    std::set<std::uint32_t> rows, others;  // what moves along rows, and along the rest
+    for (ExprId e : ir::postorder(graph_, {node.args[0]})) {
+      const ExprNode& access = graph_.node(e);
+      converted |= access.op == Op::convert && graph_.node(access.args[0]).op == Op::access;
+      if (access.op != Op::access) continue;
+      for (std::size_t d = 0; d < access.index.size(); ++d)
+        for (auto [var, coefficient] : access.index[d].vars) (d + 2 == access.index.size() ? rows : others).insert(var);
+    }
+    if (terms < (converted ? least_converted_terms : least_looped_terms)) return {};
+    ExprNode inner = node, outer = node;
+    std::erase_if(inner.vars, [&](const ir::Var& v) { return !rows.contains(v.id) || others.contains(v.id); });
+    std::erase_if(outer.vars,
+                  [&](const ir::Var& v) { return std::count(inner.vars.begin(), inner.vars.end(), v) > 0; });
+    if (inner.vars.empty() || outer.vars.empty() || analyze::term_count(inner) > most_written_rows) return {};
+    outer.args = {written(inner)};
+    return graph_.expr(std::move(outer));
   }
 
   ExprId median(const ExprNode& node, bool nested, i64 terms) {
@@ -343,6 +378,7 @@ class WindowPass {
 
   Graph& graph_;
   Numbers numbers_;
+  bool rows_together_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
   SeparableSums sums_;
