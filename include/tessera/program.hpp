@@ -15,13 +15,21 @@
 #include <vector>
 
 #include "tessera/array.hpp"
+#include "tessera/border.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera {
 
+// Values from outside for what the program declares, by name.
 struct CompileOptions {
-  std::map<std::string, double> parameters;  // compile-time parameters set from outside
+  std::map<std::string, double> parameters;  // compile-time parameters that are numbers
   std::vector<std::string> import_paths;     // searched after the importing file's own folder
+  // `parameter border edge = mirror;`: one mode for all dimensions, or one per dimension.
+  std::map<std::string, std::vector<Border>> borders = {};
+  std::map<std::string, ElementType> types = {};  // `parameter type real = float;`
+  // `table float K[H,W];`: an array of scalars for every table without values. Leading dimensions of extent 1 are added
+  // or dropped.
+  std::map<std::string, Array> tables = {};
 };
 
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.

@@ -6,5 +6,6 @@
 #include "tessera/device.hpp"
 #include "tessera/error.hpp"
 #include "tessera/expression.hpp"
+#include "tessera/filters.hpp"
 #include "tessera/pipeline.hpp"
 #include "tessera/program.hpp"

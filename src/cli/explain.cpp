@@ -7,8 +7,10 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/filter_options.hpp"
 #include "cli/options.hpp"
 #include "cli/verbs.hpp"
+#include "engine/filters.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -16,6 +18,8 @@ namespace {
 
 struct ExplainVerb {
   ProgramOptions program;
+  std::string filter;  // a standard filter instead of a program
+  FilterOptions filter_options;
   PlanOptions plan;
   std::vector<std::string> sizes;  // "2160x3840" or "name=2160x3840"
   std::string svg, output;
@@ -85,11 +89,32 @@ std::vector<Shape> input_shapes(const Program& program, const std::vector<std::s
   return shapes;
 }
 
+// The program of a standard filter for images of float, or of the type that its result is to have.
+Program filter_program(const ExplainVerb& verb, std::vector<Shape>& shapes) {
+  if (!verb.program.path.empty())
+    throw Error(ErrorClass::argument, fmt::format("--filter {} and the program {} are given, expected one of them",
+                                                  base::quoted(verb.filter), base::quoted(verb.program.path)));
+  static_cast<void>(engine::filter_info(verb.filter));
+  if (verb.sizes.size() != 1)
+    throw Error(ErrorClass::argument, fmt::format("--filter needs one --size, {} are given", verb.sizes.size()), {},
+                "add --size ROWSxCOLUMNS");
+  const Shape size = parse_shape(verb.sizes[0], "--size");
+  const int rank = static_cast<int>(size.size());
+  const FilterRequest request = verb.filter_options.request(verb.filter, rank, {});
+  const auto filter = engine::make_filter(request, request.type.value_or(ElementType::f32), rank);
+  static_cast<void>(filter->place(size));
+  shapes = {filter->input_shape(size)};
+  return filter->program;
+}
+
 int explain(const ExplainVerb& verb) {
   const RunOptions options = verb.plan.run_options();
+  if (verb.filter.empty() && verb.program.path.empty())
+    throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars);
-  const std::vector<Shape> shapes = input_shapes(program, verb.sizes);
+  std::vector<Shape> shapes;
+  const Program program = verb.filter.empty() ? verb.program.load(scalars) : filter_program(verb, shapes);
+  if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
   if (!verb.svg.empty())
     base::write_file(verb.svg, std::string_view(program.explain(shapes, options, ExplainFormat::svg)));
   if (verb.svg.empty() || verb.json)
@@ -102,7 +127,10 @@ int explain(const ExplainVerb& verb) {
 Verb add_explain(CLI::App& root) {
   CLI::App* app = root.add_subcommand("explain", "say how a program will run, and why");
   auto verb = std::make_shared<ExplainVerb>();
-  verb->program.declare(*app);
+  verb->program.declare(*app, false);
+  app->add_option("--filter", verb->filter, "explain a standard filter, with its options, instead of a program")
+      ->type_name("NAME");
+  verb->filter_options.declare_later(*app);
   app->add_option("--size", verb->sizes, "extents of an input, slowest first")
       ->allow_extra_args(false)
       ->type_name("[NAME=]ROWSxCOLUMNS");

@@ -226,7 +226,8 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
   std::vector<Binding> bound = assign(parameters, words, scalars);
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (!parameters[i].is_array) continue;
-    io::Image image = io::read_image(bound[i].origin);
+    const auto known = options.read.find(bound[i].origin);
+    io::Image image = known != options.read.end() ? known->second : io::read_image(bound[i].origin);
     bound[i].array = std::move(image.array);
     bound[i].header = std::move(image.header);
   }

@@ -11,15 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "io/header.hpp"
+#include "io/image.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
 
 struct InputOptions {
-  bool grey = false;   // colours become intensity where the program wants scalars
-  bool unit = false;   // integers become 0..1 in floating point
-  std::string region;  // "top,left,bottom,right", both ends inside
+  bool grey = false;                           // colours become intensity where the program wants scalars
+  bool unit = false;                           // integers become 0..1 in floating point
+  std::string region;                          // "top,left,bottom,right", both ends inside
+  std::map<std::string, io::Image> read = {};  // files that were read already, by path
 };
 
 struct Lanes {

@@ -6,9 +6,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "io/image.hpp"
+#include "lang/compile.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -111,28 +114,57 @@ std::string identifier_of(const std::string& path) {
   return name;
 }
 
-void ProgramOptions::declare(CLI::App& app) {
-  app.add_option("program", path, "the Forma program")->required()->type_name("FILE");
-  app.add_option("-p,--set", settings, "set a compile-time parameter or a scalar input")
+void ProgramOptions::declare(CLI::App& app, bool required) {
+  app.add_option("program", path, "the Forma program")->required(required)->type_name("FILE");
+  app.add_option("-p,--set", settings, "set a compile-time parameter (number, boundary mode, type) or a scalar input")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
+  app.add_option("--table", tables, "values of a table that has none in the program: .npy or an image of one channel")
+      ->allow_extra_args(false)
+      ->type_name("NAME=FILE");
   app.add_option("-I,--import", import_paths, "search imports in this folder too")
       ->allow_extra_args(false)
       ->type_name("FOLDER");
 }
+
+namespace {
+
+// Words, with something in brackets behind them: what is neither that nor a number is a slip of other kinds.
+bool may_be_mode(std::string_view text) {
+  const std::string_view words = base::trim(text);
+  return !words.empty() && (starts_name(words[0]) || words[0] == '[');
+}
+
+}  // namespace
 
 Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
   CompileOptions options;
   options.import_paths = import_paths;
   std::vector<std::string> known;
   if (!settings.empty()) known = scalar_inputs(base::read_text(path, most_program_bytes));
+  std::set<std::string> seen;
   for (const std::string& setting : settings) {
     const auto [name, value] = cut_name(setting);
-    const auto number = base::parse_number(base::trim(value));
-    if (name.empty() || !number) wrong("-p", setting, "name=number");
-    const bool scalar = std::find(known.begin(), known.end(), name) != known.end();
-    if (!(scalar ? scalars : options.parameters).emplace(name, *number).second)
+    if (name.empty()) wrong("-p", setting, "name=number");
+    if (!seen.insert(name).second)
       throw Error(ErrorClass::argument, fmt::format("{} is set twice", base::quoted(name)));
+    if (const auto number = base::parse_number(base::trim(value))) {
+      const bool scalar = std::find(known.begin(), known.end(), name) != known.end();
+      (scalar ? scalars : options.parameters).emplace(name, *number);
+    } else if (const auto type = lang::parse_type(base::trim(value))) {
+      options.types.emplace(name, *type);
+    } else if (may_be_mode(value)) {
+      options.borders.emplace(name, lang::parse_borders(value, fmt::format("-p {}:", base::quoted(setting))));
+    } else {
+      wrong("-p", setting, "name=number, or a boundary mode or type");
+    }
+  }
+  for (const std::string& table : tables) {
+    const auto [name, file] = cut_name(table);
+    if (name.empty() || file.empty()) wrong("--table", table, "name=file");
+    if (options.tables.contains(name))
+      throw Error(ErrorClass::argument, fmt::format("table {} is given twice", base::quoted(name)));
+    options.tables.emplace(name, io::read_array(file));
   }
   return Program::from_file(path, options);
 }

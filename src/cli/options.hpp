@@ -16,13 +16,14 @@ class App;
 
 namespace tessera::cli {
 
-// The program and what is set from outside: `PROGRAM -p name=value -I folder`.
+// The program and what is set from outside: `PROGRAM -p name=value --table name=file -I folder`.
 struct ProgramOptions {
   std::string path;
   std::vector<std::string> settings;
+  std::vector<std::string> tables;
   std::vector<std::string> import_paths;
 
-  void declare(CLI::App&);
+  void declare(CLI::App&, bool required = true);
   // Compiles. Settings that name a scalar input of the program are returned in `scalars`, the others are compile-time
   // parameters.
   Program load(std::map<std::string, double>& scalars) const;

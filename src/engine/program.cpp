@@ -94,6 +94,9 @@ Program compiled(std::string text, const CompileOptions& options, std::string fi
   input.file_name = std::move(file_name);
   input.parameters = options.parameters;
   input.import_paths = options.import_paths;
+  input.borders = options.borders;
+  input.types = options.types;
+  input.tables = options.tables;
   input.imports_relative_to = std::move(folder);
   lang::Compiled compiled = lang::compile(input);
   return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings));

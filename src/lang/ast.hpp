@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -134,9 +135,13 @@ struct StructDeclaration {
 };
 
 struct ParameterDeclaration {
+  enum Kind { number, border, type_choice } kind = number;
   Name name;
-  TypeName type;  // text "" when it was not written
-  const Expr* value = nullptr;
+  TypeName type;                // text "" when it was not written
+  const Expr* value = nullptr;  // of a number
+  std::optional<Modes> modes;   // of a border
+  TypeName choice;              // of a type
+  std::string description;      // the comment above it or behind it
 };
 
 struct InputDeclaration {
@@ -157,6 +162,8 @@ struct TableDeclaration {
   const Expr* value = nullptr;      // of a computed table
   std::vector<const Expr*> values;  // of a listed one, flat
   Span values_span;
+  bool given = false;  // its values come from outside
+  std::string description;
 };
 
 struct ImportDeclaration {
@@ -187,6 +194,7 @@ struct Module {
   bool has_result = false;
   Span end;
   bool complete = true;                // no syntax error in it
+  std::string description;             // the comment at its top, up to an empty line
   std::vector<std::string_view> lost;  // the names in what was skipped after syntax errors
 };
 

@@ -11,13 +11,16 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "lang/declarations.hpp"
+#include "lang/given_values.hpp"
 #include "lang/images.hpp"
 #include "lang/parser.hpp"
+#include "lang/standard_filters.hpp"
 
 namespace tessera::lang {
 namespace {
 
 constexpr std::size_t most_imports = 256;
+constexpr const char* standard_folder = "<filters>/";  // in names of sources; no folder of the system
 
 // Reads and parses the program and everything that it imports, each file once, imports before their importers. Of an
 // imported program only the declarations count; its inputs, statements and outputs are left alone.
@@ -54,11 +57,41 @@ class Loader {
     modules_.push_back(std::move(m));
   }
 
-  // The importing file's own folder, then the import paths.
+  // Once, within the bounds.
+  void load_import(const ImportDeclaration& i, const std::string& identity, std::shared_ptr<Source> source,
+                   const std::string& path) {
+    if (!seen_.insert(identity).second) return;
+    if (seen_.size() > most_imports)
+      report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
+    try {
+      if (!path.empty()) source->text = base::read_text(path, input_.limits.text_bytes);
+    } catch (const Error& e) {
+      report_.fail(i.span, e.message());
+    }
+    if (++depth_ > 32) report_.fail(i.span, "imports are nested more than 32 levels deep");
+    load(std::move(source));
+    --depth_;
+  }
+
+  // A standard filter that is compiled in; false when there is none of that name.
+  bool import_standard(const ImportDeclaration& i) {
+    const StandardFilter* filter = find_standard_filter(i.path);
+    if (filter == nullptr) return false;
+    auto source = std::make_shared<Source>();
+    source->name = standard_folder + std::string(filter->file);
+    source->folder = standard_folder;
+    source->text = filter->text;
+    const std::string identity = source->name;
+    load_import(i, identity, std::move(source), "");
+    return true;
+  }
+
+  // The importing file's own folder, then the import paths, then the standard filters; among these, these first.
   void import(const ImportDeclaration& i, const Source& from) {
     namespace fs = std::filesystem;
     std::vector<std::string> folders;
-    if (!from.folder.empty()) folders.push_back(from.folder);
+    if (from.folder == standard_folder && import_standard(i)) return;
+    if (!from.folder.empty() && from.folder != standard_folder) folders.push_back(from.folder);
     folders.insert(folders.end(), input_.import_paths.begin(), input_.import_paths.end());
     const fs::path wanted{std::string(i.path)};
     Advice advice;
@@ -69,24 +102,14 @@ class Loader {
         advice.notes.push_back(fmt::format("looked for {}", base::quoted(path.string(), 200)));
         continue;
       }
-      const fs::path canonical = fs::weakly_canonical(path, ignored);
-      if (!seen_.insert(canonical.string()).second) return;
-      if (seen_.size() > most_imports)
-        report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
       auto source = std::make_shared<Source>();
       source->name = path.string();
       source->folder = path.parent_path().string();
       if (source->folder.empty()) source->folder = ".";
-      try {
-        source->text = base::read_text(path.string(), input_.limits.text_bytes);
-      } catch (const Error& e) {
-        report_.fail(i.span, e.message());
-      }
-      if (++depth_ > 32) report_.fail(i.span, "imports are nested more than 32 levels deep");
-      load(std::move(source));
-      --depth_;
+      load_import(i, fs::weakly_canonical(path, ignored).string(), std::move(source), path.string());
       return;
     }
+    if (import_standard(i)) return;
     if (folders.empty()) advice.notes.push_back("this program comes from no file and no import path is set");
     report_.fail(i.span, fmt::format("cannot find {} to import", base::quoted(i.path)), std::move(advice));
   }
@@ -151,8 +174,10 @@ void build(const CompileInput& input, Report& report, Compiled& out) {
   context.tolerant = loader.import_failed();
   for (const auto& m : modules) declared.lost.insert(m->lost.begin(), m->lost.end());
   declare_names(context, modules);
+  set_borders_and_types(context, modules, input);
+  bind_given_tables(context, modules, input.tables);
   resolve_parameters(context, modules, input.parameters);
-  evaluate_tables(context, modules);
+  evaluate_tables(context, modules, input.tables);
   Scope scope;
   declare_inputs(context, program, scope.images, scope.scalars);
   check_functions(context, modules);
@@ -167,7 +192,7 @@ void build(const CompileInput& input, Report& report, Compiled& out) {
       const auto found = declared.parameters.find(d.name.text);
       if (found == declared.parameters.end() || found->second.declaration != &d) continue;
       const Parameter& p = found->second;
-      if (p.state == Parameter::faulty) continue;
+      if (p.state == Parameter::faulty || d.kind != ParameterDeclaration::number) continue;
       ParameterValue value{std::string(d.name.text), p.type, std::nullopt};
       if (p.state == Parameter::constant) value.value = p.value;
       out.parameters.push_back(std::move(value));
@@ -206,6 +231,56 @@ Compiled compile(const CompileInput& input) {
 std::vector<Diagnostic> check(const CompileInput& input) {
   Compiled out;
   return run(input, out);
+}
+
+namespace {
+
+DeclarationText text_of(const ParameterDeclaration& d) {
+  DeclarationText t{std::string(d.name.text), "int", "", d.description};
+  if (d.kind == ParameterDeclaration::border) {
+    t.type = "border";
+    t.value = d.modes->span.text();
+  } else if (d.kind == ParameterDeclaration::type_choice) {
+    t.type = "type";
+    t.value = d.choice.text;
+  } else {
+    if (!d.type.text.empty()) t.type = d.type.text;
+    if (d.value != nullptr) t.value = d.value->span.text();
+  }
+  return t;
+}
+
+}  // namespace
+
+ProgramText describe(const CompileInput& input) {
+  Report report;
+  Modules modules;
+  try {
+    modules = Loader(input, report).run();
+  } catch (const Stop&) {
+  }
+  if (report.errors() > 0) throw Error(report.take());
+  ProgramText out;
+  out.description = modules.back()->description;
+  const auto add = [&](DeclarationText t) {
+    std::erase_if(out.parameters, [&](const DeclarationText& other) { return other.name == t.name; });
+    out.parameters.push_back(std::move(t));
+  };
+  for (const auto& m : modules) {
+    for (const ParameterDeclaration& d : m->parameters) {
+      const bool open = d.kind == ParameterDeclaration::number && d.value == nullptr;
+      if (m == modules.back() || !open) add(text_of(d));
+    }
+    for (const TableDeclaration& t : m->tables)
+      if (t.given) add({std::string(t.name.text), "table", "", t.description});
+    for (const Function& f : m->functions) {
+      if (f.kind == Function::scalar) continue;
+      FunctionText text{std::string(f.name.text), {}};
+      for (const FunctionArgument& a : f.arguments) text.arguments.emplace_back(a.type.text, a.type.rank);
+      out.functions.push_back(std::move(text));
+    }
+  }
+  return out;
 }
 
 }  // namespace tessera::lang

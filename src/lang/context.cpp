@@ -82,6 +82,12 @@ const StructType* Context::resolve_type(const TypeName& t, ElementType& type) {
     }
     return nullptr;
   }
+  const auto parameter = declared.parameters.find(t.text);
+  if (parameter != declared.parameters.end() && parameter->second.kind() == ParameterDeclaration::type_choice) {
+    if (parameter->second.state == Parameter::faulty) throw Failed{};
+    type = parameter->second.type;
+    return nullptr;
+  }
   const auto found = declared.structs.find(t.text);
   if (found == declared.structs.end()) {
     std::vector<std::string> words = type_words();

@@ -44,9 +44,12 @@ struct Image {
 struct Parameter {
   const ParameterDeclaration* declaration = nullptr;
   enum State { unresolved, resolving, constant, run_time, faulty } state = unresolved;
-  ElementType type = ElementType::i32;
+  ElementType type = ElementType::i32;  // of a type parameter: the type that it is
   double value = 0;
-  std::uint32_t index = 0;  // of a run-time one, into Graph::parameters
+  std::uint32_t index = 0;      // of a run-time one, into Graph::parameters
+  std::vector<Border> borders;  // of a border parameter: one for all dimensions, or one per dimension
+
+  ParameterDeclaration::Kind kind() const { return declaration->kind; }
 };
 
 struct TableEntry {

@@ -11,8 +11,10 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "lang/borders.hpp"
 #include "lang/extents.hpp"
 #include "lang/functions.hpp"
+#include "lang/given_values.hpp"
 #include "lang/points.hpp"
 
 namespace tessera::lang {
@@ -91,7 +93,9 @@ void declare_names(Context& context, const Modules& modules) {
     for (const Function& f : m->functions) guarded([&] { declare_function(context, f); });
   for (const auto& m : modules) {
     for (const ParameterDeclaration& p : m->parameters) {
-      if (m != modules.back() && p.value == nullptr) continue;  // belongs to the inputs of the imported program
+      // One without a value belongs to the inputs of the imported program, or to a table that is given.
+      const bool open = p.kind == ParameterDeclaration::number && p.value == nullptr;
+      if (m != modules.back() && open && !measures_table(*m, p.name.text)) continue;
       guarded([&] {
         const Span* first = declared_value(context, p.name.text);
         const auto known = context.declared.parameters.find(p.name.text);
@@ -120,7 +124,7 @@ const Parameter& resolve_parameter(Context& context, Parameter& p) {
     p.state = Parameter::faulty;
     context.report.fail(d.name.span, fmt::format("parameter {} depends on itself", base::quoted(d.name.text)));
   }
-  if (p.state != Parameter::unresolved) return p;
+  if (p.state != Parameter::unresolved || d.kind != ParameterDeclaration::number) return p;
   p.state = Parameter::resolving;
   try {
     if (!d.type.text.empty()) p.type = context.basic_type(d.type);
@@ -170,6 +174,15 @@ void resolve_parameters(Context& context, const Modules& modules, const std::map
   auto& all = context.declared.parameters;
   for (const auto& [name, value] : given) {
     const auto found = all.find(name);
+    if (found != all.end() && found->second.kind() != ParameterDeclaration::number) {
+      context.report.error(
+          found->second.declaration->name.span,
+          fmt::format("parameter {} is set to {}: expected a {}", base::quoted(name), value,
+                      found->second.kind() == ParameterDeclaration::border ? "boundary mode such as mirror"
+                                                                           : "type such as float"));
+      found->second.state = Parameter::faulty;
+      continue;
+    }
     if (found != all.end()) {
       guarded([&, v = value] { set_from_outside(context, found->second, v); });
       continue;
@@ -192,7 +205,7 @@ void resolve_parameters(Context& context, const Modules& modules, const std::map
     for (const ParameterDeclaration& d : m->parameters) {
       if (!is_current(d)) continue;
       Parameter& p = all.at(d.name.text);
-      if (p.state != Parameter::unresolved || d.value != nullptr) continue;
+      if (p.state != Parameter::unresolved || d.value != nullptr || d.kind != ParameterDeclaration::number) continue;
       guarded([&] {
         p.state = Parameter::faulty;
         if (!d.type.text.empty()) p.type = context.basic_type(d.type);
@@ -211,6 +224,9 @@ void resolve_parameters(Context& context, const Modules& modules, const std::map
   for (const auto& m : modules)
     for (const ParameterDeclaration& d : m->parameters)
       if (is_current(d) && d.value != nullptr) guarded([&] { resolve_parameter(context, all.at(d.name.text)); });
+  for (const auto& m : modules)
+    for (const ParameterDeclaration& d : m->parameters)
+      if (is_current(d) && d.modes) guarded([&] { resolve_border(context, all.at(d.name.text)); });
 }
 
 // ---- tables --------------------------------------------------------------------------------------------------------
@@ -314,7 +330,7 @@ void computed_values(Context& context, const TableDeclaration& t, ConstantGraph&
   }
 }
 
-void evaluate_table(Context& context, const TableDeclaration& t) {
+void evaluate_table(Context& context, const TableDeclaration& t, const std::map<std::string, Array>& given) {
   ir::Table table;
   table.name = t.name.text;
   table.type = context.basic_type(t.type);
@@ -324,7 +340,11 @@ void evaluate_table(Context& context, const TableDeclaration& t) {
   ConstantGraph constants(context);
   std::vector<i64> first;
   table.extents = table_extents(context, t, constants.evaluator(), first);
-  if (t.value == nullptr)
+  if (t.given) {
+    const auto found = given.find(std::string(t.name.text));
+    if (found == given.end()) throw Failed{};  // said when extents were bound
+    given_values(context, t, found->second, table);
+  } else if (t.value == nullptr)
     listed_values(context, t, constants, element_count(table.extents), table);
   else
     computed_values(context, t, constants, first, table);
@@ -333,7 +353,7 @@ void evaluate_table(Context& context, const TableDeclaration& t) {
 
 }  // namespace
 
-void evaluate_tables(Context& context, const Modules& modules) {
+void evaluate_tables(Context& context, const Modules& modules, const std::map<std::string, Array>& given) {
   for (const auto& m : modules) {
     for (const TableDeclaration& t : m->tables) {
       const auto found = context.declared.tables.find(t.name.text);
@@ -341,7 +361,7 @@ void evaluate_tables(Context& context, const Modules& modules) {
       TableEntry& entry = found->second;
       entry.state = TableEntry::faulty;
       guarded([&] {
-        evaluate_table(context, t);
+        evaluate_table(context, t, given);
         entry.index = static_cast<std::uint32_t>(context.graph.tables.size() - 1);
         entry.state = TableEntry::ready;
       });

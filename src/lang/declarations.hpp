@@ -16,8 +16,8 @@ void declare_names(Context&, const Modules&);
 void resolve_parameters(Context&, const Modules&, const std::map<std::string, double>& given);
 // The same for one parameter when an expression needs it; throws Failed when it is faulty.
 const Parameter& resolve_parameter(Context&, Parameter&);
-// Evaluates every table into Graph::tables.
-void evaluate_tables(Context&, const Modules&);
+// Evaluates every table into Graph::tables; `given` are the values from outside.
+void evaluate_tables(Context&, const Modules&, const std::map<std::string, Array>& given);
 // Adds the inputs of the program to Graph::arguments and makes their stages. `images` and `scalars` take the names.
 void declare_inputs(Context&, const Module& program, std::map<std::string, std::optional<Image>>& images,
                     std::map<std::string_view, std::optional<PointValue>>& scalars);

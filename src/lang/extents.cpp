@@ -109,7 +109,8 @@ SizeId ExtentEvaluator::evaluate(const Expr& e) {
 SizeId ExtentEvaluator::evaluate_name(const Expr& e) {
   const auto parameter = context_.declared.parameters.find(e.name.text);
   const bool local = locals_ != nullptr && locals_->contains(e.name.text);
-  if (!local && parameter != context_.declared.parameters.end()) {
+  if (!local && parameter != context_.declared.parameters.end() &&
+      parameter->second.kind() == ParameterDeclaration::number) {
     const Parameter& p = resolve_parameter(context_, parameter->second);
     if (p.state == Parameter::run_time) return context_.graph.size_parameter(p.index);
   }

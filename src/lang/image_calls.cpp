@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "lang/borders.hpp"
 #include "lang/functions.hpp"
 #include "lang/images.hpp"
 
@@ -119,29 +120,14 @@ std::vector<Border> ImageEvaluator::borders(const CallArgument& given, const Fun
     context_.report.fail(modes.span,
                          fmt::format("{} mode{} for argument {} of rank {}: expected {}", modes.items.size(),
                                      modes.items.size() == 1 ? "" : "s", base::quoted(a.name.text), rank, rank));
-  std::vector<Border> all;
-  for (const Mode& m : modes.items) {
-    const std::optional<BorderMode> mode = find_mode(m.name.text);
-    if (!mode) {
-      const std::string_view ours = mode_synonym(m.name.text);
-      context_.report.fail(
-          m.name.span, fmt::format("unknown boundary mode {}", base::quoted(m.name.text)),
-          {{"the modes are " + base::list_of(mode_words(), "and")},
-           ours.empty() ? base::did_you_mean(m.name.text, mode_words()) : fmt::format("write {}", ours)});
-    }
-    if ((*mode == BorderMode::constant) != (m.value != nullptr))
-      context_.report.fail(m.name.span, *mode == BorderMode::constant
-                                            ? "'constant' needs its value: expected constant(0)"
-                                            : fmt::format("mode {} takes no value", base::quoted(m.name.text)));
-    Border b{*mode, 0};
-    if (m.value != nullptr) {
-      PointEvaluator evaluator(context_);
-      evaluator.set_locals(&scope_.scalars);
-      b.value = evaluator.constant_scalar(*m.value, "the value of the boundary");
-    }
-    all.push_back(b);
-  }
-  if (!modes.per_dimension) all.resize(rank, all[0]);
+  std::vector<Border> all = evaluate_modes(context_, modes, &scope_.scalars);
+  const bool fits = modes.per_dimension || all.size() == 1 || all.size() == rank;
+  if (!fits && context_.lenient) throw Failed{};  // nobody may call this function with such a border
+  if (!fits)
+    context_.report.fail(modes.span, fmt::format("{} holds {} modes for argument {} of rank {}: expected {}",
+                                                 base::quoted(modes.span.text(), 40), all.size(),
+                                                 base::quoted(a.name.text), rank, rank));
+  if (all.size() == 1) all.resize(rank, all[0]);
   return all;
 }
 

@@ -11,8 +11,13 @@
 namespace tessera::lang {
 
 Parser::Parser(std::shared_ptr<const Source> source, TokenList& tokens, Report& report)
-    : source_(std::move(source)), tokens_(tokens.tokens), report_(report), module_(std::make_unique<Module>()) {
+    : source_(std::move(source)),
+      tokens_(tokens.tokens),
+      comments_(tokens.comments),
+      report_(report),
+      module_(std::make_unique<Module>()) {
   module_->source = source_;
+  module_->description = file_description();
 }
 
 // program := { item } [ "return" ... ]
@@ -280,19 +285,42 @@ void Parser::function_rest(Function f, Function::Kind kind) {
   module_->functions.push_back(std::move(f));
 }
 
-// parameter := "parameter" [ TYPE ] NAME [ "=" e ] { "," NAME [ "=" e ] } ";"
+// parameter := "parameter" ( [ TYPE ] number { "," number } | "border" border { "," border } | "type" type { "," type }
+// )
+// ";"     number := NAME [ "=" e ]     border := NAME "=" modes     type := NAME "=" TYPE
 void Parser::parameter_item() {
+  const std::size_t first = at_, known = module_->parameters.size();
   next();
+  ParameterDeclaration::Kind kind = ParameterDeclaration::number;
   TypeName type;
-  if (starts_basic_type()) type = type_name(false);
+  if (peek().is_word("border") && peek(1).kind == TokenKind::name) kind = ParameterDeclaration::border;
+  if (peek().is_word("type") && peek(1).kind == TokenKind::name) kind = ParameterDeclaration::type_choice;
+  if (kind != ParameterDeclaration::number)
+    next();
+  else if (starts_basic_type())
+    type = type_name(false);
   do {
     ParameterDeclaration p;
+    p.kind = kind;
     p.type = type;
     p.name = expect_name("a name for the parameter");
-    if (accept("=")) p.value = expression(Where::point);
+    if (kind == ParameterDeclaration::border) {
+      expect("=", "a boundary mode's name, and the mode");
+      where_ = Where::point;
+      Token& open = peek();
+      p.modes = modes();
+      if (p.modes->per_dimension) open.role = Role::plain;
+    } else if (kind == ParameterDeclaration::type_choice) {
+      expect("=", "a type's name, and the type");
+      p.choice = type_name(false);
+    } else if (accept("=")) {
+      p.value = expression(Where::point);
+    }
     module_->parameters.push_back(p);
   } while (accept(","));
   expect(";", "the parameter");
+  const std::string description = description_of(first);
+  for (std::size_t k = known; k < module_->parameters.size(); ++k) module_->parameters[k].description = description;
 }
 
 // input := "vector" "#" INT type NAME "[" e { "," e } "]" ";"
@@ -323,8 +351,9 @@ void Parser::scalar_input_item() {
   expect(";", "the input");
 }
 
-// table := "table" TYPE NAME "[" dimension { "," dimension } "]" "=" ( values | e ) ";"     dimension := e | range
+// table := "table" TYPE NAME "[" dimension { "," dimension } "]" [ "=" ( values | e ) ] ";"     dimension := e | range
 void Parser::table_item() {
+  const std::size_t first = at_;
   next();
   TableDeclaration t;
   t.type = type_name(false);
@@ -346,14 +375,18 @@ void Parser::table_item() {
     t.dimensions.push_back(d);
   } while (accept(","));
   expect("]", "the extents of the table");
-  expect("=", "the extents of the table");
-  t.values_span = peek().span;
-  if (peek().is("{"))
-    table_values(t, 0);
-  else
-    t.value = expression(Where::point);
-  t.values_span = join(t.values_span, previous());
+  t.given = peek().is(";");
+  if (!t.given) {
+    expect("=", "the extents of the table");
+    t.values_span = peek().span;
+    if (peek().is("{"))
+      table_values(t, 0);
+    else
+      t.value = expression(Where::point);
+    t.values_span = join(t.values_span, previous());
+  }
   expect(";", "the table");
+  t.description = description_of(first);
   module_->tables.push_back(std::move(t));
 }
 

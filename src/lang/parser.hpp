@@ -45,6 +45,9 @@ class Parser {
   bool starts_basic_type() const;
   void skip(std::size_t begin, bool inside_block);
   void recover(bool inside_block);
+  std::string comment_text(std::size_t begin, std::size_t end) const;
+  std::string file_description() const;
+  std::string description_of(std::size_t first) const;
 
   // ---- parse_expression.cpp
   const Expr* expression(Where);
@@ -88,6 +91,7 @@ class Parser {
 
   std::shared_ptr<const Source> source_;
   std::vector<Token>& tokens_;
+  const std::vector<Comment>& comments_;
   Report& report_;
   std::unique_ptr<Module> module_;
   std::size_t at_ = 0;

@@ -103,6 +103,10 @@ PointValue PointEvaluator::evaluate_name(const Expr& e) {
   }
   if (ArgumentUse* a = find_argument(name)) return plain_access(e, *a);
   if (const auto p = context_.declared.parameters.find(name); p != context_.declared.parameters.end()) {
+    if (p->second.kind() != ParameterDeclaration::number)
+      context_.report.fail(e.span, p->second.kind() == ParameterDeclaration::border
+                                       ? fmt::format("{} is a boundary mode: expected a value", base::quoted(name))
+                                       : fmt::format("{} is a type: expected a value", base::quoted(name)));
     const Parameter& parameter = resolve_parameter(context_, p->second);
     if (parameter.state == Parameter::constant)
       return {nullptr, {{ir::constant(graph_, parameter.type, parameter.value), parameter.type}}};

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Compiled filter(const std::string& name, const Parameters& parameters = {}) {
+Compiled filter(const std::string& name, const Parameters& parameters = {}, const Array& kernel = {}) {
   const fs::path path = fs::path(TESSERA_SOURCE_DIR) / "filters" / (name + ".forma");
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
@@ -26,6 +26,7 @@ Compiled filter(const std::string& name, const Parameters& parameters = {}) {
   in.file_name = name + ".forma";
   in.imports_relative_to = path.parent_path().string();
   in.parameters = parameters;
+  if (!kernel.empty()) in.tables.emplace("kernel", kernel);
   Compiled c = compile(in);
   ir::verify(c.graph);
   return c;
@@ -138,14 +139,36 @@ TEST(Filters, ColourAndVolume) {
   for (double v : values(outputs(filter("gaussian3d"), volume).at(0))) EXPECT_NEAR(v, 2, 1e-5);
 }
 
+TEST(Filters, WeightsFromOutside) {
+  const Array weights = floats({1, 3}, {1, 10, 100});
+  EXPECT_EQ(inner(outputs(filter("correlate", {}, weights), speck()).at(0), 6, 6), 10000);
+  EXPECT_EQ(inner(outputs(filter("convolve", {}, weights), speck()).at(0), 6, 6), 100);
+  EXPECT_EQ(inner(outputs(filter("convolve", {{"anchor_x", 0}}, weights), speck()).at(0), 6, 7), 100);
+}
+
+TEST(Filters, AreCompiledIn) {
+  // No folder and no import path: a program of an installed library.
+  const char* text = R"(
+import "harris.forma";
+parameter M, N;
+vector#2 float photo[M,N];
+return harris(photo);
+)";
+  const Compiled c = compile_text(text, {{"sigma", 0.7}});
+  EXPECT_EQ(values(outputs(c, speck()).at(0)), values(outputs(filter("harris", {{"sigma", 0.7}}), speck()).at(0)));
+}
+
 TEST(Filters, AreInTheStandardLayout) {
   int count = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(TESSERA_SOURCE_DIR) / "filters")) {
     std::stringstream text;
     text << std::ifstream(entry.path()).rdbuf();
     EXPECT_EQ(format_source(text.str(), entry.path().string()), text.str());
-    filter(entry.path().stem().string());
+    const std::string name = entry.path().stem().string();
     ++count;
+    // Declarations alone are made to be imported.
+    const bool weighted = name == "convolve" || name == "correlate";
+    if (name != "window" && name != "kernel") filter(name, {}, weighted ? floats({1, 3}, {1, 2, 1}) : Array());
   }
   EXPECT_GE(count, 14);
 }

@@ -106,7 +106,10 @@ std::vector<Diagnostic> check_text(const std::string& text, const Parameters& pa
 }
 
 std::vector<Result> run_all(const std::string& text, const std::vector<Array>& inputs, const Parameters& parameters) {
-  const Compiled program = compile_text(text, parameters);
+  return run_compiled(compile_text(text, parameters), inputs);
+}
+
+std::vector<Result> run_compiled(const Compiled& program, const std::vector<Array>& inputs) {
   ir::verify(program.graph);
   std::vector<Shape> shapes;
   for (const Array& a : inputs) shapes.push_back(a.shape());

@@ -28,6 +28,7 @@ using Parameters = std::map<std::string, double>;
 
 // Compiles, verifies, binds and interprets. A compile error is rethrown and fails the test with its text.
 std::vector<Result> run_all(const std::string& text, const std::vector<Array>& inputs, const Parameters& = {});
+std::vector<Result> run_compiled(const Compiled&, const std::vector<Array>& inputs);
 // The only output.
 Result run(const std::string& text, const std::vector<Array>& inputs, const Parameters& = {});
 

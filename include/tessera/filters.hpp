@@ -1,0 +1,178 @@
+// Filters by name: one call on an array.
+//
+//   tessera::Array smooth = tessera::gaussian(photo, {.sigma = 2.5, .border = tessera::BorderMode::wrap});
+//   tessera::Array sharp = tessera::convolve(volume, weights, {.extent = tessera::Extent::valid});
+//
+// They are the programs of filters/, compiled for the options that are given; docs/filters.md describes each. What
+// holds for all of them:
+//
+// - `image` is an array of rank 1 to 4 (canny and harris: 2), slowest dimension first, of scalars or of structs whose
+//   fields have one type. Every field is filtered by itself, but a field "a" of two or four, alpha, which is kept as it
+//   is. A device's array gives an array on that device.
+// - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny and harris give
+//   float, or double of a double. `type` asks for another one. bool counts as uint8, 0 and 1. Arithmetic is in float,
+//   of int32, uint32 and double in double; median, erode and dilate keep the type.
+// - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
+// - Throw Error(argument) for options that cannot be used, and what Program::run throws.
+// - Thread-safe. The programs of the last 64 sets of options stay in memory, so that a second call compiles nothing.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tessera/array.hpp"
+#include "tessera/border.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera {
+
+// Of the result, where a window reaches `a` points back and `b` points ahead in a dimension of n points:
+//   same   n; borders give what is missing
+//   valid  n - a - b: the points whose window lies inside
+//   full   n + a + b: every point whose window touches the image, which is continued by its border
+enum class Extent { same, valid, full };
+
+// One number for all dimensions, or one per dimension, slowest first.
+struct PerAxis {
+  std::vector<double> values;
+  PerAxis(double one) : values{one} {}  // NOLINT: a number is one for all
+  PerAxis(std::initializer_list<double> each) : values(each) {}
+  explicit PerAxis(std::vector<double> each) : values(std::move(each)) {}
+};
+
+// One mode for all dimensions, or one per dimension, slowest first.
+struct Borders {
+  std::vector<Border> modes;  // none: the usual one
+  Borders() = default;
+  Borders(BorderMode one) : modes{Border{one, 0}} {}  // NOLINT: a mode is one for all
+  Borders(Border one) : modes{one} {}                 // NOLINT
+  Borders(std::initializer_list<Border> each) : modes(each) {}
+  explicit Borders(std::vector<Border> each) : modes(std::move(each)) {}
+};
+
+// A border that is not given is mirror, and constant(0) where the extent is full.
+struct FilterOptions {  // of sobel and laplacian
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct GaussianOptions {
+  PerAxis sigma = 1.5;  // standard deviation; 0 leaves an axis as it is
+  double truncate = 3;  // standard deviations that the weights reach
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct WindowOptions {  // of box, median, erode, dilate
+  PerAxis radius = 1;   // of the window, 2 radius + 1 points along each axis
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct BilateralOptions {
+  PerAxis sigma = 1.5;  // standard deviation in points; the window reaches two of them
+  double range = 25;    // standard deviation in grey values, above 0
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct UnsharpOptions {
+  double amount = 0.8;  // of the difference to the smoothed image that is added
+  PerAxis sigma = 1.5;
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct CannyOptions {
+  double threshold = 4;  // grey values per point
+  PerAxis sigma = 1.5;
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct HarrisOptions {
+  double k = 0.05;  // of the squared trace
+  PerAxis sigma = 1.5;
+  double truncate = 3;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct ConvolveOptions {
+  // Index of the weight that stands on the point itself, -1 for (n-1)/2, rounded down. An `origin` of scipy.ndimage is
+  // n/2 + origin here.
+  PerAxis anchor = -1;
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+Array gaussian(const Array& image, const GaussianOptions& = {});
+Array box(const Array& image, const WindowOptions& = {});
+Array median(const Array& image, const WindowOptions& = {});
+Array erode(const Array& image, const WindowOptions& = {});
+Array dilate(const Array& image, const WindowOptions& = {});
+Array bilateral(const Array& image, const BilateralOptions& = {});
+Array sobel(const Array& image, const FilterOptions& = {});
+Array laplacian(const Array& image, const FilterOptions& = {});
+Array unsharp(const Array& image, const UnsharpOptions& = {});
+Array canny(const Array& image, const CannyOptions& = {});
+Array harris(const Array& image, const HarrisOptions& = {});
+// result[i] = sum over k of weights[k] * image[i + k - anchor]. `weights`: scalars of any type, finite, of the rank of
+// the image, of any extents (at most 2^20 elements), also larger than the image.
+Array correlate(const Array& image, const Array& weights, const ConvolveOptions& = {});
+// result[i] = sum over k of weights[k] * image[i - k + anchor].
+Array convolve(const Array& image, const Array& weights, const ConvolveOptions& = {});
+
+// ---- by a name that is known at run time ---------------------------------------------------------------------------
+
+struct FilterRequest {
+  std::string name = {};                        // "gaussian"
+  std::map<std::string, PerAxis> numbers = {};  // options by name: {"sigma", 2.5}
+  std::map<std::string, Array> tables = {};     // {"kernel", weights}
+  Borders border = {};
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+};
+
+Array filter(const Array& image, const FilterRequest&, const RunOptions& = {});
+
+struct FilterOption {
+  std::string name;
+  std::string type;     // "int", "float", "border", "table"
+  std::string value;    // without one from outside, as the program writes it; "" when it must be given
+  std::string summary;  // one line
+  bool per_axis = false;
+};
+
+struct FilterInfo {
+  std::string name, summary;
+  std::vector<int> ranks;             // of images
+  std::vector<FilterOption> options;  // besides extent and type
+  bool keeps_type = true;             // else the result is float
+};
+
+// All of them, by name, as their files declare them.
+const std::vector<FilterInfo>& filters();
+
+}  // namespace tessera

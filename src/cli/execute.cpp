@@ -1,0 +1,87 @@
+// The steps of a run, each in a file of its own: bind, run, measure, verify, keep.
+#include "cli/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/measure.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
+                                          const std::string& label, bool quiet) {
+  std::vector<std::vector<Array>> results;
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    // Made at the first report: only then is the number of tiles known.
+    std::optional<base::ProgressBar> bar;
+    const std::string name = lanes.channels.empty() ? label : label + " " + lanes.channels[c];
+    std::optional<base::PatienceNote> compiling;
+    if (!quiet) {
+      compiling.emplace("compiling " + name + " ...");
+      options.on_progress = [&](const Progress& p) {
+        compiling.reset();
+        if (!bar) bar.emplace(name, p.total);
+        bar->update(p.done);
+      };
+    }
+    results.push_back(program.run(lanes.inputs[c], options));
+  }
+  return results;
+}
+
+void stop_if(const base::InterruptGuard& interrupt) {
+  if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
+}
+
+}  // namespace
+
+void RunSettings::declare(CLI::App& app) {
+  app.add_option("-o,--output", output.files, "where an output goes; without it a summary is printed")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
+      ->type_name("TOP,LEFT,BOTTOM,RIGHT");
+  app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
+  app.add_flag("--time", time, "measure: median, minimum, rates");
+  app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
+  app.add_flag("--verify", verify, "compare with the interpreter");
+  app.add_flag("-q,--quiet", quiet, "no progress");
+  plan.declare_run(app);
+}
+
+void RunSettings::check() const {
+  if (repeat < 0 || repeat > 1'000'000)
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", repeat));
+  if (repeat > 0 && !time)
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", repeat), {}, "add --time");
+  static_cast<void>(plan.run_options());
+}
+
+int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings& settings,
+            const base::InterruptGuard& interrupt, const std::function<void(Lanes&)>& adjust) {
+  RunOptions options = settings.plan.run_options();
+  options.cancel = &interrupt.flag();
+  for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
+
+  const Destinations destinations = check_outputs(program, settings.output);
+  Lanes lanes = bind_inputs(program, words, scalars, settings.input);
+  if (adjust) adjust(lanes);
+  stop_if(interrupt);
+  const auto results = run_lanes(program, lanes, options, label, settings.quiet);
+  if (settings.time) measure(program, lanes, results, options, settings.repeat > 0 ? settings.repeat : 10);
+  const bool good = !settings.verify || verify(program, lanes, results, options);
+  const std::vector<Array> joined = join_lanes(program, lanes, results);
+  stop_if(interrupt);
+  keep_results(program, joined, lanes, destinations, settings.output);
+  return good ? done : internal_fault;
+}
+
+}  // namespace tessera::cli

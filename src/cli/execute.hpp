@@ -1,0 +1,35 @@
+// Running a program on files, for the verbs that do: everything behind the program itself.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/interrupt.hpp"
+#include "cli/inputs.hpp"
+#include "cli/options.hpp"
+#include "cli/results.hpp"
+
+namespace tessera::cli {
+
+struct RunSettings {
+  PlanOptions plan;
+  InputOptions input;
+  OutputOptions output;
+  bool time = false, verify = false, quiet = false;
+  int repeat = 0;
+
+  // -o, --roi, --gray, --time, --repeat, --verify, -q, and those of the plan.
+  void declare(CLI::App&);
+  // Throws Error(argument) for what cannot be used; before any file is read.
+  void check() const;
+};
+
+// Binds the words, runs once per lane, measures, verifies and keeps the results; the exit status. `label` stands in
+// front of progress. `adjust` changes what was bound; may be empty.
+int execute(const Program&, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings&, const base::InterruptGuard&,
+            const std::function<void(Lanes&)>& adjust = {});
+
+}  // namespace tessera::cli

@@ -1,0 +1,85 @@
+// `tessera filter`: a standard filter by its name, on a file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/execute.hpp"
+#include "cli/filter_options.hpp"
+#include "cli/verbs.hpp"
+#include "engine/filters.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct FilterVerb {
+  FilterOptions options;
+  RunSettings settings;
+  std::string name, image;
+  bool list = false;
+};
+
+// A series of one moment is a volume, a volume of one slice an image, where the filter or its weights have no rank for
+// the whole.
+int rank_of(const Array& image, const FilterInfo& info, int table_rank) {
+  int rank = image.rank();
+  const auto fits = [&] {
+    return std::find(info.ranks.begin(), info.ranks.end(), rank) != info.ranks.end() &&
+           (table_rank == 0 || rank <= table_rank);
+  };
+  for (std::size_t d = 0; rank > 1 && !fits() && image.shape()[d] == 1; ++d) --rank;
+  return rank;
+}
+
+// Headers as they hold for a result that lies elsewhere in the image, and the image continued where it is wanted.
+void place(Lanes& lanes, const engine::Filter& filter) {
+  const Region region = filter.place(lanes.inputs[0][0].shape());
+  if (filter.extent == Extent::same) return;
+  for (io::ImageHeader& header : lanes.headers) header = io::header_of_region(header, region.begin, region.end);
+  for (auto& lane : lanes.inputs) lane[0] = filter.input(lane[0]);
+}
+
+int run(FilterVerb& verb) {
+  if (verb.list) {
+    fmt::print("{}", list_of_filters());
+    return done;
+  }
+  if (verb.name.empty())
+    throw Error(ErrorClass::argument, "name is required", {}, "tessera filter --list lists filters");
+  const FilterInfo& info = engine::filter_info(verb.name);
+  if (verb.image.empty())
+    throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(verb.name)), {},
+                fmt::format("write tessera filter {} FILE -o FILE", verb.name));
+  verb.settings.check();
+  const base::InterruptGuard interrupt;
+  const int table_rank = verb.options.table_rank();
+  io::Image image = io::read_image(verb.image);
+  const int rank = rank_of(image.array, info, table_rank);
+  const Format& stored = image.array.format();
+  const bool grey = verb.settings.input.grey && io::channels_of(image.array) > 1;
+  const Format format = grey ? Format(stored.fields[0].type) : stored;
+  const auto filter = engine::make_filter(verb.options.request(verb.name, rank, image.header), format, rank);
+  verb.settings.input.read.emplace(verb.image, std::move(image));
+  return execute(filter->program, verb.name, {verb.image}, {}, verb.settings, interrupt,
+                 [&](Lanes& lanes) { place(lanes, *filter); });
+}
+
+}  // namespace
+
+Verb add_filter(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("filter", "run a standard filter on a file");
+  auto verb = std::make_shared<FilterVerb>();
+  app->add_option("name", verb->name, "gaussian, median, convolve, ...: --list says which there are")
+      ->type_name("NAME");
+  app->add_option("image", verb->image, "the image or volume")->type_name("FILE");
+  app->add_flag("--list", verb->list, "describe every filter and its options");
+  verb->settings.declare(*app);
+  verb->options.declare_later(*app);
+  return {app, [verb] { return run(*verb); }};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,51 @@
+// Options of filters, as the filters declare them: `--sigma 2.5`, `--sigma 2mm`, `--sigma 2,2,1`, `--border mirror`,
+// `--kernel psf.npy`, and `--extent` and `--type`, which all have.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "io/header.hpp"
+#include "tessera/filters.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::cli {
+
+class FilterOptions {
+ public:
+  // Declares them when the verb is met, so that others do not read the filters. Takes the words of all filters;
+  // request() refuses those of others.
+  void declare_later(CLI::App&);
+
+  // The tables are read. `rank`: of the image; `header`: where lengths get their points from.
+  FilterRequest request(const std::string& name, int rank, const io::ImageHeader& header) const;
+  // The largest rank of the tables that are given, or 0: images of more dimensions lose slow ones of extent 1.
+  int table_rank() const;
+  const std::optional<std::string>& type() const { return type_; }
+
+ private:
+  struct Given {
+    std::optional<std::string> text;
+    std::string type;  // of the option: "float", "table", ...
+  };
+  void declare(CLI::App&);
+  const Array& table(const std::string& name) const;
+
+  std::map<std::string, Given> given_;
+  std::string extent_ = "same";
+  std::optional<std::string> type_;
+  mutable std::map<std::string, Array> tables_;  // that were read
+};
+
+// "2.5", "2,2,1", "2mm": points of an image of this rank.
+PerAxis parse_points(const std::string& option, const std::string& text, bool lengths, int rank,
+                     const io::ImageHeader& header);
+// What `tessera filter --list` prints.
+std::string list_of_filters();
+
+}  // namespace tessera::cli

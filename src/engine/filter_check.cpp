@@ -1,0 +1,138 @@
+// Options are refused here, in the words of their user, so that no error speaks of a program that he did not write.
+#include "engine/filter_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.hpp"
+
+namespace tessera::engine {
+namespace {
+
+constexpr i64 most_weights = 1 << 20;
+
+[[noreturn]] void fail(std::string message, std::string help = {}) {
+  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
+}
+
+struct Bounds {
+  const char* option;
+  double least, most;
+  const char* expected;
+};
+constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
+                             {"radius", 0, 4000, "0 to 4000 points"},
+                             {"truncate", 0, 100, "0 to 100 standard deviations"},
+                             {"range", 1e-30, 1e30, "a number above 0"},
+                             {"amount", -1e6, 1e6, "-1000000 to 1000000"},
+                             {"anchor", -1, 1e6, "the index of a weight, or -1 for the middle"}};
+
+void check_number(const FilterOption& option, double value) {
+  for (const Bounds& b : bounds)
+    if (option.name == b.option && !(value >= b.least && value <= b.most))
+      fail(fmt::format("{} {} cannot be used, expected {}", option.name, value, b.expected));
+  if (!std::isfinite(value)) fail(fmt::format("{} {} cannot be used, expected a finite number", option.name, value));
+  if (option.type == "int" && value != std::floor(value))
+    fail(fmt::format("{} {} cannot be used, expected a whole number", option.name, value));
+}
+
+void check_numbers(const FilterRequest& request, const FilterInfo& info, int rank) {
+  std::vector<std::string> names;
+  for (const FilterOption& o : info.options)
+    if (o.type != "border" && o.type != "table") names.push_back(o.name);
+  for (const auto& [name, numbers] : request.numbers) {
+    const auto option =
+        std::find_if(info.options.begin(), info.options.end(), [&](const auto& o) { return o.name == name; });
+    if (option == info.options.end() || option->type == "border" || option->type == "table")
+      fail(names.empty() ? fmt::format("filter {} has no option {}, it takes no numbers", base::quoted(info.name),
+                                       base::quoted(name))
+                         : fmt::format("filter {} has no option {}, expected {}", base::quoted(info.name),
+                                       base::quoted(name), base::list_of(names)),
+           base::did_you_mean(name, names));
+    const std::size_t count = numbers.values.size();
+    if (count != 1 && (!option->per_axis || count != static_cast<std::size_t>(rank)))
+      fail(fmt::format(
+          "{} has {} numbers, expected {}", name, count,
+          !option->per_axis || rank == 1 ? "one" : fmt::format("one, or {} for an image of rank {}", rank, rank)));
+    for (double v : numbers.values) check_number(*option, v);
+  }
+}
+
+template <class T>
+bool all_finite(const Array& a) {
+  return std::all_of(a.as<T>(), a.as<T>() + a.count(), [](T v) { return std::isfinite(v); });
+}
+
+void check_weights(const std::string& name, const Array& table, int rank) {
+  if (table.format().is_struct())
+    fail(fmt::format("{} has elements of {}, expected numbers", name, table.format().name()), "give one channel of it");
+  const std::string shape = to_string(table.shape());
+  if (table.empty() || std::find(table.shape().begin(), table.shape().end(), 0) != table.shape().end())
+    fail(fmt::format("{} is empty, expected at least one weight", name));
+  if (table.rank() != rank)
+    fail(fmt::format("{} has rank {} ({}), but the image has rank {}", name, table.rank(), shape, rank),
+         table.rank() < rank ? "add dimensions of extent 1 where it has no extent" : "");
+  if (table.count() > most_weights)
+    fail(fmt::format("{} has {} weights ({}), expected at most {}", name, base::format_count(table.count()), shape,
+                     base::format_count(most_weights)));
+  const Array host = table.to_host();
+  const Array dense = host.contiguous() ? host : host.clone();
+  const ElementType type = dense.format().scalar;
+  const bool finite = type == ElementType::f64   ? all_finite<double>(dense)
+                      : type == ElementType::f32 ? all_finite<float>(dense)
+                                                 : true;
+  if (!finite) fail(fmt::format("{} holds a weight that is no finite number, such as NaN", name));
+}
+
+void check_tables(const FilterRequest& request, const FilterInfo& info, int rank) {
+  for (const auto& [name, table] : request.tables) {
+    const bool known = std::any_of(info.options.begin(), info.options.end(),
+                                   [&, n = name](const auto& o) { return o.name == n && o.type == "table"; });
+    if (!known) fail(fmt::format("filter {} has no option {}", base::quoted(info.name), base::quoted(name)));
+    check_weights(name, table, rank);
+  }
+  for (const FilterOption& o : info.options)
+    if (o.type == "table" && !request.tables.contains(o.name))
+      fail(fmt::format("filter {} needs {}: {}", base::quoted(info.name), o.name, o.summary));
+  const auto anchor = request.numbers.find("anchor");
+  const auto kernel = request.tables.find("kernel");
+  if (anchor == request.numbers.end() || kernel == request.tables.end()) return;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
+    const std::vector<double>& given = anchor->second.values;
+    const double at = given.size() == 1 ? given[0] : given[d];
+    const i64 extent = kernel->second.shape()[d];
+    if (at >= static_cast<double>(extent))
+      fail(fmt::format("anchor {} is outside of the weights, expected 0 to {} in dimension {}", at, extent - 1, d));
+  }
+}
+
+}  // namespace
+
+void check_request(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank) {
+  if (std::find(info.ranks.begin(), info.ranks.end(), rank) == info.ranks.end()) {
+    std::vector<std::string> ranks;
+    for (int r : info.ranks) ranks.push_back(std::to_string(r));
+    fail(fmt::format("filter {} takes images of rank {}, got one of rank {}", base::quoted(info.name),
+                     base::list_of(ranks), rank));
+  }
+  for (const Format::Field& f : format.fields)
+    if (f.type != format.fields[0].type)
+      fail(fmt::format("a filter takes fields of one type, {} has {} {} and {} {}", format.name(),
+                       name_of(format.fields[0].type), format.fields[0].name, name_of(f.type), f.name));
+  check_numbers(request, info, rank);
+  check_tables(request, info, rank);
+  const std::vector<Border>& modes = request.border.modes;
+  if (modes.empty()) return;
+  if (modes.size() != 1 && modes.size() != static_cast<std::size_t>(rank))
+    fail(fmt::format("border has {} modes, expected one, or {} for an image of rank {}", modes.size(), rank, rank));
+  for (const Border& b : modes) {
+    if (!std::isfinite(b.value))
+      fail(fmt::format("border constant({}) cannot be used, expected a finite number", b.value));
+    if (b.mode == BorderMode::none && request.extent == Extent::full)
+      fail("border none gives the full extent no values", "give another border, such as constant(0)");
+  }
+}
+
+}  // namespace tessera::engine

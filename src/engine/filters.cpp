@@ -1,0 +1,338 @@
+// A filter by name is a program that imports it:
+//
+//   import "gaussian.forma";
+//   stencil as_real(vector#2 uint8 X) { return cast<float>(X); }
+//   stencil as_result(vector#2 float X) { return saturate<uint8>(X); }
+//   parameter extent_0, extent_1;
+//   vector#2 uint8 image[extent_0, extent_1];
+//   result = as_result(gaussian(as_real(image):border));
+//   return result;
+//
+// Conversions are stages of a point, which the plan folds into their neighbours. How far windows reach is not declared
+// anywhere: it is measured on the graph, and a second text cuts that much off where the extent is valid or full. Full
+// is valid on the image continued by its border as far as windows reach.
+#include "engine/filters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <mutex>
+#include <set>
+
+#include "analyze/footprint.hpp"
+#include "base/hash.hpp"
+#include "base/text.hpp"
+#include "data/border.hpp"
+#include "engine/filter_check.hpp"
+#include "engine/program_impl.hpp"
+#include "lang/compile.hpp"
+
+namespace tessera::engine {
+namespace {
+
+constexpr std::size_t most_kept = 64;  // programs
+
+[[noreturn]] void fail(std::string message, std::string help = {}) {
+  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
+}
+
+std::string axis_name(int rank, std::size_t dimension) {
+  static const std::string names = "tzyx";
+  return {names[names.size() - static_cast<std::size_t>(rank) + dimension]};
+}
+
+// One part of the image: the only one, or a field.
+struct Plane {
+  std::string field;  // "" for scalars
+  bool kept = false;  // alpha
+};
+
+class Driver {
+ public:
+  Driver(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank)
+      : request_(request), info_(info), rank_(rank) {
+    type_ = format.is_struct() ? format.fields[0].type : format.scalar;
+    const ElementType stored = type_ == ElementType::boolean ? ElementType::u8 : type_;
+    const bool wide = type_ == ElementType::i32 || type_ == ElementType::u32 || type_ == ElementType::f64;
+    real_ = wide ? ElementType::f64 : ElementType::f32;
+    const lang::ProgramText text = lang::describe(import_of(info.name));
+    const auto declares = [&](const char* name) {
+      return std::any_of(text.parameters.begin(), text.parameters.end(), [&](const auto& p) { return p.name == name; });
+    };
+    takes_elements_ = std::any_of(text.functions.begin(), text.functions.end(), [&](const lang::FunctionText& f) {
+      return f.name == function() && f.arguments.size() == 1 && f.arguments[0].first == "element";
+    });
+    given_ = takes_elements_ ? stored : real_;
+    value_ = declares("real") ? real_ : stored;
+    if (declares("element")) types_["element"] = given_;
+    if (declares("real")) types_["real"] = real_;
+    const ElementType usual = info.keeps_type             ? stored
+                              : type_ == ElementType::f64 ? ElementType::f64
+                                                          : ElementType::f32;
+    result_ = request.type.value_or(usual);
+    name_planes(format);
+  }
+
+  // `before`, `after`: points to cut off; empty: none.
+  std::string text(const std::vector<i64>& before, const std::vector<i64>& after) const {
+    const std::string vector = fmt::format("vector#{} ", rank_);
+    std::string out = fmt::format("import \"{}.forma\";\n", info_.name);
+    if (!planes_[0].field.empty()) {
+      out += record(struct_name_, type_);
+      if (type_ != result_) out += record(result_struct(), result_);
+    }
+    if (type_ != given_)
+      out +=
+          fmt::format("stencil as_given({}{} X) {{ return cast<{}>(X); }}\n", vector, name_of(type_), name_of(given_));
+    if (value_ != result_)
+      out += fmt::format("stencil as_result({}{} X) {{ return saturate<{}>(X); }}\n", vector, name_of(value_),
+                         name_of(result_));
+    if (type_ != result_)
+      out += fmt::format("stencil as_kept({}{} X) {{ return saturate<{}>(X); }}\n", vector, name_of(type_),
+                         name_of(result_));
+    std::string extents;
+    for (int d = 0; d < rank_; ++d) extents += fmt::format("{}extent_{}", d > 0 ? ", " : "", d);
+    out += fmt::format("parameter {};\n{}{} image[{}];\n", extents, vector,
+                       planes_[0].field.empty() ? std::string(name_of(type_)) : struct_name_, extents);
+    std::string parts;
+    for (const Plane& p : planes_) {
+      const std::string name = p.field.empty() ? "result" : "result_" + p.field;
+      out += fmt::format("{} = {};\n", name, filtered(p));
+      parts += fmt::format("{}{}{}", parts.empty() ? "" : ", ", name, cut(before, after));
+    }
+    return out +
+           (planes_[0].field.empty() ? "return " + parts : "return struct " + result_struct() + "(" + parts + ")") +
+           ";\n";
+  }
+
+  CompileOptions options() const {
+    CompileOptions out;
+    for (const auto& [name, numbers] : request_.numbers) set(out, name, numbers.values);
+    out.borders["border"] = borders();
+    out.tables = request_.tables;
+    out.types = types_;
+    return out;
+  }
+
+  std::vector<Border> borders() const {
+    std::vector<Border> all(static_cast<std::size_t>(rank_), request_.extent == Extent::full
+                                                                 ? Border{BorderMode::constant, 0}
+                                                                 : Border{BorderMode::mirror, 0});
+    if (!request_.border.modes.empty()) {
+      all = request_.border.modes;
+      if (all.size() == 1) all.resize(static_cast<std::size_t>(rank_), all[0]);
+    }
+    return all;
+  }
+
+ private:
+  static lang::CompileInput import_of(const std::string& name) {
+    lang::CompileInput input;
+    input.text = fmt::format("import \"{}.forma\";", name);
+    return input;
+  }
+
+  std::string function() const {
+    static const char* const suffixes[] = {"1d", "", "3d", "4d"};
+    return info_.name + suffixes[rank_ - 1];
+  }
+
+  // Fields keep their names where the language takes them.
+  void name_planes(const Format& format) {
+    if (!format.is_struct()) {
+      planes_.push_back({});
+      return;
+    }
+    std::set<std::string> names;
+    for (const Format::Field& f : format.fields) names.insert(f.name);
+    const bool usable =
+        names.size() == format.fields.size() &&
+        std::all_of(names.begin(), names.end(), [](const std::string& n) { return lang::is_free_name(n); });
+    if (lang::is_free_name(format.struct_name)) struct_name_ = format.struct_name;
+    const std::size_t count = format.fields.size();
+    for (std::size_t k = 0; k < count; ++k) {
+      const bool alpha = format.fields[k].name == "a" && k + 1 == count && (count == 2 || count == 4);
+      planes_.push_back({usable ? format.fields[k].name : fmt::format("c{}", k), alpha});
+    }
+  }
+
+  std::string result_struct() const { return type_ == result_ ? struct_name_ : "result_" + struct_name_; }
+
+  std::string record(const std::string& name, ElementType type) const {
+    std::string fields;
+    for (const Plane& p : planes_) fields += fmt::format(" {} {};", name_of(type), p.field);
+    return fmt::format("struct {} {{{} }}\n", name, fields);
+  }
+
+  std::string filtered(const Plane& p) const {
+    std::string text = p.field.empty() ? "image" : "image." + p.field;
+    if (p.kept) return type_ != result_ ? fmt::format("as_kept({})", text) : text;
+    if (type_ != given_) text = fmt::format("as_given({})", text);
+    text = fmt::format("{}({}:border)", function(), text);
+    return value_ != result_ ? fmt::format("as_result({})", text) : text;
+  }
+
+  std::string cut(const std::vector<i64>& before, const std::vector<i64>& after) const {
+    std::string ranges;
+    for (std::size_t d = 0; d < before.size(); ++d)
+      ranges += fmt::format("{}{}..extent_{}-{}", d > 0 ? ", " : "", before[d], d, after[d] + 1);
+    return ranges.empty() ? "" : "[" + ranges + "]";
+  }
+
+  // A number for all axes is given to those of the image; others are 0, which keeps their tables short.
+  void set(CompileOptions& out, const std::string& name, const std::vector<double>& values) const {
+    const auto option =
+        std::find_if(info_.options.begin(), info_.options.end(), [&](const auto& o) { return o.name == name; });
+    if (!option->per_axis) {
+      out.parameters[name] = values[0];
+      return;
+    }
+    for (const char axis : std::string("tzyx")) out.parameters[name + "_" + axis] = 0;
+    for (int d = 0; d < rank_; ++d) {
+      const auto k = static_cast<std::size_t>(d);
+      out.parameters[name + "_" + axis_name(rank_, k)] = values.size() == 1 ? values[0] : values[k];
+    }
+  }
+
+  const FilterRequest& request_;
+  const FilterInfo& info_;
+  int rank_;
+  // Of the image, of what the filter takes, computes in and gives, and of the result.
+  ElementType type_, given_, real_, value_, result_;
+  bool takes_elements_ = false;
+  std::map<std::string, ElementType> types_;
+  std::vector<Plane> planes_;
+  std::string struct_name_ = "pixel";
+};
+
+// How far the outputs of a program read around their own point, over all ways through its stages.
+void measure_reach(const ir::Graph& graph, int rank, std::vector<i64>& before, std::vector<i64>& after) {
+  struct Reach {
+    bool wanted = false;
+    std::vector<i64> before, after;
+  };
+  const auto dimensions = static_cast<std::size_t>(rank);
+  std::vector<Reach> of(graph.stage_count(), {false, std::vector<i64>(dimensions), std::vector<i64>(dimensions)});
+  for (const ir::Output& o : graph.outputs)
+    for (ir::StageId s : o.stages) of[s].wanted = true;
+  before.assign(dimensions, 0);
+  after.assign(dimensions, 0);
+  for (ir::StageId s = static_cast<ir::StageId>(graph.stage_count()); s-- > 0;) {
+    if (!of[s].wanted) continue;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      before[d] = std::max(before[d], of[s].before[d]);
+      after[d] = std::max(after[d], of[s].after[d]);
+    }
+    for (const analyze::Footprint& f : analyze::footprints(graph, s)) {
+      Reach& r = of[f.producer];
+      r.wanted = true;
+      for (std::size_t d = 0; d < dimensions; ++d) {
+        r.before[d] = std::max(r.before[d], of[s].before[d] - f.dims[d].lo);
+        r.after[d] = std::max(r.after[d], of[s].after[d] + f.dims[d].hi);
+      }
+    }
+  }
+}
+
+Program compiled(const std::string& text, const CompileOptions& options, const FilterRequest& request) {
+  try {
+    return Program::from_text(text, options, request.name);
+  } catch (const Error& e) {
+    if (e.error_class() != ErrorClass::compile || e.diagnostics().empty()) throw;
+    fail(fmt::format("filter {} cannot be made with these options: {}", base::quoted(request.name),
+                     e.diagnostics()[0].message));
+  }
+}
+
+std::string key_of(const FilterRequest& request, const Format& format, int rank) {
+  base::Hasher hash;
+  hash.text(request.name).number(rank).number(static_cast<i64>(request.extent));
+  hash.number(request.type ? static_cast<i64>(*request.type) : -1).number(static_cast<i64>(format.scalar));
+  for (const Format::Field& f : format.fields) hash.text(f.name).number(static_cast<i64>(f.type));
+  for (const auto& [name, numbers] : request.numbers) {
+    hash.text(name);
+    for (double v : numbers.values) hash.text(fmt::format("{}", v));
+  }
+  for (const Border& b : request.border.modes) hash.text(lang::text_of(b));
+  for (const auto& [name, table] : request.tables) {
+    hash.text(name).text(table.format().name()).text(to_string(table.shape()));
+    if (table.empty()) continue;
+    const Array host = table.to_host();
+    const Array dense = host.contiguous() ? host : host.clone();
+    hash.bytes(
+        {static_cast<const std::byte*>(dense.data()), static_cast<std::size_t>(dense.count()) * dense.format().size()});
+  }
+  return base::to_hex(hash.finish());
+}
+
+std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& format, int rank) {
+  const FilterInfo& info = filter_info(request.name);
+  check_request(request, info, format, rank);
+  const Driver driver(request, info, format, rank);
+  const CompileOptions options = driver.options();
+  std::string text = driver.text({}, {});
+  Filter filter{compiled(text, options, request), text, {}, {}, request.extent, driver.borders()};
+  measure_reach(filter.program.impl().graph, rank, filter.before, filter.after);
+  if (request.extent != Extent::same) {
+    filter.text = driver.text(filter.before, filter.after);
+    filter.program = compiled(filter.text, options, request);
+  }
+  return std::make_shared<const Filter>(std::move(filter));
+}
+
+}  // namespace
+
+std::shared_ptr<const Filter> make_filter(const FilterRequest& request, const Format& format, int rank) {
+  static std::mutex mutex;
+  static std::list<std::pair<std::string, std::shared_ptr<const Filter>>> kept;  // the last one used is the first
+  const std::string key = key_of(request, format, rank);
+  const auto find = [&] {
+    return std::find_if(kept.begin(), kept.end(), [&](const auto& k) { return k.first == key; });
+  };
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = find(); found != kept.end()) {
+      kept.splice(kept.begin(), kept, found);
+      return found->second;
+    }
+  }
+  std::shared_ptr<const Filter> made = build(request, format, rank);  // others may look meanwhile
+  const std::lock_guard lock(mutex);
+  if (const auto found = find(); found != kept.end()) return found->second;
+  kept.emplace_front(key, made);
+  if (kept.size() > most_kept) kept.pop_back();
+  return made;
+}
+
+Shape Filter::input_shape(const Shape& image) const {
+  Shape shape = image;
+  if (extent == Extent::full)
+    for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += 2 * (before[d] + after[d]);
+  return shape;
+}
+
+Region Filter::place(const Shape& image) const {
+  Region region;
+  for (std::size_t d = 0; d < image.size(); ++d) {
+    const i64 sign = extent == Extent::valid ? 1 : extent == Extent::full ? -1 : 0;
+    // A point of the full result before the first one is touched by what its window reaches ahead.
+    region.begin.push_back(sign * (extent == Extent::full ? after[d] : before[d]));
+    region.end.push_back(image[d] - sign * (extent == Extent::full ? before[d] : after[d]));
+    if (region.end[d] <= region.begin[d])
+      fail(fmt::format("no point of an image of {} has its window inside: it takes {} points in dimension {}",
+                       to_string(image), before[d] + after[d] + 1, d),
+           "the extents same and full take windows of any size");
+  }
+  return region;
+}
+
+Array Filter::input(const Array& image) const {
+  if (extent != Extent::full) return image;
+  std::vector<i64> margin;
+  for (std::size_t d = 0; d < before.size(); ++d) margin.push_back(before[d] + after[d]);
+  return continued(image, borders, margin);
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,33 @@
+// Filters by name, compiled: the program, and where its result lies in the image.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tessera/filters.hpp"
+
+namespace tessera::engine {
+
+struct Filter {
+  Program program;                 // one array in, one array out
+  std::string text;                // the driver: imports the filter, declares the input, converts the result
+  std::vector<i64> before, after;  // points that a window reaches, per dimension
+  Extent extent = Extent::same;
+  std::vector<Border> borders;  // per dimension
+
+  // What the program is run on: the image, or for a full extent the image continued by its border.
+  Array input(const Array& image) const;
+  Shape input_shape(const Shape& image) const;
+  // The place of the result in the image: [begin, end), which may lie outside. Throws Error(argument) when a valid
+  // extent leaves nothing.
+  Region place(const Shape& image) const;
+};
+
+// Throws Error(argument) for names and options that cannot be used. Kept in memory.
+std::shared_ptr<const Filter> make_filter(const FilterRequest&, const Format&, int rank);
+
+// One of filters(); throws Error(argument) for an unknown name.
+const FilterInfo& filter_info(const std::string& name);
+
+}  // namespace tessera::engine
