@@ -305,6 +305,7 @@ void GroupLowering::reserve_all() {
         patches += source.entries() *
                    ((patch_elements(k, source) * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64);
     if (patches > 0) work.patches = reserve(integer(patches));
+    if (const i64 piece = piece_bytes(k); piece > 0) work.piece = reserve(integer(piece));
     for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
       const PassBody::Source& source = bodies_[k].sources[i];
       std::vector<Value> rows(source.outer_border.size());

@@ -468,6 +468,9 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       read->args = {address(base, integer(place->offset)), offset};
       return Value(read);
     };
+    source.lanes_of_piece = [&](const ExprNode& node) {
+      return lanes_of_piece(node, index[0], x, lanes, work_[p].piece);
+    };
     source.leaf = [&](const ExprNode& node) -> Value {
       Type scalar{Lane::i32, 1, false};
       switch (node.op) {
@@ -483,6 +486,14 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           const ir::Stage& owner = stage(pass.stages.front());
           return broadcast(convert(scalar, extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
         }
+        case Op::value: {
+          const auto place = place_of(plan_, interface_, node.stage);
+          const Value at = address(array_base(place->array), integer(place->offset));
+          return broadcast(load(typed(node.stage, at), integer(0), 1), lanes);
+        }
+        case Op::size:
+          return broadcast(
+              convert({Lane::f64, 1, false}, size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
         case Op::parameter:
           return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
         default: {

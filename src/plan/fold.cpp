@@ -98,7 +98,7 @@ class FoldPass {
     std::vector<ExprId> reads;
     if (stage.kind != StageKind::point) return reads;
     for (ExprId e : ir::postorder(graph_, {stage.body}))
-      if (graph_.node(e).op == Op::access || graph_.node(e).op == Op::gather) reads.push_back(e);
+      if (reads_stage(graph_.node(e).op)) reads.push_back(e);
     return reads;
   }
 
@@ -118,7 +118,7 @@ class FoldPass {
       for (ExprId e : old_reads_[c]) {
         const ExprNode& access = graph_.node(e);
         if (access.stage != old_id) continue;
-        if (access.op == Op::gather || !composes(f, stage, consumer, access)) return false;
+        if (access.op != Op::access || !composes(f, stage, consumer, access)) return false;
         std::vector<i64> key;
         i64 row = 0;
         for (std::size_t d = 0; d < access.index.size(); ++d) {
