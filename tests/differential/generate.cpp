@@ -9,6 +9,7 @@
 
 #include "ir/build.hpp"
 #include "ir/functions.hpp"
+#include "ir/reductions.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -470,6 +471,7 @@ class Generator {
       const bool whole = g_.tables[t].type == ElementType::i32 || g_.tables[t].type == ElementType::u32;
       return converted({ir::lookup(g_, t, at), whole ? input_bound(ElementType::i32) : Bound{8, 2}}, type);
     }
+    if (what < 94) return converted(total(), type);
     if (what < 97) {
       const StageId s = recent();
       std::vector<ExprId> at;
@@ -477,6 +479,23 @@ class Generator {
       return converted({ir::gather(g_, s, at), bounds_[s]}, type);
     }
     return constant(type, small(type));
+  }
+
+  // What a whole image comes to.
+  Term total() {
+    const StageId from = recent();
+    Bound bound = bounds_[from];
+    Op op = r_.pick(std::array{Op::whole_min, Op::whole_max, Op::whole_sum, Op::whole_mean});
+    const Bound sum{bound.most * 65536, bound.places};
+    if (!wild_ && (op == Op::whole_mean || !fits(ElementType::f64, sum))) op = Op::whole_max;
+    if (op == Op::whole_sum || op == Op::whole_mean) bound = sum;
+    ir::Stage s;
+    s.name = fmt::format("r{}", g_.stage_count());
+    s.domain = {g_.size(1)};
+    s.body = ir::whole(g_, op, from);
+    s.type = g_.node(s.body).type;
+    s.margin_lo = s.margin_hi = {0};
+    return {ir::value(g_, add(std::move(s), bound)), bound};
   }
 
   // Some index: near the point, far outside, or out of the data.
