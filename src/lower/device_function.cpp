@@ -300,8 +300,10 @@ Value DeviceFunction::lane_of_piece(const ExprNode& node) {
   const Value total = builder_->var("total", lane_constant(ir::first_of_lane(node.op, node.type), wide));
   const auto take = [&](const std::vector<Value>& at) {
     Value v = builder_->let("v", read(node.stage, at));
-    if (source.type == ElementType::boolean)
-      v = operation(Op::ne, flag_type, {convert({Lane::i32, 1, false}, v), integer(0, flag_type)});
+    if (source.type == ElementType::boolean) {
+      const Value set = operation(Op::ne, flag_type, {convert(flag_type, v), integer(0, flag_type)});
+      v = operation(Op::select, flag_type, {set, integer(1, flag_type), integer(0, flag_type)});
+    }
     v = builder_->let("v", convert(type, v));
     builder_->assign(total, operation(ir::step_of_lane(node.op), type, {v, total}));
   };

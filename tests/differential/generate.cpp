@@ -95,6 +95,7 @@ class Generator {
     reach_ = r_.pick(std::array{1, 1, 2, 4});
     scales_ = r_.chance(35);
     oddities_ = r_.chance(50);  // gathers, look-ups, coordinates, reductions, shifts
+    totals_ = oddities_ && r_.chance(40);
   }
 
   void declare() {
@@ -456,6 +457,7 @@ class Generator {
       if (!must_read_ && what >= 62) return constant(type, small(type));
       return converted(access(c), type);
     }
+    if (totals_ && what < 78) return converted(total(), type);
     if (what < 76 && !c.vars.empty()) return converted({ir::var(g_, r_.pick(c.vars).id), {16, 0}}, type);
     if (what < 80 && !scalars_.empty()) {
       const std::size_t at = r_.pick(scalars_);
@@ -471,7 +473,6 @@ class Generator {
       const bool whole = g_.tables[t].type == ElementType::i32 || g_.tables[t].type == ElementType::u32;
       return converted({ir::lookup(g_, t, at), whole ? input_bound(ElementType::i32) : Bound{8, 2}}, type);
     }
-    if (what < 94) return converted(total(), type);
     if (what < 97) {
       const StageId s = recent();
       std::vector<ExprId> at;
@@ -723,7 +724,7 @@ class Generator {
   std::uint64_t seed_;
   Graph g_;
   std::size_t rank_ = 2;
-  bool wild_ = false, scales_ = false, oddities_ = false;
+  bool wild_ = false, scales_ = false, oddities_ = false, totals_ = false;
   i64 reach_ = 1;
   std::vector<ElementType> types_;
   std::vector<BorderMode> modes_;
