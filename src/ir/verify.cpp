@@ -145,7 +145,8 @@ class Verifier {
       if (is_whole(n.op))
         require(e == stage.body && is_single(g_, stage), "a whole reduction is a stage of one element");
       if (is_lanes(n.op))
-        require(rank == 2 && g_.constant(stage.domain[1]) == lanes_of_piece, "lanes are columns of a stage of rank 2");
+        require(e == stage.body && rank == 2 && g_.constant(stage.domain[1]) == lanes_of_piece,
+                "lanes are columns of a stage of rank 2");
       if (checked_[e.id]) continue;
       check_expr(n);
       check_scope(e, n);

@@ -33,7 +33,11 @@ class ImageEvaluator {
   using KnownStages = std::map<StageKey, ir::StageId>;
 
   ImageEvaluator(Context& context, Scope& scope, KnownStages& known)
-      : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {}
+      : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {
+    extents_.set_outside([this](const Expr& e) { return scalar_of(e); });
+  }
+  ImageEvaluator(const ImageEvaluator&) = delete;
+  ImageEvaluator& operator=(const ImageEvaluator&) = delete;
 
   void run(const Statement&);
   // `extents`: those of the place to be filled, for a stencil without an image argument; may be null.

@@ -129,7 +129,7 @@ class GroupLowering {
   // Lanes of pieces of a whole image: cpu_lanes.cpp.
   i64 piece_bytes(std::size_t pass) const;
   Value piece_of(ir::StageId, const Value& first, const Value& end, const Value& memory);
-  Value lanes_of_piece(const ir::ExprNode&, const Value& number, const Value& x, int lanes, const Value& memory);
+  void store_lanes(const ir::ExprNode&, const Value& number, const Value& x, const Value& memory, const Value& to);
   void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
 
   Value extent(ir::SizeId);

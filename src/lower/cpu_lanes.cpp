@@ -90,12 +90,15 @@ Value GroupLowering::piece_of(StageId s, const Value& first, const Value& end, c
   return builder_->let("piece", operation(Op::select, here->type, {gaps, copied, here}));
 }
 
-Value GroupLowering::lanes_of_piece(const ExprNode& node, const Value& number, const Value& x, int lanes,
-                                    const Value& memory) {
-  const ir::Graph& graph = plan_.graph;
+// Row `number` of a stage that is lanes of pieces, from column x on: vectors beside each other, so that a piece is read
+// line after line.
+void GroupLowering::store_lanes(const ExprNode& node, const Value& number, const Value& x, const Value& memory,
+                                const Value& to) {
   const ir::Stage& source = stage(node.stage);
   const Lane lane = ir::nest::lane_of(node.type);
-  const Type type{lane, lanes, false}, places{Lane::i32, lanes, false};
+  const int lanes = std::min<int>(ir::lanes_of_piece, plan_.device.vector_bytes / ir::nest::size_of(lane));
+  const i64 parts = ir::lanes_of_piece / lanes;
+  const Type type{lane, lanes, false}, one{lane, 1, false}, places{Lane::i32, lanes, false};
   Value count = integer(1);
   for (const ir::SizeId n : source.domain) count = count * extent(n);
   count = builder_->let("count", count);
@@ -103,43 +106,54 @@ Value GroupLowering::lanes_of_piece(const ExprNode& node, const Value& number, c
   const Value end = node.ivalue > 0 ? builder_->let("end", min(first + node.ivalue, count)) : count;
   const Value elements = piece_of(node.stage, first, end, memory);
   const Value n = builder_->let("n", end - first);
-  const Type one{lane, 1, false};
   const double start = ir::first_of_lane(node.op, node.type);
-  const Value total = builder_->var(
-      "total", broadcast(is_float(lane) ? ir::nest::real(start, one) : integer(static_cast<i64>(start), one), lanes));
+  const auto all = [&](const Value& v) { return broadcast(v, lanes); };
+  std::vector<Value> totals;
+  for (i64 part = 0; part < parts; ++part)
+    totals.push_back(builder_->var(
+        "total", all(is_float(lane) ? ir::nest::real(start, one) : integer(static_cast<i64>(start), one))));
   const auto computed = [&](Value v) {
-    if (graph.stage(node.stage).type == ElementType::boolean) {  // any byte but 0 is true
+    if (source.type == ElementType::boolean) {  // any byte but 0 is true
       const Type bytes{Lane::i8, lanes, false};
-      const auto number_of = [&](i64 k, Lane l) { return broadcast(integer(k, {l, 1, false}), lanes); };
-      v = operation(Op::ne, bytes, {v, number_of(0, v->type.lane)});
-      v = operation(Op::bit_and, bytes, {v, number_of(1, Lane::i8)});
+      v = operation(Op::ne, bytes, {v, all(integer(0, {v->type.lane, 1, false}))});
+      v = operation(Op::bit_and, bytes, {v, all(integer(1, {Lane::i8, 1, false}))});
     }
     return builder_->let("v", convert(type, builder_->let("v", v)));
   };
-  const auto taken = [&](const Value& v) { return operation(ir::step_of_lane(node.op), type, {v, total}); };
-  const Value whole = builder_->let("whole", n - x - (lanes - 1));
-  builder_->loop("k", integer(0), whole, integer(ir::lanes_of_piece),
-                 [&](const Value& k) { builder_->assign(total, taken(computed(load(elements, k + x, lanes)))); });
+  const auto taken = [&](const Value& v, const Value& total) {
+    return operation(ir::step_of_lane(node.op), type, {v, total});
+  };
+  const Value whole = builder_->let("whole", n - x - (ir::lanes_of_piece - 1));
+  builder_->loop("k", integer(0), whole, integer(ir::lanes_of_piece), [&](const Value& k) {
+    for (i64 part = 0; part < parts; ++part) {
+      const Value& total = totals[static_cast<std::size_t>(part)];
+      builder_->assign(total, taken(computed(load(elements, k + x + part * lanes, lanes)), total));
+    }
+  });
+  // What is left: elements up to the last one, lane by lane.
   const Value done = builder_->let(
       "done", call_i64("tsr_ceil_div", {max(whole, integer(0)), integer(ir::lanes_of_piece)}) * ir::lanes_of_piece);
   builder_->loop("k", done, n - x, integer(ir::lanes_of_piece), [&](const Value& k) {
     const Value left = builder_->let("left", min(n - k, integer(1 << 20)));
-    const auto all = [&](const Value& v) { return broadcast(convert({Lane::i32, 1, false}, v), lanes); };
+    const auto narrow = [&](const Value& v) { return all(convert({Lane::i32, 1, false}, v)); };
     auto iota = std::make_shared<ir::nest::Node>();
     iota->kind = Kind::iota;
     iota->type = places;
-    const Value at = builder_->let("at", operation(Op::add, places, {all(x), Value(iota)}));
-    auto read = std::make_shared<ir::nest::Node>();
-    read->kind = Kind::gather;
-    read->type = {memory_lane(node.stage), lanes, false};
-    read->args = {address(elements, k), operation(Op::min, places, {at, all(left - 1)})};
-    const Value v = computed(Value(read));
-    const Value there = builder_->let("there", operation(Op::lt, places, {at, all(left)}));
-    builder_->assign(total, operation(Op::select, type,
-                                      {convert({ir::nest::mask_lane(lane), lanes, false}, there),
-                                       builder_->let("v", taken(v)), total}));
+    for (i64 part = 0; part < parts; ++part) {
+      const Value& total = totals[static_cast<std::size_t>(part)];
+      const Value at = builder_->let("at", operation(Op::add, places, {narrow(x + part * lanes), Value(iota)}));
+      auto read = std::make_shared<ir::nest::Node>();
+      read->kind = Kind::gather;
+      read->type = {memory_lane(node.stage), lanes, false};
+      read->args = {address(elements, k), operation(Op::min, places, {at, narrow(left - 1)})};
+      const Value v = builder_->let("v", taken(computed(Value(read)), total));
+      const Value there = builder_->let("there", operation(Op::lt, places, {at, narrow(left)}));
+      const Value mask = convert({ir::nest::mask_lane(lane), lanes, false}, there);
+      builder_->assign(total, operation(Op::select, type, {mask, v, total}));
+    }
   });
-  return total;
+  for (i64 part = 0; part < parts; ++part)
+    builder_->store(to, x + part * lanes, totals[static_cast<std::size_t>(part)]);
 }
 
 }  // namespace tessera::lower

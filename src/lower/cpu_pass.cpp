@@ -410,6 +410,11 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const int lanes = pass.pairs ? pass.lanes / 2 : pass.lanes;
   const Type pairs{Lane::u16, lanes, false};
   builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
+    if (is_lanes(graph.node(body.roots.front()).op)) {
+      for (std::size_t k = 0; k < targets.size(); ++k)
+        store_lanes(graph.node(body.roots[k]), index[0], x, work_[p].piece, targets[k].to);
+      return;
+    }
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
@@ -467,9 +472,6 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       read->type = {memory_lane(node.stage), lanes, false};
       read->args = {address(base, integer(place->offset)), offset};
       return Value(read);
-    };
-    source.lanes_of_piece = [&](const ExprNode& node) {
-      return lanes_of_piece(node, index[0], x, lanes, work_[p].piece);
     };
     source.leaf = [&](const ExprNode& node) -> Value {
       Type scalar{Lane::i32, 1, false};

@@ -473,7 +473,9 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         if (list[p].kind != PassKind::point) continue;
         StageId other = list[p].stages.front();
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
-        bool same = graph_.stage(other).domain == stage.domain && same_rate(plan_.stages[other], plan_.stages[s]);
+        const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
+        bool same = graph_.stage(other).domain == stage.domain && reduces(graph_.stage(other)) == reduces(stage) &&
+                    same_rate(plan_.stages[other], plan_.stages[s]);
         same = same && together.size() == 1;
         if (same && load[p] + operations_[s] >= 400) {
           // Too much for one loop, unless the loop saves computing the same twice.

@@ -111,11 +111,8 @@ TEST(Pipeline, WholeImagesAreReduced) {
   const auto all = p.sum("all", b), middle = p.mean("middle", b);
   const auto scaled = p.stage("scaled", (x - lo.value) / (hi.value - lo.value));
   const auto above = p.mean("above", p.stage("more", select(b > middle.value, 1.0, 0.0)));
-  const Program program = p.compile({{"scaled", scaled},
-                                     {"hi", hi.image},
-                                     {"all", all.image},
-                                     {"middle", middle.image},
-                                     {"above", above.image}});
+  const Program program = p.compile(
+      {{"scaled", scaled}, {"hi", hi.image}, {"all", all.image}, {"middle", middle.image}, {"above", above.image}});
   const std::vector<std::uint8_t> bytes = {255, 0, 1, 4, 255, 85};
   const auto r = both(program, {floats({2, 3}, {-1, 0, 1, 2, 3, 1}), Array::from<std::uint8_t>(bytes, {2, 3})});
   EXPECT_EQ(values<float>(r[0]), (std::vector<float>{0, 0.25, 0.5, 0.75, 1, 0.5}));
