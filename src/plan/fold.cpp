@@ -105,6 +105,7 @@ class FoldPass {
   // Decided when the producer is added: every consumer (an old stage still) must be able to take it.
   bool worth_folding(StageId old_id, StageId now, const std::vector<StageId>& consumers) {
     const Stage& stage = graph_.stage(now);
+    if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
     if (f.gathers && f.operations > 40) return false;
     double copies = 0;
