@@ -89,11 +89,15 @@ Image ImageEvaluator::total(const Expr& e) {
   return single(ir::whole(graph_, find_total(e.name.text)->op, image.stages[0]), e);
 }
 
-// An image of one element that is one number.
+// An image of one element that is one number. Its name, where the program gives none, says of which image it came.
 Image ImageEvaluator::single(ir::ExprId body, const Expr& e) {
+  std::string name = "scalar";
+  if (is_total(e)) {
+    const Expr& of = *e.arguments[0].value;
+    name = of.kind == ExprKind::name ? fmt::format("{}({})", e.name.text, of.name.text) : std::string(e.name.text);
+  }
   Image image;
-  image.stages = {add_point(std::string(e.span.text().substr(0, 40)), graph_.node(body).type, {graph_.size(1)}, body,
-                            {0}, {0}, e.span)};
+  image.stages = {add_point(std::move(name), graph_.node(body).type, {graph_.size(1)}, body, {0}, {0}, e.span)};
   image.scalar = true;
   return image;
 }
