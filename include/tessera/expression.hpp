@@ -66,6 +66,7 @@ Node select(const Node& condition, const Node& a, const Node& b);
 Node read(const View&, const std::vector<Offset>&);
 Node gather(const View&, const std::vector<Node>&);
 Node lookup(const Shared&, std::uint32_t table, const std::vector<Node>&);
+Node only_element(const View&);  // of an image of one element
 Node from_offset(const Offset&);
 // Over variables of new_variables.
 Node reduce(std::string_view operation, const std::vector<std::uint32_t>& variables, const Node& body);

@@ -151,6 +151,14 @@ struct Planes {
   }
 };
 
+// What all elements of an image come to: a number for the expressions of later stages, and the same as an image of one
+// element, for outputs.
+template <class T>
+struct Total {
+  Value<T> value;
+  Image<T> image;
+};
+
 // Where a piece of a composed image stands along one dimension: its element j at start + stride * j.
 struct Place {
   Place(i64 at_start = 0, i64 with_stride = 1) : start(at_start), stride(with_stride) {}  // NOLINT: a start is a place
@@ -234,6 +242,24 @@ class Pipeline {
   Image<detail::type_of<A>> stage(std::string name, const A& value) {
     return Image<detail::type_of<A>>(add_stage(std::move(name), detail::value_of(value).node()));
   }
+  // Reductions of a whole image, of which borders and strides say nothing. The order of sums is the same on every
+  // device (docs/language.md); NaNs are neither the least nor the greatest element.
+  template <Element T>
+  Total<T> min(std::string name, const Image<T>& image) {
+    return total<T>(std::move(name), "min_of", image.view());
+  }
+  template <Element T>
+  Total<T> max(std::string name, const Image<T>& image) {
+    return total<T>(std::move(name), "max_of", image.view());
+  }
+  template <Element T>
+  Total<double> sum(std::string name, const Image<T>& image) {
+    return total<double>(std::move(name), "sum_of", image.view());
+  }
+  template <Element T>
+  Total<double> mean(std::string name, const Image<T>& image) {
+    return total<double>(std::move(name), "mean_of", image.view());
+  }
   // The union of pieces, 0 elsewhere; later pieces win. A piece of n elements asks for an extent of start + n, or of
   // n * stride where the stride is not 1; the largest counts. More places than dimensions raise the rank.
   template <Element T>
@@ -254,6 +280,12 @@ class Pipeline {
   std::uint32_t add_table(std::string name, ElementType, Shape, std::vector<double> values);
   detail::Node place(int dimension, bool extent) const;
   detail::View add_stage(std::string name, const detail::Node&);
+  template <class T>
+  Total<T> total(std::string name, std::string_view operation, const detail::View& of) {
+    const detail::View view = add_total(std::move(name), operation, of);
+    return {Value<T>(detail::only_element(view)), Image<T>(view)};
+  }
+  detail::View add_total(std::string name, std::string_view operation, const detail::View&);
   detail::View add_composed(std::string name, ElementType,
                             const std::vector<std::pair<detail::View, std::vector<Place>>>&);
 

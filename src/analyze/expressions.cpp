@@ -31,7 +31,13 @@ double price(const ExprNode& node) {
     case Op::scalar:
     case Op::var:
     case Op::extent:
+    case Op::value:
+    case Op::size:
       return 0;
+    case Op::lanes_min:
+    case Op::lanes_max:
+    case Op::lanes_sum:  // of a whole piece
+      return 128;
     case Op::access:
       return 0.5;
     case Op::gather:
@@ -154,7 +160,9 @@ double instruction_count(const Graph& graph, const std::vector<ExprId>& roots, b
 
 double load_count(const Graph& graph, const std::vector<ExprId>& roots) {
   return total_of(graph, roots, [](const ExprNode& node, double) {
-    return node.op == Op::access || node.op == Op::gather || node.op == Op::lookup ? 1.0 : 0.0;
+    return node.op == Op::access || node.op == Op::gather || node.op == Op::lookup ? 1.0
+           : is_lanes(node.op)                                                     ? 64.0
+                                                                                   : 0.0;
   });
 }
 

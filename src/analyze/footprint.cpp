@@ -37,7 +37,7 @@ std::vector<Footprint> footprints(const Graph& graph, ir::StageId consumer) {
   std::vector<VarRange> ranges = variable_ranges(graph, stage.body);
   for (ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
-    if (node.op != Op::access && node.op != Op::gather) continue;
+    if (!reads_stage(node.op)) continue;
     std::size_t rank = graph.stage(node.stage).domain.size();
     auto [it, fresh] = found.try_emplace(node.stage);
     Footprint& f = it->second;
@@ -47,7 +47,7 @@ std::vector<Footprint> footprints(const Graph& graph, ir::StageId consumer) {
     }
     for (std::size_t d = 0; d < rank; ++d) {
       DimensionFootprint& dim = f.dims[d];
-      if (node.op == Op::gather) {
+      if (node.op != Op::access) {
         dim.whole = true;
         continue;
       }

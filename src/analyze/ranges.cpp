@@ -115,7 +115,14 @@ Range Ranges::compute(const ExprNode& node) {
     case Op::access:
       return fit(continued(stages_[node.stage], node));
     case Op::gather:
+    case Op::value:
       return fit(stages_[node.stage]);
+    case Op::whole_min:
+    case Op::whole_max:
+    case Op::lanes_min:
+    case Op::lanes_max:
+    case Op::lanes_sum:
+      return full;
     case Op::lookup: {
       const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
       auto [lo, hi] = std::minmax_element(table.values.begin(), table.values.end());

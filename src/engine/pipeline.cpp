@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/build.hpp"
+#include "ir/reductions.hpp"
 
 namespace tessera {
 
@@ -144,6 +145,10 @@ Node lookup(const Shared& b, std::uint32_t table, const std::vector<Node>& indic
     at.push_back(id(n));
   }
   return made(b, checked([&] { return ir::lookup(b->graph, table, std::move(at)); }));
+}
+
+Node only_element(const View& view) {
+  return made(view.builder, ir::value(view.builder->graph, view.stage));
 }
 
 Node from_offset(const Offset& offset) {
@@ -473,6 +478,22 @@ View Pipeline::add_stage(std::string name, const Node& value) {
   s.body = id(value);
   s.margin_lo = std::move(geometry.lo);
   s.margin_hi = std::move(geometry.hi);
+  return view_of(builder_, g.add(std::move(s)));
+}
+
+View Pipeline::add_total(std::string name, std::string_view operation, const View& of) {
+  check_name("a stage", name);
+  same(builder_, of.builder);
+  if (std::any_of(of.strides.begin(), of.strides.end(), [](i64 s) { return s != 1; }))
+    fail(fmt::format("'{}' reduces a use of '{}' with a stride", name, builder_->graph.stage(of.stage).name),
+         "make it a stage: stage(name, image.every(...).at(...))");
+  ir::Graph& g = builder_->graph;
+  ir::Stage s;
+  s.name = std::move(name);
+  s.domain = {g.size(1)};
+  s.body = ir::whole(g, ir::op_named(operation).value(), of.stage);
+  s.type = g.node(s.body).type;
+  s.margin_lo = s.margin_hi = {0};
   return view_of(builder_, g.add(std::move(s)));
 }
 

@@ -94,6 +94,16 @@ bool is_reduction(Op op) {
   return op >= Op::reduce_sum && op <= Op::reduce_all;
 }
 
+bool reads_stage(Op op) {
+  return op == Op::access || op == Op::gather || (op >= Op::value && op <= Op::lanes_sum);
+}
+bool is_whole(Op op) {
+  return op >= Op::whole_min && op <= Op::whole_mean;
+}
+bool is_lanes(Op op) {
+  return op >= Op::lanes_min && op <= Op::lanes_sum;
+}
+
 bool is_function(Op op) {
   return (op >= Op::sqrt && op <= Op::trunc) || op == Op::pow || op == Op::atan2 || op == Op::hypot || op == Op::fmod;
 }
@@ -226,7 +236,7 @@ std::vector<StageId> sources(const Graph& g, StageId s) {
   if (stage.kind == StageKind::point && stage.body.valid()) {
     for (ExprId e : postorder(g, {stage.body})) {
       const ExprNode& n = g.node(e);
-      if (n.op == Op::access || n.op == Op::gather) found.push_back(n.stage);
+      if (reads_stage(n.op)) found.push_back(n.stage);
     }
   }
   if (stage.kind == StageKind::compose)

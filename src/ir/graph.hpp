@@ -77,6 +77,12 @@ using StageId = std::uint32_t;
 //   access      reads `stage` at a constant offset (see ExprNode)
 //   gather      reads `stage` at absolute indices args[0..rank), i32, each clamped to the domain
 //   lookup      table `ivalue` at indices args, i32, each clamped to the table
+//   value       the only element of `stage`, whose extents are all 1
+//   whole_*     what all elements of `stage` come to (ir/reductions.hpp); the body of a stage whose extents are all 1
+//   lanes_*     set by plans alone: at (q, l) of a stage of rank 2, what the elements of piece q of `stage` come to
+//   that
+//               lane l takes; pieces of `ivalue` elements, 0: all of them
+//   size        the extent with the id `ivalue`, f64
 //   coord       index along dimension `ivalue` of the stage's own domain, i32
 //   extent      extent of that dimension, i32
 //   parameter   the run-time parameter `ivalue`, i32
@@ -90,6 +96,9 @@ using StageId = std::uint32_t;
   X(constant, 0, "const") X(access, 0, "access") X(coord, 0, "coord") X(extent, 0, "extent")                          \
   X(parameter, 0, "param") X(scalar, 0, "scalar") X(var, 0, "var")                                                    \
   X(gather, -1, "gather") X(lookup, -1, "lookup")                                                                     \
+  X(value, 0, "value") X(whole_min, 0, "min_of") X(whole_max, 0, "max_of") X(whole_sum, 0, "sum_of")                  \
+  X(whole_mean, 0, "mean_of") X(lanes_min, 0, "min_lanes") X(lanes_max, 0, "max_lanes")                               \
+  X(lanes_sum, 0, "sum_lanes") X(size, 0, "size")                                                                     \
   X(convert, 1, "convert") X(saturate, 1, "saturate") X(neg, 1, "neg") X(bit_not, 1, "not") X(abs, 1, "abs")          \
   X(sqrt, 1, "sqrt") X(exp, 1, "exp") X(log, 1, "log") X(sin, 1, "sin") X(cos, 1, "cos") X(tan, 1, "tan")             \
   X(asin, 1, "asin") X(acos, 1, "acos") X(atan, 1, "atan") X(sinh, 1, "sinh") X(cosh, 1, "cosh") X(tanh, 1, "tanh")   \
@@ -114,6 +123,9 @@ std::string_view name_of(Op);  // the spelling of the text form
 std::optional<Op> op_named(std::string_view);
 int arity_of(Op);  // -1: any
 bool is_reduction(Op);
+bool reads_stage(Op);  // access, gather, value, whole_*, lanes_*
+bool is_whole(Op);     // whole_*
+bool is_lanes(Op);     // lanes_*
 bool is_function(Op);  // sqrt ... trunc, pow, atan2, hypot, fmod: operands and result f32 or f64
 
 // One dimension of an access: the producer is read at  shift + offset + scale * i + sum_k coefficient_k * var_k
@@ -140,7 +152,7 @@ struct ExprNode {
   std::vector<ExprId> args;
   i64 ivalue = 0;     // constant of an integer or boolean type; index of coord, extent, parameter, scalar, var, lookup
   double fvalue = 0;  // constant of a floating type (exactly representable in it)
-  StageId stage = 0;  // access, gather
+  StageId stage = 0;  // what it reads; see reads_stage
   std::vector<Index> index;    // access: one per producer dimension
   std::vector<Border> border;  // access: one per producer dimension
   std::vector<Var> vars;       // reductions

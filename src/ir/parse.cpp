@@ -446,7 +446,13 @@ class Parser : text::Reader {
       n = access();
       return;
     }
-    if (n.op == Op::gather) n.stage = known_stage();
+    if (reads_stage(n.op)) n.stage = known_stage();
+    if (is_lanes(n.op)) n.ivalue = integer();
+    if (n.op == Op::size) {
+      expect('{');
+      n.ivalue = size().id;
+      expect('}');
+    }
     if (n.op == Op::lookup) n.ivalue = reference('t');
     if (n.op >= Op::coord && n.op <= Op::var) n.ivalue = integer();
     if (is_reduction(n.op)) {

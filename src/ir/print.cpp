@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "ir/reductions.hpp"
 #include "ir/size_text.hpp"
 #include "ir/text.hpp"
 #include "ir/text_reader.hpp"
@@ -35,6 +36,19 @@ std::optional<ElementType> implied_type(const Graph& g, const ExprNode& n) {
       const auto at = static_cast<std::size_t>(n.ivalue);
       return at < g.tables.size() ? std::optional(g.tables[at].type) : std::nullopt;
     }
+    case Op::value:
+      return n.stage < g.stage_count() ? std::optional(g.stage(n.stage).type) : std::nullopt;
+    case Op::whole_min:
+    case Op::whole_max:
+    case Op::whole_sum:
+    case Op::whole_mean:
+      return n.stage < g.stage_count() ? std::optional(whole_type(n.op, g.stage(n.stage).type)) : std::nullopt;
+    case Op::lanes_min:
+    case Op::lanes_max:
+    case Op::lanes_sum:
+      return n.stage < g.stage_count() ? std::optional(lanes_type(n.op, g.stage(n.stage).type)) : std::nullopt;
+    case Op::size:
+      return ElementType::f64;
     case Op::lt:
     case Op::le:
     case Op::eq:
@@ -209,7 +223,9 @@ class Printer {
     std::string s = "(" + std::string(name_of(n.op));
     if (text::implied_type(g_, n) != n.type) s += ":" + type(n.type);
     if (n.op == Op::access) s += " " + access(n);
-    if (n.op == Op::gather) s += fmt::format(" s{}", n.stage);
+    if (n.op != Op::access && reads_stage(n.op)) s += fmt::format(" s{}", n.stage);
+    if (is_lanes(n.op)) s += fmt::format(" {}", n.ivalue);
+    if (n.op == Op::size) s += " {" + size(SizeId{static_cast<std::uint32_t>(n.ivalue)}) + "}";
     if (n.op == Op::lookup) s += fmt::format(" t{}", n.ivalue);
     if (n.op >= Op::coord && n.op <= Op::var) s += fmt::format(" {}", n.ivalue);
     for (const Var& v : n.vars) s += fmt::format(" v{}={}..{}", v.id, v.lo, v.hi);

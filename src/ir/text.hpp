@@ -17,6 +17,7 @@
 //   op         := name [":" type]     the type is written where the operands do not tell it (const, convert, saturate)
 //   reductions := (sum v0=-1..1 v1=-2..2 expression)
 //   leaves     := (coord D) (extent D) (param P) (scalar A) (const:uint8 3); (gather sN e ...), (lookup tN e ...)
+//                 (value sN) (min_of sN) (max_of sN) (sum_of sN) (mean_of sN) (sum_lanes sN PIECE) (size {extent})
 #pragma once
 
 #include <optional>

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ir/build.hpp"
+#include "ir/reductions.hpp"
 
 namespace tessera::ir {
 namespace {
@@ -141,6 +142,11 @@ class Verifier {
     for (ExprId e : postorder(g_, {stage.body})) {
       const ExprNode& n = g_.node(e);
       check_in_stage(s, rank, n);
+      if (is_whole(n.op))
+        require(e == stage.body && is_single(g_, stage), "a whole reduction is a stage of one element");
+      if (is_lanes(n.op))
+        require(e == stage.body && rank == 2 && g_.constant(stage.domain[1]) == lanes_of_piece,
+                "lanes are columns of a stage of rank 2");
       if (checked_[e.id]) continue;
       check_expr(n);
       check_scope(e, n);
@@ -159,10 +165,10 @@ class Verifier {
       if (n.ivalue < 0 || static_cast<std::size_t>(n.ivalue) >= rank)
         fail(fmt::format("dimension {} does not exist; the rank is {}", n.ivalue, rank));
     }
-    if (n.op != Op::access && n.op != Op::gather) return;
+    if (!reads_stage(n.op)) return;
     if (n.stage >= s) fail(fmt::format("it reads stage {}, which does not come before it", n.stage));
     const std::size_t r = g_.stage(n.stage).domain.size();
-    if (n.op == Op::gather) return;
+    if (n.op != Op::access) return;
     if (n.index.size() != r || n.border.size() != r)
       fail(fmt::format("an access to stage {} has {} indices and {} borders; its rank is {}", n.stage, n.index.size(),
                        n.border.size(), r));
@@ -232,6 +238,22 @@ class Verifier {
           require(g_.node(a).type == ElementType::i32, "the indices of 'gather' and 'lookup' are int32");
         return require(n.type == type, "'gather' and 'lookup' have the type of what they read");
       }
+      case Op::value:
+        require(is_single(g_, g_.stage(n.stage)), "'value' reads a stage of one element");
+        return require(n.type == g_.stage(n.stage).type, "'value' has the type of what it reads");
+      case Op::whole_min:
+      case Op::whole_max:
+      case Op::whole_sum:
+      case Op::whole_mean:
+        return require(n.type == whole_type(n.op, g_.stage(n.stage).type), "the type of a whole reduction is another");
+      case Op::lanes_min:
+      case Op::lanes_max:
+      case Op::lanes_sum:
+        require(n.ivalue >= 0 && n.ivalue % lanes_of_piece == 0, "a piece is a multiple of its lanes");
+        return require(n.type == lanes_type(n.op, g_.stage(n.stage).type), "the type of lanes is another");
+      case Op::size:
+        require_index(n.ivalue >= 0 && at < g_.size_count(), "extent", n.ivalue);
+        return require(n.type == ElementType::f64, "'size' is double");
       case Op::parameter:
         require_index(n.ivalue >= 0 && at < g_.parameters.size(), "parameter", n.ivalue);
         break;

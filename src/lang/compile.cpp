@@ -154,7 +154,7 @@ void add_outputs(Context& context, ImageEvaluator& evaluator, const Module& prog
     try {
       if (!r.name.text.empty() && !names.insert(r.name.text).second)
         context.report.fail(r.name.span, fmt::format("two outputs are named {}", base::quoted(r.name.text)));
-      const Image image = evaluator.evaluate(*r.value);
+      const Image image = evaluator.any_image(*r.value);
       ir::Output out;
       out.name = r.name.text;
       out.format = image.record != nullptr ? image.record->format : Format(context.graph.stage(image.stages[0]).type);

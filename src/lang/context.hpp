@@ -39,6 +39,7 @@ struct Image {
   const StructType* record = nullptr;
   std::vector<ir::StageId> stages;
   std::vector<Border> borders;  // of a vector function's argument that came with a mode: one per dimension; else empty
+  bool scalar = false;          // one number, made of reductions of images: its stage has one element
 };
 
 struct Parameter {

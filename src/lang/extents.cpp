@@ -116,6 +116,7 @@ SizeId ExtentEvaluator::evaluate_name(const Expr& e) {
   }
   PointEvaluator evaluator(context_);
   evaluator.set_locals(locals_);
+  evaluator.set_outside(outside_);
   return context_.graph.size(evaluator.constant_integer(e, base::quoted(e.name.text)));
 }
 

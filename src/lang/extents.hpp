@@ -30,6 +30,9 @@ class ExtentEvaluator {
   // Faults of an image with these extents: a constant extent below 1, or more elements than 63 bits count.
   void check_count(Span, const std::vector<ir::SizeId>&);
 
+  // For names that only whole images have: they are no extents, but no strangers either.
+  void set_outside(PointEvaluator::Outside outside) { outside_ = std::move(outside); }
+
  private:
   ir::SizeId evaluate_name(const Expr&);
   ir::SizeId checked(Span, ir::SizeId);
@@ -37,6 +40,7 @@ class ExtentEvaluator {
   std::optional<i64> least_value(ir::SizeId);
 
   Context& context_;
+  PointEvaluator::Outside outside_;
   Locals* locals_;
 };
 

@@ -14,13 +14,17 @@ using ir::SizeId;
 
 Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
   const Function* f = context_.find_function(e.name.text);
+  if (is_total(e)) return total(e);
+  if ((f == nullptr || f->kind == Function::scalar) && holds_total(e)) return scalar_image(e);
   if (f == nullptr) {
     if (find_reduction(e.name.text) != nullptr || e.name.text == "mean")
       context_.report.fail(
           e.name.span,
-          fmt::format("{} has no meaning for a whole image: expected a stencil or vector function",
-                      base::quoted(e.name.text)),
-          {{"reductions run over windows, inside stencils: sum(i = -1..1, j = -1..1) ( X@[i,j] )"}, {}});
+          fmt::format("{} has no meaning for {}: expected a stencil or vector function", base::quoted(e.name.text),
+                      e.arguments.size() == 1 ? "a whole image" : "whole images"),
+          {{"a whole image is reduced by min, max, sum and mean, which take one image",
+            "other reductions run over windows, inside stencils: prod(i = -1..1, j = -1..1) ( X@[i,j] )"},
+           {}});
     std::vector<std::string> names;
     for (const auto& [name, other] : context_.declared.functions)
       if (other->kind != Function::scalar) names.emplace_back(name);
@@ -66,14 +70,20 @@ Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
 
 PointValue ImageEvaluator::scalar_argument(const CallArgument& given, const FunctionArgument& a, const Function& f) {
   if (given.modes) context_.report.fail(given.modes->span, "a scalar argument has no boundary mode");
-  if (is_image(*given.value))
+  const Function* called =
+      given.value->kind == ExprKind::call ? context_.find_function(given.value->name.text) : nullptr;
+  const bool may_be_scalar = called != nullptr && called->kind == Function::vector;
+  if (is_image(*given.value) && !may_be_scalar)
     context_.report.fail(given.value->span,
                          fmt::format("argument {} of {} is a scalar {}: expected a number, parameter "
                                      "or scalar input, found the image {}",
                                      base::quoted(a.name.text), base::quoted(f.name.text), a.type.text,
-                                     base::quoted(given.value->span.text(), 40)));
+                                     base::quoted(given.value->span.text(), 40)),
+                         {{},
+                          fmt::format("max({}) is a scalar, as min, sum and mean are",
+                                      std::string(given.value->span.text().substr(0, 40)))});
   PointEvaluator evaluator(context_);
-  evaluator.set_locals(&scope_.scalars);
+  prepare(evaluator);
   const ElementType type = context_.basic_type(a.type);
   return {nullptr, {{evaluator.converted(evaluator.scalar(*given.value), type), type}}};
 }
@@ -154,7 +164,7 @@ Image ImageEvaluator::call_vector_function(const Expr& e, const Function& f) {
   const ActiveCall active(context_, f, e.span);
   ImageEvaluator body(context_, inner, known_);
   for (const Statement* s : f.body) body.run(*s);
-  return body.evaluate(*f.result);
+  return body.any_image(*f.result);
 }
 
 // Evaluates the body once; what it reads gives the domain and the margins.
@@ -328,7 +338,7 @@ void ImageEvaluator::check_alone(Context& context, const Function& f, KnownStage
   } else if (f.kind == Function::vector) {
     const ActiveCall active(context, f, f.name.span);
     for (const Statement* s : f.body) evaluator.run(*s);
-    if (f.complete && f.result != nullptr) evaluator.evaluate(*f.result);
+    if (f.complete && f.result != nullptr) evaluator.any_image(*f.result);
   } else {
     const ActiveCall active(context, f, f.name.span);
     PointEvaluator body(context);

@@ -21,12 +21,15 @@ bool ImageEvaluator::is_scalar(const Expr& e) const {
     case ExprKind::unary:
     case ExprKind::binary:
       return !is_image(e);
+    case ExprKind::version:
+      return is_named_scalar(e);
     case ExprKind::name:
+      if (is_named_scalar(e)) return true;
       return !scope_.images.contains(std::string(e.name.text)) &&
              (scope_.scalars.contains(e.name.text) || context_.declared.parameters.contains(e.name.text));
     case ExprKind::call: {
       const Function* f = context_.find_function(e.name.text);
-      return f != nullptr && f->kind == Function::scalar;
+      return f != nullptr ? f->kind == Function::scalar : holds_total(e);
     }
     case ExprKind::subscript:
       return e.args[0]->kind == ExprKind::name && !scope_.images.contains(std::string(e.args[0]->name.text)) &&
@@ -45,8 +48,9 @@ bool ImageEvaluator::is_image(const Expr& e) const {
     case ExprKind::unary:
       return is_image(*left->args[0]);
     case ExprKind::name:
-      return scope_.images.contains(std::string(left->name.text));
+      return scope_.images.contains(std::string(left->name.text)) && !is_named_scalar(*left);
     case ExprKind::version:
+      return !is_named_scalar(*left);
     case ExprKind::access:
     case ExprKind::field:
     case ExprKind::record:

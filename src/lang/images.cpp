@@ -35,7 +35,7 @@ void ImageEvaluator::assign(const Statement& s) {
                          fmt::format("{} is a scalar: expected a name for an image", base::quoted(s.name.text)));
   const std::string name = key(s.name, s.version);
   const std::size_t before = graph_.stage_count();
-  Image image = s.kind == Statement::assign ? evaluate(*s.value) : placed(s);
+  Image image = s.kind == Statement::assign ? any_image(*s.value) : placed(s);
   for (std::size_t k = 0; k < image.stages.size(); ++k) {
     if (image.stages[k] < before) continue;
     graph_.stage(image.stages[k]).name =
@@ -93,6 +93,14 @@ std::string ImageEvaluator::describe_image(const Image& image) const {
 }
 
 Image ImageEvaluator::evaluate(const Expr& e, const Domain* extents) {
+  Image image = any_image(e, extents);
+  if (image.scalar)
+    context_.report.fail(e.span, fmt::format("expected an image, found the scalar {}", base::quoted(e.span.text(), 40)),
+                         {{"what images come to is a number: an argument of stencils, or a result"}, {}});
+  return image;
+}
+
+Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
   context_.step(e.span);
   const Nested nested(context_, e.span);
   switch (e.kind) {
@@ -123,6 +131,7 @@ Image ImageEvaluator::evaluate(const Expr& e, const Domain* extents) {
     case ExprKind::reduce:
       break;
   }
+  if (!is_image(e) && holds_total(e)) return scalar_image(e);
   context_.report.fail(e.span, "expected an image: arithmetic belongs into a stencil",
                        {{"whole images are called, sampled, cut and composed, not added"},
                         "write stencil add(vector#2 float A, vector#2 float B) { return A + B; }"});

@@ -33,11 +33,17 @@ class ImageEvaluator {
   using KnownStages = std::map<StageKey, ir::StageId>;
 
   ImageEvaluator(Context& context, Scope& scope, KnownStages& known)
-      : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {}
+      : context_(context), graph_(context.graph), scope_(scope), known_(known), extents_(context, &scope.scalars) {
+    extents_.set_outside([this](const Expr& e) { return scalar_of(e); });
+  }
+  ImageEvaluator(const ImageEvaluator&) = delete;
+  ImageEvaluator& operator=(const ImageEvaluator&) = delete;
 
   void run(const Statement&);
   // `extents`: those of the place to be filled, for a stencil without an image argument; may be null.
   Image evaluate(const Expr&, const std::vector<ir::SizeId>* extents = nullptr);
+  // The same, or a scalar made of images.
+  Image any_image(const Expr&, const std::vector<ir::SizeId>* extents = nullptr);
   // A stencil applied to images that fit its arguments. `names`: the values of its scalar arguments.
   Image apply_stencil(const Function&, std::vector<ArgumentUse>, Locals names, Span at,
                       const std::vector<ir::SizeId>* extents);
@@ -68,6 +74,16 @@ class ImageEvaluator {
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);
+
+  // image_totals.cpp
+  bool is_total(const Expr&) const;
+  bool holds_total(const Expr&) const;
+  bool is_named_scalar(const Expr&) const;
+  Image total(const Expr&);
+  Image single(ir::ExprId body, const Expr&);
+  Image scalar_image(const Expr&);
+  void prepare(PointEvaluator&);
+  std::optional<Scalar> scalar_of(const Expr&);
 
   // image_layout.cpp
   struct Piece {

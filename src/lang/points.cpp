@@ -27,6 +27,8 @@ ir::ExprId PointEvaluator::converted(const Scalar& s, ElementType type) {
 PointValue PointEvaluator::evaluate(const Expr& e) {
   context_.step(e.span);
   const Nested nested(context_, e.span);
+  if (outside_)
+    if (const std::optional<Scalar> known = outside_(e)) return {nullptr, {*known}};
   switch (e.kind) {
     case ExprKind::name:
       return evaluate_name(e);

@@ -4,6 +4,7 @@
 // (parameters, tables) reductions are executed and everything must come out as a number.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,9 @@ class PointEvaluator {
   };
   const Query& highest_query() const { return highest_query_; }
   void set_locals(Locals* locals) { locals_ = locals; }
+  // Outside of stencils: what names and calls mean that the expression itself does not know.
+  using Outside = std::function<std::optional<Scalar>(const Expr&)>;
+  void set_outside(Outside outside) { outside_ = std::move(outside); }
 
   PointValue evaluate(const Expr&);
   Scalar scalar(const Expr&);
@@ -114,6 +118,7 @@ class PointEvaluator {
   Mode mode_;
   Locals* locals_ = nullptr;
   std::vector<ArgumentUse>* arguments_ = nullptr;
+  Outside outside_;
   Query highest_query_;
   bool in_function_ = false;     // inside a scalar function: coord and extent have no meaning
   std::vector<ir::Var> ranges_;  // of the reductions around

@@ -302,6 +302,7 @@ void GroupLowering::reserve_all() {
       }
     if (patches > 0) work.patches = reserve(integer(patches));
     if (patches > 0) work.ends = reserve(integer(rows_patched * static_cast<i64>(sizeof(void*))));
+    if (const i64 piece = piece_bytes(k); piece > 0) work.piece = reserve(integer(piece));
     for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
       const PassBody::Source& source = bodies_[k].sources[i];
       std::vector<Value> rows(source.outer_border.size());

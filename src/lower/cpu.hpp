@@ -74,7 +74,8 @@ class GroupLowering {
   };
   struct Workspace {  // of a pass, in scratch memory
     Value dump, patches, outputs;
-    Value ends;  // rows of which the ends are patched by one call
+    Value ends;   // rows of which the ends are patched by one call
+    Value piece;  // of a whole image, copied
     // By source and outer dimension, where the border is constant: column 0 of a row of border values.
     std::map<std::size_t, std::vector<Value>> constants;
   };
@@ -130,6 +131,10 @@ class GroupLowering {
   void compose_row(std::size_t pass, const std::vector<Value>& index);
   void store_family(const std::vector<const ir::Piece*>&, const std::vector<Value>& at, const Value& out,
                     ir::nest::Lane lane, const Value& lo, const Value& hi, ElementType type);
+  // Lanes of pieces of a whole image: cpu_lanes.cpp.
+  i64 piece_bytes(std::size_t pass) const;
+  Value piece_of(ir::StageId, const Value& first, const Value& end, const Value& memory);
+  void store_lanes(const ir::ExprNode&, const Value& number, const Value& x, const Value& memory, const Value& to);
   void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
 
   Value extent(ir::SizeId);

@@ -372,6 +372,11 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const int lanes = pass.pairs ? pass.lanes / 2 : pass.lanes;
   const Type pairs{Lane::u16, lanes, false};
   builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
+    if (is_lanes(graph.node(body.roots.front()).op)) {
+      for (std::size_t k = 0; k < targets.size(); ++k)
+        store_lanes(graph.node(body.roots[k]), index[0], x, work_[p].piece, targets[k].to);
+      return;
+    }
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
@@ -446,6 +451,14 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           const ir::Stage& owner = stage(pass.stages.front());
           return broadcast(convert(scalar, extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
         }
+        case Op::value: {
+          const auto place = place_of(plan_, interface_, node.stage);
+          const Value at = address(array_base(place->array), integer(place->offset));
+          return broadcast(load(typed(node.stage, at), integer(0), 1), lanes);
+        }
+        case Op::size:
+          return broadcast(
+              convert({Lane::f64, 1, false}, size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
         case Op::parameter:
           return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
         default: {

@@ -8,6 +8,7 @@
 
 #include "analyze/footprint.hpp"
 #include "ir/build.hpp"
+#include "ir/reductions.hpp"
 
 namespace tessera::lower {
 
@@ -259,6 +260,12 @@ Value DeviceFunction::leaf(const ExprNode& node) {
       return convert(narrow, index_[k]);
     case Op::extent:
       return convert(narrow, extent(domain_[k]));
+    case Op::value: {
+      const Value at = address(base(position(place(node.stage).array)), integer(place(node.stage).offset));
+      return load(convert({memory_lane(node.stage), 1, true}, at), integer(0), 1);
+    }
+    case Op::size:
+      return convert({Lane::f64, 1, false}, extent(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)}));
     case Op::parameter:
       return convert(narrow, extent(graph_.size_parameter(static_cast<std::uint32_t>(k))));
     default: {
@@ -266,6 +273,57 @@ Value DeviceFunction::leaf(const ExprNode& node) {
       return load(convert({lane, 1, true}, base(position(k))), integer(0), 1);
     }
   }
+}
+
+// Element after element of a lane of a piece. Where the image lies without gaps an element's place is its number; else
+// that is taken apart.
+Value DeviceFunction::lane_of_piece(const ExprNode& node) {
+  const ir::Stage& source = graph_.stage(node.stage);
+  const std::size_t rank = source.domain.size(), array = position(place(node.stage).array);
+  const i64 size = place(node.stage).element_stride;
+  Value count = integer(1), gaps = integer(0, flag_type), below = integer(size);
+  for (std::size_t d = rank; d-- > 0;) {
+    const Value n = extent(source.domain[d]);
+    if (d + 1 < rank && graph_.constant(source.domain[d]) != 1) {
+      const Value apart = operation(Op::ne, flag_type, {host({Kind::stride, {}, array, d}), below});
+      gaps = operation(Op::bit_or, flag_type, {gaps, operation(Op::bit_and, flag_type, {less(integer(1), n), apart})});
+    }
+    count = count * n;
+    below = below * n;
+  }
+  count = builder_->let("count", count);
+  const Value first = node.ivalue > 0 ? builder_->let("first", index_[0] * node.ivalue) : integer(0);
+  const Value end = node.ivalue > 0 ? builder_->let("end", min(first + node.ivalue, count)) : count;
+  const Lane lane = ir::nest::lane_of(node.type),
+             wide = is_float(lane) || ir::nest::size_of(lane) >= least_bytes ? lane : Lane::i32;
+  const Type type{wide, 1, false};
+  const Value total = builder_->var("total", lane_constant(ir::first_of_lane(node.op, node.type), wide));
+  const auto take = [&](const std::vector<Value>& at) {
+    Value v = builder_->let("v", read(node.stage, at));
+    if (source.type == ElementType::boolean) {
+      const Value set = operation(Op::ne, flag_type, {convert(flag_type, v), integer(0, flag_type)});
+      v = operation(Op::select, flag_type, {set, integer(1, flag_type), integer(0, flag_type)});
+    }
+    v = builder_->let("v", convert(type, v));
+    builder_->assign(total, operation(ir::step_of_lane(node.op), type, {v, total}));
+  };
+  const auto all = [&](bool apart) {
+    builder_->loop("k", first + index_[1], end, integer(ir::lanes_of_piece), [&](const Value& k) {
+      std::vector<Value> at(rank, integer(0));
+      at.back() = k;
+      for (std::size_t d = rank; apart && d-- > 1;) {
+        const Value n = extent(source.domain[d]), number = at[d];
+        at[d - 1] = builder_->let("above", call_i64("tsr_floor_div", {number, n}));
+        at[d] = builder_->let("at", number - at[d - 1] * n);
+      }
+      take(at);
+    });
+  };
+  if (rank == 1 || (rank == 2 && graph_.constant(source.domain[0]) == 1))
+    all(false);
+  else
+    builder_->branch(builder_->let("gaps", gaps), [&] { all(true); }, [&] { all(false); });
+  return total;
 }
 
 Lane DeviceFunction::register_lane(StageId s) const {
@@ -279,6 +337,7 @@ PointSource DeviceFunction::point_source() {
   source.least_bytes = least_bytes;
   source.gather = [this](const ExprNode& node, const std::vector<Value>& indices) { return gather(node, indices); };
   source.leaf = [this](const ExprNode& node) { return leaf(node); };
+  source.lanes_of_piece = [this](const ExprNode& node) { return lane_of_piece(node); };
   source.table = [this](std::size_t t) {
     return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph_.tables[t].type), 1, true});
   };

@@ -89,6 +89,7 @@ class DeviceFunction {
   Value clamped_index(const Value& index, const Value& last);
   Value gather(const ir::ExprNode&, const std::vector<Value>& indices);
   Value leaf(const ir::ExprNode&);
+  Value lane_of_piece(const ir::ExprNode&);
 };
 
 }  // namespace tessera::lower

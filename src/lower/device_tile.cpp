@@ -138,6 +138,7 @@ class TileLowering : private DeviceFunction {
       if (stage.kind != ir::StageKind::point) continue;
       for (ExprId e : ir::postorder(graph_, {stage.body})) {
         const ExprNode& node = graph_.node(e);
+        if (is_lanes(node.op)) return "it reduces a whole image";
         if (node.op == Op::gather && member(node.stage)) return "a stage of it is read at computed places";
         if (node.op != Op::access || !member(node.stage)) continue;
         for (std::size_t d = 0; d < rank_; ++d) {

@@ -283,13 +283,21 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     case Op::coord:
     case Op::extent:
     case Op::parameter:
-    case Op::scalar: {
+    case Op::scalar:
+    case Op::value:
+    case Op::size: {
       Value v = builder_.let("v", source_.leaf(n));
       return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
     }
     case Op::var: {
       Value v = vars.at(static_cast<std::uint32_t>(n.ivalue));
       return builder_.let("v", broadcast(convert({Lane::i32, 1, false}, v), source_.lanes));
+    }
+    case Op::lanes_min:
+    case Op::lanes_max:
+    case Op::lanes_sum: {
+      Value v = builder_.let("v", source_.lanes_of_piece(n));
+      return as(v, widened(v->type.lane));
     }
     case Op::gather: {
       std::vector<Value> indices;

@@ -98,13 +98,14 @@ class FoldPass {
     std::vector<ExprId> reads;
     if (stage.kind != StageKind::point) return reads;
     for (ExprId e : ir::postorder(graph_, {stage.body}))
-      if (graph_.node(e).op == Op::access || graph_.node(e).op == Op::gather) reads.push_back(e);
+      if (reads_stage(graph_.node(e).op)) reads.push_back(e);
     return reads;
   }
 
   // Decided when the producer is added: every consumer (an old stage still) must be able to take it.
   bool worth_folding(StageId old_id, StageId now, const std::vector<StageId>& consumers) {
     const Stage& stage = graph_.stage(now);
+    if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
     if (f.gathers && f.operations > 40) return false;
     double copies = 0;
@@ -118,7 +119,7 @@ class FoldPass {
       for (ExprId e : old_reads_[c]) {
         const ExprNode& access = graph_.node(e);
         if (access.stage != old_id) continue;
-        if (access.op == Op::gather || !composes(f, stage, consumer, access)) return false;
+        if (access.op != Op::access || !composes(f, stage, consumer, access)) return false;
         std::vector<i64> key;
         i64 row = 0;
         for (std::size_t d = 0; d < access.index.size(); ++d) {

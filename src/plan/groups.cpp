@@ -7,6 +7,7 @@
 
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
+#include "ir/reductions.hpp"
 #include "plan/lanes.hpp"
 #include "plan/pairs.hpp"
 #include "plan/rebuild.hpp"
@@ -481,7 +482,9 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         if (list[p].kind != PassKind::point) continue;
         StageId other = list[p].stages.front();
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
-        bool same = graph_.stage(other).domain == stage.domain && same_rate(plan_.stages[other], plan_.stages[s]);
+        const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
+        bool same = graph_.stage(other).domain == stage.domain && reduces(graph_.stage(other)) == reduces(stage) &&
+                    same_rate(plan_.stages[other], plan_.stages[s]);
         same = same && together.size() == 1;
         if (same && load[p] + operations_[s] >= 400) {
           // Too much for one loop, unless the loop saves computing the same twice.
@@ -520,16 +523,20 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         if (!row.whole) row_taps = std::max(row_taps, static_cast<double>(row.raw_hi - row.raw_lo + 1));
       }
     }
-    bool loops = false;
-    for (ExprId e : ir::postorder(graph_, roots)) loops |= is_reduction(graph_.node(e).op);
+    bool loops = false, lanes = false;
+    for (ExprId e : ir::postorder(graph_, roots)) {
+      loops |= is_reduction(graph_.node(e).op);
+      lanes |= is_lanes(graph_.node(e).op);
+    }
     for (StageId s : pass.stages) widest = std::max(widest, work_bytes_[s]);
     if (widest == 1 && aos) widest = 2;
     pass.lanes = std::max(1, plan_.device.vector_bytes / widest);
+    if (lanes) pass.lanes = static_cast<int>(ir::lanes_of_piece);  // a piece is read line after line
     pass.pairs = true;
     for (StageId s : pass.stages) pass.pairs = pass.pairs && pairs_[s] && plan_.stages[s].home != Home::inside;
     if (pass.pairs) pass.lanes *= 2;
     double operations = analyze::operation_count(graph_, roots);
-    if (pass.kind == PassKind::compose)
+    if (pass.kind == PassKind::compose || lanes)
       pass.rows = 1;
     else if (row_taps <= 1)
       pass.rows = operations <= 40 ? 4 : operations <= 100 ? 2 : 1;

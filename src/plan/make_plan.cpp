@@ -6,6 +6,7 @@
 #include "plan/groups.hpp"
 #include "plan/plan.hpp"
 #include "plan/rebuild.hpp"
+#include "plan/reductions.hpp"
 
 namespace tessera::plan {
 
@@ -113,6 +114,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   if (rewrite) pass([&] { merge_equal_stages(graph); });
   if (rewrite) pass([&] { fold_stages(graph, device, plan.remarks); });
   pass([&] { remove_dead_stages(graph); });
+  pass([&] { take_reductions_apart(graph); });
   if (rewrite) pass([&] { separate_pieces(graph); });
   plan.graph = std::move(graph);
   group_stages(plan);

@@ -22,7 +22,7 @@ ExprId Rebuild::carry(ExprId body) {
   return ir::rewrite(
       graph_, body,
       [&](ExprId, const ExprNode& node) {
-        if (node.op != Op::access && node.op != Op::gather) return ExprId{};
+        if (!reads_stage(node.op)) return ExprId{};
         ExprNode moved = node;
         moved.stage = map_[node.stage];
         return graph_.expr(std::move(moved));

@@ -311,7 +311,7 @@ void copy_repeated(ir::Graph& graph, Grouping& grouping) {
     for (const int group : groups[s]) {
       Stage stage = old[s];
       const auto moved = [&](ir::ExprId, const ir::ExprNode& node) {
-        if (node.op != ir::Op::access && node.op != ir::Op::gather) return ir::ExprId{};
+        if (!reads_stage(node.op)) return ir::ExprId{};
         ir::ExprNode carried = node;
         carried.stage = read_in(group, node.stage);
         return graph.expr(std::move(carried));

@@ -9,6 +9,7 @@
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
+#include "ir/reductions.hpp"
 #include "ref/program.hpp"
 
 namespace tessera::ref {
@@ -309,6 +310,10 @@ class Point {
         return static_cast<std::int32_t>(parameters_[at]);
       case Op::scalar:
         return load(n.type, static_cast<const std::byte*>(arguments_[at].data()));
+      case Op::value:
+        return images_[n.stage].values.front();
+      case Op::size:
+        return static_cast<double>(g_.evaluate(ir::SizeId{static_cast<std::uint32_t>(n.ivalue)}, parameters_));
       default:
         return std::nullopt;
     }
@@ -343,9 +348,18 @@ class Point {
       case Op::extent:
       case Op::parameter:
       case Op::scalar:
+      case Op::value:
+      case Op::size:
         return *fixed(n);
       default:
         break;
+    }
+    if (ir::is_whole(n.op)) return whole(n);
+    if (ir::is_lanes(n.op)) {
+      const std::vector<double>& all = images_[n.stage].values;
+      const i64 count = static_cast<i64>(all.size()), length = n.ivalue > 0 ? n.ivalue : count;
+      const i64 first = std::min((*point_)[0] * length, count);
+      return lane(n.op, n.type, all, first + (*point_)[1], std::min(first + length, count));
     }
     if (ir::is_reduction(n.op)) return reduce(n, in);
     double operands[3] = {};
@@ -374,6 +388,38 @@ class Point {
       flat_index = flat_index * extent + i;
     }
     return image.values[static_cast<std::size_t>(flat_index)];
+  }
+
+  // Elements `first`, first + 64 ... below `end`.
+  static double lane(Op op, ElementType own, const std::vector<double>& all, i64 first, i64 end) {
+    double v = ir::first_of_lane(op, own);
+    const ElementType type = ir::promote(own, own);
+    for (i64 k = first; k < end; k += ir::lanes_of_piece) {
+      const double both[2] = {all[static_cast<std::size_t>(k)], v};
+      v = ir::evaluate(ir::step_of_lane(op), type, type, both);
+    }
+    return v;
+  }
+
+  // A list of numbers, in pieces; then what these come to, in one.
+  double whole(const ir::ExprNode& n) const {
+    const Op op = ir::lanes_of(n.op);
+    const ElementType own = op == Op::lanes_sum ? ElementType::f64 : n.type, computed = ir::promote(own, own);
+    const auto piece = [&](const std::vector<double>& all, i64 first, i64 end) {
+      double total = 0;
+      for (i64 l = 0; l < ir::lanes_of_piece; ++l) {
+        const double both[2] = {total, lane(op, own, all, first + l, end)};
+        total = l == 0 ? both[1] : ir::evaluate(ir::step_of_lane(op), computed, computed, both);
+      }
+      return total;
+    };
+    const std::vector<double>& elements = images_[n.stage].values;
+    const i64 count = static_cast<i64>(elements.size());
+    std::vector<double> pieces;
+    for (i64 first = 0; first < count; first += ir::elements_of_piece)
+      pieces.push_back(piece(elements, first, std::min(first + ir::elements_of_piece, count)));
+    const double total = piece(pieces, 0, static_cast<i64>(pieces.size()));
+    return n.op == Op::whole_mean ? total / static_cast<double>(count) : total;
   }
 
   double gather(const ir::ExprNode& n, const Instruction& in) const {

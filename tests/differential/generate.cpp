@@ -9,6 +9,7 @@
 
 #include "ir/build.hpp"
 #include "ir/functions.hpp"
+#include "ir/reductions.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -94,6 +95,7 @@ class Generator {
     reach_ = r_.pick(std::array{1, 1, 2, 4});
     scales_ = r_.chance(35);
     oddities_ = r_.chance(50);  // gathers, look-ups, coordinates, reductions, shifts
+    totals_ = oddities_ && seed_ % 3 == 1;
   }
 
   void declare() {
@@ -455,6 +457,7 @@ class Generator {
       if (!must_read_ && what >= 62) return constant(type, small(type));
       return converted(access(c), type);
     }
+    if (totals_ && what < 78) return converted(total(), type);
     if (what < 76 && !c.vars.empty()) return converted({ir::var(g_, r_.pick(c.vars).id), {16, 0}}, type);
     if (what < 80 && !scalars_.empty()) {
       const std::size_t at = r_.pick(scalars_);
@@ -477,6 +480,23 @@ class Generator {
       return converted({ir::gather(g_, s, at), bounds_[s]}, type);
     }
     return constant(type, small(type));
+  }
+
+  // What a whole image comes to.
+  Term total() {
+    const StageId from = recent();
+    Bound bound = bounds_[from];
+    Op op = r_.pick(std::array{Op::whole_min, Op::whole_max, Op::whole_sum, Op::whole_mean});
+    const Bound sum{bound.most * 65536, bound.places};
+    if (!wild_ && (op == Op::whole_mean || !fits(ElementType::f64, sum))) op = Op::whole_max;
+    if (op == Op::whole_sum || op == Op::whole_mean) bound = sum;
+    ir::Stage s;
+    s.name = fmt::format("r{}", g_.stage_count());
+    s.domain = {g_.size(1)};
+    s.body = ir::whole(g_, op, from);
+    s.type = g_.node(s.body).type;
+    s.margin_lo = s.margin_hi = {0};
+    return {ir::value(g_, add(std::move(s), bound)), bound};
   }
 
   // Some index: near the point, far outside, or out of the data.
@@ -704,7 +724,7 @@ class Generator {
   std::uint64_t seed_;
   Graph g_;
   std::size_t rank_ = 2;
-  bool wild_ = false, scales_ = false, oddities_ = false;
+  bool wild_ = false, scales_ = false, oddities_ = false, totals_ = false;
   i64 reach_ = 1;
   std::vector<ElementType> types_;
   std::vector<BorderMode> modes_;

@@ -15,6 +15,15 @@ struct Regression {
 
 const std::vector<Regression>& regressions() {
   static const std::vector<Regression> all = {
+      {"a reduction of a constant, read by a stage of one element", R"(parameter "N"
+a0 = array "a0" int16 [N]
+s0 = input "a0" int16 [N] : a0 0
+s1 = point "c" half [3*(N/2)] 0..0 : (const:half 3)
+s2 = point "r" double [1] 0..0 : (sum_of s1)
+s3 = point "p" bool [1] 0..0 : (ne 1f (convert:float s2[i:clamped]))
+output "" bool : s3
+)",
+       Data::plain},
       {"border values that differ between dimensions", R"(parameter "K"
 parameter "M"
 parameter "N"

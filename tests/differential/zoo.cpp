@@ -555,6 +555,7 @@ const std::vector<ZooProgram>& zoo() {
     std::vector<ZooProgram> list = programs();
     list.insert(list.end(), zoo_of_groups().begin(), zoo_of_groups().end());
     list.insert(list.end(), zoo_of_convolutions().begin(), zoo_of_convolutions().end());
+    list.insert(list.end(), zoo_of_reductions().begin(), zoo_of_reductions().end());
     return list;
   }();
   return all;

@@ -103,6 +103,27 @@ TEST(Pipeline, WindowsAndTables) {
             (std::vector<int>{0, 0, 0, 0, 0, 0, 0, 1, 1}));
 }
 
+TEST(Pipeline, WholeImagesAreReduced) {
+  Pipeline p;
+  const auto x = p.input<float>("x", 2);
+  const auto b = p.input<std::uint8_t>("b", 2);
+  const auto lo = p.min("lo", x), hi = p.max("hi", x);
+  const auto all = p.sum("all", b), middle = p.mean("middle", b);
+  const auto scaled = p.stage("scaled", (x - lo.value) / (hi.value - lo.value));
+  const auto above = p.mean("above", p.stage("more", select(b > middle.value, 1.0, 0.0)));
+  const Program program = p.compile(
+      {{"scaled", scaled}, {"hi", hi.image}, {"all", all.image}, {"middle", middle.image}, {"above", above.image}});
+  const std::vector<std::uint8_t> bytes = {255, 0, 1, 4, 255, 85};
+  const auto r = both(program, {floats({2, 3}, {-1, 0, 1, 2, 3, 1}), Array::from<std::uint8_t>(bytes, {2, 3})});
+  EXPECT_EQ(values<float>(r[0]), (std::vector<float>{0, 0.25, 0.5, 0.75, 1, 0.5}));
+  EXPECT_EQ(r[1].shape(), Shape{1});
+  EXPECT_EQ(values<float>(r[1]), std::vector<float>{3});
+  EXPECT_EQ(values<double>(r[2]), std::vector<double>{600});
+  EXPECT_EQ(values<double>(r[3]), std::vector<double>{100});
+  EXPECT_EQ(values<double>(r[4]), std::vector<double>{2.0 / 6});
+  EXPECT_THROW(p.max("far", x.every(2, 2)), Error);
+}
+
 TEST(Pipeline, TypesFollowCpp) {
   Pipeline p;
   const auto b = p.input<std::uint8_t>("b", 1);

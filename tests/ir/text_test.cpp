@@ -29,6 +29,11 @@ s8 = compose "both" float [2*M, max(M, N)]
   piece s2 [0, 0] [2, 1] [M, N]
   piece s6 [M-1, 1] [1, 3] [1, M]
   piece -0.5 [0, 0] [1, 1] [1, N]
+s9 = point "least" float [1] 0..0 : (min_of s0)
+s10 = point "middle" double [1] 0..0 : (mean_of s1)
+s11 = point "bends" double [M] 0..0 : (add (mul (value s10) (size {M*N})) (convert:double (value s9)))
+s12 = point "lanes" int32 [(M*N+4095)/4096, 64] 0..0 0..0 : (sum_lanes s1 4096)
+s13 = point "more" float [1, 64] 0..0 0..0 : (max_lanes s0 0)
 output "first" struct "pair" {"a" float 0, "b" float 4} : s2 s3
 output "second" bool : s7
 )";

@@ -38,6 +38,19 @@ void expect_rule(const std::string& got, const std::string& rule) {
   EXPECT_NE(got.find(rule), std::string::npos) << "said: " << got << "\nexpected: " << rule;
 }
 
+TEST(Verify, ReductionsStandAlone) {
+  const std::string head =
+      "a0 = array \"a\" float [8, 9]\ns0 = input \"a\" float [8, 9] : a0 0\ns1 = point \"hi\" float [1] 0..0 : (max_of "
+      "s0)\n";
+  EXPECT_NO_THROW(verify(parse_graph(head + "s2 = point \"x\" float [4] 0..0 : (neg (value s1))\n")));
+  for (const char* wrong :
+       {"s2 = point \"x\" float [4] 0..0 : (max_of s0)\n", "s2 = point \"x\" float [1] 0..0 : (neg (max_of s0))\n",
+        "s2 = point \"x\" float [4] 0..0 : (value s0)\n", "s2 = point \"x\" double [1] 0..0 : (max_of:double s0)\n",
+        "s2 = point \"x\" float [2, 32] 0..0 0..0 : (max_lanes s0 4096)\n",
+        "s2 = point \"x\" float [2, 64] 0..0 0..0 : (max_lanes s0 100)\n"})
+    EXPECT_THROW(verify(parse_graph(head + wrong)), Error) << wrong;
+}
+
 TEST(Verify, AcceptsAWellFormedGraph) {
   EXPECT_EQ(verdict(""), "well formed");
   EXPECT_EQ(point("(sum v0=-1..1 (mul (lookup t0 (add v0 1)) s0[i+v0:clamped, i:wrap]))"), "well formed");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "testing.hpp"
 
@@ -70,6 +71,62 @@ return a = f(x:clamped), b = g(x);
   EXPECT_EQ(r[0].values, (Values{1 + 4 + 2 + 4, 2 + 6 + 2 + 8, 3 + 6 + 2 + 12}));
   EXPECT_EQ(r[1].type, "int32");
   EXPECT_EQ(r[1].values, (Values{4, 4, 4}));
+}
+
+TEST(Additions, WholeImagesAreReducedToScalars) {
+  const char* text = R"(
+struct two { uint8 a; half b; }
+stencil less(vector#2 float X, float by) { return X - by; }
+stencil above(vector#2 float X, double t) { return cast<uint8>(X > t); }
+function float middle(float a, float b) { return (a + b) / 2; }
+vector spread(vector#2 float X) { return max(X) - min(X); }
+vector centred(vector#2 float X) { m = mean(X); return less(X, m); }
+vector#2 float x[2,3];
+vector#2 two y[1,2];
+float k;
+t<0> = mean(x);
+for i = 1..2 t<i> = mean(less(x, t<i-1>)) + k; endfor
+return lo = min(x), total = sum(x), c = centred(x), s = spread(x), n = sum(above(x, middle(min(x), max(x)))),
+       t = t<2>, b = max(y.b), a = sum(y.a), two = max(min(x), k, 7), cast_ = cast<int>(mean(x) * 10), f = less(x, spread(x));
+)";
+  const Array pairs(Format::record("two", {{"a", ElementType::u8}, {"b", ElementType::f16}}), {1, 2});
+  pairs.at(std::vector<i64>{0, 0})[0] = std::byte{200};
+  pairs.at(std::vector<i64>{0, 1})[0] = std::byte{100};
+  const auto r = run_all(text, {floats({2, 3}, {1, 2, 3, 4, 5, 9}), pairs, scalar(0.5)});
+  EXPECT_EQ(r[0].type, "float");
+  EXPECT_EQ(r[0].shape, Shape{1});
+  EXPECT_EQ(r[0].values, Values{1});
+  EXPECT_EQ(r[1].type, "double");
+  EXPECT_EQ(r[1].values, Values{24});
+  EXPECT_EQ(r[2].values, (Values{-3, -2, -1, 0, 1, 5}));
+  EXPECT_EQ(r[3].values, Values{8});
+  EXPECT_EQ(r[4].values, Values{1});
+  EXPECT_EQ(r[5].values, Values{4});  // the mean less (the mean less the mean, and a half), and a half
+  EXPECT_EQ(r[6].type, "half");
+  EXPECT_EQ(r[7].values, Values{300});
+  EXPECT_EQ(r[8].values, Values{7});
+  EXPECT_EQ(r[9].type, "int32");
+  EXPECT_EQ(r[9].values, Values{40});
+  EXPECT_EQ(r[10].values, (Values{-7, -6, -5, -4, -3, 1}));
+}
+
+TEST(Additions, ReductionsPassOverNans) {
+  const char* text = "vector#1 float x[N]; parameter N; return lo = min(x), hi = max(x), s = sum(x);";
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  auto r = run_all(text, {floats({3, nan, -2, nan})});
+  EXPECT_EQ(r[0].values, Values{-2});
+  EXPECT_EQ(r[1].values, Values{3});
+  EXPECT_TRUE(std::isnan(r[2].values[0]));
+  r = run_all(text, {floats({nan})});
+  EXPECT_EQ(r[1].values, Values{-std::numeric_limits<double>::infinity()});
+}
+
+TEST(Additions, AFunctionNamedLikeAReductionComesFirst) {
+  const char* text =
+      "stencil sum(vector#1 float X) { return X + 1; } vector#1 float x[2]; return a = sum(x), b = max(sum(x));";
+  const auto r = run_all(text, {floats({1, 2})});
+  EXPECT_EQ(r[0].values, (Values{2, 3}));
+  EXPECT_EQ(r[1].values, Values{3});
 }
 
 TEST(Additions, WindowReductions) {

@@ -189,8 +189,50 @@ const std::vector<Row>& rows() {
        {{3, 5, "expected an image: arithmetic belongs into a stencil"}}},
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
        "vector#1 float x[5];\n"
-       "return mean(x);",
-       {{3, 8, "'mean' has no meaning for a whole image: expected a stencil or vector function"}}},
+       "return median(x);",
+       {{3, 8, "'median' has no meaning for a whole image: expected a stencil or vector function"}}},
+      {"stencil f(vector#1 float X, float k) { return X * k; }\n"
+       "vector#1 float x[5];\n"
+       "float t;\n"
+       "return f(x, max(t));",
+       {{4, 17, "'max' of one argument reduces an image: expected an image, found the scalar 't'"}}},
+      {"stencil f(vector#1 float X, float k) { return X * k; }\n"
+       "struct two { float a; float b; }\n"
+       "vector#1 two x[5];\n"
+       "return f(x.a, sum(x));",
+       {{4, 19, "'sum' takes an image of numbers, but 'x' is a vector#1 struct two"}}},
+      {"stencil f(vector#1 float X) { return X; }\n"
+       "vector#1 float x[5];\n"
+       "hi = max(x);\n"
+       "return f(hi);",
+       {{4, 10, "argument 'X' of 'f' is an image: expected a vector#1 float, found the scalar 'hi'"}}},
+      {"stencil f(vector#1 float X) { return max(X); }\n"
+       "vector#1 float x[5];\n"
+       "return f(x);",
+       {{1, 38, "'max' here needs a window: expected max(i = lo..hi) ( ... )"}}},
+      {"vector#1 float x[5];\n"
+       "return max(x:clamped);",
+       {{2, 14, "a boundary mode has no meaning here: nothing is read outside of the image"}}},
+      {"vector#1 float x[5];\n"
+       "hi = max(x);\n"
+       "return hi[0..1];",
+       {{3, 8, "expected an image, found the scalar 'hi'"}}},
+      {"stencil f(vector#1 float X, float k) { return X * k; }\n"
+       "vector#1 float x[5];\n"
+       "return f(x, max(x) + x);",
+       {{3, 13,
+         "argument 'k' of 'f' is a scalar float: expected a number, parameter or scalar input, found the image "
+         "'max(x) + x'"}}},
+      {"stencil f(vector#1 float X) { return X@[1]; }\n"
+       "vector#1 float x[5];\n"
+       "hi = max(x);\n"
+       "return f(x:constant(hi));",
+       {{4, 21, "the value of the boundary is not known at compile time: expected a constant"}}},
+      {"stencil f(vector#1 float X) { return X@[1]; }\n"
+       "vector#1 float x[5];\n"
+       "hi = max(x);\n"
+       "return x[0..hi];",
+       {{4, 13, "'hi' is float: expected an integer"}}},
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
        "vector#1 float x[5];\n"
        "return x.r;",

@@ -55,6 +55,26 @@ TEST(Pieces, StandAloneWhereTheyLeaveGaps) {
   for (const plan::StagePlan& s : p.stages) EXPECT_NE(s.home, plan::Home::inside);
 }
 
+TEST(Reductions, OfOneImageAreOnePass) {
+  const plan::Plan p = plan_of(
+      "stencil f(vector#2 float X, float lo, float hi, float m) { return (X - lo) / (hi - lo) + m; } parameter M, N; "
+      "vector#2 float a[M,N]; return f(a, min(a), max(a), mean(a) + sum(a));");
+  std::size_t passes = 0, readers = 0;
+  for (const plan::Group& g : p.groups) {
+    bool reads = false;
+    for (ir::StageId s : g.stages)
+      for (ir::StageId from : ir::sources(p.graph, s)) reads |= p.graph.stage(from).kind == ir::StageKind::input;
+    const bool lanes = is_lanes(p.graph.node(p.graph.stage(g.anchor).body).op);
+    readers += reads ? 1 : 0;
+    if (lanes && reads) {
+      ++passes;
+      EXPECT_EQ(g.stages.size(), 3u);  // the mean is made of the sum
+    }
+  }
+  EXPECT_EQ(passes, 1u);
+  EXPECT_EQ(readers, 2u);
+}
+
 TEST(Functions, AreShorterInFastNumbers) {
   const std::string text =
       "stencil f(vector#2 float X) { return exp(X); } parameter M, N; vector#2 float a[M,N]; return f(a);";

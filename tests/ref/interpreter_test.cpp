@@ -51,6 +51,39 @@ std::vector<Array> run(const std::string& text, const std::vector<Array>& argume
   return interpret(g, ir::bind_parameters(g, shapes), arguments);
 }
 
+// Pieces of 4096 elements, in which 64 sums take every 64th.
+TEST(Reductions, AreTakenInOrder) {
+  std::vector<float> in(10000);
+  for (std::size_t k = 0; k < in.size(); ++k)
+    in[k] = std::ldexp(static_cast<float>(k % 4097), static_cast<int>(k % 60));
+  const auto in_lanes = [](const std::vector<double>& v) {
+    double total = 0;
+    for (std::size_t l = 0; l < 64; ++l) {
+      double lane = 0;
+      for (std::size_t k = l; k < v.size(); k += 64) lane += v[k];
+      total += lane;
+    }
+    return total;
+  };
+  std::vector<double> pieces;
+  for (std::size_t first = 0; first < in.size(); first += 4096) {
+    const auto begin = in.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = in.begin() + static_cast<std::ptrdiff_t>(std::min(first + 4096, in.size()));
+    pieces.push_back(in_lanes({begin, end}));
+  }
+  const auto out =
+      run("parameter \"M\"\nparameter \"N\"\na0 = array \"a\" float [M, N]\ns0 = input \"a\" float [M, N] : "
+          "a0 0\ns1 = point \"s\" double [1] 0..0 : (sum_of s0)\ns2 = point \"m\" double [1] 0..0 : (mean_of s0)\n"
+          "s3 = point \"l\" double [3, 64] 0..0 0..0 : (sum_lanes s0 4096)\noutput \"s\" double : s1\n"
+          "output \"m\" double : s2\noutput \"l\" double : s3\n",
+          {array_of(in, {100, 100})});
+  EXPECT_EQ(values_of<double>(out[0])[0], in_lanes(pieces));
+  EXPECT_EQ(values_of<double>(out[1])[0], in_lanes(pieces) / 10000);
+  double of_first_lane = 0;
+  for (std::size_t k = 8192; k < in.size(); k += 64) of_first_lane += in[k];
+  EXPECT_EQ(values_of<double>(out[2])[128], of_first_lane);
+}
+
 // One input of eight floats, one point stage over it.
 std::vector<float> row(const std::string& body, std::vector<float> in = {1, 2, 3, 4, 5, 6, 7, 8},
                        const std::string& margins = "0..0") {
