@@ -149,6 +149,11 @@ std::string stencils(i64 radius) {
 }
 
 Program plane_program(i64 radius, const Regions& r) {
+  if (r.name == "whole")
+    return Program::from_text(
+        stencils(radius) +
+        fmt::format("parameter M, N;\nvector#2 float image[M,N];\nreturn down{0}(across{0}(image:clamped):clamped);\n",
+                    2 * radius + 1));
   return Program::from_text(stencils(radius) +
                             fmt::format("parameter M, N;\nvector#2 float image[M,N];\n"
                                         "part = image[{}..{},{}..{}];\n"

@@ -99,7 +99,7 @@ Value StripStep::columns_of_row(const StripRing& ring, const std::vector<Value>&
 
 Value StripStep::row_of_tile(const StripRing& ring, i64 number) {
   number += *known_step_ * ring.rate[0];
-  auto [found, first] = rows_of_tile_.try_emplace({ring.stage, ring.slice});
+  auto [found, first] = rows_of_tile_.try_emplace({{ring.stage, ring.slice}, ring.rate});
   RowOfTile& row = found->second;
   if (first) {
     std::vector<Value> outer{y0_ * ring.rate[0] + number};

@@ -262,5 +262,28 @@ TEST(Regression, LanesThatNobodyKeepReadNothingOutsideATable) {
   });
 }
 
+// A thread's columns of one image begin elsewhere where it is read at another stride: register tiles of devices took the
+// address of the first stride for both.
+TEST(Regression, OneImageAtTwoStrides) {
+  const std::string text =
+      "parameter \"M\"\nparameter \"N\"\na0 = array \"a0\" float [3*M, 3*N]\n"
+      "s0 = input \"a0\" float [3*M, 3*N] : a0 0\n"
+      "s1 = point \"p\" float [M, N] 0..0 0..0 : (add s0[i:clamped, 3*i:clamped] (mul 2f s0[i:clamped, i:clamped]))\n"
+      "s2 = point \"q\" float [M, N] 0..0 0..0 : (sub s0[3*i:clamped, 2*i:clamped] s0[i+1:clamped, i:clamped])\n"
+      "output \"\" float : s1\noutput \"q\" float : s2\n";
+  run_cases(1, [&](std::size_t) {
+    Case c;
+    c.name = "one image at two strides";
+    c.graph = ir::parse_graph(text);
+    c.parameters = {{1, 1}, {3, 5}, {8, 96}, {19, 131}, {40, 300}};
+    for (const Schedule s : {Schedule::untiled, Schedule::automatic}) {
+      Way way;
+      way.schedule = s;
+      c.ways.push_back(way);
+    }
+    return c;
+  });
+}
+
 }  // namespace
 }  // namespace tessera::differential
