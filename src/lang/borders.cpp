@@ -22,7 +22,7 @@ namespace {
       {{std::move(known)}, ours.empty() ? base::did_you_mean(name.text, words) : fmt::format("write {}", ours)});
 }
 
-Border evaluate_mode(Context& context, const Mode& m, BorderMode mode, Locals* locals) {
+Border evaluate_mode(Context& context, const Mode& m, BorderMode mode, const PrepareEvaluator& prepare) {
   if ((mode == BorderMode::constant) != (m.value != nullptr))
     context.report.fail(m.name.span, mode == BorderMode::constant
                                          ? "'constant' needs its value: expected constant(0)"
@@ -30,7 +30,7 @@ Border evaluate_mode(Context& context, const Mode& m, BorderMode mode, Locals* l
   Border b{mode, 0};
   if (m.value != nullptr) {
     PointEvaluator evaluator(context);
-    evaluator.set_locals(locals);
+    if (prepare) prepare(evaluator);
     b.value = evaluator.constant_scalar(*m.value, "the value of the boundary");
   }
   return b;
@@ -38,11 +38,11 @@ Border evaluate_mode(Context& context, const Mode& m, BorderMode mode, Locals* l
 
 }  // namespace
 
-std::vector<Border> evaluate_modes(Context& context, const Modes& modes, Locals* locals) {
+std::vector<Border> evaluate_modes(Context& context, const Modes& modes, const PrepareEvaluator& prepare) {
   std::vector<Border> all;
   for (const Mode& m : modes.items) {
     if (const std::optional<BorderMode> mode = find_mode(m.name.text)) {
-      all.push_back(evaluate_mode(context, m, *mode, locals));
+      all.push_back(evaluate_mode(context, m, *mode, prepare));
       continue;
     }
     const auto found = context.declared.parameters.find(m.name.text);
@@ -75,7 +75,7 @@ const std::vector<Border>& resolve_border(Context& context, Parameter& p) {
     inner.nesting = context.nesting;
     inner.steps = context.steps;
     const Nested nested(inner, d.name.span);
-    p.borders = evaluate_modes(inner, *d.modes, nullptr);
+    p.borders = evaluate_modes(inner, *d.modes, {});
     context.steps = inner.steps;
     if (p.borders.size() > 4)
       context.report.fail(d.modes->span, fmt::format("parameter {} holds {} modes: expected at most 4",

@@ -1,6 +1,7 @@
 // Boundary modes: those that a call names, those that a border parameter holds, those that come from outside as text.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace tessera::lang {
 
-// One border per item; where a single name stands for a border parameter, all of those that it holds. `locals` may be
-// null.
-std::vector<Border> evaluate_modes(Context&, const Modes&, Locals* locals);
+// What names mean where the modes stand; may be empty.
+using PrepareEvaluator = std::function<void(PointEvaluator&)>;
+// One border per item; where a single name stands for a border parameter, all of those that it holds.
+std::vector<Border> evaluate_modes(Context&, const Modes&, const PrepareEvaluator&);
 // Gives a border parameter its value, once; throws Failed when it is faulty.
 const std::vector<Border>& resolve_border(Context&, Parameter&);
 

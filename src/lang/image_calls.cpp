@@ -130,7 +130,7 @@ std::vector<Border> ImageEvaluator::borders(const CallArgument& given, const Fun
     context_.report.fail(modes.span,
                          fmt::format("{} mode{} for argument {} of rank {}: expected {}", modes.items.size(),
                                      modes.items.size() == 1 ? "" : "s", base::quoted(a.name.text), rank, rank));
-  std::vector<Border> all = evaluate_modes(context_, modes, &scope_.scalars);
+  std::vector<Border> all = evaluate_modes(context_, modes, [this](PointEvaluator& e) { prepare(e); });
   const bool fits = modes.per_dimension || all.size() == 1 || all.size() == rank;
   if (!fits && context_.lenient) throw Failed{};  // nobody may call this function with such a border
   if (!fits)

@@ -184,8 +184,8 @@ class StripStep : protected DeviceFunction {
   };
   // The last one asked for, of every place and rate: columns begin elsewhere at another.
   std::map<std::pair<Place, std::array<i64, 2>>, RowOfTile> rows_of_tile_;
-  Value y_;                                  // the step
-  std::vector<Value> slice_;                 // the thread's row, in the dimensions in between
+  Value y_;                   // the step
+  std::vector<Value> slice_;  // the thread's row, in the dimensions in between
   std::map<std::tuple<std::size_t, BorderMode, i64, ir::SizeId>, MappedSlice> mapped_slices_;
 };
 

@@ -262,8 +262,8 @@ TEST(Regression, LanesThatNobodyKeepReadNothingOutsideATable) {
   });
 }
 
-// A thread's columns of one image begin elsewhere where it is read at another stride: register tiles of devices took the
-// address of the first stride for both.
+// A thread's columns of one image begin elsewhere where it is read at another stride: register tiles of devices took
+// the address of the first stride for both.
 TEST(Regression, OneImageAtTwoStrides) {
   const std::string text =
       "parameter \"M\"\nparameter \"N\"\na0 = array \"a0\" float [3*M, 3*N]\n"
