@@ -175,8 +175,10 @@ class Reporter {
                                       result_.stages[d.a].name, result_.stages[d.b].name, d.why));
     for (std::size_t p = 0; p < from.passes.size(); ++p) {
       const Pass& pass = from.passes[p];
-      g.passes.push_back({pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes});
+      const ir::Stage::Tiling& tile = plan_.graph.stage(pass.stages.front()).tile;
+      g.passes.push_back({pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);
+      if (tile.rows > 0) result_.stages[from.anchor].operations = from.operations;
     }
     std::set<StageId> reads;
     for (StageId s : from.stages) {

@@ -117,8 +117,14 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   };
   ordered_json passes = ordered_json::array();
   for (const PassReport& p : g.passes)
-    passes.push_back(
-        {{"kind", p.compose ? "compose" : "point"}, {"stages", names(p.stages)}, {"rows", p.rows}, {"lanes", p.lanes}});
+    if (p.transform_rows > 0)
+      passes.push_back(
+          {{"kind", "transform"}, {"stages", names(p.stages)}, {"tile", {p.transform_rows, p.transform_columns}}});
+    else
+      passes.push_back({{"kind", p.compose ? "compose" : "point"},
+                        {"stages", names(p.stages)},
+                        {"rows", p.rows},
+                        {"lanes", p.lanes}});
   if (r.on_device) return on_device_json(r, g, names);
   return {{"anchor", r.stages[g.anchor].name},
           {"stages", names(g.stages)},

@@ -1,6 +1,7 @@
 // Weighted sums through Fourier transforms of tiles: any weights, borders, extents and types against the interpreter,
 // and what has to hold besides.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -167,6 +168,21 @@ TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
   EXPECT_FALSE(takes(5, 5, Method::automatic));
   EXPECT_FALSE(takes(31, 31, Method::direct));
   EXPECT_TRUE(takes(3, 3, Method::transform));
+}
+
+// What `explain` says is what runs: the tile of a transform, and its operations.
+TEST(Convolution, ExplainTellsTheTileOfATransform) {
+  const std::string text =
+      "table float k[i = 0..14, j = 0..14] = (i * 7 + j) % 11 * 0.01f; stencil f(vector#2 float X) { return sum(i = "
+      "0..14, "
+      "j = 0..14) (k[i,j] * X@[i-7,j-7]); } parameter M, N; vector#2 float a[M,N]; return f(a:clamped);";
+  const Program program = Program::from_text(text);
+  EXPECT_THAT(program.explain({{2160, 3840}}), ::testing::ContainsRegex("  1     fft [0-9]+x[0-9]+ +f "));
+  RunOptions direct;
+  direct.method = Method::direct;
+  const std::string other = program.explain({{2160, 3840}}, direct);
+  EXPECT_THAT(other, ::testing::HasSubstr("  1     8x"));
+  EXPECT_THAT(other, ::testing::Not(::testing::HasSubstr("  fft ")));
 }
 
 // Tiles of one row are taken sixteen at a time, of which a signal fills one.
