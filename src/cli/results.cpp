@@ -148,12 +148,12 @@ void print_numbers(const Array& array, const std::string& name) {
   for (const Array& plane : io::as_planes(array)) {
     i64 lost = 0;
     const Array values = in_type(plane, ElementType::f64, lost);
-    double low = INFINITY, high = -INFINITY, sum = 0;
     const i64 count = values.count();
+    double low = NAN, high = NAN, sum = 0;
     for (i64 i = 0; i < count; ++i) {
       const double v = values.as<double>()[i];
-      low = std::min(low, v);
-      high = std::max(high, v);
+      low = std::fmin(low, v);  // of a number and none, the number
+      high = std::fmax(high, v);
       sum += v;
     }
     if (count == 1)

@@ -315,6 +315,8 @@ Shape Filter::input_shape(const Shape& image) const {
 
 Region Filter::place(const Shape& image) const {
   Region region;
+  for (const i64 n : image)
+    if (n < 1) fail(fmt::format("the image has shape {}; every extent must be at least 1", to_string(image)));
   for (std::size_t d = 0; d < image.size(); ++d) {
     const i64 sign = extent == Extent::valid ? 1 : extent == Extent::full ? -1 : 0;
     // A point of the full result before the first one is touched by what its window reaches ahead.

@@ -1,5 +1,6 @@
 // The command from argument vector to files: binding, channels, regions, errors, exit status.
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 
 #include "cli/measure.hpp"
@@ -121,6 +122,17 @@ TEST_F(Command, KeepsSeveralOutputsAndPrintsTheOthers) {
   EXPECT_EQ(read("m.npy").shape(), (Shape{12, 16}));
   EXPECT_EQ(read("m.npy").as<float>()[12 * 16 - 1], 95.5f);
   EXPECT_EQ(read("s.png").shape(), (Shape{12, 16}));
+}
+
+TEST_F(Command, NamesTheLeastAndTheLargestNumberBesideNaN) {
+  Array some(ElementType::f32, {1, 3});
+  some.as<float>()[0] = NAN, some.as<float>()[1] = 4, some.as<float>()[2] = -1;
+  io::write_array(path("some.npy"), some);
+  EXPECT_THAT(tessera({"run", "gain.forma", "some.npy", "1"}).out, HasSubstr("from -1 to 4, mean nan"));
+  Array none(ElementType::f32, {1, 2});
+  none.as<float>()[0] = none.as<float>()[1] = NAN;
+  io::write_array(path("none.npy"), none);
+  EXPECT_THAT(tessera({"run", "gain.forma", "none.npy", "1"}).out, HasSubstr("from nan to nan, mean nan"));
 }
 
 TEST_F(Command, Measures) {

@@ -355,6 +355,8 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {0, 3})); }),
             "kernel is empty, expected at least one weight");
   EXPECT_EQ(refused([&] { convolve(x, Array()); }), "kernel is empty, expected at least one weight");
+  EXPECT_EQ(refused([&] { gaussian(Array(ElementType::f32, {0, 4})); }),
+            "the image has shape 0x4; every extent must be at least 1");
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {2000, 2000})); }),
             "kernel has 4,000,000 weights (2000x2000), expected at most 1,048,576");
   for (const double v : {nan, static_cast<double>(INFINITY)}) {
