@@ -27,7 +27,8 @@ constexpr std::size_t least_terms = 26;  // that are worth a look
 // ---- prices: nanoseconds a point on a core with vectors of 64 bytes, floats ---------------------------------------
 
 constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
-constexpr double along_one_dimension = 0.024, rows_kept = 0.3;
+constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
+constexpr double in_a_program = 1.2;                             // a tile's time over that of the benchmark's loop
 constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
@@ -51,8 +52,8 @@ double in_two_dimensions(const Tensor& w, ElementType type) {
 // A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
 double of_tile_points(i64 rows, i64 columns) {
   const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
-  if (rows == 1) return 0.35 + 0.03 * std::log2(points);
-  return 0.86 + (points > in_cache ? 0.09 * std::log2(points / in_cache) : 0);
+  if (rows == 1) return in_a_program * (0.35 + 0.03 * std::log2(points));
+  return in_a_program * (0.86 + (points > in_cache ? 0.09 * std::log2(points / in_cache) : 0));
 }
 
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
