@@ -54,6 +54,7 @@ struct Borders {
 };
 
 // A border that is not given is mirror, and constant(0) where the extent is full.
+// What all filters have is a member of each, not of a base, whose members designated initialisers do not name.
 struct FilterOptions {  // of sobel and laplacian
   Borders border = {};
   Extent extent = Extent::same;

@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "data/half.hpp"
+#include "data/element.hpp"
 #include "lang/functions.hpp"
 
 namespace tessera::lang {
@@ -82,29 +82,6 @@ void bind_extents(Context& context, const TableDeclaration& t, const Array& a) {
   }
 }
 
-double element(const Array& a, i64 i) {
-  switch (a.format().scalar) {
-    case ElementType::boolean:
-    case ElementType::u8:
-      return a.as<std::uint8_t>()[i];
-    case ElementType::i16:
-      return a.as<std::int16_t>()[i];
-    case ElementType::u16:
-      return a.as<std::uint16_t>()[i];
-    case ElementType::i32:
-      return a.as<std::int32_t>()[i];
-    case ElementType::u32:
-      return a.as<std::uint32_t>()[i];
-    case ElementType::f16:
-      return half_to_float(a.as<std::uint16_t>()[i]);
-    case ElementType::f32:
-      return static_cast<double>(a.as<float>()[i]);
-    case ElementType::f64:
-      return a.as<double>()[i];
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool measures_table(const Module& m, std::string_view parameter) {
@@ -149,9 +126,11 @@ void given_values(Context& context, const TableDeclaration& t, const Array& give
   const Array host = given.to_host();
   const Array dense = host.contiguous() ? host : host.clone();
   const i64 count = dense.count();
+  const ElementType type = dense.format().scalar;
+  const auto* bytes = static_cast<const std::byte*>(dense.data());
   table.values.reserve(static_cast<std::size_t>(count));
   for (i64 i = 0; i < count; ++i) {
-    const double value = element(dense, i);
+    const double value = load_element(type, bytes + static_cast<std::size_t>(i) * size_of(type));
     const double converted = ir::evaluate(ir::Op::convert, table.type, ElementType::f64, &value);
     if (!std::isfinite(converted))
       context.report.fail(t.name.span, fmt::format("table {} is given {} as element {}: expected finite numbers of {}",

@@ -50,19 +50,12 @@ Value GroupLowering::piece_of(StageId s, const Value& first, const Value& end, c
   const i64 size = ir::nest::size_of(memory_lane(s)), step = element_step(s);
   const Value base = address(array_base(place->array), integer(place->offset));
   const Value n = extent(source.domain.back());
-  Value gaps = integer(step == 1 ? 0 : 1, flag_type), below = integer(place->element_stride) * n;
-  for (std::size_t d = rank - 1; d-- > 0;) {
-    const Value extent_here = extent(source.domain[d]);
-    if (plan_.graph.constant(source.domain[d]) != 1) {
-      const Value several = less(integer(1), extent_here);
-      const Value apart = operation(Op::ne, flag_type, {stride(array.strides + d), below});
-      gaps = operation(Op::bit_or, flag_type, {gaps, operation(Op::bit_and, flag_type, {several, apart})});
-    }
-    below = below * extent_here;
-  }
   const Value here = typed(s, address(base, first * size));
   if (step == 1 && !may_have_gaps(plan_.graph, source)) return builder_->let("piece", here);
-  gaps = builder_->let("gaps", gaps);
+  const Value apart = has_gaps(
+      plan_.graph, source, place->element_stride, [&](ir::SizeId size_id) { return extent(size_id); },
+      [&](std::size_t d) { return stride(array.strides + d); });
+  const Value gaps = builder_->let("gaps", step == 1 ? apart : integer(1, flag_type));
   const Value copied = builder_->let("copied", typed(s, memory));
   const Value width = builder_->let("width", max(n, integer(1)));
   builder_->branch(gaps, [&] {

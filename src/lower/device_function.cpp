@@ -280,17 +280,8 @@ Value DeviceFunction::leaf(const ExprNode& node) {
 Value DeviceFunction::lane_of_piece(const ExprNode& node) {
   const ir::Stage& source = graph_.stage(node.stage);
   const std::size_t rank = source.domain.size(), array = position(place(node.stage).array);
-  const i64 size = place(node.stage).element_stride;
-  Value count = integer(1), gaps = integer(0, flag_type), below = integer(size);
-  for (std::size_t d = rank; d-- > 0;) {
-    const Value n = extent(source.domain[d]);
-    if (d + 1 < rank && graph_.constant(source.domain[d]) != 1) {
-      const Value apart = operation(Op::ne, flag_type, {host({Kind::stride, {}, array, d}), below});
-      gaps = operation(Op::bit_or, flag_type, {gaps, operation(Op::bit_and, flag_type, {less(integer(1), n), apart})});
-    }
-    count = count * n;
-    below = below * n;
-  }
+  Value count = integer(1);
+  for (const ir::SizeId n : source.domain) count = count * extent(n);
   count = builder_->let("count", count);
   const Value first = node.ivalue > 0 ? builder_->let("first", index_[0] * node.ivalue) : integer(0);
   const Value end = node.ivalue > 0 ? builder_->let("end", min(first + node.ivalue, count)) : count;
@@ -319,10 +310,14 @@ Value DeviceFunction::lane_of_piece(const ExprNode& node) {
       take(at);
     });
   };
-  if (rank == 1 || (rank == 2 && graph_.constant(source.domain[0]) == 1))
+  if (rank == 1 || (rank == 2 && graph_.constant(source.domain[0]) == 1)) {
     all(false);
-  else
-    builder_->branch(builder_->let("gaps", gaps), [&] { all(true); }, [&] { all(false); });
+    return total;
+  }
+  const Value gaps = has_gaps(
+      graph_, source, place(node.stage).element_stride, [&](ir::SizeId n) { return extent(n); },
+      [&](std::size_t d) { return host({Kind::stride, {}, array, d}); });
+  builder_->branch(builder_->let("gaps", gaps), [&] { all(true); }, [&] { all(false); });
   return total;
 }
 

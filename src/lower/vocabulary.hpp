@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/builder.hpp"
+#include "ir/graph.hpp"
 
 namespace tessera::lower {
 
@@ -22,6 +23,25 @@ inline ir::nest::Value integers() {
 }
 inline ir::nest::Value tile_shape() {
   return ir::nest::variable("T", {ir::nest::Lane::i64, 1, true});
+}
+
+// Do rows, planes and volumes of a stage in memory leave gaps between them? A flag; extents and strides, in bytes, come
+// from the function that is made.
+template <class Extent, class Stride>
+ir::nest::Value has_gaps(const ir::Graph& graph, const ir::Stage& stage, i64 element_stride, Extent&& extent,
+                         Stride&& stride) {
+  using ir::nest::integer;
+  ir::nest::Value gaps = integer(0, flag_type), below = integer(element_stride);
+  for (std::size_t d = stage.domain.size(); d-- > 0;) {
+    const ir::nest::Value n = extent(stage.domain[d]);
+    if (d + 1 < stage.domain.size() && graph.constant(stage.domain[d]) != 1) {
+      const ir::nest::Value apart = operation(ir::Op::ne, flag_type, {stride(d), below});
+      gaps = operation(ir::Op::bit_or, flag_type,
+                       {gaps, operation(ir::Op::bit_and, flag_type, {less(integer(1), n), apart})});
+    }
+    below = below * n;
+  }
+  return gaps;
 }
 
 }  // namespace tessera::lower

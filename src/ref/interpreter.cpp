@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
-#include "data/half.hpp"
+#include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"
 #include "ref/program.hpp"
@@ -21,63 +20,6 @@ struct Image {
   Shape shape;
   std::vector<double> values;
 };
-
-template <class T>
-T load_as(const std::byte* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class T>
-void store_as(std::byte* p, T v) {
-  std::memcpy(p, &v, sizeof v);
-}
-
-double load(ElementType t, const std::byte* p) {
-  switch (t) {
-    case ElementType::boolean:
-      return load_as<std::uint8_t>(p) != 0;
-    case ElementType::u8:
-      return load_as<std::uint8_t>(p);
-    case ElementType::i16:
-      return load_as<std::int16_t>(p);
-    case ElementType::u16:
-      return load_as<std::uint16_t>(p);
-    case ElementType::i32:
-      return load_as<std::int32_t>(p);
-    case ElementType::u32:
-      return load_as<std::uint32_t>(p);
-    case ElementType::f16:
-      return half_to_float(load_as<std::uint16_t>(p));
-    case ElementType::f32:
-      return load_as<float>(p);
-    case ElementType::f64:
-      return load_as<double>(p);
-  }
-  return 0;
-}
-
-void store(ElementType t, std::byte* p, double v) {
-  switch (t) {
-    case ElementType::boolean:
-    case ElementType::u8:
-      return store_as(p, static_cast<std::uint8_t>(v));
-    case ElementType::i16:
-      return store_as(p, static_cast<std::int16_t>(v));
-    case ElementType::u16:
-      return store_as(p, static_cast<std::uint16_t>(v));
-    case ElementType::i32:
-      return store_as(p, static_cast<std::int32_t>(v));
-    case ElementType::u32:
-      return store_as(p, static_cast<std::uint32_t>(v));
-    case ElementType::f16:
-      return store_as(p, double_to_half(v));
-    case ElementType::f32:
-      return store_as(p, static_cast<float>(v));
-    case ElementType::f64:
-      return store_as(p, v);
-  }
-}
 
 // Advances a multi-index inside [lo, hi); false after the last one.
 bool next(std::vector<i64>& i, const std::vector<i64>& lo, const std::vector<i64>& hi) {
@@ -190,7 +132,7 @@ class Interpreter {
     const std::vector<i64> lo = i;
     if (empty_box(lo, image.shape)) return;
     do {
-      image.values[static_cast<std::size_t>(flat(image.shape, i))] = load(stage.type, a.at(i) + offset);
+      image.values[static_cast<std::size_t>(flat(image.shape, i))] = load_element(stage.type, a.at(i) + offset);
     } while (next(i, lo, image.shape));
   }
 
@@ -234,7 +176,7 @@ class Interpreter {
     do {
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
-        store(g_.stage(o.stages[f]).type, result.at(i) + offset,
+        store_element(g_.stage(o.stages[f]).type, result.at(i) + offset,
               images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
       }
     } while (next(i, lo, shape));
@@ -309,7 +251,7 @@ class Point {
       case Op::parameter:
         return static_cast<std::int32_t>(parameters_[at]);
       case Op::scalar:
-        return load(n.type, static_cast<const std::byte*>(arguments_[at].data()));
+        return load_element(n.type, static_cast<const std::byte*>(arguments_[at].data()));
       case Op::value:
         return images_[n.stage].values.front();
       case Op::size:

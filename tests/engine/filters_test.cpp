@@ -15,39 +15,21 @@
 #include <thread>
 
 #include "data/border.hpp"
-#include "data/half.hpp"
+#include "data/element.hpp"
 
 namespace tessera {
 namespace {
 
+std::size_t offset_of(const Array& a, i64 i) {
+  return static_cast<std::size_t>(i) * a.format().size();
+}
+
 double load(const Array& a, i64 i) {
-  switch (a.format().scalar) {
-    case ElementType::boolean:
-    case ElementType::u8:
-      return a.as<std::uint8_t>()[i];
-    case ElementType::i16:
-      return a.as<std::int16_t>()[i];
-    case ElementType::u16:
-      return a.as<std::uint16_t>()[i];
-    case ElementType::i32:
-      return a.as<std::int32_t>()[i];
-    case ElementType::u32:
-      return a.as<std::uint32_t>()[i];
-    case ElementType::f16:
-      return half_to_float(a.as<std::uint16_t>()[i]);
-    case ElementType::f32:
-      return static_cast<double>(a.as<float>()[i]);
-    case ElementType::f64:
-      return a.as<double>()[i];
-  }
-  return 0;
+  return load_element(a.format().scalar, static_cast<const std::byte*>(a.data()) + offset_of(a, i));
 }
 
 void store(const Array& a, i64 i, double v) {
-  auto* at = static_cast<std::byte*>(a.data()) + static_cast<std::size_t>(i) * a.format().size();
-  const std::uint16_t half = double_to_half(v);
-  const Array one = a.format().scalar == ElementType::f16 ? Array() : scalar(v, a.format().scalar);
-  std::memcpy(at, one.empty() ? static_cast<const void*>(&half) : one.data(), a.format().size());
+  store_element(a.format().scalar, static_cast<std::byte*>(a.data()) + offset_of(a, i), v);
 }
 
 Array random_image(std::mt19937& random, ElementType type, const Shape& shape) {
