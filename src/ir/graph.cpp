@@ -242,6 +242,10 @@ std::vector<StageId> sources(const Graph& g, StageId s) {
   if (stage.kind == StageKind::compose)
     for (const Piece& p : stage.pieces)
       if (p.stage) found.push_back(*p.stage);
+  if (stage.kind == StageKind::fourier) {
+    found.push_back(stage.fourier.re);
+    if (stage.fourier.im) found.push_back(*stage.fourier.im);
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

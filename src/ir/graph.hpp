@@ -7,6 +7,7 @@
 //   input    a field of an argument array
 //   point    at every point of its domain, an expression over other stages at offsets of that point
 //   compose  the union of pieces of other stages, laid out with offsets and strides; 0 elsewhere; later pieces win
+//   fourier  one part, real or imaginary, of the discrete Fourier transform of other stages
 //
 // Expressions are immutable and hash-consed in the graph: the same subexpression is the same ExprId, across stages.
 // Extents (Size) are symbolic in the parameters and hash-consed as well. Stages are stored in topological order: a
@@ -160,7 +161,17 @@ struct ExprNode {
 
 // ---- stages --------------------------------------------------------------------------------------------------------
 
-enum class StageKind : std::uint8_t { input, point, compose };
+enum class StageKind : std::uint8_t { input, point, compose, fourier };
+
+// sum_j x[j] exp(-2 pi i j k / n) along the given dimensions at once; the inverse has exp(+...) and divides by the
+// number of points. What is read has the domain and the type of the stage, f32 or f64.
+struct Fourier {
+  bool inverse = false;
+  bool imaginary = false;  // the part that the stage is: another one, equal but for this, is the other part
+  std::vector<int> along;  // dimensions, ascending, at least one
+  StageId re = 0;
+  std::optional<StageId> im;  // nothing: it reads a real image
+};
 
 struct Piece {
   std::optional<StageId> stage;  // or a constant
@@ -198,6 +209,9 @@ struct Stage {
 
   // compose
   std::vector<Piece> pieces;
+
+  // fourier: plans have none, their programs are cut there before (plan/parts.hpp)
+  Fourier fourier;
 };
 
 struct Argument {

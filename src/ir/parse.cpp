@@ -226,8 +226,10 @@ class Parser : text::Reader {
       s.kind = StageKind::input;
     else if (accept_word("compose"))
       s.kind = StageKind::compose;
+    else if (accept_word("fourier"))
+      s.kind = StageKind::fourier;
     else if (!accept_word("point"))
-      fail("'input', 'point' or 'compose'");
+      fail("'input', 'point', 'compose' or 'fourier'");
     s.name = string();
     s.type = type();
     s.domain = sizes();
@@ -246,9 +248,27 @@ class Parser : text::Reader {
       expect(':');
       skip();
       if (at_ < line_.size()) s.body = expression();
+    } else if (s.kind == StageKind::fourier) {
+      expect(':');
+      s.fourier = fourier();
     }
     g_.add(std::move(s));
     last_is_stage_ = true;
+  }
+
+  Fourier fourier() {
+    Fourier f;
+    f.imaginary = accept_word("im");
+    if (!f.imaginary && !accept_word("re")) fail("'re' or 'im'");
+    f.inverse = accept_word("inverse");
+    if (!f.inverse && !accept_word("forward")) fail("'forward' or 'inverse'");
+    for (const i64 d : integers()) {
+      if (d < 0 || d > 0x7fffffff) fail("the number of a dimension");
+      f.along.push_back(static_cast<int>(d));
+    }
+    f.re = known_stage();
+    if (peek('s')) f.im = known_stage();
+    return f;
   }
 
   void piece() {

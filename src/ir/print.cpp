@@ -181,6 +181,12 @@ class Printer {
         margins += fmt::format(" {}..{}", s.margin_lo[d], s.margin_hi[d]);
       const std::string body = s.body.valid() ? written_.at(s.body.id).text : "";
       out_ += fmt::format("s{} = point {} {} {}{} : {}\n", id, quote(s.name), type(s.type), domain, margins, body);
+    } else if (s.kind == StageKind::fourier) {
+      const Fourier& f = s.fourier;
+      out_ += fmt::format("s{} = fourier {} {} {} : {} {} {} s{}{}\n", id, quote(s.name), type(s.type), domain,
+                          f.imaginary ? "im" : "re", f.inverse ? "inverse" : "forward",
+                          list(f.along, [](int d) { return std::to_string(d); }), f.re,
+                          f.im ? fmt::format(" s{}", *f.im) : "");
     } else {
       std::vector<std::string> lines;
       for (const Piece& p : s.pieces) {

@@ -117,6 +117,8 @@ class Verifier {
       case StageKind::compose:
         for (const Piece& p : stage.pieces) check_piece(s, stage, p);
         return;
+      case StageKind::fourier:
+        return check_fourier(s, stage);
     }
     fail("the kind is unknown");
   }
@@ -360,6 +362,22 @@ class Verifier {
         fail(fmt::format("variable {} is bound again inside its own reduction", own[k]));
     std::erase_if(open, [&](std::uint32_t v) { return std::binary_search(own.begin(), own.end(), v); });
     unite(bound, own);
+  }
+
+  void check_fourier(StageId s, const Stage& stage) const {
+    const Fourier& f = stage.fourier;
+    require(stage.type == ElementType::f32 || stage.type == ElementType::f64, "a transform is float or double");
+    require(!f.along.empty(), "a transform has at least one dimension");
+    for (std::size_t k = 0; k < f.along.size(); ++k) {
+      if (f.along[k] < 0 || static_cast<std::size_t>(f.along[k]) >= stage.domain.size())
+        fail(fmt::format("dimension {} does not exist; the rank is {}", f.along[k], stage.domain.size()));
+      require(k == 0 || f.along[k - 1] < f.along[k], "the dimensions of a transform ascend, each once");
+    }
+    for (const StageId from : {f.re, f.im.value_or(f.re)}) {
+      if (from >= s) fail(fmt::format("it reads stage {}, which does not come before it", from));
+      require(g_.stage(from).type == stage.type, "a transform has the type of what it reads");
+      require(g_.stage(from).domain == stage.domain, "a transform has the domain of what it reads");
+    }
   }
 
   void check_piece(StageId s, const Stage& stage, const Piece& p) const {

@@ -10,6 +10,7 @@
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"
 #include "ref/program.hpp"
+#include "ref/transform.hpp"
 
 namespace tessera::ref {
 namespace {
@@ -71,6 +72,9 @@ class Interpreter {
           break;
         case ir::StageKind::compose:
           compose(g_.stage(s), image);
+          break;
+        case ir::StageKind::fourier:
+          image.values = transformed(g_.stage(s), image.shape);
           break;
       }
       for (ir::StageId p : ir::sources(g_, s))
@@ -136,6 +140,21 @@ class Interpreter {
     } while (next(i, lo, image.shape));
   }
 
+  // In double, rounded once to the type of the stage.
+  std::vector<double> transformed(const ir::Stage& stage, const Shape& shape) const {
+    const ir::Fourier& f = stage.fourier;
+    Spectrum s;
+    s.re = images_[f.re].values;
+    if (f.im)
+      s.im = images_[*f.im].values;
+    else
+      s.im.assign(s.re.size(), 0.0);
+    for (const int d : f.along) transform(s, shape, static_cast<std::size_t>(d), f.inverse);
+    std::vector<double>& part = f.imaginary ? s.im : s.re;
+    for (double& v : part) v = ir::evaluate(Op::convert, stage.type, ElementType::f64, &v);
+    return std::move(part);
+  }
+
   void compose(const ir::Stage& stage, Image& image) const {
     const std::size_t rank = image.shape.size();
     for (const ir::Piece& piece : stage.pieces) {
@@ -177,7 +196,7 @@ class Interpreter {
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
         store_element(g_.stage(o.stages[f]).type, result.at(i) + offset,
-              images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
+                      images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
       }
     } while (next(i, lo, shape));
     return result;

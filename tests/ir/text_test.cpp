@@ -34,6 +34,9 @@ s10 = point "middle" double [1] 0..0 : (mean_of s1)
 s11 = point "bends" double [M] 0..0 : (add (mul (value s10) (size {M*N})) (convert:double (value s9)))
 s12 = point "lanes" int32 [(M*N+4095)/4096, 64] 0..0 0..0 : (sum_lanes s1 4096)
 s13 = point "more" float [1, 64] 0..0 0..0 : (max_lanes s0 0)
+s14 = fourier "F.re" float [M, N] : re forward [0, 1] s0
+s15 = fourier "F.im" float [M, N] : im forward [0, 1] s0
+s16 = fourier "back" float [M, N] : re inverse [1] s14 s15
 output "first" struct "pair" {"a" float 0, "b" float 4} : s2 s3
 output "second" bool : s7
 )";
