@@ -68,7 +68,12 @@ struct Declarations {
   std::set<std::string_view> lost;      // names in parts that did not parse: not knowing them is no news
   std::set<const Function*> recursive;  // reported already
   bool warned_int8 = false;
+  std::optional<StructType> wide_complex;  // where the program declares no `complex`: the one of doubles
 };
+
+inline constexpr std::string_view complex_name = "complex";
+// The struct `complex`, where the program declares none (image_spectra.cpp).
+void declare_complex(Declarations&);
 
 class Context {
  public:
@@ -101,6 +106,10 @@ class Context {
   // A basic type (null and `type` filled in) or a struct.
   const StructType* resolve_type(const TypeName&, ElementType& type);
   const Function* find_function(std::string_view) const;
+  // Of a `complex` that the program does not declare, the one for numbers of this type; others are what they are.
+  const StructType* fitting(const StructType*, ElementType) const;
+  // Equal, or both a `complex` that the program does not declare.
+  bool same_struct(const StructType*, const StructType*) const;
 
  private:
   std::vector<std::uint32_t> depth_;  // per expression

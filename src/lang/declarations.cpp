@@ -89,6 +89,7 @@ const Span* declared_value(const Context& context, std::string_view name) {
 void declare_names(Context& context, const Modules& modules) {
   for (const auto& m : modules)
     for (const StructDeclaration& s : m->structs) guarded([&] { declare_struct(context, s); });
+  declare_complex(context.declared);
   for (const auto& m : modules)
     for (const Function& f : m->functions) guarded([&] { declare_function(context, f); });
   for (const auto& m : modules) {

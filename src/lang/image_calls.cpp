@@ -15,6 +15,7 @@ using ir::SizeId;
 Image ImageEvaluator::call(const Expr& e, const Domain* extents) {
   const Function* f = context_.find_function(e.name.text);
   if (is_total(e)) return total(e);
+  if (is_spectrum(e)) return spectrum(e);
   if ((f == nullptr || f->kind == Function::scalar) && holds_total(e)) return scalar_image(e);
   if (f == nullptr) {
     if (find_reduction(e.name.text) != nullptr || e.name.text == "mean")
@@ -99,7 +100,7 @@ Image ImageEvaluator::image_argument(const CallArgument& given, const FunctionAr
   ElementType type = ElementType::f32;
   const StructType* record = context_.resolve_type(a.type, type);
   const ir::Stage& first = graph_.stage(image.stages[0]);
-  if (image.record != record || (record == nullptr && first.type != type)) {
+  if (!context_.same_struct(image.record, record) || (record == nullptr && first.type != type)) {
     Advice advice;
     if (record == nullptr && image.record == nullptr)
       advice.help = fmt::format("convert it first: stencil convert(vector#{0} {1} X) {{ return cast<{2}>(X); }}",

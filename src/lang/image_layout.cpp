@@ -58,7 +58,7 @@ bool ImageEvaluator::is_image(const Expr& e) const {
       return true;
     case ExprKind::call: {
       const Function* f = context_.find_function(left->name.text);
-      return f != nullptr && f->kind != Function::scalar;
+      return f != nullptr ? f->kind != Function::scalar : is_spectrum(*left);
     }
     case ExprKind::subscript:
       return !is_scalar(*left);

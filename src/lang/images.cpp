@@ -174,8 +174,8 @@ Image ImageEvaluator::record(const Expr& e) {
     context_.unknown(e.name.span, e.name.text, fmt::format("unknown struct {}", base::quoted(e.name.text)),
                      {{}, base::did_you_mean(e.name.text, names)});
   }
-  const StructType& type = found->second;
-  const std::size_t wanted = type.format.fields.size();
+  const StructType* type = &found->second;
+  const std::size_t wanted = type->format.fields.size();
   if (e.arguments.size() != wanted)
     context_.report.fail(
         e.span, fmt::format("struct {} has {} field{}, but {} image{} given", base::quoted(e.name.text), wanted,
@@ -186,10 +186,11 @@ Image ImageEvaluator::record(const Expr& e) {
     if (a.modes) context_.report.fail(a.modes->span, "a boundary mode has no meaning here: nothing reads neighbours");
     planes.push_back(evaluate(*a.value));
     const Image& plane = planes.back();
-    const ElementType t = type.format.fields[k].type;
+    if (k == 0) type = context_.fitting(type, graph_.stage(plane.stages[0]).type);
+    const ElementType t = type->format.fields[k].type;
     if (plane.record != nullptr || graph_.stage(plane.stages[0]).type != t)
       context_.report.fail(a.value->span, fmt::format("field {} of struct {} is {}, but the image is {}",
-                                                      base::quoted(type.format.fields[k].name),
+                                                      base::quoted(type->format.fields[k].name),
                                                       base::quoted(e.name.text), name_of(t), describe_image(plane)));
     if (domain(plane).size() != domain(planes[0]).size())
       context_.report.fail(a.value->span,
@@ -199,11 +200,11 @@ Image ImageEvaluator::record(const Expr& e) {
   Domain common = domain(planes[0]);
   for (const Image& p : planes)
     for (std::size_t d = 0; d < common.size(); ++d) common[d] = extents_.least(e.span, common[d], domain(p)[d]);
-  Image out{&type, {}, {}};
+  Image out{type, {}, {}};
   for (std::size_t k = 0; k < wanted; ++k) {
     const std::vector<ir::Index> here(common.size());
     const Image plane = rearranged(planes[k], common, here, std::vector<Border>(common.size()),
-                                   std::string(e.name.text) + "." + type.format.fields[k].name, e.span);
+                                   std::string(e.name.text) + "." + type->format.fields[k].name, e.span);
     out.stages.push_back(plane.stages[0]);
   }
   return out;

@@ -85,6 +85,13 @@ class ImageEvaluator {
   void prepare(PointEvaluator&);
   std::optional<Scalar> scalar_of(const Expr&);
 
+  // image_spectra.cpp
+  bool is_spectrum(const Expr&) const;
+  Image spectrum(const Expr&);
+  std::vector<int> transformed_dimensions(const Expr&, std::size_t rank);
+  ir::StageId in_type(ir::StageId, ElementType, Span at);
+  Image transform_pair(const StructType& result, const ir::Fourier&, Span at);
+
   // image_layout.cpp
   struct Piece {
     Span span;

@@ -42,6 +42,9 @@ void PointEvaluator::unknown_function(const Expr& e) {
   if (find_argument(e.name.text) != nullptr)
     advice = {{fmt::format("{} is an argument", base::quoted(e.name.text))},
               fmt::format("write {0}@[...] for a neighbour, {0}[...] for an absolute index", e.name.text)};
+  if (e.name.text == "fft" || e.name.text == "ifft")
+    advice = {{fmt::format("{} transforms whole images, outside of stencils", base::quoted(e.name.text))},
+              fmt::format("write F = {}(a); and pass F to the stencil", e.name.text)};
   context_.unknown(e.name.span, e.name.text, fmt::format("unknown function {}", base::quoted(e.name.text)),
                    std::move(advice));
 }

@@ -205,7 +205,7 @@ Scalar PointEvaluator::combine(const Expr& e, const Scalar& a, const Scalar& b) 
 PointValue PointEvaluator::select(const Expr& e) {
   const Scalar condition = scalar(*e.args[0]);
   const PointValue a = evaluate(*e.args[1]), b = evaluate(*e.args[2]);
-  if (a.record != b.record)
+  if (!context_.same_struct(a.record, b.record))
     context_.report.fail(e.args[2]->span,
                          fmt::format("the choices of '?' are {} and {}: expected the same struct or two scalars",
                                      describe(a.record, a.parts[0].type), describe(b.record, b.parts[0].type)));
@@ -217,6 +217,7 @@ PointValue PointEvaluator::select(const Expr& e) {
     if (graph_.node(r).type != ElementType::boolean) r = ir::convert(graph_, type, r);
     out.parts.push_back(made(e.span, r, type));
   }
+  out.record = context_.fitting(a.record, out.parts[0].type);
   return out;
 }
 
@@ -228,16 +229,19 @@ PointValue PointEvaluator::record(const Expr& e) {
     context_.unknown(e.name.span, e.name.text, fmt::format("unknown struct {}", base::quoted(e.name.text)),
                      {{}, base::did_you_mean(e.name.text, names)});
   }
-  const StructType& type = found->second;
-  const std::size_t wanted = type.format.fields.size();
+  const std::size_t wanted = found->second.format.fields.size();
   if (e.arguments.size() != wanted)
     context_.report.fail(
         e.span, fmt::format("struct {} has {} field{}, but {} value{} given", base::quoted(e.name.text), wanted,
                             wanted == 1 ? "" : "s", e.arguments.size(), e.arguments.size() == 1 ? " is" : "s are"));
-  PointValue out{&type, {}};
+  std::vector<Scalar> values;
+  for (const CallArgument& a : e.arguments) values.push_back(scalar(*a.value));
+  const bool wide =
+      std::any_of(values.begin(), values.end(), [](const Scalar& v) { return v.type == ElementType::f64; });
+  PointValue out{context_.fitting(&found->second, wide ? ElementType::f64 : ElementType::f32), {}};
   for (std::size_t i = 0; i < wanted; ++i) {
-    const ElementType t = type.format.fields[i].type;
-    out.parts.push_back({converted(scalar(*e.arguments[i].value), t), t});
+    const ElementType t = out.record->format.fields[i].type;
+    out.parts.push_back({converted(values[i], t), t});
   }
   return out;
 }
