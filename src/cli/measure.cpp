@@ -57,14 +57,23 @@ Difference compare(const Array& a, const Array& b) {
   return d;
 }
 
-// Per output: is there a float anywhere on the way to it?
-std::vector<bool> come_of_floats(const ir::Graph& graph) {
+bool has_float(const ir::Graph& graph, const ir::Stage& stage) {
+  bool found = is_float(stage.type);
+  if (stage.kind == ir::StageKind::point)
+    for (ir::ExprId e : ir::postorder(graph, {stage.body})) found = found || is_float(graph.node(e).type);
+  return found;
+}
+
+bool is_transform(const ir::Graph&, const ir::Stage& stage) {
+  return stage.kind == ir::StageKind::fourier;
+}
+
+// Per output: is there such a stage anywhere on the way to it?
+std::vector<bool> come_of(const ir::Graph& graph, bool (*such)(const ir::Graph&, const ir::Stage&)) {
   std::vector<bool> stages;
   for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
     const ir::Stage& stage = graph.stage(s);
-    bool found = is_float(stage.type);
-    if (stage.kind == ir::StageKind::point)
-      for (ir::ExprId e : ir::postorder(graph, {stage.body})) found = found || is_float(graph.node(e).type);
+    bool found = such(graph, stage);
     for (ir::StageId source : ir::sources(graph, s)) found = found || stages[source];
     stages.push_back(found);
   }
@@ -154,7 +163,8 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
 
 void measure(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
              const RunOptions& options, int repeat) {
-  if (options.target != "cpu") return measure_device(program, lanes, results, options, repeat);
+  if (options.target != "cpu" && !program.impl().sequence)
+    return measure_device(program, lanes, results, options, repeat);
   using Clock = std::chrono::steady_clock;
   std::vector<double> seconds;
   RunOptions quiet = options;
@@ -196,11 +206,20 @@ bool verify(const Program& program, const Lanes& lanes, const std::vector<std::v
       worst[i].points += d.points;
     }
   }
-  const std::vector<bool> of_floats = come_of_floats(program.impl().graph);
+  const std::vector<bool> of_floats = come_of(program.impl().graph, has_float),
+                          of_transforms = come_of(program.impl().graph, is_transform);
+  // A transform is exact to so much of the largest number that it saw, which small differences of large ones are not.
+  double largest = 0;
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (of_transforms[i]) largest = std::max(largest, worst[i].largest);
+  for (const std::vector<Array>& inputs : lanes.inputs)
+    for (const Array& a : inputs) largest = std::max(largest, compare(a, a).largest);
   bool good = true;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (of_transforms[i]) worst[i].largest = std::max(worst[i].largest, largest);
     const double near = all_integer(outputs[i].format) ? 1 : 1e-4 * worst[i].largest;
-    const double allowed = options.numbers == Numbers::fast && of_floats[i] ? near : 0;
+    const bool inexact = of_transforms[i] || (options.numbers == Numbers::fast && of_floats[i]);
+    const double allowed = inexact ? near : 0;
     const bool fine = worst[i].most <= allowed;
     good &= fine;
     const std::string name = outputs[i].name.empty() ? fmt::format("output {}", i + 1) : outputs[i].name;

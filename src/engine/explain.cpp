@@ -3,6 +3,7 @@
 
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
+#include "engine/explain_parts.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "run/cpu/parallel.hpp"
@@ -47,9 +48,12 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
-  const plan::Report report = options.target.empty() || options.target == "cpu"
-                                  ? cpu_report(graph, parameters, options)
-                                  : engine::device_report(*impl_, parameters, options);
+  const auto of = [&](const Program::Impl& impl) {
+    return options.target.empty() || options.target == "cpu" ? cpu_report(impl.graph, parameters, options)
+                                                             : engine::device_report(impl, parameters, options);
+  };
+  const plan::Report report =
+      impl_->sequence ? engine::report_in_parts(graph, *impl_->sequence, parameters, options, of) : of(*impl_);
   switch (format) {
     case ExplainFormat::json:
       return plan::to_json(report);

@@ -7,6 +7,7 @@
 
 #include "engine/executable.hpp"
 #include "engine/on_device.hpp"
+#include "engine/sequence.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
 #include "tessera/program.hpp"
@@ -17,6 +18,8 @@ struct Program::Impl {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<Parameter> inputs, outputs;
+  std::unique_ptr<const engine::Sequence>
+      sequence;  // of a program with Fourier transforms, which has no code as a whole
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 

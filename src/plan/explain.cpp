@@ -85,7 +85,10 @@ class Reporter {
       result_.parameters.push_back({graph().parameters[k], parameters()[k]});
     result_.remarks = plan_.remarks;
     result_.minimum_bytes = plan_.minimum_bytes;
-    for (const ir::Output& output : graph().outputs) outputs_.insert(output.stages.begin(), output.stages.end());
+    for (const ir::Output& output : graph().outputs) {
+      outputs_.insert(output.stages.begin(), output.stages.end());
+      result_.outputs.push_back(output.stages);
+    }
     for (StageId s = 0; s < graph().stage_count(); ++s) stage(s);
     for (const Edge& edge : edges_) read(edge);
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) group(static_cast<int>(g));
@@ -126,6 +129,7 @@ class Reporter {
     r.lane = std::string(ir::nest::name_of(plan_.stages[s].lane));
     r.kind = stage.kind == StageKind::input ? "input" : stage.kind == StageKind::compose ? "compose" : "point";
     r.home = home_of(s);
+    r.argument = stage.argument, r.field = stage.field;
     for (ir::SizeId d : stage.domain) {
       r.extents += (r.extents.empty() ? "" : " x ") + graph().to_string(d);
       r.shape.push_back(graph().evaluate(d, parameters()));

@@ -23,7 +23,7 @@ struct StageReport {
   ir::StageId id = 0;
   std::string name;        // unique in the report
   std::string type, lane;  // in the language; as stored ("u8" for an int that stays below 256)
-  std::string kind;        // "input", "point", "compose"
+  std::string kind;        // "input", "point", "compose", "transform"
   // "argument", "ring", "array", "output", "ring and array", "ring and output"; on devices "registers" for "ring"
   std::string home;
   std::string extents;  // "M x N"
@@ -32,6 +32,7 @@ struct StageReport {
   double operations = 0;      // vector instructions a point
   RingShape ring;             // all 0 where there is none
   std::vector<ReadReport> reads;
+  std::size_t argument = 0, field = 0;  // of an input
 };
 
 struct PassReport {
@@ -94,6 +95,9 @@ struct GroupReport {
   double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0, strip_milliseconds = 0;
   bool bound_by_memory = true;
   std::vector<std::string> reasons;
+  // "inverse, complex to real, along both dimensions" of a Fourier transform, which is a group of its own on the host's
+  // cores: nothing is known of passes, tiles and kernels.
+  std::string transform;
 };
 
 struct Report {
@@ -106,6 +110,7 @@ struct Report {
   std::vector<GroupReport> groups;
   double milliseconds = 0, bytes = 0, minimum_bytes = 0, operations = 0;  // operations: in all
   std::vector<std::string> remarks;
+  std::vector<std::vector<ir::StageId>> outputs;  // of every output: a stage per field
 };
 
 // `plan` holds decisions; `parameters` are the extents that are explained (predictions are made for them).

@@ -125,6 +125,22 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
                         {"stages", names(p.stages)},
                         {"rows", p.rows},
                         {"lanes", p.lanes}});
+  if (!g.transform.empty())
+    return {{"anchor", r.stages[g.anchor].name},
+            {"stages", names(g.stages)},
+            {"transform", g.transform},
+            {"on", "host"},
+            {"reads", names(g.reads)},
+            {"writes", names(g.writes)},
+            {"bytes_read", g.bytes_read},
+            {"bytes_written", g.bytes_written},
+            {"compulsory_bytes", g.compulsory_bytes},
+            {"operations_per_point", g.operations},
+            {"milliseconds", g.milliseconds},
+            {"memory_milliseconds", g.memory_milliseconds},
+            {"compute_milliseconds", g.compute_milliseconds},
+            {"bound_by", bound_by(g)},
+            {"reasons", g.reasons}};
   if (r.on_device) return on_device_json(r, g, names);
   return {{"anchor", r.stages[g.anchor].name},
           {"stages", names(g.stages)},

@@ -545,6 +545,7 @@ std::string shortened(const std::string& name) {
 
 std::string stage_line(const StageReport& s) {
   std::string type = s.type;
+  if (s.kind == "transform") return type + ", transform";
   return s.kind == "compose" ? type + ", pieces" : fmt::format("{}, {:g} operations", type, s.operations);
 }
 

@@ -104,7 +104,8 @@ class TextPrinter {
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
     if (!g.in_place.empty())
       line(fmt::format("  no kernel  for {}: what is put together is stored where it belongs", names(g.in_place)));
-    if (r_.on_device && g.kernels.empty()) {
+    if (!g.transform.empty()) line(fmt::format("  transform  {}, on the cores of the host", g.transform));
+    if (r_.on_device && g.kernels.empty() && g.transform.empty()) {
       stages(g);
       lines(g.reasons, "  ");
       return;
@@ -116,9 +117,9 @@ class TextPrinter {
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
-    if (r_.on_device)
+    if (r_.on_device && g.transform.empty())
       kernels(g);
-    else
+    else if (g.transform.empty())
       tiles(g);
     stages(g);
     lines(g.reasons, "  ");
@@ -171,7 +172,9 @@ class TextPrinter {
         const StageReport& s = r_.stages[id];
         bool first = id == g.passes[p].stages.front();
         const KernelReport* kernel = on_device ? kernel_of(g, p) : nullptr;
-        const std::string ran = on_device ? (kernel ? kernel->name : "none") : block(g.passes[p]);
+        const std::string ran = !g.transform.empty() ? "fft"
+                                : on_device          ? (kernel ? kernel->name : "none")
+                                                     : block(g.passes[p]);
         rows.push_back({first ? std::to_string(p + 1) : "", first ? ran : "", s.name, s.type, s.lane,
                         s.kind == "compose" ? "" : fmt::format("{:g}", s.operations), lives_in(s), reads(s)});
       }

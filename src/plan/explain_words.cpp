@@ -106,6 +106,7 @@ const KernelReport* kernel_of(const GroupReport& g, std::size_t pass) {
 std::string pass_name(const GroupReport& g, std::size_t pass) {
   if (const KernelReport* kernel = kernel_of(g, pass)) return kernel->name;
   const PassReport& p = g.passes[pass];
+  if (!g.transform.empty()) return "transform";
   if (p.compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
   if (p.transform_rows > 0)
     return fmt::format("pass {}: transforms of {} x {}", pass + 1, p.transform_rows, p.transform_columns);

@@ -4,6 +4,7 @@
 
 #include "ir/build.hpp"
 #include "plan/groups.hpp"
+#include "plan/parts.hpp"
 #include "plan/plan.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/reductions.hpp"
@@ -90,6 +91,7 @@ void predict(Plan& plan, const std::vector<i64>& parameters) {
 }
 
 Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
+  if (has_transforms(graph)) throw Error(ErrorClass::internal, "a program with Fourier transforms is planned in parts");
   Plan plan;
   plan.options = options;
   plan.device = device;

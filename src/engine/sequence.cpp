@@ -1,0 +1,93 @@
+// See sequence.hpp.
+#include "engine/sequence.hpp"
+
+#include "data/layout.hpp"
+#include "engine/program_impl.hpp"
+#include "run/cpu/parallel.hpp"
+#include "tessera/device.hpp"
+
+namespace tessera::engine {
+
+namespace {
+
+constexpr std::size_t most_prepared = 64;  // transforms that are kept: tables take memory
+constexpr i64 whole_step = 1000;           // of progress
+
+// What lies on the host, without gaps that transforms cannot take.
+Array usable(const Array& a) {
+  const Array here = a.to_host();
+  return lies_well(here) ? here : here.clone();
+}
+
+}  // namespace
+
+Sequence::Sequence(const ir::Graph& graph) : graph_(graph), parts_(plan::cut(graph)) {
+  for (plan::Step& step : parts_.steps) {
+    std::optional<Program>& program = programs_.emplace_back();
+    if (step.is_part()) program = make_program(step.part, {});
+  }
+}
+
+// Memory of the pool: the next run, and later steps of this one, find it warm.
+Array Sequence::room(const plan::Between& between, const std::vector<i64>& parameters) const {
+  Shape shape;
+  for (const ir::SizeId n : between.domain) shape.push_back(graph_.evaluate(n, parameters));
+  auto block =
+      std::make_shared<run::cpu::Scratch>(run::cpu::acquire_scratch(data::byte_count(between.format, shape) + 64));
+  std::byte* data = block->data();
+  return Array::share(std::move(block), data, between.format, std::move(shape));
+}
+
+void Sequence::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                   const std::vector<Array>& outputs, const RunOptions& options) const {
+  std::vector<Array> between(parts_.between.size());
+  const auto array = [&](const plan::Place& place) -> const Array& {
+    if (place.kind == plan::Place::Kind::argument) return inputs[place.index];
+    if (place.kind == plan::Place::Kind::output) return outputs[place.index];
+    Array& a = between[place.index];
+    if (a.empty()) a = room(parts_.between[place.index], parameters);
+    return a;
+  };
+  const i64 total = static_cast<i64>(parts_.steps.size()) * whole_step;
+  RunOptions own = options;
+  if (options.stream != nullptr) options.stream->wait();  // what comes first may be a transform of what is under way
+  for (std::size_t k = 0; k < parts_.steps.size(); ++k) {
+    const plan::Step& step = parts_.steps[k];
+    const i64 before = static_cast<i64>(k) * whole_step;
+    if (options.cancel != nullptr && *options.cancel) throw Error(ErrorClass::cancelled, "interrupted");
+    if (options.on_progress)
+      own.on_progress = [&](const Progress& p) {
+        options.on_progress({before + (p.total > 0 ? whole_step * p.done / p.total : 0), total});
+      };
+    std::vector<Array> from, to;
+    for (const plan::Place& place : step.inputs) from.push_back(array(place));
+    for (const plan::Place& place : step.outputs) to.push_back(array(place));
+    if (step.is_part()) {
+      programs_[k]->impl().run(parameters, from, to, own);
+      if (options.stream != nullptr) options.stream->wait();  // the host is next, and what lies between goes
+    } else {
+      transform(k, from[0], to[0], options);
+    }
+    if (options.on_progress) options.on_progress({before + whole_step, total});
+    for (std::size_t b = 0; b < between.size(); ++b)
+      if (parts_.between[b].last == k) between[b] = {};
+  }
+}
+
+void Sequence::transform(std::size_t step, const Array& from, const Array& to, const RunOptions& options) const {
+  const Array in = usable(from);
+  const Array out = !to.on_device() && lies_well(to) ? to : Array(to.format(), to.shape());
+  prepared(step, in, out, options.compiler)->run(in, out, options.threads);
+  if (out.data() != to.data()) to.copy_from(out);
+}
+
+std::shared_ptr<const HostTransform> Sequence::prepared(std::size_t step, const Array& from, const Array& to,
+                                                        const std::string& compiler) const {
+  const std::lock_guard lock(mutex_);
+  if (prepared_.size() >= most_prepared) prepared_.clear();
+  std::shared_ptr<const HostTransform>& known = prepared_[{step, from.shape(), from.strides(), to.strides(), compiler}];
+  if (!known) known = host_transform(parts_.steps[step], from, to, compiler);
+  return known;
+}
+
+}  // namespace tessera::engine

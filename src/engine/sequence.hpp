@@ -1,0 +1,49 @@
+// A program with Fourier transforms: its parts and its transforms, run one after the other (plan/parts.hpp).
+//
+// A part is a program of its own, with plans and code for every target. Transforms run on the host's cores, whatever
+// the target: on devices, parts take their arrays up from the host and bring them down to it. Where a device has
+// transforms of its own, Sequence::transform is the place to call them and Sequence::room the one that puts arrays
+// between steps there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "engine/host_transform.hpp"
+#include "plan/parts.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+class Sequence {
+ public:
+  explicit Sequence(const ir::Graph&);
+
+  const plan::Parts& parts() const { return parts_; }
+  // Of a step that is a part.
+  const Program& program(std::size_t step) const { return *programs_[step]; }
+
+  // As Executable::run, on the target of the options.
+  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+           const RunOptions&) const;
+
+ private:
+  using Key = std::tuple<std::size_t, Shape, std::vector<i64>, std::vector<i64>, std::string>;
+
+  Array room(const plan::Between&, const std::vector<i64>& parameters) const;
+  void transform(std::size_t step, const Array& from, const Array& to, const RunOptions&) const;
+  std::shared_ptr<const HostTransform> prepared(std::size_t step, const Array& from, const Array& to,
+                                                const std::string& compiler) const;
+
+  ir::Graph graph_;  // of the program: its extents
+  plan::Parts parts_;
+  std::vector<std::optional<Program>> programs_;
+  mutable std::mutex mutex_;
+  mutable std::map<Key, std::shared_ptr<const HostTransform>> prepared_;
+};
+
+}  // namespace tessera::engine
