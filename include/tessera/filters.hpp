@@ -9,9 +9,9 @@
 // - `image` is an array of rank 1 to 4 (canny and harris: 2), slowest dimension first, of scalars or of structs whose
 //   fields have one type. Every field is filtered by itself, but a field "a" of two or four, alpha, which is kept as it
 //   is. A device's array gives an array on that device.
-// - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny and harris give
-//   float, or double of a double. `type` asks for another one. bool counts as uint8, 0 and 1. Arithmetic is in float,
-//   of int32, uint32 and double in double; median, erode and dilate keep the type.
+// - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny, harris,
+//   highpass and bandpass give float, or double of a double. `type` asks for another one. bool counts as uint8, 0
+//   and 1. Arithmetic is in float, of int32, uint32 and double in double; median, erode and dilate keep the type.
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.
 // - Thread-safe. The programs of the last 64 sets of options stay in memory, so that a second call compiles nothing.
@@ -128,6 +128,24 @@ struct ConvolveOptions {
   RunOptions run = {};
 };
 
+// Of frequencies, in cycles a point: 0.5 is the highest that an image has. Butterworth's roll-off leaves a half at a
+// cutoff, and the more abruptly the higher its order is. The image is continued periodically.
+struct FrequencyOptions {  // of lowpass and highpass
+  PerAxis cutoff = 0.1;
+  double order = 2;
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
+struct BandpassOptions {
+  PerAxis low = 0.05, high = 0.2;  // what lies between is kept
+  double order = 2;
+  Extent extent = Extent::same;
+  std::optional<ElementType> type = {};
+  RunOptions run = {};
+};
+
 Array gaussian(const Array& image, const GaussianOptions& = {});
 Array box(const Array& image, const WindowOptions& = {});
 Array median(const Array& image, const WindowOptions& = {});
@@ -139,6 +157,9 @@ Array laplacian(const Array& image, const FilterOptions& = {});
 Array unsharp(const Array& image, const UnsharpOptions& = {});
 Array canny(const Array& image, const CannyOptions& = {});
 Array harris(const Array& image, const HarrisOptions& = {});
+Array lowpass(const Array& image, const FrequencyOptions& = {});
+Array highpass(const Array& image, const FrequencyOptions& = {});
+Array bandpass(const Array& image, const BandpassOptions& = {});
 // result[i] = sum over k of weights[k] * image[i + k - anchor]. `weights`: scalars of any type, finite, of the rank of
 // the image, of any extents (at most 2^20 elements), also larger than the image.
 Array correlate(const Array& image, const Array& weights, const ConvolveOptions& = {});

@@ -19,6 +19,15 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
   return filter(image, request, options.run);
 }
 
+// Without a border: the image is continued periodically.
+template <class Options>
+Array in_frequency(const Array& image, const char* name, const Options& options,
+                   std::map<std::string, PerAxis> numbers) {
+  const FilterRequest request{
+      .name = name, .numbers = std::move(numbers), .extent = options.extent, .type = options.type};
+  return filter(image, request, options.run);
+}
+
 Array weighted(const Array& image, const Array& weights, const char* name, const ConvolveOptions& options) {
   return apply(image, name, options, {{"anchor", options.anchor}}, {{"kernel", weights}});
 }
@@ -74,6 +83,15 @@ Array canny(const Array& image, const CannyOptions& o) {
 }
 Array harris(const Array& image, const HarrisOptions& o) {
   return apply(image, "harris", o, {{"k", o.k}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array lowpass(const Array& image, const FrequencyOptions& o) {
+  return in_frequency(image, "lowpass", o, {{"cutoff", o.cutoff}, {"order", o.order}});
+}
+Array highpass(const Array& image, const FrequencyOptions& o) {
+  return in_frequency(image, "highpass", o, {{"cutoff", o.cutoff}, {"order", o.order}});
+}
+Array bandpass(const Array& image, const BandpassOptions& o) {
+  return in_frequency(image, "bandpass", o, {{"low", o.low}, {"high", o.high}, {"order", o.order}});
 }
 Array correlate(const Array& image, const Array& weights, const ConvolveOptions& o) {
   return weighted(image, weights, "correlate", o);

@@ -27,6 +27,10 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"truncate", 0, 100, "0 to 100 standard deviations"},
                              {"range", 1e-30, 1e30, "a number above 0"},
                              {"amount", -1e6, 1e6, "-1000000 to 1000000"},
+                             {"cutoff", 1e-6, 1e6, "a number of cycles a point, above 0"},
+                             {"low", 1e-6, 1e6, "a number of cycles a point, above 0"},
+                             {"high", 1e-6, 1e6, "a number of cycles a point, above 0"},
+                             {"order", 0.1, 100, "0.1 to 100"},
                              {"anchor", -1, 1e6, "the index of a weight, or -1 for the middle"}};
 
 void check_number(const FilterOption& option, double value) {
@@ -110,6 +114,10 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
 
 }  // namespace
 
+bool has_border(const FilterInfo& info) {
+  return std::any_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.type == "border"; });
+}
+
 void check_request(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank) {
   if (std::find(info.ranks.begin(), info.ranks.end(), rank) == info.ranks.end()) {
     std::vector<std::string> ranks;
@@ -125,6 +133,8 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;
   if (modes.empty()) return;
+  if (!has_border(info))
+    fail(fmt::format("filter {} takes no border: its image is continued periodically", base::quoted(info.name)));
   if (modes.size() != 1 && modes.size() != static_cast<std::size_t>(rank))
     fail(fmt::format("border has {} modes, expected one, or {} for an image of rank {}", modes.size(), rank, rank));
   for (const Border& b : modes) {

@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 // Derivatives and measures are no grey values.
-const std::set<std::string> of_other_values = {"sobel", "laplacian", "canny", "harris"};
+const std::set<std::string> of_other_values = {"sobel", "laplacian", "canny", "harris", "highpass", "bandpass"};
 
 std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
   FilterInfo info;

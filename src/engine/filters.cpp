@@ -110,7 +110,7 @@ class Driver {
   CompileOptions options() const {
     CompileOptions out;
     for (const auto& [name, numbers] : request_.numbers) set(out, name, numbers.values);
-    out.borders["border"] = borders();
+    if (has_border(info_)) out.borders["border"] = borders();
     out.tables = request_.tables;
     out.types = types_;
     return out;
@@ -170,7 +170,7 @@ class Driver {
     std::string text = p.field.empty() ? "image" : "image." + p.field;
     if (p.kept) return type_ != result_ ? fmt::format("as_kept({})", text) : text;
     if (type_ != given_) text = fmt::format("as_given({})", text);
-    text = fmt::format("{}({}:border)", function(), text);
+    text = fmt::format("{}({}{})", function(), text, has_border(info_) ? ":border" : "");
     return value_ != result_ ? fmt::format("as_result({})", text) : text;
   }
 
