@@ -8,7 +8,8 @@
 //   several equal TIFF pages   one more, slowest dimension; two more, time and pages, when ImageJ says that they are a
 //                              series of volumes
 //   NIfTI                      rank 1 to 4, [t, z, y, x]; colours as above
-//   .npy                       any rank; a structured dtype becomes a struct
+//   .npy                       any rank; a structured dtype becomes a struct, complex numbers a struct "complex" (re,
+//   im)
 //
 // Samples keep their type: 8-bit uint8, 16-bit uint16 (or int16), floating point as it is. Palettes and samples of 1, 2
 // or 4 bits are expanded to 8 bits, CMYK is converted to RGB, EXIF orientation and colour profiles are left alone.

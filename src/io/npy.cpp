@@ -1,4 +1,5 @@
 // NumPy's .npy, versions 1 to 3: any rank, C and Fortran order, both byte orders, structured dtypes of scalar fields.
+// Complex numbers are a struct "complex" of re and im, and such a struct is written as complex numbers.
 //
 // The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, which a parser of the
 // few forms that occur reads; nothing is evaluated. int8 widens to int16; int64 and uint64 narrow to 32 bits when every
@@ -155,7 +156,9 @@ class Parser {
   void dtype(Header& out) {
     if (peek() != '[') {
       Field field;
-      field.stored = stored(string());
+      const std::string name = string();
+      if (complex(name, out)) return;
+      field.stored = stored(name);
       if (field.stored.kind == 'V') fail("the dtype is raw bytes, expected numbers");
       out.item_size = field.stored.size;
       out.fields.push_back(field);
@@ -199,6 +202,21 @@ class Parser {
     }
     if (out.fields.empty()) fail("the dtype has no fields");
   }
+  // c8 and c16: a struct of two floats, of two doubles.
+  bool complex(const std::string& text, Header& out) const {
+    const std::size_t at = text.find_first_not_of("<>|=");
+    if (at == std::string::npos || (text.substr(at) != "c8" && text.substr(at) != "c16")) return false;
+    out.is_struct = true;
+    for (const char* part : {"re", "im"}) {
+      Field field;
+      field.name = part;
+      field.stored = stored(text.substr(0, at) + (text.substr(at) == "c8" ? "f4" : "f8"));
+      field.offset = out.item_size;
+      out.item_size += field.stored.size;
+      out.fields.push_back(field);
+    }
+    return true;
+  }
   Stored stored(const std::string& text) const {
     Stored out;
     std::string_view rest = text;
@@ -224,8 +242,10 @@ class Parser {
         return out;
       }
     }
-    fail(fmt::format("the dtype {} is none of bool, integers up to 64 bits and floats of 16, 32 and 64 bits",
-                     base::quoted(text, 40)));
+    fail(
+        fmt::format("the dtype {} is none of bool, integers up to 64 bits, floats of 16, 32 and 64 bits and "
+                    "complex numbers of two floats or doubles",
+                    base::quoted(text, 40)));
   }
 
   const Source& source_;
@@ -290,6 +310,7 @@ void read_field(const Source& source, const Stored& s, std::byte* to, std::size_
 std::string struct_name(const Header& header) {
   std::string names;
   for (const Field& f : header.fields) names += f.name;
+  if (names == "reim") return "complex";
   return names == "rgb" || names == "rgba" || names == "ga" ? names : "record";
 }
 
@@ -326,8 +347,15 @@ std::string python_string(std::string_view text) {
   return out + "'";
 }
 
+bool is_complex(const Format& format) {
+  const auto& f = format.fields;
+  return f.size() == 2 && f[0].name == "re" && f[1].name == "im" && f[0].type == f[1].type &&
+         (f[0].type == ElementType::f32 || f[0].type == ElementType::f64);
+}
+
 std::string descr_of(const Format& format) {
   if (!format.is_struct()) return python_string(dtype_of(format.scalar));
+  if (is_complex(format)) return format.fields[0].type == ElementType::f32 ? "'<c8'" : "'<c16'";
   std::string out = "[";
   std::size_t end = 0;
   const auto pad = [&](std::size_t to) {
