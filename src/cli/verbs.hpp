@@ -19,6 +19,7 @@ struct Verb {
 
 Verb add_run(CLI::App& root);
 Verb add_filter(CLI::App& root);
+Verb add_fft(CLI::App& root);
 Verb add_emit(CLI::App& root);
 Verb add_explain(CLI::App& root);
 Verb add_check(CLI::App& root);
