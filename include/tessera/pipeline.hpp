@@ -260,6 +260,21 @@ class Pipeline {
   Total<double> mean(std::string name, const Image<T>& image) {
     return total<double>(std::move(name), "mean_of", image.view());
   }
+  // The Fourier transform along the given dimensions, all where none are given, as the planes "re" and "im"
+  // (docs/fft.md and the language's fft say the rest): sum_j x[j] exp(-2 pi i j k / n). ifft goes back, divided by the
+  // number of points.
+  template <std::floating_point T>
+  Planes<T> fft(std::string name, const Image<T>& image, std::vector<int> along = {}) {
+    return transform<T>(std::move(name), false, {image.view()}, std::move(along));
+  }
+  template <std::floating_point T>
+  Planes<T> fft(std::string name, const Planes<T>& pair, std::vector<int> along = {}) {
+    return transform<T>(std::move(name), false, {pair["re"].view(), pair["im"].view()}, std::move(along));
+  }
+  template <std::floating_point T>
+  Planes<T> ifft(std::string name, const Planes<T>& pair, std::vector<int> along = {}) {
+    return transform<T>(std::move(name), true, {pair["re"].view(), pair["im"].view()}, std::move(along));
+  }
   // The union of pieces, 0 elsewhere; later pieces win. A piece of n elements asks for an extent of start + n, or of
   // n * stride where the stride is not 1; the largest counts. More places than dimensions raise the rank.
   template <Element T>
@@ -286,6 +301,15 @@ class Pipeline {
     return {Value<T>(detail::only_element(view)), Image<T>(view)};
   }
   detail::View add_total(std::string name, std::string_view operation, const detail::View&);
+  template <class T>
+  Planes<T> transform(std::string name, bool inverse, const std::vector<detail::View>& from, std::vector<int> along) {
+    Planes<T> planes{{"re", "im"}, {}};
+    for (detail::View& v : add_transform(std::move(name), inverse, from, std::move(along)))
+      planes.images.emplace_back(std::move(v));
+    return planes;
+  }
+  std::vector<detail::View> add_transform(std::string name, bool inverse, const std::vector<detail::View>& from,
+                                          std::vector<int> along);
   detail::View add_composed(std::string name, ElementType,
                             const std::vector<std::pair<detail::View, std::vector<Place>>>&);
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <numeric>
 
 #include "base/division.hpp"
 #include "base/text.hpp"
@@ -495,6 +496,46 @@ View Pipeline::add_total(std::string name, std::string_view operation, const Vie
   s.type = g.node(s.body).type;
   s.margin_lo = s.margin_hi = {0};
   return view_of(builder_, g.add(std::move(s)));
+}
+
+std::vector<View> Pipeline::add_transform(std::string name, bool inverse, const std::vector<View>& from,
+                                          std::vector<int> along) {
+  check_name("a stage", name);
+  ir::Graph& g = builder_->graph;
+  for (const View& view : from) {
+    same(builder_, view.builder);
+    if (std::any_of(view.strides.begin(), view.strides.end(), [](i64 s) { return s != 1; }))
+      fail(fmt::format("'{}' transforms a use of '{}' with a stride", name, g.stage(view.stage).name),
+           "make it a stage: stage(name, image.every(...).at(...))");
+    if (g.stage(view.stage).domain != g.stage(from[0].stage).domain)
+      fail(fmt::format("'{}' transforms planes of different extents", name));
+  }
+  const auto rank = static_cast<int>(g.stage(from[0].stage).domain.size());
+  std::sort(along.begin(), along.end());
+  for (std::size_t k = 0; k < along.size(); ++k) {
+    if (along[k] < 0 || along[k] >= rank)
+      fail(fmt::format("'{}' transforms along dimension {}, expected 0 to {}", name, along[k], rank - 1));
+    if (k > 0 && along[k] == along[k - 1]) fail(fmt::format("'{}' names dimension {} twice", name, along[k]));
+  }
+  if (along.empty()) {
+    along.resize(static_cast<std::size_t>(rank));
+    std::iota(along.begin(), along.end(), 0);
+  }
+  std::vector<View> views;
+  for (const bool imaginary : {false, true}) {
+    ir::Stage s;
+    s.kind = ir::StageKind::fourier;
+    s.name = name + (imaginary ? ".im" : ".re");
+    s.type = g.stage(from[0].stage).type;
+    s.domain = g.stage(from[0].stage).domain;
+    s.fourier.inverse = inverse;
+    s.fourier.imaginary = imaginary;
+    s.fourier.along = along;
+    s.fourier.re = from[0].stage;
+    if (from.size() > 1) s.fourier.im = from[1].stage;
+    views.push_back(view_of(builder_, g.add(std::move(s))));
+  }
+  return views;
 }
 
 View Pipeline::add_composed(std::string name, ElementType type,
