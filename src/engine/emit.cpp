@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
+#include "emit/parts.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera {
@@ -56,6 +57,19 @@ EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
+EmittedCode in_parts(const ir::Graph& graph, const plan::Parts& parts, const EmitOptions& options,
+                     const emit::EntryOptions& entry) {
+  std::vector<std::vector<emit::Variant>> variants;
+  for (const plan::Step& step : parts.steps) {
+    std::vector<emit::Variant>& of_step = variants.emplace_back();
+    for (const MachineClass& machine : machine_classes())
+      if (step.is_part()) of_step.push_back(variant_for(step.part, options, machine));
+  }
+  plan::Plan whole;  // of which a header takes the signature
+  whole.graph = graph;
+  return {emit::print_c_parts(graph, parts, variants, entry), emit::print_c_header(whole, entry), ""};
+}
+
 }  // namespace
 
 EmittedCode Program::emit(const EmitOptions& options) const {
@@ -69,11 +83,15 @@ EmittedCode Program::emit(const EmitOptions& options) const {
                             options.tile_rows, options.tile_columns));
   if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
+  if (impl_->sequence && kernels)
+    throw Error(ErrorClass::argument, fmt::format("fft and ifft are not part of what target {} emits", options.target),
+                {}, "emit for target c, or run the program: its transforms are computed on the host");
   if (kernels) return device_files(impl_->graph, options);
   emit::EntryOptions entry;
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
   entry.tile_columns = options.tile_columns;
+  if (impl_->sequence) return in_parts(impl_->graph, impl_->sequence->parts(), options, entry);
   std::vector<emit::Variant> variants;
   for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(impl_->graph, options, machine));
   return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};

@@ -41,15 +41,16 @@ TEST_P(Exported, EqualsPlainLoops) {
     const std::string omp = flags.find("-fopenmp") != std::string::npos ? "-fopenmp" : "";
     ASSERT_EQ(
         "", shell(folder, fmt::format("cd {} && {} {} {} -c {}.c -o program.o", in, compiler, flags, warnings, name)));
-    ASSERT_EQ(
-        "", shell(folder, fmt::format("cd {} && {} -O1 {} -I. -I'{}' '{}' program.o {} -o driver", in, front, warnings,
-                                      drivers.string(), (drivers / (name + (plus ? ".cpp" : ".c"))).string(), omp)));
+    ASSERT_EQ("", shell(folder, fmt::format("cd {} && {} -O1 {} -I. -I'{}' '{}' program.o {} -o driver -lm", in, front,
+                                            warnings, drivers.string(),
+                                            (drivers / (name + (plus ? ".cpp" : ".c"))).string(), omp)));
     EXPECT_EQ("", shell(folder, fmt::format("cd {} && ./driver", in)));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Exported,
-                         testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast"),
+                         testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
+                                         "spectrum"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Vectors wider than the flags allow make compilers talk; gathers and functions are where that could show.
