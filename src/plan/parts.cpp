@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <climits>
 #include <functional>
 #include <map>
@@ -35,6 +36,13 @@ Format pair_of(ElementType type) {
 std::string stem(const std::string& name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+// "u_3_re" of "u<3>.re": emitted code calls arguments so.
+std::string identifier(std::string name) {
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
 }
 
 // A part as a graph: what is computed there, and an argument for every array that it reads.
@@ -102,7 +110,7 @@ class PartGraph {
     stage.argument = argument(graph, source.place, [&] {
       if (source.place.kind == Place::Kind::argument) return program_.arguments[source.place.index];
       ir::Argument a;
-      a.name = source.name;
+      a.name = identifier(source.name);
       a.format = source.format;
       a.extents = from.domain;
       return a;
@@ -248,7 +256,10 @@ class Cutter {
     };
     const auto keep = [&](std::string name, Format format, std::vector<StageId> stages) {
       const Place place = between(std::move(name), format, stages);
-      store(place, {fmt::format("between {}", place.index), std::move(format), std::move(stages)});
+      std::string own = fmt::format("between_{}", place.index);
+      const auto taken = [&](const ir::Output& o) { return o.name == own; };
+      while (std::any_of(graph_.outputs.begin(), graph_.outputs.end(), taken)) own += '_';
+      store(place, {std::move(own), std::move(format), std::move(stages)});
       return place;
     };
     for (std::size_t o = 0; o < graph_.outputs.size(); ++o)
