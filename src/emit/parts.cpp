@@ -134,7 +134,8 @@ class Entry {
     int along = 0;
     for (const int d : step.along) along |= 1 << d;
     return fmt::format(
-        "  {{\n    const i64 tsr_shape[] = {{{}}};\n    if (!tsr_transform_{}({}, {}, {}, {}, {}, tsr_shape, {})) goto end;\n  "
+        "  {{\n    const i64 tsr_shape[] = {{{}}};\n    if (!tsr_transform_{}({}, {}, {}, {}, {}, tsr_shape, {})) goto "
+        "end;\n  "
         "}}\n",
         shape, step.type == ElementType::f64 ? "double" : "float", place(step.inputs[0]), place(step.outputs[0]),
         (step.from_real ? 1 : 0) + (step.to_real ? 2 : 0), step.inverse ? 1 : 0, step.domain.size(), along);

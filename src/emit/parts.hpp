@@ -1,5 +1,5 @@
-// Programs with Fourier transforms as C files (plan/parts.hpp): every part as the file of a program, its names its own, one
-// text that transforms any extents, and the entry point, which calls them in order.
+// Programs with Fourier transforms as C files (plan/parts.hpp): every part as the file of a program, its names its own,
+// one text that transforms any extents, and the entry point, which calls them in order.
 //
 // The transforms of emitted files are plain C for any size, not the passes that a run compiles for the machine
 // (docs/fft.md): a file needs no tables that depend on extents, which it is told when it is called.

@@ -168,7 +168,8 @@ TEST(Filters, AreInTheStandardLayout) {
     ++count;
     // Declarations alone are made to be imported.
     const bool weighted = name == "convolve" || name == "correlate";
-    if (name != "window" && name != "kernel") filter(name, {}, weighted ? floats({1, 3}, {1, 2, 1}) : Array());
+    if (name != "window" && name != "kernel" && name != "frequency")
+      filter(name, {}, weighted ? floats({1, 3}, {1, 2, 1}) : Array());
   }
   EXPECT_GE(count, 14);
 }
