@@ -41,7 +41,10 @@ std::string spelling(const Format& format) {
 }
 
 Signature signature_of(const plan::Plan& plan) {
-  const ir::Graph& graph = plan.graph;
+  return signature_of(plan.graph, plan.lifted);
+}
+
+Signature signature_of(const ir::Graph& graph, int lifted) {
   Signature signature;
   std::set<std::string> taken;
   auto unique = [&](const std::string& name) {
@@ -52,7 +55,7 @@ Signature signature_of(const plan::Plan& plan) {
   // Leading dimensions that the plan added have extent 1.
   auto shape = [&](const std::vector<ir::SizeId>& extents) {
     std::string text;
-    for (std::size_t d = static_cast<std::size_t>(plan.lifted); d < extents.size(); ++d)
+    for (std::size_t d = static_cast<std::size_t>(lifted); d < extents.size(); ++d)
       text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
     return text;
   };
