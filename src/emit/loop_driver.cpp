@@ -115,7 +115,7 @@ class Driver {
     if (c()) return fmt::format("        if (t + 1 >= {}LL || !*(const u8*){}) break;\n", most, tested);
     std::string read =
         dialect_ == DriverDialect::cuda
-            ? fmt::format("          if (tsr_ok(s, cudaMemcpyAsync(&more, {}, 1, cudaMemcpyDeviceToHost, s->stream)))\n"
+            ? fmt::format("          if (tsr_ok(s, cudaMemcpyAsync(&more, {}, 1, cudaMemcpyDefault, s->stream)))\n"
                           "            tsr_ok(s, cudaStreamSynchronize(s->stream));\n",
                           tested)
             : fmt::format("          tsr_barrier(s);\n          if (s->status == CL_SUCCESS)\n"

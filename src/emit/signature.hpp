@@ -32,6 +32,8 @@ std::string parameter_list(const Signature&, std::string_view array = {});
 std::string declaration(const Signature&, const std::string& name);
 // The structs of arguments and outputs, each once however many files define it.
 std::string struct_types(const ir::Graph&);
+// Throws Error(argument) for words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
+void check_device_names(const ir::Graph&, const std::string& name, bool cuda);
 // A line an argument, for a comment.
 std::string shapes_comment(const Signature&);
 
