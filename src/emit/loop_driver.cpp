@@ -48,7 +48,8 @@ class Driver {
   }
 
   std::string value(const ir::Section::Value& v, bool output) const {
-    if (v.place) return results_.contains(v.index) ? fmt::format("r{}", v.index) : fmt::format("b[{}]", place_of_.at(v.index));
+    if (v.place)
+      return results_.contains(v.index) ? fmt::format("r{}", v.index) : fmt::format("b[{}]", place_of_.at(v.index));
     return fmt::format("given[{}]", v.index + (output ? list_.graph->arguments.size() : 0));
   }
 
@@ -74,7 +75,8 @@ class Driver {
     const ir::Section& section = *list_.sections[k];
     std::vector<std::string> all;
     for (const ir::Section::Value& v : section.inputs) all.push_back(value(v, false));
-    for (const ir::Section::Value& v : section.outputs) all.push_back(v.place && results_.contains(v.index) ? "" : value(v, true));
+    for (const ir::Section::Value& v : section.outputs)
+      all.push_back(v.place && results_.contains(v.index) ? "" : value(v, true));
     body_ += "    {\n      i64 t;\n";
     std::string rotation, ends;
     for (std::size_t n = 0; n < section.carried.size(); ++n) {
@@ -101,7 +103,8 @@ class Driver {
   std::string rotate(const ir::Section& section, std::size_t n) {
     std::size_t end = n + 1;
     while (end < section.carried.size() && !section.carried[end].output) ++end;
-    std::string next = fmt::format("d{}", n), text = fmt::format("        {{\n          {} d{} = c{};\n", memory(), n, end - 1);
+    std::string next = fmt::format("d{}", n),
+                text = fmt::format("        {{\n          {} d{} = c{};\n", memory(), n, end - 1);
     for (std::size_t k = end; k-- > n;) {
       const std::size_t t = end - 1 - k;  // the iteration that ends with this one the oldest
       if (!section.carried[k].spent)
@@ -115,15 +118,18 @@ class Driver {
     if (c()) return fmt::format("        if (t + 1 >= {}LL || !*(const u8*){}) break;\n", most, tested);
     std::string read =
         dialect_ == DriverDialect::cuda
-            ? fmt::format("          if (tsr_ok(s, cudaMemcpyAsync(&more, {}, 1, cudaMemcpyDefault, s->stream)))\n"
-                          "            tsr_ok(s, cudaStreamSynchronize(s->stream));\n",
-                          tested)
-            : fmt::format("          tsr_barrier(s);\n          if (s->status == CL_SUCCESS)\n"
-                          "            tsr_ok(s, clEnqueueReadBuffer(s->queue, {}, CL_TRUE, 0, 1, &more, 0, NULL, NULL));\n",
-                          tested);
-    return fmt::format("        {{\n          unsigned char more = 0;\n{}          if (t + 1 >= {}LL || !more || "
-                       "s->status != 0) break;\n        }}\n",
-                       read, most);
+            ? fmt::format(
+                  "          if (tsr_ok(s, cudaMemcpyAsync(&more, {}, 1, cudaMemcpyDefault, s->stream)))\n"
+                  "            tsr_ok(s, cudaStreamSynchronize(s->stream));\n",
+                  tested)
+            : fmt::format(
+                  "          tsr_barrier(s);\n          if (s->status == CL_SUCCESS)\n"
+                  "            tsr_ok(s, clEnqueueReadBuffer(s->queue, {}, CL_TRUE, 0, 1, &more, 0, NULL, NULL));\n",
+                  tested);
+    return fmt::format(
+        "        {{\n          unsigned char more = 0;\n{}          if (t + 1 >= {}LL || !more || "
+        "s->status != 0) break;\n        }}\n",
+        read, most);
   }
 
   std::string head() {
@@ -139,16 +145,17 @@ class Driver {
     for (const std::size_t place : results_) text += fmt::format("  (void)r{};\n", place);
     text += "  (void)N;\n";
     if (!none.empty()) text += "  if (" + none + ") return;\n";
-    const std::string allocate = c()                                ? "ok &= (b[k] = __builtin_malloc((unsigned long)need[k])) != 0"
-                                 : dialect_ == DriverDialect::cuda ? "ok &= (b[k] = tsr_allocate(s, need[k])) != 0"
-                                                                    : "ok &= (b[k] = tsr_allocate(s, need[k], NULL)) != 0";
+    const std::string allocate = c() ? "ok &= (b[k] = __builtin_malloc((unsigned long)need[k])) != 0"
+                                 : dialect_ == DriverDialect::cuda
+                                     ? "ok &= (b[k] = tsr_allocate(s, need[k])) != 0"
+                                     : "ok &= (b[k] = tsr_allocate(s, need[k], NULL)) != 0";
     return text + fmt::format("  for (k = 0; k < {}; ++k) {};\n  if (ok) {{\n", bytes_.size(), allocate);
   }
 
   std::string tail() const {
-    const std::string free = c()                                ? "__builtin_free(b[k])"
+    const std::string free = c()                               ? "__builtin_free(b[k])"
                              : dialect_ == DriverDialect::cuda ? "tsr_free(s, (u8*)b[k])"
-                                                                : "if (b[k]) clReleaseMemObject(b[k])";
+                                                               : "if (b[k]) clReleaseMemObject(b[k])";
     return fmt::format("  }}\n  for (k = 0; k < {}; ++k) {};\n}}\n", bytes_.size(), free);
   }
 

@@ -2,8 +2,9 @@
 // lies between them, repeats the bodies and exchanges the buffers of carried images.
 //
 //   C        static void tsr_run(void* const* given, const i64* N)             calls tsr_run_sK, K the section
-//   CUDA     static void tsr_run_all(tsr_session* s, const void* const* given, const i64* N)      calls tsr_run_V, V the
-//   OpenCL   static void tsr_run_all(tsr_session* s, const cl_mem* given, const i64* N)           section's first variant
+//   CUDA     static void tsr_run_all(tsr_session* s, const void* const* given, const i64* N)      calls tsr_run_V, V
+//   the OpenCL   static void tsr_run_all(tsr_session* s, const cl_mem* given, const i64* N)           section's first
+//   variant
 #pragma once
 
 #include <string>

@@ -1,10 +1,9 @@
 // Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
-#include "plan/explain_sections.hpp"
-
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
+#include "plan/explain_sections.hpp"
 #include "run/cpu/parallel.hpp"
 
 namespace tessera {

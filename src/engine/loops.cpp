@@ -87,7 +87,9 @@ class Running {
     RunOptions options = options_;
     options.on_progress = nullptr;
     if (options_.on_progress && !device_)
-      options.on_progress = [&](const Progress& p) { report(done_ + steps_of_run * p.done / std::max<i64>(p.total, 1)); };
+      options.on_progress = [&](const Progress& p) {
+        report(done_ + steps_of_run * p.done / std::max<i64>(p.total, 1));
+      };
     part.program.impl().run(parameters_, from, to, options);
     done_ += steps_of_run;
     report(done_);

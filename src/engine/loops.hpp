@@ -1,9 +1,9 @@
 // Programs with loops that test: their sections (ir/sections.hpp), each a program of its own, and the run that repeats
 // the bodies.
 //
-// Images between sections are arrays where the run is, so that a loop on a device takes nothing up or down but its test,
-// one byte an iteration. A carried image has two buffers that change places; one where the image that it begins with is
-// an intermediate that nothing else reads, which becomes the other.
+// Images between sections are arrays where the run is, so that a loop on a device takes nothing up or down but its
+// test, one byte an iteration. A carried image has two buffers that change places; one where the image that it begins
+// with is an intermediate that nothing else reads, which becomes the other.
 #pragma once
 
 #include <memory>

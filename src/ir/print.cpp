@@ -202,7 +202,8 @@ class Printer {
   void loop(std::size_t l) {
     const Loop& loop = g_.loops[l];
     out_ += fmt::format("l{} = loop {} {} s{} :", l, quote(loop.name), loop.most, loop.test);
-    for (std::size_t k = 0; k < loop.carried.size(); ++k) out_ += fmt::format(" s{} s{}", loop.carried[k], loop.next[k]);
+    for (std::size_t k = 0; k < loop.carried.size(); ++k)
+      out_ += fmt::format(" s{} s{}", loop.carried[k], loop.next[k]);
     out_ += "\n";
     span(loop.span);
   }

@@ -44,8 +44,7 @@ class SectionGraph {
   void compute(StageId s) {
     Stage stage = whole_.stage(s);
     if (stage.body.valid())
-      stage.body = rewrite(
-          graph_, stage.body, [&](ExprId, const ExprNode& node) { return moved(node); }, memo_);
+      stage.body = rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) { return moved(node); }, memo_);
     for (Piece& piece : stage.pieces)
       if (piece.stage) piece.stage = map_.at(*piece.stage);
     map_[s] = graph_.add(std::move(stage));

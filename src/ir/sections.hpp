@@ -41,9 +41,9 @@ struct Section {
   std::vector<Value> inputs;   // of every argument of the graph
   std::vector<Value> outputs;  // of every output
   // Of a loop; nothing is carried by other sections.
-  std::uint32_t loop = 0;     // of the whole graph
+  std::uint32_t loop = 0;  // of the whole graph
   i64 most = 1;
-  std::size_t test = 0;       // an output
+  std::size_t test = 0;  // an output
   std::vector<Carried> carried;
   bool repeats() const { return !carried.empty(); }
 };

@@ -24,11 +24,11 @@ struct Scope {
 struct TestLoop {
   std::string_view variable;
   i64 lo = 0, hi = 0;
-  std::uint32_t index = 0;                               // into Graph::loops
-  std::map<std::string, std::optional<Image>> outer;     // the images before it
-  std::map<std::string, std::vector<Image>> carried;     // by name: u<t-1>, u<t-2> ...
-  std::map<std::string, Span> computed;                  // by name: where u<t> gets its value
-  std::map<std::string, Span> read;                      // by name: where the first version before stands
+  std::uint32_t index = 0;                            // into Graph::loops
+  std::map<std::string, std::optional<Image>> outer;  // the images before it
+  std::map<std::string, std::vector<Image>> carried;  // by name: u<t-1>, u<t-2> ...
+  std::map<std::string, Span> computed;               // by name: where u<t> gets its value
+  std::map<std::string, Span> read;                   // by name: where the first version before stands
   i64 step() const { return lo <= hi ? 1 : -1; }
   i64 most() const { return (hi - lo) * step() + 1; }
   std::string spelled(std::string_view name, i64 before) const;  // "u<t-2>" for 2

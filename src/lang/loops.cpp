@@ -1,6 +1,6 @@
-// Loops with a test. The body is evaluated once, on stand-ins for the versions before: carried stages of the graph, made
-// when a version before is first read. What the body computes as u<t> is what they become; after the loop it is u<hi>,
-// the version of the last iteration that ran, as in a loop that runs to its end.
+// Loops with a test. The body is evaluated once, on stand-ins for the versions before: carried stages of the graph,
+// made when a version before is first read. What the body computes as u<t> is what they become; after the loop it is
+// u<hi>, the version of the last iteration that ran, as in a loop that runs to its end.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,12 +68,12 @@ void ImageEvaluator::check_assignment(const Statement& s, const std::string& key
   if (!before) return;
   const std::string name(s.name.text);
   if (*before != 0)
-    context_.report.fail(s.name.span,
-                         fmt::format("{} is no version of this iteration: expected {}", base::quoted(key),
-                                     base::quoted(loop_->spelled(name, 0))));
+    context_.report.fail(s.name.span, fmt::format("{} is no version of this iteration: expected {}", base::quoted(key),
+                                                  base::quoted(loop_->spelled(name, 0))));
   for (const auto& [other, image] : loop_->outer) {
     if (!other.starts_with(name + "<")) continue;
-    const std::optional<i64> number = base::parse_integer(other.substr(name.size() + 1, other.size() - name.size() - 2));
+    const std::optional<i64> number =
+        base::parse_integer(other.substr(name.size() + 1, other.size() - name.size() - 2));
     if (number && *number >= std::min(loop_->lo, loop_->hi) && *number <= std::max(loop_->lo, loop_->hi))
       context_.report.fail(s.name.span,
                            fmt::format("{} already has a value, and the loop computes {} for {} = {}..{}",
@@ -141,12 +141,15 @@ void ImageEvaluator::check_next(const std::string& first, const Image& next) {
   const auto at = loop_->computed.contains(name) ? loop_->computed.at(name) : loop_->read.at(name);
   const ir::Stage &a = graph_.stage(of.stages[0]), &b = graph_.stage(next.stages[0]);
   if (of.record != next.record || a.type != b.type || of.scalar != next.scalar)
-    context_.report.fail(at, fmt::format("{} is {}, but {} is {}: expected one type for all versions",
-                                         base::quoted(key), next.scalar ? "a scalar " + describe(next.record, b.type) : describe_image(next),
-                                         base::quoted(first), of.scalar ? "a scalar " + describe(of.record, a.type) : describe_image(of)),
-                         {{}, of.record == nullptr && next.record == nullptr
-                                  ? fmt::format("convert it, as in cast<{}>(...)", name_of(a.type))
-                                  : ""});
+    context_.report.fail(
+        at,
+        fmt::format("{} is {}, but {} is {}: expected one type for all versions", base::quoted(key),
+                    next.scalar ? "a scalar " + describe(next.record, b.type) : describe_image(next),
+                    base::quoted(first), of.scalar ? "a scalar " + describe(of.record, a.type) : describe_image(of)),
+        {{},
+         of.record == nullptr && next.record == nullptr
+             ? fmt::format("convert it, as in cast<{}>(...)", name_of(a.type))
+             : ""});
   if (a.domain == b.domain) return;
   const auto extents = [&](const Domain& domain) {
     std::string text;
@@ -185,9 +188,8 @@ void ImageEvaluator::run_test_loop(const Statement& s) {
                             "write for i = lo..hi ... endfor inside, or put the loops one after the other"});
     if (scope_.scalars.contains(loop.variable) || scope_.images.contains(std::string(loop.variable)) ||
         context_.declared.parameters.contains(loop.variable))
-      context_.report.fail(
-          s.range.name.span,
-          fmt::format("{} has a meaning already: expected a new loop variable", base::quoted(loop.variable)));
+      context_.report.fail(s.range.name.span, fmt::format("{} has a meaning already: expected a new loop variable",
+                                                          base::quoted(loop.variable)));
     loop.lo = extents_.constant(*s.range.lo, "the lower bound");
     loop.hi = extents_.constant(*s.range.hi, "the upper bound");
     loop.outer = scope_.images;
@@ -266,8 +268,8 @@ void ImageEvaluator::end_loop(const Statement& s, const TestLoop& loop, ir::Stag
   PointEvaluator evaluator(context_);
   prepare(evaluator);
   const Scalar test = evaluator.scalar(*s.value);
-  made.test = add_point("while", ElementType::boolean, {graph_.size(1)}, ir::truth(graph_, test.e), {0}, {0},
-                        s.value->span);
+  made.test =
+      add_point("while", ElementType::boolean, {graph_.size(1)}, ir::truth(graph_, test.e), {0}, {0}, s.value->span);
   std::map<std::string, Image> ends;
   for (const auto& [name, where] : loop.computed) {
     const std::optional<Image>& image = scope_.images.at(loop.spelled(name, 0));
@@ -277,11 +279,11 @@ void ImageEvaluator::end_loop(const Statement& s, const TestLoop& loop, ir::Stag
   }
   for (const auto& [name, versions] : loop.carried) {
     if (!loop.computed.contains(name))
-      context_.report.fail(loop.read.at(name), fmt::format("the loop reads {}, but computes no {}",
-                                                           base::quoted(loop.spelled(name, 1)),
-                                                           base::quoted(loop.spelled(name, 0))),
-                           {{}, fmt::format("write {}<{}> for the version before the loop", name,
-                                            loop.lo - loop.step())});
+      context_.report.fail(
+          loop.read.at(name),
+          fmt::format("the loop reads {}, but computes no {}", base::quoted(loop.spelled(name, 1)),
+                      base::quoted(loop.spelled(name, 0))),
+          {{}, fmt::format("write {}<{}> for the version before the loop", name, loop.lo - loop.step())});
     check_next(fmt::format("{}<{}>", name, loop.lo - loop.step()), ends.at(name));
     for (std::size_t k = 0; k < versions[0].stages.size(); ++k)
       for (std::size_t v = 0; v < versions.size(); ++v) {

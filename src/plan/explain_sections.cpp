@@ -23,9 +23,10 @@ std::string list_of(const std::vector<std::string>& names) {
 std::string headline(const std::vector<SectionReport>& all, std::size_t k) {
   const SectionReport& s = all[k];
   if (s.loop.empty()) return fmt::format("section {} of {}, once", k + 1, all.size());
-  return fmt::format("section {} of {}, the body of the loop over {}: at most {} times, {} predicted in all; carries {}",
-                     k + 1, all.size(), s.loop, base::format_count(s.most),
-                     milliseconds(s.report.milliseconds * static_cast<double>(s.most)), list_of(s.carried));
+  return fmt::format(
+      "section {} of {}, the body of the loop over {}: at most {} times, {} predicted in all; carries {}", k + 1,
+      all.size(), s.loop, base::format_count(s.most), milliseconds(s.report.milliseconds * static_cast<double>(s.most)),
+      list_of(s.carried));
 }
 
 // Of an attribute of the picture's own element, a number.
@@ -76,8 +77,9 @@ std::string to_svg(const std::vector<SectionReport>& all) {
   std::string inner;
   for (std::size_t k = 0; k < all.size(); ++k) {
     std::string picture = to_svg(all[k].report);
-    inner += fmt::format("<text x=\"16\" y=\"{:.0f}\" font-family=\"sans-serif\" font-size=\"14\" font-weight=\"600\">{}</text>\n",
-                         height + 19, escaped(headline(all, k)));
+    inner += fmt::format(
+        "<text x=\"16\" y=\"{:.0f}\" font-family=\"sans-serif\" font-size=\"14\" font-weight=\"600\">{}</text>\n",
+        height + 19, escaped(headline(all, k)));
     const std::size_t begin = picture.find("<svg ");
     picture.insert(begin + 5, fmt::format("y=\"{:.0f}\" ", height + line));
     inner += picture.substr(begin);

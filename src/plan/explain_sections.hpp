@@ -10,9 +10,9 @@ namespace tessera::plan {
 
 struct SectionReport {
   Report report;
-  std::string loop;                 // over what; "" where nothing is repeated
-  i64 most = 1;                     // iterations
-  std::vector<std::string> carried; // images, of which one iteration hands two buffers to the next
+  std::string loop;                  // over what; "" where nothing is repeated
+  i64 most = 1;                      // iterations
+  std::vector<std::string> carried;  // images, of which one iteration hands two buffers to the next
 };
 
 std::string to_text(const std::vector<SectionReport>&);

@@ -49,7 +49,12 @@ constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 class Interpreter {
  public:
   Interpreter(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments)
-      : g_(g), parameters_(parameters), arguments_(arguments), images_(g.stage_count()), in_(ir::bodies(g)), finished_(g.loops.size()) {}
+      : g_(g),
+        parameters_(parameters),
+        arguments_(arguments),
+        images_(g.stage_count()),
+        in_(ir::bodies(g)),
+        finished_(g.loops.size()) {}
 
   std::vector<Array> run() {
     check_arguments();
@@ -134,8 +139,7 @@ class Interpreter {
     for (ir::StageId s = 0; s < g_.stage_count(); ++s)
       if (g_.stage(s).kind == ir::StageKind::last) end[g_.stage(s).loop] = s;
     for (ir::StageId s = 0; s < g_.stage_count(); ++s)
-      for (ir::StageId p : ir::sources(g_, s))
-        last[p] = std::max(last[p], in_[s] != ir::no_loop ? end[in_[s]] : s);
+      for (ir::StageId p : ir::sources(g_, s)) last[p] = std::max(last[p], in_[s] != ir::no_loop ? end[in_[s]] : s);
     for (const ir::Output& o : g_.outputs)
       for (ir::StageId s : o.stages) last[s] = static_cast<ir::StageId>(g_.stage_count());
     return last;
@@ -205,7 +209,7 @@ class Interpreter {
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
         store_element(g_.stage(o.stages[f]).type, result.at(i) + offset,
-              images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
+                      images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
       }
     } while (next(i, lo, shape));
     return result;

@@ -66,8 +66,7 @@ TEST(Loops, Rules) {
   EXPECT_EQ(rule("s9 : s3 s6 s4 s3 s5 s7", "s9 : s3 s6 s5 s7"), "loops: a carried stage is carried by its loop");
   EXPECT_EQ(rule("s4 s3 s5 s7", "s5 s7 s4 s3"),
             "loop 't' (0): what is next is computed, or is the carried image before it in the list");
-  EXPECT_EQ(rule("s5 s7\n", "s5 s8\n"),
-            "loop 't' (0): what is next has the type and the domain of what is carried");
+  EXPECT_EQ(rule("s5 s7\n", "s5 s8\n"), "loop 't' (0): what is next has the type and the domain of what is carried");
   EXPECT_EQ(rule(": l0 s1\n", ": l1 s1\n"), "stage 'u<t-1>' (3): loop 1 does not exist");
   EXPECT_EQ(rule("\"t\" int32 [1] : l0 s2", "\"t\" int32 [1] : l0 s0"),
             "stage 't' (5): it has the type and the domain of what it is of");

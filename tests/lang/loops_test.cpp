@@ -26,15 +26,16 @@ std::vector<Result> run_loop(const std::string& text, std::vector<float> row) {
 TEST(TestLoops, EndWhereTheTestFails) {
   const std::string loop = "u<0> = x; do t = 1..10 u<t> = twice(u<t-1>); while (max(u<t>) < 20); return u<10>;";
   EXPECT_EQ(run_loop(loop, {1, 3}).at(0).values, (Values{8, 24}));
-  EXPECT_EQ(run_loop(loop, {1, 20}).at(0).values, (Values{2, 40}));      // the body runs once at least
+  EXPECT_EQ(run_loop(loop, {1, 20}).at(0).values, (Values{2, 40}));                // the body runs once at least
   EXPECT_EQ(run_loop(loop, {0, 0.01F}).at(0).values.at(1), 1024 * double{0.01F});  // and ten times at most
 }
 
 TEST(TestLoops, FollowALoopWrittenOut) {
   std::vector<float> u = {0, 8, 1, 5, 2};
-  const Result r = run_loop("u<0> = x; do t = 1..100 u<t> = smooth(u<t-1>:clamped); "
-                            "while (max(gap(u<t>, u<t-1>)) > 0.25); return u<100>;",
-                            u)
+  const Result r = run_loop(
+                       "u<0> = x; do t = 1..100 u<t> = smooth(u<t-1>:clamped); "
+                       "while (max(gap(u<t>, u<t-1>)) > 0.25); return u<100>;",
+                       u)
                        .at(0);
   for (int t = 1; t <= 100; ++t) {
     std::vector<float> next(u.size());
