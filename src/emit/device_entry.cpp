@@ -357,7 +357,7 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
    the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
    is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
    were, or written in part. {0}_on_stream runs in the order of the stream, waits only for pageable memory of the
-   host, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For
+   host and the tests of loops, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For
    NVRTC the file is its kernels alone. */
 #ifdef __CUDACC_RTC__
 #define TSR_KERNEL extern "C"
@@ -493,7 +493,7 @@ DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std:
 {2}
    Arrays are contiguous, the last index fastest; outputs overlap nothing. {0} runs on the first GPU, or else on the
    first device, and says on stderr what went wrong. {0}_enqueue runs on the queue's device, in its order, and returns 0
-   or an OpenCL error; it does not wait. Kernels are read from {3}_FILE, compiled at the first call, and again where the
+   or an OpenCL error; it waits for the tests of loops alone. Kernels are read from {3}_FILE, compiled at the first call, and again where the
    context changes. One thread at a time. */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
