@@ -60,7 +60,7 @@ TEST(TestLoops, KeepVersionsBefore) {
   EXPECT_EQ(run_loop("u<0> = x; u<-1> = x; do t = 1..6 u<t> = add(u<t-1>, u<t-2>); while (t < 5); return u<6>;", {1})
                 .at(0)
                 .values,
-            Values{8});
+            Values{13});
   EXPECT_EQ(run_loop("u<0> = x; v<0> = twice(x); do t = 1..3 u<t> = v<t-1>; v<t> = u<t-1>; while (1 > 0);"
                      "return a = u<3>, b = v<3>;",
                      {1})
