@@ -60,6 +60,17 @@ class LineWriter {
   // The last pass forward, the product with as many points of a spectrum, the first pass back.
   void product(const ir::nest::Value& at, const ir::nest::Value& spectrum, const Aside& aside);
 
+  // The last pass forward, to a spectrum.
+  void to_spectrum(const ir::nest::Value& at, const ir::nest::Value& spectrum);
+  // Two sums of `count` products, of the spectra of lines with those of weights, and their first pass back: the second
+  // one begins with the next line. For each of `volumes` there are count + 1 lines and `count` weights.
+  using Nth = std::function<ir::nest::Value(const ir::nest::Value& k)>;
+  struct Products {
+    ir::nest::Value volumes, count;
+    Nth spectrum, weights;
+  };
+  void sums_of_products(const ir::nest::Value (&at)[2], const Products& of);
+
   // The body for k < count, without a loop if there is but one.
   void repeat(const std::string& stem, i64 count, const std::function<void(const ir::nest::Value&)>& body);
   // For the first elements of the line: element and place.

@@ -14,11 +14,11 @@
 
 namespace tessera::plan {
 
-// The sum that a stage's whole body is: result(i) = sum of weights * source(i + offset), in the last two dimensions.
+// The sum that a stage's whole body is: result(i) = sum of weights * source(i + offset).
 struct Convolution {
   ir::StageId source = 0;
   std::vector<Border> border;  // one per dimension of the source
-  Tensor weights;              // of as many dimensions; extents of 1 at offset 0 in all but the last two
+  Tensor weights;              // of as many dimensions
 };
 // Nothing where it is none that tiles can compute: of one image of the same rank and extents, read at fixed distances.
 // Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.
@@ -26,8 +26,10 @@ std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Nu
 
 class TransformedSums {
  public:
-  TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device) {}
+  // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.
+  TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
+                  const std::vector<i64>& assumed)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed) {}
 
   // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
   // Unless `alone` the whole body is a part as well.
@@ -40,6 +42,7 @@ class TransformedSums {
   Numbers numbers_;
   Method method_;
   const Device& device_;
+  const std::vector<i64>& assumed_;
   i64 steps_left_ = i64{1} << 23;  // what all searches together may take
 };
 
