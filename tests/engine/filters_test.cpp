@@ -256,6 +256,8 @@ TEST(NamedFilters, TheFunctions) {
             (std::vector<float>{11, 21, 42, 84}));
   EXPECT_EQ(floats(convolve(x, row({0, 0, 0, 0, 0, 0, 1}), {.border = BorderMode::wrap})),
             (std::vector<float>{2, 4, 8, 1}));  // weights that the image does not hold
+  EXPECT_EQ(floats(dilate(x, {.border = Border{BorderMode::constant, 2.25}, .extent = Extent::full})),
+            (std::vector<float>{2.25, 2.25, 4, 8, 8, 8}));
   const Array whole = box(x, {.extent = Extent::valid, .type = ElementType::u16});
   EXPECT_EQ(whole.as<std::uint16_t>()[0], 2);
   EXPECT_EQ(whole.as<std::uint16_t>()[1], 5);
