@@ -362,6 +362,9 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
               box(Array(ElementType::u8, {4}), {.border = Border{BorderMode::constant, 0.5}, .extent = Extent::full});
             }),
             "border constant(0.5) cannot continue an image of uint8, expected one of its values");
+  EXPECT_EQ(refused([&] { box(x, {.border = Border{BorderMode::constant, 1e40}}); }),
+            "filter 'box' cannot be made with these options: the boundary mode constant(1e+40) is no finite number of "
+            "float, the type of 'X'");
   EXPECT_EQ(refused([&] { canny(Array(ElementType::f32, {4})); }),
             "filter 'canny' takes images of rank 2, got one of rank 1");
   EXPECT_EQ(refused([&] { box(Array(ElementType::f32, {1, 1, 1, 1, 1})); }),
