@@ -234,6 +234,30 @@ TEST(NamedFilters, CompiledCodeAgreesWithTheInterpreter) {
   }
 }
 
+// Windows of hundreds of rows, many times larger than the image: rows are found by loops, ends are patched by loops.
+TEST(NamedFilters, LongWindows) {
+  std::mt19937 random(9);
+  const Borders modes[] = {Borders(BorderMode::mirror), Borders(Border{BorderMode::constant, 3}),
+                           Borders(BorderMode::wrap)};
+  for (const Shape& shape : {Shape{7, 9}, Shape{3, 4, 5}}) {
+    const Array image = random_image(random, ElementType::f32, shape);
+    for (const Borders& border : modes) {
+      for (const bool around : {false, true}) {  // the loops of a bilateral share their rows
+        if (around && shape.size() > 2) continue;
+        const FilterRequest request{.name = around ? "bilateral" : "gaussian",
+                                    .numbers = {{"sigma", around ? PerAxis{60, 1} : PerAxis(40)}},
+                                    .border = border};
+        const auto made = engine::make_filter(request, ElementType::f32, static_cast<int>(shape.size()));
+        const Array expected = made->program.interpret({image}).at(0);
+        RunOptions direct;
+        direct.method = Method::direct;
+        const Array result = made->program.run({image}, direct).at(0);
+        for (i64 i = 0; i < image.count(); ++i) ASSERT_NEAR(load(result, i), load(expected, i), 1e-3) << i;
+      }
+    }
+  }
+}
+
 Array row(std::vector<float> values) {
   const auto n = static_cast<i64>(values.size());
   return Array::from<float>(std::span<const float>(values), {n});
