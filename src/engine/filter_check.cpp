@@ -60,6 +60,17 @@ void check_numbers(const FilterRequest& request, const FilterInfo& info, int ran
   }
 }
 
+// Weights of a Gaussian are found one by one before anything runs.
+void check_reach(const FilterRequest& request) {
+  constexpr double most = 50'000;  // points to either side
+  const auto sigma = request.numbers.find("sigma"), truncate = request.numbers.find("truncate");
+  if (sigma == request.numbers.end() || truncate == request.numbers.end()) return;  // 3 deviations, or 1.5 points
+  for (const double s : sigma->second.values)
+    if (const double reach = s * truncate->second.values[0]; reach > most)
+      fail(fmt::format("sigma {} with truncate {} reaches {} points, expected at most {}", s,
+                       truncate->second.values[0], reach, most));
+}
+
 template <class T>
 bool all_finite(const Array& a) {
   return std::all_of(a.as<T>(), a.as<T>() + a.count(), [](T v) { return std::isfinite(v); });
@@ -157,6 +168,7 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
                        name_of(format.fields[0].type), format.fields[0].name, name_of(f.type), f.name));
   check_certainty(request, info, format);
   check_numbers(request, info, rank);
+  check_reach(request);
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;
   if (modes.empty()) return;

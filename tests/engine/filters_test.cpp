@@ -353,6 +353,8 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = nan}); }), "sigma nan cannot be used, expected 0 to 5000 points");
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = 1e9}); }),
             "sigma 1000000000 cannot be used, expected 0 to 5000 points");
+  EXPECT_EQ(refused([&] { gaussian(x, {.sigma = 4000, .truncate = 100}); }),
+            "sigma 4000 with truncate 100 reaches 400000 points, expected at most 50000");
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = {1, 2, 3}}); }),
             "sigma has 3 numbers, expected one, or 2 for an image of rank 2");
   EXPECT_EQ(refused([&] { box(x, {.radius = 1.5}); }), "radius 1.5 cannot be used, expected a whole number");
