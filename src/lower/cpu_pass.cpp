@@ -44,7 +44,7 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
   return address(array_base(place->array), offset);
 }
 
-Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<i64>& offsets, StageId consumer,
+Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<Value>& offsets, StageId consumer,
                                 const std::vector<Value>& index, const std::vector<Value>& constant_rows) {
   const ir::Stage& producer = stage(source.stage);
   const plan::StagePlan& from = plan_.stages[source.stage];
@@ -54,7 +54,8 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
   std::vector<std::pair<Value, Value>> outside;  // a flag, and the row to read then
   for (std::size_t d = 0; d + 1 < producer.domain.size(); ++d) {
     const ir::Index& where = source.outer[d];
-    Value v = index[d + lead] * where.scale + extent(where.shift) + (where.offset + (offsets.empty() ? 0 : offsets[d]));
+    const Value offset = offsets.empty() ? integer(where.offset) : offsets[d] + where.offset;
+    Value v = index[d + lead] * where.scale + extent(where.shift) + offset;
     BorderMode mode = source.outer_border[d].mode;
     if (plan_.stages[consumer].periodic[d + lead]) mode = BorderMode::wrap;
     Value n = extent(producer.domain[d]);
@@ -109,23 +110,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
   for (std::size_t k = 0; k < body.sources.size(); ++k) {
     const PassBody::Source& source = body.sources[k];
     const std::vector<Value>& constant_rows = work_[p].constants[k];
-    Pointers pointers;
-    if (source.table.empty()) {
-      Value row = source_row(source, {}, pass.stages.front(), index, constant_rows);
-      pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
-    } else {
-      std::vector<i64> offsets;
-      for (auto [lo, hi] : source.table) offsets.push_back(lo);
-      for (i64 e = 0; e < source.entries(); ++e) {
-        Value row = source_row(source, offsets, pass.stages.front(), index, constant_rows);
-        pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
-        for (std::size_t d = offsets.size(); d-- > 0;) {
-          if (++offsets[d] <= source.table[d].second) break;
-          offsets[d] = source.table[d].first;
-        }
-      }
-    }
-    sources.push_back(std::move(pointers));
+    sources.push_back(source_rows(source, pass.stages.front(), index, constant_rows));
   }
   // Rows to write; rows of the block that are not due go to a row that nobody reads.
   std::vector<Target> targets;
@@ -221,8 +206,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   if (!b) {  // rings on both sides: vectors may run over the end
     for (std::size_t k = 0; k < sources.size(); ++k) {
       Pointers& s = sources[k];
-      s.current = s.direct.front();
-      if (body.sources[k].table.empty()) continue;
+      s.current = s.listed ? s.listed : s.direct.front();
+      if (body.sources[k].table.empty() || s.listed) continue;
       s.current = builder_->array("rows", s.direct.front()->type, body.sources[k].entries());
       for (std::size_t e = 0; e < s.direct.size(); ++e)
         builder_->assign_element(s.current, integer(static_cast<i64>(e)), s.direct[e]);
@@ -241,7 +226,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
       bool moves = std::count(patched.begin(), patched.end(), k) > 0;
       sources[k].current = moves ? builder_->var("at", sources[k].direct[0]) : sources[k].direct[0];
     } else {
-      sources[k].current = builder_->array("rows", sources[k].direct[0]->type, body.sources[k].entries());
+      const Type pointer{memory_lane(body.sources[k].stage), 1, true};
+      sources[k].current = builder_->array("rows", pointer, body.sources[k].entries());
     }
   }
   for (int r = 0; r < pass.rows; ++r)
@@ -250,6 +236,12 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
       outputs[t].to = builder_->var("out", targets[t].to);
     }
   auto set_rows = [&](std::size_t k, const std::vector<Value>& pointers) {
+    if (sources[k].listed) {
+      builder_->loop("e", integer(0), integer(body.sources[k].entries()), integer(1), [&](const Value& e) {
+        builder_->assign_element(sources[k].current, e, listed_row(sources[k].listed, e));
+      });
+      return;
+    }
     if (body.sources[k].table.empty()) {
       if (sources[k].current->name != pointers[0]->name) builder_->assign(sources[k].current, pointers[0]);
       return;
@@ -277,9 +269,9 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
         [&] {
           const std::vector<std::vector<Value>> patches = patched_ends(p, sources, x0, min(x1, xe), whole);
           for (std::size_t k = 0; k < sources.size(); ++k) {
-            if (!in_group(body.sources[k].stage))
-              set_rows(k, patches[k]);
-            else if (!body.sources[k].table.empty())
+            if (!in_group(body.sources[k].stage)) {
+              if (!sources[k].listed) set_rows(k, patches[k]);
+            } else if (!body.sources[k].table.empty())
               set_rows(k, sources[k].direct);
           }
           i64 row_bytes = 0;
@@ -393,7 +385,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           for (auto [var, coefficient] : node.index[d].vars) offset = offset + vars.at(var) * coefficient;
           entry = entry * (hi - lo + 1) + offset;
         }
-        pointer = ir::nest::call("tsr_at", pointer->type, {pointer, entry});
+        pointer = listed_row(pointer, entry);
       }
       const ir::Index& column = node.index.back();
       Value at = x * column.scale + extent(column.shift) + column.offset;
