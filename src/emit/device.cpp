@@ -268,8 +268,8 @@ std::string opencl_name(const std::string& type) {
   return names.at(type);
 }
 
-// Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from shared
-// memory.
+// Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from
+// shared memory.
 std::string vector_helper(const std::string& name, bool cuda) {
   const bool takes = name.starts_with("take_"), loads = takes || name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);

@@ -190,17 +190,16 @@ class RunText {
 
   std::string height_text(const DeviceKernel& kernel, const std::string& name) {
     const std::size_t rank = kernel.domain.size();
-    const std::string at_once = cuda_
-                                    ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block())
-                                    : "tsr_at_once(s)";
+    const std::string at_once =
+        cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block()) : "tsr_at_once(s)";
     std::string across;
     for (std::size_t d = kernel.marches ? 1 : rank - 1; d < rank; ++d)
       across += fmt::format("{0}({1} + {2} - 1) / {2}", across.empty() ? "" : " * (", extent_(kernel.domain[d]),
                             kernel.points[d]) +
                 (across.empty() ? "" : ")");
     if (kernel.marches)
-      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]), across,
-                         at_once, kernel.warm_up);
+      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]),
+                         across, at_once, kernel.warm_up);
     return fmt::format("    const i64 height = tsr_strip_height({}, {}, {}, {}, {});\n",
                        extent_(kernel.domain[rank - 2]), across, at_once, kernel.threads[1], kernel.warm_up);
   }

@@ -287,8 +287,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   std::vector<MarchFit> marches(working.groups.size());
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     plan::Group& group = working.groups[g];
-    if (plan.options.schedule == Schedule::automatic)
-      marches[g] = march_fit(working, fused, ranges, g, most_shared);
+    if (plan.options.schedule == Schedule::automatic) marches[g] = march_fit(working, fused, ranges, g, most_shared);
     if (marches[g].fits) continue;
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
       fits[g] = stream_fit(working, fused, ranges, g);

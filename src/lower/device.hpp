@@ -101,8 +101,8 @@ struct DeviceProgram {
 // Extents below which kernels in strips do not take an image: smaller ones need another plan.
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 
-// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc and, of planes, march_height.c.inc. `across` blocks lie beside each other,
-// `blocks_at_once` fit the device.
+// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc and, of planes, march_height.c.inc. `across`
+// blocks lie beside each other, `blocks_at_once` fit the device.
 i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
 // Of a kernel with a frame: the blocks that compute the rows [first, last), and the integers that they take: see
 // frame.c.inc.

@@ -31,7 +31,7 @@ constexpr i64 bytes_of_vector = 16;  // of a load from shared memory
 // Places in a plane of at most so many bytes fit 32 bits, beside one that is none.
 constexpr Type narrow{Lane::u32, 1, false};
 constexpr i64 most_narrow = i64{4000} << 20, is_outside = 0xffffffff;
-constexpr i64 least_terms = 12;    // of fewer ones register tiles are as fast
+constexpr i64 least_terms = 12;     // of fewer ones register tiles are as fast
 constexpr double most_text = 5200;  // instructions of a step
 constexpr i64 registers_of_multiprocessor = 65536;
 constexpr i64 most_reach = 32;  // of a sum, from its first to its last index along a dimension

@@ -151,8 +151,7 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
     if (failed >= most || !of_this_part(i)) return "";
     const Case c = of_this_size(on_target(make(i)));
     i64 done = 0;
-    auto failure = check(
-        c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
+    auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);
     note(fmt::format("done {}", done));
     return failure ? fmt::format("{} {} {}", failure->parameters, failure->way, failure->what) : "";
   };
