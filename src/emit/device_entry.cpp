@@ -148,6 +148,7 @@ class RunText {
     std::string product, lines;
     for (std::size_t d = 0; d < kernel.domain.size() && !kernel.frame; ++d) {
       std::string points = std::to_string(kernel.points[d]);
+      if (kernel.marches && d == 0) points = "height";
       if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
       lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
       product += fmt::format("{}b[{}]", d ? " * " : "", d);
@@ -170,18 +171,8 @@ class RunText {
       product = "blocks";
     else
       out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
-    if (kernel.strips) {
-      const std::size_t rank = kernel.domain.size();
-      const std::string at_once =
-          cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block())
-                : "tsr_at_once(s)";
-      if (kernel.frame)
-        out_ += frame_text(kernel);
-      else
-        out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
-                            extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
-                            at_once, kernel.threads[1], kernel.warm_up);
-    }
+    if (kernel.frame) out_ += frame_text(kernel);
+    if ((kernel.strips && !kernel.frame) || kernel.marches) out_ += height_text(kernel, name);
     out_ += lines;
     std::string list;
     for (const std::size_t array : kernel.arrays) list += fmt::format("{}a[{}].at", list.empty() ? "" : ", ", array);
@@ -194,6 +185,22 @@ class RunText {
       out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
                           product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
     }
+  }
+
+  std::string height_text(const DeviceKernel& kernel, const std::string& name) {
+    const std::size_t rank = kernel.domain.size();
+    const std::string at_once =
+        cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block()) : "tsr_at_once(s)";
+    std::string across;
+    for (std::size_t d = kernel.marches ? 1 : rank - 1; d < rank; ++d)
+      across += fmt::format("{0}({1} + {2} - 1) / {2}", across.empty() ? "" : " * (", extent_(kernel.domain[d]),
+                            kernel.points[d]) +
+                (across.empty() ? "" : ")");
+    if (kernel.marches)
+      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]),
+                         across, at_once, kernel.warm_up);
+    return fmt::format("    const i64 height = tsr_strip_height({}, {}, {}, {}, {});\n",
+                       extent_(kernel.domain[rank - 2]), across, at_once, kernel.threads[1], kernel.warm_up);
   }
 
   std::string frame_text(const DeviceKernel& kernel) {
@@ -290,11 +297,12 @@ std::string run_functions(const std::vector<DeviceVariant>& variants, bool cuda)
 
 // The functions that lay strips and tiles out, as far as the kernels need them.
 std::string layout_functions(const std::vector<DeviceVariant>& variants) {
-  bool strips = false, frames = false;
+  bool strips = false, marches = false, frames = false;
   for (const DeviceVariant& v : variants)
     for (const DeviceKernel& kernel : v.lowered.kernels)
-      strips |= kernel.strips && !kernel.frame, frames |= kernel.frame.has_value();
-  return (strips ? std::string(lower::strip_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
+      strips |= kernel.strips && !kernel.frame, marches |= kernel.marches, frames |= kernel.frame.has_value();
+  return (strips ? std::string(lower::strip_height_text) : "") +
+         (marches ? std::string(lower::march_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
 }
 
 // With names that nothing else has: an argument may be called as a function or macro that the file uses.

@@ -109,6 +109,34 @@ inline void cuda_asm_ex2_approx_ftz_f32(float& to, float from) {
   to = power < 0x1p-126f ? 0.0f : power;
 }
 
+// Copies to shared memory that go on by themselves come when they are waited for, and no sooner.
+struct CudaCopies {
+  struct {
+    char* to;
+    const char* from;
+    unsigned bytes;
+  } all[256];
+  unsigned count;
+};
+static CudaCopies cuda_copies[1024];
+inline CudaCopies& cuda_own_copies() {
+  return cuda_copies[threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)];
+}
+inline unsigned long __cvta_generic_to_shared(const void* p) {
+  return (unsigned long)p;
+}
+inline void cuda_asm_cp_async_ca_shared_global(unsigned long to, const void* from, unsigned bytes) {
+  CudaCopies& own = cuda_own_copies();
+  if (own.count == 256) __builtin_trap();
+  own.all[own.count].to = (char*)to, own.all[own.count].from = (const char*)from, own.all[own.count++].bytes = bytes;
+  __builtin_memset((char*)to, 0xff, bytes);
+}
+inline void cuda_asm_cp_async_wait_all_() {
+  CudaCopies& own = cuda_own_copies();
+  for (unsigned k = 0; k < own.count; ++k) __builtin_memcpy(own.all[k].to, own.all[k].from, own.all[k].bytes);
+  own.count = 0;
+}
+
 // Exchanges in a warp. Narrow integers are promoted to int, as by the overloads of CUDA.
 template <class T>
 inline T cuda_exchange(unsigned mask, T value, int from, bool keeps) {
