@@ -1,0 +1,148 @@
+// How a block computes a line: radices, threads, lines. By counting instructions; nothing is measured.
+#include <algorithm>
+
+#include "fft/device_line.hpp"
+#include "fft/plan.hpp"
+
+namespace tessera::fft {
+
+namespace {
+
+constexpr i64 largest_radix = 31, largest_composite = 16;
+constexpr i64 most_points = 16;  // that a thread holds, unless a radix is larger
+constexpr i64 most_threads = 1024;
+
+// Additions and multiply-adds of a butterfly.
+double operations(i64 radix) {
+  switch (radix) {
+    case 2:
+      return 4;
+    case 4:
+      return 16;
+    case 6:
+      return 2 * 16 + 3 * 4;
+    case 8:
+      return 54;
+    case 9:
+      return 6 * 16 + 16;
+    case 10:
+      return 2 * 36 + 5 * 4;
+    case 12:
+      return 4 * 16 + 3 * 16;
+    case 14:
+      return 2 * 66 + 7 * 4;
+    case 15:
+      return 3 * 36 + 5 * 16;
+    case 16:
+      return 150;
+    default: {
+      const auto half = static_cast<double>(radix / 2);
+      return 4 * half * half + 8 * half;
+    }
+  }
+}
+constexpr double turned = 8;    // a point's twiddle, with its part of powers and tables
+constexpr double exchanged = 8;  // a point's way through shared memory
+
+bool usable(i64 r) {
+  if (r <= largest_composite) return true;
+  if (r > largest_radix) return false;
+  for (i64 p = 2; p * p <= r; ++p)
+    if (r % p == 0) return false;
+  return true;
+}
+
+struct Choice {
+  double cost = 1e300;
+  std::vector<i64> radices;
+  i64 threads = 1;
+};
+
+// The cost of a point for so many threads; none where a thread would hold too many.
+double cost_of(i64 n, const std::vector<i64>& radices, i64 threads) {
+  double cost = 0;
+  i64 fewest = n;
+  for (const i64 r : radices) {
+    const i64 turns = (n / r + threads - 1) / threads;
+    if (turns > 1 && turns * r > most_points) return 1e300;
+    fewest = std::min(fewest, turns * r);
+    const double a_point = operations(r) / static_cast<double>(r) + turned + exchanged;
+    cost += a_point * static_cast<double>(turns * threads * r) / static_cast<double>(n);
+  }
+  // Threads with little to do wait for memory, and at barriers.
+  return cost * (fewest < 8 && n > 8 ? 1.15 : 1);
+}
+
+void extend(i64 n, i64 rest, std::vector<i64>& radices, Choice& best) {
+  if (rest == 1) {
+    for (const i64 r : radices)
+      for (i64 turns = 1; turns <= 4; ++turns) {
+        const i64 threads = (n / r + turns - 1) / turns;
+        if (threads > most_threads) continue;
+        const double cost = cost_of(n, radices, threads);
+        if (cost < best.cost) best = {cost, radices, threads};
+      }
+    return;
+  }
+  if (radices.size() > 5) return;
+  for (i64 r = std::min(rest, radices.empty() ? largest_radix : radices.back()); r > 1; --r) {
+    if (rest % r != 0 || !usable(r)) continue;
+    radices.push_back(r);
+    extend(n, rest / r, radices, best);
+    radices.pop_back();
+  }
+}
+
+Choice choose(i64 n) {
+  Choice best;
+  if (n == 1) {
+    best.cost = 0;
+    return best;
+  }
+  std::vector<i64> radices;
+  extend(n, n, radices, best);
+  return best;
+}
+
+i64 bytes_of(ElementType type) {
+  return type == ElementType::f32 ? 4 : 8;
+}
+
+// Lines of n points whose numbers of one kind fit shared memory.
+i64 lines_that_fit(i64 n, ElementType type) {
+  return shared_of_line / bytes_of(type) / n;
+}
+
+}  // namespace
+
+bool fits_block(i64 points, ElementType type) {
+  if (lines_that_fit(points, type) < 1) return false;
+  for (i64 p = 2; p <= largest_radix; ++p)
+    while (points % p == 0) points /= p;
+  return points == 1;
+}
+
+LineShape shape_of(i64 points, ElementType type, bool across, i64 most_lines) {
+  const Choice choice = choose(points);
+  LineShape shape{choice.radices, choice.threads, 1};
+  const i64 fit = std::min(lines_that_fit(points, type), most_lines);
+  const i64 wanted = across ? 512 : 128, enough = across ? (points <= 64 ? 32 : 16) : 128;
+  while (2 * shape.lines <= fit && 2 * shape.lines * shape.threads <= wanted && 2 * shape.lines <= enough)
+    shape.lines *= 2;
+  if (across)
+    while (shape.lines < 4 && 2 * shape.lines <= fit && 2 * shape.lines * shape.threads <= most_threads)
+      shape.lines *= 2;
+  return shape;
+}
+
+i64 convolution_length(i64 n) {
+  i64 best = 0;
+  double fewest = 1e300;
+  for (const i64 m : smooth_lengths(2 * n - 1)) {
+    const double cost = choose(m).cost * static_cast<double>(m);
+    if (cost < fewest) fewest = cost, best = m;
+  }
+  return best;
+}
+
+}  // namespace tessera::fft
