@@ -119,6 +119,7 @@ struct Set {
 
 class Bench {
  public:
+  // Of cuFFT the stream that it uses by itself.
   Bench(std::shared_ptr<gpu::Device> device, bool native, double seconds)
       : device_(std::move(device)), seconds_(seconds) {
     queue_ = native ? device_->queue_on(nullptr) : device_->queue();
@@ -202,7 +203,7 @@ struct Settings {
   bool cuda = true, opencl = true;
 };
 
-Json measure(const Job& job, Bench* cuda, Bench* opencl, const CuFft& cufft, const Settings& settings) {
+Json measure(const Job& job, Bench* cuda, Bench* opencl, Bench* native, const CuFft& cufft, const Settings& settings) {
   Json row{{"job", job.name}};
   std::vector<float> reference;
   const auto judge = [&](const char* name, std::vector<float> y) {
@@ -227,13 +228,13 @@ Json measure(const Job& job, Bench* cuda, Bench* opencl, const CuFft& cufft, con
     if (bench.device()->limits().target == "cuda") row["usage"] = usage;
     judge(name, bench.result(sets.back().to, job.numbers(false)));
   };
-  if (cuda != nullptr && cufft.there()) {
-    const std::vector<Set> sets = cuda->sets(job);
+  if (native != nullptr && cufft.there()) {
+    const std::vector<Set> sets = native->sets(job);
     if (const int plan = cufft.plan(job); plan >= 0) {
-      row["cufft_ms"] = cuda->time(sets, [&](const Set& s) {
+      row["cufft_ms"] = native->time(sets, [&](const Set& s) {
         cufft.run(plan, job, tessera::run::cuda::pointer_of(*s.from), tessera::run::cuda::pointer_of(*s.to));
       });
-      judge("cufft", cuda->result(sets.back().to, job.numbers(false)));
+      judge("cufft", native->result(sets.back().to, job.numbers(false)));
       cufft.destroy(plan);
     }
   }
@@ -273,13 +274,14 @@ int main(int count, char** arguments) {
   Json all = Json::array();
   int status = 0;
   try {
-    std::unique_ptr<Bench> cuda, opencl;
-    if (settings.cuda) cuda = std::make_unique<Bench>(tessera::run::cuda::open(0), true, settings.seconds);
+    std::unique_ptr<Bench> cuda, opencl, native;
+    if (settings.cuda) cuda = std::make_unique<Bench>(tessera::run::cuda::open(0), false, settings.seconds);
+    if (settings.cuda) native = std::make_unique<Bench>(tessera::run::cuda::open(0), true, settings.seconds);
     if (settings.opencl) opencl = std::make_unique<Bench>(tessera::run::opencl::open(0), false, settings.seconds);
     const CuFft cufft(settings.cufft);
     for (const Job& job : jobs) {
       try {
-        const Json row = measure(job, cuda.get(), opencl.get(), cufft, settings);
+        const Json row = measure(job, cuda.get(), opencl.get(), native.get(), cufft, settings);
         std::fprintf(stderr, "%-16s", job.name.c_str());
         for (const char* peer : {"cufft", "cuda", "opencl"}) {
           if (row.contains(std::string(peer) + "_ms"))

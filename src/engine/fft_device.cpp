@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "emit/device.hpp"
-#include "engine/launch_plan.hpp"
 #include "lower/device.hpp"
 #include "tessera/error.hpp"
 
@@ -24,6 +23,7 @@ lower::DeviceKernel described(const fft::DeviceLineKernel& written, const fft::D
   kernel.threads = {static_cast<int>(written.threads), 1, 1};
   kernel.blocks_at_once = static_cast<int>(line.blocks_at_once);
   kernel.shared_bytes = written.shared_bytes;
+  kernel.strips = true;  // blocks may come before the kernel before has ended
   return kernel;
 }
 
@@ -123,6 +123,7 @@ void FftOnDevice::run_chunk(run::gpu::Queue& queue, const fft::DevicePhase& phas
     launch.kernel = kernel.name;
     launch.grid = {fft::blocks_of(step.line, count), 1, 1};
     launch.block = {static_cast<int>(kernel.threads), 1, 1};
+    launch.early = true;
     const std::shared_ptr<run::gpu::Memory> blocks[] = {source.memory, target.memory, kernel.tables};
     queue.launch(*module_, launch, blocks, integers);
   }

@@ -157,11 +157,16 @@ class Planner {
     const ElementType type = plan_.problem.type;
     const i64 most = power_of_two(lines.dimensions.front().extent);
     const i64 wanted = lines.across ? std::min(options_.least_columns, most) : 1;
-    const auto at_once = [&](i64 points) { return fits_block(points, type) && shape_of(points, type, lines.across, most).lines >= wanted; };
-    if (at_once(lines.n)) return one_kernel(lines, lines.n);
-    const i64 longer = fits_block(lines.n, type) ? lines.n : split(lines.n).first > 0 ? lines.n : convolution_length(lines.n);
-    if (longer != lines.n && fits_block(longer, type) && (at_once(longer) || split(longer).first == 0)) return one_kernel(lines, longer);
-    four_steps(lines, longer);
+    const auto at_once = [&](i64 n) {
+      if (!fits_block(n, type)) return false;
+      return shape_of(n, type, lines.across, most).lines >= wanted || split(n).first == 0;
+    };
+    const bool smooth = fits_block(lines.n, type) || split(lines.n).first > 0;
+    const i64 points = smooth ? lines.n : convolution_length(lines.n);
+    if (at_once(points))
+      one_kernel(lines, points);
+    else
+      four_steps(lines, points);
   }
 
   DeviceLine line_of(const Lines& lines, i64 points, bool across, i64 most) const {

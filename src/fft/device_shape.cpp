@@ -139,7 +139,9 @@ i64 convolution_length(i64 n) {
   i64 best = 0;
   double fewest = 1e300;
   for (const i64 m : smooth_lengths(2 * n - 1)) {
-    const double cost = choose(m).cost * static_cast<double>(m);
+    // Longer ones go in parts, of about the same cost.
+    const Choice choice = choose(m);
+    const double cost = (choice.radices.empty() ? 100 : choice.cost) * static_cast<double>(m);
     if (cost < fewest) fewest = cost, best = m;
   }
   return best;
