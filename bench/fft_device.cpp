@@ -1,7 +1,7 @@
 // Fourier transforms on a device, ours in CUDA and OpenCL beside cuFFT, on the same arrays in one run; JSON on standard
 // output, a table on the other.
 //
-//   bench_fft_device [--target cuda,opencl] [--cufft libcufft.so] [--seconds 0.2] [--chunk MiB] [--columns N] [job ...]
+//   bench_fft_device [--target cuda,opencl] [--cufft libcufft.so] [--seconds 0.2] [--chunk MiB] [--columns N] [--points N] [job ...]
 //
 // A job is KIND:EXTENTS as for bench_fft: c2c:2048x2048, r2c:1080x1920, rows c2c:8192*8192. cuFFT is opened at run time.
 // Runs take turns among sets of arrays larger than the caches together, some hundred of them behind a task that keeps
@@ -260,6 +260,8 @@ int main(int count, char** arguments) {
       settings.seconds = std::stod(value);
     } else if (word == "--chunk") {
       settings.options.chunk_bytes = std::stoll(value) << 20;
+    } else if (word == "--points") {
+      settings.options.most_points = std::stoll(value);
     } else if (word == "--columns") {
       settings.options.least_columns = std::stoll(value);
     } else {

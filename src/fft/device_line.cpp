@@ -339,14 +339,22 @@ class LineWriter {
   Complex read(const Index& b, i64 j) {
     const LineEnd& end = line_.from;
     Complex x;
+    if (reach(end, j, 0) == Reach::outside) return {butterfly_.constant(0), butterfly_.constant(0)};
     if (line_.together)
       x = put_together(b, j);
     else if (end.count > 0 || end.mirror > 0 || end.chirp > 0)
-      return read_position(position_of(end, in_, b, j));
+      return read_position(position_of(end, in_, b, j), reach(end, j, 0) == Reach::inside);
     else
       x = number_at(from_, wide(b) * (end.step * end.leg) + j * end.step * end.leg, end.real);
     if (end.exchanged) std::swap(x.re, x.im);
     return x;
+  }
+
+  // Of points j to j + the number of butterflies of a pass, whatever part of the line: are they there?
+  enum class Reach : std::uint8_t { inside, outside, both };
+  Reach reach(const LineEnd& end, i64 j, std::size_t pass) const {
+    if (end.count == 0 || (j + count_of(pass)) * end.step <= end.count) return Reach::inside;
+    return j * end.step >= end.count ? Reach::outside : Reach::both;
   }
 
   Index position_of(const LineEnd& end, const Place& place, const Index& b, i64 j) {
@@ -360,7 +368,7 @@ class LineWriter {
     return {out_.let("x", ir::nest::load(pointer, offset, 1)), butterfly_.constant(0)};
   }
 
-  Complex read_position(const Index& position) {
+  Complex read_position(const Index& position, bool always) {
     const LineEnd& end = line_.from;
     Index p = position;
     Value mirrored, inside;
@@ -368,7 +376,7 @@ class LineWriter {
       mirrored = out_.let("mirrored", less(Index(end.mirror / 2), p));
       p = let("p", chosen(mirrored, Index(end.mirror) - p, p));
     }
-    if (end.count > 0) {
+    if (!always) {
       inside = out_.let("inside", less(position, Index(end.count)));
       p = let("p", chosen(inside, p, Index(0)));
     }
@@ -444,7 +452,9 @@ class LineWriter {
         for (i64 k = 0; k < radix(pass); ++k) {
           const i64 point = k * count_of(pass);
           Value inside;
-          if (end.count > 0) inside = less(position_of(end, within_, b, point), Index(end.count));
+          if (reach(end, point, pass) == Reach::outside) continue;
+          if (reach(end, point, pass) == Reach::both)
+            inside = less(position_of(end, within_, b, point), Index(end.count));
           guarded({inside}, [&] {
             write_number(wide(b) * (end.step * end.leg) + point * end.step * end.leg,
                          results[static_cast<std::size_t>(k)]);

@@ -79,7 +79,9 @@ struct LineShape {
 };
 constexpr i64 shared_of_line = i64{48} << 10;
 bool fits_block(i64 points, ElementType);  // has radices, and shared memory holds a line
-LineShape shape_of(i64 points, ElementType, bool across, i64 most_lines);
+// A thread holds `most_points`, unless a prime is larger.
+constexpr i64 points_of_thread = 16;
+LineShape shape_of(i64 points, ElementType, bool across, i64 most_lines, i64 most_points = points_of_thread);
 i64 convolution_length(i64 n);  // for Bluestein: at least 2 n - 1, of small primes
 
 }  // namespace tessera::fft

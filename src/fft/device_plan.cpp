@@ -20,6 +20,8 @@ i64 power_of_two(i64 least) {
   return n;
 }
 
+constexpr i64 most_of_block = shared_of_line / 4;  // points
+
 std::string spelled(const std::vector<i64>& radices) {
   std::string text;
   for (const i64 r : radices) text += (text.empty() ? "" : "x") + std::to_string(r);
@@ -159,7 +161,7 @@ class Planner {
     const i64 wanted = lines.across ? std::min(options_.least_columns, most) : 1;
     const auto at_once = [&](i64 n) {
       if (!fits_block(n, type)) return false;
-      return shape_of(n, type, lines.across, most).lines >= wanted || split(n).first == 0;
+      return shape_of(n, type, lines.across, most, options_.most_points).lines >= wanted || split(n).first == 0;
     };
     const bool smooth = fits_block(lines.n, type) || split(lines.n).first > 0;
     const i64 points = smooth ? lines.n : convolution_length(lines.n);
@@ -170,7 +172,7 @@ class Planner {
   }
 
   DeviceLine line_of(const Lines& lines, i64 points, bool across, i64 most) const {
-    const LineShape shape = shape_of(points, plan_.problem.type, across, most);
+    const LineShape shape = shape_of(points, plan_.problem.type, across, most, options_.most_points);
     DeviceLine line;
     line.type = plan_.problem.type;
     line.points = points;
@@ -206,7 +208,7 @@ class Planner {
   std::pair<i64, i64> split(i64 n) const {
     std::pair<i64, i64> best{0, 0};
     double fewest = 1e300;
-    for (i64 a = 2; a <= n / 2; ++a) {
+    for (i64 a = 2; a <= std::min(n / 2, most_of_block); ++a) {
       if (n % a != 0 || !fits_block(a, plan_.problem.type)) continue;
       const i64 b = n / a;
       if (!fits_block(b, plan_.problem.type)) continue;

@@ -45,6 +45,7 @@ struct DevicePlan {
 struct DeviceOptions {
   i64 chunk_bytes = i64{16} << 20;
   i64 least_columns = 4;  // that a block takes at once, else columns go in four steps
+  i64 most_points = points_of_thread;
 };
 
 // Throws Error(argument) for a problem that makes no sense, Error(device) for lines that are too long.

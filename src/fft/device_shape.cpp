@@ -8,8 +8,7 @@ namespace tessera::fft {
 
 namespace {
 
-constexpr i64 largest_radix = 31, largest_composite = 16;
-constexpr i64 most_points = 16;  // that a thread holds, unless a radix is larger
+constexpr i64 largest_prime = 31;
 constexpr i64 most_threads = 1024;
 
 // Additions and multiply-adds of a butterfly.
@@ -35,6 +34,16 @@ double operations(i64 radix) {
       return 3 * 36 + 5 * 16;
     case 16:
       return 150;
+    case 18:
+      return 2 * 112 + 9 * 4;
+    case 20:
+      return 4 * 36 + 5 * 16;
+    case 24:
+      return 8 * 16 + 3 * 54;
+    case 25:
+      return 10 * 36 + 16 * 4;
+    case 32:
+      return 390;
     default: {
       const auto half = static_cast<double>(radix / 2);
       return 4 * half * half + 8 * half;
@@ -44,9 +53,12 @@ double operations(i64 radix) {
 constexpr double turned = 8;    // a point's twiddle, with its part of powers and tables
 constexpr double exchanged = 8;  // a point's way through shared memory
 
-bool usable(i64 r) {
-  if (r <= largest_composite) return true;
-  if (r > largest_radix) return false;
+bool usable(i64 r, i64 most_points) {
+  constexpr i64 large[] = {18, 20, 24, 25, 32};
+  if (r <= 16) return true;
+  for (const i64 l : large)
+    if (l == r) return r <= most_points;
+  if (r > largest_prime) return false;
   for (i64 p = 2; p * p <= r; ++p)
     if (r % p == 0) return false;
   return true;
@@ -59,7 +71,7 @@ struct Choice {
 };
 
 // The cost of a point for so many threads; none where a thread would hold too many.
-double cost_of(i64 n, const std::vector<i64>& radices, i64 threads) {
+double cost_of(i64 n, const std::vector<i64>& radices, i64 threads, i64 most_points) {
   double cost = 0;
   i64 fewest = n;
   for (const i64 r : radices) {
@@ -73,34 +85,34 @@ double cost_of(i64 n, const std::vector<i64>& radices, i64 threads) {
   return cost * (fewest < 8 && n > 8 ? 1.15 : 1);
 }
 
-void extend(i64 n, i64 rest, std::vector<i64>& radices, Choice& best) {
+void extend(i64 n, i64 rest, i64 most_points, std::vector<i64>& radices, Choice& best) {
   if (rest == 1) {
     for (const i64 r : radices)
       for (i64 turns = 1; turns <= 4; ++turns) {
         const i64 threads = (n / r + turns - 1) / turns;
         if (threads > most_threads) continue;
-        const double cost = cost_of(n, radices, threads);
+        const double cost = cost_of(n, radices, threads, most_points);
         if (cost < best.cost) best = {cost, radices, threads};
       }
     return;
   }
   if (radices.size() > 5) return;
-  for (i64 r = std::min(rest, radices.empty() ? largest_radix : radices.back()); r > 1; --r) {
-    if (rest % r != 0 || !usable(r)) continue;
+  for (i64 r = std::min(rest, radices.empty() ? i64{32} : radices.back()); r > 1; --r) {
+    if (rest % r != 0 || !usable(r, most_points)) continue;
     radices.push_back(r);
-    extend(n, rest / r, radices, best);
+    extend(n, rest / r, most_points, radices, best);
     radices.pop_back();
   }
 }
 
-Choice choose(i64 n) {
+Choice choose(i64 n, i64 most_points) {
   Choice best;
   if (n == 1) {
     best.cost = 0;
     return best;
   }
   std::vector<i64> radices;
-  extend(n, n, radices, best);
+  extend(n, n, most_points, radices, best);
   return best;
 }
 
@@ -117,13 +129,13 @@ i64 lines_that_fit(i64 n, ElementType type) {
 
 bool fits_block(i64 points, ElementType type) {
   if (lines_that_fit(points, type) < 1) return false;
-  for (i64 p = 2; p <= largest_radix; ++p)
+  for (i64 p = 2; p <= largest_prime; ++p)
     while (points % p == 0) points /= p;
   return points == 1;
 }
 
-LineShape shape_of(i64 points, ElementType type, bool across, i64 most_lines) {
-  const Choice choice = choose(points);
+LineShape shape_of(i64 points, ElementType type, bool across, i64 most_lines, i64 most_points) {
+  const Choice choice = choose(points, most_points);
   LineShape shape{choice.radices, choice.threads, 1};
   const i64 fit = std::min(lines_that_fit(points, type), most_lines);
   const i64 wanted = across ? 512 : 128, enough = across ? (points <= 64 ? 32 : 16) : 128;
@@ -140,7 +152,7 @@ i64 convolution_length(i64 n) {
   double fewest = 1e300;
   for (const i64 m : smooth_lengths(2 * n - 1)) {
     // Longer ones go in parts, of about the same cost.
-    const Choice choice = choose(m);
+    const Choice choice = choose(m, points_of_thread);
     const double cost = (choice.radices.empty() ? 100 : choice.cost) * static_cast<double>(m);
     if (cost < fewest) fewest = cost, best = m;
   }
