@@ -14,8 +14,8 @@ namespace tessera::engine {
 class FftOnDevice {
  public:
   // Throws Error(argument) when the problem makes no sense, Error(device) for lines that are too long and for what
-  // run::gpu::Device throws.
-  FftOnDevice(fft::Problem, std::shared_ptr<run::gpu::Device>, const fft::DeviceOptions& = {});
+  // run::gpu::Device throws. Of the options, what the device decides is replaced.
+  FftOnDevice(const fft::Problem&, std::shared_ptr<run::gpu::Device>, fft::DeviceOptions = {});
 
   // The element at index 0 of an array: bytes from the begin of memory, a multiple of two numbers' size.
   struct Place {
@@ -33,15 +33,17 @@ class FftOnDevice {
 
  private:
   struct Kernel {
-    fft::DeviceLine line;
+    fft::DeviceStep step;
     std::string name;
     i64 threads = 1;
     std::shared_ptr<run::gpu::Memory> tables;
   };
-  std::size_t kernel_of(const fft::DeviceLine&) const;
+  const Kernel* kernel_of(const fft::DeviceStep&) const;
   std::shared_ptr<run::gpu::Memory> table(run::gpu::Queue&, const std::vector<double>& pairs) const;
   using Buffers = std::vector<Place>;
-  void run_chunk(run::gpu::Queue&, const fft::DevicePhase&, const Buffers&, i64 from, i64 to, i64 count) const;
+  Place spare() const;
+  void run_phase(run::gpu::Queue&, const fft::DevicePhase&, Buffers, const Place* back) const;
+  void run_step(run::gpu::Queue&, const fft::DeviceStep&, const Place& from, const Place& to, i64 count) const;
 
   std::shared_ptr<run::gpu::Device> device_;
   fft::DevicePlan plan_;

@@ -22,25 +22,32 @@ namespace {
 
 class LineWriter {
  public:
-  LineWriter(const DeviceLine& line, DeviceLineKernel& kernel)
+  LineWriter(const DeviceLine& line, DeviceLineKernel& kernel, Builder& out)
       : line_(line),
-        kernel_(kernel),
-        out_(kernel.function.body),
+        out_(out),
         number_{ir::nest::lane_of(line.type), 1, false},
         butterfly_(out_, number_),
         tables_(kernel.tables),
         layout_(shared_layout(line)),
         size_(line.type == ElementType::f32 ? 4 : 8),
         moves_(line.radices.size() > 1 || line.apart) {
-    kernel_.threads = line.threads * line.lines;
+    kernel.threads = line.threads * line.lines;
     const i64 bytes = layout_.numbers * size_;
     halves_ = 2 * bytes > most_whole;
-    kernel_.shared_bytes = moves_ ? (halves_ ? 1 : 2) * bytes : 0;
+    if (moves_) kernel.shared_bytes = std::max(kernel.shared_bytes, (halves_ ? 1 : 2) * bytes);
     shared_ = ir::nest::variable(size_ == 4 ? "tsr_shared_f32" : "tsr_shared_f64", {number_.lane, 1, true});
   }
 
-  void write() {
-    begin();
+  // The lines of a block, where it is not the number of the block that says it.
+  struct Given {
+    Index group;               // along the first dimension
+    std::vector<Index> rest;   // of the other dimensions
+    bool fresh = false;        // other blocks of the kernel write what lies there
+    bool in_place = false;     // it is read where it is written
+  };
+  void write(const Given& given) {
+    fresh_ = given.fresh;
+    begin(given);
     std::vector<Complex> values = first();
     const std::size_t passes = line_.radices.size();
     for (std::size_t pass = 1; pass < passes; ++pass) values = inner(pass, values);
@@ -73,29 +80,24 @@ class LineWriter {
   Index let(const char* name, const Index& i) { return Index(out_.let(name, i.value)); }
   Index least_of(const Index& a, const Index& b) { return let("least", least(a, b)); }
 
-  void begin() {
+  void begin(const Given& given) {
     const Index thread = let("thread", Index(ir::nest::call_i64("tsr_thread_x", {})));
     const bool turns_over = moves_ && line_.from.beside != line_.to.beside && line_.lines > 1;
     in_ = place(thread, turns_over ? line_.from.beside : line_.to.beside);
     within_ = turns_over ? place(thread, line_.to.beside) : in_;
 
-    const Index block = let("block", Index(ir::nest::call_i64("tsr_block", {})));
     const Value n = ir::nest::variable("N", {Lane::i64, 1, true});
     const i64 extent = line_.dimensions.front().extent;
     const Index count =
         line_.counted == 0 ? let("count", Index(ir::nest::load(n, ir::nest::integer(2), 1))) : Index(extent);
-    const Index groups = line_.counted == 0 ? let("groups", (count + (line_.lines - 1)) / line_.lines)
-                                            : Index((extent + line_.lines - 1) / line_.lines);
-    Index group = block;
-    std::vector<Index> rest;
-    if (line_.dimensions.size() > 1) {
-      group = let("group", block % groups);
-      Index others = let("others", block / groups);
-      for (std::size_t d = 1; d < line_.dimensions.size(); ++d) {
-        const bool end = d + 1 == line_.dimensions.size();
-        rest.push_back(end ? others : let("index", others % line_.dimensions[d].extent));
-        if (!end) others = let("others", others / line_.dimensions[d].extent);
-      }
+    Index group = given.group;
+    std::vector<Index> rest = given.rest;
+    if (!group.value) {
+      const Index block = let("block", Index(ir::nest::call_i64("tsr_block", {})));
+      const Index groups = line_.counted == 0 ? let("groups", (count + (line_.lines - 1)) / line_.lines)
+                                              : Index((extent + line_.lines - 1) / line_.lines);
+      group = line_.dimensions.size() > 1 ? let("group", block % groups) : block;
+      if (line_.dimensions.size() > 1) rest = taken_apart(let("others", block / groups), 1);
     }
     const bool whole = line_.counted != 0 && extent % line_.lines == 0;
     for (Place* p : {&in_, &within_}) {
@@ -107,9 +109,21 @@ class LineWriter {
       p->indices = {own};
       p->indices.insert(p->indices.end(), rest.begin(), rest.end());
     }
-    from_ = base("p0", ir::nest::load(n, ir::nest::integer(0), 1), in_, true);
+    const i64 source = given.in_place ? 1 : 0;
+    from_ = base(given.in_place ? "p1" : "p0", ir::nest::load(n, ir::nest::integer(source), 1), in_, true);
     to_ = base("p1", ir::nest::load(n, ir::nest::integer(1), 1), within_, false);
     w_ = out_.let("w", ir::nest::convert({number_.lane, 1, true}, ir::nest::variable("p2", ir::nest::bytes_pointer)));
+  }
+
+  // An index of dimensions from `first` on as one of each.
+  std::vector<Index> taken_apart(Index others, std::size_t first) {
+    std::vector<Index> rest;
+    for (std::size_t d = first; d < line_.dimensions.size(); ++d) {
+      const bool end = d + 1 == line_.dimensions.size();
+      rest.push_back(end ? others : let("index", others % line_.dimensions[d].extent));
+      if (!end) others = let("others", others / line_.dimensions[d].extent);
+    }
+    return rest;
   }
 
   Place place(const Index& thread, bool beside) {
@@ -196,12 +210,13 @@ class LineWriter {
 
   // Pair `index` of a table that begins at a pair.
   Complex entry(i64 table, const Index& index) {
-    return loaded(ir::nest::address(w_, wide(index) * 2 + 2 * table));
+    return loaded(ir::nest::address(w_, wide(index) * 2 + 2 * table), false);
   }
 
-  Complex loaded(const Value& pointer) {
+  Complex loaded(const Value& pointer, bool fresh) {
     const Value re = out_.var("x", butterfly_.constant(0)), im = out_.var("x", butterfly_.constant(0));
-    out_.call(size_ == 4 ? "tsr_load_f32x2" : "tsr_load_f64x2", {pointer, re, im});
+    const std::string how = fresh ? "tsr_fresh" : "tsr_load";
+    out_.call(how + (size_ == 4 ? "_f32x2" : "_f64x2"), {pointer, re, im});
     return {re, im};
   }
 
@@ -364,7 +379,7 @@ class LineWriter {
   }
 
   Complex number_at(const Value& pointer, const Value& offset, bool real) {
-    if (!real) return loaded(ir::nest::address(pointer, offset));
+    if (!real) return loaded(ir::nest::address(pointer, offset), fresh_);
     return {out_.let("x", ir::nest::load(pointer, offset, 1)), butterfly_.constant(0)};
   }
 
@@ -401,8 +416,8 @@ class LineWriter {
   Complex put_together(const Index& b, i64 j) {
     const i64 n = line_.points, leg = line_.from.leg;
     const Index k = let("k", b + j);
-    const Complex x = loaded(ir::nest::address(from_, wide(k) * leg));
-    const Complex y = loaded(ir::nest::address(from_, wide(let("mirror", Index(n) - k)) * leg));
+    const Complex x = loaded(ir::nest::address(from_, wide(k) * leg), false);
+    const Complex y = loaded(ir::nest::address(from_, wide(let("mirror", Index(n) - k)) * leg), false);
     // The imaginary parts of the first and the last frequency are not used.
     const auto imaginary = [&](const Value& v) {
       return j > 0 ? v : chosen_number(equal(k, Index(0)), butterfly_.constant(0), v);
@@ -539,8 +554,7 @@ class LineWriter {
   }
 
   const DeviceLine& line_;
-  DeviceLineKernel& kernel_;
-  Builder out_;
+  Builder& out_;
   const Type number_;
   Butterfly butterfly_;
   DeviceTables tables_;
@@ -549,7 +563,7 @@ class LineWriter {
   const bool moves_;      // points between threads
   bool halves_ = false;   // shared memory holds real or imaginary parts, not both
   bool used_ = false;     // it was read before
-  bool moved_ = false;
+  bool moved_ = false, fresh_ = false;
   Value shared_, from_, to_, w_;
   Place in_, within_;  // of the first pass, of the others
   std::vector<Complex> kept_;
@@ -564,7 +578,60 @@ DeviceLineKernel write_line(const DeviceLine& line, const std::string& name) {
   for (const i64 r : line.radices) radices += (radices.empty() ? "" : " x ") + std::to_string(r);
   kernel.function.essay = fmt::format("lines of {} points{}{}, {} a block of {} threads", line.points,
                                       radices.empty() ? "" : " as ", radices, line.lines, line.lines * line.threads);
-  LineWriter(line, kernel).write();
+  Builder out(kernel.function.body);
+  LineWriter(line, kernel, out).write({});
+  return kernel;
+}
+
+DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, const PairOrder& order,
+                            const std::string& name) {
+  DeviceLineKernel kernel;
+  kernel.function.name = name;
+  kernel.function.essay = fmt::format("lines of {} points, then of {}, in place; {} and {} a block of {} threads",
+                                      first.points, second.points, first.lines, second.lines,
+                                      first.lines * first.threads);
+  Builder out(kernel.function.body);
+  const auto let = [&](const char* stem, const Index& i) { return Index(out.let(stem, i.value)); };
+  const Value counters = ir::nest::variable("p3", ir::nest::bytes_pointer);
+  out.call("tsr_fft_begin", {});
+  const Index ticket = let("ticket", Index(ir::nest::call("tsr_fft_ticket", Index::type(), {counters})));
+  const Index strip = let("strip", ticket / order.items()), item = let("item", ticket % order.items());
+  // A group of columns, counted along the first dimension and those that are no part of the line.
+  const auto group_of = [&](const Index& all, i64 groups, const Index& part) {
+    LineWriter::Given given;
+    given.group = let("group", all % groups);
+    given.rest = {part};
+    Index others = let("others", all / groups);
+    for (std::size_t d = 2; d < first.dimensions.size(); ++d) {
+      given.rest.push_back(let("index", others % first.dimensions[d].extent));
+      others = let("others", others / first.dimensions[d].extent);
+    }
+    given.fresh = true;
+    return given;
+  };
+  out.branch(
+      less(item, Index(order.first_items)),
+      [&] {
+        const Index all = let("all", strip * order.strip + item % order.strip);
+        out.branch(less(all, Index(order.groups * order.others)), [&] {
+          LineWriter(first, kernel, out).write(group_of(all, order.groups, let("part", item / order.strip)));
+          out.call("tsr_fft_done", {counters, (all + 1).value});
+        });
+      },
+      [&] {
+        const i64 width = order.strip * order.finer;
+        const Index behind = let("behind", item - order.first_items);
+        const Index all = let("all", (strip - 1) * width + behind % width);
+        const Value there = ir::nest::operation(
+            ir::Op::bit_and, ir::nest::flag_type,
+            {less(Index(0), strip), less(all, Index(order.groups * order.others * order.finer))});
+        out.branch(there, [&] {
+          out.call("tsr_fft_await", {counters, (all / order.finer + 1).value, Index(order.parts).value});
+          LineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));
+          given.in_place = true;
+          LineWriter(second, kernel, out).write(given);
+        });
+      });
   return kernel;
 }
 

@@ -69,6 +69,25 @@ struct DeviceLineKernel {
 // The function's name is given; two lines that are equal have equal texts.
 DeviceLineKernel write_line(const DeviceLine&, const std::string& name);
 
+// Both halves of four steps in one kernel. Blocks take tickets: those of a strip of columns do the first half, then
+// those of the strip before the second one, which waits until the first half of its columns is done. Strips are as small as keeps
+// them in the second-level cache, so that the second half reads what the first has written from there.
+struct PairOrder {
+  i64 strip = 1;             // groups of columns
+  i64 groups = 1, others = 1;  // along the first dimension; along those but the first two
+  i64 parts = 1;             // lines of a column in the first half
+  i64 finer = 1;             // groups of the second half in one of the first
+  i64 first_items = 1, second_items = 1;  // blocks of a strip
+  i64 items() const { return first_items + second_items; }
+  i64 strips() const { return (groups * others + strip - 1) / strip; }
+  i64 blocks() const { return (strips() + 1) * items(); }
+  i64 counters() const { return 1 + groups * others; }  // u32, all 0 before
+  bool operator==(const PairOrder&) const = default;
+};
+// Both with columns across, the line's part as second dimension and as many threads; p3 has the counters.
+DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, const PairOrder&,
+                            const std::string& name);
+
 // Blocks, where dimension `counted` has so many.
 i64 blocks_of(const DeviceLine&, i64 count);
 

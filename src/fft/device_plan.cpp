@@ -44,7 +44,10 @@ class Planner {
     const Problem& p = plan_.problem;
     const auto rank = static_cast<std::size_t>(p.extents.size());
     const bool inverse = p.transform == Transform::inverse;
-    const Side from = side(Buffer::input, p.from_strides, from_real(p)), to = side(Buffer::output, p.to_strides, to_real(p));
+    const Side from = side(Buffer::input, p.from_strides, from_real(p));
+    const Side to = side(Buffer::output, p.to_strides, to_real(p));
+    first_ = to_real(p) ? 0 : rank - 1;
+    choose_parts();
     if (to_real(p)) {
       Side source = from;
       for (std::size_t d = 0; d + 1 < rank; ++d) {
@@ -73,6 +76,40 @@ class Planner {
     return s;
   }
 
+  // Axes whose two halves run in place: columns that no block holds. The first pass of all puts their elements in order,
+  // as it writes elsewhere than it reads; where it is itself in four steps by chunks, all are.
+  void choose_parts() {
+    const Problem& p = plan_.problem;
+    const std::size_t rank = p.extents.size();
+    parts_.assign(rank, {0, 0});
+    const auto smooth = [&](i64 n) { return fits_block(n, p.type) || split(n).first > 0; };
+    const auto alone = [&](std::size_t d) { return alone_in_block(p.extents[d], d + 1 < rank, columns_of(d), false); };
+    const bool real_row = first_ + 1 == rank && from_real(p);
+    i64 first = p.extents[first_];
+    if (real_row && first % 2 == 0 && fits_block(first / 2, p.type)) first /= 2;
+    const bool convolved = !smooth(first);
+    if (convolved) first = convolution_length(first);
+    const bool by_chunks = !alone_in_block(first, first_ + 1 < rank, columns_of(first_), convolved) &&
+                           (first_ + 1 == rank || !smooth(p.extents[first_]));
+    for (std::size_t d = 0; d + 1 < rank && !by_chunks; ++d)
+      if (smooth(p.extents[d]) && !alone(d)) parts_[d] = split(p.extents[d]);
+    for (std::size_t d = 0; d < rank; ++d) plan_.permutes = plan_.permutes || parts_[d].first > 0;
+  }
+
+  i64 columns_of(std::size_t d) const {
+    const Problem& p = plan_.problem;
+    const bool real = from_real(p) || to_real(p);
+    return d + 1 == p.extents.size() ? 1 : real ? p.extents.back() / 2 + 1 : p.extents.back();
+  }
+
+  // Does a block hold a line of n points, and of columns enough of them?
+  bool alone_in_block(i64 n, bool across, i64 columns, bool convolved) const {
+    const ElementType type = plan_.problem.type;
+    if (!fits_block(n, type)) return false;
+    const i64 most = power_of_two(columns), wanted = across ? std::min(convolved ? 2 : options_.least_columns, most) : 1;
+    return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
+  }
+
   // The frequencies of a real array without gaps.
   Side whole() {
     const Problem& p = plan_.problem;
@@ -98,6 +135,8 @@ class Planner {
     Buffer source = Buffer::input, target = Buffer::output;
     bool halved = false;  // 2 n real numbers
     double scale = 1;
+    i64 columns = 1;      // beside each other
+    bool sorted = false;  // the elements of an axis in parts lie where its first half takes them in place
   };
 
   void axis(std::size_t d, const Side& from, const Side& to, double scale) {
@@ -110,19 +149,31 @@ class Planner {
     lines.source = from.buffer;
     lines.target = to.buffer;
     lines.scale = scale;
+    lines.columns = columns_of(d);
+    lines.sorted = d != first_;
     lines.from = {.leg = from.strides[own], .beside = lines.across, .real = from.real, .exchanged = from.exchanged};
     lines.to = {.leg = to.strides[own], .beside = lines.across, .real = to.real, .exchanged = to.exchanged};
     for (std::size_t k = all; k-- > 0;) {
       if (k == own) continue;
       i64 extent = k < batches ? p.batch[k] : p.extents[k - batches];
       if (k + 1 == all && (from_real(p) || to_real(p))) extent = extent / 2 + 1;
-      if (extent != 1 || (lines.across && k + 1 == all)) add(lines.dimensions, {extent, from.strides[k], to.strides[k]});
+      const std::pair<i64, i64> parts = d == first_ && k >= batches ? parts_[k - batches] : std::pair<i64, i64>{0, 0};
+      if (parts.first > 0) {  // element j1 b + j2 goes to j2 a + j1
+        const auto [a, b] = parts;
+        lines.dimensions.push_back({b, from.strides[k], a * to.strides[k]});
+        lines.dimensions.push_back({a, b * from.strides[k], to.strides[k]});
+      } else if (extent != 1 || (lines.across && k + 1 == all)) {
+        add(lines.dimensions, {extent, from.strides[k], to.strides[k]});
+      }
     }
     if (lines.dimensions.empty()) lines.dimensions.push_back({1, 0, 0});
     if (!lines.across) real_rows(lines);
     plan_.description += fmt::format("{}{} ", plan_.description.empty() ? "" : ", ",
                                      !lines.across ? "rows" : d + 2 < p.extents.size() ? "planes" : "columns");
-    lay(lines);
+    if (parts_[d].first > 0)
+      in_parts(lines, parts_[d]);
+    else
+      lay(lines);
   }
 
   // Dimensions without gaps between them are one.
@@ -156,16 +207,9 @@ class Planner {
   }
 
   void lay(const Lines& lines) {
-    const ElementType type = plan_.problem.type;
-    const i64 most = power_of_two(lines.dimensions.front().extent);
-    const i64 wanted = lines.across ? std::min(options_.least_columns, most) : 1;
-    const auto at_once = [&](i64 n) {
-      if (!fits_block(n, type)) return false;
-      return shape_of(n, type, lines.across, most, options_.most_points).lines >= wanted || split(n).first == 0;
-    };
-    const bool smooth = fits_block(lines.n, type) || split(lines.n).first > 0;
+    const bool smooth = fits_block(lines.n, plan_.problem.type) || split(lines.n).first > 0;
     const i64 points = smooth ? lines.n : convolution_length(lines.n);
-    if (at_once(points))
+    if (alone_in_block(points, lines.across, lines.columns, points != lines.n))
       one_kernel(lines, points);
     else
       four_steps(lines, points);
@@ -188,6 +232,9 @@ class Planner {
   void one_kernel(const Lines& lines, i64 points) {
     DeviceLine line = line_of(lines, points, lines.across, power_of_two(lines.dimensions.front().extent));
     line.dimensions = lines.dimensions;
+    // Every multiprocessor is to have something to do.
+    const i64 fewest = lines.across ? options_.least_columns : 1;
+    while (line.lines > fewest && blocks_of(line, 0) < options_.multiprocessors) line.lines /= 2;
     line.scale = lines.scale;
     line.apart = lines.halved && from_real(plan_.problem);
     line.together = lines.halved && !line.apart;
@@ -200,7 +247,7 @@ class Planner {
       plan_.description += fmt::format(" twice for {}", lines.n);
     }
     DevicePhase phase;
-    phase.steps.push_back({line, lines.source, lines.target});
+    phase.steps.push_back({line, lines.source, lines.target, {}, {}});
     plan_.phases.push_back(std::move(phase));
   }
 
@@ -218,6 +265,48 @@ class Planner {
     return best;
   }
 
+  // Lines of a and of b points in place.
+  void in_parts(const Lines& lines, const std::pair<i64, i64>& parts) {
+    const auto [a, b] = parts;
+    plan_.description += fmt::format("{} * {}", a, b);
+    const i64 most = power_of_two(lines.columns), n = a * b;
+    DeviceLine one = line_of(lines, a, true, most), two = line_of(lines, b, true, most);
+    const i64 from_leg = lines.from.leg, leg = lines.to.leg;
+    one.from.part = one.to.part = two.to.part = 1;
+    one.from.step = lines.sorted ? 1 : b;
+    one.to = {.leg = leg, .part = 1, .beside = true, .turn = n};
+    two.from = {.leg = leg, .step = a, .beside = true};
+    two.to.step = a;
+    two.scale = lines.scale;
+    one.dimensions = two.dimensions = lines.dimensions;
+    for (DeviceLine::Dimension& d : two.dimensions) d.from = d.to;
+    one.dimensions.insert(one.dimensions.begin() + 1, {b, lines.sorted ? a * from_leg : from_leg, a * leg});
+    two.dimensions.insert(two.dimensions.begin() + 1, {a, leg, leg});
+    DevicePhase phase;
+    // One kernel, where blocks of both halves have as many threads.
+    const i64 finer = two.threads / one.threads;
+    if (options_.pairs && finer * one.threads == two.threads) {
+      const i64 wide = finer * two.lines;
+      if (a * wide * size() <= shared_of_line && wide * one.threads <= 1024) {
+        one.lines = wide;
+        PairOrder order{.parts = b, .finer = finer};
+        order.groups = (lines.columns + wide - 1) / wide;
+        for (std::size_t d = 1; d < lines.dimensions.size(); ++d) order.others *= lines.dimensions[d].extent;
+        order.strip = std::clamp<i64>(options_.strip_bytes / (wide * n * 2 * size()), 1, order.groups * order.others);
+        order.first_items = order.strip * b;
+        order.second_items = order.strip * finer * a;
+        phase.steps.push_back({one, lines.source, lines.target, two, order});
+        plan_.phases.push_back(std::move(phase));
+        return;
+      }
+    }
+    phase.steps.push_back({one, lines.source, lines.target, {}, {}});
+    phase.steps.push_back({two, lines.target, lines.target, {}, {}});
+    plan_.phases.push_back(std::move(phase));
+  }
+
+  i64 size() const { return plan_.problem.type == ElementType::f32 ? 4 : 8; }
+
   void four_steps(const Lines& lines, i64 n) {
     const auto [a, b] = split(n);
     if (a == 0)
@@ -226,8 +315,7 @@ class Planner {
                                                   lines.n, longest()));
     const bool convolved = n != lines.n;
     plan_.description += fmt::format("{} * {}{}", a, b, convolved ? fmt::format(" twice for {}", lines.n) : "");
-    const ElementType type = plan_.problem.type;
-    const i64 line_bytes = 2 * n * (type == ElementType::f32 ? 4 : 8);
+    const i64 line_bytes = 2 * n * size();
     const i64 together = std::max<i64>(1, options_.chunk_bytes / line_bytes);  // lines
 
     DevicePhase phase;
@@ -276,8 +364,8 @@ class Planner {
 
     // The two kernels from one side to another; -1: a chunk.
     const auto pair = [&](bool from_array, bool to_array, Buffer source, Buffer between, Buffer target) {
-      DeviceStep one{line_of(lines, a, true, power_of_two(lines.across ? first.extent : b)), source, between};
-      DeviceStep two{line_of(lines, b, true, power_of_two(lines.across ? first.extent : a)), between, target};
+      DeviceStep one{line_of(lines, a, true, power_of_two(lines.across ? first.extent : b)), source, between, {}, {}};
+      DeviceStep two{line_of(lines, b, true, power_of_two(lines.across ? first.extent : a)), between, target, {}, {}};
       const i64 from_leg = from_array ? lines.from.leg : leg, to_leg = to_array ? lines.to.leg : leg;
       if (!from_array) one.line.from = {.leg = leg, .beside = true};
       if (!to_array) two.line.to = {.leg = leg, .beside = true};
@@ -325,6 +413,8 @@ class Planner {
 
   const DeviceOptions options_;
   DevicePlan plan_;
+  std::size_t first_ = 0;  // the axis of the first pass
+  std::vector<std::pair<i64, i64>> parts_;
 };
 
 }  // namespace
