@@ -1,12 +1,15 @@
 // Fourier transforms on a device, ours in CUDA and OpenCL beside cuFFT, on the same arrays in one run; JSON on standard
 // output, a table on the other.
 //
-//   bench_fft_device [--target cuda,opencl] [--cufft libcufft.so] [--seconds 0.2] [--chunk MiB] [--strip MiB] [--columns N] [--points N] [job ...]
+//   bench_fft_device [--target cuda,opencl] [--cufft libcufft.so] [--seconds 0.2] [--chunk MiB] [--strip MiB]
+//   [--columns N] [--points N] [job ...]
 //
-// A job is KIND:EXTENTS as for bench_fft: c2c:2048x2048, r2c:1080x1920, rows c2c:8192*8192. cuFFT is opened at run time.
-// Runs take turns among sets of arrays larger than the caches together, some hundred of them behind a task that keeps
-// the device busy while the host hands them over; the median of several such rows counts. Distances are from cuFFT's
-// result, or from CUDA's.
+// A job is KIND:EXTENTS as for bench_fft: c2c:2048x2048, r2c:1080x1920, rows c2c:8192*8192. cuFFT is opened at run
+// time. Runs take turns among sets of arrays larger than the caches together, some hundred of them behind a task that
+// keeps the device busy while the host hands them over; the median of several such rows counts. Distances are from
+// cuFFT's result, or from CUDA's.
+#include "engine/fft_device.hpp"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -20,7 +23,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/fft_device.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
 #include "tessera/error.hpp"
@@ -83,7 +85,8 @@ struct CuFft {
   int (*destroy)(int) = nullptr;
 
   explicit CuFft(const std::string& path) {
-    for (const std::string& name : {path, std::string("libcufft.so.12"), std::string("libcufft.so.11"), std::string("libcufft.so")}) {
+    for (const std::string& name :
+         {path, std::string("libcufft.so.12"), std::string("libcufft.so.11"), std::string("libcufft.so")}) {
       void* handle = name.empty() ? nullptr : dlopen(name.c_str(), RTLD_NOW);
       if (handle == nullptr) continue;
       const auto bind = [&](const char* symbol, auto& function) {
@@ -170,7 +173,8 @@ class Bench {
     const int runs = std::clamp(static_cast<int>(3.0 / once), 8, 64);
     std::vector<double> times;
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds_);
-    while (times.size() < 5 || (std::chrono::steady_clock::now() < end && times.size() < 31)) times.push_back(row(runs));
+    while (times.size() < 5 || (std::chrono::steady_clock::now() < end && times.size() < 31))
+      times.push_back(row(runs));
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
     return times[times.size() / 2];
   }
@@ -229,8 +233,9 @@ Json measure(const Job& job, Bench* cuda, Bench* opencl, Bench* native, const Cu
         bench.time(sets, [&](const Set& s) { transform.run(bench.queue(), {s.from, 0}, {s.to, 0}); });
     std::string usage;
     for (const auto& u : transform.usage())
-      usage += " " + std::to_string(u.registers) + "r" + (u.local_bytes > 0 ? std::to_string(u.local_bytes) + "L" : "") +
-               std::to_string(u.shared_bytes / 1024) + "K" + std::to_string(u.blocks_per_multiprocessor) + "b";
+      usage += " " + std::to_string(u.registers) + "r" +
+               (u.local_bytes > 0 ? std::to_string(u.local_bytes) + "L" : "") + std::to_string(u.shared_bytes / 1024) +
+               "K" + std::to_string(u.blocks_per_multiprocessor) + "b";
     if (bench.device()->limits().target == "cuda") row["usage"] = usage;
     judge(name, bench.result(sets.back().to, job.numbers(false)));
   };
@@ -239,7 +244,8 @@ Json measure(const Job& job, Bench* cuda, Bench* opencl, Bench* native, const Cu
     if (const int plan = cufft.plan(job); plan >= 0) {
       bool good = true;
       const double time = native->time(sets, [&](const Set& s) {
-        good = cufft.run(plan, job, tessera::run::cuda::pointer_of(*s.from), tessera::run::cuda::pointer_of(*s.to)) && good;
+        good = cufft.run(plan, job, tessera::run::cuda::pointer_of(*s.from), tessera::run::cuda::pointer_of(*s.to)) &&
+               good;
       });
       if (good) row["cufft_ms"] = time;
       if (good) judge("cufft", native->result(sets.back().to, job.numbers(false)));
@@ -280,8 +286,8 @@ int main(int count, char** arguments) {
   }
   if (jobs.empty())
     for (const char* kind : {"c2c", "r2c"})
-      for (const char* extents : {"512x512", "1000x1000", "1024x1024", "1009x1009", "1080x1920", "2048x2048", "2039x2039",
-                                  "3000x3000", "4096x4096", "8192x8192"})
+      for (const char* extents : {"512x512", "1000x1000", "1024x1024", "1009x1009", "1080x1920", "2048x2048",
+                                  "2039x2039", "3000x3000", "4096x4096", "8192x8192"})
         jobs.push_back(parse(std::string(kind) + ":" + extents));
   Json all = Json::array();
   int status = 0;

@@ -106,8 +106,8 @@ FftOnDevice::FftOnDevice(const fft::Problem& problem, std::shared_ptr<run::gpu::
     for (const fft::DeviceStep& step : phase.steps) {
       if (kernel_of(step) != nullptr) continue;
       const std::string name = fmt::format("tsr_fft_{}", kernels_.size());
-      fft::DeviceLineKernel written = step.second ? fft::write_pair(step.line, *step.second, step.order, name)
-                                                  : fft::write_line(step.line, name);
+      fft::DeviceLineKernel written =
+          step.second ? fft::write_pair(step.line, *step.second, step.order, name) : fft::write_line(step.line, name);
       pairs = pairs || step.second;
       kernels_.push_back({step, name, written.threads, {}});
       program.kernels.push_back(described(written, step));

@@ -40,10 +40,10 @@ class LineWriter {
 
   // The lines of a block, where it is not the number of the block that says it.
   struct Given {
-    Index group;               // along the first dimension
-    std::vector<Index> rest;   // of the other dimensions
-    bool fresh = false;        // other blocks of the kernel write what lies there
-    bool in_place = false;     // it is read where it is written
+    Index group;              // along the first dimension
+    std::vector<Index> rest;  // of the other dimensions
+    bool fresh = false;       // other blocks of the kernel write what lies there
+    bool in_place = false;    // it is read where it is written
   };
   void write(const Given& given) {
     fresh_ = given.fresh;
@@ -200,9 +200,9 @@ class LineWriter {
     for (i64 j = 1; j < r; ++j) {
       i64 high = 1;
       while (2 * high <= j) high *= 2;
-      w[static_cast<std::size_t>(j)] = high == j ? entry(tables_.turns(l * r, j, l), q)
-                                                 : named(butterfly_.times(w[static_cast<std::size_t>(high)],
-                                                                          w[static_cast<std::size_t>(j - high)]));
+      w[static_cast<std::size_t>(j)] =
+          high == j ? entry(tables_.turns(l * r, j, l), q)
+                    : named(butterfly_.times(w[static_cast<std::size_t>(high)], w[static_cast<std::size_t>(j - high)]));
     }
     if (turn == 0) kept_ = w;
     return w;
@@ -495,8 +495,8 @@ class LineWriter {
       v = named(butterfly_.times(v, turn_of(end.turn, let("e", (b + point) * part))));
     }
     if (end.spectrum > 0)
-      v = named(butterfly_.times(v, entry(tables_.filter(end.spectrum, line_.points * end.step),
-                                          position_of(end, within_, b, point))));
+      v = named(butterfly_.times(
+          v, entry(tables_.filter(end.spectrum, line_.points * end.step), position_of(end, within_, b, point))));
     if (end.chirp > 0)  // what is not stored has no factor
       v = named(butterfly_.times(
           v, entry(tables_.chirp(end.chirp), least_of(position_of(end, within_, b, point), Index(end.chirp - 1)))));
@@ -560,9 +560,9 @@ class LineWriter {
   DeviceTables tables_;
   const SharedLayout layout_;
   const i64 size_;
-  const bool moves_;      // points between threads
-  bool halves_ = false;   // shared memory holds real or imaginary parts, not both
-  bool used_ = false;     // it was read before
+  const bool moves_;     // points between threads
+  bool halves_ = false;  // shared memory holds real or imaginary parts, not both
+  bool used_ = false;    // it was read before
   bool moved_ = false, fresh_ = false;
   Value shared_, from_, to_, w_;
   Place in_, within_;  // of the first pass, of the others
@@ -587,9 +587,9 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
                             const std::string& name) {
   DeviceLineKernel kernel;
   kernel.function.name = name;
-  kernel.function.essay = fmt::format("lines of {} points, then of {}, in place; {} and {} a block of {} threads",
-                                      first.points, second.points, first.lines, second.lines,
-                                      first.lines * first.threads);
+  kernel.function.essay =
+      fmt::format("lines of {} points, then of {}, in place; {} and {} a block of {} threads", first.points,
+                  second.points, first.lines, second.lines, first.lines * first.threads);
   Builder out(kernel.function.body);
   const auto let = [&](const char* stem, const Index& i) { return Index(out.let(stem, i.value)); };
   const Value counters = ir::nest::variable("p3", ir::nest::bytes_pointer);
@@ -622,9 +622,9 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
         const i64 width = order.strip * order.finer;
         const Index behind = let("behind", item - order.first_items);
         const Index all = let("all", (strip - 1) * width + behind % width);
-        const Value there = ir::nest::operation(
-            ir::Op::bit_and, ir::nest::flag_type,
-            {less(Index(0), strip), less(all, Index(order.groups * order.others * order.finer))});
+        const Value there =
+            ir::nest::operation(ir::Op::bit_and, ir::nest::flag_type,
+                                {less(Index(0), strip), less(all, Index(order.groups * order.others * order.finer))});
         out.branch(there, [&] {
           out.call("tsr_fft_await", {counters, (all / order.finer + 1).value, Index(order.parts).value});
           LineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));

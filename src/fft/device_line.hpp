@@ -70,13 +70,13 @@ struct DeviceLineKernel {
 DeviceLineKernel write_line(const DeviceLine&, const std::string& name);
 
 // Both halves of four steps in one kernel. Blocks take tickets: those of a strip of columns do the first half, then
-// those of the strip before the second one, which waits until the first half of its columns is done. Strips are as small as keeps
-// them in the second-level cache, so that the second half reads what the first has written from there.
+// those of the strip before the second one, which waits until the first half of its columns is done. Strips are as
+// small as keeps them in the second-level cache, so that the second half reads what the first has written from there.
 struct PairOrder {
-  i64 strip = 1;             // groups of columns
-  i64 groups = 1, others = 1;  // along the first dimension; along those but the first two
-  i64 parts = 1;             // lines of a column in the first half
-  i64 finer = 1;             // groups of the second half in one of the first
+  i64 strip = 1;                          // groups of columns
+  i64 groups = 1, others = 1;             // along the first dimension; along those but the first two
+  i64 parts = 1;                          // lines of a column in the first half
+  i64 finer = 1;                          // groups of the second half in one of the first
   i64 first_items = 1, second_items = 1;  // blocks of a strip
   i64 items() const { return first_items + second_items; }
   i64 strips() const { return (groups * others + strip - 1) / strip; }

@@ -76,8 +76,8 @@ class Planner {
     return s;
   }
 
-  // Axes whose two halves run in place: columns that no block holds. The first pass of all puts their elements in order,
-  // as it writes elsewhere than it reads; where it is itself in four steps by chunks, all are.
+  // Axes whose two halves run in place: columns that no block holds. The first pass of all puts their elements in
+  // order, as it writes elsewhere than it reads; where it is itself in four steps by chunks, all are.
   void choose_parts() {
     const Problem& p = plan_.problem;
     const std::size_t rank = p.extents.size();
@@ -106,7 +106,8 @@ class Planner {
   bool alone_in_block(i64 n, bool across, i64 columns, bool convolved) const {
     const ElementType type = plan_.problem.type;
     if (!fits_block(n, type)) return false;
-    const i64 most = power_of_two(columns), wanted = across ? std::min(convolved ? 2 : options_.least_columns, most) : 1;
+    const i64 most = power_of_two(columns),
+              wanted = across ? std::min(convolved ? 2 : options_.least_columns, most) : 1;
     return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
   }
 
@@ -129,8 +130,8 @@ class Planner {
   // Lines of an axis before anything is known of kernels.
   struct Lines {
     i64 n = 1;
-    bool across = false;                 // neighbouring lines lie beside each other in memory
-    std::vector<Dimension> dimensions;   // of lines, the fastest first
+    bool across = false;                // neighbouring lines lie beside each other in memory
+    std::vector<Dimension> dimensions;  // of lines, the fastest first
     LineEnd from, to;
     Buffer source = Buffer::input, target = Buffer::output;
     bool halved = false;  // 2 n real numbers
@@ -169,7 +170,9 @@ class Planner {
     if (lines.dimensions.empty()) lines.dimensions.push_back({1, 0, 0});
     if (!lines.across) real_rows(lines);
     plan_.description += fmt::format("{}{} ", plan_.description.empty() ? "" : ", ",
-                                     !lines.across ? "rows" : d + 2 < p.extents.size() ? "planes" : "columns");
+                                     !lines.across              ? "rows"
+                                     : d + 2 < p.extents.size() ? "planes"
+                                                                : "columns");
     if (parts_[d].first > 0)
       in_parts(lines, parts_[d]);
     else
@@ -259,7 +262,8 @@ class Planner {
       if (n % a != 0 || !fits_block(a, plan_.problem.type)) continue;
       const i64 b = n / a;
       if (!fits_block(b, plan_.problem.type)) continue;
-      const double cost = static_cast<double>(std::max(a, b)) + 0.5 * static_cast<double>(std::min(a, b)) + (a > b ? 0.1 : 0);
+      const double cost =
+          static_cast<double>(std::max(a, b)) + 0.5 * static_cast<double>(std::min(a, b)) + (a > b ? 0.1 : 0);
       if (cost < fewest) fewest = cost, best = {a, b};
     }
     return best;
@@ -310,9 +314,10 @@ class Planner {
   void four_steps(const Lines& lines, i64 n) {
     const auto [a, b] = split(n);
     if (a == 0)
-      throw Error(ErrorClass::device, fmt::format("a transform of {} points along a dimension was asked for on a device, "
-                                                  "expected {} at most",
-                                                  lines.n, longest()));
+      throw Error(ErrorClass::device,
+                  fmt::format("a transform of {} points along a dimension was asked for on a device, "
+                              "expected {} at most",
+                              lines.n, longest()));
     const bool convolved = n != lines.n;
     plan_.description += fmt::format("{} * {}{}", a, b, convolved ? fmt::format(" twice for {}", lines.n) : "");
     const i64 line_bytes = 2 * n * size();
@@ -335,7 +340,8 @@ class Planner {
       i64 lines_of_one = kept == 1 ? first.extent : 1;
       std::size_t d = kept;
       while (d < inner.size() && lines_of_one * inner[d].extent <= together) lines_of_one *= inner[d++].extent;
-      for (std::size_t k = inner.size(); k-- > d + 1;) phase.loops.push_back({inner[k].extent, inner[k].from, inner[k].to});
+      for (std::size_t k = inner.size(); k-- > d + 1;)
+        phase.loops.push_back({inner[k].extent, inner[k].from, inner[k].to});
       inner.resize(std::min(inner.size(), d + 1));
       if (inner.size() > kept) {
         const Dimension slowest = inner.back();

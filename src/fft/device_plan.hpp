@@ -2,7 +2,8 @@
 //
 //   rows of an even number of real values   half as many points, taken apart on the way out
 //   a line that fits a block                one kernel
-//   longer                                  four steps: n = a b, b lines of a points, then a lines of b. In place, if the
+//   longer                                  four steps: n = a b, b lines of a points, then a lines of b. In place, if
+//   the
 //                                           pass before has put element j1 b + j2 at j2 a + j1; both in one kernel on
 //                                           devices whose blocks may wait for each other
 //   a prime above 31 in n                   Bluestein's convolution, in the block or in four kernels

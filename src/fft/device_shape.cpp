@@ -50,7 +50,7 @@ double operations(i64 radix) {
     }
   }
 }
-constexpr double turned = 8;    // a point's twiddle, with its part of powers and tables
+constexpr double turned = 8;     // a point's twiddle, with its part of powers and tables
 constexpr double exchanged = 8;  // a point's way through shared memory
 
 bool usable(i64 r, i64 most_points) {

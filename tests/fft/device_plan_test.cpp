@@ -1,8 +1,9 @@
 // Plans of transforms on devices: which kernels, what a block is given, what is refused.
+#include "fft/device_plan.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fft/device_plan.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::fft {
@@ -39,9 +40,22 @@ TEST(DevicePlan, LongColumnsGoInFourStepsByChunks) {
 }
 
 TEST(DevicePlan, RealRowsAreHalvedWherePairsCanBeRead) {
-  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .batch = {3}, .extents = {20}}).phases[0].steps[0].line.points, 10);
-  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .batch = {3}, .extents = {20}, .from_strides = {21}}).phases[0].steps[0].line.points, 20);
-  EXPECT_EQ(plan_on_device({.transform = Transform::complex_to_real, .batch = {3}, .extents = {21}}).phases[0].steps[0].line.points, 21);
+  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .batch = {3}, .extents = {20}})
+                .phases[0]
+                .steps[0]
+                .line.points,
+            10);
+  EXPECT_EQ(
+      plan_on_device({.transform = Transform::real_to_complex, .batch = {3}, .extents = {20}, .from_strides = {21}})
+          .phases[0]
+          .steps[0]
+          .line.points,
+      20);
+  EXPECT_EQ(plan_on_device({.transform = Transform::complex_to_real, .batch = {3}, .extents = {21}})
+                .phases[0]
+                .steps[0]
+                .line.points,
+            21);
 }
 
 TEST(DevicePlan, BlocksHoldNoMoreThanTheyHave) {
