@@ -172,18 +172,19 @@ void FftOnDevice::run(run::gpu::Queue& queue, const Place& from, const Place& to
   if (plan_.chunk > 0) at(Buffer::chunk).memory = device_->allocate(plan_.chunk * size_);
   if (other) at(Buffer::other_chunk).memory = device_->allocate(plan_.chunk * size_);
 
-  // What changes places cannot do so where it lies: then the first pass writes elsewhere.
+  // What changes places cannot do so where it lies: then the first pass writes elsewhere, and the second one comes back.
   const bool moved = plan_.permutes && plan_.whole == 0 && from.memory == to.memory && from.offset == to.offset;
-  if (moved) at(Buffer::output) = spare();
-  for (const fft::DevicePhase& phase : plan_.phases) {
-    run_phase(queue, phase, buffers, moved && &phase == &plan_.phases[1] ? &to : nullptr);
-    if (moved && &phase == &plan_.phases[1]) at(Buffer::output) = to;
+  const Place elsewhere = moved ? spare() : Place{};
+  for (std::size_t k = 0; k < plan_.phases.size(); ++k) {
+    Buffers sources = buffers, targets = buffers;
+    if (moved && k == 0) targets[static_cast<std::size_t>(Buffer::output)] = elsewhere;
+    if (moved && k == 1) sources[static_cast<std::size_t>(Buffer::output)] = elsewhere;
+    run_phase(queue, plan_.phases[k], sources, targets);
   }
 }
 
-// `back`: where the first step writes instead of its buffer, and all that follow lie.
-void FftOnDevice::run_phase(run::gpu::Queue& queue, const fft::DevicePhase& phase, Buffers buffers,
-                            const Place* back) const {
+void FftOnDevice::run_phase(run::gpu::Queue& queue, const fft::DevicePhase& phase, const Buffers& sources,
+                            const Buffers& targets) const {
   i64 turns = 1;
   for (const fft::DevicePhase::Loop& loop : phase.loops) turns *= loop.extent;
   for (i64 turn = 0; turn < turns; ++turn) {
@@ -196,11 +197,11 @@ void FftOnDevice::run_phase(run::gpu::Queue& queue, const fft::DevicePhase& phas
     for (i64 first = 0; first < phase.counted.extent; first += phase.chunk) {
       for (std::size_t k = 0; k < phase.steps.size(); ++k) {
         const fft::DeviceStep& step = phase.steps[k];
-        Place source = buffers[static_cast<std::size_t>(step.from)];
-        if (k == 0 && back != nullptr) buffers[static_cast<std::size_t>(step.to)] = *back;
-        Place target = buffers[static_cast<std::size_t>(step.to)];
+        const bool last = k + 1 == phase.steps.size();
+        Place source = sources[static_cast<std::size_t>(step.from)];
+        Place target = (last ? targets : sources)[static_cast<std::size_t>(step.to)];
         if (k == 0) source.offset += (from + first * phase.counted.from) * size_;
-        if (k + 1 == phase.steps.size()) target.offset += (to + first * phase.counted.to) * size_;
+        if (last) target.offset += (to + first * phase.counted.to) * size_;
         run_step(queue, step, source, target, std::min(phase.chunk, phase.counted.extent - first));
       }
     }

@@ -42,7 +42,7 @@ class FftOnDevice {
   std::shared_ptr<run::gpu::Memory> table(run::gpu::Queue&, const std::vector<double>& pairs) const;
   using Buffers = std::vector<Place>;
   Place spare() const;
-  void run_phase(run::gpu::Queue&, const fft::DevicePhase&, Buffers, const Place* back) const;
+  void run_phase(run::gpu::Queue&, const fft::DevicePhase&, const Buffers& sources, const Buffers& targets) const;
   void run_step(run::gpu::Queue&, const fft::DeviceStep&, const Place& from, const Place& to, i64 count) const;
 
   std::shared_ptr<run::gpu::Device> device_;

@@ -43,7 +43,7 @@ class LineWriter {
     Index group;              // along the first dimension
     std::vector<Index> rest;  // of the other dimensions
     bool fresh = false;       // other blocks of the kernel write what lies there
-    bool in_place = false;    // it is read where it is written
+    int source = 0, target = 1;  // numbers of the pointers
   };
   void write(const Given& given) {
     fresh_ = given.fresh;
@@ -109,9 +109,8 @@ class LineWriter {
       p->indices = {own};
       p->indices.insert(p->indices.end(), rest.begin(), rest.end());
     }
-    const i64 source = given.in_place ? 1 : 0;
-    from_ = base(given.in_place ? "p1" : "p0", ir::nest::load(n, ir::nest::integer(source), 1), in_, true);
-    to_ = base("p1", ir::nest::load(n, ir::nest::integer(1), 1), within_, false);
+    from_ = base(given.source, in_, true);
+    to_ = base(given.target, within_, false);
     w_ = out_.let("w", ir::nest::convert({number_.lane, 1, true}, ir::nest::variable("p2", ir::nest::bytes_pointer)));
   }
 
@@ -138,8 +137,10 @@ class LineWriter {
     return p;
   }
 
-  Value base(const char* name, const Value& bytes, const Place& place, bool from) {
-    const Value begin = ir::nest::address(ir::nest::variable(name, ir::nest::bytes_pointer), bytes);
+  Value base(int number, const Place& place, bool from) {
+    const Value bytes = ir::nest::load(ir::nest::variable("N", {Lane::i64, 1, true}), ir::nest::integer(number), 1);
+    const Value block = ir::nest::variable("p" + std::to_string(number), ir::nest::bytes_pointer);
+    const Value begin = ir::nest::address(block, bytes);
     Value at = ir::nest::integer(0);
     for (std::size_t d = 0; d < place.indices.size(); ++d) {
       const DeviceLine::Dimension& dimension = line_.dimensions[d];
@@ -614,7 +615,9 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
       [&] {
         const Index all = let("all", strip * order.strip + item % order.strip);
         out.branch(less(all, Index(order.groups * order.others)), [&] {
-          LineWriter(first, kernel, out).write(group_of(all, order.groups, let("part", item / order.strip)));
+          LineWriter::Given given = group_of(all, order.groups, let("part", item / order.strip));
+          given.target = order.source ? 0 : 1;
+          LineWriter(first, kernel, out).write(given);
           out.call("tsr_fft_done", {counters, (all + 1).value});
         });
       },
@@ -628,7 +631,7 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
         out.branch(there, [&] {
           out.call("tsr_fft_await", {counters, (all / order.finer + 1).value, Index(order.parts).value});
           LineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));
-          given.in_place = true;
+          given.source = order.source ? 0 : 1;
           LineWriter(second, kernel, out).write(given);
         });
       });

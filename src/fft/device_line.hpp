@@ -78,6 +78,7 @@ struct PairOrder {
   i64 parts = 1;                          // lines of a column in the first half
   i64 finer = 1;                          // groups of the second half in one of the first
   i64 first_items = 1, second_items = 1;  // blocks of a strip
+  bool source = false;       // what lies between the halves is where the first has read; else where the second writes
   i64 items() const { return first_items + second_items; }
   i64 strips() const { return (groups * others + strip - 1) / strip; }
   i64 blocks() const { return (strips() + 1) * items(); }
@@ -98,9 +99,8 @@ struct LineShape {
 };
 constexpr i64 shared_of_line = i64{48} << 10;
 bool fits_block(i64 points, ElementType);  // has radices, and shared memory holds a line
-// A thread holds `most_points`, unless a prime is larger.
-constexpr i64 points_of_thread = 16;
-LineShape shape_of(i64 points, ElementType, bool across, i64 most_lines, i64 most_points = points_of_thread);
+// A thread holds `most_points`, unless a prime is larger; 0: as is best for the type.
+LineShape shape_of(i64 points, ElementType, bool across, i64 most_lines, i64 most_points = 0);
 i64 convolution_length(i64 n);  // for Bluestein: at least 2 n - 1, of small primes
 
 }  // namespace tessera::fft

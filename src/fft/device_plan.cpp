@@ -60,8 +60,9 @@ class Planner {
       axis(rank - 1, source, to, p.scale);
       return std::move(plan_);
     }
+    const Side between = rank == 1 || aligned(to) ? to : whole();
     for (std::size_t d = rank; d-- > 0;) {
-      Side source = d + 1 == rank ? from : to, target = to;
+      Side source = d + 1 == rank ? from : between, target = d == 0 ? to : between;
       source.exchanged = target.exchanged = inverse;
       axis(d, source, target, d == 0 ? p.scale : 1);
     }
@@ -111,14 +112,21 @@ class Planner {
     return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
   }
 
-  // The frequencies of a real array without gaps.
+  // Pairs of numbers in rows that begin at multiples of a line of the cache: what lies between passes where the result's
+  // rows do not. A piece of a row that does not is a sector more, and two writers meet in it.
+  static constexpr i64 line_of_cache = 128;
+  bool aligned(const Side& s) const {
+    return std::all_of(s.strides.begin(), s.strides.end() - 1,
+                       [&](i64 stride) { return stride * size() % (line_of_cache / 4) == 0; });
+  }
   Side whole() {
     const Problem& p = plan_.problem;
     std::vector<i64> extents = p.batch;
     extents.insert(extents.end(), p.extents.begin(), p.extents.end());
-    extents.back() = row_of_from(p);
+    if (from_real(p) || to_real(p)) extents.back() = p.extents.back() / 2 + 1;
+    const i64 unit = line_of_cache / (2 * size());
     std::vector<i64> strides(extents.size() - 1);
-    i64 stride = extents.back();
+    i64 stride = (extents.back() + unit - 1) / unit * unit;
     for (std::size_t d = strides.size(); d-- > 0;) {
       strides[d] = stride;
       stride *= extents[d];
@@ -237,7 +245,7 @@ class Planner {
     line.dimensions = lines.dimensions;
     // Every multiprocessor is to have something to do.
     const i64 fewest = lines.across ? options_.least_columns : 1;
-    while (line.lines > fewest && blocks_of(line, 0) < options_.multiprocessors) line.lines /= 2;
+    while (line.lines > fewest && 4 * blocks_of(line, 0) < 3 * options_.multiprocessors) line.lines /= 2;
     line.scale = lines.scale;
     line.apart = lines.halved && from_real(plan_.problem);
     line.together = lines.halved && !line.apart;
@@ -275,17 +283,22 @@ class Planner {
     plan_.description += fmt::format("{} * {}", a, b);
     const i64 most = power_of_two(lines.columns), n = a * b;
     DeviceLine one = line_of(lines, a, true, most), two = line_of(lines, b, true, most);
-    const i64 from_leg = lines.from.leg, leg = lines.to.leg;
+    // What lies between the halves is where the first one reads, if the pass before has written that, else in the result.
+    const bool source = lines.sorted;
+    const i64 from_leg = lines.from.leg, to_leg = lines.to.leg, leg = source ? from_leg : to_leg;
     one.from.part = one.to.part = two.to.part = 1;
-    one.from.step = lines.sorted ? 1 : b;
+    one.from.step = source ? 1 : b;
     one.to = {.leg = leg, .part = 1, .beside = true, .turn = n};
     two.from = {.leg = leg, .step = a, .beside = true};
     two.to.step = a;
     two.scale = lines.scale;
     one.dimensions = two.dimensions = lines.dimensions;
-    for (DeviceLine::Dimension& d : two.dimensions) d.from = d.to;
-    one.dimensions.insert(one.dimensions.begin() + 1, {b, lines.sorted ? a * from_leg : from_leg, a * leg});
-    two.dimensions.insert(two.dimensions.begin() + 1, {a, leg, leg});
+    for (std::size_t d = 0; d < lines.dimensions.size(); ++d) {
+      const Dimension& given = lines.dimensions[d];
+      one.dimensions[d].to = two.dimensions[d].from = source ? given.from : given.to;
+    }
+    one.dimensions.insert(one.dimensions.begin() + 1, {b, source ? a * from_leg : from_leg, a * leg});
+    two.dimensions.insert(two.dimensions.begin() + 1, {a, leg, to_leg});
     DevicePhase phase;
     // One kernel, where blocks of both halves have as many threads.
     const i64 finer = two.threads / one.threads;
@@ -299,13 +312,15 @@ class Planner {
         order.strip = std::clamp<i64>(options_.strip_bytes / (wide * n * 2 * size()), 1, order.groups * order.others);
         order.first_items = order.strip * b;
         order.second_items = order.strip * finer * a;
+        order.source = source;
         phase.steps.push_back({one, lines.source, lines.target, two, order});
         plan_.phases.push_back(std::move(phase));
         return;
       }
     }
-    phase.steps.push_back({one, lines.source, lines.target, {}, {}});
-    phase.steps.push_back({two, lines.target, lines.target, {}, {}});
+    const Buffer between = source ? lines.source : lines.target;
+    phase.steps.push_back({one, lines.source, between, {}, {}});
+    phase.steps.push_back({two, between, lines.target, {}, {}});
     plan_.phases.push_back(std::move(phase));
   }
 

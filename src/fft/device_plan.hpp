@@ -25,7 +25,7 @@ struct DeviceStep {
   enum class Buffer : std::uint8_t { input, output, whole, chunk, other_chunk };
   DeviceLine line;
   Buffer from = Buffer::input, to = Buffer::output;
-  std::optional<DeviceLine> second;  // in place where the first has written, in the same kernel
+  std::optional<DeviceLine> second;  // of what the first has written, in the same kernel
   PairOrder order;
 };
 
@@ -54,7 +54,7 @@ struct DeviceOptions {
   bool pairs = false;              // blocks of the device may wait for each other
   i64 multiprocessors = 132;
   i64 least_columns = 4;  // that a block takes at once, else columns go in four steps
-  i64 most_points = points_of_thread;
+  i64 most_points = 0;    // that a thread holds, 0: as is best for the type
 };
 
 // Throws Error(argument) for a problem that makes no sense, Error(device) for lines that are too long.
