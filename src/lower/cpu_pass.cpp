@@ -478,7 +478,9 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       Value to, at, out;
     };
     std::vector<Result> results;
-    const std::size_t most_results = static_cast<std::size_t>(plan_.device.vector_registers) / 2;
+    // (Not those of many stages, that have little in common but need registers until they are stored.)
+    const std::size_t most_results =
+        pass.stages.size() > 4 ? 1 : static_cast<std::size_t>(plan_.device.vector_registers) / 2;
     const auto store_results = [&] {
       if (results.empty()) return;
       const auto all = [&](bool past) {

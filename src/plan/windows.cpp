@@ -194,6 +194,11 @@ class WindowPass {
     return result;
   }
 
+  static bool weighs(Op op) {
+    return op == Op::access || op == Op::convert || op == Op::mul || op == Op::lookup || op == Op::constant ||
+           op == Op::var || op == Op::add || op == Op::sub;
+  }
+
   // A sum whose terms and weights are too many for the registers keeps its loops but those over rows. With these
   // written out, neighbouring rows share the loads, and their totals stay in registers.
   ExprId rows_written(const ExprNode& node, i64 terms) {
@@ -203,6 +208,8 @@ class WindowPass {
     std::set<std::uint32_t> rows, others;  // what moves along rows, and along the rest
     for (ExprId e : ir::postorder(graph_, {node.args[0]})) {
       const ExprNode& access = graph_.node(e);
+      // Other arithmetic costs more than its loads, and stages that are computed together share it where it is written.
+      if (!weighs(access.op)) return {};
       converted |= access.op == Op::convert && graph_.node(access.args[0]).op == Op::access;
       if (access.op != Op::access) continue;
       for (std::size_t d = 0; d < access.index.size(); ++d)
