@@ -27,16 +27,40 @@ TEST(DevicePlan, RowsAndColumnsThatFitABlockAreAKernelEach) {
   EXPECT_GE(plan.phases[1].steps[0].line.lines, 4);
 }
 
-TEST(DevicePlan, LongColumnsGoInFourStepsByChunks) {
-  const DevicePlan plan = plan_on_device({.extents = {8192, 8192}}, {.chunk_bytes = i64{16} << 20});
-  ASSERT_EQ(plan.phases.size(), 2U);
-  EXPECT_EQ(plan.phases[0].steps.size(), 1U);
-  const DevicePhase& columns = plan.phases[1];
-  ASSERT_EQ(columns.steps.size(), 2U);
-  EXPECT_EQ(columns.steps[0].line.points * columns.steps[1].line.points, 8192);
-  EXPECT_EQ(columns.counted.extent, 8192);
-  EXPECT_EQ(columns.chunk, 256);
-  EXPECT_EQ(plan.chunk * 4, i64{16} << 20);
+TEST(DevicePlan, LongColumnsGoInTwoHalvesInPlace) {
+  const DevicePlan two = plan_on_device({.extents = {8192, 8192}});
+  ASSERT_EQ(two.phases.size(), 2U);
+  EXPECT_TRUE(two.permutes);
+  EXPECT_EQ(two.whole + two.chunk, 0);
+  EXPECT_EQ(two.phases[0].steps.size(), 1U);
+  ASSERT_EQ(two.phases[1].steps.size(), 2U);
+  EXPECT_EQ(two.phases[1].steps[0].line.points * two.phases[1].steps[1].line.points, 8192);
+
+  const DevicePlan one = plan_on_device({.extents = {8192, 8192}}, {.pairs = true});
+  ASSERT_EQ(one.phases[1].steps.size(), 1U);
+  const DeviceStep& step = one.phases[1].steps[0];
+  ASSERT_TRUE(step.second.has_value());
+  EXPECT_EQ(step.line.threads * step.line.lines, step.second->threads * step.second->lines);
+  EXPECT_EQ(step.line.lines, step.second->lines * step.order.finer);
+  // Every block of either half has a ticket.
+  EXPECT_GE(step.order.strips() * step.order.first_items, blocks_of(step.line, 0));
+  EXPECT_GE(step.order.strips() * step.order.second_items, blocks_of(*step.second, 0));
+}
+
+TEST(DevicePlan, LongRowsGoInFourStepsByChunks) {
+  const DevicePlan plan = plan_on_device({.batch = {100}, .extents = {65536}}, {.chunk_bytes = i64{4} << 20});
+  ASSERT_EQ(plan.phases.size(), 1U);
+  EXPECT_EQ(plan.phases[0].steps.size(), 2U);
+  EXPECT_EQ(plan.phases[0].counted.extent, 100);
+  EXPECT_EQ(plan.phases[0].chunk, 8);
+  EXPECT_EQ(plan.chunk * 4, i64{4} << 20);
+}
+
+TEST(DevicePlan, RowsOfResultsThatAreNotAlignedPassThroughOthers) {
+  EXPECT_EQ(plan_on_device({.extents = {64, 64}}).whole, 0);
+  // 33 pairs in rows of 48.
+  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .extents = {64, 64}}).whole, 2 * 48 * 64);
+  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .extents = {64, 64}, .to_strides = {36}}).whole, 0);
 }
 
 TEST(DevicePlan, RealRowsAreHalvedWherePairsCanBeRead) {
