@@ -172,7 +172,8 @@ void FftOnDevice::run(run::gpu::Queue& queue, const Place& from, const Place& to
   if (plan_.chunk > 0) at(Buffer::chunk).memory = device_->allocate(plan_.chunk * size_);
   if (other) at(Buffer::other_chunk).memory = device_->allocate(plan_.chunk * size_);
 
-  // What changes places cannot do so where it lies: then the first pass writes elsewhere, and the second one comes back.
+  // What changes places cannot do so where it lies: then the first pass writes elsewhere, and the second one comes
+  // back.
   const bool moved = plan_.permutes && plan_.whole == 0 && from.memory == to.memory && from.offset == to.offset;
   const Place elsewhere = moved ? spare() : Place{};
   for (std::size_t k = 0; k < plan_.phases.size(); ++k) {

@@ -40,9 +40,9 @@ class LineWriter {
 
   // The lines of a block, where it is not the number of the block that says it.
   struct Given {
-    Index group;              // along the first dimension
-    std::vector<Index> rest;  // of the other dimensions
-    bool fresh = false;       // other blocks of the kernel write what lies there
+    Index group;                 // along the first dimension
+    std::vector<Index> rest;     // of the other dimensions
+    bool fresh = false;          // other blocks of the kernel write what lies there
     int source = 0, target = 1;  // numbers of the pointers
   };
   void write(const Given& given) {

@@ -78,7 +78,7 @@ struct PairOrder {
   i64 parts = 1;                          // lines of a column in the first half
   i64 finer = 1;                          // groups of the second half in one of the first
   i64 first_items = 1, second_items = 1;  // blocks of a strip
-  bool source = false;       // what lies between the halves is where the first has read; else where the second writes
+  bool source = false;  // what lies between the halves is where the first has read; else where the second writes
   i64 items() const { return first_items + second_items; }
   i64 strips() const { return (groups * others + strip - 1) / strip; }
   i64 blocks() const { return (strips() + 1) * items(); }

@@ -112,8 +112,8 @@ class Planner {
     return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
   }
 
-  // Pairs of numbers in rows that begin at multiples of a line of the cache: what lies between passes where the result's
-  // rows do not. A piece of a row that does not is a sector more, and two writers meet in it.
+  // Pairs of numbers in rows that begin at multiples of a line of the cache: what lies between passes where the
+  // result's rows do not. A piece of a row that does not is a sector more, and two writers meet in it.
   static constexpr i64 line_of_cache = 128;
   bool aligned(const Side& s) const {
     return std::all_of(s.strides.begin(), s.strides.end() - 1,
@@ -283,7 +283,8 @@ class Planner {
     plan_.description += fmt::format("{} * {}", a, b);
     const i64 most = power_of_two(lines.columns), n = a * b;
     DeviceLine one = line_of(lines, a, true, most), two = line_of(lines, b, true, most);
-    // What lies between the halves is where the first one reads, if the pass before has written that, else in the result.
+    // What lies between the halves is where the first one reads, if the pass before has written that, else in the
+    // result.
     const bool source = lines.sorted;
     const i64 from_leg = lines.from.leg, to_leg = lines.to.leg, leg = source ? from_leg : to_leg;
     one.from.part = one.to.part = two.to.part = 1;

@@ -28,13 +28,13 @@ constexpr std::size_t least_terms = 26;  // that are worth a look
 
 constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
 constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
-constexpr double in_a_program = 1.2;                             // a tile's time over that of the benchmark's loop
+constexpr double in_a_program = 1.2;                               // a tile's time over that of the benchmark's loop
 constexpr double of_volume_term = 0.0246, kept_in_volumes = 0.25;  // rows of neighbouring planes meet in few sets of L1
 // A point of a tile forward or back, and the product with a plane of weights where all spectra lie in L2, or do not.
 constexpr double there_or_back = 0.5, of_product = 0.07, of_far_product = 0.14;
-constexpr double most_spectra = 0.75e6;    // bytes of L2 for them
-constexpr i64 most_marching = 800 << 10;   // bytes of the spectra of weights and of all pairs that march together
-constexpr i64 most_stack = i64{1} << 22;   // points of all of them
+constexpr double most_spectra = 0.75e6;   // bytes of L2 for them
+constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
+constexpr i64 most_stack = i64{1} << 22;  // points of all of them
 constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
@@ -59,7 +59,9 @@ double without_transforms(const Tensor& w, ElementType type) {
     if (w.extent[d] > 1) moving.push_back(d);
   if (moving.size() < 2) return best;
   const double kept = volume ? kept_in_volumes : rows_kept;
-  const auto along = [&](std::size_t d) { return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]); };
+  const auto along = [&](std::size_t d) {
+    return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]);
+  };
   std::vector<std::vector<std::size_t>> each;
   double price = 0;
   for (const std::size_t d : moving) {
@@ -208,11 +210,11 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
       without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
   if (yes || static_cast<double>(w.count()) > worth_a_remark)
-    remarks.push_back(
-        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
-                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1, yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows,
-                    tiles.columns, without));
+    remarks.push_back(fmt::format(
+        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+        "of {} x {} tiles, {:.2g} ns directly (predicted)",
+        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
   if (yes) stage.tile = tiles;
   return yes;
 }

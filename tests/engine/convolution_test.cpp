@@ -218,8 +218,8 @@ TEST(Convolution, Volumes) {
       const std::vector<double> e = numbers(expected), f = numbers(found);
       const double epsilon = c.type == "double" ? 0x1p-53 : 0x1p-24;
       const double largest_there = std::max(7.0, largest(image));
-      const double allowed = (4 * std::log2(96 * 96) + static_cast<double>(terms)) * epsilon *
-                             static_cast<double>(terms) * largest_there;
+      const double allowed =
+          (4 * std::log2(96 * 96) + static_cast<double>(terms)) * epsilon * static_cast<double>(terms) * largest_there;
       for (std::size_t k = 0; k < e.size(); ++k) {
         if (std::isnan(e[k]))
           ASSERT_TRUE(std::isnan(f[k])) << "point " << k;
@@ -257,8 +257,10 @@ TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
 TEST(Convolution, LongSumsOverVolumesToo) {
   const auto takes = [](int n, bool separable) {
     const std::string text = fmt::format(
-        "table float k[l = 0..{0}, i = 0..{0}, j = 0..{0}] = {1}; stencil f(vector#3 float X) {{ return sum(l = 0..{0}, "
-        "i = 0..{0}, j = 0..{0}) (k[l,i,j] * X@[l,i,j]); }} parameter L, M, N; vector#3 float a[L,M,N]; return f(a:wrap);",
+        "table float k[l = 0..{0}, i = 0..{0}, j = 0..{0}] = {1}; stencil f(vector#3 float X) {{ return sum(l = "
+        "0..{0}, "
+        "i = 0..{0}, j = 0..{0}) (k[l,i,j] * X@[l,i,j]); }} parameter L, M, N; vector#3 float a[L,M,N]; return "
+        "f(a:wrap);",
         n - 1, separable ? "(l + 1) * (i + 2) * (j + 1) * 0.01f" : "(l * 5 + i * 7 + j * l) % 11 * 0.01f");
     return Program::from_text(text).explain({{256, 256, 256}}).find("is taken through Fourier transforms") !=
            std::string::npos;

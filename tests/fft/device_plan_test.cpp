@@ -60,7 +60,8 @@ TEST(DevicePlan, RowsOfResultsThatAreNotAlignedPassThroughOthers) {
   EXPECT_EQ(plan_on_device({.extents = {64, 64}}).whole, 0);
   // 33 pairs in rows of 48.
   EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .extents = {64, 64}}).whole, 2 * 48 * 64);
-  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .extents = {64, 64}, .to_strides = {36}}).whole, 0);
+  EXPECT_EQ(plan_on_device({.transform = Transform::real_to_complex, .extents = {64, 64}, .to_strides = {36}}).whole,
+            0);
 }
 
 TEST(DevicePlan, RealRowsAreHalvedWherePairsCanBeRead) {

@@ -245,8 +245,8 @@ void check_stack(const TilePlan& plan, i64 planes, i64 k0, i64 k1) {
   add_stack(module, plan, "stack");
   const auto code = run::cpu::load({.source = emit::print_c(module), .name = "stack"});
   const auto there = reinterpret_cast<void (*)(const T* const*, T*, T*, const i64*)>(code->symbol("stack_there"));
-  const auto back = reinterpret_cast<void (*)(const T* const*, T* const*, const T*, T*, const i64*)>(
-      code->symbol("stack_back"));
+  const auto back =
+      reinterpret_cast<void (*)(const T* const*, T* const*, const T*, T*, const i64*)>(code->symbol("stack_back"));
   const auto numbers = static_cast<std::size_t>(tile_spectrum_size(plan));
   const auto bytes = numbers * sizeof(T);
   const Flush end = Flush::end;
