@@ -51,8 +51,7 @@ class TileWriter {
     groups_of_rows([&](const Value& number, const Value& rows) {
       group_in(number, rows);
       const std::size_t last = across_.passes() - 1;
-      for (std::size_t i = 0; i < last; ++i)
-        across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
+      for (std::size_t i = 0; i < last; ++i) across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
       across_.to_spectrum(line(), ir::nest::address(spectrum_, place_of_group(number)));
     });
   }
@@ -382,7 +381,8 @@ ir::nest::Function function_of(const TilePlan& plan, std::string name, const std
 }  // namespace
 
 void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
-  ir::nest::Function f = function_of(plan, name, "through a Fourier transform, the product with a spectrum, and back");
+  ir::nest::Function f =
+      function_of(plan, name, "through a Fourier transform, the product with a spectrum, and back");
   const Type number{plan.vector.lane, 1, true};
   f.parameters = {{"rows", ir::nest::bytes_pointer, false, true},
                   {"out", ir::nest::bytes_pointer, false, true},

@@ -19,8 +19,8 @@
 // Rows alone are a plan with T0 = 1: V rows of each tile side by side, every lane a tile of its own, weights of one
 // row.
 //
-// A sum over planes as well, of a volume, is one of such products: forward and back are functions of their own, so that
-// a tile of a plane is transformed once, and what is multiplied and brought back is a sum over planes of weights.
+// A sum over planes as well, of a volume, is one of such products: forward and back are functions of their own, so that a
+// tile of a plane is transformed once, and what is multiplied and brought back is a sum over planes of weights.
 //
 // The error is at most 2 eps log2(T0 T1) of the largest number of the two tiles times the sum of |weights|: a huge tile
 // B shows in A, and what is not finite in one spoils all of both.
@@ -76,8 +76,8 @@ void add_tile(ir::nest::Module&, const TilePlan&, const std::string& name);
 // Adds the functions for sums over planes, of tiles of more than one row:
 //   void NAME_there(void* const* rows, T* spectrum, T* scratch, const i64* n)
 //   void NAME_back(void* const* spectra, void* const* out, T* weights, T* scratch, const i64* n)
-// The first one writes the spectrum of a pair of tiles, tile_spectrum_size numbers; of n it uses `ahead`. The second
-// one takes `planes` of them, and the spectra of as many planes of weights behind one another.
+// The first one writes the spectrum of a pair of tiles, tile_spectrum_size numbers; of n it uses `ahead`. The second one
+// takes `planes` of them, and the spectra of as many planes of weights behind one another.
 void add_stack(ir::nest::Module&, const TilePlan&, const std::string& name);
 
 // The spectrum of K0 x K1 weights (row by row, K0 <= T0, K1 <= T1) for the function: in the order of its digits and

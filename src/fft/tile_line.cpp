@@ -156,7 +156,7 @@ void LineWriter::sum_of_products(const Value& at, const Value& count, const Nth&
     out_.loop("plane", integer(0), count, integer(1), [&](const Value& plane) {
       const Value from = spectrum(plane), by = weights(plane);
       for (i64 k = 0; k < radix; ++k) {
-        const Complex& sum = sums[static_cast<std::size_t>(k)];
+        const Complex &sum = sums[static_cast<std::size_t>(k)];
         const Complex z = ends_.load(End::points, from, legs.element(k) * point);
         const Complex h = ends_.load(End::points, by, legs.element(k) * point);
         const Value re = butterfly_.fused(z.re, h.re, sum.re), im = butterfly_.fused(z.re, h.im, sum.im);
@@ -167,7 +167,7 @@ void LineWriter::sum_of_products(const Value& at, const Value& count, const Nth&
     butterfly_.transform(
         radix,
         [&](i64 k) {
-          const Complex& sum = sums[static_cast<std::size_t>(k)];
+          const Complex &sum = sums[static_cast<std::size_t>(k)];
           return Complex{sum.im, sum.re};
         },
         [&](i64 k, const Complex& z) { ends_.store(End::points, at, legs.place(k), {z.im, z.re}, false); });

@@ -24,8 +24,9 @@ void GroupLowering::each_plane(const std::function<void(const Value& number, con
   const Transform& t = *transform_;
   const i64 planes = t.sum.weights.extent[rank_ - 3];
   builder_->loop("volume", integer(0), integer(t.planes / planes), integer(1), [&](const Value& volume) {
-    builder_->loop("along", first, integer(planes), integer(1),
-                   [&](const Value& along) { body(builder_->let("number", volume * planes + along), along); });
+    builder_->loop("along", first, integer(planes), integer(1), [&](const Value& along) {
+      body(builder_->let("number", volume * planes + along), along);
+    });
   });
 }
 
@@ -100,9 +101,11 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
                        {rows(t.from), numbers(slot(number, along)), numbers(t.numbers), arguments});
       },
       known);
-  each_plane([&](const Value& number,
-                 const Value& along) { builder_->call("tsr_set_row", {t.stack, number, slot(number, along)}); },
-             integer(0));
+  each_plane(
+      [&](const Value& number, const Value& along) {
+        builder_->call("tsr_set_row", {t.stack, number, slot(number, along)});
+      },
+      integer(0));
   builder_->call(t.function + "_back",
                  {rows(t.stack), rows(t.to), variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true}),
                   numbers(t.numbers), arguments});

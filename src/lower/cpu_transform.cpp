@@ -85,8 +85,7 @@ void GroupLowering::prepare_transform(ir::nest::Module& module) {
   module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
 }
 
-// Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march
-// through.
+// Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march through.
 void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
   const Transform& t = *transform_;
   Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(t.high)});
