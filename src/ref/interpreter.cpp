@@ -177,7 +177,7 @@ class Interpreter {
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
         store_element(g_.stage(o.stages[f]).type, result.at(i) + offset,
-              images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
+                      images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
       }
     } while (next(i, lo, shape));
     return result;
