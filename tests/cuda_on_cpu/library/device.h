@@ -101,6 +101,15 @@ inline void cuda_asm_cvt_rn_f16_f32(unsigned short& to, float from) {
 inline void cuda_asm_cvt_rn_f16_f64(unsigned short& to, double from) {
   to = from == from ? cuda_bits<unsigned short>((_Float16)from) : 0x7fff;
 }
+// Past the cache of a multiprocessor.
+inline void cuda_asm_ld_global_cg_v2_f32(float& a, float& b, const float* from) {
+  a = from[0];
+  b = from[1];
+}
+inline void cuda_asm_ld_global_cg_v2_f64(double& a, double& b, const double* from) {
+  a = from[0];
+  b = from[1];
+}
 inline void cuda_asm_not_b32(unsigned& to, unsigned from) {
   to = ~from;
 }
@@ -136,6 +145,13 @@ inline void cuda_asm_cp_async_wait_all_() {
   for (unsigned k = 0; k < own.count; ++k) __builtin_memcpy(own.all[k].to, own.all[k].from, own.all[k].bytes);
   own.count = 0;
 }
+// Blocks run one after the other: who waits for one that comes later waits for ever.
+inline unsigned atomicAdd(unsigned* at, unsigned more) {
+  const unsigned before = *at;
+  *at += more;
+  return before;
+}
+inline void __threadfence() {}
 
 // Exchanges in a warp. Narrow integers are promoted to int, as by the overloads of CUDA.
 template <class T>
