@@ -33,23 +33,52 @@ class TileWriter {
   }
 
   void write() {
-    const Value n = ir::nest::variable("n", {Lane::i64, 1, true});
-    i64 at = 0;
-    const auto argument = [&](const char* name) { return out_.let(name, ir::nest::load(n, integer(at++), 1)); };
-    for (Tile& t : tiles_) {
-      t.rows = argument("rows");
-      t.columns = argument("columns");
-    }
-    ahead_ = out_.let("ahead", argument("numbers") * size_);
-    const Value most = ir::nest::max(tiles_[0].columns, tiles_[1].columns);
-    kept_ = out_.let("kept", quotient(most + (v_ - 1), v_));
-    const Value least = ir::nest::min(tiles_[0].columns, tiles_[1].columns);
-    whole_ = out_.let("whole", quotient(least, v_));
+    read_arguments();
     if (plan_.rows == 1) return rows_alone();
     out_.comment("columns");
     columns();
     out_.comment("rows");
-    groups_of_rows();
+    groups_of_rows([&](const Value& number, const Value& rows) { group(number, rows); });
+    out_.comment("columns back");
+    columns_back();
+  }
+
+  void write_there() {
+    ahead_ = out_.let("ahead", argument(4, "numbers") * size_);
+    out_.comment("columns");
+    columns();
+    out_.comment("rows");
+    groups_of_rows([&](const Value& number, const Value& rows) {
+      group_in(number, rows);
+      const std::size_t last = across_.passes() - 1;
+      for (std::size_t i = 0; i < last; ++i) across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
+      across_.to_spectrum(line(), ir::nest::address(spectrum_, place_of_group(number)));
+    });
+  }
+
+  void write_back() {
+    read_arguments();
+    const Value planes = argument(5, "planes");
+    out_.comment("rows");
+    groups_of_rows([&](const Value& number, const Value& rows) {
+      const Value place = place_of_group(number), first = out_.let("y", number * v_);
+      const auto spectrum = [&](const Value& k) {
+        const Value from = ir::nest::call("tsr_array", ir::nest::bytes_pointer,
+                                          {ir::nest::variable("spectra", ir::nest::bytes_pointer), k});
+        return out_.let("from", ir::nest::address(ir::nest::convert({plan_.vector.lane, 1, true}, from), place));
+      };
+      const auto weights = [&](const Value& k) {
+        const Value all = ir::nest::variable("weights", {plan_.vector.lane, 1, true});
+        return out_.let("by", ir::nest::address(all, k * tile_spectrum_size(plan_) + place));
+      };
+      across_.sum_of_products(line(), planes, spectrum, weights);
+      for (std::size_t i = across_.passes() - 1; i-- > 0;)
+        across_.in_place(i, Way::back, line(), [&](const Value& k) {
+          if (i == 0)
+            for (const Tile& t : tiles_) ask_output(t, first, k);
+        });
+      group_out(rows);
+    });
     out_.comment("columns back");
     columns_back();
   }
@@ -59,6 +88,23 @@ class TileWriter {
     i64 index;
     Value rows = {}, columns = {};
   };
+  using Aside = LineWriter::Aside;
+
+  Value argument(i64 at, const char* name) {
+    return out_.let(name, ir::nest::load(ir::nest::variable("n", {Lane::i64, 1, true}), integer(at), 1));
+  }
+
+  void read_arguments() {
+    for (Tile& t : tiles_) {
+      t.rows = argument(2 * t.index, "rows");
+      t.columns = argument(2 * t.index + 1, "columns");
+    }
+    ahead_ = out_.let("ahead", argument(4, "numbers") * size_);
+    const Value most = ir::nest::max(tiles_[0].columns, tiles_[1].columns);
+    kept_ = out_.let("kept", quotient(most + (v_ - 1), v_));
+    const Value least = ir::nest::min(tiles_[0].columns, tiles_[1].columns);
+    whole_ = out_.let("whole", quotient(least, v_));
+  }
 
   static Value quotient(const Value& a, i64 b) { return ir::nest::operation(ir::Op::div, {}, {a, integer(b)}); }
   static Value remainder(const Value& a, i64 b) { return ir::nest::operation(ir::Op::rem, {}, {a, integer(b)}); }
@@ -121,43 +167,56 @@ class TileWriter {
   }
 
   // Groups do not cross the gaps of a column.
-  void groups_of_rows() {
+  template <class Body>
+  void groups_of_rows(const Body& body) {
     const Line& column = down_.line();
     const i64 part = column.gap == 0 ? column.n : column.first_step(), groups = part / v_;
     across_.repeat("q", column.n / part, [&](const Value& q) {
       across_.repeat("g", groups, [&](const Value& g) {
         const Value number = out_.let("group", q * groups + g);
         const Value place = q * ((part + column.gap) * point_) + g * (point_ * v_);
-        group(number, out_.let("rows", ir::nest::address(scratch_, place)));
+        body(number, out_.let("rows", ir::nest::address(scratch_, place)));
       });
     });
   }
 
+  // Where a group is taken as rows of points, and where it stands in a spectrum.
+  Value line() { return out_.let("line", ir::nest::address(scratch_, integer(blocks_ * block_numbers()))); }
+  Value place_of_group(const Value& number) { return out_.let("h", number * (point_ * plan_.columns)); }
+
   // Memory that the next pair reads and that this one writes is asked for all along: requests in one place would wait
   // for each other.
-  void group(const Value& number, const Value& rows) {
-    const Value line = out_.let("line", ir::nest::address(scratch_, integer(blocks_ * block_numbers())));
-    const Value spectrum = ir::nest::address(spectrum_, out_.let("h", number * (point_ * plan_.columns)));
-    const Value first = out_.let("y", number * v_);
-    const auto next_input = [&](const Tile& t, const Value& k) {
-      const Value at = out_.let("at", column(remainder(k, blocks_)) * size_ + (v_ * size_ - 1));
-      out_.call("tsr_prefetch", {bytes("rows", t, first + quotient(k, blocks_)), at + ahead_});
-    };
+  void ask_input(const Tile& t, const Value& number, const Value& k) {
+    const Value at = out_.let("at", column(remainder(k, blocks_)) * size_ + (v_ * size_ - 1));
+    out_.call("tsr_prefetch", {bytes("rows", t, number * v_ + quotient(k, blocks_)), at + ahead_});
+  }
+  Aside next_rows(const Value& number) {
+    return [this, number](const Value& k) { ask_input(tiles_[1], number, k); };
+  }
+  void group_in(const Value& number, const Value& rows) {
+    const Value to = line();
     squares(integer(0), integer(blocks_), [&](const Value& c, const Value& square, const Value& place) {
-      turn(ir::nest::address(rows, square), ir::nest::address(line, place));
-      for (i64 k = 0; k < v_; ++k) next_input(tiles_[0], c * v_ + k);
+      turn(ir::nest::address(rows, square), ir::nest::address(to, place));
+      for (i64 k = 0; k < v_; ++k) ask_input(tiles_[0], number, c * v_ + k);
     });
-    there_and_back(
-        line, spectrum, [&](const Value& k) { next_input(tiles_[1], k); },
-        [&](const Value& k) { ask_output(tiles_[0], first, k); },
-        [&](const Value& k) { ask_output(tiles_[1], first, k); });
+  }
+  void group_out(const Value& rows) {
+    const Value from = line();
     squares(integer(0), kept_, [&](const Value&, const Value& square, const Value& place) {
-      turn(ir::nest::address(line, place), ir::nest::address(rows, square));
+      turn(ir::nest::address(from, place), ir::nest::address(rows, square));
     });
+  }
+  void group(const Value& number, const Value& rows) {
+    const Value spectrum = ir::nest::address(spectrum_, place_of_group(number));
+    const Value first = out_.let("y", number * v_);
+    group_in(number, rows);
+    there_and_back(
+        line(), spectrum, next_rows(number), [&](const Value& k) { ask_output(tiles_[0], first, k); },
+        [&](const Value& k) { ask_output(tiles_[1], first, k); });
+    group_out(rows);
   }
 
   // What is done aside in the first pass, with the product and in the last pass.
-  using Aside = LineWriter::Aside;
   void there_and_back(const Value& line, const Value& spectrum, const Aside& first, const Aside& product,
                       const Aside& end) {
     const std::size_t last = across_.passes() - 1;
@@ -310,11 +369,20 @@ i64 tile_spectrum_size(const TilePlan& plan) {
   return 2 * tile_rows(plan) * plan.columns;
 }
 
-void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
+namespace {
+
+ir::nest::Function function_of(const TilePlan& plan, std::string name, const std::string& does) {
   ir::nest::Function f;
-  f.name = name;
-  f.essay = "two tiles of " + std::to_string(plan.rows) + " x " + std::to_string(plan.columns) +
-            " points through a Fourier transform, the product with a spectrum, and back";
+  f.name = std::move(name);
+  f.essay = "two tiles of " + std::to_string(plan.rows) + " x " + std::to_string(plan.columns) + " points " + does;
+  return f;
+}
+
+}  // namespace
+
+void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
+  ir::nest::Function f =
+      function_of(plan, name, "through a Fourier transform, the product with a spectrum, and back");
   const Type number{plan.vector.lane, 1, true};
   f.parameters = {{"rows", ir::nest::bytes_pointer, false, true},
                   {"out", ir::nest::bytes_pointer, false, true},
@@ -323,6 +391,25 @@ void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string&
                   {"n", {Lane::i64, 1, true}, true}};
   TileWriter(plan, module, f.body).write();
   module.functions.push_back(std::move(f));
+}
+
+void add_stack(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
+  const Type number{plan.vector.lane, 1, true};
+  ir::nest::Function there = function_of(plan, name + "_there", "to their spectrum");
+  there.parameters = {{"rows", ir::nest::bytes_pointer, false, true},
+                      {"spectrum", number},
+                      {"scratch", number},
+                      {"n", {Lane::i64, 1, true}, true}};
+  TileWriter(plan, module, there.body).write_there();
+  module.functions.push_back(std::move(there));
+  ir::nest::Function back = function_of(plan, name + "_back", "from a sum of products of spectra");
+  back.parameters = {{"spectra", ir::nest::bytes_pointer, false, true},
+                     {"out", ir::nest::bytes_pointer, false, true},
+                     {"weights", number, true},
+                     {"scratch", number},
+                     {"n", {Lane::i64, 1, true}, true}};
+  TileWriter(plan, module, back.body).write_back();
+  module.functions.push_back(std::move(back));
 }
 
 }  // namespace tessera::fft

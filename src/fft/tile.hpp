@@ -19,6 +19,9 @@
 // Rows alone are a plan with T0 = 1: V rows of each tile side by side, every lane a tile of its own, weights of one
 // row.
 //
+// A sum over planes as well, of a volume, is one of such products: forward and back are functions of their own, so that a
+// tile of a plane is transformed once, and what is multiplied and brought back is a sum over planes of weights.
+//
 // The error is at most 2 eps log2(T0 T1) of the largest number of the two tiles times the sum of |weights|: a huge tile
 // B shows in A, and what is not finite in one spoils all of both.
 #pragma once
@@ -60,6 +63,7 @@ std::string name_of(const TilePlan&);
 struct TileArguments {
   i64 rows_a = 0, columns_a = 0, rows_b = 0, columns_b = 0;
   i64 ahead = 0;
+  i64 planes = 1;  // of the functions for sums over planes
 };
 
 // Adds the function
@@ -68,6 +72,13 @@ struct TileArguments {
 // tile A, then as many for B; `out` the same for the results (pointers beyond the rows asked for are not used). Neither
 // rows nor results need be aligned. Results may not lie where rows of the two tiles do.
 void add_tile(ir::nest::Module&, const TilePlan&, const std::string& name);
+
+// Adds the functions for sums over planes, of tiles of more than one row:
+//   void NAME_there(void* const* rows, T* spectrum, T* scratch, const i64* n)
+//   void NAME_back(void* const* spectra, void* const* out, T* weights, T* scratch, const i64* n)
+// The first one writes the spectrum of a pair of tiles, tile_spectrum_size numbers; of n it uses `ahead`. The second one
+// takes `planes` of them, and the spectra of as many planes of weights behind one another.
+void add_stack(ir::nest::Module&, const TilePlan&, const std::string& name);
 
 // The spectrum of K0 x K1 weights (row by row, K0 <= T0, K1 <= T1) for the function: in the order of its digits and
 // lanes, over T0 T1. Computed in double; 256 x 256 take less than 10 ms.

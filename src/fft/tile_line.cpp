@@ -137,4 +137,41 @@ void LineWriter::product(const Value& at, const Value& spectrum, const Aside& as
   });
 }
 
+void LineWriter::to_spectrum(const Value& at, const Value& spectrum) {
+  const i64 point = 2 * vector_.lanes;
+  pass(
+      passes() - 1, Way::forward, [&](const Legs& legs, i64 k) { return ends_.load(End::points, at, legs.place(k)); },
+      [&](const Legs& legs, i64 k, const Complex& y) {
+        ends_.store(End::points, spectrum, legs.element(k) * point, y, false);
+      });
+}
+
+void LineWriter::sum_of_products(const Value& at, const Value& count, const Nth& spectrum, const Nth& weights) {
+  const std::size_t last = passes() - 1;
+  const i64 radix = line_.radices[last], point = 2 * vector_.lanes;
+  const Value zero = ir::nest::broadcast(ir::nest::real(0, {vector_.lane, 1, false}), vector_.lanes);
+  butterflies(last, [&](const Legs& legs, const Value&, const Value&) {
+    std::vector<Complex> sums;
+    for (i64 k = 0; k < radix; ++k) sums.push_back({out_.var("re", zero), out_.var("im", zero)});
+    out_.loop("plane", integer(0), count, integer(1), [&](const Value& plane) {
+      const Value from = spectrum(plane), by = weights(plane);
+      for (i64 k = 0; k < radix; ++k) {
+        const Complex &sum = sums[static_cast<std::size_t>(k)];
+        const Complex z = ends_.load(End::points, from, legs.element(k) * point);
+        const Complex h = ends_.load(End::points, by, legs.element(k) * point);
+        const Value re = butterfly_.fused(z.re, h.re, sum.re), im = butterfly_.fused(z.re, h.im, sum.im);
+        out_.assign(sum.re, butterfly_.sub(re, butterfly_.mul(z.im, h.im)));
+        out_.assign(sum.im, butterfly_.fused(z.im, h.re, im));
+      }
+    });
+    butterfly_.transform(
+        radix,
+        [&](i64 k) {
+          const Complex &sum = sums[static_cast<std::size_t>(k)];
+          return Complex{sum.im, sum.re};
+        },
+        [&](i64 k, const Complex& z) { ends_.store(End::points, at, legs.place(k), {z.im, z.re}, false); });
+  });
+}
+
 }  // namespace tessera::fft

@@ -60,6 +60,13 @@ class LineWriter {
   // The last pass forward, the product with as many points of a spectrum, the first pass back.
   void product(const ir::nest::Value& at, const ir::nest::Value& spectrum, const Aside& aside);
 
+  // The last pass forward, to a spectrum.
+  void to_spectrum(const ir::nest::Value& at, const ir::nest::Value& spectrum);
+  // The sum of `count` products, of the spectra of lines with those of weights, and the first pass back.
+  using Nth = std::function<ir::nest::Value(const ir::nest::Value& k)>;
+  void sum_of_products(const ir::nest::Value& at, const ir::nest::Value& count, const Nth& spectrum,
+                       const Nth& weights);
+
   // The body for k < count, without a loop if there is but one.
   void repeat(const std::string& stem, i64 count, const std::function<void(const ir::nest::Value&)>& body);
   // For the first elements of the line: element and place.

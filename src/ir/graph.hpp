@@ -191,6 +191,8 @@ struct Stage {
   // rows and columns, each of which gives high x wide points (plan/transforms.hpp). 0: it is not.
   struct Tiling {
     i64 rows = 0, columns = 0, high = 0, wide = 0;
+    // Of volumes: planes whose products are added, so many along one dimension; pairs of tiles that march together.
+    i64 planes = 1, along = 1, pairs = 1;
     ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
     double nanoseconds = 0;                 // a point, predicted
   };

@@ -86,6 +86,7 @@ class GroupLowering {
 
   struct Transform;
   struct TilePart;
+  struct Plane;
 
   void analyze_pass(std::size_t pass);
   ir::nest::Function shape_function();
@@ -110,11 +111,18 @@ class GroupLowering {
   void rows_of_tiles(const std::vector<Value>& index);
   void pair_of_tiles(const std::vector<Value>& index, const Value& x0);
   TilePart part_of(i64 number, const std::vector<Value>& index, const Value& x0);
-  void load_tile(const TilePart&, const Value& x0);
+  void load_tile(const TilePart&, const Value& x0, const Plane* plane);
   void place_results(const TilePart&, const std::vector<Value>& index);
-  void sum_directly(const TilePart&);
+  void finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0);
+  void clear_results(const TilePart&);
+  void sum_directly(const TilePart&, const Value& first_weight);
   void copy_results(const TilePart&, const std::vector<Value>& index);
   void margins_of_tiles(const std::vector<Value>& index);
+  // Of volumes: cpu_stack.cpp.
+  bool stacked() const { return stage(group_.anchor).tile.planes > 1; }
+  void pair_of_stacks(const std::vector<Value>& index, const Value& since, const Value& pair, const Value& x0);
+  void each_plane(const std::function<void(const Value& number, const Value& along)>& body, const Value& first);
+  Plane plane_at(const std::vector<Value>& index, const Value& number, const Value& along);
   void pass_rows(std::size_t pass, const Value& end);
   void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
   void columns(std::size_t pass, const std::vector<Value>& index, const Value& count, std::vector<Pointers>& sources,

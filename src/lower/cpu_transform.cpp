@@ -6,6 +6,7 @@
 //       rows that lie in the image as the tile wants them are read where they lie; others are copied, continued by
 //       their border, and converted
 //       the function of the pair: forward, times the spectrum of the weights, back (fft/tile.hpp)
+//       (of volumes: the pairs of several planes forward, the sum of their products back, see cpu_stack.cpp)
 //       a pair with a result that is not finite is summed up directly: NaN spreads as far as the weights reach
 //
 // Tiles lie at multiples of their results from the origin of the image, whatever part of it is computed: so a point is
@@ -63,28 +64,46 @@ void GroupLowering::prepare_transform(ir::nest::Module& module) {
   t.wide = s.tile.wide;
   t.rounded = !is_float(s.type);
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
-  const bool there = std::any_of(module.functions.begin(), module.functions.end(),
-                                 [&](const ir::nest::Function& f) { return f.name == t.function; });
+  t.planes = s.tile.planes;
+  t.pairs = s.tile.pairs;
+  const bool there = std::any_of(module.functions.begin(), module.functions.end(), [&](const ir::nest::Function& f) {
+    return f.name == t.function + (stacked() ? "_back" : "");
+  });
   if (!there) {
-    fft::add_tile(module, t.tile, t.function);
-    module.functions.back().local = true;
+    const std::size_t first = module.functions.size();
+    stacked() ? fft::add_stack(module, t.tile, t.function) : fft::add_tile(module, t.tile, t.function);
+    for (std::size_t f = first; f < module.functions.size(); ++f) module.functions[f].local = true;
   }
   t.spectrum = module.tables.size();
-  module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, fft::tile_spectrum(t.tile, w.at, k0, k1)));
+  std::vector<double> spectrum;
+  for (auto plane = w.at.begin(); plane != w.at.end(); plane += k0 * k1) {
+    const std::vector<double> of_plane = fft::tile_spectrum(t.tile, {plane, plane + k0 * k1}, k0, k1);
+    spectrum.insert(spectrum.end(), of_plane.begin(), of_plane.end());
+  }
+  module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, std::move(spectrum)));
   t.weights = module.tables.size();
   module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
 }
 
-// Rows of tiles; pairs where those are too few for the threads.
+// Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march through.
 void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
-  Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(transform_->high)});
+  const Transform& t = *transform_;
+  Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(t.high)});
   for (std::size_t d = 0; d + 2 < rank_; ++d) {
     extents[d] = integer(1);
-    strips = strips * n[d];
+    if (!stacked() || d + 3 < rank_) strips = strips * n[d];
   }
-  extents[rank_ - 2] = integer(transform_->high);
-  extents[rank_ - 1] = choose(less(builder_->let("strips", strips), threads * 4),
-                              min(n.back(), integer(2 * transform_->wide)), n.back());
+  extents[rank_ - 2] = integer(t.high);
+  if (stacked()) {
+    const i64 planes = t.sum.weights.extent[rank_ - 3];
+    extents[rank_ - 1] = builder_->let("columns", min(n.back(), integer(2 * t.wide * t.pairs)));
+    strips = strips * call_i64("tsr_ceil_div", {n.back(), max(extents[rank_ - 1], integer(1))});
+    extents[rank_ - 3] = call_i64("tsr_tile_rows", {n[rank_ - 3], builder_->let("strips", strips), threads,
+                                                    integer(4 * planes), integer(2 * planes)});
+    return;
+  }
+  extents[rank_ - 1] =
+      choose(less(builder_->let("strips", strips), threads * 4), min(n.back(), integer(2 * t.wide)), n.back());
 }
 
 void GroupLowering::reserve_transform() {
@@ -97,6 +116,9 @@ void GroupLowering::reserve_transform() {
   t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
   t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
   t.results = reserve(integer(2 * t.rows * t.row_bytes()));
+  if (!stacked()) return;
+  t.spectra = reserve(integer((t.pairs + 1) * t.planes * t.spectrum_bytes()));
+  t.stack = reserve(integer(t.planes * pointer_bytes));
 }
 
 void GroupLowering::transform() {
@@ -105,8 +127,9 @@ void GroupLowering::transform() {
   const std::size_t down = rank_ - 2, across = rank_ - 1;
   const auto& lo = regions_[0].lo;
   const auto& hi = regions_[0].hi;
+  const std::size_t loops = stacked() ? down - 1 : down;  // stacks march through the planes of the last one
   std::function<void(std::size_t)> nest = [&](std::size_t d) {
-    if (d < down) {
+    if (d < loops) {
       builder_->loop("z", lo[d], hi[d], integer(1), [&](const Value& i) {
         index[d] = i;
         nest(d + 1);
@@ -119,15 +142,24 @@ void GroupLowering::transform() {
           index[down] = builder_->let("y0", ty * t.high);
           rows_of_tiles(index);
           const Value left = builder_->let("left", call_i64("tsr_floor_div", {lo[across], integer(2 * t.wide)}));
-          builder_->loop("tx", left, call_i64("tsr_ceil_div", {hi[across], integer(2 * t.wide)}), integer(1),
-                         [&](const Value& tx) { pair_of_tiles(index, builder_->let("x0", tx * (2 * t.wide))); });
-          margins_of_tiles(index);
+          const Value right = builder_->let("right", call_i64("tsr_ceil_div", {hi[across], integer(2 * t.wide)}));
+          const auto pairs = [&](const std::function<void(const Value& tx, const Value& x0)>& pair) {
+            builder_->loop("tx", left, right, integer(1),
+                           [&](const Value& tx) { pair(tx, builder_->let("x0", tx * (2 * t.wide))); });
+            margins_of_tiles(index);
+          };
+          if (!stacked()) return pairs([&](const Value&, const Value& x0) { pair_of_tiles(index, x0); });
+          builder_->loop("z", lo[loops], hi[loops], integer(1), [&](const Value& z) {
+            index[loops] = z;
+            const Value since = builder_->let("since", z - lo[loops]);
+            pairs([&](const Value& tx, const Value& x0) { pair_of_stacks(index, since, tx - left, x0); });
+          });
         });
   };
   nest(0);
 }
 
-// Where the rows that a row of tiles reads begin.
+// Where the rows that a row of tiles reads begin; those of stacks, in plane 0.
 void GroupLowering::rows_of_tiles(const std::vector<Value>& index) {
   const Transform& t = *transform_;
   const plan::Convolution& sum = t.sum;
@@ -135,6 +167,7 @@ void GroupLowering::rows_of_tiles(const std::vector<Value>& index) {
   const std::size_t down = rank_ - 2;
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
     std::vector<Value> at = index;
+    if (stacked()) std::fill(at.begin(), at.end(), integer(0));
     const BorderMode mode = sum.border[down].mode;
     const Value n = extent(domain[down]);
     Value r = builder_->let("row", index[down] + i + sum.weights.lo[down]);
@@ -155,7 +188,7 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
   TilePart parts[2];
   for (i64 p = 0; p < 2; ++p) {
     parts[p] = part_of(p, index, x0);
-    load_tile(parts[p], x0);
+    load_tile(parts[p], x0, nullptr);
     place_results(parts[p], index);
     builder_->store(arguments, integer(2 * p), parts[p].high);
     builder_->store(arguments, integer(2 * p + 1), parts[p].wide);
@@ -166,6 +199,13 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
   builder_->call(t.function,
                  {rows(t.from), rows(t.to), variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true}),
                   numbers(t.numbers), arguments});
+  finish_pair(parts, index, x0);
+}
+
+// Sums up directly what is not finite; copies what was stored aside.
+void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0) {
+  const Transform& t = *transform_;
+  const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
   // One result tells: a number that is not finite is in all of the frequencies.
   const Value first = builder_->let("first", integer(0));
   Value finite = integer(1, flag_type);
@@ -183,8 +223,17 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
   const Value spoilt =
       builder_->let("spoilt", ir::nest::operation(ir::Op::eq, flag_type, {finite, integer(0, flag_type)}));
   for (const TilePart& part : parts) {
-    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {part.wanted, spoilt}),
-                     [&] { sum_directly(part); });
+    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {part.wanted, spoilt}), [&] {
+      clear_results(part);
+      if (!stacked()) return sum_directly(part, integer(0));
+      each_plane(
+          [&](const Value& number, const Value& along) {
+            const Plane plane = plane_at(index, number, along);
+            load_tile(part, x0, &plane);
+            sum_directly(part, number * (t.sum.weights.extent[rank_ - 2] * t.sum.weights.extent[rank_ - 1]));
+          },
+          integer(0));
+    });
     copy_results(part, index);
   }
 }
@@ -219,7 +268,7 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
 
 // The rows of a tile: where they lie, or copies of them. A second tile beyond the image reads those of the first; one
 // that is not wanted is read as well, so that the other one has the same roundings in every part of the image.
-void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
+void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane* plane) {
   const Transform& t = *transform_;
   const StageId source = t.sum.source;
   const Lane memory = memory_lane(source);
@@ -231,7 +280,8 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
   const Value inside = builder_->let(
       "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
-    const Value base = builder_->let("base", ir::nest::call("tsr_row", bytes_pointer, {t.bases, i}));
+    const Value row_base = ir::nest::call("tsr_row", bytes_pointer, {t.bases, i});
+    const Value base = builder_->let("base", plane == nullptr ? row_base : address(row_base, plane->offset));
     const Value own = builder_->let("own", address(t.loaded, (i + part.number * t.rows) * t.row_bytes()));
     const Value place = builder_->let("place", i + part.number * t.rows);
     const auto take = [&](const Value& row) { builder_->call("tsr_set_row", {t.from, place, row}); };
@@ -261,10 +311,17 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0) {
     };
     if (!native) take(own);
     const Border& rows = t.sum.border[rank_ - 2];
-    if (rows.mode != BorderMode::constant) return row();
-    builder_->branch(ir::nest::call("tsr_is_row", flag_type, {base}), row, [&] {
+    const bool planes_end = plane != nullptr && plane->outside != nullptr, rows_end = rows.mode == BorderMode::constant;
+    if (!rows_end && !planes_end) return row();
+    Value there = rows_end ? ir::nest::call("tsr_is_row", flag_type, {row_base}) : integer(1, flag_type);
+    Value bits = integer(rows_end ? border_bits(rows, source) : 0);
+    if (planes_end) {
+      there = choose(plane->outside, integer(0), convert(index_type, there));
+      bits = choose(plane->outside, plane->bits, bits);
+    }
+    builder_->branch(convert(flag_type, there), row, [&] {
       const Value to = native ? own : t.raw;
-      builder_->call("tsr_fill", {to, integer(columns), integer(size), integer(border_bits(rows, source))});
+      builder_->call("tsr_fill", {to, integer(columns), integer(size), bits});
       native ? take(own) : converted(t.raw);
     });
   });
@@ -288,8 +345,18 @@ void GroupLowering::place_results(const TilePart& part, const std::vector<Value>
   });
 }
 
+void GroupLowering::clear_results(const TilePart& part) {
+  const Transform& t = *transform_;
+  builder_->loop("i", integer(0), part.r1, integer(1), [&](const Value& i) {
+    const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, i + part.number * t.rows});
+    const Value to = builder_->let("row", convert({t.lane(), 1, true}, row));
+    builder_->loop("c", integer(0), part.c1, integer(1),
+                   [&](const Value& c) { builder_->store(to, c, ir::nest::real(0, {t.lane(), 1, false})); });
+  });
+}
+
 // Row by row, every weight times a row.
-void GroupLowering::sum_directly(const TilePart& part) {
+void GroupLowering::sum_directly(const TilePart& part, const Value& first_weight) {
   const Transform& t = *transform_;
   const plan::Tensor& w = t.sum.weights;
   const ir::nest::Type pointer{t.lane(), 1, true};
@@ -300,13 +367,11 @@ void GroupLowering::sum_directly(const TilePart& part) {
   const Value weights = variable("tsr_table_" + std::to_string(t.weights), pointer);
   builder_->loop("i", integer(0), part.r1, integer(1), [&](const Value& i) {
     const Value to = row_of(t.to, i);
-    builder_->loop("c", integer(0), part.c1, integer(1),
-                   [&](const Value& c) { builder_->store(to, c, ir::nest::real(0, {t.lane(), 1, false})); });
     const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
     builder_->loop("k", integer(0), integer(k0), integer(1), [&](const Value& k) {
       const Value from = row_of(t.from, i + k);
       builder_->loop("l", integer(0), integer(k1), integer(1), [&](const Value& l) {
-        const Value weight = builder_->let("w", load(weights, k * k1 + l, 1));
+        const Value weight = builder_->let("w", load(weights, first_weight + k * k1 + l, 1));
         const Value counts = ir::nest::operation(ir::Op::ne, flag_type, {weight, ir::nest::real(0, weight->type)});
         builder_->branch(counts, [&] {
           builder_->loop("c", integer(0), part.c1, integer(1), [&](const Value& c) {
@@ -356,7 +421,7 @@ void GroupLowering::margins_of_tiles(const std::vector<Value>& index) {
   bool margins = false;
   for (std::size_t d = 0; d < rank_; ++d) margins |= s.margin_lo[d] > 0 || s.margin_hi[d] > 0;
   if (!margins) return;
-  const Value& y0 = index.back();
+  const Value y0 = index.back();
   const Value first = max(regions_[0].lo[rank_ - 2], y0), last = min(regions_[0].hi[rank_ - 2], y0 + transform_->high);
   builder_->loop("y", builder_->let("first", first), builder_->let("last", last), integer(1), [&](const Value& y) {
     std::vector<Value> at = index;

@@ -14,10 +14,14 @@ struct GroupLowering::Transform {
   std::size_t spectrum = 0, weights = 0;  // tables of the module
   i64 high = 0, wide = 0;                 // results of a tile
   i64 rows = 0;                           // that it reads
+  i64 planes = 1, pairs = 1;              // of weights; of tiles that march together
   bool rounded = false;                   // results are integers
   // Scratch memory: pointers to rows of the image, or 0 beyond a constant border; those that the function takes; rows
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
   Value bases, from, to, arguments, numbers, loaded, raw, results;
+  Value spectra, stack;  // of the pairs of tiles of several planes, and pointers to those that are added
+
+  i64 spectrum_bytes() const { return fft::tile_spectrum_size(tile) * size(); }
 
   ir::nest::Lane lane() const { return tile.vector.lane; }
   i64 size() const { return ir::nest::size_of(tile.vector.lane); }
@@ -32,6 +36,12 @@ struct GroupLowering::TilePart {
   Value high, wide;      // rows and columns of results in the image: 0 where it does not
   Value r0, r1, c0, c1;  // those that are wanted, from its first one on
   Value wanted, whole;   // flags: are there any; are they all of them, stored where they belong at once
+};
+
+// A plane of the image, one of those that a sum over planes reads.
+struct GroupLowering::Plane {
+  Value offset;         // of its rows from those of plane 0, in bytes
+  Value outside, bits;  // a flag: beyond a constant border; of that one. Null where no border can be meant
 };
 
 }  // namespace tessera::lower

@@ -119,7 +119,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   for (const PassReport& p : g.passes)
     if (p.transform_rows > 0)
       passes.push_back(
-          {{"kind", "transform"}, {"stages", names(p.stages)}, {"tile", {p.transform_rows, p.transform_columns}}});
+          {{"kind", "transform"}, {"stages", names(p.stages)}, {"tile", {p.transform_rows, p.transform_columns}}, {"planes", p.transform_planes}});
     else
       passes.push_back({{"kind", p.compose ? "compose" : "point"},
                         {"stages", names(p.stages)},

@@ -35,7 +35,10 @@ std::string lives_in(const StageReport& s) {
 }
 
 std::string block(const PassReport& pass) {
-  if (pass.transform_rows > 0) return fmt::format("fft {}x{}", pass.transform_rows, pass.transform_columns);
+  if (pass.transform_rows > 0) {
+    const std::string planes = pass.transform_planes > 1 ? fmt::format("{}x", pass.transform_planes) : "";
+    return fmt::format("fft {}{}x{}", planes, pass.transform_rows, pass.transform_columns);
+  }
   return pass.compose ? "row" : fmt::format("{}x{}", pass.rows, pass.lanes);
 }
 
@@ -107,8 +110,10 @@ std::string pass_name(const GroupReport& g, std::size_t pass) {
   if (const KernelReport* kernel = kernel_of(g, pass)) return kernel->name;
   const PassReport& p = g.passes[pass];
   if (p.compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
-  if (p.transform_rows > 0)
-    return fmt::format("pass {}: transforms of {} x {}", pass + 1, p.transform_rows, p.transform_columns);
+  if (p.transform_rows > 0) {
+    const std::string planes = p.transform_planes > 1 ? fmt::format(" in {} planes", p.transform_planes) : "";
+    return fmt::format("pass {}: transforms of {} x {}{}", pass + 1, p.transform_rows, p.transform_columns, planes);
+  }
   return fmt::format("pass {}: {} x {} lanes", pass + 1, p.rows, p.lanes);
 }
 

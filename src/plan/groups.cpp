@@ -165,7 +165,9 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
     if (tile.rows > 0) {
       // Two transforms of 5 n log2 n operations and a product, for two tiles of reals; a tile is more than its results.
       const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };
-      const double each = 5 * std::log2(of(tile.rows, tile.columns)) + 3;
+      // Of a stack, forward for every volume, back once, and so many products.
+      const double ways = 0.5 + 0.5 * static_cast<double>(tile.planes) / static_cast<double>(tile.along);
+      const double each = 5 * std::log2(of(tile.rows, tile.columns)) * ways + 3 * static_cast<double>(tile.planes);
       const double more = of(tile.rows == 1 ? tile.high : tile.rows, tile.columns) / of(tile.high, tile.wide);
       price.operations += points(s) * each * more;
       cycles += points(s) * tile.nanoseconds * device.gigahertz;

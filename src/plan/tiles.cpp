@@ -76,11 +76,15 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
   if (const ir::Stage::Tiling& tile = graph.stage(group.anchor).tile; tile.rows > 0) {  // rows of tiles of transforms
+    const bool stacked = tile.planes > 1;
     i64 strips = ceil_divide(n[rank - 2], tile.high);
-    for (std::size_t d = 0; d + 2 < rank; ++d) strips *= n[d];
+    for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
     std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
     shape.extents[rank - 2] = tile.high;
-    shape.extents[rank - 1] = strips < 4 * threads ? std::min(n.back(), 2 * tile.wide) : n.back();
+    shape.extents[rank - 1] = stacked || strips < 4 * threads ? std::min(n.back(), 2 * tile.wide * tile.pairs) : n.back();
+    if (stacked)
+      shape.extents[rank - 3] = balanced_rows(n[rank - 3], strips * ceil_divide(n.back(), shape.extents[rank - 1]),
+                                              threads, 4 * tile.along, 2 * tile.along);
   }
   if (rows > 0) shape.extents[0] = rows;
   if (columns > 0) shape.extents[rank - 1] = round_up(columns, 64);

@@ -29,6 +29,12 @@ constexpr std::size_t least_terms = 26;  // that are worth a look
 constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
 constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
 constexpr double in_a_program = 1.2;                             // a tile's time over that of the benchmark's loop
+constexpr double of_volume_term = 0.0246, kept_in_volumes = 0.25;  // rows of neighbouring planes meet in few sets of L1
+// A point of a tile forward or back, and the product with a plane of weights where all spectra lie in L2, or do not.
+constexpr double there_or_back = 0.5, of_product = 0.07, of_far_product = 0.14;
+constexpr double most_spectra = 0.75e6;    // bytes of L2 for them
+constexpr i64 most_marching = 800 << 10;   // bytes of the spectra of weights and of all pairs that march together
+constexpr i64 most_stack = i64{1} << 22;   // points of all of them
 constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
@@ -39,14 +45,35 @@ double direct(double terms, i64 rows) {
   return terms * (rows <= most_rows ? of_term : in_loops);
 }
 
-// Weights that are an outer product are taken one dimension at a time.
-double in_two_dimensions(const Tensor& w, ElementType type) {
+// The sum as stages without transforms: weights that are an outer product are taken one dimension at a time.
+double without_transforms(const Tensor& w, ElementType type) {
   double terms = 0;
   for (double x : w.at) terms += x != 0;
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
-  if (w.extent[rows] == 1 || w.extent[columns] == 1) return direct(terms, w.extent[rows]);
-  if (!outer_product(w, type, {{columns}, {rows}}, 0)) return direct(terms, w.extent[rows]);
-  return rows_kept + along_one_dimension * static_cast<double>(w.extent[rows] + w.extent[columns]);
+  const i64 planes = w.count() / (w.extent[rows] * w.extent[columns]);
+  const bool volume = planes > 1;
+  double best = volume && w.extent[rows] <= most_rows ? of_volume_term * terms : direct(terms, w.extent[rows]);
+  // Every dimension for itself, or one for itself and the others together.
+  std::vector<std::size_t> moving;
+  for (std::size_t d = 0; d < w.rank; ++d)
+    if (w.extent[d] > 1) moving.push_back(d);
+  if (moving.size() < 2) return best;
+  const double kept = volume ? kept_in_volumes : rows_kept;
+  const auto along = [&](std::size_t d) { return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]); };
+  std::vector<std::vector<std::size_t>> each;
+  double price = 0;
+  for (const std::size_t d : moving) {
+    each.push_back({d});
+    price += along(d);
+  }
+  price += kept * static_cast<double>(moving.size() - 1);
+  if (price < best && outer_product(w, type, each, 0)) best = price;
+  if (moving.size() == 3) {
+    const std::vector<std::size_t> others(moving.begin() + 1, moving.end());
+    const double apart = along(moving[0]) + kept + of_term * terms / static_cast<double>(w.extent[moving[0]]);
+    if (apart < best && outer_product(w, type, {{moving[0]}, others}, 0)) best = apart;
+  }
+  return best;
 }
 
 // A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
@@ -66,16 +93,42 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
   return tiles((*extent + results - 1) / results) / static_cast<double>(*extent);
 }
 
-// `lanes`: numbers of a vector, and rows that tiles of one row are taken in at once. `extents`: where they are known.
-Stage::Tiling cheapest_tiles(i64 k0, i64 k1, i64 lanes, const std::array<std::optional<i64>, 2>& extents) {
+// A point of a tile of a stack of planes, `along` of them in the dimension that is marched: pairs of the others go
+// forward for each of their volumes.
+double of_stack_points(i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
+  const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
+  const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
+  const double products = static_cast<double>(planes) * (spectra <= most_spectra ? of_product : of_far_product);
+  return of_tile_points(rows, columns) * (forward + there_or_back) + products;
+}
+
+struct Machine {
+  i64 lanes, bytes;  // numbers of a vector, and rows that tiles of one row are taken in at once; of a number
+};
+
+// Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
+Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
+                             const std::array<std::optional<i64>, 2>& extents) {
+  const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1], lanes = machine.lanes;
+  const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
   Stage::Tiling best;
   const auto consider = [&](i64 rows, i64 columns) {
     const i64 high = rows == 1 ? lanes : rows - k0 + 1, wide = columns - k1 + 1;
     if (high < 1 || wide < 1) return;
-    const double repeated = covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(columns, wide, extents[1]);
-    const double price = of_tile_points(rows, columns) * repeated;
+    const double repeated =
+        covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(2 * columns, 2 * wide, extents[1]);  // pairs
+    if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
+    const double price = repeated * (planes > 1 ? of_stack_points(rows, columns, planes, along, machine.bytes)
+                                                : of_tile_points(rows, columns));
     if (best.rows == 0 || price < best.nanoseconds)
-      best = {.rows = rows, .columns = columns, .high = high, .wide = wide, .nanoseconds = price};
+      best = {.rows = rows,
+              .columns = columns,
+              .high = high,
+              .wide = wide,
+              .planes = planes,
+              .along = along,
+              .pairs = std::max<i64>(1, most_marching / (4 * planes * rows * columns * machine.bytes)),
+              .nanoseconds = price};
   };
   for (const i64 columns : tile_extents) {
     if (k0 == 1) consider(1, columns);
@@ -108,8 +161,10 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage
     if (index.scale != 1 || index.shift != ir::SizeId{}) return {};
   auto weights = tensor_of(sum->weights, access.index, stage.type);
   if (!weights) return {};
-  for (std::size_t d = 0; d + 2 < rank; ++d)
-    if (weights->extent[d] != 1 || weights->lo[d] != 0) return {};
+  // Of one plane in itself: stacks march.
+  const i64 planes = weights->count() / (weights->extent[rank - 2] * weights->extent[rank - 1]);
+  for (std::size_t d = 0; d + 2 < rank && planes == 1; ++d)
+    if (weights->lo[d] != 0) return {};
   return Convolution{access.stage, access.border, std::move(*weights)};
 }
 
@@ -137,11 +192,12 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   if (!found) return false;
   const Tensor& w = found->weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
-  const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0);
+  const i64 planes = w.count() / (k0 * k1);
+  const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0 * static_cast<double>(planes));
   if (!number) return false;
   const i64 bytes = *number == ElementType::f64 ? 8 : 4;
   Stage::Tiling tiles =
-      cheapest_tiles(k0, k1, device_.vector_bytes / bytes,
+      cheapest_tiles(w, {device_.vector_bytes / bytes, bytes},
                      {graph_.constant(stage.domain[w.rank - 2]), graph_.constant(stage.domain[w.rank - 1])});
   if (tiles.rows == 0) return false;
   steps_left_ -= w.count();
@@ -149,13 +205,13 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
   tiles.number = *number;
   const double without =
-      in_two_dimensions(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+      without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
   if (yes || static_cast<double>(w.count()) > worth_a_remark)
     remarks.push_back(
-        fmt::format("window of '{}', {} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
                     "of {} x {} tiles, {:.2g} ns directly (predicted)",
-                    stage.name, k0, k1, yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows,
+                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1, yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows,
                     tiles.columns, without));
   if (yes) stage.tile = tiles;
   return yes;

@@ -14,11 +14,11 @@
 
 namespace tessera::plan {
 
-// The sum that a stage's whole body is: result(i) = sum of weights * source(i + offset), in the last two dimensions.
+// The sum that a stage's whole body is: result(i) = sum of weights * source(i + offset).
 struct Convolution {
   ir::StageId source = 0;
   std::vector<Border> border;  // one per dimension of the source
-  Tensor weights;              // of as many dimensions; extents of 1 at offset 0 in all but the last two
+  Tensor weights;              // of as many dimensions
 };
 // Nothing where it is none that tiles can compute: of one image of the same rank and extents, read at fixed distances.
 // Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.

@@ -48,6 +48,23 @@ const std::vector<ZooProgram>& zoo_of_convolutions() {
          "table float k[i = 0..6, j = 0..6] = (i * 3 + j * 5) % 7 * 0.03f; stencil f(vector#3 float X) { return sum(i "
          "= "
          "0..6, j = 0..6) (k[i,j] * X@[0,i-3,j-3]); } parameter K, M, N; vector#3 float a[K,M,N]; return f(a:mirror);"},
+        {"a convolution of a volume",
+         "table float k[h = 0..4, i = 0..2, j = 0..5] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float X) "
+         "{ return sum(h = 0..4, i = 0..2, j = 0..5) (k[h,i,j] * X@[h-1,i-2,j-3]); } parameter K, M, N; vector#3 float "
+         "a[K,M,N]; return f(a:[mirror,constant(0.5f),wrap]);"},
+        {"a convolution of a volume with margins, and its square",
+         "table float k[h = 0..2, i = 0..3, j = 0..2] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float X) "
+         "{ return sum(h = 0..2, i = 0..3, j = 0..2) (k[h,i,j] * X@[h-1,i-1,j-1]); } stencil square(vector#3 float X) { "
+         "return X * X@[1,0,0]; } parameter K, M, N; vector#3 float a[K,M,N]; return square(f(a):clamped);"},
+        {"an integer convolution of a volume of bytes",
+         "table int k[h = 0..2, i = 0..2, j = 0..3] = (h * 3 + i * 5 + j * h) % 7 - 2; stencil f(vector#3 uint8 X) { "
+         "return saturate<uint8>(sum(h = 0..2, i = 0..2, j = 0..3) (k[h,i,j] * X@[h-1,i-1,j-2]) / 16); } parameter K, "
+         "M, N; vector#3 uint8 a[K,M,N]; return f(a:[constant(3),clamped,mirror]);",
+         0, false, Data::wild},
+        {"a convolution of a series of volumes",
+         "table float k[g = 0..1, h = 0..2, i = 0..2, j = 0..2] = (g * 2 + h * 3 + i * 5 + j * h) % 7 * 0.02f; stencil "
+         "f(vector#4 float X) { return sum(g = 0..1, h = 0..2, i = 0..2, j = 0..2) (k[g,h,i,j] * "
+         "X@[g-1,h-1,i-1,j-1]); } parameter T, K, M, N; vector#4 float a[T,K,M,N]; return f(a:clamped);"},
         {"an integer convolution of bytes",
          "table int k[i = 0..8, j = 0..10] = (i * 3 + j * 5) % 7 - 2; stencil f(vector#2 uint8 X) { return "
          "saturate<uint8>(sum(i = 0..8, j = 0..10) (k[i,j] * X@[i-4,j-5]) / 64); } parameter M, N; vector#2 uint8 "

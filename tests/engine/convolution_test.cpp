@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -151,6 +152,89 @@ TEST(Convolution, WhatIsNotANumberStaysWhereItBelongs) {
   }
 }
 
+// Weights over planes and volumes, borders of each dimension, extents below and above those of weights and tiles.
+TEST(Convolution, Volumes) {
+  struct Case {
+    std::vector<i64> weights, anchor, extents;
+    std::string border, type;
+  };
+  const std::vector<Case> cases = {
+      {{3, 3, 3}, {1, 1, 1}, {9, 40, 100}, ":clamped", "float"},
+      {{5, 4, 6}, {2, 3, 0}, {20, 37, 70}, ":[mirror,wrap,clamped]", "float"},
+      {{4, 3, 2}, {5, 0, 1}, {7, 1, 65}, ":wrap", "float"},
+      {{9, 5, 3}, {4, 2, 1}, {3, 90, 2}, ":[constant(0.5),mirror,constant(-2)]", "float"},
+      {{2, 6, 5}, {0, 2, 2}, {11, 12, 130}, "", "float"},
+      {{3, 2, 4}, {1, 0, 2}, {6, 33, 50}, ":[mirror,constant(3),wrap]", "double"},
+      {{3, 5, 5}, {1, 2, 2}, {8, 50, 60}, ":constant(7)", "uint8"},
+      {{3, 2, 3, 3}, {1, 1, 1, 1}, {5, 6, 20, 50}, ":[clamped,mirror,wrap,constant(1)]", "float"},
+      {{2, 1, 3, 4}, {0, 0, 1, 1}, {4, 7, 9, 70}, ":mirror", "float"},
+      {{1, 3, 3, 2}, {0, 2, 1, 1}, {3, 5, 40, 41}, ":[constant(0.25),constant(-1),clamped,mirror]", "float"},
+  };
+  std::mt19937 random(7);
+  const char* const names[] = {"t", "z", "y", "x"};
+  for (const Case& c : cases) {
+    const std::size_t rank = c.weights.size();
+    std::string bounds, loops, at, offsets, values, sizes;
+    i64 terms = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const char* comma = d > 0 ? "," : "";
+      const char* name = names[4 - rank + d];
+      bounds += fmt::format("{}{}", comma, c.weights[d]);
+      loops += fmt::format("{}{} = 0..{}", comma, name, c.weights[d] - 1);
+      at += fmt::format("{}{}", comma, name);
+      offsets += fmt::format("{}{}-{}", comma, name, c.anchor[d]);
+      sizes += fmt::format("{}N{}", comma, d);
+      terms *= c.weights[d];
+    }
+    std::function<void(std::size_t)> nested = [&](std::size_t d) {
+      values += "{";
+      for (i64 k = 0; k < c.weights[d]; ++k) {
+        if (k > 0) values += ",";
+        if (d + 1 < rank)
+          nested(d + 1);
+        else
+          values += fmt::format("{}", static_cast<double>(static_cast<i64>(random() % 2001) - 900) / 1000);
+      }
+      values += "}";
+    };
+    nested(0);
+    const std::string number = c.type == "double" ? "double" : "float";
+    const std::string text = fmt::format(
+        "table {} k[{}] = {}; stencil f(vector#{} {} X) {{ return sum({}) (k[{}] * X@[{}]); }} parameter {}; vector#{} "
+        "{} a[{}]; return f(a{});",
+        number, bounds, values, rank, c.type, loops, at, offsets, sizes, rank, c.type, sizes, c.border);
+    SCOPED_TRACE(text);
+    const Program program = Program::from_text(text);
+    EXPECT_THAT(program.explain({c.extents}, through_transforms()), ::testing::ContainsRegex("fft [0-9]+x[0-9]+x"));
+    i64 rows = 1;
+    for (std::size_t d = 0; d + 1 < rank; ++d) rows *= c.extents[d];
+    Array image(program.inputs()[0].format, c.extents);
+    const Array flat = random_image(random, program.inputs()[0].format, rows, c.extents.back());
+    std::memcpy(image.data(), flat.data(), static_cast<std::size_t>(flat.count()) * flat.format().size());
+    for (const bool strange : {false, true}) {
+      if (strange && c.type != "float") continue;
+      if (strange) image.as<float>()[image.count() / 2] = std::numeric_limits<float>::quiet_NaN();
+      const Array expected = program.interpret({image}).at(0), found = program.run({image}, through_transforms()).at(0);
+      const std::vector<double> e = numbers(expected), f = numbers(found);
+      const double epsilon = c.type == "double" ? 0x1p-53 : 0x1p-24;
+      const double largest_there = std::max(7.0, largest(image));
+      const double allowed = (4 * std::log2(96 * 96) + static_cast<double>(terms)) * epsilon *
+                             static_cast<double>(terms) * largest_there;
+      for (std::size_t k = 0; k < e.size(); ++k) {
+        if (std::isnan(e[k]))
+          ASSERT_TRUE(std::isnan(f[k])) << "point " << k;
+        else
+          ASSERT_NEAR(e[k], f[k], allowed) << "point " << k;
+      }
+      RunOptions tiles = through_transforms();
+      tiles.threads = 3;
+      tiles.tile_rows = 2;
+      tiles.tile_columns = 64;
+      EXPECT_TRUE(same_bits(found, program.run({image}, tiles).at(0)));
+    }
+  }
+}
+
 TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
   const auto takes = [](i64 k0, i64 k1, Method method) {
     Convolution c;
@@ -168,6 +252,22 @@ TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
   EXPECT_FALSE(takes(5, 5, Method::automatic));
   EXPECT_FALSE(takes(31, 31, Method::direct));
   EXPECT_TRUE(takes(3, 3, Method::transform));
+}
+
+TEST(Convolution, LongSumsOverVolumesToo) {
+  const auto takes = [](int n, bool separable) {
+    const std::string text = fmt::format(
+        "table float k[l = 0..{0}, i = 0..{0}, j = 0..{0}] = {1}; stencil f(vector#3 float X) {{ return sum(l = 0..{0}, "
+        "i = 0..{0}, j = 0..{0}) (k[l,i,j] * X@[l,i,j]); }} parameter L, M, N; vector#3 float a[L,M,N]; return f(a:wrap);",
+        n - 1, separable ? "(l + 1) * (i + 2) * (j + 1) * 0.01f" : "(l * 5 + i * 7 + j * l) % 11 * 0.01f");
+    return Program::from_text(text).explain({{256, 256, 256}}).find("is taken through Fourier transforms") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(takes(3, false));
+  EXPECT_TRUE(takes(7, false));
+  EXPECT_TRUE(takes(11, false));
+  EXPECT_FALSE(takes(7, true));
+  EXPECT_FALSE(takes(11, true));
 }
 
 // What `explain` says is what runs: the tile of a transform, and its operations.

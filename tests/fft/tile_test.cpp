@@ -237,6 +237,69 @@ TEST(FftTile, TilesOfDifferentScale) {
   compare(plan, w, b, b.largest(), 1);
 }
 
+// A sum over planes: spectra of several pairs, one after the other, then one way back.
+template <class T>
+void check_stack(const TilePlan& plan, i64 planes, i64 k0, i64 k1) {
+  SCOPED_TRACE(testing::Message() << name_of(plan) << ", " << plan.vector.lanes << " lanes, " << planes << " planes");
+  ir::nest::Module module;
+  add_stack(module, plan, "stack");
+  const auto code = run::cpu::load({.source = emit::print_c(module), .name = "stack"});
+  const auto there = reinterpret_cast<void (*)(const T* const*, T*, T*, const i64*)>(code->symbol("stack_there"));
+  const auto back = reinterpret_cast<void (*)(const T* const*, T* const*, const T*, T*, const i64*)>(
+      code->symbol("stack_back"));
+  const auto numbers = static_cast<std::size_t>(tile_spectrum_size(plan));
+  const auto bytes = numbers * sizeof(T);
+  const Flush end = Flush::end;
+  GuardedPages scratch(static_cast<std::size_t>(tile_scratch(plan)) * sizeof(T), end, 0xff, sizeof(T));
+  GuardedPages weights(bytes * static_cast<std::size_t>(planes), end, 0, sizeof(T));
+  const i64 high = plan.rows - k0 + 1, wide = plan.columns - k1 + 1;
+  const i64 arguments[] = {high, wide, high - 1, wide - 1, 0, planes};
+  std::deque<Tile<T>> tiles;
+  std::deque<GuardedPages> spectra;
+  std::vector<const T*> stack;
+  std::vector<Weights> kernels;
+  double sum = 0;
+  for (i64 p = 0; p < planes; ++p) {
+    kernels.push_back(weights_of(k0, k1));
+    for (double& w : kernels.back().values) sum += std::abs(w *= 1 + static_cast<double>(p) / 4);
+    const std::vector<double> exact = tile_spectrum(plan, kernels.back().values, k0, k1);
+    for (std::size_t k = 0; k < numbers; ++k)
+      reinterpret_cast<T*>(weights.begin())[static_cast<std::size_t>(p) * numbers + k] = static_cast<T>(exact[k]);
+    std::vector<const T*> rows;
+    for (i64 t = 0; t < 2; ++t) {
+      tiles.emplace_back(plan, high - t, wide - t, 1, static_cast<std::uint64_t>(2 * p + t), end);
+      rows.insert(rows.end(), tiles.back().rows.begin(), tiles.back().rows.end());
+    }
+    GuardedPages& spectrum = spectra.emplace_back(bytes, end, 0xff, sizeof(T));
+    there(rows.data(), reinterpret_cast<T*>(spectrum.begin()), reinterpret_cast<T*>(scratch.begin()), arguments);
+    EXPECT_TRUE(spectrum.surroundings_intact());
+    stack.push_back(reinterpret_cast<const T*>(spectrum.begin()));
+  }
+  std::vector<T*> out = tiles[0].out;
+  out.insert(out.end(), tiles[1].out.begin(), tiles[1].out.end());
+  back(stack.data(), out.data(), reinterpret_cast<T*>(weights.begin()), reinterpret_cast<T*>(scratch.begin()),
+       arguments);
+  EXPECT_TRUE(scratch.surroundings_intact());
+  const double logarithm = std::log2(static_cast<double>(plan.rows * plan.columns));
+  for (i64 t = 0; t < 2; ++t)
+    for (i64 k = 0; k < (high - t) * (wide - t); k += 7) {
+      const i64 y = k / (wide - t), x = k % (wide - t);
+      double expected = 0;
+      for (i64 p = 0; p < planes; ++p)
+        expected += tiles[static_cast<std::size_t>(2 * p + t)].expected(kernels[static_cast<std::size_t>(p)], y, x);
+      ASSERT_NEAR(out[static_cast<std::size_t>(t * tile_rows(plan) + y)][x], expected, 2 * epsilon<T> * logarithm * sum)
+          << t << ": " << y << ", " << x;
+    }
+}
+
+TEST(FftTile, SumsOverPlanes) {
+  check_stack<float>(plan_of<float>(48, 48), 5, 5, 5);
+  check_stack<float>(plan_of<float>(96, 64), 3, 7, 2);
+  check_stack<float>(plan_of<float>(32, 112), 1, 3, 3);
+  check_stack<double>(plan_of<double>(40, 48), 4, 9, 8);
+  for (const int lanes : {2, 4, 8}) check_stack<float>(plan_tile(32, 48, vector_of<float>(lanes)), 2, 4, 6);
+}
+
 TEST(FftTile, RadicesAreFree) {
   TilePlan plan = plan_of<float>(64, 64);
   for (const std::vector<i64>& radices :
@@ -269,6 +332,7 @@ TEST(FftTile, SeveralInOneModule) {
   const TilePlan first = plan_of<float>(32, 32), second = plan_of<double>(32, 64);
   add_tile(module, first, "first");
   add_tile(module, second, "second");
+  add_stack(module, first, "stack");
   EXPECT_NO_THROW(ir::nest::verify(module));
   EXPECT_NO_THROW(run::cpu::load({.source = emit::print_c(module), .name = "tiles"}));
 }
