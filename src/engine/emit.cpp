@@ -43,7 +43,7 @@ constexpr i64 least_shared_of_opencl = i64{32} << 10;  // that every device has
 
 // As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
 // strips.
-EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
+std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
@@ -51,9 +51,49 @@ EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
         engine::device_code(graph, engine::abilities_of_target(options.target), schedule, options.numbers, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
+  return variants;
+}
+
+std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
+  std::vector<emit::Variant> variants;
+  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(graph, options, machine));
+  return variants;
+}
+
+emit::SectionList sections_of(const engine::LoopProgram& program) {
+  emit::SectionList list{&program.graph(), {}, &program.places()};
+  for (const engine::LoopProgram::Part& part : program.parts()) list.sections.push_back(&part.section);
+  return list;
+}
+
+EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) {
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
-  emit::DeviceFiles files = emit::print_device_files(variants, dialect, options.name, options.kernels_file);
+  emit::DeviceFiles files;
+  if (impl.loops) {
+    std::vector<std::vector<emit::DeviceVariant>> sections;
+    for (const engine::LoopProgram::Part& part : impl.loops->parts())
+      sections.push_back(device_variants(part.program.impl().graph, options));
+    files = emit::print_device_files(sections_of(*impl.loops), std::move(sections), dialect, options.name,
+                                     options.kernels_file);
+  } else {
+    files = emit::print_device_files(device_variants(impl.graph, options), dialect, options.name, options.kernels_file);
+  }
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
+}
+
+EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
+  emit::EntryOptions entry;
+  entry.name = options.name;
+  entry.tile_rows = options.tile_rows;
+  entry.tile_columns = options.tile_columns;
+  if (!impl.loops) {
+    const std::vector<emit::Variant> variants = c_variants(impl.graph, options);
+    return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
+  }
+  std::vector<std::vector<emit::Variant>> sections;
+  for (const engine::LoopProgram::Part& part : impl.loops->parts())
+    sections.push_back(c_variants(part.program.impl().graph, options));
+  return {emit::print_c_file(sections_of(*impl.loops), sections, entry), emit::print_c_header(impl.graph, entry), ""};
 }
 
 }  // namespace
@@ -69,14 +109,7 @@ EmittedCode Program::emit(const EmitOptions& options) const {
                             options.tile_rows, options.tile_columns));
   if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
-  if (kernels) return device_files(impl_->graph, options);
-  emit::EntryOptions entry;
-  entry.name = options.name;
-  entry.tile_rows = options.tile_rows;
-  entry.tile_columns = options.tile_columns;
-  std::vector<emit::Variant> variants;
-  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(impl_->graph, options, machine));
-  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
+  return kernels ? device_files(*impl_, options) : c_files(*impl_, options);
 }
 
 }  // namespace tessera

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/executable.hpp"
+#include "engine/loops.hpp"
 #include "engine/on_device.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
@@ -17,6 +18,7 @@ struct Program::Impl {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<Parameter> inputs, outputs;
+  std::unique_ptr<const engine::LoopProgram> loops;  // of a graph with loops, which runs by sections
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 

@@ -51,14 +51,17 @@ class TileWriter {
     groups_of_rows([&](const Value& number, const Value& rows) {
       group_in(number, rows);
       const std::size_t last = across_.passes() - 1;
-      for (std::size_t i = 0; i < last; ++i) across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
+      for (std::size_t i = 0; i < last; ++i)
+        across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
       across_.to_spectrum(line(), ir::nest::address(spectrum_, place_of_group(number)));
     });
   }
 
   void write_back() {
     read_arguments();
-    const Value planes = argument(5, "planes");
+    const Value volumes = argument(5, "volumes"), along = argument(6, "along"), second = argument(7, "second");
+    const Value areas[2] = {scratch_, out_.let("area", ir::nest::address(scratch_, integer(tile_scratch(plan_))))};
+    const auto in_area = [&](std::size_t s) { scratch_ = areas[s]; };
     out_.comment("rows");
     groups_of_rows([&](const Value& number, const Value& rows) {
       const Value place = place_of_group(number), first = out_.let("y", number * v_);
@@ -71,22 +74,35 @@ class TileWriter {
         const Value all = ir::nest::variable("weights", {plan_.vector.lane, 1, true});
         return out_.let("by", ir::nest::address(all, k * tile_spectrum_size(plan_) + place));
       };
-      across_.sum_of_products(line(), planes, spectrum, weights);
-      for (std::size_t i = across_.passes() - 1; i-- > 0;)
-        across_.in_place(i, Way::back, line(), [&](const Value& k) {
-          if (i == 0)
-            for (const Tile& t : tiles_) ask_output(t, first, k);
-        });
-      group_out(rows);
+      Value lines[2];
+      for (std::size_t s = 0; s < 2; ++s) in_area(s), lines[s] = line();
+      across_.sums_of_products(lines, {volumes, along, spectrum, weights});
+      for (std::size_t s = 0; s < 2; ++s) {
+        in_area(s);
+        for (std::size_t i = across_.passes() - 1; i-- > 0;)
+          across_.in_place(i, Way::back, lines[s], [&](const Value& k) {
+            if (i == 0 && s == 0)
+              for (const Tile& t : tiles_) ask_output(t, first, k);
+          });
+        group_out(s == 0 ? rows : out_.let("rows", ir::nest::address(rows, integer(tile_scratch(plan_)))));
+      }
+      in_area(0);
     });
     out_.comment("columns back");
     columns_back();
+    in_area(1);
+    for (Tile& t : tiles_) {
+      t.index += 2;
+      t.rows = out_.let("rows", t.rows * second);
+    }
+    out_.branch(ir::nest::less(integer(0), second), [&] { columns_back(); });
   }
 
  private:
   struct Tile {
-    i64 index;
+    i64 index;  // of the second plane of a stack 2 and 3
     Value rows = {}, columns = {};
+    i64 part() const { return index % 2; }  // real or imaginary
   };
   using Aside = LineWriter::Aside;
 
@@ -308,7 +324,7 @@ class TileWriter {
           for (const Tile& t : tiles_)
             out_.branch(ir::nest::less(y, t.rows), [&] {
               ask("out", t, ir::nest::min(y + 1, t.rows - 1), x);
-              out_.store(row("out", t, y), x, t.index == 0 ? z.re : z.im);
+              out_.store(row("out", t, y), x, t.part() == 0 ? z.re : z.im);
             });
         });
     blocks(whole_, kept_, [&](const Value& c) {
@@ -331,7 +347,8 @@ class TileWriter {
       each(t.rows, [&](const Value& y, const Value& place) {
         const Value to = out_.let("to", row("out", t, y));
         for (const Value& begin : {integer(0), wanted - lanes}) {
-          const Value number = out_.let("z", ir::nest::load(at, place + begin + t.index * v_, static_cast<int>(lanes)));
+          const Value number =
+              out_.let("z", ir::nest::load(at, place + begin + t.part() * v_, static_cast<int>(lanes)));
           out_.store(to, x + begin, number);
         }
       });
@@ -381,8 +398,7 @@ ir::nest::Function function_of(const TilePlan& plan, std::string name, const std
 }  // namespace
 
 void add_tile(ir::nest::Module& module, const TilePlan& plan, const std::string& name) {
-  ir::nest::Function f =
-      function_of(plan, name, "through a Fourier transform, the product with a spectrum, and back");
+  ir::nest::Function f = function_of(plan, name, "through a Fourier transform, the product with a spectrum, and back");
   const Type number{plan.vector.lane, 1, true};
   f.parameters = {{"rows", ir::nest::bytes_pointer, false, true},
                   {"out", ir::nest::bytes_pointer, false, true},

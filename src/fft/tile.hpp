@@ -19,8 +19,8 @@
 // Rows alone are a plan with T0 = 1: V rows of each tile side by side, every lane a tile of its own, weights of one
 // row.
 //
-// A sum over planes as well, of a volume, is one of such products: forward and back are functions of their own, so that a
-// tile of a plane is transformed once, and what is multiplied and brought back is a sum over planes of weights.
+// A sum over planes as well, of a volume, is one of such products: forward and back are functions of their own, so that
+// a tile of a plane is transformed once, and what is multiplied and brought back is a sum over planes of weights.
 //
 // The error is at most 2 eps log2(T0 T1) of the largest number of the two tiles times the sum of |weights|: a huge tile
 // B shows in A, and what is not finite in one spoils all of both.
@@ -63,7 +63,9 @@ std::string name_of(const TilePlan&);
 struct TileArguments {
   i64 rows_a = 0, columns_a = 0, rows_b = 0, columns_b = 0;
   i64 ahead = 0;
-  i64 planes = 1;  // of the functions for sums over planes
+  // Of sums over planes: so many volumes of weights, so many planes of each; whether a second plane of results is
+  // stored.
+  i64 volumes = 1, along = 1, second = 0;
 };
 
 // Adds the function
@@ -76,8 +78,10 @@ void add_tile(ir::nest::Module&, const TilePlan&, const std::string& name);
 // Adds the functions for sums over planes, of tiles of more than one row:
 //   void NAME_there(void* const* rows, T* spectrum, T* scratch, const i64* n)
 //   void NAME_back(void* const* spectra, void* const* out, T* weights, T* scratch, const i64* n)
-// The first one writes the spectrum of a pair of tiles, tile_spectrum_size numbers; of n it uses `ahead`. The second one
-// takes `planes` of them, and the spectra of as many planes of weights behind one another.
+// The first one writes the spectrum of a pair of tiles, tile_spectrum_size numbers; of n it uses `ahead`. The second
+// one adds up two planes of results, which share what is read: of every volume it takes along + 1 spectra, the last one
+// for the second plane alone; the spectra of weights stand behind one another, volume by volume. `out`: tiles A and B
+// of the first plane, then those of the second. Scratch: twice tile_scratch.
 void add_stack(ir::nest::Module&, const TilePlan&, const std::string& name);
 
 // The spectrum of K0 x K1 weights (row by row, K0 <= T0, K1 <= T1) for the function: in the order of its digits and

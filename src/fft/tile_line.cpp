@@ -146,31 +146,45 @@ void LineWriter::to_spectrum(const Value& at, const Value& spectrum) {
       });
 }
 
-void LineWriter::sum_of_products(const Value& at, const Value& count, const Nth& spectrum, const Nth& weights) {
+void LineWriter::sums_of_products(const Value (&at)[2], const Products& of) {
   const std::size_t last = passes() - 1;
   const i64 radix = line_.radices[last], point = 2 * vector_.lanes;
   const Value zero = ir::nest::broadcast(ir::nest::real(0, {vector_.lane, 1, false}), vector_.lanes);
   butterflies(last, [&](const Legs& legs, const Value&, const Value&) {
-    std::vector<Complex> sums;
-    for (i64 k = 0; k < radix; ++k) sums.push_back({out_.var("re", zero), out_.var("im", zero)});
-    out_.loop("plane", integer(0), count, integer(1), [&](const Value& plane) {
-      const Value from = spectrum(plane), by = weights(plane);
+    std::vector<Complex> sums[2];
+    for (auto& sum : sums)
+      for (i64 k = 0; k < radix; ++k) sum.push_back({out_.var("re", zero), out_.var("im", zero)});
+    const auto add = [&](const Complex& sum, const Complex& z, const Value& weights, i64 k) {
+      const Complex h = ends_.load(End::points, weights, legs.element(k) * point);
+      const Value re = butterfly_.fused(z.re, h.re, sum.re), im = butterfly_.fused(z.re, h.im, sum.im);
+      out_.assign(sum.re, butterfly_.sub(re, butterfly_.mul(z.im, h.im)));
+      out_.assign(sum.im, butterfly_.fused(z.im, h.re, im));
+    };
+    // One line, which the first sum multiplies by weights k and the second one by those before; either may be missing.
+    const auto line = [&](const Value& spectrum, const Value& here, const Value& before) {
+      const Value from = of.spectrum(spectrum);
+      const Value by[2] = {here ? of.weights(here) : nullptr, before ? of.weights(before) : nullptr};
       for (i64 k = 0; k < radix; ++k) {
-        const Complex &sum = sums[static_cast<std::size_t>(k)];
         const Complex z = ends_.load(End::points, from, legs.element(k) * point);
-        const Complex h = ends_.load(End::points, by, legs.element(k) * point);
-        const Value re = butterfly_.fused(z.re, h.re, sum.re), im = butterfly_.fused(z.re, h.im, sum.im);
-        out_.assign(sum.re, butterfly_.sub(re, butterfly_.mul(z.im, h.im)));
-        out_.assign(sum.im, butterfly_.fused(z.im, h.re, im));
+        for (std::size_t s = 0; s < 2; ++s)
+          if (by[s]) add(sums[s][static_cast<std::size_t>(k)], z, by[s], k);
       }
+    };
+    out_.loop("volume", integer(0), of.volumes, integer(1), [&](const Value& volume) {
+      const Value first = out_.let("first", volume * of.count), lines = out_.let("lines", first + volume);
+      line(lines, first, nullptr);
+      out_.loop("plane", integer(1), of.count, integer(1),
+                [&](const Value& plane) { line(lines + plane, first + plane, first + (plane - 1)); });
+      line(lines + of.count, nullptr, first + (of.count - 1));
     });
-    butterfly_.transform(
-        radix,
-        [&](i64 k) {
-          const Complex &sum = sums[static_cast<std::size_t>(k)];
-          return Complex{sum.im, sum.re};
-        },
-        [&](i64 k, const Complex& z) { ends_.store(End::points, at, legs.place(k), {z.im, z.re}, false); });
+    for (std::size_t s = 0; s < 2; ++s)
+      butterfly_.transform(
+          radix,
+          [&](i64 k) {
+            const Complex& sum = sums[s][static_cast<std::size_t>(k)];
+            return Complex{sum.im, sum.re};
+          },
+          [&](i64 k, const Complex& z) { ends_.store(End::points, at[s], legs.place(k), {z.im, z.re}, false); });
   });
 }
 

@@ -62,10 +62,14 @@ class LineWriter {
 
   // The last pass forward, to a spectrum.
   void to_spectrum(const ir::nest::Value& at, const ir::nest::Value& spectrum);
-  // The sum of `count` products, of the spectra of lines with those of weights, and the first pass back.
+  // Two sums of `count` products, of the spectra of lines with those of weights, and their first pass back: the second
+  // one begins with the next line. For each of `volumes` there are count + 1 lines and `count` weights.
   using Nth = std::function<ir::nest::Value(const ir::nest::Value& k)>;
-  void sum_of_products(const ir::nest::Value& at, const ir::nest::Value& count, const Nth& spectrum,
-                       const Nth& weights);
+  struct Products {
+    ir::nest::Value volumes, count;
+    Nth spectrum, weights;
+  };
+  void sums_of_products(const ir::nest::Value (&at)[2], const Products& of);
 
   // The body for k < count, without a loop if there is but one.
   void repeat(const std::string& stem, i64 count, const std::function<void(const ir::nest::Value&)>& body);

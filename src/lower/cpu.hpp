@@ -121,8 +121,9 @@ class GroupLowering {
   // Of volumes: cpu_stack.cpp.
   bool stacked() const { return stage(group_.anchor).tile.planes > 1; }
   void pair_of_stacks(const std::vector<Value>& index, const Value& since, const Value& pair, const Value& x0);
-  void each_plane(const std::function<void(const Value& number, const Value& along)>& body, const Value& first);
-  Plane plane_at(const std::vector<Value>& index, const Value& number, const Value& along);
+  void each_plane(const std::function<void(const Value& volume, const Value& along)>& body, const Value& first,
+                  i64 end);
+  Plane plane_at(const std::vector<Value>& index, const Value& volume, const Value& along);
   void pass_rows(std::size_t pass, const Value& end);
   void point_block(std::size_t pass, const std::vector<Value>& index, const Value& count);
   void columns(std::size_t pass, const std::vector<Value>& index, const Value& count, std::vector<Pointers>& sources,

@@ -65,6 +65,7 @@ void GroupLowering::prepare_transform(ir::nest::Module& module) {
   t.rounded = !is_float(s.type);
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
   t.planes = s.tile.planes;
+  t.along = s.tile.along;
   t.pairs = s.tile.pairs;
   const bool there = std::any_of(module.functions.begin(), module.functions.end(), [&](const ir::nest::Function& f) {
     return f.name == t.function + (stacked() ? "_back" : "");
@@ -85,7 +86,8 @@ void GroupLowering::prepare_transform(ir::nest::Module& module) {
   module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
 }
 
-// Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march through.
+// Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march
+// through.
 void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
   const Transform& t = *transform_;
   Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(t.high)});
@@ -95,11 +97,10 @@ void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::v
   }
   extents[rank_ - 2] = integer(t.high);
   if (stacked()) {
-    const i64 planes = t.sum.weights.extent[rank_ - 3];
     extents[rank_ - 1] = builder_->let("columns", min(n.back(), integer(2 * t.wide * t.pairs)));
     strips = strips * call_i64("tsr_ceil_div", {n.back(), max(extents[rank_ - 1], integer(1))});
     extents[rank_ - 3] = call_i64("tsr_tile_rows", {n[rank_ - 3], builder_->let("strips", strips), threads,
-                                                    integer(4 * planes), integer(2 * planes)});
+                                                    integer(4 * t.along), integer(2 * t.along)});
     return;
   }
   extents[rank_ - 1] =
@@ -110,15 +111,16 @@ void GroupLowering::reserve_transform() {
   Transform& t = *transform_;
   t.bases = reserve(integer(t.rows * pointer_bytes));
   t.from = reserve(integer(2 * t.rows * pointer_bytes));
-  t.to = reserve(integer(2 * t.rows * pointer_bytes));
+  const i64 results = stacked() ? 4 : 2;  // tiles
+  t.to = reserve(integer(results * t.rows * pointer_bytes));
   t.arguments = reserve(integer(64));
-  t.numbers = reserve(integer(fft::tile_scratch(t.tile) * t.size()));
+  t.numbers = reserve(integer(results / 2 * fft::tile_scratch(t.tile) * t.size()));
   t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
   t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
-  t.results = reserve(integer(2 * t.rows * t.row_bytes()));
+  t.results = reserve(integer(results * t.rows * t.row_bytes()));
   if (!stacked()) return;
-  t.spectra = reserve(integer((t.pairs + 1) * t.planes * t.spectrum_bytes()));
-  t.stack = reserve(integer(t.planes * pointer_bytes));
+  t.spectra = reserve(integer((t.pairs + 1) * t.lines() * t.spectrum_bytes()));
+  t.stack = reserve(integer(t.lines() * pointer_bytes));
 }
 
 void GroupLowering::transform() {
@@ -149,10 +151,12 @@ void GroupLowering::transform() {
             margins_of_tiles(index);
           };
           if (!stacked()) return pairs([&](const Value&, const Value& x0) { pair_of_tiles(index, x0); });
-          builder_->loop("z", lo[loops], hi[loops], integer(1), [&](const Value& z) {
+          builder_->loop("z", lo[loops], hi[loops], integer(2), [&](const Value& z) {
             index[loops] = z;
             const Value since = builder_->let("since", z - lo[loops]);
             pairs([&](const Value& tx, const Value& x0) { pair_of_stacks(index, since, tx - left, x0); });
+            index[loops] = builder_->let("z", z + 1);
+            builder_->branch(less(index[loops], hi[loops]), [&] { margins_of_tiles(index); });
           });
         });
   };
@@ -227,12 +231,13 @@ void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Va
       clear_results(part);
       if (!stacked()) return sum_directly(part, integer(0));
       each_plane(
-          [&](const Value& number, const Value& along) {
-            const Plane plane = plane_at(index, number, along);
+          [&](const Value& volume, const Value& along) {
+            const Plane plane = plane_at(index, volume, along);
             load_tile(part, x0, &plane);
-            sum_directly(part, number * (t.sum.weights.extent[rank_ - 2] * t.sum.weights.extent[rank_ - 1]));
+            const i64 weights = t.sum.weights.extent[rank_ - 2] * t.sum.weights.extent[rank_ - 1];
+            sum_directly(part, (volume * t.along + along) * weights);
           },
-          integer(0));
+          integer(0), t.along);
     });
     copy_results(part, index);
   }
@@ -282,8 +287,8 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
     const Value row_base = ir::nest::call("tsr_row", bytes_pointer, {t.bases, i});
     const Value base = builder_->let("base", plane == nullptr ? row_base : address(row_base, plane->offset));
-    const Value own = builder_->let("own", address(t.loaded, (i + part.number * t.rows) * t.row_bytes()));
-    const Value place = builder_->let("place", i + part.number * t.rows);
+    const Value place = builder_->let("place", i + part.side() * t.rows);
+    const Value own = builder_->let("own", address(t.loaded, place * t.row_bytes()));
     const auto take = [&](const Value& row) { builder_->call("tsr_set_row", {t.from, place, row}); };
     const auto converted = [&](const Value& row) {
       const Value from = builder_->let("from", typed(source, row));
@@ -292,6 +297,9 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane
                      [&](const Value& c) { builder_->store(to, c, convert({t.lane(), 1, false}, load(from, c, 1))); });
     };
     const auto patched = [&](const Value& to) {
+      // The next plane is asked for; rows that are read where they lie do so themselves.
+      for (i64 line = 0; plane != nullptr && line < columns * size; line += 64)
+        builder_->call("tsr_prefetch", {base, x * size + plane->next + line});
       builder_->call("tsr_patch", {to, base, ir::nest::call("tsr_nowhere", bytes_pointer, {}), x, integer(columns), n,
                                    integer(static_cast<i64>(border.mode)), integer(1), integer(size),
                                    integer(border_bits(border, source))});
@@ -361,15 +369,14 @@ void GroupLowering::sum_directly(const TilePart& part, const Value& first_weight
   const plan::Tensor& w = t.sum.weights;
   const ir::nest::Type pointer{t.lane(), 1, true};
   const auto row_of = [&](const Value& table, const Value& row) {
-    return builder_->let(
-        "row", convert(pointer, ir::nest::call("tsr_row", bytes_pointer, {table, row + part.number * t.rows})));
+    return builder_->let("row", convert(pointer, ir::nest::call("tsr_row", bytes_pointer, {table, row})));
   };
   const Value weights = variable("tsr_table_" + std::to_string(t.weights), pointer);
   builder_->loop("i", integer(0), part.r1, integer(1), [&](const Value& i) {
-    const Value to = row_of(t.to, i);
+    const Value to = row_of(t.to, i + part.number * t.rows);
     const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
     builder_->loop("k", integer(0), integer(k0), integer(1), [&](const Value& k) {
-      const Value from = row_of(t.from, i + k);
+      const Value from = row_of(t.from, i + k + part.side() * t.rows);
       builder_->loop("l", integer(0), integer(k1), integer(1), [&](const Value& l) {
         const Value weight = builder_->let("w", load(weights, first_weight + k * k1 + l, 1));
         const Value counts = ir::nest::operation(ir::Op::ne, flag_type, {weight, ir::nest::real(0, weight->type)});

@@ -14,13 +14,14 @@ struct GroupLowering::Transform {
   std::size_t spectrum = 0, weights = 0;  // tables of the module
   i64 high = 0, wide = 0;                 // results of a tile
   i64 rows = 0;                           // that it reads
-  i64 planes = 1, pairs = 1;              // of weights; of tiles that march together
+  i64 planes = 1, along = 1, pairs = 1;   // of weights, so many of a volume; of tiles that march together
   bool rounded = false;                   // results are integers
   // Scratch memory: pointers to rows of the image, or 0 beyond a constant border; those that the function takes; rows
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
   Value bases, from, to, arguments, numbers, loaded, raw, results;
   Value spectra, stack;  // of the pairs of tiles of several planes, and pointers to those that are added
 
+  i64 lines() const { return planes / along * (along + 1); }  // spectra of a pair that are kept
   i64 spectrum_bytes() const { return fft::tile_spectrum_size(tile) * size(); }
 
   ir::nest::Lane lane() const { return tile.vector.lane; }
@@ -28,9 +29,10 @@ struct GroupLowering::Transform {
   i64 row_bytes() const { return tile.columns * size(); }
 };
 
-// One of the two tiles of a pair, which lie side by side.
+// One of the two tiles of a pair, which lie side by side; of two pairs in the planes of a stack.
 struct GroupLowering::TilePart {
-  i64 number = 0;
+  i64 number = 0;  // of the results
+  i64 side() const { return number % 2; }
   Value x;               // the column of its first result
   Value there;           // a flag: does it lie in the image
   Value high, wide;      // rows and columns of results in the image: 0 where it does not
@@ -40,7 +42,7 @@ struct GroupLowering::TilePart {
 
 // A plane of the image, one of those that a sum over planes reads.
 struct GroupLowering::Plane {
-  Value offset;         // of its rows from those of plane 0, in bytes
+  Value offset, next;   // of its rows from those of plane 0, and from a plane to the next one, in bytes
   Value outside, bits;  // a flag: beyond a constant border; of that one. Null where no border can be meant
 };
 

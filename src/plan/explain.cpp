@@ -176,7 +176,8 @@ class Reporter {
     for (std::size_t p = 0; p < from.passes.size(); ++p) {
       const Pass& pass = from.passes[p];
       const ir::Stage::Tiling& tile = plan_.graph.stage(pass.stages.front()).tile;
-      g.passes.push_back({pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes});
+      g.passes.push_back(
+          {pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);
       if (tile.rows > 0) result_.stages[from.anchor].operations = from.operations;
     }

@@ -118,8 +118,10 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   ordered_json passes = ordered_json::array();
   for (const PassReport& p : g.passes)
     if (p.transform_rows > 0)
-      passes.push_back(
-          {{"kind", "transform"}, {"stages", names(p.stages)}, {"tile", {p.transform_rows, p.transform_columns}}, {"planes", p.transform_planes}});
+      passes.push_back({{"kind", "transform"},
+                        {"stages", names(p.stages)},
+                        {"tile", {p.transform_rows, p.transform_columns}},
+                        {"planes", p.transform_planes}});
     else
       passes.push_back({{"kind", p.compose ? "compose" : "point"},
                         {"stages", names(p.stages)},

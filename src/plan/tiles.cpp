@@ -81,7 +81,8 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
     for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
     std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
     shape.extents[rank - 2] = tile.high;
-    shape.extents[rank - 1] = stacked || strips < 4 * threads ? std::min(n.back(), 2 * tile.wide * tile.pairs) : n.back();
+    shape.extents[rank - 1] =
+        stacked || strips < 4 * threads ? std::min(n.back(), 2 * tile.wide * tile.pairs) : n.back();
     if (stacked)
       shape.extents[rank - 3] = balanced_rows(n[rank - 3], strips * ceil_divide(n.back(), shape.extents[rank - 1]),
                                               threads, 4 * tile.along, 2 * tile.along);

@@ -28,13 +28,14 @@ constexpr std::size_t least_terms = 26;  // that are worth a look
 
 constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
 constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
-constexpr double in_a_program = 1.2;                             // a tile's time over that of the benchmark's loop
+constexpr double in_a_program = 1.2;                               // a tile's time over that of the benchmark's loop
 constexpr double of_volume_term = 0.0246, kept_in_volumes = 0.25;  // rows of neighbouring planes meet in few sets of L1
-// A point of a tile forward or back, and the product with a plane of weights where all spectra lie in L2, or do not.
-constexpr double there_or_back = 0.5, of_product = 0.07, of_far_product = 0.14;
-constexpr double most_spectra = 0.75e6;    // bytes of L2 for them
-constexpr i64 most_marching = 800 << 10;   // bytes of the spectra of weights and of all pairs that march together
-constexpr i64 most_stack = i64{1} << 22;   // points of all of them
+// Of volumes: a plane of tiles goes forward once and back once. The product with a plane of weights costs what its
+// spectra cost that are not in L1, more where those of all planes leave L2 or L3.
+constexpr double there_or_back = 0.5, of_product = 0.05, of_far_product = 0.012, most_of_product = 0.1;
+constexpr double from_memory = 0.3, near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and of L3
+constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
+constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
@@ -59,7 +60,9 @@ double without_transforms(const Tensor& w, ElementType type) {
     if (w.extent[d] > 1) moving.push_back(d);
   if (moving.size() < 2) return best;
   const double kept = volume ? kept_in_volumes : rows_kept;
-  const auto along = [&](std::size_t d) { return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]); };
+  const auto along = [&](std::size_t d) {
+    return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]);
+  };
   std::vector<std::vector<std::size_t>> each;
   double price = 0;
   for (const std::size_t d : moving) {
@@ -98,8 +101,9 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
 double of_stack_points(i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
   const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
   const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
-  const double products = static_cast<double>(planes) * (spectra <= most_spectra ? of_product : of_far_product);
-  return of_tile_points(rows, columns) * (forward + there_or_back) + products;
+  const double farther = of_far_product * std::log2(std::max(1.0, spectra / near_spectra));
+  const double product = spectra > far_spectra ? from_memory : std::min(most_of_product, of_product + farther);
+  return of_tile_points(rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
 }
 
 struct Machine {
@@ -121,14 +125,15 @@ Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
     const double price = repeated * (planes > 1 ? of_stack_points(rows, columns, planes, along, machine.bytes)
                                                 : of_tile_points(rows, columns));
     if (best.rows == 0 || price < best.nanoseconds)
-      best = {.rows = rows,
-              .columns = columns,
-              .high = high,
-              .wide = wide,
-              .planes = planes,
-              .along = along,
-              .pairs = std::max<i64>(1, most_marching / (4 * planes * rows * columns * machine.bytes)),
-              .nanoseconds = price};
+      best = {
+          .rows = rows,
+          .columns = columns,
+          .high = high,
+          .wide = wide,
+          .planes = planes,
+          .along = along,
+          .pairs = planes == 1 ? 1 : std::max<i64>(1, most_marching / (4 * planes * rows * columns * machine.bytes)),
+          .nanoseconds = price};
   };
   for (const i64 columns : tile_extents) {
     if (k0 == 1) consider(1, columns);
@@ -196,9 +201,12 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0 * static_cast<double>(planes));
   if (!number) return false;
   const i64 bytes = *number == ElementType::f64 ? 8 : 4;
+  const auto extent = [&](std::size_t d) -> std::optional<i64> {
+    if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
+    return graph_.constant(stage.domain[d]);
+  };
   Stage::Tiling tiles =
-      cheapest_tiles(w, {device_.vector_bytes / bytes, bytes},
-                     {graph_.constant(stage.domain[w.rank - 2]), graph_.constant(stage.domain[w.rank - 1])});
+      cheapest_tiles(w, {device_.vector_bytes / bytes, bytes}, {extent(w.rank - 2), extent(w.rank - 1)});
   if (tiles.rows == 0) return false;
   steps_left_ -= w.count();
   const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
@@ -208,11 +216,11 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
       without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
   if (yes || static_cast<double>(w.count()) > worth_a_remark)
-    remarks.push_back(
-        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
-                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1, yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows,
-                    tiles.columns, without));
+    remarks.push_back(fmt::format(
+        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+        "of {} x {} tiles, {:.2g} ns directly (predicted)",
+        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
   if (yes) stage.tile = tiles;
   return yes;
 }

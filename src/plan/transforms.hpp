@@ -26,8 +26,10 @@ std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Nu
 
 class TransformedSums {
  public:
-  TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device) {}
+  // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.
+  TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
+                  const std::vector<i64>& assumed)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed) {}
 
   // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
   // Unless `alone` the whole body is a part as well.
@@ -40,6 +42,7 @@ class TransformedSums {
   Numbers numbers_;
   Method method_;
   const Device& device_;
+  const std::vector<i64>& assumed_;
   i64 steps_left_ = i64{1} << 23;  // what all searches together may take
 };
 

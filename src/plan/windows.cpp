@@ -142,14 +142,15 @@ bool widens(ElementType from, ElementType to) {
 
 class WindowPass {
  public:
-  WindowPass(Graph& graph, Numbers numbers, Method method, const Device& device, std::vector<std::string>& remarks)
+  WindowPass(Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
+             std::vector<std::string>& remarks)
       : graph_(graph),
         numbers_(numbers),
         rows_together_(!device.columns_together),
         remarks_(remarks),
         rebuild_(graph),
         sums_(graph, numbers, device),
-        transforms_(graph, numbers, method, device) {}
+        transforms_(graph, numbers, method, device, assumed) {}
 
   void run() {
     std::set<StageId> fields;  // which leave as rows that are spread over structs
@@ -395,9 +396,9 @@ class WindowPass {
 
 }  // namespace
 
-void expand_windows(Graph& graph, Numbers numbers, Method method, const Device& device,
+void expand_windows(Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
                     std::vector<std::string>& remarks) {
-  WindowPass(graph, numbers, method, device, remarks).run();
+  WindowPass(graph, numbers, method, device, assumed, remarks).run();
 }
 
 }  // namespace tessera::plan

@@ -557,6 +557,7 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_convolutions().begin(), zoo_of_convolutions().end());
     list.insert(list.end(), zoo_of_reductions().begin(), zoo_of_reductions().end());
     list.insert(list.end(), zoo_of_volumes().begin(), zoo_of_volumes().end());
+    list.insert(list.end(), zoo_of_loops().begin(), zoo_of_loops().end());
     return list;
   }();
   return all;

@@ -21,6 +21,7 @@ const std::vector<ZooProgram>& zoo_of_groups();        // the last of them, and
 const std::vector<ZooProgram>& zoo_of_convolutions();  // behind those
 const std::vector<ZooProgram>& zoo_of_reductions();
 const std::vector<ZooProgram>& zoo_of_volumes();
+const std::vector<ZooProgram>& zoo_of_loops();
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);

@@ -49,12 +49,15 @@ const std::vector<ZooProgram>& zoo_of_convolutions() {
          "= "
          "0..6, j = 0..6) (k[i,j] * X@[0,i-3,j-3]); } parameter K, M, N; vector#3 float a[K,M,N]; return f(a:mirror);"},
         {"a convolution of a volume",
-         "table float k[h = 0..4, i = 0..2, j = 0..5] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float X) "
+         "table float k[h = 0..4, i = 0..2, j = 0..5] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float "
+         "X) "
          "{ return sum(h = 0..4, i = 0..2, j = 0..5) (k[h,i,j] * X@[h-1,i-2,j-3]); } parameter K, M, N; vector#3 float "
          "a[K,M,N]; return f(a:[mirror,constant(0.5f),wrap]);"},
         {"a convolution of a volume with margins, and its square",
-         "table float k[h = 0..2, i = 0..3, j = 0..2] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float X) "
-         "{ return sum(h = 0..2, i = 0..3, j = 0..2) (k[h,i,j] * X@[h-1,i-1,j-1]); } stencil square(vector#3 float X) { "
+         "table float k[h = 0..2, i = 0..3, j = 0..2] = (h * 3 + i * 5 + j * h) % 7 * 0.03f; stencil f(vector#3 float "
+         "X) "
+         "{ return sum(h = 0..2, i = 0..3, j = 0..2) (k[h,i,j] * X@[h-1,i-1,j-1]); } stencil square(vector#3 float X) "
+         "{ "
          "return X * X@[1,0,0]; } parameter K, M, N; vector#3 float a[K,M,N]; return square(f(a):clamped);"},
         {"an integer convolution of a volume of bytes",
          "table int k[h = 0..2, i = 0..2, j = 0..3] = (h * 3 + i * 5 + j * h) % 7 - 2; stencil f(vector#3 uint8 X) { "

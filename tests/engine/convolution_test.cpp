@@ -161,13 +161,11 @@ TEST(Convolution, Volumes) {
   const std::vector<Case> cases = {
       {{3, 3, 3}, {1, 1, 1}, {9, 40, 100}, ":clamped", "float"},
       {{5, 4, 6}, {2, 3, 0}, {20, 37, 70}, ":[mirror,wrap,clamped]", "float"},
-      {{4, 3, 2}, {5, 0, 1}, {7, 1, 65}, ":wrap", "float"},
       {{9, 5, 3}, {4, 2, 1}, {3, 90, 2}, ":[constant(0.5),mirror,constant(-2)]", "float"},
-      {{2, 6, 5}, {0, 2, 2}, {11, 12, 130}, "", "float"},
+      {{2, 6, 5}, {0, 2, 2}, {7, 12, 130}, "", "float"},
       {{3, 2, 4}, {1, 0, 2}, {6, 33, 50}, ":[mirror,constant(3),wrap]", "double"},
       {{3, 5, 5}, {1, 2, 2}, {8, 50, 60}, ":constant(7)", "uint8"},
       {{3, 2, 3, 3}, {1, 1, 1, 1}, {5, 6, 20, 50}, ":[clamped,mirror,wrap,constant(1)]", "float"},
-      {{2, 1, 3, 4}, {0, 0, 1, 1}, {4, 7, 9, 70}, ":mirror", "float"},
       {{1, 3, 3, 2}, {0, 2, 1, 1}, {3, 5, 40, 41}, ":[constant(0.25),constant(-1),clamped,mirror]", "float"},
   };
   std::mt19937 random(7);
@@ -218,8 +216,8 @@ TEST(Convolution, Volumes) {
       const std::vector<double> e = numbers(expected), f = numbers(found);
       const double epsilon = c.type == "double" ? 0x1p-53 : 0x1p-24;
       const double largest_there = std::max(7.0, largest(image));
-      const double allowed = (4 * std::log2(96 * 96) + static_cast<double>(terms)) * epsilon *
-                             static_cast<double>(terms) * largest_there;
+      const double allowed =
+          (4 * std::log2(96 * 96) + static_cast<double>(terms)) * epsilon * static_cast<double>(terms) * largest_there;
       for (std::size_t k = 0; k < e.size(); ++k) {
         if (std::isnan(e[k]))
           ASSERT_TRUE(std::isnan(f[k])) << "point " << k;
@@ -257,8 +255,10 @@ TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
 TEST(Convolution, LongSumsOverVolumesToo) {
   const auto takes = [](int n, bool separable) {
     const std::string text = fmt::format(
-        "table float k[l = 0..{0}, i = 0..{0}, j = 0..{0}] = {1}; stencil f(vector#3 float X) {{ return sum(l = 0..{0}, "
-        "i = 0..{0}, j = 0..{0}) (k[l,i,j] * X@[l,i,j]); }} parameter L, M, N; vector#3 float a[L,M,N]; return f(a:wrap);",
+        "table float k[l = 0..{0}, i = 0..{0}, j = 0..{0}] = {1}; stencil f(vector#3 float X) {{ return sum(l = "
+        "0..{0}, "
+        "i = 0..{0}, j = 0..{0}) (k[l,i,j] * X@[l,i,j]); }} parameter L, M, N; vector#3 float a[L,M,N]; return "
+        "f(a:wrap);",
         n - 1, separable ? "(l + 1) * (i + 2) * (j + 1) * 0.01f" : "(l * 5 + i * 7 + j * l) % 11 * 0.01f");
     return Program::from_text(text).explain({{256, 256, 256}}).find("is taken through Fourier transforms") !=
            std::string::npos;

@@ -237,34 +237,37 @@ TEST(FftTile, TilesOfDifferentScale) {
   compare(plan, w, b, b.largest(), 1);
 }
 
-// A sum over planes: spectra of several pairs, one after the other, then one way back.
+// Sums over planes of several volumes: spectra of all pairs, then two planes of results at once.
 template <class T>
-void check_stack(const TilePlan& plan, i64 planes, i64 k0, i64 k1) {
-  SCOPED_TRACE(testing::Message() << name_of(plan) << ", " << plan.vector.lanes << " lanes, " << planes << " planes");
+void check_stack(const TilePlan& plan, i64 volumes, i64 along, i64 k0, i64 k1) {
+  SCOPED_TRACE(testing::Message() << name_of(plan) << ", " << plan.vector.lanes << " lanes, " << volumes << " x "
+                                  << along << " planes");
   ir::nest::Module module;
   add_stack(module, plan, "stack");
   const auto code = run::cpu::load({.source = emit::print_c(module), .name = "stack"});
   const auto there = reinterpret_cast<void (*)(const T* const*, T*, T*, const i64*)>(code->symbol("stack_there"));
-  const auto back = reinterpret_cast<void (*)(const T* const*, T* const*, const T*, T*, const i64*)>(
-      code->symbol("stack_back"));
+  const auto back =
+      reinterpret_cast<void (*)(const T* const*, T* const*, const T*, T*, const i64*)>(code->symbol("stack_back"));
   const auto numbers = static_cast<std::size_t>(tile_spectrum_size(plan));
-  const auto bytes = numbers * sizeof(T);
+  const auto bytes = numbers * sizeof(T), planes = static_cast<std::size_t>(volumes * along);
   const Flush end = Flush::end;
-  GuardedPages scratch(static_cast<std::size_t>(tile_scratch(plan)) * sizeof(T), end, 0xff, sizeof(T));
-  GuardedPages weights(bytes * static_cast<std::size_t>(planes), end, 0, sizeof(T));
-  const i64 high = plan.rows - k0 + 1, wide = plan.columns - k1 + 1;
-  const i64 arguments[] = {high, wide, high - 1, wide - 1, 0, planes};
-  std::deque<Tile<T>> tiles;
-  std::deque<GuardedPages> spectra;
-  std::vector<const T*> stack;
+  GuardedPages scratch(2 * static_cast<std::size_t>(tile_scratch(plan)) * sizeof(T), end, 0xff, sizeof(T));
+  GuardedPages weights(bytes * planes, end, 0, sizeof(T));
   std::vector<Weights> kernels;
   double sum = 0;
-  for (i64 p = 0; p < planes; ++p) {
+  for (std::size_t p = 0; p < planes; ++p) {
     kernels.push_back(weights_of(k0, k1));
     for (double& w : kernels.back().values) sum += std::abs(w *= 1 + static_cast<double>(p) / 4);
     const std::vector<double> exact = tile_spectrum(plan, kernels.back().values, k0, k1);
     for (std::size_t k = 0; k < numbers; ++k)
-      reinterpret_cast<T*>(weights.begin())[static_cast<std::size_t>(p) * numbers + k] = static_cast<T>(exact[k]);
+      reinterpret_cast<T*>(weights.begin())[p * numbers + k] = static_cast<T>(exact[k]);
+  }
+  const i64 high = plan.rows - k0 + 1, wide = plan.columns - k1 + 1;
+  i64 arguments[] = {high, wide, high - 1, wide - 1, 0, volumes, along, 1};
+  std::deque<Tile<T>> tiles;
+  std::deque<GuardedPages> spectra;
+  std::vector<const T*> stack;
+  for (i64 p = 0; p < volumes * (along + 1); ++p) {
     std::vector<const T*> rows;
     for (i64 t = 0; t < 2; ++t) {
       tiles.emplace_back(plan, high - t, wide - t, 1, static_cast<std::uint64_t>(2 * p + t), end);
@@ -275,29 +278,38 @@ void check_stack(const TilePlan& plan, i64 planes, i64 k0, i64 k1) {
     EXPECT_TRUE(spectrum.surroundings_intact());
     stack.push_back(reinterpret_cast<const T*>(spectrum.begin()));
   }
-  std::vector<T*> out = tiles[0].out;
-  out.insert(out.end(), tiles[1].out.begin(), tiles[1].out.end());
-  back(stack.data(), out.data(), reinterpret_cast<T*>(weights.begin()), reinterpret_cast<T*>(scratch.begin()),
-       arguments);
-  EXPECT_TRUE(scratch.surroundings_intact());
+  std::vector<T*> out;
+  for (std::size_t t = 0; t < 4; ++t) out.insert(out.end(), tiles[t].out.begin(), tiles[t].out.end());
   const double logarithm = std::log2(static_cast<double>(plan.rows * plan.columns));
-  for (i64 t = 0; t < 2; ++t)
-    for (i64 k = 0; k < (high - t) * (wide - t); k += 7) {
-      const i64 y = k / (wide - t), x = k % (wide - t);
-      double expected = 0;
-      for (i64 p = 0; p < planes; ++p)
-        expected += tiles[static_cast<std::size_t>(2 * p + t)].expected(kernels[static_cast<std::size_t>(p)], y, x);
-      ASSERT_NEAR(out[static_cast<std::size_t>(t * tile_rows(plan) + y)][x], expected, 2 * epsilon<T> * logarithm * sum)
-          << t << ": " << y << ", " << x;
-    }
+  for (const i64 second : {0, 1}) {
+    arguments[7] = second;
+    back(stack.data(), out.data(), reinterpret_cast<T*>(weights.begin()), reinterpret_cast<T*>(scratch.begin()),
+         arguments);
+    EXPECT_TRUE(scratch.surroundings_intact());
+    for (const Tile<T>& tile : tiles)
+      for (const GuardedPages& m : tile.memory) ASSERT_TRUE(m.surroundings_intact());
+    for (i64 t = 0; t < 2 + 2 * second; ++t)
+      for (i64 k = 0; k < (high - t % 2) * (wide - t % 2); k += 7) {
+        const i64 y = k / (wide - t % 2), x = k % (wide - t % 2);
+        double expected = 0;
+        for (i64 p = 0; p < volumes * along; ++p) {
+          const i64 pair = p / along * (along + 1) + p % along + t / 2;
+          expected +=
+              tiles[static_cast<std::size_t>(2 * pair + t % 2)].expected(kernels[static_cast<std::size_t>(p)], y, x);
+        }
+        ASSERT_NEAR(out[static_cast<std::size_t>(t * tile_rows(plan) + y)][x], expected,
+                    2 * epsilon<T> * logarithm * sum)
+            << t << ": " << y << ", " << x;
+      }
+  }
 }
 
 TEST(FftTile, SumsOverPlanes) {
-  check_stack<float>(plan_of<float>(48, 48), 5, 5, 5);
-  check_stack<float>(plan_of<float>(96, 64), 3, 7, 2);
-  check_stack<float>(plan_of<float>(32, 112), 1, 3, 3);
-  check_stack<double>(plan_of<double>(40, 48), 4, 9, 8);
-  for (const int lanes : {2, 4, 8}) check_stack<float>(plan_tile(32, 48, vector_of<float>(lanes)), 2, 4, 6);
+  check_stack<float>(plan_of<float>(48, 48), 1, 5, 5, 5);
+  check_stack<float>(plan_of<float>(96, 64), 3, 2, 7, 2);
+  check_stack<float>(plan_of<float>(32, 112), 2, 1, 3, 3);
+  check_stack<double>(plan_of<double>(40, 48), 1, 4, 9, 8);
+  for (const int lanes : {2, 4, 8}) check_stack<float>(plan_tile(32, 48, vector_of<float>(lanes)), 1, 2, 4, 6);
 }
 
 TEST(FftTile, RadicesAreFree) {

@@ -277,13 +277,6 @@ const std::vector<Row>& rows() {
        {{3, 9, "the stride is -1: expected at least 1"}}},
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
        "vector#1 float x[5];\n"
-       "do t = 1..10\n"
-       " u<t> = f(x);\n"
-       "while ( u<t> > 1 );\n"
-       "return x;",
-       {{3, 1, "a loop with a test has no meaning here: expected a statement or a loop with fixed bounds"}}},
-      {"stencil f(vector#1 float X) { return X@[1]; }\n"
-       "vector#1 float x[5];\n"
        "x2 = f(x)",
        {{3, 10, "expected ';' after the statement, found the end of the text"}}},
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
