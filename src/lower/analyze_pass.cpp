@@ -36,7 +36,8 @@ void GroupLowering::analyze_pass(std::size_t number) {
   PassBody& body = bodies_[number];
   if (pass.kind != plan::PassKind::point) return;
   for (int r = 0; r < pass.rows; ++r)
-    for (StageId s : pass.stages) body.roots.push_back(analyze::shift_rows(plan_.graph, stage(s).body, rank_, r));
+    for (StageId s : pass.stages)
+      body.roots.push_back(analyze::shift_along(plan_.graph, stage(s).body, rank_, pass.along, r));
   if (pass.pairs)
     for (std::size_t k = 0, n = body.roots.size(); k < n; ++k)
       body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, 1));

@@ -84,19 +84,19 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
 void GroupLowering::pass_rows(std::size_t p, const Value& end) {
   const plan::Pass& pass = group_.passes[p];
   std::vector<Value> index(rank_ - 1);
+  Value count = integer(1);  // rows of a block that are due
   std::function<void(std::size_t)> nest = [&](std::size_t d) {
     Value lo = d == 0 ? done_[p] : regions_[p].lo[d];
     Value hi = d == 0 ? end : regions_[p].hi[d];
-    bool block = d + 2 == rank_;
-    i64 step = block && pass.kind == plan::PassKind::point ? pass.rows : 1;
-    builder_->loop(block ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
+    const bool last = d + 2 == rank_, point = pass.kind == plan::PassKind::point;
+    const i64 step = d == pass.along && point ? pass.rows : 1;
+    builder_->loop(last ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
       index[d] = i;
-      if (!block)
+      if (step > 1) count = builder_->let("count", min(hi - i, integer(step)));
+      if (!last)
         nest(d + 1);
-      else if (pass.kind == plan::PassKind::compose)
-        compose_row(p, index);
       else
-        point_block(p, index, step == 1 ? integer(1) : builder_->let("count", min(hi - i, integer(step))));
+        point ? point_block(p, index, count) : compose_row(p, index);
     });
   };
   nest(0);
@@ -118,7 +118,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
   for (int r = 0; r < pass.rows; ++r)
     for (StageId s : pass.stages) {
       std::vector<Value> at = index;
-      at.back() = at.back() + r;
+      at[pass.along] = at[pass.along] + r;
       const StageId w = written(s);
       const i64 spread = w == s ? 1 : plan_.stages[s].stride.back();
       Target target;
@@ -151,7 +151,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       if (plan.home == plan::Home::inside || (!margins && plan.home == plan::Home::array)) continue;
       if (!margins && plan.pad_lo == 0 && plan.pad_hi == 0 && !plan.also_array) continue;
       std::vector<Value> at = index;
-      at.back() = at.back() + r;
+      at[pass.along] = at[pass.along] + r;
       auto finish = [&] { finish_row(s, at, rows[static_cast<std::size_t>(r) * pass.stages.size() + k]); };
       if (r == 0)
         finish();
@@ -329,7 +329,9 @@ void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources
     const i64 unit = element_step(s) * ir::nest::size_of(memory_lane(s));
     for (const auto& [offsets, k] : rows) {
       const PassBody::Source& source = bodies_[p].sources[k];
-      const Value next = stride(array.strides + source.outer.size() - 1) * (pass.rows * source.outer.back().scale);
+      // (The next row of each plane, where these make up the block.)
+      const i64 step = pass.along + 2 == rank_ ? pass.rows : 1;
+      const Value next = stride(array.strides + source.outer.size() - 1) * (step * source.outer.back().scale);
       const Value at = builder_->let("ahead", (x * source.scale + source.lo) * unit + next);
       const i64 lines = std::max<i64>(1, pass.lanes * source.scale * unit / line);
       for (i64 n = 0; n < lines; ++n)

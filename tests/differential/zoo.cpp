@@ -558,6 +558,7 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_reductions().begin(), zoo_of_reductions().end());
     list.insert(list.end(), zoo_of_loops().begin(), zoo_of_loops().end());
     list.insert(list.end(), zoo_of_volumes().begin(), zoo_of_volumes().end());
+    list.insert(list.end(), zoo_of_marches().begin(), zoo_of_marches().end());
     return list;
   }();
   return all;

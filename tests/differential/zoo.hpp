@@ -22,6 +22,7 @@ const std::vector<ZooProgram>& zoo_of_convolutions();  // behind those
 const std::vector<ZooProgram>& zoo_of_reductions();
 const std::vector<ZooProgram>& zoo_of_loops();
 const std::vector<ZooProgram>& zoo_of_volumes();
+const std::vector<ZooProgram>& zoo_of_marches();
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);
