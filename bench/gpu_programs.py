@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {
     "bilateral": ("g", []), "blur": ("g", []), "bracket": ("c", []), "camera": ("m", ["rough"]), "canny": ("g", []),
     "exposure_fusion": ("ccc", ["rough"]), "harris": ("g", []), "jacobi": ("gg", ["steps=6"]), "local_laplacian": ("c", ["rough"]),
-    "mosaic": ("c", []), "pyramid": ("g", ["rough"]), "rician": ("v", ["steps=2"]), "sobel": ("g", []), "unsharp": ("c", ["amount=0.8"]),
+    "mosaic": ("c", []), "perona_malik": ("g", ["most=6"]),
+    "pyramid": ("g", ["rough"]), "rician": ("v", ["steps=2"]), "sobel": ("g", []), "unsharp": ("c", ["amount=0.8"]),
 }
 FILTERS = {name: ("v" if name == "gaussian3d" else "c" if name == "grey" else "g", []) for name in (
     "bilateral", "box", "canny", "dilate", "erode", "gaussian", "gaussian3d", "grey", "harris", "laplacian", "median", "morphology",

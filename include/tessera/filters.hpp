@@ -12,6 +12,11 @@
 // - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny, harris,
 //   highpass and bandpass give float, or double of a double. `type` asks for another one. bool counts as uint8, 0
 //   and 1. Arithmetic is in float, of int32, uint32 and double in double; median, erode and dilate keep the type.
+// - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, which say
+//   how certain each point is, 0 or below: not at all. `ignore_nan` takes points that are NaN or infinite for such. The
+//   result is sum(w c x) over sum(|w| c), times sum(|w|): with certainty everywhere the same it is that of the filter
+//   without; where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
+//   a border constant(0).
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.
 // - Thread-safe. The programs of the last 64 sets of options stay in memory, so that a second call compiles nothing.
@@ -66,14 +71,18 @@ struct GaussianOptions {
   PerAxis sigma = 1.5;  // standard deviation; 0 leaves an axis as it is
   double truncate = 3;  // standard deviations that the weights reach
   Borders border = {};
+  Array mask = {};  // certainties
+  bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   RunOptions run = {};
 };
 
-struct WindowOptions {  // of box, median, erode, dilate
+struct WindowOptions {  // of box, median, erode, dilate; masks are for box
   PerAxis radius = 1;   // of the window, 2 radius + 1 points along each axis
   Borders border = {};
+  Array mask = {};  // certainties
+  bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   RunOptions run = {};
@@ -123,6 +132,8 @@ struct ConvolveOptions {
   // n/2 + origin here.
   PerAxis anchor = -1;
   Borders border = {};
+  Array mask = {};  // certainties
+  bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   RunOptions run = {};
@@ -175,6 +186,8 @@ struct FilterRequest {
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Array mask = {};
+  bool ignore_nan = false;
 };
 
 Array filter(const Array& image, const FilterRequest&, const RunOptions& = {});
@@ -192,6 +205,7 @@ struct FilterInfo {
   std::vector<int> ranks;             // of images
   std::vector<FilterOption> options;  // besides extent and type
   bool keeps_type = true;             // else the result is float
+  bool takes_mask = false;            // and ignore_nan
 };
 
 // All of them, by name, as their files declare them.

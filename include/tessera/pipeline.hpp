@@ -170,6 +170,19 @@ struct Piece {
   std::vector<Place> places;  // one per dimension of the composed image
 };
 
+// What the body of a loop gives: the images that those of the iteration before become, and whether to go on, a number
+// that images come to: p.max("gap", difference).value > 0.01.
+template <class T>
+struct Iteration {
+  Image<T> next;
+  Value<bool> test;
+};
+template <class T>
+struct Iterations {
+  std::vector<Image<T>> next;
+  Value<bool> test;
+};
+
 class Output {
  public:
   template <class T>
@@ -284,6 +297,30 @@ class Pipeline {
     return Image<T>(add_composed(std::move(name), detail::element_of<T>::value, plain));
   }
 
+  // A loop with a test: body(image before) gives an Iteration, of an image with the same extents. The body is called
+  // once, to be built, and runs `most` times at most, once at least. The image of the last iteration is the result;
+  // images made in the body are used in it alone. Borders of `first` are those of the image before.
+  template <Element T, class Body>
+  Image<T> repeat(const std::string& name, i64 most, const Image<T>& first, Body body) {
+    const std::vector<detail::View> before = begin_loop(name, most, {first.view()});
+    const Iteration<T> made = body(Image<T>(before[0]));
+    return Image<T>(end_loop(most, before, {made.next.view()}, made.test.node())[0]);
+  }
+  // The same of several images, which body gets and gives (Iterations) in order.
+  template <Element T, class Body>
+  std::vector<Image<T>> repeat(const std::string& name, i64 most, const std::vector<Image<T>>& first, Body body) {
+    std::vector<detail::View> views, next;
+    std::vector<Image<T>> images;
+    for (const Image<T>& image : first) views.push_back(image.view());
+    const std::vector<detail::View> before = begin_loop(name, most, views);
+    for (const detail::View& view : before) images.emplace_back(view);
+    const Iterations<T> made = body(images);
+    for (const Image<T>& image : made.next) next.push_back(image.view());
+    images.clear();
+    for (const detail::View& view : end_loop(most, before, next, made.test.node())) images.emplace_back(view);
+    return images;
+  }
+
   // The pipeline stays as it is and may be compiled again with other outputs.
   Program compile(const std::vector<Output>& outputs) const;
 
@@ -310,6 +347,9 @@ class Pipeline {
   }
   std::vector<detail::View> add_transform(std::string name, bool inverse, const std::vector<detail::View>& from,
                                           std::vector<int> along);
+  std::vector<detail::View> begin_loop(const std::string& name, i64 most, const std::vector<detail::View>& first);
+  std::vector<detail::View> end_loop(i64 most, const std::vector<detail::View>& carried,
+                                     const std::vector<detail::View>& next, const detail::Node& test);
   detail::View add_composed(std::string name, ElementType,
                             const std::vector<std::pair<detail::View, std::vector<Place>>>&);
 

@@ -46,6 +46,12 @@ struct Progress {
   i64 done = 0, total = 0;  // tiles
 };
 
+// How often a loop with a test ran.
+struct LoopEnd {
+  std::string variable;
+  i64 iterations = 0, most = 0;
+};
+
 class Stream;  // tessera/device.hpp
 
 // How long weighted sums of one image are taken (convolutions, written out or as windows): as loops or one dimension at
@@ -74,6 +80,8 @@ struct RunOptions {
   // (Device::array says which) and for what lies between; 0: what there is.
   // What does not fit runs in slabs of rows. Throws Error(device) when not even one row fits.
   i64 device_memory = 0;
+  // Called when a loop with a test has ended. A run with such loops waits for them, in a stream as well.
+  std::function<void(const LoopEnd&)> on_loop_end;
 };
 
 struct EmitOptions {

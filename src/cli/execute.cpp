@@ -30,6 +30,10 @@ std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& l
         if (!bar) bar.emplace(name, p.total);
         bar->update(p.done);
       };
+      options.on_loop_end = [&](const LoopEnd& e) {
+        bar.reset();
+        fmt::print(stderr, "loop over {}: {} of {} iterations at most\n", e.variable, e.iterations, e.most);
+      };
     }
     results.push_back(program.run(lanes.inputs[c], options));
   }

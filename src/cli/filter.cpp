@@ -40,7 +40,8 @@ void place(Lanes& lanes, const engine::Filter& filter) {
   const Region region = filter.place(lanes.inputs[0][0].shape());
   if (filter.extent == Extent::same) return;
   for (io::ImageHeader& header : lanes.headers) header = io::header_of_region(header, region.begin, region.end);
-  for (auto& lane : lanes.inputs) lane[0] = filter.input(lane[0]);
+  for (auto& lane : lanes.inputs)
+    for (Array& input : lane) input = filter.input(input);
 }
 
 int run(FilterVerb& verb) {
@@ -62,9 +63,16 @@ int run(FilterVerb& verb) {
   const Format& stored = image.array.format();
   const bool grey = verb.settings.input.grey && io::channels_of(image.array) > 1;
   const Format format = grey ? Format(stored.fields[0].type) : stored;
-  const auto filter = engine::make_filter(verb.options.request(verb.name, rank, image.header), format, rank);
-  verb.settings.input.read.emplace(verb.image, std::move(image));
-  return execute(filter->program, verb.name, {verb.image}, {}, verb.settings, interrupt,
+  const FilterRequest request = verb.options.request(verb.name, rank, image.header);
+  const auto filter = engine::make_filter(request, format, rank);
+  std::vector<std::string> words = {verb.image};
+  if (!request.mask.empty()) {
+    engine::check_mask(request.mask, image.array.shape());
+    words.push_back("mask=" + *verb.options.mask());
+    verb.settings.input.read[*verb.options.mask()].array = request.mask;
+  }
+  verb.settings.input.read[verb.image] = std::move(image);
+  return execute(filter->program, verb.name, words, {}, verb.settings, interrupt,
                  [&](Lanes& lanes) { place(lanes, *filter); });
 }
 

@@ -113,6 +113,15 @@ void FilterOptions::declare(CLI::App& app) {
   app.add_option("--extent", extent_, "of the result: same, valid (windows inside) or full (every point touched)")
       ->type_name("NAME")
       ->group("Options of filters");
+  std::vector<std::string> masked;
+  for (const FilterInfo& f : filters())
+    if (f.takes_mask) masked.push_back(f.name);
+  const std::string takers = base::list_of(masked, "and");
+  app.add_option("--mask", mask_, takers + ": how certain each point is, 0 for those that count for nothing")
+      ->type_name("FILE")
+      ->group("Options of filters");
+  app.add_flag("--ignore-nan", ignore_nan_, takers + ": points that are NaN or infinite count for nothing")
+      ->group("Options of filters");
   app.add_option("--type", type_, "of the result: that of the image, float for derivatives and measures")
       ->type_name("TYPE")
       ->group("Options of filters");
@@ -166,6 +175,8 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
     fail(fmt::format("--extent {} cannot be used, expected same, valid or full", base::quoted(extent_)),
          base::did_you_mean(extent_, {"same", "valid", "full"}));
   request.extent = extent->second;
+  request.ignore_nan = ignore_nan_;
+  if (mask_) request.mask = io::read_array(*mask_);
   if (type_) {
     request.type = lang::parse_type(*type_);
     if (!request.type)
@@ -200,6 +211,7 @@ std::string list_of_filters() {
     for (const FilterOption& o : f.options)
       text +=
           fmt::format("  --{:<10} {:<7} {:<9} {}\n", o.name, o.type, o.value.empty() ? "needed" : o.value, o.summary);
+    if (f.takes_mask) text += "  --mask       file, --ignore-nan: points may be uncertain or unknown\n";
     text += fmt::format("  images of rank {}; the result is {}\n", base::list_of(ranks),
                         f.keeps_type ? "of the type of the image" : "float");
   }

@@ -1,5 +1,5 @@
 // Options of filters, as the filters declare them: `--sigma 2.5`, `--sigma 2mm`, `--sigma 2,2,1`, `--border mirror`,
-// `--kernel psf.npy`, and `--extent` and `--type`, which all have.
+// `--kernel psf.npy`, and `--extent` and `--type`, which all have; `--mask` and `--ignore-nan` of those that take them.
 #pragma once
 
 #include <map>
@@ -22,11 +22,12 @@ class FilterOptions {
   // request() refuses those of others.
   void declare_later(CLI::App&);
 
-  // The tables are read. `rank`: of the image; `header`: where lengths get their points from.
+  // The tables are read, and the mask. `rank`: of the image; `header`: where lengths get their points from.
   FilterRequest request(const std::string& name, int rank, const io::ImageHeader& header) const;
   // The largest rank of the tables that are given, or 0: images of more dimensions lose slow ones of extent 1.
   int table_rank() const;
   const std::optional<std::string>& type() const { return type_; }
+  const std::optional<std::string>& mask() const { return mask_; }  // its file
 
  private:
   struct Given {
@@ -38,7 +39,8 @@ class FilterOptions {
 
   std::map<std::string, Given> given_;
   std::string extent_ = "same";
-  std::optional<std::string> type_;
+  std::optional<std::string> type_, mask_;
+  bool ignore_nan_ = false;
   mutable std::map<std::string, Array> tables_;  // that were read
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "emit/loop_driver.hpp"
 #include "ir/nest.hpp"
 #include "lower/interface.hpp"
 
@@ -35,7 +36,11 @@ struct Variant {
 // Error(argument) when the name is not an identifier that C and C++ leave to their users.
 std::string print_c_file(const std::vector<Variant>&, const EntryOptions&);
 
+// The same of a program with loops: the variants of every section.
+std::string print_c_file(const SectionList&, const std::vector<std::vector<Variant>>&, const EntryOptions&);
+
 // The declaration of that function, shapes in a comment, struct types included.
 std::string print_c_header(const plan::Plan&, const EntryOptions&);
+std::string print_c_header(const ir::Graph&, const EntryOptions&);
 
 }  // namespace tessera::emit

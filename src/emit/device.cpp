@@ -48,6 +48,20 @@ TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
+/* An element to shared memory, which is there once all that were asked for have arrived, and a barrier. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+TSR_INLINE void tsr_bring_f32(f32* to, const f32* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(4));
+}
+TSR_INLINE void tsr_bring_f64(f64* to, const f64* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(8));
+}
+#define tsr_arrived() asm volatile("cp.async.wait_all;" ::: "memory")
+#else
+#define tsr_bring_f32(to, from) (*(to) = *(from))
+#define tsr_bring_f64(to, from) (*(to) = *(from))
+#define tsr_arrived() (void)0
+#endif
 /* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
    before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
    this one runs beside the one before it, and ends after it: one block more than there is work for waits for that. */
@@ -254,9 +268,10 @@ std::string opencl_name(const std::string& type) {
   return names.at(type);
 }
 
-// Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8".
+// Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from
+// shared memory.
 std::string vector_helper(const std::string& name, bool cuda) {
-  const bool loads = name.starts_with("load_");
+  const bool takes = name.starts_with("take_"), loads = takes || name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
   const int lanes = std::stoi(name.substr(name.find('x') + 1));
   std::string list;
@@ -265,7 +280,9 @@ std::string vector_helper(const std::string& name, bool cuda) {
   if (!cuda) {
     const std::string vector = opencl_name(type) + std::to_string(lanes);
     if (loads) {
-      body = fmt::format("const {} tsr_v = TSR_LOAD({}, {}, p); {} tsr_unused; ", vector, vector, lanes, type);
+      const std::string from =
+          takes ? fmt::format("*(__local const {}*)(p)", vector) : fmt::format("TSR_LOAD({}, {}, p)", vector, lanes);
+      body = fmt::format("const {} tsr_v = {}; {} tsr_unused; ", vector, from, type);
       for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
     } else {
@@ -404,7 +421,7 @@ class DevicePrinter : private Statements {
   }
 
   void called(const std::string& name) override {
-    for (const std::string_view kind : {"tsr_load_", "tsr_store_"})
+    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_"})
       if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
   }
 

@@ -7,7 +7,6 @@
 #include <cctype>
 #include <set>
 
-#include "base/text.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
 
@@ -37,7 +36,7 @@ class RunText {
   RunText(const std::vector<DeviceVariant>& variants, std::size_t v, bool cuda, std::size_t first_kernel)
       : plan_(variants[v].plan),
         program_(variants[v].lowered),
-        last_(v + 1 == variants.size()),
+        last_(variants[v].last),
         v_(v),
         cuda_(cuda),
         first_kernel_(first_kernel),
@@ -149,6 +148,7 @@ class RunText {
     std::string product, lines;
     for (std::size_t d = 0; d < kernel.domain.size() && !kernel.frame; ++d) {
       std::string points = std::to_string(kernel.points[d]);
+      if (kernel.marches && d == 0) points = "height";
       if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
       lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
       product += fmt::format("{}b[{}]", d ? " * " : "", d);
@@ -171,18 +171,8 @@ class RunText {
       product = "blocks";
     else
       out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
-    if (kernel.strips) {
-      const std::size_t rank = kernel.domain.size();
-      const std::string at_once =
-          cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block())
-                : "tsr_at_once(s)";
-      if (kernel.frame)
-        out_ += frame_text(kernel);
-      else
-        out_ += fmt::format("    const i64 height = tsr_strip_height({0}, ({1} + {2} - 1) / {2}, {3}, {4}, {5});\n",
-                            extent_(kernel.domain[rank - 2]), extent_(kernel.domain[rank - 1]), kernel.points[rank - 1],
-                            at_once, kernel.threads[1], kernel.warm_up);
-    }
+    if (kernel.frame) out_ += frame_text(kernel);
+    if ((kernel.strips && !kernel.frame) || kernel.marches) out_ += height_text(kernel, name);
     out_ += lines;
     std::string list;
     for (const std::size_t array : kernel.arrays) list += fmt::format("{}a[{}].at", list.empty() ? "" : ", ", array);
@@ -195,6 +185,22 @@ class RunText {
       out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
                           product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
     }
+  }
+
+  std::string height_text(const DeviceKernel& kernel, const std::string& name) {
+    const std::size_t rank = kernel.domain.size();
+    const std::string at_once =
+        cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block()) : "tsr_at_once(s)";
+    std::string across;
+    for (std::size_t d = kernel.marches ? 1 : rank - 1; d < rank; ++d)
+      across += fmt::format("{0}({1} + {2} - 1) / {2}", across.empty() ? "" : " * (", extent_(kernel.domain[d]),
+                            kernel.points[d]) +
+                (across.empty() ? "" : ")");
+    if (kernel.marches)
+      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]),
+                         across, at_once, kernel.warm_up);
+    return fmt::format("    const i64 height = tsr_strip_height({}, {}, {}, {}, {});\n",
+                       extent_(kernel.domain[rank - 2]), across, at_once, kernel.threads[1], kernel.warm_up);
   }
 
   std::string frame_text(const DeviceKernel& kernel) {
@@ -228,6 +234,15 @@ class RunText {
 };
 
 // ---- files ---------------------------------------------------------------------------------------------------------
+
+// What files are printed of: the variants, section after section, and what runs them.
+struct Whole {
+  const ir::Graph& graph;
+  Signature signature;
+  const std::vector<DeviceVariant>& variants;
+  std::string driver, run;  // of sections; the function that an entry calls
+  bool exact() const { return variants.front().plan.options.numbers == Numbers::exact; }
+};
 
 // Names of one variant apart from those of the others.
 std::string of_variant(std::string_view text, std::size_t v, const std::set<std::string, std::less<>>& shared) {
@@ -282,11 +297,12 @@ std::string run_functions(const std::vector<DeviceVariant>& variants, bool cuda)
 
 // The functions that lay strips and tiles out, as far as the kernels need them.
 std::string layout_functions(const std::vector<DeviceVariant>& variants) {
-  bool strips = false, frames = false;
+  bool strips = false, marches = false, frames = false;
   for (const DeviceVariant& v : variants)
     for (const DeviceKernel& kernel : v.lowered.kernels)
-      strips |= kernel.strips && !kernel.frame, frames |= kernel.frame.has_value();
-  return (strips ? std::string(lower::strip_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
+      strips |= kernel.strips && !kernel.frame, marches |= kernel.marches, frames |= kernel.frame.has_value();
+  return (strips ? std::string(lower::strip_height_text) : "") +
+         (marches ? std::string(lower::march_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
 }
 
 // With names that nothing else has: an argument may be called as a function or macro that the file uses.
@@ -308,7 +324,7 @@ std::string sizes(const Signature& signature) {
   return text + "0";
 }
 
-std::string cuda_entry(const Signature& signature, const std::string& name) {
+std::string cuda_entry(const Signature& signature, const std::string& name, const std::string& run) {
   std::string given;
   for (const Signature::Item& item : signature.items)
     if (!item.parameter) given += fmt::format("{}{}{}", given.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
@@ -318,7 +334,7 @@ extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
   const i64 tsr_sizes[] = {{{3}}};
   tsr_session tsr_s;
   tsr_open(&tsr_s, tsr_stream);
-  tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
+  {6}(&tsr_s, tsr_given, tsr_sizes);
   return tsr_close(&tsr_s);
 }}
 
@@ -330,14 +346,13 @@ extern "C" {4} {{
 }}
 )",
                      name, parameter_list(signature), given, sizes(signature), declaration(signature, name),
-                     arguments(signature));
+                     arguments(signature), run);
 }
 
-DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::string& name) {
-  const plan::Plan& plan = variants.front().plan;
-  const Signature signature = signature_of(plan);
-  const Kernels kernels = kernels_of(variants, DeviceDialect::cuda);
-  const bool exact = plan.options.numbers == Numbers::exact;
+DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
+  const Signature& signature = whole.signature;
+  const Kernels kernels = kernels_of(whole.variants, DeviceDialect::cuda);
+  const bool exact = whole.exact();
   DeviceFiles files;
   files.source = fmt::format(
       R"(/* {0}: generated by Tessera. Compile with nvcc -O3{1}.
@@ -350,7 +365,7 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
    the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
    is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
    were, or written in part. {0}_on_stream runs in the order of the stream, waits only for pageable memory of the
-   host, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For
+   host and the tests of loops, and returns a cudaError_t; it is not to be captured in a graph. Both may be called from several threads. For
    NVRTC the file is its kernels alone. */
 #ifdef __CUDACC_RTC__
 #define TSR_KERNEL extern "C"
@@ -367,16 +382,16 @@ DeviceFiles cuda_files(const std::vector<DeviceVariant>& variants, const std::st
       exact ? " -fmad=false, for the same bits as a run with exact numbers"
             : " (-prec-div=false -prec-sqrt=false: faster division)",
       declaration(signature, name), shapes_comment(signature));
-  files.source += struct_types(plan.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
+  files.source += struct_types(whole.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
   files.source += std::string(detail::host_cuda_text) + "\n";
-  files.source += layout_functions(variants);
-  files.source += run_functions(variants, true);
-  files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name) + "#endif\n";
+  files.source += layout_functions(whole.variants);
+  files.source += run_functions(whole.variants, true) + whole.driver;
+  files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name, whole.run) + "#endif\n";
   return files;
 }
 
-std::string opencl_enqueue(const Signature& signature, const std::string& name) {
+std::string opencl_enqueue(const Signature& signature, const std::string& name, const std::string& run) {
   std::string given, release;
   std::size_t k = 0;
   for (const Signature::Item& item : signature.items) {
@@ -409,17 +424,16 @@ int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
   if (tsr_s.status != CL_SUCCESS) return tsr_s.status;
   tsr_s.units = tsr_units > 0 ? (i64)tsr_units : 1;
   tsr_s.unordered = (tsr_how & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
-{4}  tsr_run_0(&tsr_s, tsr_given, tsr_sizes);
+{4}  {6}(&tsr_s, tsr_given, tsr_sizes);
   tsr_barrier(&tsr_s);
 {5}  return tsr_s.status;
 }}
 )",
                      name, parameter_list(signature, "cl_mem"), sizes(signature), std::max<std::size_t>(k, 1), given,
-                     release);
+                     release, run);
 }
 
-std::string opencl_entry(const plan::Plan& plan, const Signature& signature, const std::string& name) {
-  const ir::Graph& graph = plan.graph;
+std::string opencl_entry(const ir::Graph& graph, const Signature& signature, const std::string& name) {
   std::string text =
       fmt::format("\n{} {{\n  const i64 tsr_sizes[] = {{{}}};\n", declaration(signature, name), sizes(signature));
   text += "  tsr_session tsr_s;\n";
@@ -468,12 +482,10 @@ std::string opencl_entry(const plan::Plan& plan, const Signature& signature, con
   return text;
 }
 
-DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::string& name,
-                         const std::string& kernels_file) {
-  const plan::Plan& plan = variants.front().plan;
-  const Signature signature = signature_of(plan);
-  const Kernels kernels = kernels_of(variants, DeviceDialect::opencl);
-  const bool exact = plan.options.numbers == Numbers::exact;
+DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std::string& kernels_file) {
+  const Signature& signature = whole.signature;
+  const Kernels kernels = kernels_of(whole.variants, DeviceDialect::opencl);
+  const bool exact = whole.exact();
   std::string quoted, macro = name;
   for (const char c : kernels_file) quoted += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
   for (char& c : macro) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -489,7 +501,7 @@ DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::
 {2}
    Arrays are contiguous, the last index fastest; outputs overlap nothing. {0} runs on the first GPU, or else on the
    first device, and says on stderr what went wrong. {0}_enqueue runs on the queue's device, in its order, and returns 0
-   or an OpenCL error; it does not wait. Kernels are read from {3}_FILE, compiled at the first call, and again where the
+   or an OpenCL error; it waits for the tests of loops alone. Kernels are read from {3}_FILE, compiled at the first call, and again where the
    context changes. One thread at a time. */
 #ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
@@ -514,20 +526,21 @@ DeviceFiles opencl_files(const std::vector<DeviceVariant>& variants, const std::
 )",
       name, declaration(signature, name), shapes_comment(signature), macro, quoted,
       exact ? "-w -cl-std=CL1.2" : "-w -cl-std=CL1.2 -cl-mad-enable", exact ? 1 : 0, kernels.names.size());
-  files.host += struct_types(plan.graph);
+  files.host += struct_types(whole.graph);
   files.host += "static const char* const tsr_kernel_names[TSR_COUNT] = {";
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
-  files.host += layout_functions(variants);
-  files.host += run_functions(variants, false) + opencl_enqueue(with_own_names(signature), name) +
-                opencl_entry(plan, with_own_names(signature), name);
+  files.host += layout_functions(whole.variants);
+  files.host += run_functions(whole.variants, false) + whole.driver +
+                opencl_enqueue(with_own_names(signature), name, whole.run) +
+                opencl_entry(whole.graph, with_own_names(signature), name);
   return files;
 }
 
-std::string header(const DeviceVariant& variant, const std::string& name, bool cuda) {
-  const Signature signature = signature_of(variant.plan);
-  const std::string structs = struct_types(variant.plan.graph);
+std::string header(const Whole& whole, const std::string& name, bool cuda) {
+  const Signature& signature = whole.signature;
+  const std::string structs = struct_types(whole.graph);
   return fmt::format(
       "/* {0}: generated by Tessera.\n\n{1}\n   Arrays are contiguous, the last index fastest; outputs overlap "
       "nothing. */\n"
@@ -542,30 +555,19 @@ std::string header(const DeviceVariant& variant, const std::string& name, bool c
                          parameter_list(signature, "struct _cl_mem*")));
 }
 
-// Words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
-void check_device_names(const ir::Graph& graph, const std::string& name, bool cuda) {
-  static const std::set<std::string, std::less<>> functions = {"norm",  "max",   "min",      "rsqrt", "rcbrt",
-                                                               "sinpi", "cospi", "saturate", "clamp", "dim3"};
-  const bool opencl =
-      name.size() > 2 && name.starts_with("cl") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
-  if (functions.contains(name) || name.starts_with("cuda") || opencl)
-    throw Error(ErrorClass::argument,
-                fmt::format("the entry point cannot be called {}: it is a name of CUDA or OpenCL", base::quoted(name)),
-                {}, "name it otherwise, as in --name my_filter");
-  const auto check = [&](const Format& format) {
-    std::string_view word = format.struct_name;
-    if (!cuda || word.empty()) return;
-    static const std::set<std::string, std::less<>> vectors = {"char",  "uchar",  "short", "ushort",   "int",
-                                                               "uint",  "long",   "ulong", "longlong", "ulonglong",
-                                                               "float", "double", "dim"};
-    const bool counted = word.back() >= '1' && word.back() <= '4' && vectors.contains(word.substr(0, word.size() - 1));
-    if (counted || word == "tm")
-      throw Error(ErrorClass::argument,
-                  fmt::format("struct {} has the name of a type of CUDA", base::quoted(format.struct_name)), {},
-                  "name it otherwise");
-  };
-  for (const ir::Argument& a : graph.arguments) check(a.format);
-  for (const ir::Output& o : graph.outputs) check(o.format);
+// What no image would run is left out.
+void trim(std::vector<DeviceVariant>& variants) {
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    if (too_small(variants[v].plan, variants[v].lowered).empty()) variants.resize(v + 1);
+  variants.back().last = true;
+}
+
+DeviceFiles files_of(const Whole& whole, DeviceDialect dialect, const std::string& name,
+                     const std::string& kernels_file) {
+  const bool cuda = dialect == DeviceDialect::cuda;
+  DeviceFiles files = cuda ? cuda_files(whole, name) : opencl_files(whole, name, kernels_file);
+  files.header = header(whole, name, cuda);
+  return files;
 }
 
 }  // namespace
@@ -573,13 +575,26 @@ void check_device_names(const ir::Graph& graph, const std::string& name, bool cu
 DeviceFiles print_device_files(std::vector<DeviceVariant> variants, DeviceDialect dialect, const std::string& name,
                                const std::string& kernels_file) {
   check_entry_name(name);
-  const bool cuda = dialect == DeviceDialect::cuda;
-  check_device_names(variants.front().plan.graph, name, cuda);
-  for (std::size_t v = 0; v < variants.size(); ++v)  // what no image would run is left out
-    if (too_small(variants[v].plan, variants[v].lowered).empty()) variants.resize(v + 1);
-  DeviceFiles files = cuda ? cuda_files(variants, name) : opencl_files(variants, name, kernels_file);
-  files.header = header(variants.front(), name, cuda);
-  return files;
+  const plan::Plan& plan = variants.front().plan;
+  check_device_names(plan.graph, name, dialect == DeviceDialect::cuda);
+  trim(variants);
+  return files_of({plan.graph, signature_of(plan), variants, "", "tsr_run_0"}, dialect, name, kernels_file);
+}
+
+DeviceFiles print_device_files(const SectionList& list, std::vector<std::vector<DeviceVariant>> sections,
+                               DeviceDialect dialect, const std::string& name, const std::string& kernels_file) {
+  check_entry_name(name);
+  check_device_names(*list.graph, name, dialect == DeviceDialect::cuda);
+  std::vector<DeviceVariant> all;
+  std::vector<std::string> functions;
+  for (std::vector<DeviceVariant>& section : sections) {
+    functions.push_back(fmt::format("tsr_run_{}", all.size()));
+    trim(section);
+    for (DeviceVariant& v : section) all.push_back(std::move(v));
+  }
+  const auto driver = dialect == DeviceDialect::cuda ? DriverDialect::cuda : DriverDialect::opencl;
+  return files_of({*list.graph, signature_of(*list.graph), all, loop_driver(list, driver, functions), "tsr_run_all"},
+                  dialect, name, kernels_file);
 }
 
 }  // namespace tessera::emit

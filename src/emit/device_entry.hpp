@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emit/device.hpp"
+#include "emit/loop_driver.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::emit {
@@ -21,6 +22,7 @@ namespace tessera::emit {
 struct DeviceVariant {
   plan::Plan plan;
   lower::DeviceProgram lowered;
+  bool last = false;  // of its section: it takes any image. Set when printed
 };
 
 struct DeviceFiles {
@@ -34,5 +36,8 @@ struct DeviceFiles {
 // or where a struct has that of a type of CUDA.
 DeviceFiles print_device_files(std::vector<DeviceVariant>, DeviceDialect, const std::string& name,
                                const std::string& kernels_file);
+// The same of a program with loops: the variants of every section.
+DeviceFiles print_device_files(const SectionList&, std::vector<std::vector<DeviceVariant>>, DeviceDialect,
+                               const std::string& name, const std::string& kernels_file);
 
 }  // namespace tessera::emit

@@ -200,17 +200,32 @@ std::string entry(const std::vector<Variant>& variants, const Signature& signatu
 
 }  // namespace
 
-std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
+namespace {
+
+// Names of a section or variant apart from those of the others. The text of the functions pastes its names together:
+// tsr_##x##_f32x8.
+std::string apart(std::string_view text, const std::set<std::string, std::less<>>& shared, const std::string& suffix) {
+  return map_identifiers(text, [&](std::string_view word) {
+    const bool ours = word.size() > 4 && word.starts_with("tsr_"),
+               pasted = word.starts_with("_f32") || word.starts_with("_f64");
+    if ((!ours && !pasted) || shared.contains(word)) return std::string(word);
+    return fmt::format("{}_{}", word, suffix);
+  });
+}
+
+// One section, or several that `driver` runs as tsr_run_s0 and so on.
+std::string print_file(const std::vector<const std::vector<Variant>*>& sections, const ir::Graph& graph,
+                       const Signature& signature, const std::string& driver, const EntryOptions& options) {
   check_entry_name(options.name);
-  const ir::Graph& graph = variants.front().plan.graph;
-  const Signature signature = signature_of(variants.front().plan);
+  const std::vector<Variant>& variants = *sections.front();
   const bool exact = variants.front().plan.options.numbers == Numbers::exact;
-  std::vector<ModuleText> modules;
+  std::vector<ModuleText> modules;  // section after section
   Needs all;
-  for (const Variant& v : variants) {
-    modules.push_back(module_text(v.lowered.module));
-    all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
-  }
+  for (const std::vector<Variant>* section : sections)
+    for (const Variant& v : *section) {
+      modules.push_back(module_text(v.lowered.module));
+      all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
+    }
   std::string common =
       "\n" + scalar_prelude(all) +
       "#define TSR_GROUP static __attribute__((unused))\n#define TSR_PASS TSR_HELPER\n#define TSR_JOIN_(a, b) a##b\n"
@@ -239,16 +254,15 @@ std::string print_c_file(const std::vector<Variant>& variants, const EntryOption
   if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
   text += "#endif\n" + struct_types(graph) + common + levels(variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
-    std::string body = vector_prelude(modules[v].needs);
-    if (!same_tables) body += modules[v].tables;
-    body += modules[v].functions + RunFunction(variants[v], options).text();
-    // The text of the functions pastes its names together: tsr_##x##_f32x8.
-    body = map_identifiers(body, [&](std::string_view word) {
-      const bool ours = word.size() > 4 && word.starts_with("tsr_"),
-                 pasted = word.starts_with("_f32") || word.starts_with("_f64");
-      if ((!ours && !pasted) || shared.contains(word)) return std::string(word);
-      return fmt::format("{}_{}", word, v);
-    });
+    std::string body = driver;
+    for (std::size_t k = sections.size(); k-- > 0;) {
+      const ModuleText& module = modules[k * variants.size() + v];
+      std::string section = vector_prelude(module.needs);
+      if (!same_tables) section += module.tables;
+      section += module.functions + RunFunction((*sections[k])[v], options).text();
+      body.insert(0, driver.empty() ? section : apart(section, shared, fmt::format("s{}", k)));
+    }
+    body = apart(body, shared, std::to_string(v));
     text += fmt::format("\n#if TSR_LEAST <= {0} && TSR_MOST >= {0}\n", v);
     const std::string features = joined(variants[v].features, ",");
     if (v > 0)
@@ -263,17 +277,47 @@ std::string print_c_file(const std::vector<Variant>& variants, const EntryOption
   return text + entry(variants, signature, options) + "#pragma GCC diagnostic pop\n";
 }
 
-std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
+}  // namespace
+
+std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
+  const plan::Plan& plan = variants.front().plan;
+  return print_file({&variants}, plan.graph, signature_of(plan), "", options);
+}
+
+std::string print_c_file(const SectionList& list, const std::vector<std::vector<Variant>>& sections,
+                         const EntryOptions& options) {
+  std::vector<const std::vector<Variant>*> all;
+  std::vector<std::string> functions;
+  for (const std::vector<Variant>& section : sections) {
+    functions.push_back(fmt::format("tsr_run_s{}", all.size()));
+    all.push_back(&section);
+  }
+  return print_file(all, *list.graph, signature_of(*list.graph), loop_driver(list, DriverDialect::c, functions),
+                    options);
+}
+
+namespace {
+
+std::string header(const ir::Graph& graph, const Signature& signature, const EntryOptions& options) {
   check_entry_name(options.name);
-  const Signature signature = signature_of(plan);
   std::string guard = "TESSERA_" + options.name + "_H";
   return fmt::format(
       "/* {0}: generated by Tessera.\n\n{1}\n"
       "   Arrays are contiguous, the last index fastest; outputs overlap nothing. */\n"
       "#ifndef {2}\n#define {2}\n\n{3}{4}#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{5};\n\n#ifdef "
       "__cplusplus\n}}\n#endif\n\n#endif\n",
-      options.name, shapes_comment(signature), guard, struct_types(plan.graph),
-      struct_types(plan.graph).empty() ? "" : "\n", declaration(signature, options.name));
+      options.name, shapes_comment(signature), guard, struct_types(graph), struct_types(graph).empty() ? "" : "\n",
+      declaration(signature, options.name));
+}
+
+}  // namespace
+
+std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
+  return header(plan.graph, signature_of(plan), options);
+}
+
+std::string print_c_header(const ir::Graph& graph, const EntryOptions& options) {
+  return header(graph, signature_of(graph), options);
 }
 
 }  // namespace tessera::emit

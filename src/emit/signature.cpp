@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
 #include "emit/names.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::emit {
 
@@ -41,7 +43,10 @@ std::string spelling(const Format& format) {
 }
 
 Signature signature_of(const plan::Plan& plan) {
-  const ir::Graph& graph = plan.graph;
+  return signature_of(plan.graph, plan.lifted);
+}
+
+Signature signature_of(const ir::Graph& graph, int lifted) {
   Signature signature;
   std::set<std::string> taken;
   auto unique = [&](const std::string& name) {
@@ -52,7 +57,7 @@ Signature signature_of(const plan::Plan& plan) {
   // Leading dimensions that the plan added have extent 1.
   auto shape = [&](const std::vector<ir::SizeId>& extents) {
     std::string text;
-    for (std::size_t d = static_cast<std::size_t>(plan.lifted); d < extents.size(); ++d)
+    for (std::size_t d = static_cast<std::size_t>(lifted); d < extents.size(); ++d)
       text += (text.empty() ? "" : " x ") + graph.to_string(extents[d]);
     return text;
   };
@@ -116,6 +121,32 @@ std::string shapes_comment(const Signature& signature) {
     text += fmt::format("     {:<{}}  {} {}\n", item.name, widest, item.type, what);
   }
   return text;
+}
+
+// Words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
+void check_device_names(const ir::Graph& graph, const std::string& name, bool cuda) {
+  static const std::set<std::string, std::less<>> functions = {"norm",  "max",   "min",      "rsqrt", "rcbrt",
+                                                               "sinpi", "cospi", "saturate", "clamp", "dim3"};
+  const bool opencl =
+      name.size() > 2 && name.starts_with("cl") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z'));
+  if (functions.contains(name) || name.starts_with("cuda") || opencl)
+    throw Error(ErrorClass::argument,
+                fmt::format("the entry point cannot be called {}: it is a name of CUDA or OpenCL", base::quoted(name)),
+                {}, "name it otherwise, as in --name my_filter");
+  const auto check = [&](const Format& format) {
+    std::string_view word = format.struct_name;
+    if (!cuda || word.empty()) return;
+    static const std::set<std::string, std::less<>> vectors = {"char",  "uchar",  "short", "ushort",   "int",
+                                                               "uint",  "long",   "ulong", "longlong", "ulonglong",
+                                                               "float", "double", "dim"};
+    const bool counted = word.back() >= '1' && word.back() <= '4' && vectors.contains(word.substr(0, word.size() - 1));
+    if (counted || word == "tm")
+      throw Error(ErrorClass::argument,
+                  fmt::format("struct {} has the name of a type of CUDA", base::quoted(format.struct_name)), {},
+                  "name it otherwise");
+  };
+  for (const ir::Argument& a : graph.arguments) check(a.format);
+  for (const ir::Output& o : graph.outputs) check(o.format);
 }
 
 std::string Extents::operator()(ir::SizeId s) {

@@ -25,12 +25,15 @@ struct Signature {
 };
 
 Signature signature_of(const plan::Plan&);
+Signature signature_of(const ir::Graph&, int lifted = 0);  // lifted: leading dimensions that a plan added
 // "const float* image, int M, int N, float* output". `array` is what arrays are instead of pointers to their elements.
 std::string parameter_list(const Signature&, std::string_view array = {});
 // "void NAME(...)".
 std::string declaration(const Signature&, const std::string& name);
 // The structs of arguments and outputs, each once however many files define it.
 std::string struct_types(const ir::Graph&);
+// Throws Error(argument) for words of CUDA and OpenCL that a struct or the entry point would be mistaken for.
+void check_device_names(const ir::Graph&, const std::string& name, bool cuda);
 // A line an argument, for a comment.
 std::string shapes_comment(const Signature&);
 

@@ -44,7 +44,7 @@ constexpr i64 least_shared_of_opencl = i64{32} << 10;  // that every device has
 
 // As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
 // strips.
-EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
+std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
@@ -52,22 +52,64 @@ EmittedCode device_files(const ir::Graph& graph, const EmitOptions& options) {
         engine::device_code(graph, engine::abilities_of_target(options.target), schedule, options.numbers, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
+  return variants;
+}
+
+std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
+  std::vector<emit::Variant> variants;
+  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(graph, options, machine));
+  return variants;
+}
+
+emit::SectionList sections_of(const engine::LoopProgram& program) {
+  emit::SectionList list{&program.graph(), {}, &program.places()};
+  for (const engine::LoopProgram::Part& part : program.parts()) list.sections.push_back(&part.section);
+  return list;
+}
+
+EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) {
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
-  emit::DeviceFiles files = emit::print_device_files(variants, dialect, options.name, options.kernels_file);
+  emit::DeviceFiles files;
+  if (impl.loops) {
+    std::vector<std::vector<emit::DeviceVariant>> sections;
+    for (const engine::LoopProgram::Part& part : impl.loops->parts())
+      sections.push_back(device_variants(part.program.impl().graph, options));
+    files = emit::print_device_files(sections_of(*impl.loops), std::move(sections), dialect, options.name,
+                                     options.kernels_file);
+  } else {
+    files = emit::print_device_files(device_variants(impl.graph, options), dialect, options.name, options.kernels_file);
+  }
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
-EmittedCode in_parts(const ir::Graph& graph, const plan::Parts& parts, const EmitOptions& options,
-                     const emit::EntryOptions& entry) {
+EmittedCode c_parts(const ir::Graph& graph, const plan::Parts& parts, const EmitOptions& options,
+                    const emit::EntryOptions& entry) {
   std::vector<std::vector<emit::Variant>> variants;
   for (const plan::Step& step : parts.steps) {
     std::vector<emit::Variant>& of_step = variants.emplace_back();
-    for (const MachineClass& machine : machine_classes())
-      if (step.is_part()) of_step.push_back(variant_for(step.part, options, machine));
+    if (step.is_part()) of_step = c_variants(step.part, options);
   }
-  plan::Plan whole;  // of which a header takes the signature
-  whole.graph = graph;
-  return {emit::print_c_parts(graph, parts, variants, entry), emit::print_c_header(whole, entry), ""};
+  return {emit::print_c_parts(graph, parts, variants, entry), emit::print_c_header(graph, entry), ""};
+}
+
+EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
+  emit::EntryOptions entry;
+  entry.name = options.name;
+  entry.tile_rows = options.tile_rows;
+  entry.tile_columns = options.tile_columns;
+  if (impl.sequence) return c_parts(impl.graph, impl.sequence->parts(), options, entry);
+  if (!impl.loops) {
+    const std::vector<emit::Variant> variants = c_variants(impl.graph, options);
+    return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
+  }
+  std::vector<std::vector<emit::Variant>> sections;
+  for (const engine::LoopProgram::Part& part : impl.loops->parts()) {
+    if (part.program.impl().sequence)
+      throw Error(ErrorClass::argument, "fft and ifft are not part of emitted code in programs with loops", {},
+                  "run the program, or emit the loop without them");
+    sections.push_back(c_variants(part.program.impl().graph, options));
+  }
+  return {emit::print_c_file(sections_of(*impl.loops), sections, entry), emit::print_c_header(impl.graph, entry), ""};
 }
 
 }  // namespace
@@ -83,18 +125,10 @@ EmittedCode Program::emit(const EmitOptions& options) const {
                             options.tile_rows, options.tile_columns));
   if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
-  if (impl_->sequence && kernels)
+  if (kernels && plan::has_transforms(impl_->graph))
     throw Error(ErrorClass::argument, fmt::format("fft and ifft are not part of what target {} emits", options.target),
                 {}, "emit for target c, or run the program: its transforms are computed on the host");
-  if (kernels) return device_files(impl_->graph, options);
-  emit::EntryOptions entry;
-  entry.name = options.name;
-  entry.tile_rows = options.tile_rows;
-  entry.tile_columns = options.tile_columns;
-  if (impl_->sequence) return in_parts(impl_->graph, impl_->sequence->parts(), options, entry);
-  std::vector<emit::Variant> variants;
-  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(impl_->graph, options, machine));
-  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
+  return kernels ? device_files(*impl_, options) : c_files(*impl_, options);
 }
 
 }  // namespace tessera

@@ -1,11 +1,10 @@
 // Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
-#include "plan/explain.hpp"
-
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/explain_parts.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
+#include "plan/explain_sections.hpp"
 #include "run/cpu/parallel.hpp"
 
 namespace tessera {
@@ -36,6 +35,41 @@ plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& paramete
   return plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
 }
 
+plan::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  const bool cpu = options.target.empty() || options.target == "cpu";
+  const auto of = [&](const Program::Impl& part) {
+    return cpu ? cpu_report(part.graph, parameters, options) : engine::device_report(part, parameters, options);
+  };
+  return impl.sequence ? engine::report_in_parts(impl.graph, *impl.sequence, parameters, options, of) : of(impl);
+}
+
+std::vector<plan::SectionReport> reports_of(const engine::LoopProgram& program, const std::vector<i64>& parameters,
+                                            const RunOptions& options) {
+  std::vector<plan::SectionReport> reports;
+  for (const engine::LoopProgram::Part& part : program.parts()) {
+    const Program::Impl& impl = part.program.impl();
+    plan::SectionReport report{report_of(impl, parameters, options), "", part.section.most, {}};
+    if (part.section.repeats()) report.loop = program.graph().loops[part.section.loop].name;
+    for (const ir::Section::Carried& c : part.section.carried)
+      report.carried.push_back(impl.graph.arguments[c.input].name);
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+template <class Report>
+std::string formatted(const Report& report, ExplainFormat format) {
+  switch (format) {
+    case ExplainFormat::json:
+      return plan::to_json(report);
+    case ExplainFormat::svg:
+      return plan::to_svg(report);
+    case ExplainFormat::text:
+      break;
+  }
+  return plan::to_text(report);
+}
+
 }  // namespace
 
 std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& options, ExplainFormat format) const {
@@ -48,21 +82,8 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
-  const auto of = [&](const Program::Impl& impl) {
-    return options.target.empty() || options.target == "cpu" ? cpu_report(impl.graph, parameters, options)
-                                                             : engine::device_report(impl, parameters, options);
-  };
-  const plan::Report report =
-      impl_->sequence ? engine::report_in_parts(graph, *impl_->sequence, parameters, options, of) : of(*impl_);
-  switch (format) {
-    case ExplainFormat::json:
-      return plan::to_json(report);
-    case ExplainFormat::svg:
-      return plan::to_svg(report);
-    case ExplainFormat::text:
-      break;
-  }
-  return plan::to_text(report);
+  if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
+  return formatted(report_of(*impl_, parameters, options), format);
 }
 
 }  // namespace tessera

@@ -162,6 +162,7 @@ class DeviceReporter {
             ? executable_->launch_of(k, parameters_)
             : launch_plan(k, plan_.graph, parameters_, r.blocks_per_multiprocessor, limits_.multiprocessors);
     r.grid = launch.launch.grid, r.block = launch.launch.block, r.strip_rows = launch.strip_rows;
+    if (k.marches) r.tile[0] = r.strip_rows;
     r.points = 1;
     for (ir::SizeId d : k.domain) r.points *= static_cast<double>(plan_.graph.evaluate(d, parameters_));
     traffic(r);
@@ -212,7 +213,8 @@ class DeviceReporter {
 
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const plan::DeviceReport& d = *result_.on_device;
-    const double beside = k.frame    ? beside_tile / static_cast<double>(k.columns * k.frame->height)
+    const double beside = k.marches  ? 0  // counted among its moves
+                          : k.frame  ? beside_tile / static_cast<double>(k.columns * k.frame->height)
                           : k.strips ? beside_step / k.columns
                                      : beside_point;
     double instructions = k.operations + k.moves + beside;
@@ -222,8 +224,9 @@ class DeviceReporter {
       r.strip_milliseconds = all * instructions * k.columns * cycles_alone / cycles * 1e-6;
       instructions *= all / rows;
     }
+    if (k.marches) instructions *= 1 + static_cast<double>(k.warm_up) / static_cast<double>(r.strip_rows);
     r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
-    const double share = k.frame ? rate_share_of_tiles : rate_share;
+    const double share = k.frame || k.marches ? rate_share_of_tiles : rate_share;
     r.compute_milliseconds = r.points * instructions / (share * d.operations) * 1e-6;
     const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
                         (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds);

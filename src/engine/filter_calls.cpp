@@ -8,6 +8,17 @@ namespace tessera {
 namespace {
 
 template <class Options>
+Array mask_of(const Options& options) {
+  if constexpr (requires { options.mask; }) return options.mask;
+  return {};
+}
+template <class Options>
+bool ignores_nan(const Options& options) {
+  if constexpr (requires { options.ignore_nan; }) return options.ignore_nan;
+  return false;
+}
+
+template <class Options>
 Array apply(const Array& image, const char* name, const Options& options, std::map<std::string, PerAxis> numbers,
             std::map<std::string, Array> tables = {}) {
   const FilterRequest request{.name = name,
@@ -15,7 +26,9 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
                               .tables = std::move(tables),
                               .border = options.border,
                               .extent = options.extent,
-                              .type = options.type};
+                              .type = options.type,
+                              .mask = mask_of(options),
+                              .ignore_nan = ignores_nan(options)};
   return filter(image, request, options.run);
 }
 
@@ -48,7 +61,12 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(request.name)));
   const auto made = engine::make_filter(request, image.format(), image.rank());
   static_cast<void>(made->place(image.shape()));
-  return renamed(made->program.run({made->input(image)}, run).at(0), image.format());
+  std::vector<Array> inputs = {made->input(image)};
+  if (!request.mask.empty()) {
+    engine::check_mask(request.mask, image.shape());
+    inputs.push_back(made->input(request.mask));
+  }
+  return renamed(made->program.run(inputs, run).at(0), image.format());
 }
 
 Array gaussian(const Array& image, const GaussianOptions& o) {

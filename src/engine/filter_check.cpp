@@ -11,7 +11,7 @@
 namespace tessera::engine {
 namespace {
 
-constexpr i64 most_weights = 1 << 20;
+constexpr i64 most_weights = 1 << 20, most_weights_with_mask = 1 << 19;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -64,12 +64,23 @@ void check_numbers(const FilterRequest& request, const FilterInfo& info, int ran
   }
 }
 
+// Weights of a Gaussian are found one by one before anything runs.
+void check_reach(const FilterRequest& request) {
+  constexpr double most = 50'000;  // points to either side
+  const auto sigma = request.numbers.find("sigma"), truncate = request.numbers.find("truncate");
+  if (sigma == request.numbers.end() || truncate == request.numbers.end()) return;  // 3 deviations, or 1.5 points
+  for (const double s : sigma->second.values)
+    if (const double reach = s * truncate->second.values[0]; reach > most)
+      fail(fmt::format("sigma {} with truncate {} reaches {} points, expected at most {}", s,
+                       truncate->second.values[0], reach, most));
+}
+
 template <class T>
 bool all_finite(const Array& a) {
   return std::all_of(a.as<T>(), a.as<T>() + a.count(), [](T v) { return std::isfinite(v); });
 }
 
-void check_weights(const std::string& name, const Array& table, int rank) {
+void check_weights(const std::string& name, const Array& table, int rank, i64 most) {
   if (table.format().is_struct())
     fail(fmt::format("{} has elements of {}, expected numbers", name, table.format().name()), "give one channel of it");
   const std::string shape = to_string(table.shape());
@@ -78,9 +89,9 @@ void check_weights(const std::string& name, const Array& table, int rank) {
   if (table.rank() != rank)
     fail(fmt::format("{} has rank {} ({}), but the image has rank {}", name, table.rank(), shape, rank),
          table.rank() < rank ? "add dimensions of extent 1 where it has no extent" : "");
-  if (table.count() > most_weights)
-    fail(fmt::format("{} has {} weights ({}), expected at most {}", name, base::format_count(table.count()), shape,
-                     base::format_count(most_weights)));
+  if (table.count() > most)
+    fail(fmt::format("{} has {} weights ({}), expected at most {}{}", name, base::format_count(table.count()), shape,
+                     base::format_count(most), most < most_weights ? " with a mask" : ""));
   const Array host = table.to_host();
   const Array dense = host.contiguous() ? host : host.clone();
   const ElementType type = dense.format().scalar;
@@ -95,7 +106,7 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
     const bool known = std::any_of(info.options.begin(), info.options.end(),
                                    [&, n = name](const auto& o) { return o.name == n && o.type == "table"; });
     if (!known) fail(fmt::format("filter {} has no option {}", base::quoted(info.name), base::quoted(name)));
-    check_weights(name, table, rank);
+    check_weights(name, table, rank, is_masked(request) ? most_weights_with_mask : most_weights);
   }
   for (const FilterOption& o : info.options)
     if (o.type == "table" && !request.tables.contains(o.name))
@@ -112,10 +123,44 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
   }
 }
 
+// Outside of the image nothing is certain, so that no other number stands there.
+void check_certainty(const FilterRequest& request, const FilterInfo& info, const Format& image) {
+  if (!is_masked(request)) return;
+  const char* const what = request.mask.empty() ? "ignore_nan" : "mask";
+  if (!info.takes_mask) {
+    std::vector<std::string> names;
+    for (const FilterInfo& f : filters())
+      if (f.takes_mask) names.push_back(f.name);
+    fail(fmt::format("filter {} has no option {}, the filters that have are {}", base::quoted(info.name), what,
+                     base::list_of(names, "and")));
+  }
+  const Format& format = request.mask.format();
+  if (!request.mask.empty() && format.is_struct())
+    fail(fmt::format("mask has elements of {}, expected numbers", format.name()), "give one channel of it");
+  const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;
+  if (request.mask.empty() && request.extent == Extent::full && !is_float(type))
+    fail(fmt::format("ignore_nan cannot continue an image of {}, which has no NaN, expected the extent same or valid",
+                     name_of(type)),
+         "give a mask");
+  for (const Border& b : request.border.modes)
+    if (b.mode == BorderMode::constant && b.value != 0)
+      fail(fmt::format("border constant({}) cannot be used with {}, expected constant(0)", b.value, what),
+           "points outside of the image have no certainty then, whatever their value");
+}
+
 }  // namespace
 
 bool has_border(const FilterInfo& info) {
   return std::any_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.type == "border"; });
+}
+
+bool is_masked(const FilterRequest& request) {
+  return !request.mask.empty() || request.ignore_nan;
+}
+
+void check_mask(const Array& mask, const Shape& image) {
+  if (mask.shape() != image)
+    fail(fmt::format("mask has shape {}, expected that of the image, {}", to_string(mask.shape()), to_string(image)));
 }
 
 void check_request(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank) {
@@ -129,7 +174,9 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
     if (f.type != format.fields[0].type)
       fail(fmt::format("a filter takes fields of one type, {} has {} {} and {} {}", format.name(),
                        name_of(format.fields[0].type), format.fields[0].name, name_of(f.type), f.name));
+  check_certainty(request, info, format);
   check_numbers(request, info, rank);
+  check_reach(request);
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;
   if (modes.empty()) return;

@@ -12,6 +12,7 @@ void check_request(const FilterRequest&, const FilterInfo&, const Format&, int r
 
 // Does it read beyond the image? Filters of frequencies do not: to them it is periodic.
 bool has_border(const FilterInfo&);
+bool is_masked(const FilterRequest&);  // points have certainties
 
 // The image with `margin` more points at either end of each dimension, where its border gives what they are. On the
 // device of the image. Throws Error(argument) for a constant that is no value of its type.

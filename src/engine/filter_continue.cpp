@@ -16,7 +16,8 @@ namespace {
 std::vector<std::byte> element_of(const Format& format, double value) {
   std::vector<std::byte> bytes(format.size());
   const auto set = [&](ElementType type, std::size_t offset) {
-    const double kept = ir::evaluate(ir::Op::saturate, type, ElementType::f64, &value);
+    const double kept =
+        ir::evaluate(is_float(type) ? ir::Op::convert : ir::Op::saturate, type, ElementType::f64, &value);
     if (!is_float(type) && kept != value)
       throw Error(ErrorClass::argument,
                   fmt::format("border constant({}) cannot continue an image of {}, expected one of its values", value,

@@ -1,6 +1,7 @@
 // The list of filters, read off their declarations: a standard filter whose file has a stencil or vector function of
 // its own name for one image of type `real` or `element`. Functions NAME1d, NAME, NAME3d and NAME4d are for ranks 1 to
-// 4; parameters with a comment are options; one with variants _t, _z, _y, _x may differ between axes.
+// 4; parameters with a comment are options; one with variants _t, _z, _y, _x may differ between axes. One with a file
+// masked_NAME takes masks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,6 +38,7 @@ std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
         info.ranks.push_back(rank);
   }
   if (info.ranks.empty()) return std::nullopt;
+  info.takes_mask = lang::find_standard_filter("masked_" + info.name + ".forma") != nullptr;
   info.summary = text.description;
   info.keeps_type = !of_other_values.contains(info.name);
   for (const lang::DeclarationText& p : text.parameters) {

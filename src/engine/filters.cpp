@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <set>
@@ -33,6 +34,11 @@ namespace tessera::engine {
 namespace {
 
 constexpr std::size_t most_kept = 64;  // programs
+
+// Sums of so many terms may go through Fourier transforms (plan/transforms.cpp), which leave a little where there is
+// nothing: of the largest certainty at most so much, what `fast` numbers promise.
+constexpr i64 least_rounded_terms = 26;
+constexpr double rounding = 1e-5;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -52,20 +58,21 @@ struct Plane {
 class Driver {
  public:
   Driver(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank)
-      : request_(request), info_(info), rank_(rank) {
+      : request_(request), info_(info), rank_(rank), masked_(is_masked(request)) {
     type_ = format.is_struct() ? format.fields[0].type : format.scalar;
     const ElementType stored = type_ == ElementType::boolean ? ElementType::u8 : type_;
     const bool wide = type_ == ElementType::i32 || type_ == ElementType::u32 || type_ == ElementType::f64;
     real_ = wide ? ElementType::f64 : ElementType::f32;
-    const lang::ProgramText text = lang::describe(import_of(info.name));
+    const lang::ProgramText text = lang::describe(import_of(file()));
     const auto declares = [&](const char* name) {
       return std::any_of(text.parameters.begin(), text.parameters.end(), [&](const auto& p) { return p.name == name; });
     };
     takes_elements_ = std::any_of(text.functions.begin(), text.functions.end(), [&](const lang::FunctionText& f) {
       return f.name == function() && f.arguments.size() == 1 && f.arguments[0].first == "element";
     });
-    given_ = takes_elements_ ? stored : real_;
+    given_ = takes_elements_ ? stored : real_;  // with certainties products are taken
     value_ = declares("real") ? real_ : stored;
+    if (masked_ && !request.mask.empty()) types_["mark"] = request.mask.format().scalar;
     if (declares("element")) types_["element"] = given_;
     if (declares("real")) types_["real"] = real_;
     const ElementType usual = info.keeps_type             ? stored
@@ -75,10 +82,10 @@ class Driver {
     name_planes(format);
   }
 
-  // `before`, `after`: points to cut off; empty: none.
-  std::string text(const std::vector<i64>& before, const std::vector<i64>& after) const {
+  // `before`, `after`: points to cut off; empty: none. `rounded`: certainties are sums of many terms.
+  std::string text(const std::vector<i64>& before, const std::vector<i64>& after, bool rounded) const {
     const std::string vector = fmt::format("vector#{} ", rank_);
-    std::string out = fmt::format("import \"{}.forma\";\n", info_.name);
+    std::string out = fmt::format("import \"{}.forma\";\n", file());
     if (!planes_[0].field.empty()) {
       out += record(struct_name_, type_);
       if (type_ != result_) out += record(result_struct(), result_);
@@ -96,10 +103,13 @@ class Driver {
     for (int d = 0; d < rank_; ++d) extents += fmt::format("{}extent_{}", d > 0 ? ", " : "", d);
     out += fmt::format("parameter {};\n{}{} image[{}];\n", extents, vector,
                        planes_[0].field.empty() ? std::string(name_of(type_)) : struct_name_, extents);
+    if (!request_.mask.empty())
+      out += fmt::format("{}{} mask[{}];\n", vector, name_of(request_.mask.format().scalar), extents);
     std::string parts;
     for (const Plane& p : planes_) {
       const std::string name = p.field.empty() ? "result" : "result_" + p.field;
-      out += fmt::format("{} = {};\n", name, filtered(p));
+      if (masked_ && !p.kept) out += fmt::format("certainty_of_{} = {};\n", name, certainty(p));
+      out += fmt::format("{} = {};\n", name, filtered(p, name, rounded));
       parts += fmt::format("{}{}{}", parts.empty() ? "" : ", ", name, cut(before, after));
     }
     return out +
@@ -134,10 +144,12 @@ class Driver {
     return input;
   }
 
-  std::string function() const {
+  std::string file() const { return (masked_ ? "masked_" : "") + info_.name; }
+  std::string of_rank(const std::string& name) const {
     static const char* const suffixes[] = {"1d", "", "3d", "4d"};
-    return info_.name + suffixes[rank_ - 1];
+    return name + suffixes[rank_ - 1];
   }
+  std::string function() const { return of_rank(file()); }
 
   // Fields keep their names where the language takes them.
   void name_planes(const Format& format) {
@@ -166,11 +178,27 @@ class Driver {
     return fmt::format("struct {} {{{} }}\n", name, fields);
   }
 
-  std::string filtered(const Plane& p) const {
-    std::string text = p.field.empty() ? "image" : "image." + p.field;
+  std::string given(const Plane& p) const {
+    const std::string text = p.field.empty() ? "image" : "image." + p.field;
+    return p.kept || type_ == given_ ? text : fmt::format("as_given({})", text);
+  }
+
+  std::string certainty(const Plane& p) const {
+    if (!request_.ignore_nan) return of_rank("masked") + "(mask)";
+    if (request_.mask.empty()) return fmt::format("{}({})", of_rank("number"), given(p));
+    return fmt::format("{}({}, mask)", of_rank("masked_number"), given(p));
+  }
+
+  std::string filtered(const Plane& p, const std::string& name, bool rounded) const {
+    std::string text = given(p);
     if (p.kept) return type_ != result_ ? fmt::format("as_kept({})", text) : text;
-    if (type_ != given_) text = fmt::format("as_given({})", text);
-    text = fmt::format("{}({}{})", function(), text, has_border(info_) ? ":border" : "");
+    if (masked_) {
+      const std::string known = "certainty_of_" + name;
+      const std::string least = rounded ? fmt::format("{}f * max({})", rounding, known) : "0";
+      text = fmt::format("{}({}, {}, {})", function(), text, known, least);
+    } else {
+      text = fmt::format("{}({}{})", function(), text, has_border(info_) ? ":border" : "");
+    }
     return value_ != result_ ? fmt::format("as_result({})", text) : text;
   }
 
@@ -199,6 +227,7 @@ class Driver {
   const FilterRequest& request_;
   const FilterInfo& info_;
   int rank_;
+  bool masked_;
   // Of the image, of what the filter takes, computes in and gives, and of the result.
   ElementType type_, given_, real_, value_, result_;
   bool takes_elements_ = false;
@@ -248,7 +277,8 @@ Program compiled(const std::string& text, const CompileOptions& options, const F
 
 std::string key_of(const FilterRequest& request, const Format& format, int rank) {
   base::Hasher hash;
-  hash.text(request.name).number(rank).number(static_cast<i64>(request.extent));
+  hash.text(request.name).number(rank).number(static_cast<i64>(request.extent)).number(request.ignore_nan ? 1 : 0);
+  hash.text(request.mask.empty() ? "" : request.mask.format().name());
   hash.number(request.type ? static_cast<i64>(*request.type) : -1).number(static_cast<i64>(format.scalar));
   for (const Format::Field& f : format.fields) hash.text(f.name).number(static_cast<i64>(f.type));
   for (const auto& [name, numbers] : request.numbers) {
@@ -267,16 +297,33 @@ std::string key_of(const FilterRequest& request, const Format& format, int rank)
   return base::to_hex(hash.finish());
 }
 
+// May sums of this window go through Fourier transforms? Those of gaussian and box are taken an axis at a time.
+bool takes_many_terms(const Filter& filter, bool axis_by_axis) {
+  i64 all = 1, most = 1;
+  for (std::size_t d = 0; d < filter.before.size(); ++d) {
+    const i64 terms = filter.before[d] + filter.after[d] + 1;
+    all *= terms;
+    most = std::max(most, terms);
+  }
+  return (axis_by_axis ? most : all) >= least_rounded_terms;
+}
+
 std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& format, int rank) {
   const FilterInfo& info = filter_info(request.name);
   check_request(request, info, format, rank);
   const Driver driver(request, info, format, rank);
   const CompileOptions options = driver.options();
-  std::string text = driver.text({}, {});
+  std::string text = driver.text({}, {}, false);
   Filter filter{compiled(text, options, request), text, {}, {}, request.extent, driver.borders()};
+  if (is_masked(request) && request.mask.empty())  // of what is not there nothing is known
+    for (Border& b : filter.borders)
+      if (b.mode == BorderMode::constant) b.value = std::numeric_limits<double>::quiet_NaN();
   measure_reach(filter.program.impl().graph, rank, filter.before, filter.after);
-  if (request.extent != Extent::same) {
-    filter.text = driver.text(filter.before, filter.after);
+  const bool whole = request.extent == Extent::same;
+  const bool rounded = is_masked(request) && takes_many_terms(filter, request.tables.empty());
+  if (!whole || rounded) {
+    filter.text =
+        driver.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
     filter.program = compiled(filter.text, options, request);
   }
   return std::make_shared<const Filter>(std::move(filter));

@@ -10,13 +10,13 @@
 namespace tessera::engine {
 
 struct Filter {
-  Program program;                 // one array in, one array out
+  Program program;                 // the image, and a mask where there is one, in; one array out
   std::string text;                // the driver: imports the filter, declares the input, converts the result
   std::vector<i64> before, after;  // points that a window reaches, per dimension
   Extent extent = Extent::same;
-  std::vector<Border> borders;  // per dimension
+  std::vector<Border> borders;  // per dimension, by which images are continued
 
-  // What the program is run on: the image, or for a full extent the image continued by its border.
+  // What the program is run on: the image, or for a full extent the image continued by its border. So for its mask.
   Array input(const Array& image) const;
   Shape input_shape(const Shape& image) const;
   // The place of the result in the image: [begin, end), which may lie outside. Throws Error(argument) when a valid
@@ -24,8 +24,10 @@ struct Filter {
   Region place(const Shape& image) const;
 };
 
-// Throws Error(argument) for names and options that cannot be used. Kept in memory.
+// Throws Error(argument) for names and options that cannot be used. Kept in memory. Of the mask only the type counts;
+// check_mask says whether it fits an image.
 std::shared_ptr<const Filter> make_filter(const FilterRequest&, const Format&, int rank);
+void check_mask(const Array& mask, const Shape& image);
 
 // One of filters(); throws Error(argument) for an unknown name.
 const FilterInfo& filter_info(const std::string& name);

@@ -77,10 +77,14 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& gra
     return result;
   }
   std::vector<i64> points = kernel.points;
-  if (kernel.strips) {
+  const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : std::max(4, kernel.blocks_at_once);
+  const i64 at_once = known * std::max(1, multiprocessors);
+  if (kernel.marches) {
+    i64 across = 1;
+    for (std::size_t d = 1; d < points.size(); ++d) across *= (extents[d] + points[d] - 1) / points[d];
+    result.strip_rows = points[0] = lower::strip_height(kernel, extents[0], across, at_once);
+  } else if (kernel.strips) {
     const i64 across = (extents.back() + points.back() - 1) / points.back();
-    const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : 4;
-    const i64 at_once = known * std::max(1, multiprocessors);
     result.strip_rows = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
     points[points.size() - 2] = result.strip_rows * kernel.threads[1];
   }

@@ -267,7 +267,7 @@ run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& ke
 
 KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters,
                                          std::optional<RowRange> rows) const {
-  const int at_once = kernel.strips ? usage_of(kernel).blocks_per_multiprocessor : 0;
+  const int at_once = kernel.strips || kernel.marches ? usage_of(kernel).blocks_per_multiprocessor : 0;
   return launch_plan(kernel, plan_.graph, parameters, at_once, device_->limits().multiprocessors, rows);
 }
 

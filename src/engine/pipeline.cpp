@@ -14,21 +14,13 @@
 
 #include "base/division.hpp"
 #include "base/text.hpp"
+#include "engine/pipeline_impl.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/build.hpp"
+#include "ir/loops.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera {
-
-namespace detail {
-
-struct Builder {
-  ir::Graph graph;
-  std::map<std::uint32_t, Range> ranges;  // of window variables
-  std::vector<std::string> names;         // of inputs and scalars
-};
-
-}  // namespace detail
 
 namespace {
 
@@ -580,6 +572,27 @@ View Pipeline::add_composed(std::string name, ElementType type,
   return view_of(builder_, g.add(std::move(s)));
 }
 
+namespace {
+
+void check_loops(const Builder& builder, const ir::Graph& g) {
+  if (builder.open_loop) fail(fmt::format("loop '{}' has no end: its body threw", *builder.open_loop));
+  const std::vector<std::uint32_t> in = ir::bodies(g);
+  std::vector<bool> ended(g.loops.size());
+  const auto inside = [&](ir::StageId s) { return in[s] != ir::no_loop && ended[in[s]]; };
+  bool outside = false;
+  for (ir::StageId s = 0; s < g.stage_count(); ++s) {
+    if (g.stage(s).kind == ir::StageKind::last)
+      ended[g.stage(s).loop] = true;
+    else
+      outside = outside || inside(s);
+  }
+  for (const ir::Output& o : g.outputs)
+    for (const ir::StageId s : o.stages) outside = outside || in[s] != ir::no_loop;
+  if (outside) fail("an image of a loop's body is used outside of it", "use the images that repeat() gives");
+}
+
+}  // namespace
+
 Program Pipeline::compile(const std::vector<Output>& outputs) const {
   if (outputs.empty()) fail("the pipeline has no output");
   ir::Graph g = builder_->graph;
@@ -614,6 +627,7 @@ Program Pipeline::compile(const std::vector<Output>& outputs) const {
     out.format = o.fields().empty() ? Format(g.stage(out.stages[0]).type) : Format::record(joined, std::move(members));
     g.outputs.push_back(std::move(out));
   }
+  check_loops(*builder_, g);
   ir::verify(g);
   return engine::make_program(std::move(g), {});
 }

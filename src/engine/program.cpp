@@ -134,7 +134,10 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings) 
     const ir::Stage& stage = g.stage(o.stages.front());
     impl->outputs.push_back({o.name, true, o.format, static_cast<int>(stage.domain.size()), extents(stage.domain)});
   }
-  if (plan::has_transforms(g)) impl->sequence = std::make_unique<const engine::Sequence>(g);
+  if (!g.loops.empty())
+    impl->loops = std::make_unique<const engine::LoopProgram>(g);
+  else if (plan::has_transforms(g))
+    impl->sequence = std::make_unique<const engine::Sequence>(g);
   return Program(std::move(impl));
 }
 
@@ -171,9 +174,9 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
 
 void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
                         const RunOptions& options) const {
-  if (sequence)
-    sequence->run(bound, from, to, options);
-  else if (options.target == "cpu")
+  if (loops) return loops->run(bound, from, to, options);
+  if (sequence) return sequence->run(bound, from, to, options);
+  if (options.target == "cpu")
     executable(options)->run(bound, from, to, options);
   else
     on_device(options)->run(bound, from, to, options);

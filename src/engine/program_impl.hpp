@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/executable.hpp"
+#include "engine/loops.hpp"
 #include "engine/on_device.hpp"
 #include "engine/sequence.hpp"
 #include "ir/graph.hpp"
@@ -18,8 +19,9 @@ struct Program::Impl {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<Parameter> inputs, outputs;
-  std::unique_ptr<const engine::Sequence>
-      sequence;  // of a program with Fourier transforms, which has no code as a whole
+  std::unique_ptr<const engine::LoopProgram> loops;  // of a graph with loops, which runs by sections
+  // Of one with Fourier transforms and without loops, which has no code as a whole.
+  std::unique_ptr<const engine::Sequence> sequence;
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 

@@ -107,11 +107,12 @@ void Butterfly::transform(i64 radix, const Load& load, const Store& store) {
     case 4:
     case 8:
     case 16:
+    case 32:
       return halves(radix, load, store);
     case 6:
       return coprime(2, 3, load, store);
     case 9:
-      return nine(load, store);
+      return square(3, load, store);
     case 10:
       return coprime(2, 5, load, store);
     case 12:
@@ -120,6 +121,14 @@ void Butterfly::transform(i64 radix, const Load& load, const Store& store) {
       return coprime(2, 7, load, store);
     case 15:
       return coprime(3, 5, load, store);
+    case 18:
+      return coprime(2, 9, load, store);
+    case 20:
+      return coprime(4, 5, load, store);
+    case 24:
+      return coprime(8, 3, load, store);
+    case 25:
+      return square(5, load, store);
     default:
       return odd(radix, load, store);
   }
@@ -206,17 +215,17 @@ void Butterfly::coprime(i64 a, i64 b, const Load& load, const Store& store) {
         });
 }
 
-void Butterfly::nine(const Load& load, const Store& store) {
+void Butterfly::square(i64 r, const Load& load, const Store& store) {
   std::vector<std::vector<Complex>> columns;
-  for (i64 j = 0; j < 3; ++j) columns.push_back(transform(3, [&](i64 k) { return load(j + 3 * k); }));
-  for (i64 k = 0; k < 3; ++k)
+  for (i64 j = 0; j < r; ++j) columns.push_back(transform(r, [&](i64 k) { return load(j + r * k); }));
+  for (i64 k = 0; k < r; ++k)
     transform(
-        3,
+        r,
         [&](i64 j) {
           const Complex& x = columns[static_cast<std::size_t>(j)][static_cast<std::size_t>(k)];
-          return j * k == 0 ? x : times(x, {constant(cosine(j * k, 9)), constant(-sine(j * k, 9))});
+          return j * k == 0 ? x : times(x, {constant(cosine(j * k, r * r)), constant(-sine(j * k, r * r))});
         },
-        [&](i64 m, const Complex& y) { store(k + 3 * m, y); });
+        [&](i64 m, const Complex& y) { store(k + r * m, y); });
 }
 
 }  // namespace tessera::fft

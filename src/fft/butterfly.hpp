@@ -6,6 +6,7 @@
 //   3, 5, 7, 11, 13   sums and differences of symmetric pairs, then cosines of sums and sines of differences
 //   6, 10, 12, 14, 15 products of coprime lengths without twiddles (Good, Thomas)
 //   9                 three by three
+//   18, 20, 24, 25, 32  for devices, whose threads have more registers
 //
 // Input and output are in natural order; the transform is the forward one, sum x_j exp(-2 pi i j k / n).
 #pragma once
@@ -21,7 +22,7 @@ struct Complex {
   ir::nest::Value re, im;
 };
 
-bool is_radix(i64 n);  // one that `Butterfly` has
+bool is_radix(i64 n);  // one that `Butterfly` has for the CPU
 
 // cos and sin of 2 pi k / n, good to the last bit or so for any k and n.
 double cosine(i64 k, i64 n);
@@ -51,7 +52,7 @@ class Butterfly {
   void halves(i64 radix, const Load& load, const Store& store);
   void odd(i64 radix, const Load& load, const Store& store);
   void coprime(i64 a, i64 b, const Load& load, const Store& store);
-  void nine(const Load& load, const Store& store);
+  void square(i64 r, const Load& load, const Store& store);
   ir::nest::Value plain(ir::Op op, const ir::nest::Value& a, const ir::nest::Value& b) const;
 
   ir::nest::Builder& out_;

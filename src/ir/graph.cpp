@@ -246,6 +246,13 @@ std::vector<StageId> sources(const Graph& g, StageId s) {
     found.push_back(stage.fourier.re);
     if (stage.fourier.im) found.push_back(*stage.fourier.im);
   }
+  if (stage.kind == StageKind::carried || stage.kind == StageKind::last) found.push_back(stage.of);
+  if (stage.kind == StageKind::last && stage.loop < g.loops.size()) {  // all that the loop is made of
+    const Loop& loop = g.loops[stage.loop];
+    found.push_back(loop.test);
+    found.insert(found.end(), loop.carried.begin(), loop.carried.end());
+    found.insert(found.end(), loop.next.begin(), loop.next.end());
+  }
   std::sort(found.begin(), found.end());
   found.erase(std::unique(found.begin(), found.end()), found.end());
   return found;

@@ -8,6 +8,11 @@
 //   point    at every point of its domain, an expression over other stages at offsets of that point
 //   compose  the union of pieces of other stages, laid out with offsets and strides; 0 elsewhere; later pieces win
 //   fourier  one part, real or imaginary, of the discrete Fourier transform of other stages
+//   carried  an image that a loop with a test hands from each iteration to the next: in the body, the version before
+//   last     an image of a loop's body as the last iteration left it
+//
+// A loop's body is what depends on what the loop carries (ir/loops.hpp); all else is the same in every iteration and
+// stands outside. Plans know no loops: ir/sections.hpp cuts a graph at them.
 //
 // Expressions are immutable and hash-consed in the graph: the same subexpression is the same ExprId, across stages.
 // Extents (Size) are symbolic in the parameters and hash-consed as well. Stages are stored in topological order: a
@@ -161,7 +166,7 @@ struct ExprNode {
 
 // ---- stages --------------------------------------------------------------------------------------------------------
 
-enum class StageKind : std::uint8_t { input, point, compose, fourier };
+enum class StageKind : std::uint8_t { input, point, compose, fourier, carried, last };
 
 // sum_j x[j] exp(-2 pi i j k / n) along the given dimensions at once; the inverse has exp(+...) and divides by the
 // number of points. What is read has the domain and the type of the stage, f32 or f64.
@@ -214,6 +219,20 @@ struct Stage {
 
   // fourier: plans have none, their programs are cut there before (plan/parts.hpp)
   Fourier fourier;
+  // carried, last
+  std::uint32_t loop = 0;  // index into Graph::loops
+  StageId of = 0;          // carried: what it is in the first iteration; last: the image of the body
+};
+
+// A loop with a test: the body runs, then every carried image becomes the one that is next; again while `test`, whose
+// only element is boolean, holds, `most` times at most. What is next is no carried image but the one before in the list
+// (the version before the last one).
+struct Loop {
+  std::string name;  // of its variable
+  i64 most = 1;
+  StageId test = 0;
+  std::vector<StageId> carried, next;  // in pairs
+  SourceSpan span;
 };
 
 struct Argument {
@@ -242,6 +261,7 @@ class Graph {
   std::vector<std::string> parameters;  // run-time parameters, type int, in declaration order
   std::vector<Argument> arguments;
   std::vector<Table> tables;
+  std::vector<Loop> loops;
   std::vector<Output> outputs;
 
   // Extents, kept in one normal form: sums are flattened to sum_k c_k * atom_k + c in a fixed order, (M+1)-1 is M,

@@ -183,6 +183,7 @@ class Parser : text::Reader {
     if (accept_word("output")) return output();
     if (peek('a')) return argument();
     if (peek('t')) return table();
+    if (peek('l')) return loop();
     if (peek('s')) return stage();
     if (peek('z')) {
       numbered('z', size_lines_.size());
@@ -201,7 +202,7 @@ class Parser : text::Reader {
     a.format = format();
     if (a.is_array) a.extents = sizes();
     g_.arguments.push_back(std::move(a));
-    last_is_stage_ = false;
+    last_ = Last::argument;
   }
 
   void table() {
@@ -228,8 +229,12 @@ class Parser : text::Reader {
       s.kind = StageKind::compose;
     else if (accept_word("fourier"))
       s.kind = StageKind::fourier;
+    else if (accept_word("carried"))
+      s.kind = StageKind::carried;
+    else if (accept_word("last"))
+      s.kind = StageKind::last;
     else if (!accept_word("point"))
-      fail("'input', 'point', 'compose' or 'fourier'");
+      fail("'input', 'point', 'compose', 'fourier', 'carried' or 'last'");
     s.name = string();
     s.type = type();
     s.domain = sizes();
@@ -251,9 +256,29 @@ class Parser : text::Reader {
     } else if (s.kind == StageKind::fourier) {
       expect(':');
       s.fourier = fourier();
+    } else if (s.kind == StageKind::carried || s.kind == StageKind::last) {
+      expect(':');
+      s.loop = reference('l');
+      s.of = known_stage();
     }
     g_.add(std::move(s));
-    last_is_stage_ = true;
+    last_ = Last::stage;
+  }
+
+  void loop() {
+    numbered('l', g_.loops.size());
+    if (!accept_word("loop")) fail("'loop'");
+    Loop loop;
+    loop.name = string();
+    loop.most = integer();
+    loop.test = known_stage();
+    expect(':');
+    while (peek('s')) {
+      loop.carried.push_back(known_stage());
+      loop.next.push_back(known_stage());
+    }
+    g_.loops.push_back(std::move(loop));
+    last_ = Last::loop;
   }
 
   Fourier fourier() {
@@ -272,7 +297,7 @@ class Parser : text::Reader {
   }
 
   void piece() {
-    if (!last_is_stage_ || g_.stage(static_cast<StageId>(g_.stage_count() - 1)).kind != StageKind::compose)
+    if (last_ != Last::stage || g_.stage(static_cast<StageId>(g_.stage_count() - 1)).kind != StageKind::compose)
       fail("a piece only after a compose stage");
     Piece p;
     if (peek('s')) {
@@ -294,12 +319,14 @@ class Parser : text::Reader {
     s.column = static_cast<int>(integer());
     s.length = static_cast<int>(integer());
     s.text = string();
-    if (last_is_stage_)
+    if (last_ == Last::stage)
       g_.stage(static_cast<StageId>(g_.stage_count() - 1)).span = std::move(s);
+    else if (last_ == Last::loop)
+      g_.loops.back().span = std::move(s);
     else if (!g_.arguments.empty())
       g_.arguments.back().span = std::move(s);
     else
-      fail("a span only after an argument or a stage");
+      fail("a span only after an argument, a stage or a loop");
   }
 
   void output() {
@@ -494,7 +521,7 @@ class Parser : text::Reader {
     while (!peek(')')) n.args.push_back(expression(depth + 1));
   }
 
-  bool last_is_stage_ = false;
+  enum class Last { argument, stage, loop } last_ = Last::argument;  // what a span is of
   Graph g_;
   std::vector<ExprId> expr_lines_;
   std::vector<SizeId> size_lines_;

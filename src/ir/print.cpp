@@ -107,6 +107,7 @@ class Printer {
     for (std::size_t i = 0; i < g_.tables.size(); ++i) table(i);
     count_users();
     for (StageId s = 0; s < g_.stage_count(); ++s) stage(s);
+    for (std::size_t l = 0; l < g_.loops.size(); ++l) loop(l);
     for (const Output& o : g_.outputs) {
       out_ += fmt::format("output {} {} :", quote(o.name), format(o.format));
       for (StageId s : o.stages) out_ += fmt::format(" s{}", s);
@@ -187,6 +188,9 @@ class Printer {
                           f.imaginary ? "im" : "re", f.inverse ? "inverse" : "forward",
                           list(f.along, [](int d) { return std::to_string(d); }), f.re,
                           f.im ? fmt::format(" s{}", *f.im) : "");
+    } else if (s.kind == StageKind::carried || s.kind == StageKind::last) {
+      const char* kind = s.kind == StageKind::last ? "last" : "carried";
+      out_ += fmt::format("s{} = {} {} {} {} : l{} s{}\n", id, kind, quote(s.name), type(s.type), domain, s.loop, s.of);
     } else {
       std::vector<std::string> lines;
       for (const Piece& p : s.pieces) {
@@ -199,6 +203,15 @@ class Printer {
       for (const std::string& line : lines) out_ += line;
     }
     span(s.span);
+  }
+
+  void loop(std::size_t l) {
+    const Loop& loop = g_.loops[l];
+    out_ += fmt::format("l{} = loop {} {} s{} :", l, quote(loop.name), loop.most, loop.test);
+    for (std::size_t k = 0; k < loop.carried.size(); ++k)
+      out_ += fmt::format(" s{} s{}", loop.carried[k], loop.next[k]);
+    out_ += "\n";
+    span(loop.span);
   }
 
   struct Written {

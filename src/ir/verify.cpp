@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "ir/build.hpp"
+#include "ir/loops.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera::ir {
@@ -42,6 +43,7 @@ class Verifier {
     for (std::size_t i = 0; i < g_.tables.size(); ++i) check_table(i);
     for (StageId s = 0; s < g_.stage_count(); ++s) check_stage(s);
     for (const Output& o : g_.outputs) check_output(o);
+    verify_loops(g_);
   }
 
  private:
@@ -119,8 +121,18 @@ class Verifier {
         return;
       case StageKind::fourier:
         return check_fourier(s, stage);
+      case StageKind::carried:
+      case StageKind::last:
+        return check_loop_stage(s, stage);
     }
     fail("the kind is unknown");
+  }
+
+  void check_loop_stage(StageId s, const Stage& stage) const {
+    if (stage.loop >= g_.loops.size()) fail(fmt::format("loop {} does not exist", stage.loop));
+    if (stage.of >= s) fail(fmt::format("it reads stage {}, which does not come before it", stage.of));
+    const Stage& of = g_.stage(stage.of);
+    require(of.type == stage.type && of.domain == stage.domain, "it has the type and the domain of what it is of");
   }
 
   void check_input(const Stage& stage) const {

@@ -104,13 +104,13 @@ struct Expr {
 };
 
 struct Statement {
-  enum Kind { assign, spread, paste, loop } kind = assign;
+  enum Kind { assign, spread, paste, loop, test_loop } kind = assign;
   Span span;
   Name name;
   const Expr* version = nullptr;  // g<version>
   std::vector<IndexItem> place;   // spread, paste
-  const Expr* value = nullptr;
-  Range range;  // loop
+  const Expr* value = nullptr;    // test_loop: what it tests
+  Range range;                    // of loops
   std::vector<const Statement*> body;
 };
 

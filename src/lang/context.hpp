@@ -87,6 +87,7 @@ class Context {
   int nesting = 0;
   std::vector<const Function*> active;  // calls being expanded, outermost first
   bool lenient = false;                 // checking a function by itself: what depends on its arguments is no fault
+  bool in_test_loop = false;            // in the body of one, or of what that calls
   bool tolerant = false;                // a loop or import was skipped: unknown names are no news
 
   // Counts one unit of work at `at`; Stop when the budget is spent.

@@ -55,7 +55,7 @@ class Formatter {
       const std::size_t end = last ? comments_.size() : tokens_[i + 1].first_comment;
       for (std::size_t c = t.first_comment; c < end; ++c) comment(comments_[c]);
       if (last) break;
-      if (t.role == Role::block_close || t.is_word("endfor")) --now_.indent;
+      if (t.role == Role::block_close || t.is_word("endfor") || t.is_word("while")) --now_.indent;
       separate(i);
       out_ += t.text();
       after(t);
@@ -84,7 +84,7 @@ class Formatter {
   bool fits_one_line(std::size_t open) const {
     for (std::size_t i = open + 1; i + 1 < tokens_.size(); ++i) {
       const Token& t = tokens_[i];
-      if (t.newline_before || t.role == Role::block_open || t.is_word("for")) return false;
+      if (t.newline_before || t.role == Role::block_open || t.is_word("for") || t.is_word("do")) return false;
       if (tokens_[i + 1].first_comment != t.first_comment) return false;
       if (t.role == Role::block_close) return true;
     }
@@ -169,7 +169,7 @@ class Formatter {
       now_.at_block_start = true;
       now_.in_head = false;
     }
-    if (t.is_word("for")) now_.in_head = true;
+    if (t.is_word("for") || t.is_word("do")) now_.in_head = true;
     const bool ends_block = (t.role == Role::block_close && t.is("}")) || t.is_word("endfor");
     now_.at_statement = begins_block || ends_block || t.is(";");
     if (now_.at_statement) {

@@ -12,9 +12,11 @@ namespace tessera::lang {
 void ImageEvaluator::run(const Statement& s) {
   context_.step(s.span);
   if (s.kind == Statement::loop) return run_loop(s);
+  if (s.kind == Statement::test_loop) return run_test_loop(s);
   std::string name(s.name.text);
   try {
     name = key(s.name, s.version);
+    if (loop_ != nullptr) check_assignment(s, name);
     if (s.version != nullptr && scope_.images.contains(name))
       context_.report.fail(s.name.span,
                            fmt::format("{} already has a value: expected a new version", base::quoted(name)));
@@ -84,6 +86,8 @@ void ImageEvaluator::run_loop(const Statement& s) {
 
 std::string ImageEvaluator::key(const Name& name, const Expr* version) {
   if (version == nullptr) return std::string(name.text);
+  if (loop_ != nullptr)
+    if (const std::optional<i64> before = versions_before(*version)) return loop_->spelled(name.text, *before);
   return fmt::format("{}<{}>", name.text, extents_.constant(*version, "the version"));
 }
 
@@ -107,6 +111,8 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
     case ExprKind::name:
       return named(e, std::string(e.name.text));
     case ExprKind::version:
+      if (loop_ != nullptr)
+        if (const std::optional<i64> before = versions_before(*e.args[0])) return carried_image(e, *before);
       return named(e, key(e.name, e.args[0]));
     case ExprKind::call:
       return call(e, extents);

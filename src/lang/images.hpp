@@ -20,6 +20,20 @@ struct Scope {
   const Function* function = nullptr;
 };
 
+// The loop with a test whose body is being evaluated. In it the names of versions are "u<t>" and "u<t-1>".
+struct TestLoop {
+  std::string_view variable;
+  i64 lo = 0, hi = 0;
+  std::uint32_t index = 0;                            // into Graph::loops
+  std::map<std::string, std::optional<Image>> outer;  // the images before it
+  std::map<std::string, std::vector<Image>> carried;  // by name: u<t-1>, u<t-2> ...
+  std::map<std::string, Span> computed;               // by name: where u<t> gets its value
+  std::map<std::string, Span> read;                   // by name: where the first version before stands
+  i64 step() const { return lo <= hi ? 1 : -1; }
+  i64 most() const { return (hi - lo) * step() + 1; }
+  std::string spelled(std::string_view name, i64 before) const;  // "u<t-2>" for 2
+};
+
 class ImageEvaluator {
  public:
   // `known_stages` finds stages that were made before with the same meaning; it is shared by all scopes of a program.
@@ -63,6 +77,18 @@ class ImageEvaluator {
   Image field(const Expr&);
   const Domain& domain(const Image& image) const { return graph_.stage(image.stages[0]).domain; }
   std::string describe_image(const Image&) const;
+
+  // loops.cpp
+  void run_test_loop(const Statement&);
+  void run_body(const Statement&, TestLoop&);
+  ir::StageId counter(const Statement&, const TestLoop&);
+  void check_assignment(const Statement&, const std::string& key);
+  std::optional<i64> versions_before(const Expr& version);
+  Image carried_image(const Expr&, i64 before);
+  void check_next(const std::string& name, const Image& next);
+  ir::StageId computed(ir::StageId);
+  void end_loop(const Statement&, const TestLoop&, ir::StageId counter);
+  Image last_of(const Image&, std::string_view name, const TestLoop&, Span at);
 
   // image_calls.cpp
   Image call(const Expr&, const Domain* extents);
@@ -118,6 +144,7 @@ class ImageEvaluator {
   Context& context_;
   ir::Graph& graph_;
   Scope& scope_;
+  TestLoop* loop_ = nullptr;
   KnownStages& known_;
   ExtentEvaluator extents_;
 };

@@ -81,7 +81,7 @@ const Expr* Parser::finish(Expr& e) {
 
 const Expr* Parser::expression(Where where) {
   const Where outer = std::exchange(where_, where);
-  const Expr* e = where == Where::point ? select_expression() : binary_expression(additive);
+  const Expr* e = where != Where::image ? select_expression() : binary_expression(additive);
   where_ = outer;
   return e;
 }
@@ -105,7 +105,7 @@ const Expr* Parser::binary_expression(int min_precedence) {
   const Expr* left = unary_expression();
   for (;;) {
     std::string_view text = peek().kind == TokenKind::symbol ? peek().text() : "";
-    if (where_ == Where::point && text == ">" && touches(1) && (peek(1).is("=") || peek(1).is(">")))
+    if (where_ != Where::image && text == ">" && touches(1) && (peek(1).is("=") || peek(1).is(">")))
       text = peek(1).is("=") ? ">=" : ">>";
     const Operator op =
         *std::find_if(operators.begin(), operators.end() - 1, [&](const Operator& o) { return o.text == text; });
@@ -155,7 +155,7 @@ const Expr* Parser::postfix_expression() {
     } else if (peek().is("[")) {
       Expr& subscript = make(ExprKind::subscript, begin);
       subscript.args = {e};
-      subscript.index = index_items(false, where_ == Where::image);
+      subscript.index = index_items(false, where_ != Where::point);
       e = finish(subscript);
     } else if (accept(".")) {
       Expr& field = make(ExprKind::field, begin);
@@ -179,10 +179,10 @@ const Expr* Parser::primary_expression() {
       return number();
     case TokenKind::symbol: {
       if (!t.is("(")) break;
-      if (where_ == Where::image && (peek(1).is("@") || peek(1).is("["))) return compose_expression();
+      if (where_ != Where::point && (peek(1).is("@") || peek(1).is("["))) return compose_expression();
       const Nest nest(*this);
       next();
-      const Expr* e = where_ == Where::point ? select_expression() : binary_expression(additive);
+      const Expr* e = where_ != Where::image ? select_expression() : binary_expression(additive);
       expect(")", "the expression in parentheses");
       return e;
     }
@@ -203,7 +203,7 @@ const Expr* Parser::primary_expression() {
         call.arguments = call_arguments();
         return finish(call);
       }
-      if (where_ == Where::image && peek().is("<")) {
+      if (peek().is("<") && (where_ == Where::image || (where_ == Where::test && holds_version()))) {
         const Nest nest(*this);
         Expr& version = make(ExprKind::version, begin);
         version.name = name;
@@ -260,7 +260,7 @@ const Expr* Parser::cast_expression(bool saturate) {
   e.type_name = type_name(false);
   expect(">", "the type").role = Role::angle_close;
   expect("(", "the type").role = Role::call_open;
-  e.args = {where_ == Where::point ? select_expression() : binary_expression(additive)};
+  e.args = {where_ != Where::image ? select_expression() : binary_expression(additive)};
   expect(")", "the value");
   return finish(e);
 }
@@ -282,8 +282,8 @@ std::vector<CallArgument> Parser::call_arguments() {
   if (accept(")")) return all;
   do {
     CallArgument a;
-    a.value = where_ == Where::point ? select_expression() : binary_expression(additive);
-    if (where_ == Where::image && peek().is(":")) {
+    a.value = where_ != Where::image ? select_expression() : binary_expression(additive);
+    if (where_ != Where::point && peek().is(":")) {
       peek().role = Role::mode_colon;
       next();
       a.modes = modes();
@@ -336,7 +336,7 @@ std::vector<IndexItem> Parser::index_items(bool pairs, bool ranges) {
 
 // item := e | "(" e "," e ")" | [ e ] ".." [ e ]
 IndexItem Parser::index_item(bool pairs, bool ranges) {
-  const auto value = [&] { return where_ == Where::point ? select_expression() : binary_expression(additive); };
+  const auto value = [&] { return where_ != Where::image ? select_expression() : binary_expression(additive); };
   IndexItem item;
   item.span = peek().span;
   if (pairs && peek().is("(") && paren_holds_pair()) {
@@ -370,6 +370,24 @@ bool Parser::paren_holds_pair() const {
     if (t.is(")") || t.is("]")) --depth;
     if (depth == 0) return false;
     if (depth == 1 && t.is(",")) return true;
+  }
+}
+
+// In a test, whether the '<' here begins a version, u<t-1>, and is no comparison: integer arithmetic and a '>' follow,
+// and no operand of that.
+bool Parser::holds_version() const {
+  int depth = 0;
+  for (std::size_t i = 1;; ++i) {
+    const Token& t = peek(i);
+    if (depth == 0 && t.is(">")) {
+      const Token& behind = peek(i + 1);
+      return behind.kind == TokenKind::symbol && !behind.is("(") && !behind.is("!") && !behind.is("~");
+    }
+    if (t.is("(")) ++depth;
+    if (t.is(")") && --depth < 0) return false;
+    const bool operand = t.kind == TokenKind::name || t.kind == TokenKind::integer;
+    if (!operand && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") && !t.is("*") && !t.is("/") && !t.is("%"))
+      return false;
   }
 }
 

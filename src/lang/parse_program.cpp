@@ -110,7 +110,7 @@ void Parser::recover(bool inside_block) {
       }
       continue;
     }
-    if (depth == 0 && inside_block && (t.is_word("endfor") || t.is_word("return"))) return;
+    if (depth == 0 && inside_block && (t.is_word("endfor") || t.is_word("while") || t.is_word("return"))) return;
     if (depth == 0 && t.newline_before && t.kind == TokenKind::name &&
         std::find(beginnings.begin(), beginnings.end(), t.text()) != beginnings.end() && at_ > 0)
       return;
@@ -145,6 +145,14 @@ void Parser::item() {
     if (module_->complete) report_.error(t.span, "'endfor' without a 'for' before it");
     module_->complete = false;
     next();
+    return;
+  }
+  if (t.is_word("while")) {
+    const Span at = t.span;
+    if (module_->complete) report_.error(at, "'while' without a 'do' before it");
+    module_->complete = false;
+    next();
+    recover(false);
     return;
   }
   if (t.kind != TokenKind::name) {
@@ -433,15 +441,10 @@ void Parser::return_item() {
 
 // ---- statements ----------------------------------------------------------------------------------------------------
 
-// statement := loop | NAME [ "<" e ">" ] [ [ "@" ] "[" items "]" ] "=" e ";"
+// statement := loop | test_loop | NAME [ "<" e ">" ] [ [ "@" ] "[" items "]" ] "=" e ";"
 const Statement* Parser::statement() {
   if (peek().is_word("for")) return loop();
-  if (peek().is_word("do")) {
-    const Span at = peek().span;
-    while (peek().kind != TokenKind::end && !peek().is_word("while") && !peek().is("}")) next();
-    report_.fail(at, "a loop with a test has no meaning here: expected a statement or a loop with fixed bounds",
-                 {{}, "write for i = lo..hi ... endfor"});
-  }
+  if (peek().is_word("do")) return test_loop();
   where_ = Where::image;
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
@@ -471,6 +474,29 @@ const Statement* Parser::loop() {
   const Nest nest(*this);
   Statement& s = module_->statements.emplace_back();
   s.kind = Statement::loop;
+  loop_head(s);
+  loop_body(s, "endfor");
+  next();
+  accept(";");
+  return &s;
+}
+
+// test_loop := "do" NAME "=" e ".." e { statement } "while" "(" e ")" ";"
+const Statement* Parser::test_loop() {
+  const Nest nest(*this);
+  Statement& s = module_->statements.emplace_back();
+  s.kind = Statement::test_loop;
+  loop_head(s);
+  loop_body(s, "while");
+  next();
+  expect("(", "'while'");
+  s.value = expression(Where::test);
+  expect(")", "the test");
+  expect(";", "the test");
+  return &s;
+}
+
+void Parser::loop_head(Statement& s) {
   s.span = next().span;
   where_ = Where::image;
   try {
@@ -481,8 +507,14 @@ const Statement* Parser::loop() {
     skip(at_, true);
   }
   s.span = join(s.span, previous());
-  while (!peek().is_word("endfor")) {
-    if (peek().kind == TokenKind::end || peek().is("}") || peek().is_word("return")) expected("'endfor'");
+}
+
+// Statements up to the word that ends them.
+void Parser::loop_body(Statement& s, std::string_view end) {
+  while (!peek().is_word(end)) {
+    const bool other_end = peek().is_word("endfor") || peek().is_word("while");
+    if (peek().kind == TokenKind::end || peek().is("}") || peek().is_word("return") || other_end)
+      expected(base::quoted(end));
     const std::size_t begin = at_;
     try {
       s.body.push_back(statement());
@@ -490,9 +522,6 @@ const Statement* Parser::loop() {
       skip(begin, true);
     }
   }
-  next();
-  accept(";");
-  return &s;
 }
 
 // local := NAME "=" e ";"

@@ -21,7 +21,7 @@ class Parser {
 
  private:
   static constexpr int max_nesting = 200;
-  enum class Where { point, image };  // what an expression may hold
+  enum class Where { point, image, test };  // what an expression may hold; test: both, as reductions of images are
 
   // ---- parse_program.cpp: items and statements
   void item();
@@ -40,6 +40,9 @@ class Parser {
   std::vector<FunctionArgument> function_arguments();
   const Statement* statement();
   const Statement* loop();
+  const Statement* test_loop();
+  void loop_head(Statement&);
+  void loop_body(Statement&, std::string_view end);
   const Statement* local();
   TypeName type_name(bool vector_allowed);
   bool starts_basic_type() const;
@@ -67,6 +70,7 @@ class Parser {
   IndexItem index_item(bool pairs, bool ranges);
   Range range();
   bool paren_holds_pair() const;
+  bool holds_version() const;
 
   // ---- tokens
   Token& peek(std::size_t ahead = 0) { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }

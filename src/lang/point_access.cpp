@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.hpp"
 #include "lang/declarations.hpp"
@@ -181,8 +182,14 @@ PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::I
   PointValue out{a.image.record, {}};
   for (std::size_t k = 0; k < a.image.stages.size(); ++k) {
     std::vector<Border> borders(a.borders.begin() + skipped, a.borders.end());
-    for (Border& b : borders)
-      if (b.mode == BorderMode::constant) b.value = ir::evaluate(Op::convert, a.types[k], ElementType::f64, &b.value);
+    for (Border& b : borders) {
+      if (b.mode != BorderMode::constant) continue;
+      const double given = b.value;
+      b.value = ir::evaluate(Op::convert, a.types[k], ElementType::f64, &given);
+      if (!std::isfinite(given) || !std::isfinite(b.value))
+        context_.report.fail(at, fmt::format("the boundary mode constant({}) is no finite number of {}, the type of {}",
+                                             given, name_of(a.types[k]), base::quoted(a.argument->name.text)));
+    }
     const ir::ExprId r = ir::access(graph_, a.image.stages[k], {indices.begin() + skipped, indices.end()}, borders);
     out.parts.push_back(made(at, r, a.types[k]));
   }

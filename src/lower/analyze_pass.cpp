@@ -11,6 +11,20 @@ using ir::ExprNode;
 using ir::Op;
 using ir::StageId;
 
+bool PassBody::Source::is_long() const {
+  constexpr i64 most_written = 192;
+  return !table.empty() && entries() > most_written;
+}
+
+// One table of rows for both: unless it would have rows that neither reads in plenty, as of a cross.
+static bool share_table(const PassBody::Source& a, const PassBody::Source& b) {
+  if (a.table.empty() || b.table.empty()) return a.table.empty() && b.table.empty();
+  PassBody::Source both = a;
+  for (std::size_t d = 0; d < a.table.size(); ++d)
+    both.table[d] = {std::min(a.table[d].first, b.table[d].first), std::max(a.table[d].second, b.table[d].second)};
+  return both.entries() <= a.entries() + b.entries();
+}
+
 i64 PassBody::Source::entries() const {
   i64 n = 1;
   for (auto [lo, hi] : table) n *= hi - lo + 1;
@@ -22,7 +36,8 @@ void GroupLowering::analyze_pass(std::size_t number) {
   PassBody& body = bodies_[number];
   if (pass.kind != plan::PassKind::point) return;
   for (int r = 0; r < pass.rows; ++r)
-    for (StageId s : pass.stages) body.roots.push_back(analyze::shift_rows(plan_.graph, stage(s).body, rank_, r));
+    for (StageId s : pass.stages)
+      body.roots.push_back(analyze::shift_along(plan_.graph, stage(s).body, rank_, pass.along, r));
   if (pass.pairs)
     for (std::size_t k = 0, n = body.roots.size(); k < n; ++k)
       body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, 1));
@@ -44,6 +59,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
       for (ir::Index& index : source.outer) {
         source.table.push_back(analyze::offset_span(index, ranges));
         index.offset = 0;
+        index.vars.clear();  // loops over the same rows share them
       }
     auto [lo, hi] = analyze::offset_span(node.index.back(), ranges);
     source.lo = pass.pairs ? lo - (lo & 1) : lo;  // pairs begin at even distances
@@ -53,7 +69,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
     auto same = std::find_if(body.sources.begin(), body.sources.end(), [&](const PassBody::Source& other) {
       return other.stage == source.stage && other.outer == source.outer && other.outer_border == source.outer_border &&
              other.column_border == source.column_border && other.scale == source.scale &&
-             other.shift == source.shift && other.table.empty() == source.table.empty();
+             other.shift == source.shift && share_table(other, source);
     });
     if (same == body.sources.end()) {
       body.source_of[&node] = body.sources.size();

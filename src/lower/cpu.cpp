@@ -11,6 +11,7 @@
 #include "lower/cpu_transform.hpp"
 #include "lower/outline.hpp"
 #include "lower/vocabulary.hpp"
+#include "plan/tiles.hpp"
 
 namespace tessera::lower {
 
@@ -192,7 +193,7 @@ ir::nest::Function GroupLowering::shape_function() {
   for (ir::SizeId d : anchor.domain) n.push_back(extent(d));
   Value columns, middle = integer(1);
   bool rings = group_.ring_bytes_per_column > 0;
-  i64 most_columns = std::max<i64>(256, budget / per_column / 64 * 64);
+  i64 most_columns = plan::most_tile_columns(plan_.device, group_, rank_);
   columns =
       rings ? b.let("columns", call_i64("tsr_balanced", {n.back(), integer(most_columns), integer(64)})) : n.back();
   std::vector<Value> extents(rank_);
@@ -200,8 +201,9 @@ ir::nest::Function GroupLowering::shape_function() {
   Value row_budget =
       rings ? b.let("budget", call_i64("tsr_quotient", {integer(budget), columns * per_column})) : integer(1 << 20);
   for (std::size_t d = rank_ - 1; d-- > 1;) {
-    extents[d] = b.let("extent", call_i64("tsr_balanced", {n[d], max(row_budget, integer(8)), integer(4)}));
-    row_budget = b.let("budget", call_i64("tsr_quotient", {row_budget, extents[d]}));
+    const i64 halo = d < group_.ring_halo.size() ? group_.ring_halo[d] : 0;
+    extents[d] = b.let("extent", call_i64("tsr_balanced", {n[d], max(row_budget - halo, integer(8)), integer(4)}));
+    row_budget = b.let("budget", call_i64("tsr_quotient", {row_budget, extents[d] + halo}));
   }
   Value others = integer(1);
   for (std::size_t d = 1; d < rank_; ++d)

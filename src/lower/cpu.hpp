@@ -39,6 +39,7 @@ struct PassBody {
     i64 lo = 0, hi = 0, scale = 1;           // of the column index, over all accesses
     ir::SizeId shift;
     i64 entries() const;
+    bool is_long() const;  // pointers to its rows are found by a loop: their text would take minutes to compile
   };
   std::vector<Source> sources;
   std::map<const ir::ExprNode*, std::size_t> source_of;  // access -> source; nodes of a graph stay where they are
@@ -81,6 +82,7 @@ class GroupLowering {
   };
   struct Pointers {             // of a source, at one block
     std::vector<Value> direct;  // one per table entry
+    Value listed;               // of a long table, whose text would be too long: an array of them, filled by a loop
     Value current;              // variable (or array of them): direct, or the patch
   };
 
@@ -130,7 +132,14 @@ class GroupLowering {
                const std::vector<Target>& targets);
   void vectors(std::size_t pass, const std::vector<Value>& index, const std::vector<Pointers>& sources,
                const std::vector<Target>& targets, const Value& from, const Value& to, const Value& streaming);
-  // The rows of every source for columns from x0 on (cpu_ends.cpp).
+  // Of an array of pointers to rows.
+  static Value listed_row(const Value& rows, const Value& entry) {
+    return ir::nest::call("tsr_at", rows->type, {rows, entry});
+  }
+  Value border_row(std::size_t pass, std::size_t source, const Value& row);
+  void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first,
+                    const std::vector<Value>& border);
+  // The rows of every source for columns from x0 on (cpu_ends.cpp); those of long tables go into their variables.
   std::vector<std::vector<Value>> patched_ends(std::size_t pass, const std::vector<Pointers>& sources, const Value& x0,
                                                const Value& x1, const Value& whole);
   bool patched_together(std::size_t pass, std::size_t a, std::size_t b) const;
@@ -153,7 +162,9 @@ class GroupLowering {
   Value span_bound(ir::StageId, std::size_t dim);
   Value reserve(const Value& bytes);
   void guard();
-  Value source_row(const PassBody::Source&, const std::vector<i64>& offsets, ir::StageId consumer,
+  Pointers source_rows(const PassBody::Source&, ir::StageId consumer, const std::vector<Value>& index,
+                       const std::vector<Value>& constant_rows);
+  Value source_row(const PassBody::Source&, const std::vector<Value>& offsets, ir::StageId consumer,
                    const std::vector<Value>& index, const std::vector<Value>& constant_rows);
   Value row_at(ir::StageId, const std::vector<Value>& at);  // u8* to column 0 of a ring or array row
   Value typed(ir::StageId, const Value& bytes) const;       // u8* as a pointer to the stage's elements

@@ -28,6 +28,39 @@ bool GroupLowering::patched_together(std::size_t pass, std::size_t a, std::size_
          x.column_border == y.column_border;
 }
 
+// The row itself where it is one of border values, else no row.
+ir::nest::Value GroupLowering::border_row(std::size_t pass, std::size_t k, const Value& row) {
+  Value constant_row = convert(bytes_pointer, integer(0));
+  for (const Value& values : work_[pass].constants[k])
+    if (values)
+      constant_row =
+          operation(Op::select, bytes_pointer, {operation(Op::eq, flag_type, {row, values}), values, constant_row});
+  return constant_row;
+}
+
+// A long table's rows: its variable gets the rows themselves, or their patches, which begin at `first`.
+void GroupLowering::long_patches(std::size_t p, std::size_t k, const Pointers& pointers, const Value& outside,
+                                 i64 first, const std::vector<Value>& border) {
+  const PassBody::Source& source = bodies_[p].sources[k];
+  const i64 bytes = patch_bytes(p, source),
+            unit = element_step(source.stage) * ir::nest::size_of(memory_lane(source.stage));
+  builder_->loop("e", integer(0), integer(source.entries()), integer(1), [&](const Value& e) {
+    const Value direct = listed_row(pointers.listed, e);
+    const Value memory = builder_->let("patch", address(work_[p].patches, e * bytes + first));
+    builder_->branch(
+        outside,
+        [&] {
+          const Value row = builder_->let("row", convert(bytes_pointer, direct));
+          std::vector<Value> arguments{memory, row, border_row(p, k, row)};
+          arguments.insert(arguments.end(), border.begin(), border.end());
+          builder_->call("tsr_patch", arguments);
+          builder_->assign_element(pointers.current, e,
+                                   typed(source.stage, address(memory, integer(0) - border[0] * unit)));
+        },
+        [&] { builder_->assign_element(pointers.current, e, direct); });
+  });
+}
+
 std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const std::vector<Pointers>& sources,
                                                             const Value& x0, const Value& x1, const Value& whole) {
   const PassBody& body = bodies_[p];
@@ -60,11 +93,16 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
                               integer(border_bits(source.column_border, source.stage))};
     std::vector<std::pair<std::size_t, Value>> rows;  // of which sources
     for (std::size_t j = k; j < sources.size(); ++j)
-      if (j == k || patched_together(p, k, j))
+      if (!sources[j].listed && (j == k || patched_together(p, k, j)))
         for (const Value& direct : sources[j].direct) rows.emplace_back(j, direct);
     constexpr std::size_t least_together = 4;
     const bool together = rows.size() >= least_together && patched_together(p, k, k) && !pass.pairs;
     if (!together) std::erase_if(rows, [&](const auto& row) { return row.first != k; });
+    if (sources[k].listed) {
+      long_patches(p, k, sources[k], outside, at, border);
+      at += source.entries() * bytes;
+      continue;
+    }
     const i64 first = at;
     builder_->branch(outside, [&] {
       for (const auto& [j, direct] : rows) {
@@ -75,13 +113,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
           builder_->call("tsr_set_row", {work_[p].ends, integer(ends++), row});
           continue;
         }
-        // Is the row one of border values?
-        Value constant_row = convert(bytes_pointer, integer(0));
-        for (const Value& values : work_[p].constants[k])
-          if (values)
-            constant_row = operation(Op::select, bytes_pointer,
-                                     {operation(Op::eq, flag_type, {row, values}), values, constant_row});
-        std::vector<Value> arguments{memory, row, constant_row};
+        std::vector<Value> arguments{memory, row, border_row(p, k, row)};
         arguments.insert(arguments.end(), border.begin(), border.end());
         // Bytes are many to a vector, and ends many against what lies between.
         builder_->call(pass.pairs ? "tsr_patch_here" : "tsr_patch", arguments);

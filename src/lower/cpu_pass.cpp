@@ -44,7 +44,7 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
   return address(array_base(place->array), offset);
 }
 
-Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<i64>& offsets, StageId consumer,
+Value GroupLowering::source_row(const PassBody::Source& source, const std::vector<Value>& offsets, StageId consumer,
                                 const std::vector<Value>& index, const std::vector<Value>& constant_rows) {
   const ir::Stage& producer = stage(source.stage);
   const plan::StagePlan& from = plan_.stages[source.stage];
@@ -54,7 +54,8 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
   std::vector<std::pair<Value, Value>> outside;  // a flag, and the row to read then
   for (std::size_t d = 0; d + 1 < producer.domain.size(); ++d) {
     const ir::Index& where = source.outer[d];
-    Value v = index[d + lead] * where.scale + extent(where.shift) + (where.offset + (offsets.empty() ? 0 : offsets[d]));
+    const Value offset = offsets.empty() ? integer(where.offset) : offsets[d] + where.offset;
+    Value v = index[d + lead] * where.scale + extent(where.shift) + offset;
     BorderMode mode = source.outer_border[d].mode;
     if (plan_.stages[consumer].periodic[d + lead]) mode = BorderMode::wrap;
     Value n = extent(producer.domain[d]);
@@ -83,19 +84,19 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
 void GroupLowering::pass_rows(std::size_t p, const Value& end) {
   const plan::Pass& pass = group_.passes[p];
   std::vector<Value> index(rank_ - 1);
+  Value count = integer(1);  // rows of a block that are due
   std::function<void(std::size_t)> nest = [&](std::size_t d) {
     Value lo = d == 0 ? done_[p] : regions_[p].lo[d];
     Value hi = d == 0 ? end : regions_[p].hi[d];
-    bool block = d + 2 == rank_;
-    i64 step = block && pass.kind == plan::PassKind::point ? pass.rows : 1;
-    builder_->loop(block ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
+    const bool last = d + 2 == rank_, point = pass.kind == plan::PassKind::point;
+    const i64 step = d == pass.along && point ? pass.rows : 1;
+    builder_->loop(last ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
       index[d] = i;
-      if (!block)
+      if (step > 1) count = builder_->let("count", min(hi - i, integer(step)));
+      if (!last)
         nest(d + 1);
-      else if (pass.kind == plan::PassKind::compose)
-        compose_row(p, index);
       else
-        point_block(p, index, step == 1 ? integer(1) : builder_->let("count", min(hi - i, integer(step))));
+        point ? point_block(p, index, count) : compose_row(p, index);
     });
   };
   nest(0);
@@ -109,23 +110,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
   for (std::size_t k = 0; k < body.sources.size(); ++k) {
     const PassBody::Source& source = body.sources[k];
     const std::vector<Value>& constant_rows = work_[p].constants[k];
-    Pointers pointers;
-    if (source.table.empty()) {
-      Value row = source_row(source, {}, pass.stages.front(), index, constant_rows);
-      pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
-    } else {
-      std::vector<i64> offsets;
-      for (auto [lo, hi] : source.table) offsets.push_back(lo);
-      for (i64 e = 0; e < source.entries(); ++e) {
-        Value row = source_row(source, offsets, pass.stages.front(), index, constant_rows);
-        pointers.direct.push_back(builder_->let("from", typed(source.stage, row)));
-        for (std::size_t d = offsets.size(); d-- > 0;) {
-          if (++offsets[d] <= source.table[d].second) break;
-          offsets[d] = source.table[d].first;
-        }
-      }
-    }
-    sources.push_back(std::move(pointers));
+    sources.push_back(source_rows(source, pass.stages.front(), index, constant_rows));
   }
   // Rows to write; rows of the block that are not due go to a row that nobody reads.
   std::vector<Target> targets;
@@ -133,7 +118,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
   for (int r = 0; r < pass.rows; ++r)
     for (StageId s : pass.stages) {
       std::vector<Value> at = index;
-      at.back() = at.back() + r;
+      at[pass.along] = at[pass.along] + r;
       const StageId w = written(s);
       const i64 spread = w == s ? 1 : plan_.stages[s].stride.back();
       Target target;
@@ -166,7 +151,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       if (plan.home == plan::Home::inside || (!margins && plan.home == plan::Home::array)) continue;
       if (!margins && plan.pad_lo == 0 && plan.pad_hi == 0 && !plan.also_array) continue;
       std::vector<Value> at = index;
-      at.back() = at.back() + r;
+      at[pass.along] = at[pass.along] + r;
       auto finish = [&] { finish_row(s, at, rows[static_cast<std::size_t>(r) * pass.stages.size() + k]); };
       if (r == 0)
         finish();
@@ -221,8 +206,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   if (!b) {  // rings on both sides: vectors may run over the end
     for (std::size_t k = 0; k < sources.size(); ++k) {
       Pointers& s = sources[k];
-      s.current = s.direct.front();
-      if (body.sources[k].table.empty()) continue;
+      s.current = s.listed ? s.listed : s.direct.front();
+      if (body.sources[k].table.empty() || s.listed) continue;
       s.current = builder_->array("rows", s.direct.front()->type, body.sources[k].entries());
       for (std::size_t e = 0; e < s.direct.size(); ++e)
         builder_->assign_element(s.current, integer(static_cast<i64>(e)), s.direct[e]);
@@ -241,7 +226,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
       bool moves = std::count(patched.begin(), patched.end(), k) > 0;
       sources[k].current = moves ? builder_->var("at", sources[k].direct[0]) : sources[k].direct[0];
     } else {
-      sources[k].current = builder_->array("rows", sources[k].direct[0]->type, body.sources[k].entries());
+      const Type pointer{memory_lane(body.sources[k].stage), 1, true};
+      sources[k].current = builder_->array("rows", pointer, body.sources[k].entries());
     }
   }
   for (int r = 0; r < pass.rows; ++r)
@@ -250,6 +236,12 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
       outputs[t].to = builder_->var("out", targets[t].to);
     }
   auto set_rows = [&](std::size_t k, const std::vector<Value>& pointers) {
+    if (sources[k].listed) {
+      builder_->loop("e", integer(0), integer(body.sources[k].entries()), integer(1), [&](const Value& e) {
+        builder_->assign_element(sources[k].current, e, listed_row(sources[k].listed, e));
+      });
+      return;
+    }
     if (body.sources[k].table.empty()) {
       if (sources[k].current->name != pointers[0]->name) builder_->assign(sources[k].current, pointers[0]);
       return;
@@ -277,9 +269,9 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
         [&] {
           const std::vector<std::vector<Value>> patches = patched_ends(p, sources, x0, min(x1, xe), whole);
           for (std::size_t k = 0; k < sources.size(); ++k) {
-            if (!in_group(body.sources[k].stage))
-              set_rows(k, patches[k]);
-            else if (!body.sources[k].table.empty())
+            if (!in_group(body.sources[k].stage)) {
+              if (!sources[k].listed) set_rows(k, patches[k]);
+            } else if (!body.sources[k].table.empty())
               set_rows(k, sources[k].direct);
           }
           i64 row_bytes = 0;
@@ -337,7 +329,9 @@ void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources
     const i64 unit = element_step(s) * ir::nest::size_of(memory_lane(s));
     for (const auto& [offsets, k] : rows) {
       const PassBody::Source& source = bodies_[p].sources[k];
-      const Value next = stride(array.strides + source.outer.size() - 1) * (pass.rows * source.outer.back().scale);
+      // (The next row of each plane, where these make up the block.)
+      const i64 step = pass.along + 2 == rank_ ? pass.rows : 1;
+      const Value next = stride(array.strides + source.outer.size() - 1) * (step * source.outer.back().scale);
       const Value at = builder_->let("ahead", (x * source.scale + source.lo) * unit + next);
       const i64 lines = std::max<i64>(1, pass.lanes * source.scale * unit / line);
       for (i64 n = 0; n < lines; ++n)
@@ -393,7 +387,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           for (auto [var, coefficient] : node.index[d].vars) offset = offset + vars.at(var) * coefficient;
           entry = entry * (hi - lo + 1) + offset;
         }
-        pointer = ir::nest::call("tsr_at", pointer->type, {pointer, entry});
+        pointer = listed_row(pointer, entry);
       }
       const ir::Index& column = node.index.back();
       Value at = x * column.scale + extent(column.shift) + column.offset;

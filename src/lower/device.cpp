@@ -10,6 +10,7 @@
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
+#include "lower/device_march.hpp"
 #include "lower/device_stream.hpp"
 #include "lower/device_tile.hpp"
 
@@ -256,10 +257,10 @@ void take_orders(const plan::Plan& plan, DeviceProgram& program) {
 
 // Composed stages that are kernels of their own: copies.
 std::set<StageId> composed_alone(const plan::Plan& plan, const std::vector<StreamFit>& fits,
-                                 const std::vector<TileFit>& tiles) {
+                                 const std::vector<TileFit>& tiles, const std::vector<MarchFit>& marches) {
   std::set<StageId> result;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    if (fits[g].fits || tiles[g].fits) continue;
+    if (fits[g].fits || tiles[g].fits || marches[g].fits) continue;
     for (const plan::Pass& pass : plan.groups[g].passes)
       if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
         result.insert(pass.stages.front());
@@ -283,8 +284,11 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   const Interface fused = interface_of(working);
   std::vector<StreamFit> fits(working.groups.size());
   std::vector<TileFit> tiles(working.groups.size());
+  std::vector<MarchFit> marches(working.groups.size());
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     plan::Group& group = working.groups[g];
+    if (plan.options.schedule == Schedule::automatic) marches[g] = march_fit(working, fused, ranges, g, most_shared);
+    if (marches[g].fits) continue;
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
       fits[g] = stream_fit(working, fused, ranges, g);
     if (plan.options.schedule == Schedule::tiled) {
@@ -296,9 +300,13 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
     for (StageId s : group.stages)
       if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
   }
-  program.interface = interface_of(working, composed_alone(working, fits, tiles));
+  program.interface = interface_of(working, composed_alone(working, fits, tiles, marches));
   program.module.tables = working.graph.tables;
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    if (marches[g].fits) {
+      lower_march(working, program.interface, ranges, g, marches[g], fmt::format("tsr_g{}", g), program);
+      continue;
+    }
     if (fits[g].fits) {
       lower_stream(working, program.interface, ranges, g, fits[g], fmt::format("tsr_g{}", g), program);
       continue;

@@ -53,6 +53,7 @@ struct DeviceKernel {
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
+  bool marches = false;  // a block of threads through its planes: device_march.hpp
   // Strips of a fixed height, in one text without a loop: register tiles. They lie in the rows [top, bottom) and
   // columns [left, right) of the domain; a warp computes height x points.back() points. What is outside is the frame,
   // a column a thread.
@@ -100,21 +101,22 @@ struct DeviceProgram {
 // Extents below which kernels in strips do not take an image: smaller ones need another plan.
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 
-// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc. `across` blocks lie beside each other,
-// `blocks_at_once` fit the device.
+// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc and, of planes, march_height.c.inc. `across`
+// blocks lie beside each other, `blocks_at_once` fit the device.
 i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
 // Of a kernel with a frame: the blocks that compute the rows [first, last), and the integers that they take: see
 // frame.c.inc.
 constexpr std::size_t frame_integers = 11;
 i64 frame(const DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters, i64 first, i64 last,
           std::array<i64, frame_integers>&);
-// Both in C: tsr_strip_height and tsr_frame.
-extern const std::string_view strip_height_text, frame_text;
+// In C: tsr_strip_height, tsr_march_height and tsr_frame.
+extern const std::string_view strip_height_text, march_height_text, frame_text;
 
 // Shared memory that a block of tiles takes at most, unless a device has less.
 constexpr i64 shared_of_block = i64{48} << 10;
 
-// Groups that fit registers become strips where the plan's schedule lets them, see device_stream.hpp; with the schedule
+// Groups that are weighted sums of a volume march through it, see device_march.hpp. Others that fit registers become
+// strips where the plan's schedule lets them, see device_stream.hpp; with the schedule
 // `tiled` groups become tiles in shared memory, device_tile.hpp. The other ones are run pass by pass. Extents of the
 // kernels that the plan does not have yet are added to its graph.
 DeviceProgram lower_device(plan::Plan&, i64 most_shared = shared_of_block);

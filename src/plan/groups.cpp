@@ -89,6 +89,8 @@ void Grouper::prepare_stages() {
   }
   alone_ = operations_;
   share_rows();
+  any_sums_planes_ = false;
+  for (StageId s = 0; s < count; ++s) any_sums_planes_ |= sums_planes(s);
 }
 
 // Bytes of the widest lane type that an expression is computed in.
@@ -148,6 +150,7 @@ double Grouper::load_price(const Edge& edge, const Layout& layout) const {
 }
 
 Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
+  if (sums_planes(layout)) return price_of_volume(set, layout);
   Price price;
   const Device& device = plan_.device;
   double cycles = 0, ring_cycles = 0;
@@ -425,6 +428,7 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
   group.halo_rows = predicted.halo_rows;
   group.halo_columns = predicted.halo_columns;
   group.ring_bytes_per_column = predicted.ring_bytes_per_column;
+  group.ring_halo = predicted.ring_halo;
   predict(group, predicted);
   int index = static_cast<int>(plan_.groups.size());
   for (std::size_t i = 0; i < set.size(); ++i) {
@@ -433,10 +437,10 @@ void Grouper::commit(const Set& set, const std::vector<Decision>& decisions) {
     if (leaves_group(set[i], set)) group.results.push_back(set[i]);
   }
   group.passes = passes(set, found);
-  // A block is written before any row of it leaves the ring. (In volumes blocks stand in one plane.)
+  // A block is written before any row of it leaves the ring. (In volumes most blocks stand in one plane.)
   for (const Pass& pass : group.passes)
     for (StageId s : pass.stages)
-      if (graph_.stage(s).domain.size() == 2 && plan_.stages[s].home == Home::ring && plan_.stages[s].depth > 0)
+      if (pass.along == 0 && plan_.stages[s].home == Home::ring && plan_.stages[s].depth > 0)
         plan_.stages[s].depth = std::max<i64>(plan_.stages[s].depth, pass.rows);
   for (std::size_t i = 0; i < set.size(); ++i) {
     // What vectors of the consumers read beyond a row: the last vector starts before the end and is strided by the
@@ -518,6 +522,11 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     int widest = 1;
     double row_taps = 1;
     bool aos = false;
+    const std::size_t rank = graph_.stage(pass.stages.front()).domain.size();
+    pass.along = blocks_along(pass.stages.front(), set);
+    for (StageId s : pass.stages)
+      if (blocks_along(s, set) != pass.along) pass.along = rank - 2;
+    if (pass.along == 0 && set.size() > 1 && found.step < 4) pass.along = rank - 2;
     for (StageId s : pass.stages) {
       const Stage& stage = graph_.stage(s);
       widest = std::max(widest, ir::nest::size_of(plan_.stages[s].lane));
@@ -527,7 +536,9 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         const Stage& source = graph_.stage(edge.producer);
         aos |= source.kind == StageKind::input && graph_.arguments[source.argument].format.is_struct();
         if (edge.dims.size() < 2) continue;
-        const EdgeDimension& row = edge.dims[edge.dims.size() - 2];
+        const std::size_t from_end = graph_.stage(s).domain.size() - pass.along;
+        if (edge.dims.size() < from_end) continue;
+        const EdgeDimension& row = edge.dims[edge.dims.size() - from_end];
         if (!row.whole) row_taps = std::max(row_taps, static_cast<double>(row.raw_hi - row.raw_lo + 1));
       }
     }
@@ -555,7 +566,8 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     // A dense sum over many points: neighbouring rows share its loads, but no operation. Eight accumulators keep the
     // multiply-adds from waiting for each other. Groups of several passes take only four rows a step.
     const StageId first = pass.stages.front();
-    const bool lone = list.size() == 1 && pass.kind == PassKind::point && pass.stages.size() == 1;
+    const bool stepping = list.size() > 1 && pass.along == 0;
+    const bool lone = !stepping && pass.kind == PassKind::point && pass.stages.size() == 1;
     bool dense = lone && !loops && row_taps >= 3 && operations <= 140 && operations_[first] > 0.8 * alone_[first];
     if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
     if (lone && loops && row_taps >= 3 && sums_rows(graph_, graph_.stage(first).body)) pass.rows = 8;

@@ -57,6 +57,7 @@ class Grouper {
     double nanoseconds = 0, memory = 0, compute = 0;  // times
     double bytes = 0, operations = 0, ring_bytes_per_column = 0;
     i64 halo_rows = 0, halo_columns = 0;
+    std::vector<i64> ring_halo;  // see Group
   };
   void prepare_stages();
   void merge();
@@ -68,6 +69,11 @@ class Grouper {
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
+  // Of programs that sum over planes of volumes, on vector cores: volumes.cpp.
+  bool sums_planes(const Layout&) const;
+  Price price_of_volume(const Set&, const Layout&) const;
+  bool sums_planes(ir::StageId) const;
+  std::size_t blocks_along(ir::StageId, const Set&) const;
   bool plans_strips() const;
   const Strip& strip(const Set&, const Layout&) const;
   // What neighbouring threads compute twice, of stages that differ in size: 1 and more.
@@ -123,6 +129,7 @@ class Grouper {
   std::vector<Edge> edges_;
   std::vector<std::vector<std::size_t>> reads_, read_by_;  // edges by consumer, by producer
   std::vector<bool> is_output_;
+  bool any_sums_planes_ = false;
   std::vector<bool> fillable_;        // a composed stage that its pieces can be computed right into
   std::vector<double> operations_;    // a point, neighbouring rows of a block sharing what they have in common
   std::vector<double> alone_;         // a point, without that

@@ -257,6 +257,11 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
   layout.step = rank > 2 ? 1 : 4;
   for (const StagePlan& stage : layout.stages)
     if (stage.rate[0].den > 1) layout.step = rank > 2 ? 2 : 8;
+  // Blocks of planes take four at once.
+  const auto unit = [](const StagePlan& stage) { return stage.rate[0].num == 1 && stage.rate[0].den == 1; };
+  if (rank > 2 && std::all_of(layout.stages.begin(), layout.stages.end(), unit))
+    for (StageId s : set)
+      if (blocks_along(s, set) == 0) layout.step = 4;
   i64 step = layout.step;
   for (std::size_t i = set.size(); i-- > 0;) {
     StagePlan& p = layout.stages[i];

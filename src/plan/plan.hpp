@@ -94,6 +94,7 @@ struct Pass {
   PassKind kind = PassKind::point;
   std::vector<ir::StageId> stages;  // computed in the same loop; one for compose
   int rows = 1;                     // rows of the block that one loop body computes
+  std::size_t along = 0;            // the dimension along which these lie, planes in sums over planes
   int lanes = 16;                   // columns that one turn of the loop computes
   bool pairs = false;               // of bytes, computed as two vectors of 16-bit lanes: even and odd columns
 };
@@ -113,6 +114,7 @@ struct Group {
   i64 step = 4;                         // anchor rows a step
   i64 halo_rows = 0, halo_columns = 0;  // computed beyond a tile's own, over the longest chain
   double ring_bytes_per_column = 0;     // of scratch, for one row of the middle dimensions
+  std::vector<i64> ring_halo;           // of volumes, per dimension: what rings hold beyond a tile, by their bytes
   i64 tile_rows = 0, tile_columns = 0;  // hints for the assumed extents; 0: all
   std::vector<Decision> reasons;        // in the order in which they were taken
   // predictions per anchor point

@@ -54,7 +54,8 @@ double loads(const Tensor& w, const std::vector<std::size_t>& dims, const Device
   double n = device.load_price;
   for (std::size_t d : dims) {
     if (d + 1 == w.rank && w.scale[d] > 1) n *= 3;  // every other element is loads and a shuffle
-    n *= d + 2 == w.rank ? rows_read(w, d) : static_cast<double>(w.extent[d]);
+    const bool shared = d + 2 == w.rank || (d + 2 < w.rank && dims.size() == 1 && !device.columns_together);
+    n *= shared ? rows_read(w, d) : static_cast<double>(w.extent[d]);
   }
   return n;
 }
@@ -142,7 +143,8 @@ class SumSplitter {
     for (std::size_t d = w.rank; d-- > 0;)
       if (w.extent[d] > 1) order.push_back(d);
     if (order.size() < 2) return {};
-    if (order.size() >= 3) std::swap(order[1], order.back());  // rank 3: columns, planes, rows
+    // Cores have blocks of planes as well, and what stands in front of those needs the smallest rings.
+    if (order.size() >= 3 && all_.device_.columns_together) std::swap(order[1], order.back());
     for (const std::vector<std::size_t>& apart : splits(order, w))
       if (auto p = searched(w, apart, order, 0)) return p;
     all_.steps_left_ -= w.count() * 48;

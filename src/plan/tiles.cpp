@@ -38,6 +38,20 @@ i64 balanced_rows(i64 n, i64 others, i64 threads, i64 least, i64 smallest) {
 
 }  // namespace
 
+i64 most_tile_columns(const Device& device, const Group& group, std::size_t rank) {
+  const i64 budget = device.l2_bytes * 6 / 10;
+  const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
+  const i64 most = std::max<i64>(256, budget / per_column / 64 * 64);
+  if (rank != 3 || group.ring_halo.empty()) return most;
+  // A volume's tile has rows as well. Where few of them would fit and many are computed twice, it is made narrow: the
+  // ends of a row cost about as much as 16 columns.
+  const i64 section = budget / per_column, halo = group.ring_halo[1], ends = 16 + group.ring_halo[2];
+  if (section / 256 - halo >= 2 * halo) return most;
+  i64 columns = 64;
+  while (columns < 256 && columns * columns * halo < section * ends) columns += 64;
+  return columns;
+}
+
 TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64>& parameters, i64 threads, i64 rows,
                      i64 columns) {
   const ir::Graph& graph = plan.graph;
@@ -49,12 +63,12 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const bool rings = group.ring_bytes_per_column > 0;
   TileShape shape;
   shape.extents.resize(rank);
-  const i64 most_columns = std::max<i64>(256, budget / per_column / 64 * 64);
-  shape.extents[rank - 1] = rings ? balanced(n.back(), most_columns, 64) : n.back();
+  shape.extents[rank - 1] = rings ? balanced(n.back(), most_tile_columns(plan.device, group, rank), 64) : n.back();
   i64 row_budget = rings ? quotient(budget, shape.extents[rank - 1] * per_column) : 1 << 20;
   for (std::size_t d = rank - 1; d-- > 1;) {
-    shape.extents[d] = balanced(n[d], std::max<i64>(row_budget, 8), 4);
-    row_budget = quotient(row_budget, shape.extents[d]);
+    const i64 halo = d < group.ring_halo.size() ? group.ring_halo[d] : 0;
+    shape.extents[d] = balanced(n[d], std::max<i64>(row_budget - halo, 8), 4);
+    row_budget = quotient(row_budget, shape.extents[d] + halo);
   }
   i64 others = 1;
   for (std::size_t d = 1; d < rank; ++d) others *= ceil_divide(n[d], std::max<i64>(1, shape.extents[d]));

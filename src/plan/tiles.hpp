@@ -19,6 +19,9 @@ struct TileShape {
 TileShape tile_shape(const Plan&, const Group&, const std::vector<i64>& parameters, i64 threads, i64 rows = 0,
                      i64 columns = 0);
 
+// Columns of a tile at most, where its group has rings: lowering writes them as a number.
+i64 most_tile_columns(const Device&, const Group&, std::size_t rank);
+
 // A ring in the scratch memory of one tile.
 struct RingShape {
   i64 rows = 0;       // kept along dimension 0: rows, or planes of `middle` rows

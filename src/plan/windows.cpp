@@ -313,7 +313,7 @@ class WindowPass {
     std::vector<std::size_t> order;
     for (std::size_t d = rank; d-- > 0;)
       if (var_of[d]) order.push_back(d);
-    if (order.size() >= 3) std::swap(order[1], order.back());  // rank 3: columns, planes, rows
+    if (order.size() >= 3 && !rows_together_) std::swap(order[1], order.back());
     ExprId value;
     StageId from = body.stage;
     ElementType type = body.type;

@@ -8,6 +8,7 @@
 
 #include "data/element.hpp"
 #include "ir/build.hpp"
+#include "ir/loops.hpp"
 #include "ir/reductions.hpp"
 #include "ref/program.hpp"
 #include "ref/transform.hpp"
@@ -49,34 +50,19 @@ constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 class Interpreter {
  public:
   Interpreter(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments)
-      : g_(g), parameters_(parameters), arguments_(arguments), images_(g.stage_count()) {}
+      : g_(g),
+        parameters_(parameters),
+        arguments_(arguments),
+        images_(g.stage_count()),
+        in_(ir::bodies(g)),
+        finished_(g.loops.size()) {}
 
   std::vector<Array> run() {
     check_arguments();
     const std::vector<ir::StageId> last = last_uses();
     for (ir::StageId s = 0; s < g_.stage_count(); ++s) {
-      Image& image = images_[s];
-      image.shape = shape_of(s);
-      const i64 count = element_count(image.shape);
-      if (count > kMostElements)
-        throw Error(ErrorClass::argument,
-                    fmt::format("'{}' has {} elements; the interpreter takes at most {} in one image", g_.stage(s).name,
-                                count, kMostElements));
-      image.values.assign(static_cast<std::size_t>(count), 0.0);
-      switch (g_.stage(s).kind) {
-        case ir::StageKind::input:
-          read_input(g_.stage(s), image);
-          break;
-        case ir::StageKind::point:
-          compute(g_.stage(s), image);
-          break;
-        case ir::StageKind::compose:
-          compose(g_.stage(s), image);
-          break;
-        case ir::StageKind::fourier:
-          image.values = transformed(g_.stage(s), image.shape);
-          break;
-      }
+      if (in_[s] != ir::no_loop) continue;  // with its loop
+      evaluate(s);
       for (ir::StageId p : ir::sources(g_, s))
         if (last[p] == s) images_[p].values = {};
     }
@@ -107,11 +93,57 @@ class Interpreter {
     }
   }
 
-  // The last stage that reads each stage; stage_count() for outputs.
+  void evaluate(ir::StageId s) {
+    const ir::Stage& stage = g_.stage(s);
+    Image& image = images_[s];
+    image.shape = shape_of(s);
+    const i64 count = element_count(image.shape);
+    if (count > kMostElements)
+      throw Error(ErrorClass::argument,
+                  fmt::format("'{}' has {} elements; the interpreter takes at most {} in one image", stage.name, count,
+                              kMostElements));
+    image.values.assign(static_cast<std::size_t>(count), 0.0);
+    switch (stage.kind) {
+      case ir::StageKind::input:
+        return read_input(stage, image);
+      case ir::StageKind::point:
+        return compute(stage, image);
+      case ir::StageKind::compose:
+        return compose(stage, image);
+      case ir::StageKind::fourier:
+        image.values = transformed(stage, image.shape);
+        return;
+      case ir::StageKind::carried:
+        image.values = images_[stage.of].values;
+        return;
+      case ir::StageKind::last:
+        if (!finished_[stage.loop]) repeat(stage.loop);
+        image.values = images_[stage.of].values;
+        return;
+    }
+  }
+
+  // A loop with a test, at the first image that is left of it.
+  void repeat(std::uint32_t l) {
+    const ir::Loop& loop = g_.loops[l];
+    finished_[l] = true;
+    for (const ir::StageId s : loop.carried) evaluate(s);
+    for (i64 t = 0; t < loop.most; ++t) {
+      for (ir::StageId s = 0; s < g_.stage_count(); ++s)
+        if (in_[s] == l && g_.stage(s).kind != ir::StageKind::carried) evaluate(s);
+      if (images_[loop.test].values.front() == 0) return;
+      for (std::size_t k = loop.carried.size(); k-- > 0;)  // the oldest version first
+        images_[loop.carried[k]].values = images_[loop.next[k]].values;
+    }
+  }
+
+  // The last stage that reads each stage; stage_count() for outputs. A loop's body reads until the loop's end.
   std::vector<ir::StageId> last_uses() const {
-    std::vector<ir::StageId> last(g_.stage_count(), 0);
+    std::vector<ir::StageId> last(g_.stage_count(), 0), end(g_.loops.size(), 0);
     for (ir::StageId s = 0; s < g_.stage_count(); ++s)
-      for (ir::StageId p : ir::sources(g_, s)) last[p] = s;
+      if (g_.stage(s).kind == ir::StageKind::last) end[g_.stage(s).loop] = s;
+    for (ir::StageId s = 0; s < g_.stage_count(); ++s)
+      for (ir::StageId p : ir::sources(g_, s)) last[p] = std::max(last[p], in_[s] != ir::no_loop ? end[in_[s]] : s);
     for (const ir::Output& o : g_.outputs)
       for (ir::StageId s : o.stages) last[s] = static_cast<ir::StageId>(g_.stage_count());
     return last;
@@ -208,6 +240,8 @@ class Interpreter {
   const std::vector<i64>& parameters_;
   const std::vector<Array>& arguments_;
   std::vector<Image> images_;
+  std::vector<std::uint32_t> in_;  // the loop in whose body a stage stands
+  std::vector<bool> finished_;     // loops
 };
 
 // One point stage: its code, and the values of all slots at the current point.

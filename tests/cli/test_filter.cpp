@@ -120,6 +120,39 @@ TEST_F(FilterVerb, HeadersThatLie) {
   }
 }
 
+TEST_F(FilterVerb, Masks) {
+  Array mask(ElementType::u8, {12, 16});
+  for (i64 i = 0; i < mask.count(); ++i) mask.as<std::uint8_t>()[i] = i % 5 == 0 ? 255 : 0;
+  io::write_array(path("mask.png"), mask);
+  const auto smoothed = [&](const std::string& file, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"filter", "gaussian", file, "-o", "o.npy", "-q", "--verify"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome o = tessera(words);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return read("o.npy");
+  };
+  const Array grey = read("grey.png"), colour = read("colour.png");
+  EXPECT_TRUE(same(smoothed("grey.png", {"--mask", "mask.png"}), gaussian(grey, {.mask = mask})));
+  EXPECT_TRUE(same(smoothed("colour.png", {"--mask", "mask.png"}), gaussian(colour, {.mask = mask})));
+  EXPECT_TRUE(same(smoothed("grey.png", {"--mask", "mask.png", "--extent", "full"}),
+                   gaussian(grey, {.mask = mask, .extent = Extent::full})));
+  const std::vector<i64> begin = {2, 3}, end = {9, 13};
+  EXPECT_TRUE(same(smoothed("grey.png", {"--mask", "mask.png", "--roi", "2,3,8,12"}),
+                   gaussian(grey.region(begin, end), {.mask = mask.region(begin, end)})));
+  Array gaps(ElementType::f32, {12, 16});
+  for (i64 i = 0; i < gaps.count(); ++i) gaps.as<float>()[i] = i % 7 == 0 ? NAN : static_cast<float>(i);
+  io::write_array(path("gaps.npy"), gaps);
+  const Array filled = smoothed("gaps.npy", {"--ignore-nan", "--mask", "mask.png"});
+  EXPECT_TRUE(same(filled, gaussian(gaps, {.mask = mask, .ignore_nan = true})));
+  EXPECT_TRUE(std::isfinite(filled.as<float>()[0]));
+  EXPECT_EQ(tessera({"explain", "--filter", "gaussian", "--mask", "mask.png", "--size", "12x16"}).status, 0);
+  refuses({"filter", "gaussian", "grey.png", "-o", "o.png", "--mask", "colour.png"},
+          "mask has elements of struct rgb, expected numbers");
+  refuses({"filter", "gaussian", "grey.png", "-o", "o.png", "--mask", "k2.npy"},
+          "mask has shape 3x3, expected that of the image, 12x16");
+  refuses({"filter", "sobel", "grey.png", "-o", "o.png", "--ignore-nan"}, "filter 'sobel' has no option ignore_nan");
+}
+
 TEST_F(FilterVerb, RanksThatFit) {
   io::write_array(path("slice.npy"), Array(ElementType::f32, {1, 9, 8}));
   ASSERT_EQ(tessera({"filter", "canny", "slice.npy", "-o", "e.npy"}).status, 0);

@@ -63,6 +63,15 @@ Case on_target(Case c) {
     way.where = where;
     ways.push_back(way);
   }
+  // Sums of volumes march in `fast` numbers alone.
+  const bool volumes = std::any_of(c.graph.arguments.begin(), c.graph.arguments.end(),
+                                   [](const ir::Argument& a) { return a.extents.size() > 2; });
+  if (volumes && usual == Numbers::fast)
+    for (const Where where : {Where::slabs, there}) {
+      ways.push_back(ways[1]);
+      ways.back().placement = Placement::flush_end;
+      ways.back().where = where;
+    }
   c.ways = std::move(ways);
   // Register tiles are wider than most images of the tests: 128 columns, 512 of bytes, beside a frame.
   const auto seed = static_cast<i64>(c.seed);

@@ -556,6 +556,9 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_groups().begin(), zoo_of_groups().end());
     list.insert(list.end(), zoo_of_convolutions().begin(), zoo_of_convolutions().end());
     list.insert(list.end(), zoo_of_reductions().begin(), zoo_of_reductions().end());
+    list.insert(list.end(), zoo_of_loops().begin(), zoo_of_loops().end());
+    list.insert(list.end(), zoo_of_volumes().begin(), zoo_of_volumes().end());
+    list.insert(list.end(), zoo_of_marches().begin(), zoo_of_marches().end());
     list.insert(list.end(), zoo_of_spectra().begin(), zoo_of_spectra().end());
     return list;
   }();

@@ -320,7 +320,8 @@ TEST_P(ExportedDriver, OfOpenclEqualsPlainLoops) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Drivers, ExportedDriver,
-                         testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast"),
+                         testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
+                                         "flood"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST_P(Exported, EqualsPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, Exported,
                          testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
-                                         "spectrum"),
+                                         "spectrum", "flood"),
                          [](const auto& info) { return std::string(info.param); });
 
 // Vectors wider than the flags allow make compilers talk; gathers and functions are where that could show.

@@ -41,6 +41,11 @@ plan::Device device_of(int vector_bytes) {
 }
 
 void check(const Program& program, const plan::Options& options, int vector_bytes) {
+  if (program.impl().loops) {  // section by section
+    for (const engine::LoopProgram::Part& part : program.impl().loops->parts())
+      check(part.program, options, vector_bytes);
+    return;
+  }
   const ir::nest::Module module =
       lower::lower_cpu(plan::make_plan(program.impl().graph, options, device_of(vector_bytes))).module;
   ASSERT_FALSE(module.functions.empty());

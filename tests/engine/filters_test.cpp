@@ -236,6 +236,30 @@ TEST(NamedFilters, CompiledCodeAgreesWithTheInterpreter) {
   }
 }
 
+// Windows of hundreds of rows, many times larger than the image: rows are found by loops, ends are patched by loops.
+TEST(NamedFilters, LongWindows) {
+  std::mt19937 random(9);
+  const Borders modes[] = {Borders(BorderMode::mirror), Borders(Border{BorderMode::constant, 3}),
+                           Borders(BorderMode::wrap)};
+  for (const Shape& shape : {Shape{7, 9}, Shape{3, 4, 5}}) {
+    const Array image = random_image(random, ElementType::f32, shape);
+    for (const Borders& border : modes) {
+      for (const bool around : {false, true}) {  // the loops of a bilateral share their rows
+        if (around && shape.size() > 2) continue;
+        const FilterRequest request{.name = around ? "bilateral" : "gaussian",
+                                    .numbers = {{"sigma", around ? PerAxis{60, 1} : PerAxis(40)}},
+                                    .border = border};
+        const auto made = engine::make_filter(request, ElementType::f32, static_cast<int>(shape.size()));
+        const Array expected = made->program.interpret({image}).at(0);
+        RunOptions direct;
+        direct.method = Method::direct;
+        const Array result = made->program.run({image}, direct).at(0);
+        for (i64 i = 0; i < image.count(); ++i) ASSERT_NEAR(load(result, i), load(expected, i), 1e-3) << i;
+      }
+    }
+  }
+}
+
 Array row(std::vector<float> values) {
   const auto n = static_cast<i64>(values.size());
   return Array::from<float>(std::span<const float>(values), {n});
@@ -258,6 +282,8 @@ TEST(NamedFilters, TheFunctions) {
             (std::vector<float>{11, 21, 42, 84}));
   EXPECT_EQ(floats(convolve(x, row({0, 0, 0, 0, 0, 0, 1}), {.border = BorderMode::wrap})),
             (std::vector<float>{2, 4, 8, 1}));  // weights that the image does not hold
+  EXPECT_EQ(floats(dilate(x, {.border = Border{BorderMode::constant, 2.25}, .extent = Extent::full})),
+            (std::vector<float>{2.25, 2.25, 4, 8, 8, 8}));
   const Array whole = box(x, {.extent = Extent::valid, .type = ElementType::u16});
   EXPECT_EQ(whole.as<std::uint16_t>()[0], 2);
   EXPECT_EQ(whole.as<std::uint16_t>()[1], 5);
@@ -329,6 +355,8 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = nan}); }), "sigma nan cannot be used, expected 0 to 5000 points");
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = 1e9}); }),
             "sigma 1000000000 cannot be used, expected 0 to 5000 points");
+  EXPECT_EQ(refused([&] { gaussian(x, {.sigma = 4000, .truncate = 100}); }),
+            "sigma 4000 with truncate 100 reaches 400000 points, expected at most 50000");
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = {1, 2, 3}}); }),
             "sigma has 3 numbers, expected one, or 2 for an image of rank 2");
   EXPECT_EQ(refused([&] { box(x, {.radius = 1.5}); }), "radius 1.5 cannot be used, expected a whole number");
@@ -362,6 +390,9 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
               box(Array(ElementType::u8, {4}), {.border = Border{BorderMode::constant, 0.5}, .extent = Extent::full});
             }),
             "border constant(0.5) cannot continue an image of uint8, expected one of its values");
+  EXPECT_EQ(refused([&] { box(x, {.border = Border{BorderMode::constant, 1e40}}); }),
+            "filter 'box' cannot be made with these options: the boundary mode constant(1e+40) is no finite number of "
+            "float, the type of 'X'");
   EXPECT_EQ(refused([&] { canny(Array(ElementType::f32, {4})); }),
             "filter 'canny' takes images of rank 2, got one of rank 1");
   EXPECT_EQ(refused([&] { box(Array(ElementType::f32, {1, 1, 1, 1, 1})); }),

@@ -109,7 +109,9 @@ const std::vector<Case> quick_cases = {
     {"unsharp", {{29, 43}, {}}, {{"radius", 3}}},
     {"pyramid", {{48, 80}}},
     {"jacobi", {{33, 47}, {33, 47}}, {{"steps", 6}}},
+    {"perona_malik", {{37, 53}}, {{"most", 9}}},
     {"rician", {{9, 14, 19}}, {{"steps", 2}, {"sigma", 20}}},
+    {"echo", {{3, 6, 7, 18}}, {{"noise", 5}}},
     {"bilateral", {{23, 31}}, {{"radius", 2}}},
     {"bracket", {{19, 27}}},
     {"mosaic", {{22, 34}}},
@@ -262,6 +264,53 @@ TEST(Examples, JacobiApproachesTheSolution) {
   const double late = largest_difference(numbers(example("jacobi").interpret({zero, source}).at(0)), solution);
   EXPECT_LT(late, 0.03);
   EXPECT_GT(early, 10 * late);
+}
+
+TEST(Examples, PeronaMalikStopsWhenTheNoiseIsGone) {
+  std::uint32_t state = 1;
+  const auto at_most_14 = [&] {  // uniform, of standard deviation 8
+    state = state * 1664525 + 1013904223;
+    return (static_cast<double>(state >> 8) / (1 << 24) - 0.5) * 8 * std::sqrt(12.0);
+  };
+  const Array noisy = grey({64, 64}, [&](i64, i64 x) { return (x < 32 ? 50 : 150) + at_most_14(); });
+  RunOptions options;
+  i64 steps = 0;
+  options.on_loop_end = [&](const LoopEnd& end) { steps = end.iterations; };
+  const std::vector<double> smooth = numbers(example("perona_malik").run({noisy}, options).at(0));
+  const std::vector<double> given = numbers(noisy);
+  double taken = 0, left = 0;
+  for (std::size_t k = 0; k < smooth.size(); ++k) {
+    const double clean = k % 64 < 32 ? 50 : 150;
+    taken += (given[k] - smooth[k]) * (given[k] - smooth[k]) / 4096;
+    left += (clean - smooth[k]) * (clean - smooth[k]) / 4096;
+  }
+  EXPECT_TRUE(steps == 200 || taken >= 64) << steps;
+  EXPECT_LT(left, 16);  // of 64
+}
+
+TEST(Examples, EchoSmoothsSpeckleAndKeepsAWall) {
+  const auto truth = [](i64 x) { return x < 8 ? 0.3 : 0.8; };
+  std::uint32_t state = 7;
+  const Array noisy = image(ElementType::f32, {2, 4, 8, 16}, [&](i64, i64 x, int) {
+    state = state * 1664525 + 1013904223;
+    return truth(x) + 0.2 * (static_cast<double>(state >> 8) / (1 << 24) - 0.5);
+  });
+  const auto errors = [&](const std::vector<double>& values) {  // of all points, and of those beside the wall
+    std::pair<double, double> sums;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const i64 x = static_cast<i64>(i) % 16;
+      const double error = std::abs(values[i] - truth(x));
+      sums.first += error;
+      if (x == 7 || x == 8) sums.second += error;
+    }
+    return sums;
+  };
+  const auto before = errors(numbers(noisy)),
+             low = errors(numbers(example("echo", {{"detail", 0}}).interpret({noisy}).at(0))),
+             adaptive = errors(numbers(example("echo").interpret({noisy}).at(0)));
+  EXPECT_LT(adaptive.first, 0.6 * before.first);
+  EXPECT_LT(adaptive.first, low.first);
+  EXPECT_LT(adaptive.second, 0.9 * low.second);
 }
 
 TEST(Examples, RicianDenoisingRemovesNoiseAndKeepsAnEdge) {

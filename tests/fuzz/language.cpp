@@ -48,6 +48,8 @@ void interpret(const ir::Graph& g) {
     for (const ir::Var& v : g.node(ir::ExprId{e}).vars) window *= v.hi - v.lo + 1;
     if ((work += window) > 2000) return;
   }
+  for (const ir::Loop& loop : g.loops)
+    if (loop.most > 10) return;
   for (ir::StageId s = 0; s < g.stage_count(); ++s) {
     if (!small_shape(g, g.stage(s).domain)) return;
     for (const ir::Piece& p : g.stage(s).pieces)

@@ -101,6 +101,15 @@ inline void cuda_asm_cvt_rn_f16_f32(unsigned short& to, float from) {
 inline void cuda_asm_cvt_rn_f16_f64(unsigned short& to, double from) {
   to = from == from ? cuda_bits<unsigned short>((_Float16)from) : 0x7fff;
 }
+// Past the cache of a multiprocessor.
+inline void cuda_asm_ld_global_cg_v2_f32(float& a, float& b, const float* from) {
+  a = from[0];
+  b = from[1];
+}
+inline void cuda_asm_ld_global_cg_v2_f64(double& a, double& b, const double* from) {
+  a = from[0];
+  b = from[1];
+}
 inline void cuda_asm_not_b32(unsigned& to, unsigned from) {
   to = ~from;
 }
@@ -108,6 +117,41 @@ inline void cuda_asm_ex2_approx_ftz_f32(float& to, float from) {
   const float power = __builtin_exp2f(from);
   to = power < 0x1p-126f ? 0.0f : power;
 }
+
+// Copies to shared memory that go on by themselves come when they are waited for, and no sooner.
+struct CudaCopies {
+  struct {
+    char* to;
+    const char* from;
+    unsigned bytes;
+  } all[256];
+  unsigned count;
+};
+static CudaCopies cuda_copies[1024];
+inline CudaCopies& cuda_own_copies() {
+  return cuda_copies[threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)];
+}
+inline unsigned long __cvta_generic_to_shared(const void* p) {
+  return (unsigned long)p;
+}
+inline void cuda_asm_cp_async_ca_shared_global(unsigned long to, const void* from, unsigned bytes) {
+  CudaCopies& own = cuda_own_copies();
+  if (own.count == 256) __builtin_trap();
+  own.all[own.count].to = (char*)to, own.all[own.count].from = (const char*)from, own.all[own.count++].bytes = bytes;
+  __builtin_memset((char*)to, 0xff, bytes);
+}
+inline void cuda_asm_cp_async_wait_all_() {
+  CudaCopies& own = cuda_own_copies();
+  for (unsigned k = 0; k < own.count; ++k) __builtin_memcpy(own.all[k].to, own.all[k].from, own.all[k].bytes);
+  own.count = 0;
+}
+// Blocks run one after the other: who waits for one that comes later waits for ever.
+inline unsigned atomicAdd(unsigned* at, unsigned more) {
+  const unsigned before = *at;
+  *at += more;
+  return before;
+}
+inline void __threadfence() {}
 
 // Exchanges in a warp. Narrow integers are promoted to int, as by the overloads of CUDA.
 template <class T>
