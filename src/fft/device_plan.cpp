@@ -60,9 +60,8 @@ class Planner {
       axis(rank - 1, source, to, p.scale);
       return std::move(plan_);
     }
-    const Side between = rank == 1 || aligned(to) ? to : whole();
     for (std::size_t d = rank; d-- > 0;) {
-      Side source = d + 1 == rank ? from : between, target = d == 0 ? to : between;
+      Side source = d + 1 == rank ? from : to, target = to;
       source.exchanged = target.exchanged = inverse;
       axis(d, source, target, d == 0 ? p.scale : 1);
     }
@@ -112,13 +111,9 @@ class Planner {
     return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
   }
 
-  // Pairs of numbers in rows that begin at multiples of a line of the cache: what lies between passes where the
-  // result's rows do not. A piece of a row that does not is a sector more, and two writers meet in it.
+  // Between the passes of a transform to real values, which may not write its input: pairs of numbers in rows that
+  // begin at multiples of a line of the cache.
   static constexpr i64 line_of_cache = 128;
-  bool aligned(const Side& s) const {
-    return std::all_of(s.strides.begin(), s.strides.end() - 1,
-                       [&](i64 stride) { return stride * size() % (line_of_cache / 4) == 0; });
-  }
   Side whole() {
     const Problem& p = plan_.problem;
     std::vector<i64> extents = p.batch;

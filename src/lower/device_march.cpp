@@ -34,7 +34,7 @@ constexpr i64 most_narrow = i64{4000} << 20, is_outside = 0xffffffff;
 constexpr i64 least_terms = 12;     // of fewer ones register tiles are as fast: Gaussians of 9 taps, not of 17
 constexpr double most_text = 5200;  // instructions of a step
 constexpr i64 registers_of_multiprocessor = 65536;
-constexpr i64 most_reach = 32;  // of a sum, from its first to its last index along a dimension
+constexpr i64 most_reach = 32;    // of a sum, from its first to its last index along a dimension
 constexpr i64 most_brought = 20;  // elements of a thread and step, through registers: faster than by themselves
 // Instructions: of a step beside its sums, of an element that is brought; and what a vector of shared memory costs, of
 // which a cycle loads a quarter.
