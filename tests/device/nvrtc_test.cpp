@@ -25,7 +25,7 @@ std::vector<std::string> programs() {
   static const std::set<std::string> long_ones = {"local_laplacian.forma",   "local_laplacian_u16.forma",
                                                   "exposure_fusion.forma",   "nl_means_f32.forma",
                                                   "stencil_chain_u16.forma", "jacobi.forma",
-                                                  "jacobi_f32.forma"};
+                                                  "jacobi_f32.forma",        "echo.forma"};
   std::vector<std::string> found;
   for (const char* folder : {"examples", "bench/jobs", "filters"})
     for (const auto& entry : fs::directory_iterator(fs::path(TESSERA_SOURCE_DIR) / folder))
@@ -51,6 +51,10 @@ TEST(Nvrtc, CompilesEmittedKernels) {
     }
     EmitOptions options;
     options.target = "cuda";
+    if (path.ends_with("pass.forma")) {  // filters of frequencies: transforms are no kernels of emitted files
+      EXPECT_THROW(program->emit(options), Error) << path;
+      continue;
+    }
     const bool long_when_fused = path.ends_with("exposure_fusion_u8.forma");  // a quarter of all
     options.schedule = compiled % 3 == 2 || long_when_fused ? Schedule::untiled : Schedule::automatic;
     options.numbers = compiled % 2 == 1 ? Numbers::exact : Numbers::fast;
