@@ -54,7 +54,7 @@ const std::vector<ZooProgram>& zoo_of_marches() {
        "struct pair { float u; float v; } table float w[i = 0..2, j = 0..2, k = 0..2] = (i * 5 + j * 3 + k * 7) % 11 * "
        "0.05f - 0.2f; stencil f(vector#3 pair X) { return sum(i = 0..2, j = 0..2, k = 0..2) (w[i,j,k] * "
        "X@[i-1,j-1,k-1].v); } stencil g(vector#3 pair X, vector#3 float S) { return struct pair(S@[1,0,0], X.u); } "
-       "parameter K, M, N; vector#3 pair a[K,M,N]; s = f(a:wrap); return s = s, g(a, s:clamped);"},
+       "parameter K, M, N; vector#3 pair a[K,M,N]; s = f(a:wrap); return s = s, t = g(a, s:clamped);"},
   };
   return programs;
 }

@@ -40,14 +40,8 @@ plan::Device device_of(int vector_bytes) {
   return device;
 }
 
-void check(const Program& program, const plan::Options& options, int vector_bytes) {
-  if (program.impl().loops) {  // section by section
-    for (const engine::LoopProgram::Part& part : program.impl().loops->parts())
-      check(part.program, options, vector_bytes);
-    return;
-  }
-  const ir::nest::Module module =
-      lower::lower_cpu(plan::make_plan(program.impl().graph, options, device_of(vector_bytes))).module;
+void check(const ir::Graph& graph, const plan::Options& options, int vector_bytes) {
+  const ir::nest::Module module = lower::lower_cpu(plan::make_plan(graph, options, device_of(vector_bytes))).module;
   ASSERT_FALSE(module.functions.empty());
   ir::nest::verify(module);
   const std::string text = ir::nest::print(module);
@@ -55,6 +49,20 @@ void check(const Program& program, const plan::Options& options, int vector_byte
   ir::nest::verify(again);
   EXPECT_EQ(text, ir::nest::print(again));
   EXPECT_EQ(emit::print_c(module), emit::print_c(again));
+}
+
+void check(const Program& program, const plan::Options& options, int vector_bytes) {
+  if (program.impl().loops) {  // section by section
+    for (const engine::LoopProgram::Part& part : program.impl().loops->parts())
+      check(part.program, options, vector_bytes);
+    return;
+  }
+  if (program.impl().sequence) {  // between its transforms
+    for (const plan::Step& step : program.impl().sequence->parts().steps)
+      if (step.is_part()) check(step.part, options, vector_bytes);
+    return;
+  }
+  check(program.impl().graph, options, vector_bytes);
 }
 
 TEST(Nests, OfProgramsVerifyAndReadBack) {
