@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Device tests on a machine with a GPU: the CUDA layer's own, arrays and streams, then random programs against the interpreter in PARTS
+# Device tests on a machine with a GPU: the CUDA layer's own, arrays, streams and transforms, then random programs against the interpreter in PARTS
 # processes of CASES cases, then the programs of the zoo and the regressions. Usage: gpu_tests.sh FOLDER [CASES] [PARTS] [TARGET];
 # what takes longer than $LIMIT seconds has failed; what runs beside each other is run $TURNS times
 set -uo pipefail
@@ -8,7 +8,7 @@ folder=$1 cases=${2:-60} parts=${3:-12} target=${4:-cuda}
 log=$(mktemp -d)
 export TESSERA_TARGET=$target TESSERA_SHRINK_SECONDS=20 TESSERA_TURNS=${TURNS:-400}
 "$folder/test_run_cuda" --gtest_filter='Real*' >"$log/real" 2>&1 &
-"$folder/test_device" --gtest_filter="*DeviceArrays*/$target" >"$log/arrays" 2>&1 &
+"$folder/test_device" --gtest_filter="*DeviceArrays*/$target:*DeviceFft*/$target" >"$log/arrays" 2>&1 &
 for part in $(seq "$parts"); do
   TESSERA_CASES=$cases TESSERA_SEED=$((part * 100000 + ${SEED:-0})) timeout "${LIMIT:-560}" "$folder/test_differential" --gtest_filter='Random*' >"$log/random.$part" 2>&1 &
 done
