@@ -166,12 +166,14 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
     if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
   }
-  // The same tiles give the same bits, whatever the threads and the memory. (Where tiles end decides which rows are
-  // computed together, and so how `fast` numbers are contracted; in `exact` the oracle has said all.)
+  // The same tiles give the same bits, whatever the threads and the memory; slabs have tiles of their own. (Where tiles
+  // end decides which rows are computed together, and so how `fast` numbers are contracted; in `exact` the oracle has
+  // said all.)
   const bool own_tiles = way.rows == 0 || way.columns == 0;
-  std::vector<Array>& others = earlier[fmt::format("{} {} {} {} {} {} {} {}", way.target, static_cast<int>(way.method),
-                                                   name_of(way.schedule), way.numbers == Numbers::exact, way.compiler,
-                                                   way.rows, way.columns, own_tiles ? way.threads : 0)];
+  std::vector<Array>& others =
+      earlier[fmt::format("{} {} {} {} {} {} {} {} {}", way.target, static_cast<int>(way.method), name_of(way.schedule),
+                          way.numbers == Numbers::exact, way.compiler, way.rows, way.columns,
+                          own_tiles ? way.threads : 0, way.where == Where::slabs)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
       others.push_back(outputs[o].clone());
