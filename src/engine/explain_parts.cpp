@@ -15,6 +15,7 @@
 
 #include "base/text.hpp"
 #include "engine/program_impl.hpp"
+#include "ir/nest.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
 
@@ -168,7 +169,8 @@ class Merger {
     s.name = a.name;
     ElementType type = a.format.scalar;
     if (a.format.is_struct()) type = a.format.fields[field].type, s.name += "." + a.format.fields[field].name;
-    s.type = s.lane = std::string(name_of(type));
+    s.type = std::string(name_of(type));
+    s.lane = std::string(ir::nest::name_of(ir::nest::lane_of(type)));
     s.kind = "input", s.home = "argument";
     place_at(s, a.extents);
     s.argument = place.index, s.field = field;

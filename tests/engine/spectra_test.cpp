@@ -226,8 +226,10 @@ TEST(Spectra, ExplainShowsTransformsAsGroups) {
   EXPECT_NE(p.explain({{100, 200}}, {}, ExplainFormat::json).find("\"transform\": \"inverse complex to real"),
             std::string::npos);
   EXPECT_NE(p.explain({{100, 200}}, {}, ExplainFormat::svg).find("TRANSFORM"), std::string::npos);
-  // Transforms alone are explained as well.
-  EXPECT_NE(program(1, "float", "return fft(a);").explain({{64}}).find("1 group"), std::string::npos);
+  // Transforms alone are explained as well: 256 KiB of floats become twice as many.
+  const std::string alone = program(1, "float", "return fft(a);").explain({{65536}});
+  EXPECT_NE(alone.find("1 group"), std::string::npos) << alone;
+  EXPECT_NE(alone.find("; 768 KiB of it compulsory"), std::string::npos) << alone;
 }
 
 TEST(Spectra, EmittedForDevicesThereAreNone) {
