@@ -62,7 +62,7 @@ class Merger {
  private:
   static Report heading(const Report& from) {
     Report report = from;
-    report.stages.clear(), report.groups.clear(), report.remarks.clear(), report.outputs.clear();
+    report.stages.clear(), report.groups.clear(), report.remarks.clear(), report.sums.clear(), report.outputs.clear();
     report.milliseconds = report.bytes = report.minimum_bytes = report.operations = 0;
     return report;
   }
@@ -138,6 +138,7 @@ class Merger {
     for (std::string& remark : part.remarks)
       if (std::find(all_.remarks.begin(), all_.remarks.end(), remark) == all_.remarks.end())
         all_.remarks.push_back(std::move(remark));
+    std::move(part.sums.begin(), part.sums.end(), std::back_inserter(all_.sums));
   }
 
   double bytes_of(const StageReport& s) const {

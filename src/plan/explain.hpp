@@ -111,6 +111,7 @@ struct Report {
   std::vector<GroupReport> groups;
   double milliseconds = 0, bytes = 0, minimum_bytes = 0, operations = 0;  // operations: in all
   std::vector<std::string> remarks;
+  std::vector<SumChoice> sums;
   std::vector<std::vector<ir::StageId>> outputs;  // of every output: a stage per field
 };
 

@@ -167,6 +167,20 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
           {"reasons", g.reasons}};
 }
 
+ordered_json sums_json(const Report& r) {
+  ordered_json all = ordered_json::array();
+  for (const SumChoice& s : r.sums) {
+    ordered_json prices = ordered_json::object();
+    for (const SumChoice::Price& p : s.prices) prices[name_of(p.method)] = p.nanoseconds;
+    all.push_back({{"stage", s.stage},
+                   {"weights", s.extents},
+                   {"method", name_of(s.taken)},
+                   {"products", s.rank},
+                   {"nanoseconds_per_point", prices}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const Report& r) {
@@ -193,7 +207,8 @@ std::string to_json(const Report& r) {
               {"operations", r.operations},
               {"groups", groups},
               {"stages", stages},
-              {"remarks", r.remarks}});
+              {"remarks", r.remarks},
+              {"sums", sums_json(r)}});
   return all.dump(2) + "\n";
 }
 

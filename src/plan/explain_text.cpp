@@ -29,10 +29,27 @@ class TextPrinter {
       line("rewritten before");
       lines(r_.remarks, "  ");
     }
+    sums();
     return std::move(out_);
   }
 
  private:
+  void sums() {
+    std::vector<std::string> rows;
+    for (const SumChoice& s : r_.sums) {
+      if (s.prices.empty()) continue;
+      std::string prices;
+      for (const SumChoice::Price& p : s.prices)
+        prices += fmt::format("{}{} {:.2g}", prices.empty() ? "" : ", ", name_of(p.method), p.nanoseconds);
+      rows.push_back(fmt::format("'{}', {}: {}; taken: {}{}", s.stage, extents(s.extents), prices, name_of(s.taken),
+                                 s.rank > 1 ? fmt::format(", {} products", s.rank) : ""));
+    }
+    if (rows.empty()) return;
+    line("");
+    line("methods of weighted sums, ns a point on one core (predicted)");
+    lines(rows, "  ");
+  }
+
   void line(std::string_view text) {
     out_ += text;
     out_ += '\n';
