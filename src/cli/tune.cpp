@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 
@@ -66,6 +67,7 @@ int reset(const TuneVerb& verb) {
 
 int tune(const TuneVerb& verb) {
   const base::InterruptGuard interrupt;
+  static_cast<void>(engine::place_of_prices(verb.target, device_name(verb)));  // before it takes its time
   engine::TuneOptions options{verb.target, verb.device, verb.quick, {}};
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   options.on_progress = [&](const std::string& what, int done, int total) {
@@ -82,13 +84,20 @@ int tune(const TuneVerb& verb) {
   print_prices(found.prices);
   const std::string path = engine::store_prices({found.target, found.device, today(), found.prices});
   fmt::print("\nstored in {}\n", path);
+  if (std::getenv("TESSERA_PRICES") != nullptr)
+    fmt::print("note: TESSERA_PRICES is set, and decides which prices are used\n");
   return done;
 }
 
 int act(const TuneVerb& verb) {
   if (verb.target != "cpu" && verb.target != "cuda" && verb.target != "opencl")
     throw Error(ErrorClass::argument,
-                fmt::format("--target {} is not known, expected cpu, cuda or opencl", base::quoted(verb.target)));
+                fmt::format("unknown target {}, expected cpu, cuda or opencl", base::quoted(verb.target)), {},
+                base::did_you_mean(verb.target, {"cpu", "cuda", "opencl"}));
+  if (verb.device < 0 || (verb.device > 0 && verb.target == "cpu"))
+    throw Error(ErrorClass::argument,
+                fmt::format("--device {} cannot be used, expected {}", verb.device,
+                            verb.target == "cpu" ? "--target cuda or opencl beside it" : "a number from 0 on"));
   if (verb.show && verb.reset) throw Error(ErrorClass::argument, "--show and --reset are given, expected one of them");
   return verb.show ? show(verb) : verb.reset ? reset(verb) : tune(verb);
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
@@ -275,8 +276,11 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
   if (!found.devices.empty()) {
     const auto compiled = impl.on_device(options);
     const DeviceExecutable& runs = compiled->serving(parameters, options);
-    return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
-        .run("", &runs != compiled.get());
+    plan::Report report = DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
+                              .run("", &runs != compiled.get());
+    const std::string note = prices_in_use(options.target, runs.limits().name).note;
+    if (!note.empty() && !report.sums.empty()) report.remarks.push_back(note);
+    return report;
   }
   const Abilities abilities = abilities_of_target(options.target);
   DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers);

@@ -84,11 +84,16 @@ PricesInUse prices_in_use(const std::string& target, const std::string& device) 
   return it->second;
 }
 
-std::string store_prices(const plan::PriceSheet& sheet) {
-  const std::string path = path_of(sheet.target, sheet.device);
+std::string place_of_prices(const std::string& target, const std::string& device) {
+  std::string path = path_of(target, device);
   if (path.empty())
     throw Error(ErrorClass::io, "there is no folder to store prices in", {},
                 "let TESSERA_CACHE name a folder that is yours alone");
+  return path;
+}
+
+std::string store_prices(const plan::PriceSheet& sheet) {
+  const std::string path = place_of_prices(sheet.target, sheet.device);
   base::write_file(path, std::string_view(plan::to_json(sheet)));
   const std::lock_guard lock(mutex);
   PricesInUse& now = known[key_of(sheet.target, sheet.device, path)];

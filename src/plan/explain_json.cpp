@@ -208,6 +208,7 @@ std::string to_json(const Report& r) {
               {"groups", groups},
               {"stages", stages},
               {"remarks", r.remarks},
+              {"prices", r.prices_measured ? "measured" : "built in"},
               {"sums", sums_json(r)}});
   return all.dump(2) + "\n";
 }

@@ -46,7 +46,8 @@ class TextPrinter {
     }
     if (rows.empty()) return;
     line("");
-    line("methods of weighted sums, ns a point on one core (predicted)");
+    line(fmt::format("methods of weighted sums, ns a point on one core (predicted, prices {})",
+                     r_.prices_measured ? "measured here" : "built in"));
     lines(rows, "  ");
   }
 
