@@ -2,6 +2,7 @@
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/explain_parts.hpp"
+#include "engine/methods.hpp"
 #include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
@@ -86,6 +87,7 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
+  engine::check_method(*impl_, options);
   if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
   return formatted(report_of(*impl_, parameters, options), format);
 }

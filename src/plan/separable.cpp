@@ -132,11 +132,14 @@ class SumSplitter {
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     const std::vector<Product> terms = products(*w);
-    if (terms.empty()) return {};
+    if (terms.empty()) return refused(*w, all_.method_ == Method::low_rank
+                                              ? "its weights are no sum of outer products that have fewer terms, or some "
+                                                "of its weights are zeros that the products would make up of others"
+                                              : "its weights are no outer product");
     ExprId value;
     for (const Product& p : terms) {
       const ExprId term = built(p, *w);
-      if (!term.valid()) return {};
+      if (!term.valid()) return refused(*w, "what lies beyond its border has no counterpart between two dimensions");
       value = value.valid() ? ir::binary(graph_, Op::add, value, term) : term;
     }
     products_ = std::max(products_, terms.size());
@@ -176,21 +179,28 @@ class SumSplitter {
   }
 
   // For `explain`: the sum may have been priced before (transforms.cpp).
-  void taken(const Tensor& w, std::size_t rank) {
+  SumChoice& choice(const Tensor& w) {
     const std::vector<i64> extents(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
-    auto at = std::find_if(all_.choices_.begin(), all_.choices_.end(), [&](const SumChoice& c) {
-      return c.extents == extents && (c.stage == stage_.name || c.stage == stage_.name + ".sum");
-    });
-    if (at == all_.choices_.end()) {
-      SumChoice choice;
-      choice.stage = stage_.name;
-      choice.extents = extents;
-      at = all_.choices_.insert(at, std::move(choice));
-    }
-    const bool low = rank > 1 || all_.method_ == Method::low_rank;
-    at->taken = low ? Method::low_rank : Method::separable;
-    at->rank = rank;
-    at->refusal.clear();
+    for (SumChoice& c : all_.choices_)
+      if (c.extents == extents && (c.stage == stage_.name || c.stage == stage_.name + ".sum")) return c;
+    SumChoice& c = all_.choices_.emplace_back();
+    c.stage = stage_.name;
+    c.extents = extents;
+    return c;
+  }
+
+  void taken(const Tensor& w, std::size_t rank) {
+    SumChoice& c = choice(w);
+    c.taken = rank > 1 || all_.method_ == Method::low_rank ? Method::low_rank : Method::separable;
+    c.rank = rank;
+  }
+
+  // Of the largest sums alone: parts of one that is refused are looked at as well.
+  ExprId refused(const Tensor& w, const char* why) {
+    if (all_.method_ == Method::automatic || refused_) return {};
+    refused_ = true;
+    choice(w).refusal = why;
+    return {};
   }
 
   // The order of the passes: columns first, rows last, since register blocks share rows.
@@ -380,6 +390,7 @@ class SumSplitter {
   Graph& graph_;
   const Stage& stage_;
   LinearForms forms_;
+  bool refused_ = false;
   std::size_t products_ = 0;  // of the sum that has most
   ExprNode source_;  // the access of the sum at hand
   ElementType type_ = ElementType::f32;
