@@ -30,6 +30,7 @@ class Tune : public Command {
       setenv("TESSERA_CACHE", cache_->c_str(), 1);
     else
       unsetenv("TESSERA_CACHE");
+    setenv("TESSERA_PRICES", "", 1);  // what a user stored is no matter of the tests that follow
     Command::TearDown();
   }
 
