@@ -68,7 +68,8 @@ int reset(const TuneVerb& verb) {
 int tune(const TuneVerb& verb) {
   const base::InterruptGuard interrupt;
   static_cast<void>(engine::place_of_prices(verb.target, device_name(verb)));  // before it takes its time
-  engine::TuneOptions options{verb.target, verb.device, verb.quick, {}};
+  engine::TuneOptions options;
+  options.target = verb.target, options.device = verb.device, options.quick = verb.quick;
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   options.on_progress = [&](const std::string& what, int done, int total) {
     if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted, nothing was stored");

@@ -12,8 +12,9 @@ namespace {
 using plan::Prices;
 
 constexpr double spread_of_times = 0.05, spread_of_prices = 1;  // in logarithms: what is believed of each
+constexpr double outlier = 0.15;  // a time so far above what the others say has half of the weight: it was disturbed
 constexpr double small_step = 0.01, longest_step = 0.7, farthest = 3;
-constexpr int rounds = 8;
+constexpr int rounds = 12;
 
 // A x = b of a symmetric positive matrix, by Cholesky's factors in its lower half.
 std::vector<double> solved(std::vector<std::vector<double>> a, std::vector<double> b) {
@@ -73,7 +74,8 @@ Prices fitted(const Prices& start, const std::vector<double>& times,
         slope[j] = (rest - missing(k, scaled(start, beside))) / small_step;
         if (round == 0 && slope[j] == 0) moves[k][j] = 0;
       }
-      const double weight = 1 / (spread_of_times * spread_of_times);
+      const double trust = rest > 0 ? 1 / (1 + rest * rest / (outlier * outlier)) : 1;
+      const double weight = trust / (spread_of_times * spread_of_times);
       for (std::size_t i = 0; i < n; ++i) {
         right[i] += weight * slope[i] * rest;
         for (std::size_t j = 0; j <= i; ++j) normal[i][j] += weight * slope[i] * slope[j];

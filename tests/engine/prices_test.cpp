@@ -156,10 +156,34 @@ TEST(FittedPrices, FollowACommonFactorWhereNothingWasMeasured) {
   EXPECT_EQ(fitted(start, {}, foretold), start);
 }
 
-TEST(FittedPrices, OfTimesThatContradictEachOtherLieBetween) {
+TEST(FittedPrices, BelieveShortTimesMore) {
   const auto foretold = [](std::size_t, const Prices& p) { return p.term; };
-  const Prices found = fitted({}, {1, 4, 2}, foretold);
-  EXPECT_NEAR(found.term, 2, 0.1);
+  EXPECT_NEAR(fitted({}, {1, 1.02, 1, 2.5}, foretold).term, 1, 0.05);
+  EXPECT_GT(fitted({}, {1, 1, 1.1, 1.1}, foretold).term, 1);
+}
+
+TEST(FittedPrices, OfSumsThatWereMeasured) {
+  TuneOptions options;
+  options.quick = true, options.only = "9x9 weights", options.shrink = 16;
+  std::vector<std::string> seen;
+  options.on_progress = [&](const std::string& what, int done, int total) {
+    EXPECT_EQ(done, static_cast<int>(seen.size()));
+    EXPECT_EQ(total, 4);
+    seen.push_back(what);
+  };
+  const Tuned found = tune(options);
+  EXPECT_EQ(found.target, "cpu");
+  EXPECT_NE(found.device, "");
+  EXPECT_TRUE(found.prices.measured);
+  EXPECT_THAT(seen, testing::ElementsAre("9x9 weights, direct", "9x9 weights, separable", "9x9 weights, transform",
+                                         "9x9 weights of bytes, transform"));
+  ASSERT_EQ(found.trials.size(), 4u);
+  for (const Trial& t : found.trials) {
+    EXPECT_TRUE(t.nanoseconds > 0 && std::isfinite(t.nanoseconds)) << t.name;
+    EXPECT_TRUE(t.before > 0 && t.after > 0) << t.name;
+  }
+  options.only = "no such sum";
+  EXPECT_THROW(tune(options), Error);
 }
 
 }  // namespace
