@@ -298,6 +298,7 @@ Grouping Grouper::cut() {
   prepare_stages();
   merge();
   if (plan_.options.schedule == Schedule::automatic) move_to_consumers();
+  if (plans_strips()) merge_chains();
   if (plans_strips()) repeat_stages();
   return {sets_, group_of_, decisions_};
 }

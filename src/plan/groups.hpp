@@ -92,6 +92,8 @@ class Grouper {
   Set with_own_producers(const Set&) const;
   std::optional<Move> move(const Set& part, std::size_t from, std::size_t to, double before) const;
   void move_to_consumers();
+  void merge_chains();
+  Set chain_to(ir::StageId last) const;
   // Stages that other groups compute again: repeats.cpp.
   struct Repeat {
     int group = 0;  // that reads them
