@@ -29,7 +29,6 @@ using plan::SumChain;
 namespace {
 
 constexpr i64 vector = 4;  // elements of a load from shared memory
-constexpr i64 nowhere = -(i64{1} << 62);
 constexpr double whole_in_floats = 0x1p24;
 constexpr i64 deep = 24;  // planes that wait, of which so many rows a step are better than two
 constexpr double most_text = 6000;  // instructions of a step
@@ -193,6 +192,9 @@ class ChainLowering : private DeviceFunction {
     thread_x_ = builder_->let("tx", call_i64("tsr_thread_x", {}));
     thread_y_ = builder_->let("ty", call_i64("tsr_thread_y", {}));
     thread_ = builder_->let("thread", thread_y_ * fit_.across + thread_x_);
+    x_ = builder_->let("x", first_.back() + thread_x_ * fit_.columns);
+    if (is_volume()) row_ = builder_->let("row", first_[1] + thread_y_ * fit_.rows);
+    whole_vector_ = builder_->let("whole", less(x_ + (fit_.columns - 1), extent(kernel_.domain.back())));
     corner_ = builder_->let("corner", first_.back() - left_);  // the column where parts begin
     const auto& domain = graph_.stage(source_).domain;
     whole_ = builder_->let("whole", operation(Op::bit_and, index_type, {extent(domain.back()), integer(-vector)}));
@@ -244,12 +246,14 @@ class ChainLowering : private DeviceFunction {
       const Value bytes = place_of_row(row, off) + x * size();
       Value there = flags(between(integer(0), x, whole_), less(number, integer(high_ * vectors)));
       if (off) there = flags(there, is_not(off));
-      asked_.push_back(builder_->let("ask", choose(there, bytes, integer(nowhere))));
+      asked_.push_back(builder_->let("ask", bytes));
+      is_asked_.push_back(builder_->let("there", there));
     }
     const Value past = corner_ + wide_;
     side_ = builder_->let("side", operation(Op::bit_or, flag_type, {less(corner_, integer(0)), less(whole_, past)}));
     for (i64 k = 0; k < each_beside_; ++k) {
-      beside_at_.push_back(builder_->var("beside", integer(nowhere)));
+      beside_at_.push_back(builder_->var("beside", integer(0)));
+      is_beside_.push_back(builder_->var("there", integer(0, flag_type)));
       beside_to_.push_back(builder_->var("to", integer(0)));
     }
     builder_->branch(side_, [&] {
@@ -269,7 +273,8 @@ class ChainLowering : private DeviceFunction {
     const Value bytes = place_of_row(row, off) + mapped(rank_ - 1, x, off) * size();
     Value there = flags(flags(outside, between(integer(0), to, integer(wide_))), less(number, integer(high_ * beside_)));
     if (off) there = flags(there, is_not(off));
-    builder_->assign(beside_at_[k], choose(there, bytes, integer(nowhere)));
+    builder_->assign(beside_at_[k], bytes);
+    builder_->assign(is_beside_[k], there);
     builder_->assign(beside_to_[k], row * wide_ + to);
   }
 
@@ -297,27 +302,46 @@ class ChainLowering : private DeviceFunction {
       Value off;
       Value bytes = place_of_row(row, off);
       bytes = bytes + mapped(rank_ - 1, corner_ + column, off) * stride(rank_ - 1);
-      asked_.push_back(builder_->let("element", off ? choose(off, integer(nowhere), bytes) : bytes));
+      asked_.push_back(builder_->let("element", bytes));
+      if (off) is_asked_.push_back(builder_->let("there", is_not(off)));
       brought_.push_back(builder_->var("brought", lane_constant(0, lane_)));
     }
   }
 
   Value shared() const { return ir::nest::variable(fmt::format("tsr_shared_{}", name_of(lane_)), {lane_, 1, true}); }
-  static Value is_there(const Value& bytes) { return operation(Op::ne, flag_type, {bytes, integer(nowhere)}); }
 
-  Value plane_at(const Value& z, Value& off) {
-    const Value at = mapped(0, z, off);
-    return builder_->let("plane", address(base(position(place(source_).array)), at * stride(0) + place(source_).offset));
+  // Where the planes of a step begin, from z on, none beyond the last. Nearly all steps lie inside.
+  void find_planes(const Value& z) {
+    const Value n = extent(graph_.stage(source_).domain[0]), apart = builder_->let("apart", stride(0));
+    const Value inside = flags(less(integer(-1), z), less(z + (fit_.planes - 1), min(n, last_ + 1)));
+    builder_->branch(
+        builder_->let("inside", inside),
+        [&] {
+          const Value first = builder_->let("first", z * apart);
+          for (i64 k = 0; k < fit_.planes; ++k) {
+            builder_->assign(planes_[at_of(k)], k == 0 ? first : planes_[at_of(k - 1)] + apart);
+            if (!is_off_.empty()) builder_->assign(is_off_[at_of(k)], integer(0, flag_type));
+          }
+        },
+        [&] {
+          for (i64 k = 0; k < fit_.planes; ++k) {
+            Value off;
+            const Value at = mapped(0, min(z + k, last_), off);
+            builder_->assign(planes_[at_of(k)], at * apart);
+            if (off) builder_->assign(is_off_[at_of(k)], off);
+          }
+        });
   }
   Value element_at(const Value& plane, const Value& bytes) {
     return convert({memory_lane(source_), 1, true}, address(plane, bytes));
   }
 
-  // The planes of a step, from z on, none beyond the last: they come into that slot, or into registers.
+  // The planes of a step: they come into that slot, or into registers.
   void bring(const Value& z, const Value& slot) {
+    find_planes(z);
     for (i64 k = 0; k < fit_.planes; ++k) {
-      Value off;
-      const Value plane = plane_at(k == 0 ? min(z, last_) : min(z + k, last_), off);
+      const Value off = is_off_.empty() ? Value{} : is_off_[at_of(k)];
+      const Value plane = builder_->let("plane", address(from_, planes_[at_of(k)]));
       const Value to = builder_->let("to", slot + k * part_);
       if (!asks_) {
         take(plane, off);
@@ -341,14 +365,14 @@ class ChainLowering : private DeviceFunction {
     for (std::size_t k = 0; k < asked_.size(); ++k) {
       const i64 first = static_cast<i64>(k) * threads_;
       if (first >= high_ * vectors) break;
-      builder_->branch(is_there(asked_[k]), [&] {
+      builder_->branch(is_asked_[k], [&] {
         builder_->call(fmt::format("tsr_bring_{}x{}", name_of(lane_), vector),
                        {address(shared(), to + (thread_ + first) * vector), element_at(plane, asked_[k])});
       });
     }
     builder_->branch(side_, [&] {
       for (std::size_t k = 0; k < beside_at_.size(); ++k)
-        builder_->branch(is_there(beside_at_[k]), [&] {
+        builder_->branch(is_beside_[k], [&] {
           builder_->call(fmt::format("tsr_bring_{}", name_of(lane_)),
                          {address(shared(), to + beside_to_[k]), element_at(plane, beside_at_[k])});
         });
@@ -356,13 +380,9 @@ class ChainLowering : private DeviceFunction {
   }
 
   void take(const Value& plane, const Value& off) {
-    bool constant = false;
-    for (std::size_t d = 1; d < rank_; ++d) constant |= is_constant(d);
     for (std::size_t k = 0; k < asked_.size(); ++k) {
-      const Value there = is_there(asked_[k]);
-      const Value bytes = constant ? choose(there, asked_[k], integer(0)) : asked_[k];
-      Value v = convert(type(), load(element_at(plane, bytes), integer(0), 1));
-      if (constant) v = operation(Op::select, type(), {there, v, before()});
+      Value v = convert(type(), load(element_at(plane, asked_[k]), integer(0), 1));
+      if (!is_asked_.empty()) v = operation(Op::select, type(), {is_asked_[k], v, before()});
       if (off) v = operation(Op::select, type(), {off, before(), v});
       builder_->assign(brought_[k], v);
     }
@@ -382,6 +402,11 @@ class ChainLowering : private DeviceFunction {
     for (i64 k = 0; k < fit_.high * vector && is_volume(); ++k)
       columns_.push_back(builder_->var("column", lane_constant(0, lane_)));
     for (i64 k = 0; k < fit_.columns; ++k) own_.push_back(builder_->var("own", lane_constant(0, lane_)));
+    for (i64 k = 0; k < fit_.planes; ++k) {
+      planes_.push_back(builder_->var("at", integer(0)));
+      if (is_constant(0)) is_off_.push_back(builder_->var("off", integer(0, flag_type)));
+    }
+    from_ = builder_->let("from", address(base(position(place(source_).array)), integer(place(source_).offset)));
     last_ = builder_->let("last", end_ + (along(0).hi() - 1));
     start_ = builder_->let("start", first_[0] + along(0).lo);
     if (asks_) {
@@ -514,18 +539,16 @@ class ChainLowering : private DeviceFunction {
 
   // ---- results ----
   void store(const Value& z) {
-    const Value x = builder_->let("x", first_.back() + thread_x_ * fit_.columns);
     for (i64 r = 0; r < fit_.rows; ++r) {
       std::vector<Value> at{z};
       if (!is_volume()) {
-        at.push_back(x);
+        at.push_back(x_);
         store_row(std::move(at), r);
         continue;
       }
-      at.push_back(builder_->let("row", first_[1] + thread_y_ * fit_.rows + r));
-      at.push_back(x);
-      const Value there = less(at[1], extent(kernel_.domain[1]));
-      builder_->branch(there, [&] { store_row(at, r); });
+      at.push_back(builder_->let("row", row_ + r));
+      at.push_back(x_);
+      builder_->branch(less(at[1], extent(kernel_.domain[1])), [&] { store_row(at, r); });
     }
   }
 
@@ -561,7 +584,7 @@ class ChainLowering : private DeviceFunction {
     };
     if (apart != 1) return singly();
     builder_->branch(
-        less(x + (fit_.columns - 1), n),
+        whole_vector_,
         [&] {
           std::vector<Value> lanes{to};
           lanes.insert(lanes.end(), own.begin(), own.end());
@@ -581,8 +604,9 @@ class ChainLowering : private DeviceFunction {
   i64 each_ = 0, beside_ = 0, each_beside_ = 0;   // that a thread brings; that borders may map, in a row
   i64 part_ = 0, middle_ = 0, items_ = 0;         // elements; vectors of sums along columns, by `high`
   std::vector<Value> first_;
-  Value thread_, thread_x_, thread_y_, end_, last_, start_, corner_, whole_, side_;
-  std::vector<Value> asked_, beside_at_, beside_to_, brought_, sums_, values_, columns_, own_;
+  Value thread_, thread_x_, thread_y_, end_, last_, start_, corner_, whole_, side_, from_, x_, row_, whole_vector_;
+  std::vector<Value> planes_, is_off_;  // of a step: bytes from the first, is there none?
+  std::vector<Value> asked_, is_asked_, beside_at_, is_beside_, beside_to_, brought_, sums_, values_, columns_, own_;
 };
 
 }  // namespace

@@ -134,7 +134,7 @@ void Grouper::move_to_consumers() {
     int b = group_of_[edges_[read_by_[s].front()].consumer];
     bool one = a != b;
     for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
-    if (!one) continue;
+    if (!one || is_chain_[static_cast<std::size_t>(a)] || is_chain_[static_cast<std::size_t>(b)]) continue;
     const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
     const double before = price_of_[from] + price_of_[to];
     std::optional<Move> best = move({s}, from, to, before);
@@ -164,8 +164,9 @@ void Grouper::move_to_consumers() {
 }
 
 // Stages that lead to the last one, each of which only the next one reads, in groups that hold nothing else: as many as
-// are a sum taken one dimension at a time. Nothing where there are none, or where one group has them all.
-Set Grouper::chain_to(StageId last) const {
+// are a sum taken one dimension at a time. Nothing where there are none, or where one group has them all; unless `all`
+// are wanted, nothing where a strip could have them.
+Set Grouper::chain_to(StageId last, bool all) const {
   Set chain{last};
   for (std::size_t rank = graph_.stage(last).domain.size(); chain.size() < rank;) {
     const StageId reader = chain.front();
@@ -189,17 +190,20 @@ Set Grouper::chain_to(StageId last) const {
   for (; chain.size() > 1; chain.erase(chain.begin())) {
     if (!std::is_sorted(chain.begin(), chain.end()) || !apart(chain)) continue;
     const auto found = sum_chain(graph_, plan_.options.numbers, chain);
-    if (found && fits_device(*found) && layout(chain).legal) return chain;
+    if (!found || !fits_device(*found)) continue;
+    const Layout together = layout(chain);
+    if (together.legal && (all || !no_strip(chain, together).empty())) return chain;
   }
   return {};
 }
 
 // A sum that is taken one dimension at a time and fits no strip is one kernel all the same, see sum_chain.hpp: its
-// operations are as many as before, and what lies between takes no way through memory.
-void Grouper::merge_chains() {
+// operations are as many as before, and what lies between takes no way through memory. Those come before all merges, so
+// that their ends are not merged with what is beside them; at the end come others that no strip has taken in.
+void Grouper::merge_chains(bool all) {
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     if (group_of_[s] < 0) continue;
-    const Set chain = chain_to(s);
+    const Set chain = chain_to(s, all);
     if (chain.empty()) continue;
     const int to = group_of_[s];
     for (const StageId from : chain) {
@@ -214,6 +218,8 @@ void Grouper::merge_chains() {
     sets_[static_cast<std::size_t>(to)] = chain;
     price_of_[static_cast<std::size_t>(to)] = price(chain, layout(chain)).nanoseconds;
     in_strips_[static_cast<std::size_t>(to)] = false;
+    is_chain_[static_cast<std::size_t>(to)] = true;
+    merged_until_ = std::max(merged_until_, s);
   }
 }
 
