@@ -15,6 +15,7 @@
 #include "analyze/footprint.hpp"
 #include "ir/graph.hpp"
 #include "ir/nest.hpp"
+#include "plan/prices.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::plan {
@@ -43,6 +44,7 @@ struct Device {
   bool row_chains = false;
   bool transforms = false;  // long weighted sums may be taken through Fourier transforms
   bool overlaps = false;    // kernels that do not depend on each other may run at the same time: CUDA
+  Prices prices;            // of the ways to take a weighted sum
 };
 
 struct Options {
