@@ -263,12 +263,13 @@ class SumSplitter {
     return ir::constant(graph_, type_, v);
   }
 
-  // Integers of equal weight are added up before they are multiplied.
+  // What has equal weights is added up before it is multiplied: integers, and floats of `fast` numbers on vector cores,
+  // which add with other units than they multiply and add with.
   ExprId weighted(const std::vector<std::pair<ExprId, double>>& terms) {
     std::vector<std::pair<double, std::vector<std::pair<ExprId, bool>>>> groups;  // magnitude, terms with their signs
     for (auto [e, w] : terms) {
       if (w == 0) continue;
-      bool apart = is_float(type_) && std::fabs(w) != 1;
+      bool apart = is_float(type_) && std::fabs(w) != 1 && !all_.adds_first(type_);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == std::fabs(w); });
       if (apart || same == groups.end()) same = groups.insert(groups.end(), {std::fabs(w), {}});
       same->second.emplace_back(e, w < 0);

@@ -25,6 +25,9 @@ class SeparableSums {
   friend class SumSplitter;
   using Part = std::tuple<ir::ExprId, std::vector<ir::SizeId>, std::vector<i64>, std::vector<i64>>;
 
+  // Are equal weights of that type of float multiplied once, with what they have in common?
+  bool adds_first(ElementType type) const { return !device_.columns_together && type != ElementType::f16; }
+
   ir::Graph& graph_;
   Numbers numbers_;
   Method method_;
