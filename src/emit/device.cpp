@@ -410,6 +410,7 @@ class DevicePrinter : private Statements {
     const std::string name(name_of(lane));
     if (std::isnan(v)) return "tsr_nan_" + name;
     if (std::isinf(v)) return (v < 0 ? "-tsr_inf_" : "tsr_inf_") + name;
+    if (lane == Lane::f32) v = static_cast<double>(static_cast<float>(v));  // as it is: compilers warn of roundings
     const std::string text = fmt::format("{:a}", v) + (lane == Lane::f64 ? "" : "f");
     return v < 0 || std::signbit(v) ? "(" + text + ")" : text;
   }

@@ -279,9 +279,9 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
         .run("", &runs != compiled.get());
   }
   const Abilities abilities = abilities_of_target(options.target);
-  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers);
+  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method);
   const bool small = !takes(code.program, code.plan.graph, parameters);
-  if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers);
+  if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers, options.method);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
       .run(found.missing.empty() ? "there is no device" : found.missing, small);
 }

@@ -33,15 +33,17 @@ plan::Device device_class(Abilities abilities) {
   device.columns_together = true;
   device.strip_registers = 200;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
+  device.transforms = true, device.row_threads = abilities.chains ? 2 : 1;
   device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
   return device;
 }
 
 DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers,
-                       i64 shared_bytes) {
+                       Method method, i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
+  how.method = method;
   DeviceCode code;
   code.plan = plan::make_plan(graph, how, device_class(abilities));
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));

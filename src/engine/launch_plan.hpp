@@ -32,7 +32,8 @@ struct DeviceCode {
   lower::DeviceProgram program;
 };
 // `shared_bytes`: of a block, as far as the device has them.
-DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
+DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, Method,
+                       i64 shared_bytes = lower::shared_of_block);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

@@ -164,8 +164,8 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
 }
 
 std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options) const {
-  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.target,
-                             options.device);
+  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
+                             static_cast<int>(options.method), options.target, options.device);
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
   if (!found) found = std::make_shared<const engine::DeviceExecutable>(graph, options, engine::open_device(options));

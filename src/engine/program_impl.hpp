@@ -25,7 +25,8 @@ struct Program::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
-  mutable std::map<std::tuple<int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>> on_devices;
+  mutable std::map<std::tuple<int, int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>>
+      on_devices;
 
   std::shared_ptr<const engine::Executable> executable(const RunOptions&) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;

@@ -9,6 +9,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/device_tiles.hpp"
 
 namespace tessera::plan {
 
@@ -205,15 +206,21 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
     return graph_.constant(stage.domain[d]);
   };
-  Stage::Tiling tiles =
-      cheapest_tiles(w, {device_.vector_bytes / bytes, bytes}, {extent(w.rank - 2), extent(w.rank - 1)});
+  const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
+  const bool blocks = device_.row_threads > 0;  // of threads
+  if (blocks && planes > 1) return false;
+  Stage::Tiling tiles = blocks ? device_tile(w, *number, device_.row_threads, extents)
+                               : cheapest_tiles(w, {device_.vector_bytes / bytes, bytes}, extents);
   if (tiles.rows == 0) return false;
   steps_left_ -= w.count();
-  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
+  if (!blocks) {
+    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
+  }
   tiles.number = *number;
-  const double without =
-      without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  const double without = blocks ? device_direct(w, stage.type)
+                                : without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes *
+                                      (stage.type == ElementType::f64 ? 2 : 1);
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
   if (yes || static_cast<double>(w.count()) > worth_a_remark)
     remarks.push_back(fmt::format(
