@@ -15,6 +15,7 @@
 #include "analyze/footprint.hpp"
 #include "ir/graph.hpp"
 #include "ir/nest.hpp"
+#include "plan/prices.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::plan {
@@ -44,6 +45,7 @@ struct Device {
   bool transforms = false;  // long weighted sums may be taken through Fourier transforms
   int row_threads = 0;      // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool overlaps = false;    // kernels that do not depend on each other may run at the same time: CUDA
+  Prices prices;            // of the ways to take a weighted sum
 };
 
 struct Options {

@@ -25,45 +25,36 @@ namespace {
 
 constexpr std::size_t least_terms = 26;  // that are worth a look
 
-// ---- prices: nanoseconds a point on a core with vectors of 64 bytes, floats ---------------------------------------
+// ---- nanoseconds a point on a core with vectors of 64 bytes, floats; the prices themselves: prices.hpp ------------
 
-constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
-constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
-constexpr double in_a_program = 1.2;                               // a tile's time over that of the benchmark's loop
-constexpr double of_volume_term = 0.0246, kept_in_volumes = 0.25;  // rows of neighbouring planes meet in few sets of L1
-// Of volumes: a plane of tiles goes forward once and back once. The product with a plane of weights costs what its
-// spectra cost that are not in L1, more where those of all planes leave L2 or L3.
-constexpr double there_or_back = 0.5, of_product = 0.05, of_far_product = 0.012, most_of_product = 0.1;
-constexpr double from_memory = 0.3, near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and of L3
+// A plane of tiles of a volume goes forward once and back once.
+constexpr double there_or_back = 0.5;
+constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and of L3
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
-constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
-constexpr double rounding = 0.3;                            // of a tile's results, and their way to memory
 
-double direct(double terms, i64 rows) {
-  if (rows == 1) return terms * (terms <= most_written ? of_row_term : of_long_row_term);
-  return terms * (rows <= most_rows ? of_term : in_loops);
+double direct(const Prices& p, double terms, i64 rows) {
+  if (rows == 1) return terms * (terms <= most_written ? p.row_term : p.long_row_term);
+  return terms * (rows <= most_rows ? p.term : p.loop_term);
 }
 
 // The sum as stages without transforms: weights that are an outer product are taken one dimension at a time.
-double without_transforms(const Tensor& w, ElementType type) {
+double without_transforms(const Prices& p, const Tensor& w, ElementType type) {
   double terms = 0;
   for (double x : w.at) terms += x != 0;
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
   const i64 planes = w.count() / (w.extent[rows] * w.extent[columns]);
   const bool volume = planes > 1;
-  double best = volume && w.extent[rows] <= most_rows ? of_volume_term * terms : direct(terms, w.extent[rows]);
+  double best = volume && w.extent[rows] <= most_rows ? p.volume_term * terms : direct(p, terms, w.extent[rows]);
   // Every dimension for itself, or one for itself and the others together.
   std::vector<std::size_t> moving;
   for (std::size_t d = 0; d < w.rank; ++d)
     if (w.extent[d] > 1) moving.push_back(d);
   if (moving.size() < 2) return best;
-  const double kept = volume ? kept_in_volumes : rows_kept;
-  const auto along = [&](std::size_t d) {
-    return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]);
-  };
+  const double kept = volume ? p.volume_kept : p.kept;
+  const auto along = [&](std::size_t d) { return (volume ? p.volume_tap : p.tap) * static_cast<double>(w.extent[d]); };
   std::vector<std::vector<std::size_t>> each;
   double price = 0;
   for (const std::size_t d : moving) {
@@ -74,17 +65,17 @@ double without_transforms(const Tensor& w, ElementType type) {
   if (price < best && outer_product(w, type, each, 0)) best = price;
   if (moving.size() == 3) {
     const std::vector<std::size_t> others(moving.begin() + 1, moving.end());
-    const double apart = along(moving[0]) + kept + of_term * terms / static_cast<double>(w.extent[moving[0]]);
+    const double apart = along(moving[0]) + kept + p.term * terms / static_cast<double>(w.extent[moving[0]]);
     if (apart < best && outer_product(w, type, {{moving[0]}, others}, 0)) best = apart;
   }
   return best;
 }
 
 // A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
-double of_tile_points(i64 rows, i64 columns) {
+double of_tile_points(const Prices& p, i64 rows, i64 columns) {
   const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
-  if (rows == 1) return in_a_program * (0.35 + 0.03 * std::log2(points));
-  return in_a_program * (0.86 + (points > in_cache ? 0.09 * std::log2(points / in_cache) : 0));
+  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(points);
+  return p.tile_point + (points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0);
 }
 
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
@@ -99,12 +90,12 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
 
 // A point of a tile of a stack of planes, `along` of them in the dimension that is marched: pairs of the others go
 // forward for each of their volumes.
-double of_stack_points(i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
+double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
   const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
   const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
-  const double farther = of_far_product * std::log2(std::max(1.0, spectra / near_spectra));
-  const double product = spectra > far_spectra ? from_memory : std::min(most_of_product, of_product + farther);
-  return of_tile_points(rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
+  const double farther = p.far_product * std::log2(std::max(1.0, spectra / near_spectra));
+  const double product = spectra > far_spectra ? p.memory_product : std::min(p.most_product, p.product + farther);
+  return of_tile_points(p, rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
 }
 
 struct Machine {
@@ -112,7 +103,7 @@ struct Machine {
 };
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
-Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
+Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& machine,
                              const std::array<std::optional<i64>, 2>& extents) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1], lanes = machine.lanes;
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
@@ -123,8 +114,8 @@ Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
     const double repeated =
         covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(2 * columns, 2 * wide, extents[1]);  // pairs
     if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
-    const double price = repeated * (planes > 1 ? of_stack_points(rows, columns, planes, along, machine.bytes)
-                                                : of_tile_points(rows, columns));
+    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine.bytes)
+                                                : of_tile_points(p, rows, columns));
     if (best.rows == 0 || price < best.nanoseconds)
       best = {
           .rows = rows,
@@ -210,17 +201,19 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   const bool blocks = device_.row_threads > 0;  // of threads
   if (blocks && planes > 1) return false;
   Stage::Tiling tiles = blocks ? device_tile(w, *number, device_.row_threads, extents)
-                               : cheapest_tiles(w, {device_.vector_bytes / bytes, bytes}, extents);
+                               : cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
   if (tiles.rows == 0) return false;
   steps_left_ -= w.count();
-  if (!blocks) {
-    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
-  }
   tiles.number = *number;
-  const double without = blocks ? device_direct(w, stage.type)
-                                : without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes *
-                                      (stage.type == ElementType::f64 ? 2 : 1);
+  double without = 0;
+  if (blocks) {
+    without = device_direct(w, stage.type);
+  } else {
+    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
+    without = without_transforms(device_.prices, w, stage.type) * 16 * 4 / device_.vector_bytes *
+              (stage.type == ElementType::f64 ? 2 : 1);
+  }
   const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
   if (yes || static_cast<double>(w.count()) > worth_a_remark)
     remarks.push_back(fmt::format(
