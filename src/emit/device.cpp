@@ -42,7 +42,7 @@ typedef double f64;
 #define TSR_INLINE static __device__ __forceinline__
 #define TSR_BOTH static __host__ __device__ __forceinline__
 #define TSR_GLOBAL
-#define TSR_TABLE static __device__ const
+#define TSR_TABLE static __device__ const __align__(16)
 TSR_INLINE i64 tsr_block(void) { return blockIdx.x; }
 TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
@@ -269,9 +269,10 @@ std::string opencl_name(const std::string& type) {
 }
 
 // Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from
-// shared memory.
+// shared memory, "look_f32x4" from a table.
 std::string vector_helper(const std::string& name, bool cuda) {
-  const bool takes = name.starts_with("take_"), loads = takes || name.starts_with("load_");
+  const bool takes = name.starts_with("take_"), looks = name.starts_with("look_");
+  const bool loads = takes || looks || name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
   const int lanes = std::stoi(name.substr(name.find('x') + 1));
   std::string list;
@@ -280,8 +281,9 @@ std::string vector_helper(const std::string& name, bool cuda) {
   if (!cuda) {
     const std::string vector = opencl_name(type) + std::to_string(lanes);
     if (loads) {
-      const std::string from =
-          takes ? fmt::format("*(__local const {}*)(p)", vector) : fmt::format("TSR_LOAD({}, {}, p)", vector, lanes);
+      const std::string from = takes   ? fmt::format("*(__local const {}*)(p)", vector)
+                               : looks ? fmt::format("vload{}(0, p)", lanes)
+                                       : fmt::format("TSR_LOAD({}, {}, p)", vector, lanes);
       body = fmt::format("const {} tsr_v = {}; {} tsr_unused; ", vector, from, type);
       for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
@@ -422,7 +424,7 @@ class DevicePrinter : private Statements {
   }
 
   void called(const std::string& name) override {
-    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_"})
+    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_", "tsr_look_"})
       if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
   }
 

@@ -44,9 +44,7 @@ class TileWriter {
   using Points = std::vector<Complex>;
 
   Complex turn(i64 k, i64 n) const { return {butterfly_.constant(cosine(k, n)), butterfly_.constant(-sine(k, n))}; }
-  static Complex conjugate(const Complex& w) {
-    return {w.re, ir::nest::real(-w.im->f, w.im->type)};
-  }
+  static Complex conjugate(const Complex& w) { return {w.re, ir::nest::real(-w.im->f, w.im->type)}; }
 
   // The transform of a thread's points, in natural order: a pass of radix 8 and one of what is left.
   Points transformed(const Points& x) {
@@ -112,13 +110,18 @@ class TileWriter {
   // Times the spectrum, exchanged, so that the next transform goes back.
   Points filtered(const Points& values, const Value& spectrum) {
     Points result;
-    const Index own = Index(out_.let("own", ((part_ * n_ + row_) * 2).value));
-    for (i64 k = 0; k < n_; ++k) {
-      const Value re = out_.let("w", ir::nest::load(spectrum, (own + 2 * k * tile_.columns()).value, 1));
-      const Value im = out_.let("w", ir::nest::load(spectrum, (own + (2 * k * tile_.columns() + 1)).value, 1));
-      Complex v = butterfly_.times(values[static_cast<std::size_t>(k)], {re, im});
-      std::swap(v.re, v.im);
-      result.push_back(v);
+    const i64 each = tile_.together();
+    const Index own = Index(out_.let("own", ((part_ * n_ + row_) * (2 * each)).value));
+    for (i64 first = 0; first < n_; first += each) {
+      std::vector<Value> w{ir::nest::address(spectrum, (own + 2 * first * tile_.columns()).value)};
+      for (i64 k = 0; k < 2 * each; ++k) w.push_back(out_.var("w", butterfly_.constant(0)));
+      out_.call(tile_.number == ElementType::f64 ? "tsr_look_f64x2" : "tsr_look_f32x4", w);
+      for (i64 k = 0; k < each; ++k) {
+        const auto at = static_cast<std::size_t>(2 * k + 1);
+        Complex v = butterfly_.times(values[static_cast<std::size_t>(first + k)], {w[at], w[at + 1]});
+        std::swap(v.re, v.im);
+        result.push_back(v);
+      }
     }
     return result;
   }
@@ -211,20 +214,25 @@ std::vector<double> device_tile_spectrum(const DeviceTile& tile, const std::vect
       row[static_cast<std::size_t>(j)] = scale * weights[static_cast<std::size_t>(i * k1 + j)];
     across.push_back(plain_transform(std::move(row), row_circle));
   }
-  std::vector<double> spectrum;
+  std::vector<std::vector<Number>> down;  // of every frequency of rows
   for (i64 q = 0; q < columns; ++q) {
     // Frequencies 2 k + 1/2 of the column.
     std::vector<Number> column(static_cast<std::size_t>(n));
     for (i64 i = 0; i < k0; ++i) {
       const Number w = across[static_cast<std::size_t>(i)][static_cast<std::size_t>(q)];
-      const Number turned = i < n ? w : w * Number(0, -1);
-      column[static_cast<std::size_t>(i % n)] += turned * quarter(i % n);
+      column[static_cast<std::size_t>(i % n)] += (i < n ? w : w * Number(0, -1)) * quarter(i % n);
     }
-    for (const Number& h : plain_transform(std::move(column), column_circle)) {
-      spectrum.push_back(h.real());
-      spectrum.push_back(-h.imag());
-    }
+    down.push_back(plain_transform(std::move(column), column_circle));
   }
+  std::vector<double> spectrum;
+  for (i64 first = 0; first < n; first += tile.together())
+    for (i64 thread = 0; thread < columns; ++thread)
+      for (i64 k = first; k < first + tile.together(); ++k) {
+        const Number h =
+            down[static_cast<std::size_t>(tile.parts * k + thread / n)][static_cast<std::size_t>(thread % n)];
+        spectrum.push_back(h.real());
+        spectrum.push_back(-h.imag());
+      }
   return spectrum;
 }
 

@@ -22,6 +22,7 @@ using ir::nest::Value;
 
 namespace {
 
+constexpr double operations_of_number = 42, moves_of_number = 8;  // a number of the tile
 constexpr i64 registers_of_multiprocessor = 65536, registers_of_thread = 168;
 
 class TransformLowering : private DeviceFunction {
@@ -54,7 +55,7 @@ class TransformLowering : private DeviceFunction {
   void into(DeviceProgram& program) {
     add_tables(program);
     const double repeated = static_cast<double>(tile_.rows() * tile_.columns()) / static_cast<double>(high_ * wide_);
-    kernel_.operations = 42 * repeated, kernel_.moves = 8 * repeated;
+    kernel_.operations = operations_of_number * repeated, kernel_.moves = moves_of_number * repeated;
     ir::nest::Function function;
     function.name = kernel_.name;
     function.essay = fmt::format("a block has a tile of {} x {}, a thread one of its columns: {} x {} results",
@@ -107,8 +108,8 @@ class TransformLowering : private DeviceFunction {
     const auto within = [&](const Value& first, i64 count, std::size_t d) {
       return both(less(integer(-1), first), less(first + (count - 1), extent(source_domain()[d])));
     };
-    const Value inside = builder_->let(
-        "inside", both(within(top_, tile_.rows(), down_), within(left_, tile_.columns(), across_)));
+    const Value inside =
+        builder_->let("inside", both(within(top_, tile_.rows(), down_), within(left_, tile_.columns(), across_)));
     builder_->branch(inside, [&] { load_inside(column); }, [&] { load_mapped(column); });
     return column;
   }
@@ -191,12 +192,10 @@ class TransformLowering : private DeviceFunction {
       if (rounded_) return store_column(results, x, count);
       Value total = results.front();
       for (i64 i = 1; i < high_; ++i)
-        total = builder_->let(
-            "total", operation(Op::add, number(), {total, results[static_cast<std::size_t>(i)]}));
+        total = builder_->let("total", operation(Op::add, number(), {total, results[static_cast<std::size_t>(i)]}));
       const Value none = operation(Op::sub, number(), {total, total});
       const Value fine = operation(Op::eq, flag_type, {none, lane_constant(0, lane_)});
-      builder_->branch(
-          fine, [&] { store_column(results, x, count); }, [&] { sum_directly(x, count); });
+      builder_->branch(fine, [&] { store_column(results, x, count); }, [&] { sum_directly(x, count); });
     });
   }
 
@@ -207,9 +206,8 @@ class TransformLowering : private DeviceFunction {
     const Value apart = builder_->let("apart", host({Kind::stride, {}, position(where.array), down_ + lead}));
     for (i64 i = 0; i < high_; ++i) {
       if (i > 0) row = builder_->let("to", address(row, apart));
-      builder_->branch(less(integer(i, flag_type), count), [&] {
-        put(row, place_of(first_[down_] + i, x), results[static_cast<std::size_t>(i)]);
-      });
+      builder_->branch(less(integer(i, flag_type), count),
+                       [&] { put(row, place_of(first_[down_] + i, x), results[static_cast<std::size_t>(i)]); });
     }
   }
 
@@ -238,12 +236,12 @@ class TransformLowering : private DeviceFunction {
           const Value weight = builder_->let("w", load(weights, k * w.extent[across_] + l, 1));
           builder_->branch(operation(Op::ne, flag_type, {weight, lane_constant(0, lane_)}), [&] {
             Value off;
-            const Value at = mapped_index(mode_along(across_), x + l + lo(across_), extent(source_domain()[across_]), off);
+            const Value at =
+                mapped_index(mode_along(across_), x + l + lo(across_), extent(source_domain()[across_]), off);
             Value v = taken(convert(ir::nest::bytes_pointer, element(sum_.source, place_of(row, at))));
             if (off) v = operation(Op::select, number(), {off, border_of(across_), builder_->let("v", v)});
             if (above) v = operation(Op::select, number(), {above, border_of(down_), builder_->let("v", v)});
-            builder_->assign(
-                total, operation(Op::add, number(), {total, operation(Op::mul, number(), {weight, v})}));
+            builder_->assign(total, operation(Op::add, number(), {total, operation(Op::mul, number(), {weight, v})}));
           });
         });
       });

@@ -7,9 +7,12 @@ namespace tessera::plan {
 
 namespace {
 
-constexpr double of_tile_point = 0.35, of_shared_row = 0.4;  // a point of a tile; where two threads share a row
+// Of a result, and of a point of a tile, with one thread a row and with two; measured at 9 to 63 weights a side.
+constexpr double of_result[] = {0.39, 0.31}, of_tile_point[] = {0.165, 0.28};
 constexpr double of_doubles = 2.5;
-constexpr double of_term = 0.006, along_one_dimension = 0.006, kept = 0.25;
+// Of a term of a direct sum: written out, or in loops.
+constexpr double of_term = 0.0061, of_looped_term = 0.038, least_direct = 0.27, most_written = 128;
+constexpr double along_one_dimension = 0.006, kept = 0.25;
 
 }  // namespace
 
@@ -27,10 +30,9 @@ ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, int parts,
     tile.rows = 2 * points, tile.columns = p * points;
     tile.high = tile.rows - k0 + 1, tile.wide = tile.columns - k1 + 1;
     if (tile.high < 1 || tile.wide < 1) continue;
-    const double repeated =
-        covering(tile.rows, tile.high, extents[0]) * covering(tile.columns, tile.wide, extents[1]);
+    const double repeated = covering(tile.rows, tile.high, extents[0]) * covering(tile.columns, tile.wide, extents[1]);
     tile.nanoseconds =
-        repeated * (p > 1 ? of_shared_row : of_tile_point) * (number == ElementType::f64 ? of_doubles : 1);
+        (of_result[p - 1] + of_tile_point[p - 1] * repeated) * (number == ElementType::f64 ? of_doubles : 1);
     if (best.rows == 0 || tile.nanoseconds < best.nanoseconds) best = tile;
   }
   return best;
@@ -40,7 +42,7 @@ double device_direct(const Tensor& w, ElementType type) {
   double terms = 0;
   for (const double x : w.at) terms += x != 0;
   const std::size_t down = w.rank - 2, across = w.rank - 1;
-  double best = of_term * terms;
+  double best = std::max(least_direct, (terms <= most_written ? of_term : of_looped_term) * terms);
   const double apart = kept + along_one_dimension * static_cast<double>(w.extent[down] + w.extent[across]);
   if (w.extent[down] > 1 && w.extent[across] > 1 && apart < best && outer_product(w, type, {{down}, {across}}, 0))
     best = apart;
