@@ -62,6 +62,12 @@ TSR_INLINE void tsr_bring_f64(f64* to, const f64* from) {
 #define tsr_bring_f64(to, from) (*(to) = *(from))
 #define tsr_arrived() (void)0
 #endif
+/* What nobody reads soon leaves the caches first. */
+#if defined(__CUDA_ARCH__)
+#define tsr_stream(to, v) __stcs(to, v)
+#else
+#define tsr_stream(to, v) (*(to) = (v))
+#endif
 /* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
    before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
    this one runs beside the one before it, and ends after it: one block more than there is work for waits for that. */
@@ -429,7 +435,11 @@ class DevicePrinter : private Statements {
   }
 
   void store(const Statement& s, const std::string& indent, std::string& out) override {
-    out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    if (s.streaming && cuda_)
+      out +=
+          fmt::format("{}tsr_stream({} + {}, {});\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    else
+      out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
   }
 
   std::string list(const std::vector<Value>& values) {

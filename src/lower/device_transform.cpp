@@ -219,7 +219,7 @@ class TransformLowering : private DeviceFunction {
       v = convert(index_type, operation(Op::sub, number(), {sum, middle}));  // wider than what wraps around
     }
     builder_->store(convert({lane, 1, true}, to), integer(0),
-                    without_margins(stage_, at, convert({lane, 1, false}, v), lane));
+                    without_margins(stage_, at, convert({lane, 1, false}, v), lane), true);
   }
 
   // Point by point, weight by weight.
