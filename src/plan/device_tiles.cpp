@@ -8,7 +8,7 @@ namespace tessera::plan {
 namespace {
 
 // Of a result, and of a point of a tile, with one thread a row and with two; measured at 9 to 63 weights a side.
-constexpr double of_result[] = {0.39, 0.31}, of_tile_point[] = {0.165, 0.28};
+constexpr double of_result[] = {0.35, 0.31}, of_tile_point[] = {0.165, 0.28};
 constexpr double of_doubles = 2.5;
 // Of a term of a direct sum: written out, or in loops.
 constexpr double of_term = 0.0061, of_looped_term = 0.038, least_direct = 0.27, most_written = 128;
