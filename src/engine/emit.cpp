@@ -49,8 +49,8 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
-    engine::DeviceCode code =
-        engine::device_code(graph, engine::abilities_of_target(options.target), schedule, options.numbers, options.method, shared);
+    engine::DeviceCode code = engine::device_code(graph, engine::abilities_of_target(options.target), schedule,
+                                                  options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   return variants;

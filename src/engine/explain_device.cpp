@@ -22,7 +22,7 @@ using plan::KernelReport;
 
 namespace {
 
-constexpr double rate_share_of_tiles = 0.8;
+constexpr double rate_share_of_tiles = 0.8, rate_share_of_transforms = 0.5;
 // Bytes a nanosecond of a multiprocessor: 4.9 TB/s of an H200. The plan's prices take what of it a kernel reaches.
 constexpr double bandwidth_of_class = 37.25;
 constexpr double cycles_alone = 15;    // of an instruction, where nothing else hides its latency
@@ -222,10 +222,11 @@ class DeviceReporter {
 
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const plan::DeviceReport& d = *result_.on_device;
-    const double beside = k.marches  ? 0  // counted among its moves
-                          : k.frame  ? beside_tile / static_cast<double>(k.columns * k.frame->height)
-                          : k.strips ? beside_step / k.columns
-                                     : beside_point;
+    const bool transforms = plan_.graph.stage(k.stages.front()).tile.rows > 0;
+    const double beside = k.marches || transforms ? 0  // counted among its moves
+                          : k.frame               ? beside_tile / static_cast<double>(k.columns * k.frame->height)
+                          : k.strips              ? beside_step / k.columns
+                                                  : beside_point;
     double instructions = k.operations + k.moves + beside;
     if (k.strips && !k.frame) {
       const double rows = static_cast<double>(r.strip_rows), all = rows + static_cast<double>(k.warm_up);
@@ -235,7 +236,9 @@ class DeviceReporter {
     }
     if (k.marches) instructions *= 1 + static_cast<double>(k.warm_up) / static_cast<double>(r.strip_rows);
     r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
-    const double share = k.frame || k.marches ? rate_share_of_tiles : rate_share;
+    const double share = k.frame || k.marches ? rate_share_of_tiles
+                         : transforms         ? rate_share_of_transforms
+                                              : rate_share;
     r.compute_milliseconds = r.points * instructions / (share * d.operations) * 1e-6;
     const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
                         (1 - hidden_share) * std::min(r.memory_milliseconds, r.compute_milliseconds);

@@ -14,6 +14,7 @@
 #include "lower/device_march.hpp"
 #include "lower/device_stream.hpp"
 #include "lower/device_tile.hpp"
+#include "lower/device_transform.hpp"
 
 namespace tessera::lower {
 
@@ -264,7 +265,7 @@ std::set<StageId> composed_alone(const plan::Plan& plan, const std::vector<Strea
                                  const std::vector<ChainFit>& chains) {
   std::set<StageId> result;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    if (fits[g].fits || tiles[g].fits || marches[g].fits || chains[g].fits) continue;
+    if (fits[g].fits || tiles[g].fits || marches[g].fits || chains[g].fits || is_transform(plan, g)) continue;
     for (const plan::Pass& pass : plan.groups[g].passes)
       if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
         result.insert(pass.stages.front());
@@ -292,6 +293,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   std::vector<ChainFit> chains(working.groups.size());
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     plan::Group& group = working.groups[g];
+    if (is_transform(working, g)) continue;
     if (plan.options.schedule == Schedule::automatic) marches[g] = march_fit(working, fused, ranges, g, most_shared);
     if (marches[g].fits) continue;
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
@@ -314,6 +316,10 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   program.interface = interface_of(working, composed_alone(working, fits, tiles, marches, chains));
   program.module.tables = working.graph.tables;
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    if (is_transform(working, g)) {
+      lower_transform(working, program.interface, ranges, g, fmt::format("tsr_g{}", g), program);
+      continue;
+    }
     if (marches[g].fits) {
       lower_march(working, program.interface, ranges, g, marches[g], fmt::format("tsr_g{}", g), program);
       continue;

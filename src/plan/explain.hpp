@@ -113,7 +113,7 @@ struct Report {
   double milliseconds = 0, bytes = 0, minimum_bytes = 0, operations = 0;  // operations: in all
   std::vector<std::string> remarks;
   std::vector<SumChoice> sums;
-  bool prices_measured = false;  // of these: on this machine, or built in
+  bool prices_measured = false;                   // of these: on this machine, or built in
   std::vector<std::vector<ir::StageId>> outputs;  // of every output: a stage per field
 };
 

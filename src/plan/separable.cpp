@@ -132,10 +132,11 @@ class SumSplitter {
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     const std::vector<Product> terms = products(*w);
-    if (terms.empty()) return refused(*w, all_.method_ == Method::low_rank
-                                              ? "its weights are no sum of outer products that have fewer terms, or some "
-                                                "of its weights are zeros that the products would make up of others"
-                                              : "its weights are no outer product");
+    if (terms.empty())
+      return refused(*w, all_.method_ == Method::low_rank
+                             ? "its weights are no sum of outer products that have fewer terms, or some "
+                               "of its weights are zeros that the products would make up of others"
+                             : "its weights are no outer product");
     ExprId value;
     for (const Product& p : terms) {
       const ExprId term = built(p, *w);
@@ -167,9 +168,8 @@ class SumSplitter {
     // Of more products than these there are more terms than weights.
     double sides = 0;
     for (const std::size_t d : moving) sides += static_cast<double>(w.extent[d]);
-    const auto most = static_cast<std::size_t>((static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) {
-      return x != 0;
-    })) - 1) / sides);
+    const auto most = static_cast<std::size_t>(
+        (static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) { return x != 0; })) - 1) / sides);
     if (most < 2) return best;
     all_.steps_left_ -= w.count() * static_cast<i64>(4 * std::min(most, most_products));
     if (all_.steps_left_ < 0) return best;
@@ -393,7 +393,7 @@ class SumSplitter {
   LinearForms forms_;
   bool refused_ = false;
   std::size_t products_ = 0;  // of the sum that has most
-  ExprNode source_;  // the access of the sum at hand
+  ExprNode source_;           // the access of the sum at hand
   ElementType type_ = ElementType::f32;
   bool converted_ = false;
 };

@@ -17,8 +17,8 @@ class SeparableSums {
   SeparableSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device, std::vector<SumChoice>& choices)
       : graph_(graph), numbers_(numbers), method_(method), device_(device), choices_(choices) {}
 
-  // The body of `stage` with every sum that separates and gains by it, or is asked to, taken one dimension at a time, or
-  // as few outer products. Adds the stages that the new body reads. Appends what it did to `remarks`.
+  // The body of `stage` with every sum that separates and gains by it, or is asked to, taken one dimension at a time,
+  // or as few outer products. Adds the stages that the new body reads. Appends what it did to `remarks`.
   ir::ExprId split(const ir::Stage& stage, std::vector<std::string>& remarks);
 
  private:

@@ -180,6 +180,11 @@ inline T cuda_exchange(unsigned mask, T value, int from, bool keeps) {
   __builtin_memcpy(&value, &all[from & 31], sizeof value);
   return value;
 }
+// Stores that pass the caches.
+template <class To, class From>
+inline void __stcs(To* to, From value) {
+  *to = (To)value;
+}
 #define CUDA_SHUFFLES(T)                                                             \
   inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {           \
     const int own = (int)cuda_machine->lane, first = own & ~(width - 1);             \
