@@ -30,12 +30,13 @@ namespace {
 
 constexpr i64 vector = 4;  // elements of a load from shared memory
 constexpr double whole_in_floats = 0x1p24;
-constexpr i64 deep = 24;  // planes that wait, of which so many rows a step are better than two
+constexpr i64 deep = 24;            // planes that wait, of which so many rows a step are better than two
 constexpr double most_text = 6000;  // instructions of a step
 constexpr i64 registers_of_multiprocessor = 65536;
 constexpr int most_registers = 232;
-// Instructions: of a step beside its sums, of an element that is brought; and what a vector of shared memory costs.
-constexpr double beside_step = 36, price_of_element = 4, price_of_load = 2;
+// Instructions: of a step beside its sums; of what is brought by itself, of an element that goes through registers, for
+// which a thread waits; and what a vector of shared memory costs.
+constexpr double beside_step = 36, price_of_vector = 8, price_of_element = 12, price_of_load = 2;
 
 class ChainLowering : private DeviceFunction {
  public:
@@ -118,7 +119,8 @@ class ChainLowering : private DeviceFunction {
   std::vector<ChainFit> shapes() const {
     std::vector<ChainFit> list;
     if (!is_volume()) {
-      for (const i64 columns : {4, 2}) list.push_back({.columns = columns, .planes = !asks_ ? 1 : depth() > deep ? 4 : 2});
+      for (const i64 columns : {4, 2})
+        list.push_back({.columns = columns, .planes = !asks_ ? 1 : depth() > deep ? 4 : 2});
       return list;
     }
     for (const i64 rows : {2, 1})
@@ -145,14 +147,13 @@ class ChainLowering : private DeviceFunction {
 
   double sums_of_result() const {
     double n = static_cast<double>(depth() + taps(along(rank_ - 1)));
-    if (is_volume())
-      n += static_cast<double>(taps(along(1)) * wide_) / static_cast<double>(fit_.across * fit_.columns);
+    if (is_volume()) n += static_cast<double>(taps(along(1)) * wide_) / static_cast<double>(fit_.across * fit_.columns);
     return n;
   }
 
   static int blocks_at_once(const ChainFit& fit) {
-    return static_cast<int>(
-        std::max<i64>(1, registers_of_multiprocessor / (base::ceil_divide(fit.registers, i64{8}) * 8 * fit.across * fit.down)));
+    return static_cast<int>(std::max<i64>(
+        1, registers_of_multiprocessor / (base::ceil_divide(fit.registers, i64{8}) * 8 * fit.across * fit.down)));
   }
 
   void consider(ChainFit fit, i64 most_shared, ChainFit& best) {
@@ -166,13 +167,14 @@ class ChainLowering : private DeviceFunction {
     fit.registers = static_cast<int>(depth() * results + std::min<i64>(window_, 40) + brought + 22);
     if (fit.registers > most_registers || fit.registers * threads_ > registers_of_multiprocessor) return;
     const double each = static_cast<double>(fit.planes * results);
-    double loads = static_cast<double>(fit.rows * fit.planes * window_) / static_cast<double>(std::min(fit.columns, vector));
+    double loads =
+        static_cast<double>(fit.rows * fit.planes * window_) / static_cast<double>(std::min(fit.columns, vector));
     if (is_volume())
       loads += static_cast<double>(items_ * (taps(along(1)) + 2 * fit.high - 1)) / static_cast<double>(threads_);
-    const double brings = static_cast<double>(fit.planes * each_) * (asks_ ? 2 * price_of_element : price_of_element);
+    const double brings = static_cast<double>(fit.planes * each_) * (asks_ ? price_of_vector : price_of_element);
     const double instructions = sums_of_result() * each + price_of_load * loads + brings + beside_step;
     if (instructions > most_text) return;
-    fit.price = instructions / each;
+    fit.price = instructions / each, fit.sums = sums_of_result();
     const double warps = static_cast<double>(blocks_at_once(fit) * threads_ / 32);
     const double cost = fit.price * (1 + 2 / warps);  // few warps cannot hide what the others wait for
     if (best.fits && cost >= cost_) return;
@@ -265,13 +267,13 @@ class ChainLowering : private DeviceFunction {
     const i64 left = std::max<i64>(left_, 0);
     const Value number = builder_->let("number", thread_ + static_cast<i64>(k) * threads_);
     const auto [row, column] = row_and_column(number, beside_);
-    const Value x =
-        builder_->let("x", choose(less(column, integer(left)), corner_ + column, whole_ + (column - left)));
+    const Value x = builder_->let("x", choose(less(column, integer(left)), corner_ + column, whole_ + (column - left)));
     const Value outside = operation(Op::bit_or, flag_type, {less(x, integer(0)), less(whole_ - 1, x)});
     const Value to = builder_->let("to", x - corner_);
     Value off;
     const Value bytes = place_of_row(row, off) + mapped(rank_ - 1, x, off) * size();
-    Value there = flags(flags(outside, between(integer(0), to, integer(wide_))), less(number, integer(high_ * beside_)));
+    Value there =
+        flags(flags(outside, between(integer(0), to, integer(wide_))), less(number, integer(high_ * beside_)));
     if (off) there = flags(there, is_not(off));
     builder_->assign(beside_at_[k], bytes);
     builder_->assign(is_beside_[k], there);
@@ -467,8 +469,8 @@ class ChainLowering : private DeviceFunction {
           for (i64 r = 0; r < fit_.high; ++r) {
             if (row < r || row - r >= taps(along(1))) continue;
             for (i64 v = 0; v < vector; ++v)
-              add(columns_[at_of(r * vector + v)], columns_[at_of(r * vector + v)],
-                  along(1).weights[at_of(row - r)], values_[at_of(v)]);
+              add(columns_[at_of(r * vector + v)], columns_[at_of(r * vector + v)], along(1).weights[at_of(row - r)],
+                  values_[at_of(v)]);
           }
         }
         for (i64 r = 0; r < fit_.high; ++r) {
@@ -508,8 +510,8 @@ class ChainLowering : private DeviceFunction {
     const SumChain::Along& row = along(rank_ - 1);
     const Value done = builder_->let("z", z - along(0).hi());
     for (i64 r = 0; r < fit_.rows; ++r) {
-      const Value from =
-          builder_->let("from", part + (thread_y_ * fit_.rows + r) * (is_volume() ? wide_ : 0) + thread_x_ * fit_.columns);
+      const Value from = builder_->let(
+          "from", part + (thread_y_ * fit_.rows + r) * (is_volume() ? wide_ : 0) + thread_x_ * fit_.columns);
       for (i64 c = 0; c < window_; c += std::min(fit_.columns, vector)) take_window(from, c);
       for (i64 v = 0; v < fit_.columns; ++v) {
         builder_->assign(own_[at_of(v)], lane_constant(0, lane_));
@@ -601,8 +603,8 @@ class ChainLowering : private DeviceFunction {
   ChainFit fit_;
   // Threads of a block; columns beside its own at the left, those that a thread reads; rows and columns of a part.
   i64 threads_ = 0, left_ = 0, window_ = 0, high_ = 0, wide_ = 0;
-  i64 each_ = 0, beside_ = 0, each_beside_ = 0;   // that a thread brings; that borders may map, in a row
-  i64 part_ = 0, middle_ = 0, items_ = 0;         // elements; vectors of sums along columns, by `high`
+  i64 each_ = 0, beside_ = 0, each_beside_ = 0;  // that a thread brings; that borders may map, in a row
+  i64 part_ = 0, middle_ = 0, items_ = 0;        // elements; vectors of sums along columns, by `high`
   std::vector<Value> first_;
   Value thread_, thread_x_, thread_y_, end_, last_, start_, corner_, whole_, side_, from_, x_, row_, whole_vector_;
   std::vector<Value> planes_, is_off_;  // of a step: bytes from the first, is there none?

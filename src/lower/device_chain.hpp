@@ -25,10 +25,11 @@ namespace tessera::lower {
 
 struct ChainFit {
   bool fits = false;
-  i64 columns = 4, rows = 1;  // of a thread
+  i64 columns = 4, rows = 1;   // of a thread
   i64 across = 128, down = 1;  // threads
   i64 high = 4;                // volumes: rows that a thread sums up along columns at once
   i64 planes = 1, slots = 2;   // of a step; parts that shared memory holds
+  double sums = 0;             // multiply-adds of a result
   double price = 0;            // instructions of a result
   int registers = 0;           // estimate, of a thread
 };

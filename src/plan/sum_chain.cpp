@@ -149,8 +149,8 @@ class ChainReader {
     if (!chain_.before) chain_.before = total_ == 0 ? 0 : value / total_;
     const double expected = *chain_.before * total_;
     const double allowed = is_float(type_) ? 1e-6 * std::abs(value) : 0;
-    const bool whole = is_float(from) || *chain_.before == ir::evaluate(Op::convert, from, ElementType::f64,
-                                                                        &*chain_.before);
+    const bool whole =
+        is_float(from) || *chain_.before == ir::evaluate(Op::convert, from, ElementType::f64, &*chain_.before);
     return std::isfinite(expected) && whole && std::abs(expected - value) <= allowed;
   }
 

@@ -1,5 +1,5 @@
-// Weighted sums that devices take one dimension at a time in one kernel (lower/device_chain.hpp): every border, offsets to
-// one side, integers added up as floats and such that wrap around, elements that lie apart, images and volumes.
+// Weighted sums that devices take one dimension at a time in one kernel (lower/device_chain.hpp): every border, offsets
+// to one side, integers added up as floats and such that wrap around, elements that lie apart, images and volumes.
 #include "zoo.hpp"
 
 namespace tessera::differential {
