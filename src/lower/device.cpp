@@ -28,9 +28,7 @@ using ir::nest::Value;
 namespace {
 
 constexpr int columns_of_block = 32, rows_of_block = 8;
-// Against register tiles, whose price is that of a warp: measured on an H200, chains of 11 taps along both dimensions
-// of an image are faster, those of 9 not. Of fewer sums memory binds, and tiles ask for more of it at once.
-constexpr double worth_chain = 32 * 1.05, least_sums = 20;
+constexpr double worth_chain = 32 * 1.05;  // of the price of register tiles, which is that of a warp
 
 class KernelLowering : private DeviceFunction {
  public:
@@ -299,7 +297,7 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
       fits[g] = stream_fit(working, fused, ranges, g);
     if (plan.options.schedule == Schedule::automatic) chains[g] = chain_fit(working, fused, ranges, g, most_shared);
     const ChainFit& chain = chains[g];
-    const bool faster = chain.sums >= least_sums && chain.price < worth_chain * fits[g].price;
+    const bool faster = chain.is_long && chain.price < worth_chain * fits[g].price;
     chains[g].fits = chain.fits && (faster || !fits[g].fits);
     if (chains[g].fits) {
       fits[g].fits = false;
