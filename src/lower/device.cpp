@@ -29,8 +29,7 @@ using ir::nest::Value;
 namespace {
 
 constexpr int columns_of_block = 32, rows_of_block = 8;
-// Against register tiles, which count a warp's points: measured on an H200, chains of 11 taps are faster, of 9 not.
-constexpr double worth_chain = 32 * 1.05;
+constexpr double worth_chain = 32 * 1.05;  // of the price of register tiles, which is that of a warp
 
 class KernelLowering : private DeviceFunction {
  public:
@@ -299,11 +298,13 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
       fits[g] = stream_fit(working, fused, ranges, g);
     if (plan.options.schedule == Schedule::automatic) chains[g] = chain_fit(working, fused, ranges, g, most_shared);
-    if (chains[g].fits && (!fits[g].fits || chains[g].price < worth_chain * fits[g].price)) {
+    const ChainFit& chain = chains[g];
+    const bool faster = chain.is_long && chain.price < worth_chain * fits[g].price;
+    chains[g].fits = chain.fits && (faster || !fits[g].fits);
+    if (chains[g].fits) {
       fits[g].fits = false;
       continue;
     }
-    chains[g].fits = false;
     if (plan.options.schedule == Schedule::tiled) {
       tiles[g] = tile_fit(working, fused, ranges, g, most_shared);
       fits[g].why = tiles[g].why;

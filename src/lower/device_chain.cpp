@@ -29,13 +29,16 @@ using plan::SumChain;
 namespace {
 
 constexpr i64 vector = 4;  // elements of a load from shared memory
+// Of images: chains of 11 taps along both dimensions are faster than tiles on an H200, those of 9 not.
+constexpr double least_sums = 20;
 constexpr double whole_in_floats = 0x1p24;
 constexpr i64 deep = 24;            // planes that wait, of which so many rows a step are better than two
 constexpr double most_text = 6000;  // instructions of a step
 constexpr i64 registers_of_multiprocessor = 65536;
 constexpr int most_registers = 232;
-// Instructions: of a step beside its sums, of an element that is brought; and what a vector of shared memory costs.
-constexpr double beside_step = 36, price_of_element = 4, price_of_load = 2;
+// Instructions: of a step beside its sums; of what is brought by itself, of an element that goes through registers, for
+// which a thread waits; and what a vector of shared memory costs.
+constexpr double beside_step = 36, price_of_vector = 8, price_of_element = 12, price_of_load = 2;
 
 class ChainLowering : private DeviceFunction {
  public:
@@ -170,10 +173,11 @@ class ChainLowering : private DeviceFunction {
         static_cast<double>(fit.rows * fit.planes * window_) / static_cast<double>(std::min(fit.columns, vector));
     if (is_volume())
       loads += static_cast<double>(items_ * (taps(along(1)) + 2 * fit.high - 1)) / static_cast<double>(threads_);
-    const double brings = static_cast<double>(fit.planes * each_) * (asks_ ? 2 * price_of_element : price_of_element);
+    const double brings = static_cast<double>(fit.planes * each_) * (asks_ ? price_of_vector : price_of_element);
     const double instructions = sums_of_result() * each + price_of_load * loads + brings + beside_step;
     if (instructions > most_text) return;
     fit.price = instructions / each;
+    fit.is_long = is_volume() || sums_of_result() >= least_sums;
     const double warps = static_cast<double>(blocks_at_once(fit) * threads_ / 32);
     const double cost = fit.price * (1 + 2 / warps);  // few warps cannot hide what the others wait for
     if (best.fits && cost >= cost_) return;

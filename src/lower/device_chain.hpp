@@ -29,6 +29,7 @@ struct ChainFit {
   i64 across = 128, down = 1;  // threads
   i64 high = 4;                // volumes: rows that a thread sums up along columns at once
   i64 planes = 1, slots = 2;   // of a step; parts that shared memory holds
+  bool is_long = false;        // enough for its price to matter against tiles: of short ones memory binds
   double price = 0;            // instructions of a result
   int registers = 0;           // estimate, of a thread
 };
