@@ -56,11 +56,20 @@ TSR_INLINE void tsr_bring_f32(f32* to, const f32* from) {
 TSR_INLINE void tsr_bring_f64(f64* to, const f64* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(8));
 }
+TSR_INLINE void tsr_bring_f32x4(f32* to, const f32* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"(__cvta_generic_to_shared(to)), "l"(from));
+}
 #define tsr_arrived() asm volatile("cp.async.wait_all;" ::: "memory")
+/* What was asked for so far is one lot; all lots are there but the last n. */
+#define tsr_asked() asm volatile("cp.async.commit_group;" ::: "memory")
+#define tsr_arrived_but(n) asm volatile("cp.async.wait_group %0;" : : "n"((int)(n)) : "memory")
 #else
 #define tsr_bring_f32(to, from) (*(to) = *(from))
 #define tsr_bring_f64(to, from) (*(to) = *(from))
+#define tsr_bring_f32x4(to, from) (*(uint4*)(to) = *(const uint4*)(from))
 #define tsr_arrived() (void)0
+#define tsr_asked() (void)0
+#define tsr_arrived_but(n) (void)0
 #endif
 /* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
    before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
@@ -269,7 +278,7 @@ std::string opencl_name(const std::string& type) {
 }
 
 // Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from
-// shared memory.
+// shared memory, "put_f32x4" stores them there.
 std::string vector_helper(const std::string& name, bool cuda) {
   const bool takes = name.starts_with("take_"), loads = takes || name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
@@ -285,6 +294,8 @@ std::string vector_helper(const std::string& name, bool cuda) {
       body = fmt::format("const {} tsr_v = {}; {} tsr_unused; ", vector, from, type);
       for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
+    } else if (name.starts_with("put_")) {
+      body = fmt::format("*(__local {0}*)(p) = ({0})({1}); ", vector, list.substr(2));
     } else {
       body = fmt::format("TSR_STORE({0}, {1}, ({0})({2}), p); ", vector, lanes, list.substr(2));
     }
@@ -421,7 +432,7 @@ class DevicePrinter : private Statements {
   }
 
   void called(const std::string& name) override {
-    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_"})
+    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_", "tsr_put_"})
       if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
   }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 #include "engine/executable.hpp"
@@ -25,7 +26,10 @@ struct Program::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
-  mutable std::map<std::tuple<int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>> on_devices;
+  mutable std::map<std::tuple<int, int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>>
+      on_devices;
+
+  mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
 
   std::shared_ptr<const engine::Executable> executable(const RunOptions&) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;

@@ -109,9 +109,10 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
   pass([&] {
-    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact,
-                   options.schedule == Schedule::automatic ? options.method : Method::direct, device,
-                   plan.options.parameters, plan.remarks);
+    Device able = device;
+    able.transforms = device.transforms && options.schedule == Schedule::automatic;
+    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, options.method, able, plan.options.parameters,
+                   plan.remarks, plan.sums);
   });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });

@@ -126,6 +126,20 @@ struct Group {
   double memory_nanoseconds = 0, compute_nanoseconds = 0;  // what the time is made of; the longer one bounds it
 };
 
+// A weighted sum of one image, and how it is taken.
+struct SumChoice {
+  std::string stage;
+  std::vector<i64> extents;  // of the weights
+  Method taken = Method::direct;
+  std::size_t rank = 1;  // low_rank: outer products
+  struct Price {
+    Method method;
+    double nanoseconds;  // a point on one core, predicted
+  };
+  std::vector<Price> prices;  // of the methods that apply; none of sums of few terms
+  std::string refusal;        // why the method that was asked for does not apply; "" where it does
+};
+
 struct Plan {
   ir::Graph graph;  // rewritten
   Options options;
@@ -135,7 +149,11 @@ struct Plan {
   int lifted = 0;                    // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
   double minimum_bytes = 0;          // inputs read once, outputs written once, at the assumed extents
   std::vector<std::string> remarks;  // rewrites that were done
+  std::vector<SumChoice> sums;       // as far as they were looked at
 };
+
+// The name that `--method` knows.
+const char* name_of(Method);
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
 Plan make_plan(ir::Graph graph, const Options&, const Device&);

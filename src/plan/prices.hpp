@@ -17,6 +17,8 @@ struct Prices {
   // Outer products, one dimension at a time: of a row or column, and of what is kept between two dimensions.
   double tap = 0.02, kept = 0.3;
   double volume_tap = 0.03, volume_kept = 0.25;
+  // Sums of few outer products: of a row or column of one, of those beyond the 48th of all, and of what is kept.
+  double product_tap = 0.0165, late_product_tap = 0.03, products_kept = 0.1;
   // Fourier transforms of tiles. In programs they take 1.2 times what they do in the benchmark's loop.
   double tile_point = 1.032, large_tile_point = 0.108;  // and more for every doubling of the points beyond 144 x 144
   double row_tile_point = 0.42, row_tile_doubling = 0.036;  // of one row, and for every doubling of its points

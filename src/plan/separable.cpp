@@ -10,11 +10,14 @@
 // weights are factored as integers, exactly; others within a few roundings of every single weight.
 #include "plan/separable.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "ir/build.hpp"
+#include "plan/low_rank.hpp"
 #include "plan/weights.hpp"
 
 namespace tessera::plan {
@@ -105,7 +108,9 @@ class SumSplitter {
       for (ExprId a : graph_.node(*it).args) wanted[a.id] = true;
     }
     if (instead.empty()) return stage_.body;
-    remarks.push_back("window of '" + stage_.name + "' is taken one dimension at a time");
+    remarks.push_back("window of '" + stage_.name + "' is taken " +
+                      (products_ > 1 ? fmt::format("as the sum of {} that are taken one dimension at a time", products_)
+                                     : "one dimension at a time"));
     return ir::rewrite(graph_, stage_.body, [&](ExprId old, const ExprNode&) {
       auto it = instead.find(old.id);
       return it == instead.end() ? ExprId{} : it->second;
@@ -126,25 +131,91 @@ class SumSplitter {
       if (index.scale < 1) return {};
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
-    auto product = factored(*w);
-    if (!product) return {};
-    double price = operations(w->at, type_);
-    std::vector<std::size_t> moving;
-    for (std::size_t d = 0; d < rank; ++d)
-      if (w->extent[d] > 1) moving.push_back(d);
-    price += loads(*w, moving, all_.device_);
-    if (price_of(*product, *w, type_, all_.device_) > gain * price) return {};
-    return built(*product, *w);
+    const std::vector<Product> terms = products(*w);
+    if (terms.empty()) return refused(*w, all_.method_ == Method::low_rank
+                                              ? "its weights are no sum of outer products that have fewer terms, or some "
+                                                "of its weights are zeros that the products would make up of others"
+                                              : "its weights are no outer product");
+    ExprId value;
+    for (const Product& p : terms) {
+      const ExprId term = built(p, *w);
+      if (!term.valid()) return refused(*w, "what lies beyond its border has no counterpart between two dimensions");
+      value = value.valid() ? ir::binary(graph_, Op::add, value, term) : term;
+    }
+    products_ = std::max(products_, terms.size());
+    taken(*w, terms.size());
+    return value;
   }
 
-  std::optional<Product> factored(const Tensor& w) {
-    // The order of the passes: columns first, rows last, since register blocks share rows.
+  // What the sum is taken as: what costs least, or is asked for; nothing: it stays.
+  std::vector<Product> products(const Tensor& w) {
+    std::vector<std::size_t> moving, order = order_of(w);
+    for (std::size_t d = 0; d < w.rank; ++d)
+      if (w.extent[d] > 1) moving.push_back(d);
+    if (moving.size() < 2) return {};
+    const bool asked = all_.method_ != Method::automatic;
+    double least = asked ? INFINITY : gain * (operations(w.at, type_) + loads(w, moving, all_.device_));
+    std::vector<Product> best;
+    const auto consider = [&](std::vector<Product> terms) {
+      double price = 0;
+      for (const Product& p : terms) price += price_of(p, w, type_, all_.device_);
+      if (price <= least) least = price, best = std::move(terms);
+    };
+    auto product = factored(w);
+    if (product && (all_.method_ != Method::low_rank || product->extra.empty())) consider({*product});
+    if (all_.method_ == Method::separable || (product && product->extra.empty())) return best;
+    // Of more products than these there are more terms than weights.
+    double sides = 0;
+    for (const std::size_t d : moving) sides += static_cast<double>(w.extent[d]);
+    const auto most = static_cast<std::size_t>((static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) {
+      return x != 0;
+    })) - 1) / sides);
+    if (most < 2) return best;
+    all_.steps_left_ -= w.count() * static_cast<i64>(4 * std::min(most, most_products));
+    if (all_.steps_left_ < 0) return best;
+    const bool finite = !is_float(graph_.stage(source_.stage).type);
+    if (auto terms = low_rank(w, type_, order, std::min(most, most_products), finite)) consider(std::move(*terms));
+    return best;
+  }
+
+  // For `explain`: the sum may have been priced before (transforms.cpp).
+  SumChoice& choice(const Tensor& w) {
+    const std::vector<i64> extents(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+    for (SumChoice& c : all_.choices_)
+      if (c.extents == extents && (c.stage == stage_.name || c.stage == stage_.name + ".sum")) return c;
+    SumChoice& c = all_.choices_.emplace_back();
+    c.stage = stage_.name;
+    c.extents = extents;
+    return c;
+  }
+
+  void taken(const Tensor& w, std::size_t rank) {
+    SumChoice& c = choice(w);
+    c.taken = rank > 1 || all_.method_ == Method::low_rank ? Method::low_rank : Method::separable;
+    c.rank = rank;
+  }
+
+  // Of the largest sums alone: parts of one that is refused are looked at as well.
+  ExprId refused(const Tensor& w, const char* why) {
+    if (all_.method_ == Method::automatic || refused_) return {};
+    refused_ = true;
+    choice(w).refusal = why;
+    return {};
+  }
+
+  // The order of the passes: columns first, rows last, since register blocks share rows.
+  std::vector<std::size_t> order_of(const Tensor& w) const {
     std::vector<std::size_t> order;
     for (std::size_t d = w.rank; d-- > 0;)
       if (w.extent[d] > 1) order.push_back(d);
-    if (order.size() < 2) return {};
     // Cores have blocks of planes as well, and what stands in front of those needs the smallest rings.
     if (order.size() >= 3 && all_.device_.columns_together) std::swap(order[1], order.back());
+    return order;
+  }
+
+  std::optional<Product> factored(const Tensor& w) {
+    const std::vector<std::size_t> order = order_of(w);
+    if (order.size() < 2) return {};
     for (const std::vector<std::size_t>& apart : splits(order, w))
       if (auto p = searched(w, apart, order, 0)) return p;
     all_.steps_left_ -= w.count() * 48;
@@ -320,6 +391,8 @@ class SumSplitter {
   Graph& graph_;
   const Stage& stage_;
   LinearForms forms_;
+  bool refused_ = false;
+  std::size_t products_ = 0;  // of the sum that has most
   ExprNode source_;  // the access of the sum at hand
   ElementType type_ = ElementType::f32;
   bool converted_ = false;

@@ -9,6 +9,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/low_rank.hpp"
 
 namespace tessera::plan {
 
@@ -32,26 +33,44 @@ constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr i64 most_rows = 32;
+constexpr double few_taps = 48;  // of all products of a sum of low rank
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
+
+bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
+  return a.nanoseconds < b.nanoseconds;
+}
 
 double direct(const Prices& p, double terms, i64 rows) {
   if (rows == 1) return terms * (terms <= most_written ? p.row_term : p.long_row_term);
   return terms * (rows <= most_rows ? p.term : p.loop_term);
 }
 
-// The sum as stages without transforms: weights that are an outer product are taken one dimension at a time.
-double without_transforms(const Prices& p, const Tensor& w, ElementType type) {
+// Of few products, each one dimension at a time. More of them want more registers than there are.
+double of_products(const Prices& p, const std::vector<Product>& products, bool volume) {
+  double taps = 0, terms = 0;
+  for (const Product& product : products)
+    for (const Product::Factor& f : product.factors)
+      (f.dims.size() == 1 ? taps : terms) += static_cast<double>(f.weights.size());
+  const double few = std::min(taps, few_taps);
+  const double price = p.products_kept + p.product_tap * few + p.late_product_tap * (taps - few) + p.term * terms;
+  return price * (volume ? p.volume_tap / p.tap : 1);
+}
+
+// The sum as stages without transforms, by the methods that apply: term by term; weights that are an outer product, or
+// the sum of few, one dimension at a time.
+std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& w, ElementType type, bool finite) {
   double terms = 0;
   for (double x : w.at) terms += x != 0;
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
   const i64 planes = w.count() / (w.extent[rows] * w.extent[columns]);
   const bool volume = planes > 1;
-  double best = volume && w.extent[rows] <= most_rows ? p.volume_term * terms : direct(p, terms, w.extent[rows]);
+  std::vector<SumChoice::Price> prices{
+      {Method::direct, volume && w.extent[rows] <= most_rows ? p.volume_term * terms : direct(p, terms, w.extent[rows])}};
   // Every dimension for itself, or one for itself and the others together.
   std::vector<std::size_t> moving;
   for (std::size_t d = 0; d < w.rank; ++d)
     if (w.extent[d] > 1) moving.push_back(d);
-  if (moving.size() < 2) return best;
+  if (moving.size() < 2) return prices;
   const double kept = volume ? p.volume_kept : p.kept;
   const auto along = [&](std::size_t d) { return (volume ? p.volume_tap : p.tap) * static_cast<double>(w.extent[d]); };
   std::vector<std::vector<std::size_t>> each;
@@ -61,13 +80,24 @@ double without_transforms(const Prices& p, const Tensor& w, ElementType type) {
     price += along(d);
   }
   price += kept * static_cast<double>(moving.size() - 1);
-  if (price < best && outer_product(w, type, each, 0)) best = price;
+  if (outer_product(w, type, each, 0)) {
+    prices.push_back({Method::separable, price});
+    return prices;
+  }
   if (moving.size() == 3) {
     const std::vector<std::size_t> others(moving.begin() + 1, moving.end());
     const double apart = along(moving[0]) + kept + p.term * terms / static_cast<double>(w.extent[moving[0]]);
-    if (apart < best && outer_product(w, type, {{moving[0]}, others}, 0)) best = apart;
+    if (outer_product(w, type, {{moving[0]}, others}, 0)) prices.push_back({Method::separable, apart});
   }
-  return best;
+  const double least = std::min_element(prices.begin(), prices.end(), cheaper)->nanoseconds;
+  double taps = 0;
+  for (const std::size_t d : moving) taps += static_cast<double>(w.extent[d]);
+  const double most = std::min(static_cast<double>(most_products), least / (p.product_tap * taps));
+  if (most < 2) return prices;
+  const std::vector<std::size_t> order(moving.rbegin(), moving.rend());
+  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite))
+    prices.push_back({Method::low_rank, of_products(p, *found, volume)});
+  return prices;
 }
 
 // A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
@@ -189,8 +219,42 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   const Tensor& w = found->weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 planes = w.count() / (k0 * k1);
-  const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0 * static_cast<double>(planes));
-  if (!number) return false;
+  SumChoice choice;
+  choice.stage = stage.name;
+  choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+  choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
+  for (SumChoice::Price& p : choice.prices)
+    p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
+  const Stage::Tiling tiles = tiles_of(stage, *found);
+  steps_left_ -= w.count();
+  const bool can = tiles.rows > 0;
+  if (can) choice.prices.push_back({Method::transform, tiles.nanoseconds});
+  const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
+  if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
+    remarks.push_back(fmt::format(
+        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+        "of {} x {} tiles, {:.2g} ns directly (predicted)",
+        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
+  if (yes) stage.tile = tiles, choice.taken = Method::transform;
+  // Parts of a sum that was looked at are not worth a line.
+  const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
+    if (c.stage != choice.stage || c.extents.size() != choice.extents.size()) return false;
+    for (std::size_t d = 0; d < c.extents.size(); ++d)
+      if (choice.extents[d] > c.extents[d]) return false;
+    return c.taken != Method::transform;
+  });
+  if (!part) choices_.push_back(std::move(choice));
+  return yes;
+}
+
+// Tiles that such a sum may be taken by, with their price; none where there are no good ones.
+Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
+  const Tensor& w = sum.weights;
+  const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
+  const auto number = numbers_of(graph_, stage, sum, 960.0 * 960.0 * static_cast<double>(planes));
+  if (!number || !device_.transforms) return {};
   const i64 bytes = *number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
@@ -198,26 +262,14 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   };
   Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes},
                                        {extent(w.rank - 2), extent(w.rank - 1)});
-  if (tiles.rows == 0) return false;
-  steps_left_ -= w.count();
   const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
   tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   tiles.number = *number;
-  const double without = without_transforms(device_.prices, w, stage.type) * 16 * 4 / device_.vector_bytes *
-                         (stage.type == ElementType::f64 ? 2 : 1);
-  const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
-  if (yes || static_cast<double>(w.count()) > worth_a_remark)
-    remarks.push_back(fmt::format(
-        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-        "of {} x {} tiles, {:.2g} ns directly (predicted)",
-        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
-        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
-  if (yes) stage.tile = tiles;
-  return yes;
+  return tiles;
 }
 
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
-  if (!device_.transforms || method_ == Method::direct || stage.domain.size() < 2) return;
+  if (!device_.transforms || stage.domain.size() < 2) return;
   std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
   double terms = 0;
   for (const ExprId e : order) {

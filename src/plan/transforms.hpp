@@ -28,8 +28,8 @@ class TransformedSums {
  public:
   // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.
   TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
-                  const std::vector<i64>& assumed)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed) {}
+                  const std::vector<i64>& assumed, std::vector<SumChoice>& choices)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
 
   // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
   // Unless `alone` the whole body is a part as well.
@@ -37,12 +37,14 @@ class TransformedSums {
 
  private:
   bool mark(ir::Stage&, std::vector<std::string>& remarks);
+  ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
 
   ir::Graph& graph_;
   Numbers numbers_;
   Method method_;
   const Device& device_;
   const std::vector<i64>& assumed_;
+  std::vector<SumChoice>& choices_;
   i64 steps_left_ = i64{1} << 23;  // what all searches together may take
 };
 

@@ -145,14 +145,15 @@ bool widens(ElementType from, ElementType to) {
 class WindowPass {
  public:
   WindowPass(Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
-             std::vector<std::string>& remarks)
+             std::vector<std::string>& remarks, std::vector<SumChoice>& choices)
       : graph_(graph),
         numbers_(numbers),
+        method_(method),
         rows_together_(!device.columns_together),
         remarks_(remarks),
         rebuild_(graph),
-        sums_(graph, numbers, device),
-        transforms_(graph, numbers, method, device, assumed) {}
+        sums_(graph, numbers, method, device, choices),
+        transforms_(graph, numbers, method, device, assumed, choices) {}
 
   void run() {
     std::set<StageId> fields;  // which leave as rows that are spread over structs
@@ -165,7 +166,7 @@ class WindowPass {
         transforms_.take(stage, !fields.contains(s), remarks_);
       }
       if (stage.kind == StageKind::point && stage.tile.rows == 0) {
-        stage.body = sums_.split(stage, remarks_);
+        if (method_ != Method::direct) stage.body = sums_.split(stage, remarks_);
         stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
           return is_reduction(node.op) ? reduce(node) : ExprId{};
         });
@@ -443,6 +444,7 @@ class WindowPass {
 
   Graph& graph_;
   Numbers numbers_;
+  Method method_;
   bool rows_together_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
@@ -455,8 +457,8 @@ class WindowPass {
 }  // namespace
 
 void expand_windows(Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
-                    std::vector<std::string>& remarks) {
-  WindowPass(graph, numbers, method, device, assumed, remarks).run();
+                    std::vector<std::string>& remarks, std::vector<SumChoice>& sums) {
+  WindowPass(graph, numbers, method, device, assumed, remarks, sums).run();
 }
 
 }  // namespace tessera::plan
