@@ -139,7 +139,7 @@ class Cut {
  private:
   bool is_straight(StageId s) const {
     const StageKind kind = g_.stage(s).kind;
-    return in_[s] == no_loop && (kind == StageKind::point || kind == StageKind::compose);
+    return in_[s] == no_loop && (kind == StageKind::point || kind == StageKind::compose || kind == StageKind::fourier);
   }
   bool alive(std::uint32_t l) const { return live_[g_.loops[l].carried.front()]; }
 
