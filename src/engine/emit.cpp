@@ -135,6 +135,15 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   run.method = options.method;
   run.target = options.target;
   engine::check_method(*impl_, run);
+  if (options.method == Method::whole) {
+    const auto whole = kernels ? nullptr : engine::whole_program(*impl_, run);
+    if (!whole)
+      throw Error(ErrorClass::argument, "method whole is emitted for target c alone, of programs without loops and fft",
+                  {}, "emit with method auto, or run the program");
+    EmitOptions own = options;
+    own.method = Method::automatic;
+    return whole->emit(own);
+  }
   return kernels ? device_files(*impl_, options) : c_files(*impl_, options);
 }
 

@@ -41,6 +41,13 @@ plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& paramete
 }
 
 plan::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  if (const auto whole = engine::whole_program(impl, options)) {
+    RunOptions own = options;
+    own.method = Method::automatic;
+    plan::Report report = report_of(whole->impl(), parameters, own);
+    report.sums = engine::sums_of(impl, options);
+    return report;
+  }
   const bool cpu = options.target.empty() || options.target == "cpu";
   const auto of = [&](const Program::Impl& part) {
     return cpu ? cpu_report(part.graph, parameters, options) : engine::device_report(part, parameters, options);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "engine/program_impl.hpp"
+#include "plan/whole.hpp"
 
 namespace tessera::engine {
 
@@ -23,6 +24,9 @@ std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions
     const std::vector<plan::Step>& steps = impl.sequence->parts().steps;
     for (std::size_t k = 0; k < steps.size(); ++k)
       if (steps[k].is_part()) add(impl.sequence->program(k).impl());
+  } else if (options.method == Method::whole) {
+    ir::Graph graph = impl.graph;
+    all = plan::take_whole(graph, options.numbers);
   } else if (options.target == "cuda" || options.target == "opencl") {
     const Abilities abilities = abilities_of_target(options.target);
     all = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method).plan.sums;
@@ -34,6 +38,18 @@ std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions
     all = plan::make_plan(impl.graph, how, cpu_device(1)).sums;
   }
   return all;
+}
+
+std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const RunOptions& options) {
+  if (options.method != Method::whole || impl.loops || impl.sequence) return nullptr;
+  std::lock_guard lock(impl.mutex);
+  auto& known = impl.wholes[static_cast<int>(options.numbers)];
+  if (known) return *known;
+  ir::Graph graph = impl.graph;
+  const std::vector<plan::SumChoice> sums = plan::take_whole(graph, options.numbers);
+  const bool any = std::any_of(sums.begin(), sums.end(), [](const auto& c) { return c.taken == Method::whole; });
+  known = any ? std::make_shared<const Program>(make_program(std::move(graph), {})) : nullptr;
+  return *known;
 }
 
 void check_method(const Program::Impl& impl, const RunOptions& options) {
@@ -52,7 +68,7 @@ void check_method(const Program::Impl& impl, const RunOptions& options) {
     return;
   }
   const auto refused = std::find_if(sums.begin(), sums.end(), [](const auto& c) { return !c.refusal.empty(); });
-  std::string why = "it has no weighted sum of one image, of two dimensions or more and four terms or more";
+  std::string why = "it has no weighted sum of one image that could be";
   if (options.numbers == Numbers::exact) why += ", in numbers that may be added in another order";
   if (options.method == Method::transform && options.schedule != Schedule::automatic)
     why = "other schedules than the automatic one take no transforms";

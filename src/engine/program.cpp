@@ -177,6 +177,11 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
                         const RunOptions& options) const {
   if (loops) return loops->run(bound, from, to, options);
   if (sequence) return sequence->run(bound, from, to, options);
+  if (const auto whole = engine::whole_program(*this, options)) {
+    RunOptions own = options;
+    own.method = Method::automatic;
+    return whole->impl().run(bound, from, to, own);
+  }
   if (options.target == "cpu")
     executable(options)->run(bound, from, to, options);
   else

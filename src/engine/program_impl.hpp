@@ -3,6 +3,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -30,6 +31,7 @@ struct Program::Impl {
       on_devices;
 
   mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
+  mutable std::map<int, std::optional<std::shared_ptr<const Program>>> wholes;  // by numbers; nothing: no sum
 
   std::shared_ptr<const engine::Executable> executable(const RunOptions&) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;

@@ -111,8 +111,10 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] {
     Device able = device;
     able.transforms = device.transforms && options.schedule == Schedule::automatic;
-    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, options.method, able, plan.options.parameters,
-                   plan.remarks, plan.sums);
+    // (whole: the sums that it could take are no more, whole.hpp.)
+    const Method method = options.method == Method::whole ? Method::automatic : options.method;
+    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, method, able, plan.options.parameters, plan.remarks,
+                   plan.sums);
   });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });

@@ -18,6 +18,7 @@
 
 #include "ir/build.hpp"
 #include "plan/low_rank.hpp"
+#include "plan/running.hpp"
 #include "plan/weights.hpp"
 
 namespace tessera::plan {
@@ -291,6 +292,49 @@ class SumSplitter {
     return total;
   }
 
+  // Sums of many equal neighbours: rows of blocks are worth their place on cores.
+  bool in_blocks(const Product::Factor& f, const Tensor& w) const {
+    const std::size_t d = f.dims[0];
+    if (all_.device_.columns_together || source_.index[d].scale != 1 || source_.index[d].shift != ir::SizeId{})
+      return false;
+    for (std::size_t e = 0; e < w.rank; ++e)
+      if (w.extent[e] == 1 && (w.lo[e] != 0 || graph_.stage(source_.stage).domain[e] != stage_.domain[e])) return false;
+    const auto terms = std::count_if(f.weights.begin(), f.weights.end(), [](double x) { return x != 0; });
+    return running_terms(f.weights) < static_cast<double>(terms);
+  }
+
+  std::vector<bool> continued_ahead(const Product& p, const Tensor& w) const {
+    std::vector<bool> ahead(w.rank);
+    for (std::size_t k = 1; k < p.factors.size(); ++k)
+      if (const Product::Factor& f = p.factors[k]; f.dims.size() == 1) ahead[f.dims[0]] = in_blocks(f, w);
+    return ahead;
+  }
+
+  static void continue_ahead(const std::vector<bool>& ahead, const Tensor& w, const std::vector<Border>& borders,
+                             std::vector<ir::Index>& index, std::vector<Border>& border) {
+    for (std::size_t d = 0; d < w.rank; ++d) {
+      if (!ahead[d]) continue;
+      index[d].offset = w.lo[d];
+      border[d] = borders[d];
+      // Without a border nobody reads what is beyond the image.
+      if (border[d].mode == BorderMode::none) border[d] = {BorderMode::clamp, 0};
+    }
+  }
+
+  // The first sample of a pass along one dimension.
+  ExprId first_of(std::size_t d, StageId from, const std::vector<Border>& borders, const Tensor& w, bool source,
+                  const std::vector<bool>& ahead) {
+    std::vector<ir::Index> index(w.rank);
+    std::vector<Border> border(w.rank, Border{BorderMode::clamp, 0});
+    if (source) continue_ahead(ahead, w, borders, index, border);
+    if (!ahead[d]) {
+      index[d].offset = w.lo[d];
+      border[d] = borders[d];
+    }
+    const ExprId e = ir::access(graph_, from, std::move(index), std::move(border));
+    return source && converted_ ? ir::convert(graph_, type_, e) : e;
+  }
+
   ExprId built(const Product& p, const Tensor& w) {
     std::size_t rank = w.rank;
     std::vector<double> constants;
@@ -317,6 +361,11 @@ class SumSplitter {
     std::vector<i64> margin_lo(rank), margin_hi(rank);
     StageId from = source_.stage;
     ExprId value;
+    // Dimensions whose turn comes later, and that are taken by blocks then: the first pass continues the image there.
+    const std::vector<bool> ahead = continued_ahead(p, w);
+    for (std::size_t d = 0; d < rank; ++d)
+      if (ahead[d])
+        domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
     for (std::size_t k = 0; k < p.factors.size(); ++k) {
       const Product::Factor& f = p.factors[k];
       bool last = k + 1 == p.factors.size();
@@ -336,6 +385,8 @@ class SumSplitter {
           border[d] = borders[k][d];
           rest /= w.extent[d];
         }
+        if (f.dims.size() == 1 && ahead[f.dims[0]]) index[f.dims[0]].offset -= w.lo[f.dims[0]];
+        if (k == 0) continue_ahead(ahead, w, borders[0], index, border);
         for (std::size_t d = 0; last && d < rank; ++d) {
           if (w.extent[d] > 1) continue;  // dimensions that do not move take their offset at last
           index[d] = source_.index[d];
@@ -346,6 +397,16 @@ class SumSplitter {
         ExprId e = ir::access(graph_, from, std::move(index), std::move(border));
         if (k == 0 && converted_) e = ir::convert(graph_, type_, e);
         terms.emplace_back(e, weight);
+      }
+      if (f.dims.size() == 1 && in_blocks(f, w)) {
+        std::vector<double> weights = f.weights;
+        for (double& x : weights) x *= last && is_float(type_) ? p.scale : 1;
+        const std::size_t d = f.dims[0];
+        std::vector<ir::SizeId> whole = domain;
+        whole[d] = stage_.domain[d];
+        const ExprId first = first_of(d, from, borders[k], w, k == 0, ahead);
+        terms = RunningWindow(graph_, Op::add, first, d, static_cast<i64>(weights.size()), std::move(whole), stage_)
+                    .weighed(weights);
       }
       value = weighted(terms);
       for (std::size_t d : f.dims) {

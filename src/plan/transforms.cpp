@@ -11,6 +11,7 @@
 #include "ir/build.hpp"
 #include "plan/device_tiles.hpp"
 #include "plan/low_rank.hpp"
+#include "plan/running.hpp"
 
 namespace tessera::plan {
 
@@ -34,7 +35,8 @@ constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr i64 most_rows = 32;
-constexpr double few_taps = 48;                             // of all products of a sum of low rank
+constexpr double most_whole = 0x1p28;  // points of an image that is transformed as a whole
+constexpr double few_taps = 48;  // of all products of a sum of low rank
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
 
 bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
@@ -82,7 +84,9 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
     price += along(d);
   }
   price += kept * static_cast<double>(moving.size() - 1);
-  if (outer_product(w, type, each, 0)) {
+  if (const auto product = outer_product(w, type, each, 0)) {
+    for (const Product::Factor& f : product->factors)  // equal neighbours are taken by blocks
+      price -= along(f.dims[0]) * (1 - running_terms(f.weights) / static_cast<double>(f.weights.size()));
     prices.push_back({Method::separable, price});
     return prices;
   }
@@ -167,13 +171,14 @@ Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& ma
 
 }  // namespace
 
-std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers) {
+std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers,
+                                          std::size_t least_rank) {
   if (stage.kind != StageKind::point) return {};
   const bool real = stage.type == ElementType::f32 || stage.type == ElementType::f64;
   if (!real && stage.type != ElementType::i32 && stage.type != ElementType::u32) return {};
   if (real && numbers != Numbers::fast) return {};
   const std::size_t rank = stage.domain.size();
-  if (rank < 2) return {};
+  if (rank < least_rank) return {};
   i64 steps = i64{1} << 21;
   LinearForms forms(graph, numbers, stage.body, steps);
   if (!forms.linear(stage.body)) return {};
@@ -189,6 +194,7 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage
     if (index.scale != 1 || index.shift != ir::SizeId{}) return {};
   auto weights = tensor_of(sum->weights, access.index, stage.type);
   if (!weights) return {};
+  if (rank < 2) return Convolution{access.stage, access.border, std::move(*weights)};
   // Of one plane in itself: stacks march.
   const i64 planes = weights->count() / (weights->extent[rank - 2] * weights->extent[rank - 1]);
   for (std::size_t d = 0; d + 2 < rank && planes == 1; ++d)
@@ -213,9 +219,47 @@ std::optional<ElementType> numbers_of(const Graph& graph, const Stage& stage, co
   return {};
 }
 
+bool stays_within(const Graph& graph, const Stage& stage, const Convolution& sum) {
+  auto [lo, hi] = ir::integer_limits(graph.stage(sum.source).type);
+  for (const Border& b : sum.border)
+    if (b.mode == BorderMode::constant) lo = std::min(lo, b.value), hi = std::max(hi, b.value);
+  const auto [least, most] = ir::integer_limits(stage.type);
+  double below = 0, above = 0;
+  for (const double w : sum.weights.at) {
+    below += std::min(w * lo, w * hi);
+    above += std::max(w * lo, w * hi);
+  }
+  return least <= below && above <= most;
+}
+
 }  // namespace
 
+// Sums of integers have to be found by rounding, and must not leave their type, which a product of spectra would not
+// wrap around. Values beyond a border take part in all results: they have to be finite.
+bool TransformedSums::mark_whole(Stage& stage) {
+  const auto found = convolution_of(graph_, stage, numbers_, 1);
+  if (!found) return false;
+  const Tensor& w = found->weights;
+  SumChoice choice;
+  choice.stage = stage.name;
+  choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+  const auto number = numbers_of(graph_, stage, *found, most_whole);
+  for (const Border& b : found->border)
+    if (b.mode == BorderMode::constant && !std::isfinite(b.value)) choice.refusal = "its border is not finite";
+  if (!number || (!is_float(stage.type) && !stays_within(graph_, stage, *found)))
+    choice.refusal = "its integers are too large to be found by rounding";
+  const bool yes = choice.refusal.empty();
+  if (yes) {
+    choice.taken = Method::whole;
+    stage.tile.rows = 1;
+    stage.tile.number = *number;
+  }
+  choices_.push_back(std::move(choice));
+  return yes;
+}
+
 bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
+  if (method_ == Method::whole) return mark_whole(stage);
   const auto found = convolution_of(graph_, stage, numbers_);
   if (!found) return false;
   const Tensor& w = found->weights;
@@ -247,7 +291,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   if (yes) stage.tile = tiles, choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
   const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
-    if (c.stage != choice.stage || c.extents.size() != choice.extents.size()) return false;
+    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size()) return false;
     for (std::size_t d = 0; d < c.extents.size(); ++d)
       if (choice.extents[d] > c.extents[d]) return false;
     return c.taken != Method::transform;
@@ -281,14 +325,15 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
 }
 
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
-  if (!device_.transforms || stage.domain.size() < 2) return;
+  if (!device_.transforms || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
   std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
   double terms = 0;
   for (const ExprId e : order) {
     const ExprNode& node = graph_.node(e);
     terms += is_reduction(node.op) ? static_cast<double>(analyze::term_count(node)) : node.op == Op::access ? 1 : 0;
   }
-  if (terms < static_cast<double>(least_terms) && method_ != Method::transform) return;
+  const bool asked = method_ == Method::transform || method_ == Method::whole;
+  if (terms < static_cast<double>(least_terms) && !asked) return;
   LinearForms forms(graph_, numbers_, stage.body, steps_left_);
   // From the root down: the largest sums.
   std::unordered_map<std::uint32_t, ExprId> instead;

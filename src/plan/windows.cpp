@@ -13,6 +13,7 @@
 #include "ir/build.hpp"
 #include "plan/median.hpp"
 #include "plan/rebuild.hpp"
+#include "plan/running.hpp"
 #include "plan/separable.hpp"
 #include "plan/transforms.hpp"
 #include "plan/weights.hpp"
@@ -320,6 +321,30 @@ class WindowPass {
     return ir::step_of(reduction);
   }
 
+  bool by_blocks(i64 length) const { return rows_together_ && worth_running(length, true); }
+
+  // The least or greatest of consecutive samples along one dimension: of many, on cores, by blocks that are kept.
+  // `domain`: of the stage that it is for.
+  ExprId window(Op op, const ExprNode& access, std::size_t dim, i64 lo, i64 length,
+                const std::vector<ir::SizeId>& domain) {
+    if (!by_blocks(length)) return doubled_window(graph_, op, access, dim, lo, length);
+    ExprNode first = access;
+    first.index[dim].vars.clear();
+    first.index[dim].offset = lo;
+    return RunningWindow(graph_, op, graph_.expr(std::move(first)), dim, length, domain, *current_).value();
+  }
+
+  // Of one dimension, of an image of any extents.
+  ExprId window_alone(Op op, const ExprNode& access, std::size_t dim, i64 lo, i64 length) {
+    const std::vector<ir::SizeId>& domain = graph_.stage(access.stage).domain;
+    bool own = domain.size() == current_->domain.size();
+    for (std::size_t d = 0; own && d < domain.size(); ++d)
+      own = access.index[d].scale == 1 && access.index[d].shift == ir::SizeId{} &&
+            (d == dim || (access.index[d].offset == 0 && domain[d] == current_->domain[d]));
+    return own ? window(op, access, dim, lo, length, current_->domain)
+               : doubled_window(graph_, op, access, dim, lo, length);
+  }
+
   ExprId one_dimension_at_a_time(const ExprNode& node) {
     bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // a NaN or a signed zero depends on it
     bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max ||
@@ -356,7 +381,7 @@ class WindowPass {
           const ir::Var& v = *var_of[d];
           i64 length = v.hi - v.lo + 1;
           if (length < 4 || !idempotent || widened) return {};
-          return doubled_window(graph_, step_on(node.op, body.type), body, d, body.index[d].offset + v.lo, length);
+          return window_alone(step_on(node.op, body.type), body, d, body.index[d].offset + v.lo, length);
         }
     }
     const Stage& source = graph_.stage(body.stage);
@@ -376,6 +401,15 @@ class WindowPass {
     StageId from = body.stage;
     ElementType type = body.type;
     std::vector<i64> margin_lo(rank), margin_hi(rank);
+    // Dimensions that are taken by blocks later: the first pass continues the image there.
+    std::vector<ir::SizeId> domain = current_->domain;
+    std::vector<bool> ahead(rank);
+    for (std::size_t k = 1; k < order.size(); ++k) {
+      const std::size_t d = order[k];
+      const i64 length = var_of[d]->hi - var_of[d]->lo + 1;
+      ahead[d] = idempotent && by_blocks(length);
+      if (ahead[d]) domain[d] = graph_.size_binary(ir::SizeOp::add, domain[d], graph_.size(length - 1));
+    }
     for (std::size_t k = 0; k < order.size(); ++k) {
       std::size_t d = order[k];
       const ir::Var& v = *var_of[d];
@@ -385,8 +419,14 @@ class WindowPass {
       access.stage = from;
       access.index.assign(rank, {});
       access.border.assign(rank, Border{BorderMode::clamp, 0});
-      access.border[d] = body.border[d];
+      if (!ahead[d]) access.border[d] = body.border[d];
       i64 lo = body.index[d].offset + v.lo, length = v.hi - v.lo + 1;
+      for (std::size_t e = 0; e < rank && k == 0; ++e) {
+        if (!ahead[e]) continue;
+        access.index[e].offset = body.index[e].offset + var_of[e]->lo;
+        if (body.border[e].mode != BorderMode::none) access.border[e] = body.border[e];
+      }
+      domain[d] = current_->domain[d];
       if (k == 0 && widened && sum) {
         ExprNode reduced;
         reduced.op = node.op;
@@ -404,7 +444,7 @@ class WindowPass {
         value = all[0];
         for (std::size_t t = 1; t < all.size(); ++t) value = combine(graph_, Op::add, node.type, value, all[t]);
       } else if (idempotent) {
-        value = doubled_window(graph_, step_on(node.op, type), access, d, lo, length);
+        value = window(step_on(node.op, type), access, d, ahead[d] ? 0 : lo, length, domain);
       } else {
         value = ExprId{};
         for (i64 t = 0; t < length; ++t) {
@@ -424,7 +464,7 @@ class WindowPass {
       part.kind = StageKind::point;
       part.name = current_->name + "." + std::to_string(k + 1);
       part.type = type;
-      part.domain = current_->domain;
+      part.domain = domain;
       part.span = current_->span;
       part.body = value;
       part.margin_lo = margin_lo;
