@@ -280,8 +280,7 @@ void GroupLowering::reserve_ring(StageId s, std::vector<Value> span) {
   const plan::StagePlan& p = plan_.stages[s];
   i64 size = ir::nest::size_of(memory_lane(s));
   i64 left = ((p.pad_lo + slack(s, rank_ - 1)) * size + 63) / 64 * 64;
-  Value row = builder_->let("pitch",
-                            call_i64("tsr_pitch", {(span[rank_ - 1] + (p.pad_hi + p.reach)) * size + left}));
+  Value row = builder_->let("pitch", call_i64("tsr_pitch", {(span[rank_ - 1] + (p.pad_hi + p.reach)) * size + left}));
   Ring ring;
   ring.pitch.assign(rank_ - 1, row);
   Value plane = row;
@@ -333,8 +332,7 @@ void GroupLowering::reserve_workspace(std::size_t k) {
         if (source.outer_border[before] == border) rows[d] = rows[before];
       if (rows[d]) continue;
       i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
-      Value count =
-          builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
+      Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
       Value memory = reserve(count * size);
       if (measuring_) continue;
       builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(border, source.stage))});

@@ -214,8 +214,8 @@ class GroupLowering {
   std::vector<std::unique_ptr<Transform>> transforms_;
   Transform* transform_ = nullptr;  // the one that is being written
   Region wanted_;                   // of all of them, of this tile
-  bool measuring_ = false;     // only adding up scratch memory
-  std::vector<Value> guards_;  // offsets of the gaps between blocks of scratch memory
+  bool measuring_ = false;          // only adding up scratch memory
+  std::vector<Value> guards_;       // offsets of the gaps between blocks of scratch memory
 };
 
 }  // namespace tessera::lower

@@ -26,8 +26,7 @@ std::optional<StageId> GroupLowering::prologue_of(StageId tiled) const {
 // The border of a sum, on the images that its prologue reads.
 void GroupLowering::take_borders(StageId tiled, StageId prologue) {
   ir::Graph& graph = plan_.graph;
-  const plan::Convolution sum =
-      plan::convolution_of(graph, stage(tiled), plan_.options.numbers).value();
+  const plan::Convolution sum = plan::convolution_of(graph, stage(tiled), plan_.options.numbers).value();
   const ir::ExprId body = ir::rewrite(graph, stage(prologue).body, [&](ir::ExprId, const ExprNode& node) {
     if (node.op != ir::Op::access) return ir::ExprId{};
     ExprNode moved = node;
@@ -122,8 +121,8 @@ void GroupLowering::fill_outside(const std::vector<Value>& index, const Value& x
       fill(row, builder_->let("from", min(max(wide, x), end)), end, columns);
     };
     if (!rows_end) return ends();
-    const Value inside = ir::nest::operation(ir::Op::bit_and, flag_type,
-                                             {less(integer(-1), at.back()), less(at.back(), high)});
+    const Value inside =
+        ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), at.back()), less(at.back(), high)});
     builder_->branch(inside, ends, [&] { fill(row, x, end, rows); });
   });
 }

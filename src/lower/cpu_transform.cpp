@@ -368,13 +368,11 @@ void GroupLowering::load_tile(const TilePart& part, const std::vector<Value>& in
     };
     const auto row = [&] {
       if (t.prologue) return at_once();
-      builder_->branch(
-          inside, at_once,
-          [&] {
-            patched(native ? own : t.raw);
-            if (!native) converted(t.raw);
-            if (native) take(own);
-          });
+      builder_->branch(inside, at_once, [&] {
+        patched(native ? own : t.raw);
+        if (!native) converted(t.raw);
+        if (native) take(own);
+      });
     };
     if (!native) take(own);
     const Border& rows = t.sum.border[rank_ - 2];

@@ -88,8 +88,8 @@ std::string Grouper::no_tiles(const Set& set) const {
       return by_itself;
     if (tile && !same_shape(stage.tile, shape.tile)) return "their Fourier transforms have other tiles";
     // (A sum that leaves is stored by its tiles; one that is read here as well would be kept for that, and copied.)
-    const bool kept = std::any_of(read_by_[s].begin(), read_by_[s].end(),
-                                  [&](std::size_t k) { return inside(edges_[k].consumer); });
+    const bool kept =
+        std::any_of(read_by_[s].begin(), read_by_[s].end(), [&](std::size_t k) { return inside(edges_[k].consumer); });
     if (tile && leaves_group(s, set) && (kept || leaves_as_field(s)))
       return named(s, "is computed through Fourier transforms, and read elsewhere");
     for (const std::size_t k : reads_[s]) {

@@ -24,8 +24,8 @@ struct Convolution {
 // Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.
 std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Numbers);
 
-// Is every point of the stage computed from images at the same point, and from nothing that tells where it is? Tiles may
-// compute it while they are loaded, on images that are continued by the border of the sum.
+// Is every point of the stage computed from images at the same point, and from nothing that tells where it is? Tiles
+// may compute it while they are loaded, on images that are continued by the border of the sum.
 bool is_prologue(const ir::Graph&, const ir::Stage&);
 
 // The first of the stages that is computed through transforms: all of a group have tiles of one shape. Null: none.
