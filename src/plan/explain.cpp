@@ -185,7 +185,7 @@ class Reporter {
       g.passes.push_back(
           {pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);
-      if (tile.rows > 0) result_.stages[from.anchor].operations = from.operations;
+      if (tile.rows > 0) result_.stages[pass.stages.front()].operations = from.operations;
     }
     std::set<StageId> reads;
     for (StageId s : from.stages) {

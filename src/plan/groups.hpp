@@ -64,11 +64,17 @@ class Grouper {
   int widest_lane(ir::ExprId body);
   void share_rows();
   Layout layout(const Set&) const;
+  // Of sums through Fourier transforms and what joins them: tile_groups.cpp.
+  bool has_tiles(const Set&) const;
+  bool reads_before_tiles(ir::StageId, const Set&) const;  // a prologue
+  std::string no_tiles(const Set&) const;
+  Layout layout_of_tiles(const Set&) const;
   void place_pieces(const Set&, Layout&) const;
   bool find_rates(const Set&, Layout&) const;
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
+  Price price_of_tiles(const Set&, const Layout&) const;
   // Of programs that sum over planes of volumes, on vector cores: volumes.cpp.
   bool sums_planes(const Layout&) const;
   Price price_of_volume(const Set&, const Layout&) const;
@@ -118,6 +124,7 @@ class Grouper {
     return std::binary_search(set.begin(), set.end(), s);
   }
   bool leaves_group(ir::StageId, const Set&) const;
+  bool leaves_as_field(ir::StageId) const;  // of a struct output
   bool leaves_repeating(ir::StageId, int group) const;
   double points(ir::StageId s) const { return points_[s]; }
   double extent(ir::StageId, std::size_t dim) const;
