@@ -23,6 +23,7 @@ using ir::Op;
 namespace {
 
 constexpr double kept = 4;      // terms: what a row of blocks costs
+constexpr double stored = 24;   // terms: what it costs to store the image and to read it again
 constexpr i64 most_block = 64;  // of the longest blocks
 
 struct Choice {
@@ -81,8 +82,13 @@ double running_terms(const std::vector<double>& weights) {
   return choice_of(runs_of(weights)).terms;
 }
 
-bool worth_running(i64 length, bool overlapping) {
-  return choice(length, overlapping).block > 1;
+bool worth_running(const std::vector<double>& weights, bool computed) {
+  const auto terms = std::count_if(weights.begin(), weights.end(), [](double x) { return x != 0; });
+  return running_terms(weights) + (computed ? stored : 0) < static_cast<double>(terms);
+}
+
+bool worth_running(i64 length, bool overlapping, bool computed) {
+  return choice(length, overlapping).terms + (computed ? stored : 0) < static_cast<double>(length);
 }
 
 RunningWindow::RunningWindow(ir::Graph& graph, Op op, ExprId first, std::size_t dim, i64 length,

@@ -298,8 +298,7 @@ class SumSplitter {
       return false;
     for (std::size_t e = 0; e < w.rank; ++e)
       if (w.extent[e] == 1 && (w.lo[e] != 0 || graph_.stage(source_.stage).domain[e] != stage_.domain[e])) return false;
-    const auto terms = std::count_if(f.weights.begin(), f.weights.end(), [](double x) { return x != 0; });
-    return running_terms(f.weights) < static_cast<double>(terms);
+    return worth_running(f.weights, graph_.stage(source_.stage).kind != ir::StageKind::input);
   }
 
   std::vector<bool> continued_ahead(const Product& p, const Tensor& w) const {

@@ -75,10 +75,15 @@ std::vector<ZooProgram> blocks() {
        "stencil f(vector#2 uint8 X) { return sum(i = 0..28, j = -26..2) (X@[i,j]); } parameter M, N; vector#2 uint8 "
        "a[M,N]; return around = f(a:wrap), inside = f(a);",
        0, false, Data::wild},
-      {"a box of floats that are not finite, beyond a constant border",
+      {"a box far to one side, beyond a constant border",
        "stencil f(vector#2 float X) { return sum(i = -3..22, j = -11..11) (X@[i,j]) * 0.001f; } parameter M, N; "
        "vector#2 float a[M,N]; return f(a:constant(2));",
-       1e-3, false, Data::wild},
+       1e-3},
+      {"boxes of a stage",
+       "stencil g(vector#2 float X) { return X@[0,1] - X@[1,0]; } stencil f(vector#2 float X) { return sum(i = -40..40, "
+       "j = -35..35) (X@[i,j]) * 0.001f + max(i = -40..40, j = -35..35) (X@[i,j]); } parameter M, N; vector#2 float "
+       "a[M,N]; return f(g(a:clamped):mirror);",
+       1e-3},
       {"a flat top, and a row of steps",
        "table float t[k = 0..40] = k < 5 || k > 35 ? 0.01f : 0.02f; stencil f(vector#2 float X) { return sum(i = 0..40) "
        "(t[i] * X@[i-20,0]) + sum(j = 0..40) (t[j] * X@[0,j-11]); } stencil g(vector#2 float X) { return sum(i = 0..40, "

@@ -149,8 +149,10 @@ TEST(Running, EqualNeighboursCostLess) {
   EXPECT_LT(running_terms(std::vector<double>(63, 1.0)), 26);
   EXPECT_EQ(running_terms({1, 2, 3, 4}), 4);
   EXPECT_EQ(running_terms({1, 1, 0, 0, 1, 1}), 4);
-  EXPECT_FALSE(worth_running(5, false));
-  EXPECT_TRUE(worth_running(31, true));
+  EXPECT_FALSE(worth_running(5, false, false));
+  EXPECT_TRUE(worth_running(31, true, false));
+  EXPECT_FALSE(worth_running(31, true, true));
+  EXPECT_TRUE(worth_running(63, true, true));
 }
 
 }  // namespace
