@@ -3,6 +3,7 @@
 #include "engine/explain_device.hpp"
 #include "engine/explain_parts.hpp"
 #include "engine/methods.hpp"
+#include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "plan/explain_sections.hpp"
@@ -33,7 +34,10 @@ plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& paramete
   how.method = options.method;
   RunOptions resolved = options;
   resolved.threads = run::cpu::thread_count(options.threads);
-  return plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
+  plan::Plan plan = plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0)));
+  const std::string note = engine::prices_in_use("cpu", plan.device.name).note;
+  if (!note.empty() && !plan.sums.empty()) plan.remarks.push_back(note);
+  return plan::report(std::move(plan), parameters, resolved);
 }
 
 plan::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {

@@ -42,7 +42,12 @@ GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analy
       rank_(plan.graph.stage(plan.groups[group].anchor).domain.size()),
       edges_(plan::edges_of(plan.graph)) {
   bodies_.resize(group_.passes.size());
-  for (std::size_t p = 0; p < group_.passes.size() && !transformed(); ++p) analyze_pass(p);
+  for (StageId s : group_.stages)
+    if (stage(s).tile.rows > 0) tiled_.push_back(s);
+  for (StageId s : tiled_)
+    if (const auto before = prologue_of(s)) take_borders(s, *before);
+  for (std::size_t p = 0; p < group_.passes.size(); ++p)
+    if (stage(group_.passes[p].stages.front()).tile.rows == 0) analyze_pass(p);
 }
 
 bool GroupLowering::in_group(StageId s) const {
@@ -259,72 +264,82 @@ void GroupLowering::reserve_all() {
   guard();
   rings_.clear();
   work_.assign(group_.passes.size(), {});
-  if (transformed()) return reserve_transform();
+  if (transformed()) reserve_transform();
   for (StageId s : group_.stages) {
-    const plan::StagePlan& p = plan_.stages[s];
-    if (p.home != plan::Home::ring) continue;
-    i64 size = ir::nest::size_of(memory_lane(s));
-    i64 left = ((p.pad_lo + slack(s, rank_ - 1)) * size + 63) / 64 * 64;
-    Value row = builder_->let("pitch",
-                              call_i64("tsr_pitch", {(span_bound(s, rank_ - 1) + (p.pad_hi + p.reach)) * size + left}));
-    Ring ring;
-    ring.pitch.assign(rank_ - 1, row);
-    Value plane = row;
-    for (std::size_t d = rank_ - 1; d-- > 0;) {
-      ring.pitch[d] = plane;
-      Value count = d == 0 && p.depth > 0 ? integer(p.depth) : span_bound(s, d);
-      plane = builder_->let("plane", plane * count);
-    }
-    Value memory = reserve(plane);
-    if (!measuring_) {
-      Value first = regions_[pass_of(s)].lo[rank_ - 1];
-      ring.base = builder_->let("ring", address(memory, integer(left) - first * size));
-    }
-    rings_[s] = ring;
+    if (plan_.stages[s].home != plan::Home::ring || transformed()) continue;
+    std::vector<Value> span;
+    for (std::size_t d = 0; d < rank_; ++d) span.push_back(span_bound(s, d));
+    reserve_ring(s, std::move(span));
   }
-  for (std::size_t k = 0; k < group_.passes.size(); ++k) {
-    const plan::Pass& pass = group_.passes[k];
-    Workspace& work = work_[k];
-    i64 widest = 1, results = 0;
-    for (StageId s : pass.stages) {
-      widest = std::max<i64>(widest, ir::nest::size_of(memory_lane(written(s))));
-      if (direct_result(s)) ++results;
+  for (std::size_t k = 0; k < group_.passes.size(); ++k)
+    if (stage(group_.passes[k].stages.front()).tile.rows == 0) reserve_workspace(k);
+}
+
+// For so many points along each dimension; of those of a tile as many rows as it keeps.
+void GroupLowering::reserve_ring(StageId s, std::vector<Value> span) {
+  const plan::StagePlan& p = plan_.stages[s];
+  i64 size = ir::nest::size_of(memory_lane(s));
+  i64 left = ((p.pad_lo + slack(s, rank_ - 1)) * size + 63) / 64 * 64;
+  Value row = builder_->let("pitch", call_i64("tsr_pitch", {(span[rank_ - 1] + (p.pad_hi + p.reach)) * size + left}));
+  Ring ring;
+  ring.pitch.assign(rank_ - 1, row);
+  Value plane = row;
+  for (std::size_t d = rank_ - 1; d-- > 0;) {
+    ring.pitch[d] = plane;
+    Value count = d == 0 && p.depth > 0 ? integer(p.depth) : span[d];
+    plane = builder_->let("plane", plane * count);
+  }
+  Value memory = reserve(plane);
+  if (!measuring_) {
+    Value first = regions_[pass_of(s)].lo[rank_ - 1];
+    ring.first = builder_->let("ring", address(memory, integer(left)));
+    ring.base = transformed() ? ring.first : builder_->let("ring", address(memory, integer(left) - first * size));
+  }
+  rings_[s] = ring;
+}
+
+void GroupLowering::reserve_workspace(std::size_t k) {
+  const plan::Pass& pass = group_.passes[k];
+  Workspace& work = work_[k];
+  i64 widest = 1, results = 0;
+  for (StageId s : pass.stages) {
+    widest = std::max<i64>(widest, ir::nest::size_of(memory_lane(written(s))));
+    if (direct_result(s)) ++results;
+  }
+  const i64 pair = transformed() ? transforms_.front()->wide + transforms_.front()->tile.columns : 0;
+  Value columns = span_bound(pass.stages.front(), rank_ - 1) + (3 * pass.lanes + pair);
+  i64 spread = 1;
+  for (StageId s : pass.stages)
+    if (written(s) != s) spread = std::max(spread, plan_.stages[s].stride.back());
+  if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * (widest * spread));
+  if (results > 0) work.outputs = reserve(integer(results * pass.rows * (6 * pass.lanes * widest + 64)));
+  i64 patches = 0, rows_patched = 0;
+  for (const PassBody::Source& source : bodies_[k].sources)
+    if (!in_group(source.stage)) {
+      patches += source.entries() * patch_bytes(k, source);
+      rows_patched += source.entries();
     }
-    Value columns = span_bound(pass.stages.front(), rank_ - 1) + 3 * pass.lanes;
-    i64 spread = 1;
-    for (StageId s : pass.stages)
-      if (written(s) != s) spread = std::max(spread, plan_.stages[s].stride.back());
-    if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * (widest * spread));
-    if (results > 0) work.outputs = reserve(integer(results * pass.rows * (6 * pass.lanes * widest + 64)));
-    i64 patches = 0, rows_patched = 0;
-    for (const PassBody::Source& source : bodies_[k].sources)
-      if (!in_group(source.stage)) {
-        patches += source.entries() * patch_bytes(k, source);
-        rows_patched += source.entries();
-      }
-    if (patches > 0) work.patches = reserve(integer(patches));
-    if (patches > 0) work.ends = reserve(integer(rows_patched * static_cast<i64>(sizeof(void*))));
-    if (const i64 piece = piece_bytes(k); piece > 0) work.piece = reserve(integer(piece));
-    for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
-      const PassBody::Source& source = bodies_[k].sources[i];
-      std::vector<Value> rows(source.outer_border.size());
-      for (std::size_t d = 0; d < rows.size(); ++d) {
-        const Border& border = source.outer_border[d];
-        if (border.mode != BorderMode::constant) continue;
-        for (std::size_t before = 0; before < d; ++before)
-          if (source.outer_border[before] == border) rows[d] = rows[before];
-        if (rows[d]) continue;
-        i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
-        Value count =
-            builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
-        Value memory = reserve(count * size);
-        if (measuring_) continue;
-        builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(border, source.stage))});
-        Value first = regions_[k].lo[rank_ - 1] * source.scale + extent(source.shift) + source.lo;
-        rows[d] = builder_->let("outside", address(memory, integer(0) - first * (step * size)));
-      }
-      work.constants[i] = std::move(rows);
+  if (patches > 0) work.patches = reserve(integer(patches));
+  if (patches > 0) work.ends = reserve(integer(rows_patched * static_cast<i64>(sizeof(void*))));
+  if (const i64 piece = piece_bytes(k); piece > 0) work.piece = reserve(integer(piece));
+  for (std::size_t i = 0; i < bodies_[k].sources.size(); ++i) {
+    const PassBody::Source& source = bodies_[k].sources[i];
+    std::vector<Value> rows(source.outer_border.size());
+    for (std::size_t d = 0; d < rows.size(); ++d) {
+      const Border& border = source.outer_border[d];
+      if (border.mode != BorderMode::constant) continue;
+      for (std::size_t before = 0; before < d; ++before)
+        if (source.outer_border[before] == border) rows[d] = rows[before];
+      if (rows[d]) continue;
+      i64 step = element_step(source.stage), size = ir::nest::size_of(memory_lane(source.stage));
+      Value count = builder_->let("count", (columns * source.scale + (source.hi - source.lo + 64 + pass.lanes)) * step);
+      Value memory = reserve(count * size);
+      if (measuring_) continue;
+      builder_->call("tsr_fill", {memory, count, integer(size), integer(border_bits(border, source.stage))});
+      Value first = regions_[k].lo[rank_ - 1] * source.scale + extent(source.shift) + source.lo;
+      rows[d] = builder_->let("outside", address(memory, integer(0) - first * (step * size)));
     }
+    work.constants[i] = std::move(rows);
   }
 }
 
@@ -539,7 +554,7 @@ ir::nest::Function GroupLowering::tile_function() {
 }
 
 void GroupLowering::into(ir::nest::Module& module) {
-  if (transformed()) prepare_transform(module);
+  for (StageId s : tiled_) prepare_transform(module, s);
   module.functions.push_back(shape_function());
   module.functions.push_back(scratch_function());
   module.functions.push_back(tile_function());

@@ -38,6 +38,7 @@ struct PassBody {
     std::vector<std::pair<i64, i64>> table;  // per outer dimension: first and last offset, when variables move it
     i64 lo = 0, hi = 0, scale = 1;           // of the column index, over all accesses
     ir::SizeId shift;
+    std::set<i64> shifted;  // offsets of columns that are taken from two whole vectors
     i64 entries() const;
     bool is_long() const;  // pointers to its rows are found by a loop: their text would take minutes to compile
   };
@@ -71,6 +72,7 @@ class GroupLowering {
   };
   struct Ring {
     Value base;                // u8*: column 0 of slot 0
+    Value first;               // of a pair of tiles: where its first column stands
     std::vector<Value> pitch;  // bytes between slots (dimension 0), rows of middle dimensions
   };
   struct Workspace {  // of a pass, in scratch memory
@@ -91,6 +93,7 @@ class GroupLowering {
   struct Plane;
 
   void analyze_pass(std::size_t pass);
+  void shift_columns(std::size_t pass);
   ir::nest::Function shape_function();
   ir::nest::Function scratch_function();
   ir::nest::Function tile_function();
@@ -105,23 +108,33 @@ class GroupLowering {
   Value scratch_size();
   void stream();
   // A stage that is computed through Fourier transforms of tiles: cpu_transform.cpp.
-  bool transformed() const { return stage(group_.anchor).tile.rows > 0; }
+  bool transformed() const { return !tiled_.empty(); }
+  // With stages that are computed while tiles are loaded, or on their results: cpu_tile_ends.cpp.
+  bool fused() const { return transformed() && group_.stages.size() > 1; }
+  std::optional<ir::StageId> prologue_of(ir::StageId tiled) const;
+  void take_borders(ir::StageId tiled, ir::StageId prologue);
+  void reserve_ring(ir::StageId, std::vector<Value> span);
+  void reserve_workspace(std::size_t pass);
+  void begin_pair(const std::vector<Value>& index, const Value& x0);
+  void prologue(const std::vector<Value>& index, const Value& x0);
+  void fill_outside(const std::vector<Value>& index, const Value& x, const Value& width);
+  void epilogue();
   void shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads);
-  void prepare_transform(ir::nest::Module&);  // its functions and tables, before those of the group
+  void prepare_transform(ir::nest::Module&, ir::StageId);  // its functions and tables, before those of the group
   void reserve_transform();
   void transform();
   void rows_of_tiles(const std::vector<Value>& index);
   void pair_of_tiles(const std::vector<Value>& index, const Value& x0);
   TilePart part_of(i64 number, const std::vector<Value>& index, const Value& x0);
-  void load_tile(const TilePart&, const Value& x0, const Plane* plane);
+  void load_tile(const TilePart&, const std::vector<Value>& index, const Value& x0, const Plane* plane);
   void place_results(const TilePart&, const std::vector<Value>& index);
   void finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0);
   void clear_results(const TilePart&);
   void sum_directly(const TilePart&, const Value& first_weight);
   void copy_results(const TilePart&, const std::vector<Value>& index);
   void margins_of_tiles(const std::vector<Value>& index);
+  bool stacked() const { return stage(tiled_.front()).tile.planes > 1; }
   // Of volumes: cpu_stack.cpp.
-  bool stacked() const { return stage(group_.anchor).tile.planes > 1; }
   void pair_of_stacks(const std::vector<Value>& index, const Value& since, const Value& pair, const Value& x0);
   void each_plane(const std::function<void(const Value& volume, const Value& along)>& body, const Value& first,
                   i64 end);
@@ -199,9 +212,12 @@ class GroupLowering {
   std::map<ir::StageId, Ring> rings_;
   std::vector<Workspace> work_;  // by pass
   Value scratch_top_;
-  std::unique_ptr<Transform> transform_;
-  bool measuring_ = false;     // only adding up scratch memory
-  std::vector<Value> guards_;  // offsets of the gaps between blocks of scratch memory
+  std::vector<ir::StageId> tiled_;  // stages that are computed through transforms
+  std::vector<std::unique_ptr<Transform>> transforms_;
+  Transform* transform_ = nullptr;  // the one that is being written
+  Region wanted_;                   // of all of them, of this tile
+  bool measuring_ = false;          // only adding up scratch memory
+  std::vector<Value> guards_;       // offsets of the gaps between blocks of scratch memory
 };
 
 }  // namespace tessera::lower

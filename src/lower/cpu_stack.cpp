@@ -70,7 +70,7 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
   const Value arguments = builder_->let("n", convert({Lane::i64, 1, true}, t.arguments));
   std::vector<Value> below = index;
   below[march] = builder_->let("z", index[march] + 1);
-  const Value second = builder_->let("second", less(below[march], regions_[0].hi[march]));
+  const Value second = builder_->let("second", less(below[march], wanted_.hi[march]));
   TilePart parts[2], others[2];  // of both planes
   for (i64 p = 0; p < 2; ++p) {
     parts[p] = others[p] = part_of(p, index, x0);
@@ -99,7 +99,7 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
   each_plane(
       [&](const Value& volume, const Value& along) {
         const Plane plane = plane_at(index, volume, along);
-        for (const TilePart& part : parts) load_tile(part, x0, &plane);
+        for (const TilePart& part : parts) load_tile(part, index, x0, &plane);
         builder_->call(t.function + "_there",
                        {rows(t.from), numbers(slot(volume, along)), numbers(t.numbers), arguments});
       },

@@ -48,10 +48,14 @@ ir::Table table_of(std::string name, ElementType type, std::vector<double> value
 
 GroupLowering::~GroupLowering() = default;
 
-void GroupLowering::prepare_transform(ir::nest::Module& module) {
-  const ir::Stage& s = stage(group_.anchor);
-  transform_ = std::make_unique<Transform>();
+void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) {
+  const ir::Stage& s = stage(number);
+  transforms_.push_back(std::make_unique<Transform>());
+  transform_ = transforms_.back().get();
   Transform& t = *transform_;
+  t.stage = number;
+  t.prologue = prologue_of(number);
+  t.kept = plan_.stages[number].home == plan::Home::ring;
   t.sum = plan::convolution_of(plan_.graph, s, plan_.options.numbers).value();
   const bool doubles = s.tile.number == ElementType::f64;
   const Lane lane = doubles ? Lane::f64 : Lane::f32;
@@ -89,7 +93,7 @@ void GroupLowering::prepare_transform(ir::nest::Module& module) {
 // Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march
 // through.
 void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
-  const Transform& t = *transform_;
+  const Transform& t = *transforms_.front();
   Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(t.high)});
   for (std::size_t d = 0; d + 2 < rank_; ++d) {
     extents[d] = integer(1);
@@ -108,27 +112,52 @@ void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::v
 }
 
 void GroupLowering::reserve_transform() {
-  Transform& t = *transform_;
-  t.bases = reserve(integer(t.rows * pointer_bytes));
-  t.from = reserve(integer(2 * t.rows * pointer_bytes));
-  const i64 results = stacked() ? 4 : 2;  // tiles
-  t.to = reserve(integer(results * t.rows * pointer_bytes));
-  t.arguments = reserve(integer(64));
-  t.numbers = reserve(integer(results / 2 * fft::tile_scratch(t.tile) * t.size()));
-  t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
-  t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
-  t.results = reserve(integer(results * t.rows * t.row_bytes()));
-  if (!stacked()) return;
-  t.spectra = reserve(integer((t.pairs + 1) * t.lines() * t.spectrum_bytes()));
-  t.stack = reserve(integer(t.lines() * pointer_bytes));
+  const auto planes = [&](i64 down, i64 across) {
+    std::vector<Value> span(rank_, integer(1));
+    if (stacked()) span[rank_ - 3] = integer(2);
+    span[rank_ - 2] = integer(down), span[rank_ - 1] = integer(across);
+    return span;
+  };
+  for (std::size_t k = 0; k < transforms_.size(); ++k) {
+    Transform& t = *transforms_[k];
+    t.bases = reserve(integer(t.rows * pointer_bytes));
+    if (t.prologue) reserve_ring(*t.prologue, planes(t.rows, t.wide + t.tile.columns));
+    t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
+    if (stacked()) t.spectra = reserve(integer((t.pairs + 1) * t.lines() * t.spectrum_bytes()));
+    if (k > 0) {  // one after another
+      t.take_memory(*transforms_.front());
+      continue;
+    }
+    t.from = reserve(integer(2 * t.rows * pointer_bytes));
+    const i64 results = stacked() ? 4 : 2;  // tiles
+    t.to = reserve(integer(results * t.rows * pointer_bytes));
+    t.arguments = reserve(integer(64));
+    t.numbers = reserve(integer(results / 2 * fft::tile_scratch(t.tile) * t.size()));
+    t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
+    t.results = reserve(integer(results * t.rows * t.row_bytes()));
+    if (stacked()) t.stack = reserve(integer(t.lines() * pointer_bytes));
+  }
+  const Transform& t = *transforms_.front();
+  for (StageId s : group_.stages) {
+    const auto before = [&](const auto& other) { return other->prologue == s; };
+    if (plan_.stages[s].home == plan::Home::ring && std::none_of(transforms_.begin(), transforms_.end(), before))
+      reserve_ring(s, planes(t.high, 2 * t.wide));
+  }
 }
 
 void GroupLowering::transform() {
-  const Transform& t = *transform_;
+  const Transform& t = *transforms_.front();
+  const auto each = [&](const std::function<void()>& body) {
+    for (const auto& one : transforms_) {
+      transform_ = one.get();
+      body();
+    }
+  };
   std::vector<Value> index(rank_ - 1);
   const std::size_t down = rank_ - 2, across = rank_ - 1;
-  const auto& lo = regions_[0].lo;
-  const auto& hi = regions_[0].hi;
+  wanted_ = regions_[pass_of(group_.anchor)];
+  const auto& lo = wanted_.lo;
+  const auto& hi = wanted_.hi;
   const std::size_t loops = stacked() ? down - 1 : down;  // stacks march through the planes of the last one
   std::function<void(std::size_t)> nest = [&](std::size_t d) {
     if (d < loops) {
@@ -142,21 +171,41 @@ void GroupLowering::transform() {
     builder_->loop(
         "ty", first, call_i64("tsr_ceil_div", {hi[down], integer(t.high)}), integer(1), [&](const Value& ty) {
           index[down] = builder_->let("y0", ty * t.high);
-          rows_of_tiles(index);
+          each([&] {
+            if (!transform_->prologue) rows_of_tiles(index);
+          });
           const Value left = builder_->let("left", call_i64("tsr_floor_div", {lo[across], integer(2 * t.wide)}));
           const Value right = builder_->let("right", call_i64("tsr_ceil_div", {hi[across], integer(2 * t.wide)}));
           const auto pairs = [&](const std::function<void(const Value& tx, const Value& x0)>& pair) {
-            builder_->loop("tx", left, right, integer(1),
-                           [&](const Value& tx) { pair(tx, builder_->let("x0", tx * (2 * t.wide))); });
-            margins_of_tiles(index);
+            builder_->loop("tx", left, right, integer(1), [&](const Value& tx) {
+              const Value x0 = builder_->let("x0", tx * (2 * t.wide));
+              begin_pair(index, x0);
+              each([&] { pair(tx, x0); });
+              if (fused()) epilogue();
+            });
+            if (!fused()) margins_of_tiles(index);
           };
-          if (!stacked()) return pairs([&](const Value&, const Value& x0) { pair_of_tiles(index, x0); });
+          if (!stacked())
+            return pairs([&](const Value&, const Value& x0) {
+              if (transform_->prologue) prologue(index, x0);
+              pair_of_tiles(index, x0);
+              if (fused()) margins_of_tiles(index);
+            });
           builder_->loop("z", lo[loops], hi[loops], integer(2), [&](const Value& z) {
             index[loops] = z;
             const Value since = builder_->let("since", z - lo[loops]);
-            pairs([&](const Value& tx, const Value& x0) { pair_of_stacks(index, since, tx - left, x0); });
-            index[loops] = builder_->let("z", z + 1);
-            builder_->branch(less(index[loops], hi[loops]), [&] { margins_of_tiles(index); });
+            const auto second = [&] {
+              index[loops] = builder_->let("z", z + 1);
+              builder_->branch(less(index[loops], hi[loops]), [&] { margins_of_tiles(index); });
+              index[loops] = z;
+            };
+            pairs([&](const Value& tx, const Value& x0) {
+              pair_of_stacks(index, since, tx - left, x0);
+              if (!fused()) return;
+              margins_of_tiles(index);
+              second();
+            });
+            if (!fused()) second();
           });
         });
   };
@@ -192,7 +241,7 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
   TilePart parts[2];
   for (i64 p = 0; p < 2; ++p) {
     parts[p] = part_of(p, index, x0);
-    load_tile(parts[p], x0, nullptr);
+    load_tile(parts[p], index, x0, nullptr);
     place_results(parts[p], index);
     builder_->store(arguments, integer(2 * p), parts[p].high);
     builder_->store(arguments, integer(2 * p + 1), parts[p].wide);
@@ -233,7 +282,7 @@ void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Va
       each_plane(
           [&](const Value& volume, const Value& along) {
             const Plane plane = plane_at(index, volume, along);
-            load_tile(part, x0, &plane);
+            load_tile(part, index, x0, &plane);
             const i64 weights = t.sum.weights.extent[rank_ - 2] * t.sum.weights.extent[rank_ - 1];
             sum_directly(part, (volume * t.along + along) * weights);
           },
@@ -249,12 +298,12 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   TilePart part;
   part.number = number;
   part.x = builder_->let("x", x0 + number * t.wide);
-  const Region& region = regions_[0];
+  const Region& region = wanted_;
   const auto both = [](const Value& a, const Value& b) {
     return ir::nest::operation(ir::Op::bit_and, flag_type, {a, b});
   };
   const auto equal = [](const Value& a, const Value& b) { return ir::nest::operation(ir::Op::eq, flag_type, {a, b}); };
-  const std::vector<ir::SizeId>& domain = stage(group_.anchor).domain;
+  const std::vector<ir::SizeId>& domain = stage(t.stage).domain;
   const Value n = extent(domain[across]);
   part.there = builder_->let("there", less(part.x, n));
   const auto here = [&](const Value& results) { return choose(part.there, results, integer(0)); };
@@ -267,13 +316,15 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   part.wanted = builder_->let("wanted", both(less(part.c0, part.c1), less(part.r0, part.r1)));
   const Value all_rows = both(equal(part.r0, integer(0)), equal(part.r1, part.high));
   const Value all_columns = both(equal(part.c0, integer(0)), equal(part.c1, part.wide));
-  part.whole = builder_->let("whole", both(part.wanted, both(all_rows, all_columns)));
+  // (A ring has room for whole tiles.)
+  part.whole = t.kept ? part.wanted : builder_->let("whole", both(part.wanted, both(all_rows, all_columns)));
   return part;
 }
 
 // The rows of a tile: where they lie, or copies of them. A second tile beyond the image reads those of the first; one
 // that is not wanted is read as well, so that the other one has the same roundings in every part of the image.
-void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane* plane) {
+void GroupLowering::load_tile(const TilePart& part, const std::vector<Value>& index, const Value& x0,
+                              const Plane* plane) {
   const Transform& t = *transform_;
   const StageId source = t.sum.source;
   const Lane memory = memory_lane(source);
@@ -285,7 +336,14 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane
   const Value inside = builder_->let(
       "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
-    const Value row_base = ir::nest::call("tsr_row", bytes_pointer, {t.bases, i});
+    Value row_base;
+    if (t.prologue) {
+      std::vector<Value> at = index;
+      at.back() = index.back() + i + t.sum.weights.lo[rank_ - 2];
+      row_base = row_at(source, at);
+    } else {
+      row_base = ir::nest::call("tsr_row", bytes_pointer, {t.bases, i});
+    }
     const Value base = builder_->let("base", plane == nullptr ? row_base : address(row_base, plane->offset));
     const Value place = builder_->let("place", i + part.side() * t.rows);
     const Value own = builder_->let("own", address(t.loaded, place * t.row_bytes()));
@@ -304,23 +362,22 @@ void GroupLowering::load_tile(const TilePart& part, const Value& x0, const Plane
                                    integer(static_cast<i64>(border.mode)), integer(1), integer(size),
                                    integer(border_bits(border, source))});
     };
+    const auto at_once = [&] {
+      const Value here = builder_->let("here", address(base, x * size));
+      native ? take(here) : converted(here);
+    };
     const auto row = [&] {
-      builder_->branch(
-          inside,
-          [&] {
-            const Value here = builder_->let("here", address(base, x * size));
-            native ? take(here) : converted(here);
-          },
-          [&] {
-            patched(native ? own : t.raw);
-            if (!native) converted(t.raw);
-            if (native) take(own);
-          });
+      if (t.prologue) return at_once();
+      builder_->branch(inside, at_once, [&] {
+        patched(native ? own : t.raw);
+        if (!native) converted(t.raw);
+        if (native) take(own);
+      });
     };
     if (!native) take(own);
     const Border& rows = t.sum.border[rank_ - 2];
     const bool planes_end = plane != nullptr && plane->outside != nullptr, rows_end = rows.mode == BorderMode::constant;
-    if (!rows_end && !planes_end) return row();
+    if (t.prologue || (!rows_end && !planes_end)) return row();
     Value there = rows_end ? ir::nest::call("tsr_is_row", flag_type, {row_base}) : integer(1, flag_type);
     Value bits = integer(rows_end ? border_bits(rows, source) : 0);
     if (planes_end) {
@@ -346,7 +403,7 @@ void GroupLowering::place_results(const TilePart& part, const std::vector<Value>
     builder_->branch(
         part.whole,
         [&] {
-          const Value row = address(row_at(group_.anchor, at), part.x * t.size());
+          const Value row = address(row_at(t.stage, at), part.x * t.size());
           builder_->call("tsr_set_row", {t.to, place, builder_->let("to", row)});
         },
         aside);
@@ -399,20 +456,20 @@ void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>&
     aside =
         ir::nest::operation(ir::Op::bit_and, flag_type,
                             {aside, ir::nest::operation(ir::Op::eq, flag_type, {part.whole, integer(0, flag_type)})});
-  const ir::nest::Type number{t.lane(), 1, false}, stored{memory_lane(group_.anchor), 1, false};
+  const ir::nest::Type number{t.lane(), 1, false}, stored{memory_lane(t.stage), 1, false};
   const Value middle = ir::nest::real(t.lane() == Lane::f64 ? 0x1.8p52 : 0x1.8p23, number);  // adds up to integers
   builder_->branch(builder_->let("aside", aside), [&] {
     builder_->loop("i", part.r0, part.r1, integer(1), [&](const Value& i) {
       std::vector<Value> at = index;
       at.back() = index.back() + i;
       const i64 size = ir::nest::size_of(stored.lane);
-      const Value to = builder_->let("to", address(row_at(group_.anchor, at), (part.x + part.c0) * size));
+      const Value to = builder_->let("to", address(row_at(t.stage, at), (part.x + part.c0) * size));
       const Value from =
           builder_->let("from", address(t.results, (i + part.number * t.rows) * t.row_bytes() + part.c0 * t.size()));
       const Value count = builder_->let("count", part.c1 - part.c0);
       if (!t.rounded) return builder_->call("tsr_copy", {to, from, count * size});
       const Value numbers = builder_->let("from", convert({t.lane(), 1, true}, from));
-      const Value integers = builder_->let("to", typed(group_.anchor, to));
+      const Value integers = builder_->let("to", typed(t.stage, to));
       builder_->loop("c", integer(0), count, integer(1), [&](const Value& c) {
         const Value v = builder_->let("v", of_numbers(ir::Op::add, load(numbers, c, 1), middle));
         const Value whole = builder_->let(
@@ -424,16 +481,18 @@ void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>&
 }
 
 void GroupLowering::margins_of_tiles(const std::vector<Value>& index) {
-  const ir::Stage& s = stage(group_.anchor);
+  const StageId number = transform_->stage;
+  const ir::Stage& s = stage(number);
   bool margins = false;
   for (std::size_t d = 0; d < rank_; ++d) margins |= s.margin_lo[d] > 0 || s.margin_hi[d] > 0;
   if (!margins) return;
   const Value y0 = index.back();
-  const Value first = max(regions_[0].lo[rank_ - 2], y0), last = min(regions_[0].hi[rank_ - 2], y0 + transform_->high);
+  const Region& region = regions_[pass_of(number)];
+  const Value first = max(region.lo[rank_ - 2], y0), last = min(region.hi[rank_ - 2], y0 + transform_->high);
   builder_->loop("y", builder_->let("first", first), builder_->let("last", last), integer(1), [&](const Value& y) {
     std::vector<Value> at = index;
     at.back() = y;
-    finish_row(group_.anchor, at, builder_->let("to", row_at(group_.anchor, at)));
+    finish_row(number, at, builder_->let("to", row_at(number, at)));
   });
 }
 

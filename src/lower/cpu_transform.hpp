@@ -8,7 +8,10 @@
 namespace tessera::lower {
 
 struct GroupLowering::Transform {
+  ir::StageId stage = 0;
   plan::Convolution sum;
+  std::optional<ir::StageId> prologue;  // computed while tiles are loaded
+  bool kept = false;                    // results stay in a ring, for stages that are computed on them
   fft::TilePlan tile;
   std::string function;
   std::size_t spectrum = 0, weights = 0;  // tables of the module
@@ -20,6 +23,12 @@ struct GroupLowering::Transform {
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
   Value bases, from, to, arguments, numbers, loaded, raw, results;
   Value spectra, stack;  // of the pairs of tiles of several planes, and pointers to those that are added
+
+  // Of another one that runs before it.
+  void take_memory(const Transform& other) {
+    from = other.from, to = other.to, arguments = other.arguments, numbers = other.numbers;
+    loaded = other.loaded, results = other.results, stack = other.stack;
+  }
 
   i64 lines() const { return planes / along * (along + 1); }  // spectra of a pair that are kept
   i64 spectrum_bytes() const { return fft::tile_spectrum_size(tile) * size(); }

@@ -85,6 +85,7 @@ class Reporter {
       result_.parameters.push_back({graph().parameters[k], parameters()[k]});
     result_.remarks = plan_.remarks;
     result_.sums = plan_.sums;
+    result_.prices_measured = plan_.device.prices.measured;
     result_.minimum_bytes = plan_.minimum_bytes;
     for (const ir::Output& output : graph().outputs) {
       outputs_.insert(output.stages.begin(), output.stages.end());
@@ -184,7 +185,7 @@ class Reporter {
       g.passes.push_back(
           {pass.kind == PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows, tile.columns, tile.planes});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);
-      if (tile.rows > 0) result_.stages[from.anchor].operations = from.operations;
+      if (tile.rows > 0) result_.stages[pass.stages.front()].operations = from.operations;
     }
     std::set<StageId> reads;
     for (StageId s : from.stages) {

@@ -46,7 +46,8 @@ class TextPrinter {
     }
     if (rows.empty()) return;
     line("");
-    line("methods of weighted sums, ns a point on one core (predicted)");
+    line(fmt::format("methods of weighted sums, ns a point on one core (predicted, prices {})",
+                     r_.prices_measured ? "measured here" : "built in"));
     lines(rows, "  ");
   }
 
@@ -121,7 +122,8 @@ class TextPrinter {
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
     if (!g.in_place.empty())
       line(fmt::format("  no kernel  for {}: what is put together is stored where it belongs", names(g.in_place)));
-    if (!g.transform.empty()) line(fmt::format("  transform  {}, on the cores of the host", g.transform));
+    if (!g.transform.empty())
+      line(fmt::format("  transform  {}, on the {}", g.transform, g.kernels.empty() ? "cores of the host" : "device"));
     if (r_.on_device && g.kernels.empty() && g.transform.empty()) {
       stages(g);
       lines(g.reasons, "  ");
@@ -134,7 +136,7 @@ class TextPrinter {
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
-    if (r_.on_device && g.transform.empty())
+    if (r_.on_device && !g.kernels.empty())
       kernels(g);
     else if (g.transform.empty())
       tiles(g);

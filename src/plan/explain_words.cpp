@@ -91,6 +91,7 @@ std::string threads(const std::array<int, 3>& block) {
 }
 
 std::string runs_as(const KernelReport& k) {
+  if (!k.work.empty()) return k.work;
   if (!k.tile.empty()) return "tiles of " + extents(k.tile);
   if (k.framed)
     return fmt::format("{} x {} points a thread{}", k.strip_rows, k.columns, k.values > 1 ? ", two a register" : "");

@@ -12,6 +12,7 @@
 #include "analyze/footprint.hpp"
 #include "ir/build.hpp"
 #include "plan/rebuild.hpp"
+#include "plan/transforms.hpp"
 
 namespace tessera::plan {
 
@@ -81,7 +82,8 @@ class FoldPass {
     }
     for (StageId s = 0; s < count; ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
-      if (stage.kind == StageKind::point) stage.body = substitute(stage, stage.body);
+      // A sum through transforms goes on reading what is folded into others: it is computed where tiles are loaded.
+      if (stage.kind == StageKind::point && stage.tile.rows == 0) stage.body = substitute(stage, stage.body);
       StageId now = graph_.add(stage);
       rebuild_.set(s, now);
       if (stage.kind == StageKind::point && stage.tile.rows == 0 && !is_output[s] && !consumers[s].empty() &&
@@ -108,11 +110,19 @@ class FoldPass {
     if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
     if (f.gathers && f.operations > 40) return false;
+    const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).tile.rows > 0; };
+    if (std::all_of(consumers.begin(), consumers.end(), reads_by_tiles)) return false;
     double copies = 0;
     bool together = true;  // all consumers read the own index on the same domain: one loop computes it once
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
-      if (consumer.kind != StageKind::point || consumer.tile.rows > 0) return false;
+      if (consumer.kind != StageKind::point) return false;
+      if (consumer.tile.rows > 0) {
+        if (device_.columns_together || !is_prologue(graph_, stage)) return false;
+        copies += 1;
+        together = false;
+        continue;
+      }
       // Distinct offsets in all dimensions but the one along which a body computes neighbours, and the span along it.
       std::map<std::vector<i64>, std::pair<i64, i64>> rows;
       const std::size_t along = device_.columns_together ? 1 : 2;  // from the end

@@ -150,6 +150,7 @@ double Grouper::load_price(const Edge& edge, const Layout& layout) const {
 }
 
 Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
+  if (has_tiles(set)) return price_of_tiles(set, layout);
   if (sums_planes(layout)) return price_of_volume(set, layout);
   Price price;
   const Device& device = plan_.device;
@@ -161,20 +162,6 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
     const StagePlan& stage = layout.stages[i];
     double bytes = ir::nest::size_of(plan_.stages[s].lane);
     double vectors = points(s) * work_bytes_[s] / device.vector_bytes;
-    const Stage::Tiling& tile = graph_.stage(s).tile;
-    if (tile.rows > 0) {
-      // Two transforms of 5 n log2 n operations and a product, for two tiles of reals; a tile is more than its results.
-      const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };
-      // Of a stack, forward for every volume, back once, and so many products.
-      const double ways = 0.5 + 0.5 * static_cast<double>(tile.planes) / static_cast<double>(tile.along);
-      const double each = 5 * std::log2(of(tile.rows, tile.columns)) * ways + 3 * static_cast<double>(tile.planes);
-      const double more = of(tile.rows == 1 ? tile.high : tile.rows, tile.columns) / of(tile.high, tile.wide);
-      price.operations += points(s) * each * more;
-      cycles += points(s) * tile.nanoseconds * device.gigahertz;
-      for (std::size_t k : reads_[s]) arrays.insert(edges_[k].producer);
-      if (leaves_group(s, set)) price.bytes += points(s) * bytes;
-      continue;
-    }
     price.operations += points(s) * operations_[s];
     cycles += vectors * (instructions_.empty() ? operations_[s] * cycles_per_operation
                                                : instructions_[s] * cycles_per_instruction);
@@ -298,6 +285,7 @@ Grouping Grouper::cut() {
   prepare_stages();
   merge();
   if (plan_.options.schedule == Schedule::automatic) move_to_consumers();
+  if (plans_strips()) merge_chains(true);
   if (plans_strips()) repeat_stages();
   return {sets_, group_of_, decisions_};
 }
@@ -310,6 +298,7 @@ void Grouper::merge() {
   std::vector<Set>& sets = sets_;
   sets.assign(count, {});
   in_strips_.assign(count, false);
+  is_chain_.assign(count, false);
   for (StageId s = 0; s < count; ++s) {
     if (graph_.stage(s).kind == StageKind::input) continue;
     group_of_[s] = static_cast<int>(s);
@@ -323,6 +312,7 @@ void Grouper::merge() {
     auto decided = [&](bool fused, std::string why) {
       decisions_[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
     };
+    if (is_chain_[a] || is_chain_[b]) return decided(false, "one of them marches through the image by itself");
     if (creates_cycle(a, b)) return decided(false, "stages of other groups lie between them");
     Set merged;
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
@@ -344,6 +334,7 @@ void Grouper::merge() {
     price_of_[b] = fused;
     in_strips_[b] = runs_in_strips(sets[b], together);
   };
+  if (plans_strips()) merge_chains(false);
   if (plan_.options.schedule != Schedule::untiled) {
     for (StageId s = 0; s < count; ++s)
       for (std::size_t k : reads_[s])
@@ -489,10 +480,11 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         if (std::binary_search(set.begin(), set.end(), edges_[k].producer))
           earliest = std::max(earliest, pass_of[edges_[k].producer] + 1);
     std::size_t chosen = list.size();
-    if (stage.kind == StageKind::point)
+    if (stage.kind == StageKind::point && stage.tile.rows == 0 && !reads_before_tiles(s, set))
       for (std::size_t p = earliest; p < list.size() && chosen == list.size(); ++p) {
-        if (list[p].kind != PassKind::point) continue;
         StageId other = list[p].stages.front();
+        if (list[p].kind != PassKind::point || graph_.stage(other).tile.rows > 0 || reads_before_tiles(other, set))
+          continue;
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
         const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
         bool same = graph_.stage(other).domain == stage.domain && reduces(graph_.stage(other)) == reduces(stage) &&

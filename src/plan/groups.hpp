@@ -64,11 +64,17 @@ class Grouper {
   int widest_lane(ir::ExprId body);
   void share_rows();
   Layout layout(const Set&) const;
+  // Of sums through Fourier transforms and what joins them: tile_groups.cpp.
+  bool has_tiles(const Set&) const;
+  bool reads_before_tiles(ir::StageId, const Set&) const;  // a prologue
+  std::string no_tiles(const Set&) const;
+  Layout layout_of_tiles(const Set&) const;
   void place_pieces(const Set&, Layout&) const;
   bool find_rates(const Set&, Layout&) const;
   bool find_periodic(const Set&, Layout&) const;
   void find_lags(const Set&, Layout&) const;
   Price price(const Set&, const Layout&) const;
+  Price price_of_tiles(const Set&, const Layout&) const;
   // Of programs that sum over planes of volumes, on vector cores: volumes.cpp.
   bool sums_planes(const Layout&) const;
   Price price_of_volume(const Set&, const Layout&) const;
@@ -92,6 +98,8 @@ class Grouper {
   Set with_own_producers(const Set&) const;
   std::optional<Move> move(const Set& part, std::size_t from, std::size_t to, double before) const;
   void move_to_consumers();
+  void merge_chains(bool all);
+  Set chain_to(ir::StageId last, bool all) const;
   // Stages that other groups compute again: repeats.cpp.
   struct Repeat {
     int group = 0;  // that reads them
@@ -116,6 +124,7 @@ class Grouper {
     return std::binary_search(set.begin(), set.end(), s);
   }
   bool leaves_group(ir::StageId, const Set&) const;
+  bool leaves_as_field(ir::StageId) const;  // of a struct output
   bool leaves_repeating(ir::StageId, int group) const;
   double points(ir::StageId s) const { return points_[s]; }
   double extent(ir::StageId, std::size_t dim) const;
@@ -143,7 +152,7 @@ class Grouper {
   std::map<int, Shape> shapes_;                   // by set, of those that have been asked for
   std::vector<std::vector<int>> repeated_in_;     // by stage: other groups that compute it; empty while there are none
   std::vector<StripReads> strip_reads_;           // by stage; none where no strips are planned
-  std::vector<bool> in_strips_;                   // by set
+  std::vector<bool> in_strips_, is_chain_;        // by set
   ir::StageId merged_until_ = 0;                  // stages behind it stand alone
   std::vector<double> points_;
   std::optional<analyze::Ranges> ranges_;

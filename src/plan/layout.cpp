@@ -19,13 +19,6 @@ std::size_t place(const std::vector<StageId>& set, StageId s) {
   return static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), s) - set.begin());
 }
 
-// Whether the stage is a field of a struct output.
-bool is_field(const ir::Graph& graph, StageId s) {
-  for (const ir::Output& o : graph.outputs)
-    if (o.format.is_struct() && std::find(o.stages.begin(), o.stages.end(), s) != o.stages.end()) return true;
-  return false;
-}
-
 // Does a consumer that reads index mul * i (and offsets) stay on the producer's extent, but for the offsets?
 bool stays_inside(ir::Graph& graph, ir::SizeId consumer, i64 mul, ir::SizeId producer) {
   return ir::at_most(graph, consumer, mul == 1 ? producer : graph.size_floor_div(producer, mul));
@@ -33,7 +26,14 @@ bool stays_inside(ir::Graph& graph, ir::SizeId consumer, i64 mul, ir::SizeId pro
 
 }  // namespace
 
+bool Grouper::leaves_as_field(StageId s) const {
+  for (const ir::Output& o : graph_.outputs)
+    if (o.format.is_struct() && std::find(o.stages.begin(), o.stages.end(), s) != o.stages.end()) return true;
+  return false;
+}
+
 Grouper::Layout Grouper::layout(const Set& set) const {
+  if (set.size() > 1 && has_tiles(set)) return layout_of_tiles(set);
   Layout result;
   result.anchor = set.back();
   double most = -1;
@@ -45,18 +45,13 @@ Grouper::Layout Grouper::layout(const Set& set) const {
   for (StageId s : set)
     if (leaves_group(s, set) && points(s) == most) result.anchor = s;
   std::size_t rank = graph_.stage(result.anchor).domain.size();
-  for (StageId s : set)
-    if (graph_.stage(s).tile.rows > 0 && set.size() > 1) {
-      result.reason = "'" + graph_.stage(s).name + "' is computed through Fourier transforms";
-      return result;
-    }
   for (StageId s : set) {
     StagePlan p;
     p.lane = plan_.stages[s].lane;
     p.rate.assign(graph_.stage(s).domain.size(), {});
     p.periodic.assign(graph_.stage(s).domain.size(), false);
     // Fields of a struct leave as rows that are spread over the elements.
-    p.home = is_field(graph_, s) ? Home::ring : Home::array;
+    p.home = leaves_as_field(s) ? Home::ring : Home::array;
     p.also_array = p.home == Home::ring;
     result.stages.push_back(std::move(p));
     if (graph_.stage(s).domain.size() != rank) {
@@ -301,7 +296,7 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
       continue;
     }
     i64 ahead = 0;
-    bool leaves = is_field(graph_, set[i]) || p.filled;
+    bool leaves = leaves_as_field(set[i]) || p.filled;
     p.depth = leaves ? ceil_divide(step * p.rate[0].num, p.rate[0].den) + 1 : 1;
     for (std::size_t k : read_by_[set[i]]) {
       const Edge& edge = edges_[k];

@@ -4,8 +4,8 @@
 // The weights are a matrix, of one dimension against the others together. Floats: of all sums of r outer products the
 // one of the r greatest singular values leaves the least over. The space of its left vectors is found in double:
 // columns of greatest residual make an orthonormal basis of r vectors that nearly spans it, and multiplying by A A^T
-// turns that into the space itself, since what is to be left over is smaller by orders of magnitude. Then A is Q (Q^T A)
-// but for what is measured, entry by entry, and has to be less than 1e-7 of all weights. Vectors of length 1 do not
+// turns that into the space itself, since what is to be left over is smaller by orders of magnitude. Then A is Q (Q^T
+// A) but for what is measured, entry by entry, and has to be less than 1e-7 of all weights. Vectors of length 1 do not
 // cancel each other, so roundings are those of sums of that many terms.
 //
 // Integers: the rows of the matrix span a lattice, whose basis in echelon form (Euclid's algorithm on rows) has as many

@@ -12,10 +12,10 @@ namespace tessera::plan {
 constexpr double dropped_of_floats = 1e-7, dropped_of_doubles = 1e-14;
 constexpr std::size_t most_products = 16;
 
-// Products, at most `most` that differ in the first dimension, whose factors belong to the dimensions of `order`, in that order; where the last two or three
-// do not split among themselves, one factor belongs to all of them. Integers exactly. Nothing where more are needed.
-// `finite`: the image holds no NaN and no infinity; else zeros among the weights have to be zeros of every product, so
-// that what is not finite reaches no farther than the weights.
+// Products, at most `most` that differ in the first dimension, whose factors belong to the dimensions of `order`, in
+// that order; where the last two or three do not split among themselves, one factor belongs to all of them. Integers
+// exactly. Nothing where more are needed. `finite`: the image holds no NaN and no infinity; else zeros among the
+// weights have to be zeros of every product, so that what is not finite reaches no farther than the weights.
 std::optional<std::vector<Product>> low_rank(const Tensor&, ElementType, const std::vector<std::size_t>& order,
                                              std::size_t most, bool finite);
 

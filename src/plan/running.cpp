@@ -1,8 +1,8 @@
 // A sum of 63 equal neighbours is one of nine sums of seven: 16 additions in place of 63, if the sums of seven are kept
 // in a row of their own. Nothing is ever subtracted, as running sums do, so that floats do not drift, a NaN reaches no
-// farther than the window, and the order of additions depends on no tile. Sums of sums of sums serve the longest; pieces
-// of equal weights within others are taken by the same blocks. The least or greatest of 63 is that of eight overlapping
-// blocks of eight.
+// farther than the window, and the order of additions depends on no tile. Sums of sums of sums serve the longest;
+// pieces of equal weights within others are taken by the same blocks. The least or greatest of 63 is that of eight
+// overlapping blocks of eight.
 //
 // A block belongs to the place of its first sample, before the border is applied: near the end of a row it is no sample
 // of a row of blocks that is continued. So blocks are a stage that is longer than the image, by as many places as the

@@ -133,10 +133,11 @@ class SumSplitter {
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     const std::vector<Product> terms = products(*w);
-    if (terms.empty()) return refused(*w, all_.method_ == Method::low_rank
-                                              ? "its weights are no sum of outer products that have fewer terms, or some "
-                                                "of its weights are zeros that the products would make up of others"
-                                              : "its weights are no outer product");
+    if (terms.empty())
+      return refused(*w, all_.method_ == Method::low_rank
+                             ? "its weights are no sum of outer products that have fewer terms, or some "
+                               "of its weights are zeros that the products would make up of others"
+                             : "its weights are no outer product");
     ExprId value;
     for (const Product& p : terms) {
       const ExprId term = built(p, *w);
@@ -168,9 +169,8 @@ class SumSplitter {
     // Of more products than these there are more terms than weights.
     double sides = 0;
     for (const std::size_t d : moving) sides += static_cast<double>(w.extent[d]);
-    const auto most = static_cast<std::size_t>((static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) {
-      return x != 0;
-    })) - 1) / sides);
+    const auto most = static_cast<std::size_t>(
+        (static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) { return x != 0; })) - 1) / sides);
     if (most < 2) return best;
     all_.steps_left_ -= w.count() * static_cast<i64>(4 * std::min(most, most_products));
     if (all_.steps_left_ < 0) return best;
@@ -264,12 +264,13 @@ class SumSplitter {
     return ir::constant(graph_, type_, v);
   }
 
-  // Integers of equal weight are added up before they are multiplied.
+  // What has equal weights is added up before it is multiplied: integers, and floats of `fast` numbers on vector cores,
+  // which add with other units than they multiply and add with.
   ExprId weighted(const std::vector<std::pair<ExprId, double>>& terms) {
     std::vector<std::pair<double, std::vector<std::pair<ExprId, bool>>>> groups;  // magnitude, terms with their signs
     for (auto [e, w] : terms) {
       if (w == 0) continue;
-      bool apart = is_float(type_) && std::fabs(w) != 1;
+      bool apart = is_float(type_) && std::fabs(w) != 1 && !all_.adds_first(type_);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == std::fabs(w); });
       if (apart || same == groups.end()) same = groups.insert(groups.end(), {std::fabs(w), {}});
       same->second.emplace_back(e, w < 0);
@@ -362,8 +363,7 @@ class SumSplitter {
     // Dimensions whose turn comes later, and that are taken by blocks then: the first pass continues the image there.
     const std::vector<bool> ahead = continued_ahead(p, w);
     for (std::size_t d = 0; d < rank; ++d)
-      if (ahead[d])
-        domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
+      if (ahead[d]) domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
     for (std::size_t k = 0; k < p.factors.size(); ++k) {
       const Product::Factor& f = p.factors[k];
       bool last = k + 1 == p.factors.size();
@@ -452,7 +452,7 @@ class SumSplitter {
   LinearForms forms_;
   bool refused_ = false;
   std::size_t products_ = 0;  // of the sum that has most
-  ExprNode source_;  // the access of the sum at hand
+  ExprNode source_;           // the access of the sum at hand
   ElementType type_ = ElementType::f32;
   bool converted_ = false;
 };

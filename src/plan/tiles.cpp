@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/division.hpp"
+#include "plan/transforms.hpp"
 
 namespace tessera::plan {
 
@@ -75,7 +76,9 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
   const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
-  if (const ir::Stage::Tiling& tile = graph.stage(group.anchor).tile; tile.rows > 0) {  // rows of tiles of transforms
+  const ir::Stage* tiled = first_with_tiles(graph, group.stages);
+  if (tiled != nullptr) {  // rows of tiles of transforms
+    const ir::Stage::Tiling& tile = tiled->tile;
     const bool stacked = tile.planes > 1;
     i64 strips = ceil_divide(n[rank - 2], tile.high);
     for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
@@ -100,14 +103,25 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
     for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
     written += bytes;
   }
-  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && graph.stage(group.anchor).tile.rows == 0;
+  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && tiled == nullptr;
   return shape;
 }
 
 RingShape ring_shape(const Plan& plan, ir::StageId s, const TileShape& tile) {
   const StagePlan& p = plan.stages[s];
   const std::size_t rank = tile.extents.size();
+  const ir::Stage* tiled = first_with_tiles(plan.graph, plan.groups[static_cast<std::size_t>(p.group)].stages);
+  bool read_by_tiles = false;
+  for (const ir::StageId t : plan.groups[static_cast<std::size_t>(p.group)].stages) {
+    const std::vector<ir::StageId> reads = ir::sources(plan.graph, t);
+    read_by_tiles |= plan.graph.stage(t).tile.rows > 0 && std::find(reads.begin(), reads.end(), s) != reads.end();
+  }
   auto span = [&](std::size_t d) {
+    // Of a pair of tiles: what these read or what they give, two planes of it where planes are marched through.
+    if (tiled != nullptr && d + 2 < rank) return d + 3 == rank && tiled->tile.planes > 1 ? i64{2} : i64{1};
+    if (tiled != nullptr && read_by_tiles)
+      return d + 1 == rank ? tiled->tile.wide + tiled->tile.columns : tiled->tile.rows;
+    if (tiled != nullptr) return d + 1 == rank ? 2 * tiled->tile.wide : tiled->tile.high;
     const StagePlan::Rate& r = p.rate[d];
     return ceil_divide(tile.extents[d] * r.num, r.den) + (r.after - r.before + 8);
   };

@@ -9,6 +9,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/device_tiles.hpp"
 #include "plan/low_rank.hpp"
 #include "plan/running.hpp"
 
@@ -34,8 +35,8 @@ constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr i64 most_rows = 32;
-constexpr double most_whole = 0x1p28;  // points of an image that is transformed as a whole
-constexpr double few_taps = 48;  // of all products of a sum of low rank
+constexpr double most_whole = 0x1p28;                       // points of an image that is transformed as a whole
+constexpr double few_taps = 48;                             // of all products of a sum of low rank
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
 
 bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
@@ -66,8 +67,9 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
   const i64 planes = w.count() / (w.extent[rows] * w.extent[columns]);
   const bool volume = planes > 1;
-  std::vector<SumChoice::Price> prices{
-      {Method::direct, volume && w.extent[rows] <= most_rows ? p.volume_term * terms : direct(p, terms, w.extent[rows])}};
+  std::vector<SumChoice::Price> prices{{Method::direct, volume && w.extent[rows] <= most_rows
+                                                            ? p.volume_term * terms
+                                                            : direct(p, terms, w.extent[rows])}};
   // Every dimension for itself, or one for itself and the others together.
   std::vector<std::size_t> moving;
   for (std::size_t d = 0; d < w.rank; ++d)
@@ -266,15 +268,20 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   SumChoice choice;
   choice.stage = stage.name;
   choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
-  choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
-  for (SumChoice::Price& p : choice.prices)
-    p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  if (device_.row_threads > 0) {
+    choice.prices = {{Method::direct, device_direct(w, stage.type)}};
+  } else {
+    choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
+    for (SumChoice::Price& p : choice.prices)
+      p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
   const Stage::Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
   const bool can = tiles.rows > 0;
   if (can) choice.prices.push_back({Method::transform, tiles.nanoseconds});
-  const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
+  const bool yes =
+      can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
   if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
     remarks.push_back(fmt::format(
         "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
@@ -284,7 +291,8 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   if (yes) stage.tile = tiles, choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
   const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
-    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size()) return false;
+    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size())
+      return false;
     for (std::size_t d = 0; d < c.extents.size(); ++d)
       if (choice.extents[d] > c.extents[d]) return false;
     return c.taken != Method::transform;
@@ -304,10 +312,15 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
     return graph_.constant(stage.domain[d]);
   };
-  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes},
-                                       {extent(w.rank - 2), extent(w.rank - 1)});
-  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
+  const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
+  Stage::Tiling tiles;
+  if (device_.row_threads > 0) {  // blocks of threads
+    if (planes == 1) tiles = device_tile(w, *number, device_.row_threads, extents);
+  } else {
+    tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
+    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
+  }
   tiles.number = *number;
   return tiles;
 }

@@ -24,6 +24,13 @@ struct Convolution {
 // Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.
 std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Numbers, std::size_t least_rank = 2);
 
+// Is every point of the stage computed from images at the same point, and from nothing that tells where it is? Tiles
+// may compute it while they are loaded, on images that are continued by the border of the sum.
+bool is_prologue(const ir::Graph&, const ir::Stage&);
+
+// The first of the stages that is computed through transforms: all of a group have tiles of one shape. Null: none.
+const ir::Stage* first_with_tiles(const ir::Graph&, const std::vector<ir::StageId>&);
+
 class TransformedSums {
  public:
   // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.

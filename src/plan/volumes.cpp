@@ -36,7 +36,7 @@ double taps(const EdgeDimension& dim) {
 
 bool Grouper::sums_planes(const Layout& layout) const {
   const Stage& anchor = graph_.stage(layout.anchor);
-  return any_sums_planes_ && anchor.domain.size() > 2 && anchor.tile.rows == 0;
+  return any_sums_planes_ && anchor.domain.size() > 2;
 }
 
 // In a group of several passes, whichever it may be.

@@ -23,6 +23,7 @@ const std::vector<ZooProgram>& zoo_of_reductions();
 const std::vector<ZooProgram>& zoo_of_loops();
 const std::vector<ZooProgram>& zoo_of_volumes();
 const std::vector<ZooProgram>& zoo_of_marches();
+const std::vector<ZooProgram>& zoo_of_chains();
 const std::vector<ZooProgram>& zoo_of_spectra();
 const std::vector<ZooProgram>& zoo_of_methods();
 

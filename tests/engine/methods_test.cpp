@@ -12,13 +12,17 @@ namespace tessera {
 namespace {
 
 const char* const gaussians =
-    "table float g[k = -4..4] = exp(-k*k/8.0) * 0.2; table float h[k = -4..4] = exp(-k*k/3.0) * 0.3; stencil f(vector#2 "
+    "table float g[k = -4..4] = exp(-k*k/8.0) * 0.2; table float h[k = -4..4] = exp(-k*k/3.0) * 0.3; stencil "
+    "f(vector#2 "
     "float X) { return sum(i = -4..4, j = -4..4) ((g[i+4]*g[j+4] - h[i+4]*h[j+4]) * X@[i,j]); } parameter M, N; "
     "vector#2 float a[M,N]; return f(a:clamped);";
 const char* const random_weights =
-    "table float k[i = 0..8, j = 0..8] = (i * 7 + j * j * 3 + i * i * j * 5) % 13 * 0.02f; stencil f(vector#2 float X) { "
-    "return sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]); } parameter M, N; vector#2 float a[M,N]; return f(a:clamped);";
-const char* const point = "stencil f(vector#2 float X) { return X + 1; } parameter M, N; vector#2 float a[M,N]; return f(a);";
+    "table float k[i = 0..8, j = 0..8] = (i * 7 + j * j * 3 + i * i * j * 5) % 13 * 0.02f; stencil f(vector#2 float X) "
+    "{ "
+    "return sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]); } parameter M, N; vector#2 float a[M,N]; return "
+    "f(a:clamped);";
+const char* const point =
+    "stencil f(vector#2 float X) { return X + 1; } parameter M, N; vector#2 float a[M,N]; return f(a);";
 
 Array zeros(ElementType type, const Shape& shape) {
   Array a(type, shape);

@@ -27,7 +27,8 @@ Tensor random_products(std::vector<i64> extents, int products, std::mt19937& ran
     for (std::size_t d = 0; d < w.rank; ++d) {
       std::vector<double>& f = factors.emplace_back();
       for (i64 k = 0; k < w.extent[d]; ++k)
-        f.push_back(integers ? static_cast<double>(random() % 19) - 9 : static_cast<double>(random() % 2001) / 1000 - 1);
+        f.push_back(integers ? static_cast<double>(random() % 19) - 9
+                             : static_cast<double>(random() % 2001) / 1000 - 1);
     }
     for (i64 e = 0; e < w.count(); ++e) {
       double x = 1;

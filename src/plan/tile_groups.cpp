@@ -1,0 +1,196 @@
+// Groups of sums that are taken through Fourier transforms of tiles (transforms.hpp), with what comes before and after.
+//
+//   a prologue computes what one of the sums reads, at every point from images at the same point: it is computed while
+//   a pair of tiles is loaded, on the images continued by the border of the sum
+//   sums whose tiles have one shape run pair by pair beside each other
+//   what reads the sums at its own point is computed on the results of a pair, which lie in the cache
+//
+// So neither what goes in nor the sums go through memory. Results of tiles are never larger than their pair, so that
+// nothing is computed twice but a prologue where tiles overlap.
+#include <algorithm>
+#include <cmath>
+
+#include "plan/groups.hpp"
+#include "plan/transforms.hpp"
+
+namespace tessera::plan {
+
+using ir::ExprId;
+using ir::ExprNode;
+using ir::Op;
+using ir::Stage;
+using ir::StageId;
+using ir::StageKind;
+
+namespace {
+
+bool plain(const ir::Index& index) {
+  return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
+}
+
+bool has_margins(const Stage& stage) {
+  const auto some = [](i64 n) { return n > 0; };
+  return std::any_of(stage.margin_lo.begin(), stage.margin_lo.end(), some) ||
+         std::any_of(stage.margin_hi.begin(), stage.margin_hi.end(), some);
+}
+
+bool same_shape(const Stage::Tiling& a, const Stage::Tiling& b) {
+  return a.rows == b.rows && a.columns == b.columns && a.high == b.high && a.wide == b.wide && a.planes == b.planes &&
+         a.along == b.along && a.pairs == b.pairs && a.number == b.number;
+}
+
+}  // namespace
+
+bool is_prologue(const ir::Graph& graph, const Stage& stage) {
+  if (stage.kind != StageKind::point || stage.tile.rows > 0 || has_margins(stage)) return false;
+  for (const ExprId e : ir::postorder(graph, {stage.body})) {
+    const ExprNode& node = graph.node(e);
+    if (node.op == Op::coord || node.op == Op::extent || node.op == Op::gather || is_reduction(node.op)) return false;
+    if (is_whole(node.op) || is_lanes(node.op)) return false;
+    if (node.op != Op::access) continue;
+    const Stage& source = graph.stage(node.stage);
+    const std::size_t lead = stage.domain.size() - node.index.size();
+    for (std::size_t d = 0; d < node.index.size(); ++d)
+      if (!plain(node.index[d]) || source.domain[d] != stage.domain[d + lead]) return false;
+  }
+  return true;
+}
+
+const Stage* first_with_tiles(const ir::Graph& graph, const std::vector<StageId>& stages) {
+  const auto it = std::find_if(stages.begin(), stages.end(), [&](StageId s) { return graph.stage(s).tile.rows > 0; });
+  return it == stages.end() ? nullptr : &graph.stage(*it);
+}
+
+bool Grouper::has_tiles(const Set& set) const {
+  return first_with_tiles(graph_, set) != nullptr;
+}
+
+// Is it computed while tiles are loaded?
+bool Grouper::reads_before_tiles(StageId s, const Set& set) const {
+  return std::any_of(read_by_[s].begin(), read_by_[s].end(), [&](std::size_t k) {
+    const StageId reader = edges_[k].consumer;
+    return graph_.stage(reader).tile.rows > 0 && std::binary_search(set.begin(), set.end(), reader);
+  });
+}
+
+// Why the set cannot run tile by tile, or "".
+std::string Grouper::no_tiles(const Set& set) const {
+  const auto inside = [&](StageId s) { return std::binary_search(set.begin(), set.end(), s); };
+  const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
+  const Stage& shape = *first_with_tiles(graph_, set);
+  const std::string by_itself = "'" + shape.name + "' is computed through Fourier transforms";
+  if (plan_.device.columns_together) return by_itself;
+  for (const StageId s : set) {
+    const Stage& stage = graph_.stage(s);
+    const bool tile = stage.tile.rows > 0;
+    if (stage.domain != shape.domain) return named(s, "has another extent than the transform's tiles");
+    if (stage.kind != StageKind::point || is_lanes(graph_.node(stage.body).op) || is_whole(graph_.node(stage.body).op))
+      return by_itself;
+    if (tile && !same_shape(stage.tile, shape.tile)) return "their Fourier transforms have other tiles";
+    // (A sum that leaves is stored by its tiles; one that is read here as well would be kept for that, and copied.)
+    const bool kept =
+        std::any_of(read_by_[s].begin(), read_by_[s].end(), [&](std::size_t k) { return inside(edges_[k].consumer); });
+    if (tile && leaves_group(s, set) && (kept || leaves_as_field(s)))
+      return named(s, "is computed through Fourier transforms, and read elsewhere");
+    for (const std::size_t k : reads_[s]) {
+      const Edge& edge = edges_[k];
+      if (!inside(edge.producer)) continue;
+      const Stage& producer = graph_.stage(edge.producer);
+      if (tile) {
+        bool alone = producer.tile.planes == 1 && stage.tile.planes == 1 && is_prologue(graph_, producer);
+        alone = alone && !leaves_group(edge.producer, set) && read_by_[edge.producer].size() == 1;
+        for (const std::size_t of : reads_[edge.producer]) alone = alone && !inside(edges_[of].producer);
+        if (!alone) return named(s, "reads it through Fourier transforms");
+        continue;
+      }
+      for (const EdgeDimension& dim : edge.dims)
+        if (!dim.own || dim.whole) return named(edge.producer, "is not read at the same point alone");
+      if (edge.dims.size() != stage.domain.size()) return "their ranks differ";
+    }
+  }
+  return "";
+}
+
+Grouper::Layout Grouper::layout_of_tiles(const Set& set) const {
+  Layout result;
+  result.anchor = set.back();
+  for (const StageId s : set)
+    if (leaves_group(s, set)) result.anchor = s;
+  result.reason = no_tiles(set);
+  result.legal = result.reason.empty();
+  result.step = graph_.stage(result.anchor).domain.size() > 2 ? 1 : 4;
+  for (const StageId s : set) {
+    StagePlan p;
+    p.lane = plan_.stages[s].lane;
+    p.rate.assign(graph_.stage(s).domain.size(), {});
+    p.periodic.assign(graph_.stage(s).domain.size(), false);
+    bool kept = leaves_as_field(s);
+    for (const std::size_t k : read_by_[s]) kept |= std::binary_search(set.begin(), set.end(), edges_[k].consumer);
+    p.home = kept ? Home::ring : Home::array;
+    p.also_array = kept && leaves_group(s, set);
+    result.stages.push_back(std::move(p));
+  }
+  return result;
+}
+
+// Of a set that holds such sums.
+Grouper::Price Grouper::price_of_tiles(const Set& set, const Layout& layout) const {
+  constexpr double cycles_per_operation = 0.5, cycles_per_load = 0.5, cycles_of_ring = 3;
+  Price price;
+  const Device& device = plan_.device;
+  double cycles = 0, repeated = 1;
+  std::set<StageId> arrays;
+  const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const StageId s = set[i];
+    const Stage::Tiling& tile = graph_.stage(s).tile;
+    bool before = false;  // a prologue: of a whole tile
+    for (const std::size_t k : reads_[s])
+      if (!std::binary_search(set.begin(), set.end(), edges_[k].producer)) arrays.insert(edges_[k].producer);
+    for (const std::size_t k : read_by_[s]) {
+      const Stage::Tiling& reader = graph_.stage(edges_[k].consumer).tile;
+      if (reader.rows == 0 || !std::binary_search(set.begin(), set.end(), edges_[k].consumer)) continue;
+      before = true;
+      repeated = of(reader.rows == 1 ? reader.high : reader.rows, reader.columns + reader.wide) /
+                 of(reader.high, 2 * reader.wide);
+    }
+    if (leaves_group(s, set)) price.bytes += points(s) * ir::nest::size_of(plan_.stages[s].lane);
+    if (tile.rows > 0) {
+      // Two transforms of 5 n log2 n operations and a product, for two tiles of reals; a tile is more than its results.
+      // Of a stack, forward for every volume, back once, and so many products.
+      const double ways = 0.5 + 0.5 * static_cast<double>(tile.planes) / static_cast<double>(tile.along);
+      const double each = 5 * std::log2(of(tile.rows, tile.columns)) * ways + 3 * static_cast<double>(tile.planes);
+      const double more = of(tile.rows == 1 ? tile.high : tile.rows, tile.columns) / of(tile.high, tile.wide);
+      price.operations += points(s) * each * more;
+      cycles += points(s) * tile.nanoseconds * device.gigahertz;
+      continue;
+    }
+    const double vectors = points(s) * work_bytes_[s] / device.vector_bytes;
+    double turn = operations_[s] * cycles_per_operation;
+    for (const std::size_t k : reads_[s]) turn += edges_[k].loads * cycles_per_load;
+    if (layout.stages[i].home == Home::ring) turn += cycles_of_ring;
+    price.operations += points(s) * operations_[s];
+    cycles += vectors * turn * (before ? repeated : 1);
+  }
+  for (const StageId a : arrays) {
+    const Stage& stage = graph_.stage(a);
+    double bytes = ir::nest::size_of(plan_.stages[a].lane);
+    if (stage.kind == StageKind::input && graph_.arguments[stage.argument].format.is_struct())
+      bytes = static_cast<double>(graph_.arguments[stage.argument].format.size()) /
+              static_cast<double>(graph_.arguments[stage.argument].format.fields.size());
+    price.bytes += points(a) * bytes;
+  }
+  // Rows of tiles are shared among the cores.
+  const double rows = std::max(32.0, extent(layout.anchor, 0) / std::max(2.0, 4.0 * device.threads));
+  const double share = extent(layout.anchor, 0) / device.threads;
+  const double idle =
+      std::min(rows, std::max(32.0, share)) > 32
+          ? std::clamp(std::min(rows, std::max(32.0, share)) / share, 1.0, static_cast<double>(device.threads))
+          : 1;
+  price.compute = cycles * idle / device.gigahertz;
+  price.memory = price.bytes * std::sqrt(static_cast<double>(device.threads)) / device.bandwidth;
+  price.nanoseconds = std::max(price.compute, price.memory) + 0.25 * std::min(price.compute, price.memory) + 200;
+  return price;
+}
+
+}  // namespace tessera::plan
