@@ -61,9 +61,9 @@ class Stream;  // tessera/device.hpp
 //   low_rank   as the sum of a few outer products
 //   transform  through Fourier transforms of tiles
 //   whole      through one Fourier transform of the whole image
-// Floats need `fast` numbers for all but `direct`, transforms two dimensions and the target "cpu". Where a value that
-// is not finite lies, `whole` makes all results of the image so, the others just those whose weights reach it. Other
-// schedules than the automatic one take sums one dimension at a time or directly.
+// Floats need `fast` numbers for all but `direct`, tiles two dimensions. Where a value that is not finite lies, `whole`
+// makes all results of the image so, the others just those whose weights reach it. Other schedules than the automatic
+// one take no transforms of tiles.
 enum class Method { automatic, direct, separable, low_rank, transform, whole };
 
 struct RunOptions {

@@ -1,8 +1,8 @@
 // A sum of 63 equal neighbours is one of nine sums of seven: 16 additions in place of 63, if the sums of seven are kept
 // in a row of their own. Nothing is ever subtracted, as running sums do, so that floats do not drift, a NaN reaches no
-// farther than the window, and the order of additions depends on no tile. Sums of sums of sums serve the longest; pieces
-// of equal weights within others are taken by the same blocks. The least or greatest of 63 is that of eight overlapping
-// blocks of eight.
+// farther than the window, and the order of additions depends on no tile. Sums of sums of sums serve the longest;
+// pieces of equal weights within others are taken by the same blocks. The least or greatest of 63 is that of eight
+// overlapping blocks of eight.
 //
 // A block belongs to the place of its first sample, before the border is applied: near the end of a row it is no sample
 // of a row of blocks that is continued. So blocks are a stage that is longer than the image, by as many places as the
@@ -23,6 +23,7 @@ using ir::Op;
 namespace {
 
 constexpr double kept = 4;      // terms: what a row of blocks costs
+constexpr double stored = 24;   // terms: what it costs to store the image and to read it again
 constexpr i64 most_block = 64;  // of the longest blocks
 
 struct Choice {
@@ -81,8 +82,13 @@ double running_terms(const std::vector<double>& weights) {
   return choice_of(runs_of(weights)).terms;
 }
 
-bool worth_running(i64 length, bool overlapping) {
-  return choice(length, overlapping).block > 1;
+bool worth_running(const std::vector<double>& weights, bool computed) {
+  const auto terms = std::count_if(weights.begin(), weights.end(), [](double x) { return x != 0; });
+  return running_terms(weights) + (computed ? stored : 0) < static_cast<double>(terms);
+}
+
+bool worth_running(i64 length, bool overlapping, bool computed) {
+  return choice(length, overlapping).terms + (computed ? stored : 0) < static_cast<double>(length);
 }
 
 RunningWindow::RunningWindow(ir::Graph& graph, Op op, ExprId first, std::size_t dim, i64 length,

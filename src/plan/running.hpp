@@ -41,7 +41,9 @@ class RunningWindow {
   std::map<i64, ir::StageId> blocks_;  // by length
 };
 
-// Whether so many samples are better taken so than as they are.
-bool worth_running(i64 length, bool overlapping);
+// Whether samples are better taken so than as they are. `computed`: their image is a stage, which is not computed
+// together with blocks that extend beyond it, and so has to be stored.
+bool worth_running(const std::vector<double>& weights, bool computed);
+bool worth_running(i64 length, bool overlapping, bool computed);
 
 }  // namespace tessera::plan

@@ -299,8 +299,7 @@ class SumSplitter {
       return false;
     for (std::size_t e = 0; e < w.rank; ++e)
       if (w.extent[e] == 1 && (w.lo[e] != 0 || graph_.stage(source_.stage).domain[e] != stage_.domain[e])) return false;
-    const auto terms = std::count_if(f.weights.begin(), f.weights.end(), [](double x) { return x != 0; });
-    return running_terms(f.weights) < static_cast<double>(terms);
+    return worth_running(f.weights, graph_.stage(source_.stage).kind != ir::StageKind::input);
   }
 
   std::vector<bool> continued_ahead(const Product& p, const Tensor& w) const {
@@ -364,8 +363,7 @@ class SumSplitter {
     // Dimensions whose turn comes later, and that are taken by blocks then: the first pass continues the image there.
     const std::vector<bool> ahead = continued_ahead(p, w);
     for (std::size_t d = 0; d < rank; ++d)
-      if (ahead[d])
-        domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
+      if (ahead[d]) domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
     for (std::size_t k = 0; k < p.factors.size(); ++k) {
       const Product::Factor& f = p.factors[k];
       bool last = k + 1 == p.factors.size();

@@ -35,8 +35,8 @@ constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr i64 most_rows = 32;
-constexpr double most_whole = 0x1p28;  // points of an image that is transformed as a whole
-constexpr double few_taps = 48;  // of all products of a sum of low rank
+constexpr double most_whole = 0x1p28;                       // points of an image that is transformed as a whole
+constexpr double few_taps = 48;                             // of all products of a sum of low rank
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
 
 bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
@@ -291,7 +291,8 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   if (yes) stage.tile = tiles, choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
   const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
-    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size()) return false;
+    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size())
+      return false;
     for (std::size_t d = 0; d < c.extents.size(); ++d)
       if (choice.extents[d] > c.extents[d]) return false;
     return c.taken != Method::transform;

@@ -1,8 +1,8 @@
 // A weighted sum of an image of n points as a product of spectra: the image, continued by its border to n + K - 1
 // points, is transformed as a whole, so are the weights, and what the product comes back as is cut to n points. It is
-// written in the language's own terms, an image, a table that is continued by zeros, fft, ifft, so that the program that
-// results runs in parts like any other (parts.hpp). Extents are rounded up to multiples of 16, whose transforms are
-// short, and what stands beyond the n + K - 1 points meets no weight.
+// written in the language's own terms, an image, a table that is continued by zeros, fft, ifft, so that the program
+// that results runs in parts like any other (parts.hpp). Extents are rounded up to multiples of 16, whose transforms
+// are short, and what stands beyond the n + K - 1 points meets no weight.
 //
 // It pays where tiles of n + K - 1 points are the only ones that weights fit: these about as large as the image.
 // The transform of the weights is taken in every run.
@@ -108,8 +108,8 @@ class WholeSums {
       domain[d] = padded(stage.domain[d], w.extent[d]);
       table.extents.push_back(w.extent[d]);
       at.push_back(ir::coord(graph_, d));
-      const ExprId here = ir::binary(
-          graph_, Op::lt, at.back(), ir::constant(graph_, ElementType::i32, static_cast<double>(w.extent[d])));
+      const ExprId here = ir::binary(graph_, Op::lt, at.back(),
+                                     ir::constant(graph_, ElementType::i32, static_cast<double>(w.extent[d])));
       inside = inside.valid() ? ir::binary(graph_, Op::bit_and, inside, here) : here;
     }
     for (const double x : w.at)

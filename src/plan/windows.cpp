@@ -321,13 +321,15 @@ class WindowPass {
     return ir::step_of(reduction);
   }
 
-  bool by_blocks(i64 length) const { return rows_together_ && worth_running(length, true); }
+  bool by_blocks(i64 length, StageId image) const {
+    return rows_together_ && worth_running(length, true, graph_.stage(image).kind != StageKind::input);
+  }
 
   // The least or greatest of consecutive samples along one dimension: of many, on cores, by blocks that are kept.
   // `domain`: of the stage that it is for.
   ExprId window(Op op, const ExprNode& access, std::size_t dim, i64 lo, i64 length,
-                const std::vector<ir::SizeId>& domain) {
-    if (!by_blocks(length)) return doubled_window(graph_, op, access, dim, lo, length);
+                const std::vector<ir::SizeId>& domain, StageId image) {
+    if (!by_blocks(length, image)) return doubled_window(graph_, op, access, dim, lo, length);
     ExprNode first = access;
     first.index[dim].vars.clear();
     first.index[dim].offset = lo;
@@ -341,7 +343,7 @@ class WindowPass {
     for (std::size_t d = 0; own && d < domain.size(); ++d)
       own = access.index[d].scale == 1 && access.index[d].shift == ir::SizeId{} &&
             (d == dim || (access.index[d].offset == 0 && domain[d] == current_->domain[d]));
-    return own ? window(op, access, dim, lo, length, current_->domain)
+    return own ? window(op, access, dim, lo, length, current_->domain, access.stage)
                : doubled_window(graph_, op, access, dim, lo, length);
   }
 
@@ -407,7 +409,7 @@ class WindowPass {
     for (std::size_t k = 1; k < order.size(); ++k) {
       const std::size_t d = order[k];
       const i64 length = var_of[d]->hi - var_of[d]->lo + 1;
-      ahead[d] = idempotent && by_blocks(length);
+      ahead[d] = idempotent && by_blocks(length, body.stage);
       if (ahead[d]) domain[d] = graph_.size_binary(ir::SizeOp::add, domain[d], graph_.size(length - 1));
     }
     for (std::size_t k = 0; k < order.size(); ++k) {
@@ -444,7 +446,7 @@ class WindowPass {
         value = all[0];
         for (std::size_t t = 1; t < all.size(); ++t) value = combine(graph_, Op::add, node.type, value, all[t]);
       } else if (idempotent) {
-        value = window(step_on(node.op, type), access, d, ahead[d] ? 0 : lo, length, domain);
+        value = window(step_on(node.op, type), access, d, ahead[d] ? 0 : lo, length, domain, body.stage);
       } else {
         value = ExprId{};
         for (i64 t = 0; t < length; ++t) {

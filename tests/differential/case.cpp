@@ -195,10 +195,9 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 
 std::string to_string(const Way& s) {
   return fmt::format(
-      "target {}, schedule {}, numbers {}, method {}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}", s.target,
-      name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast",
-      plan::name_of(s.method), s.rows, s.columns, s.threads, s.compiler,
-      name_of(s.placement), name_of(s.where));
+      "target {}, schedule {}, numbers {}, method {}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}",
+      s.target, name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", plan::name_of(s.method), s.rows,
+      s.columns, s.threads, s.compiler, name_of(s.placement), name_of(s.where));
 }
 
 std::optional<Failure> check(const Case& c, const std::function<void(std::size_t, std::size_t)>& note, i64* executed) {

@@ -27,7 +27,8 @@ Tensor random_products(std::vector<i64> extents, int products, std::mt19937& ran
     for (std::size_t d = 0; d < w.rank; ++d) {
       std::vector<double>& f = factors.emplace_back();
       for (i64 k = 0; k < w.extent[d]; ++k)
-        f.push_back(integers ? static_cast<double>(random() % 19) - 9 : static_cast<double>(random() % 2001) / 1000 - 1);
+        f.push_back(integers ? static_cast<double>(random() % 19) - 9
+                             : static_cast<double>(random() % 2001) / 1000 - 1);
     }
     for (i64 e = 0; e < w.count(); ++e) {
       double x = 1;
@@ -149,8 +150,10 @@ TEST(Running, EqualNeighboursCostLess) {
   EXPECT_LT(running_terms(std::vector<double>(63, 1.0)), 26);
   EXPECT_EQ(running_terms({1, 2, 3, 4}), 4);
   EXPECT_EQ(running_terms({1, 1, 0, 0, 1, 1}), 4);
-  EXPECT_FALSE(worth_running(5, false));
-  EXPECT_TRUE(worth_running(31, true));
+  EXPECT_FALSE(worth_running(5, false, false));
+  EXPECT_TRUE(worth_running(31, true, false));
+  EXPECT_FALSE(worth_running(31, true, true));
+  EXPECT_TRUE(worth_running(63, true, true));
 }
 
 }  // namespace
