@@ -35,7 +35,7 @@ struct CompileOptions {
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
 enum class Schedule { automatic, untiled, tiled, stream };
 // fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle, where x is the largest
-// number nearby for sums through transforms, see Method); exact gives the oracle's bits.
+// number nearby for sums of low rank and through transforms, see Method); exact gives the oracle's bits.
 enum class Numbers { fast, exact };
 
 struct Region {  // [begin, end) per dimension, slowest first
@@ -54,11 +54,17 @@ struct LoopEnd {
 
 class Stream;  // tessera/device.hpp
 
-// How long weighted sums of one image are taken (convolutions, written out or as windows): as loops or one dimension at
-// a time where their weights allow it (direct); through Fourier transforms of tiles (transform), which two dimensions
-// are needed for, and `fast` numbers for floats; or what is cheaper. Another schedule than the automatic one takes them
-// directly, and so do targets other than "cpu".
-enum class Method { automatic, direct, transform };
+// How weighted sums of one image are taken (convolutions, written out or as windows). `automatic` is what is cheapest
+// for each; the others are for all sums that they can take, and a program without such a sum is an Error(argument):
+//   direct     term by term; applies to all
+//   separable  one dimension at a time, where the weights are an outer product, but for a few of them
+//   low_rank   as the sum of a few outer products
+//   transform  through Fourier transforms of tiles
+//   whole      through one Fourier transform of the whole image
+// Floats need `fast` numbers for all but `direct`, transforms two dimensions and the target "cpu". Where a value that
+// is not finite lies, `whole` makes all results of the image so, the others just those whose weights reach it. Other
+// schedules than the automatic one take sums one dimension at a time or directly.
+enum class Method { automatic, direct, separable, low_rank, transform, whole };
 
 struct RunOptions {
   Schedule schedule = Schedule::automatic;
@@ -89,7 +95,7 @@ struct EmitOptions {
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
-  Method method = Method::automatic;       // of "c" alone
+  Method method = Method::automatic;       // transforms: of "c" alone
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
 };

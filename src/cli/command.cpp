@@ -119,8 +119,8 @@ int run_command(int argc, const char* const* argv) {
   root.footer(footer);
   root.require_subcommand(1);
   root.set_version_flag("--version", "tessera 0.1.0");
-  const Verb verbs[] = {add_run(root),     add_filter(root), add_fft(root),    add_emit(root),
-                        add_explain(root), add_check(root),  add_format(root), add_devices(root)};
+  const Verb verbs[] = {add_run(root),   add_filter(root), add_fft(root),     add_emit(root), add_explain(root),
+                        add_check(root), add_format(root), add_devices(root), add_tune(root)};
   try {
     root.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version

@@ -25,5 +25,6 @@ Verb add_explain(CLI::App& root);
 Verb add_check(CLI::App& root);
 Verb add_format(CLI::App& root);
 Verb add_devices(CLI::App& root);
+Verb add_tune(CLI::App& root);
 
 }  // namespace tessera::cli

@@ -175,7 +175,13 @@ class Printer : private Statements {
   std::string load(const Node& n) {
     std::string pointer = text(n.args[0]), index = text(n.args[1]), name = spell(n.type);
     if (n.type.lanes == 1) return fmt::format("{}[{}]", pointer, index);
-    if (n.i == 1) return fmt::format("*(const {}u*)({} + {})", name, pointer, index);
+    if (n.i == 1 && n.phase == 0) return fmt::format("*(const {}u*)({} + {})", name, pointer, index);
+    if (n.i == 1) {
+      std::string list;
+      for (int k = 0; k < n.type.lanes; ++k) list += fmt::format(", {}", k + n.phase);
+      return fmt::format("__builtin_shufflevector(*(const {0}u*)({1} + {2}), *(const {0}u*)({1} + {2} + {3}){4})", name,
+                         pointer, index, n.type.lanes, list);
+    }
     i64 odd = n.i;
     while (odd % 2 == 0) odd /= 2;
     if (odd == 1 || odd == 3) return whole_vectors(n, pointer, index);

@@ -42,7 +42,7 @@ typedef double f64;
 #define TSR_INLINE static __device__ __forceinline__
 #define TSR_BOTH static __host__ __device__ __forceinline__
 #define TSR_GLOBAL
-#define TSR_TABLE static __device__ const
+#define TSR_TABLE static __device__ const __align__(16)
 TSR_INLINE i64 tsr_block(void) { return blockIdx.x; }
 TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
@@ -56,11 +56,26 @@ TSR_INLINE void tsr_bring_f32(f32* to, const f32* from) {
 TSR_INLINE void tsr_bring_f64(f64* to, const f64* from) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(8));
 }
+TSR_INLINE void tsr_bring_f32x4(f32* to, const f32* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"(__cvta_generic_to_shared(to)), "l"(from));
+}
 #define tsr_arrived() asm volatile("cp.async.wait_all;" ::: "memory")
+/* What was asked for so far is one lot; all lots are there but the last n. */
+#define tsr_asked() asm volatile("cp.async.commit_group;" ::: "memory")
+#define tsr_arrived_but(n) asm volatile("cp.async.wait_group %0;" : : "n"((int)(n)) : "memory")
 #else
 #define tsr_bring_f32(to, from) (*(to) = *(from))
 #define tsr_bring_f64(to, from) (*(to) = *(from))
+#define tsr_bring_f32x4(to, from) (*(uint4*)(to) = *(const uint4*)(from))
 #define tsr_arrived() (void)0
+#define tsr_asked() (void)0
+#define tsr_arrived_but(n) (void)0
+#endif
+/* What nobody reads soon leaves the caches first. */
+#if defined(__CUDA_ARCH__)
+#define tsr_stream(to, v) __stcs(to, v)
+#else
+#define tsr_stream(to, v) (*(to) = (v))
 #endif
 /* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
    before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
@@ -269,9 +284,10 @@ std::string opencl_name(const std::string& type) {
 }
 
 // Whole vectors of 2, 4, 8 or 16 neighbours between memory and scalars: "load_u8x8"; "take_f32x4" loads them from
-// shared memory.
+// shared memory, "put_f32x4" stores them there, "look_f32x4" loads them from a table.
 std::string vector_helper(const std::string& name, bool cuda) {
-  const bool takes = name.starts_with("take_"), loads = takes || name.starts_with("load_");
+  const bool takes = name.starts_with("take_"), looks = name.starts_with("look_");
+  const bool loads = takes || looks || name.starts_with("load_");
   const std::string type = name.substr(name.find('_') + 1, name.find('x') - name.find('_') - 1);
   const int lanes = std::stoi(name.substr(name.find('x') + 1));
   std::string list;
@@ -280,11 +296,14 @@ std::string vector_helper(const std::string& name, bool cuda) {
   if (!cuda) {
     const std::string vector = opencl_name(type) + std::to_string(lanes);
     if (loads) {
-      const std::string from =
-          takes ? fmt::format("*(__local const {}*)(p)", vector) : fmt::format("TSR_LOAD({}, {}, p)", vector, lanes);
+      const std::string from = takes   ? fmt::format("*(__local const {}*)(p)", vector)
+                               : looks ? fmt::format("vload{}(0, p)", lanes)
+                                       : fmt::format("TSR_LOAD({}, {}, p)", vector, lanes);
       body = fmt::format("const {} tsr_v = {}; {} tsr_unused; ", vector, from, type);
       for (int k = 0; k < lanes; ++k) body += fmt::format("v{0} = tsr_v.s{0:x}; ", k);
       body += "(void)tsr_unused; ";
+    } else if (name.starts_with("put_")) {
+      body = fmt::format("*(__local {0}*)(p) = ({0})({1}); ", vector, list.substr(2));
     } else {
       body = fmt::format("TSR_STORE({0}, {1}, ({0})({2}), p); ", vector, lanes, list.substr(2));
     }
@@ -410,6 +429,7 @@ class DevicePrinter : private Statements {
     const std::string name(name_of(lane));
     if (std::isnan(v)) return "tsr_nan_" + name;
     if (std::isinf(v)) return (v < 0 ? "-tsr_inf_" : "tsr_inf_") + name;
+    if (lane == Lane::f32) v = static_cast<double>(static_cast<float>(v));  // as it is: compilers warn of roundings
     const std::string text = fmt::format("{:a}", v) + (lane == Lane::f64 ? "" : "f");
     return v < 0 || std::signbit(v) ? "(" + text + ")" : text;
   }
@@ -421,12 +441,16 @@ class DevicePrinter : private Statements {
   }
 
   void called(const std::string& name) override {
-    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_"})
+    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_", "tsr_put_", "tsr_look_"})
       if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
   }
 
   void store(const Statement& s, const std::string& indent, std::string& out) override {
-    out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    if (s.streaming && cuda_)
+      out +=
+          fmt::format("{}tsr_stream({} + {}, {});\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
+    else
+      out += fmt::format("{}{}[{}] = {};\n", indent, text(s.values[0]), text(s.values[1]), text(s.values[2]));
   }
 
   std::string list(const std::vector<Value>& values) {

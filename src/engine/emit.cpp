@@ -7,6 +7,7 @@
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
 #include "emit/parts.hpp"
+#include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera {
@@ -48,8 +49,8 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
-    engine::DeviceCode code =
-        engine::device_code(graph, engine::abilities_of_target(options.target), schedule, options.numbers, shared);
+    engine::DeviceCode code = engine::device_code(graph, engine::abilities_of_target(options.target), schedule,
+                                                  options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   return variants;
@@ -127,7 +128,22 @@ EmittedCode Program::emit(const EmitOptions& options) const {
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
   if (kernels && plan::has_transforms(impl_->graph))
     throw Error(ErrorClass::argument, fmt::format("fft and ifft are not part of what target {} emits", options.target),
-                {}, "emit for target c, or run the program: its transforms are computed on the host");
+                {}, "emit for target c, or run the program on the device");
+  RunOptions run;
+  run.schedule = options.schedule;
+  run.numbers = options.numbers;
+  run.method = options.method;
+  run.target = options.target;
+  engine::check_method(*impl_, run);
+  if (options.method == Method::whole) {
+    const auto whole = kernels ? nullptr : engine::whole_program(*impl_, run);
+    if (!whole)
+      throw Error(ErrorClass::argument, "method whole is emitted for target c alone, of programs without loops and fft",
+                  {}, "emit with method auto, or run the program");
+    EmitOptions own = options;
+    own.method = Method::automatic;
+    return whole->emit(own);
+  }
   return kernels ? device_files(*impl_, options) : c_files(*impl_, options);
 }
 

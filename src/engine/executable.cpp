@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "emit/c.hpp"
+#include "engine/prices.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
 
@@ -20,6 +21,7 @@ plan::Device cpu_device(int threads) {
   device.l1_bytes = m.l1;
   device.l2_bytes = m.l2;
   device.transforms = m.vector_bytes >= 16;
+  device.prices = prices_in_use("cpu", m.name).prices;
   return device;
 }
 

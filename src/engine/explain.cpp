@@ -2,6 +2,8 @@
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/explain_parts.hpp"
+#include "engine/methods.hpp"
+#include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "plan/explain_sections.hpp"
@@ -32,10 +34,20 @@ plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& paramete
   how.method = options.method;
   RunOptions resolved = options;
   resolved.threads = run::cpu::thread_count(options.threads);
-  return plan::report(plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0))), parameters, resolved);
+  plan::Plan plan = plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0)));
+  const std::string note = engine::prices_in_use("cpu", plan.device.name).note;
+  if (!note.empty() && !plan.sums.empty()) plan.remarks.push_back(note);
+  return plan::report(std::move(plan), parameters, resolved);
 }
 
 plan::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  if (const auto whole = engine::whole_program(impl, options)) {
+    RunOptions own = options;
+    own.method = Method::automatic;
+    plan::Report report = report_of(whole->impl(), parameters, own);
+    report.sums = engine::sums_of(impl, options);
+    return report;
+  }
   const bool cpu = options.target.empty() || options.target == "cpu";
   const auto of = [&](const Program::Impl& part) {
     return cpu ? cpu_report(part.graph, parameters, options) : engine::device_report(part, parameters, options);
@@ -82,6 +94,7 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
+  engine::check_method(*impl_, options);
   if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
   return formatted(report_of(*impl_, parameters, options), format);
 }

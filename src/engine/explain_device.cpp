@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
@@ -21,10 +22,9 @@ using plan::KernelReport;
 
 namespace {
 
-constexpr double copy_share = 0.8, rate_share = 0.6, rate_share_of_tiles = 0.8, hidden = 0.75;
+constexpr double rate_share_of_tiles = 0.8, rate_share_of_transforms = 0.5;
 // Bytes a nanosecond of a multiprocessor: 4.9 TB/s of an H200. The plan's prices take what of it a kernel reaches.
 constexpr double bandwidth_of_class = 37.25;
-constexpr double launch_milliseconds = 0.003;
 constexpr double cycles_alone = 15;    // of an instruction, where nothing else hides its latency
 constexpr double lanes_of_class = 32;  // of a multiprocessor, four times a cycle
 // Instructions of a thread to find its place: for a point, for a row of a strip, for a register tile.
@@ -50,6 +50,30 @@ run::gpu::Found devices_of(const RunOptions& options) {
   return {};
 }
 
+std::string name_of(const run::gpu::Limits& limits) {
+  return limits.name.empty() ? "a device like an H200" : limits.name;
+}
+
+plan::DeviceReport described(const run::gpu::Limits& limits, const RunOptions& options) {
+  plan::DeviceReport d;
+  d.target = options.target;
+  d.index = options.device;
+  d.name = limits.name, d.compiled_for = limits.compiled_for, d.driver = limits.driver;
+  d.multiprocessors = limits.multiprocessors;
+  const plan::Device one = device_class(abilities_of(limits));
+  d.bandwidth_assumed = limits.bandwidth <= 0;
+  d.bandwidth = d.bandwidth_assumed ? bandwidth_of_class * d.multiprocessors : limits.bandwidth;
+  // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
+  d.operations_assumed = limits.gigahertz <= 0 || limits.target != "cuda";
+  const double cycles = limits.gigahertz > 0 ? 4 * limits.gigahertz : one.gigahertz;
+  d.operations = d.multiprocessors * cycles * lanes_of_class;
+  return d;
+}
+
+std::string missing_of(const run::gpu::Found& found) {
+  return found.missing.empty() ? "there is no device" : found.missing;
+}
+
 class DeviceReporter {
  public:
   // `executable` is null where no device was found.
@@ -61,13 +85,8 @@ class DeviceReporter {
         limits_(std::move(limits)),
         parameters_(parameters),
         result_(plan::report(plan, parameters, cores(options))) {
-    result_.device = limits_.name.empty() ? "a device like an H200" : limits_.name;
-    plan::DeviceReport& d = result_.on_device.emplace();
-    d.target = options.target;
-    d.index = options.device;
-    d.name = limits_.name, d.compiled_for = limits_.compiled_for, d.driver = limits_.driver;
-    d.multiprocessors = limits_.multiprocessors;
-    ceilings(d);
+    result_.device = name_of(limits_);
+    result_.on_device = described(limits_, options);
     is_output_.resize(plan.graph.stage_count());
     for (const ir::Output& output : plan.graph.outputs)
       for (StageId s : output.stages) is_output_[s] = true;
@@ -94,16 +113,6 @@ class DeviceReporter {
   static RunOptions cores(RunOptions options) {
     options.threads = 1;
     return options;
-  }
-
-  void ceilings(plan::DeviceReport& d) const {
-    const plan::Device one = device_class(abilities_of(limits_));
-    d.bandwidth_assumed = limits_.bandwidth <= 0;
-    d.bandwidth = d.bandwidth_assumed ? bandwidth_of_class * d.multiprocessors : limits_.bandwidth;
-    // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
-    d.operations_assumed = limits_.gigahertz <= 0 || limits_.target != "cuda";
-    const double cycles = limits_.gigahertz > 0 ? 4 * limits_.gigahertz : one.gigahertz;
-    d.operations = d.multiprocessors * cycles * lanes_of_class;
   }
 
   bool has_array(StageId s) const { return lower::place_of(plan_, program_.interface, s).has_value(); }
@@ -213,10 +222,11 @@ class DeviceReporter {
 
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const plan::DeviceReport& d = *result_.on_device;
-    const double beside = k.marches  ? 0  // counted among its moves
-                          : k.frame  ? beside_tile / static_cast<double>(k.columns * k.frame->height)
-                          : k.strips ? beside_step / k.columns
-                                     : beside_point;
+    const bool transforms = plan_.graph.stage(k.stages.front()).tile.rows > 0;
+    const double beside = k.marches || transforms ? 0  // counted among its moves
+                          : k.frame               ? beside_tile / static_cast<double>(k.columns * k.frame->height)
+                          : k.strips              ? beside_step / k.columns
+                                                  : beside_point;
     double instructions = k.operations + k.moves + beside;
     if (k.strips && !k.frame) {
       const double rows = static_cast<double>(r.strip_rows), all = rows + static_cast<double>(k.warm_up);
@@ -226,10 +236,12 @@ class DeviceReporter {
     }
     if (k.marches) instructions *= 1 + static_cast<double>(k.warm_up) / static_cast<double>(r.strip_rows);
     r.memory_milliseconds = (r.bytes_read + r.bytes_written) / (copy_share * d.bandwidth) * 1e-6;
-    const double share = k.frame || k.marches ? rate_share_of_tiles : rate_share;
+    const double share = k.frame || k.marches ? rate_share_of_tiles
+                         : transforms         ? rate_share_of_transforms
+                                              : rate_share;
     r.compute_milliseconds = r.points * instructions / (share * d.operations) * 1e-6;
     const double busy = std::max(r.memory_milliseconds, r.compute_milliseconds) +
-                        (1 - hidden) * std::min(r.memory_milliseconds, r.compute_milliseconds);
+                        (1 - hidden_share) * std::min(r.memory_milliseconds, r.compute_milliseconds);
     r.milliseconds = std::max(busy, r.strip_milliseconds) + launch_milliseconds;
   }
 
@@ -275,15 +287,28 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
   if (!found.devices.empty()) {
     const auto compiled = impl.on_device(options);
     const DeviceExecutable& runs = compiled->serving(parameters, options);
-    return DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
-        .run("", &runs != compiled.get());
+    plan::Report report = DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
+                              .run("", &runs != compiled.get());
+    const std::string note = prices_in_use(options.target, runs.limits().name).note;
+    if (!note.empty() && !report.sums.empty()) report.remarks.push_back(note);
+    return report;
   }
   const Abilities abilities = abilities_of_target(options.target);
-  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers);
+  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method);
   const bool small = !takes(code.program, code.plan.graph, parameters);
-  if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers);
+  if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers, options.method);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)
-      .run(found.missing.empty() ? "there is no device" : found.missing, small);
+      .run(missing_of(found), small);
+}
+
+DeviceHeading device_heading(const RunOptions& options) {
+  const run::gpu::Found found = devices_of(options);
+  DeviceHeading heading;
+  heading.limits = found.devices.empty() ? class_limits(options.target) : open_device(options)->limits();
+  heading.report = described(heading.limits, options);
+  if (found.devices.empty()) heading.report.missing = missing_of(found);
+  heading.name = name_of(heading.limits);
+  return heading;
 }
 
 double predicted_milliseconds(const Program::Impl& impl, const std::vector<i64>& parameters,

@@ -1,8 +1,8 @@
 // See explain_parts.hpp.
 //
 // The model of a transform: its points, times the logarithm of the points that come together, at a rate that was
-// measured on one core of a Zen 4 (docs/fft.md), against two sweeps through memory. Real images take half. What a
-// device's arrays take to the host and back is not predicted: nothing here knows that road.
+// measured on one core of a Zen 4 (docs/fft.md), against two sweeps through memory. Real images take half. On devices
+// it is that of explain_transform.cpp.
 #include "engine/explain_parts.hpp"
 
 #include <fmt/format.h>
@@ -14,6 +14,9 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "engine/device_transform.hpp"
+#include "engine/explain_device.hpp"
+#include "engine/explain_transform.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/nest.hpp"
 #include "run/cpu/machine.hpp"
@@ -41,6 +44,10 @@ class Merger {
         options_(options) {}
 
   Report run(const std::function<Report(const Program::Impl&)>& of_part) {
+    if (!options_.target.empty() && options_.target != "cpu") {
+      there_ = device_heading(options_);
+      if (there_->report.missing.empty()) device_ = open_device(options_);
+    }
     bool first = true;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       if (!steps_[k].is_part()) continue;
@@ -54,7 +61,7 @@ class Merger {
       if (steps_[k].is_part())
         add(steps_[k], reports_.at(k));
       else
-        transform(steps_[k]);
+        transform(k);
     least();
     return std::move(all_);
   }
@@ -62,7 +69,7 @@ class Merger {
  private:
   static Report heading(const Report& from) {
     Report report = from;
-    report.stages.clear(), report.groups.clear(), report.remarks.clear(), report.outputs.clear();
+    report.stages.clear(), report.groups.clear(), report.remarks.clear(), report.sums.clear(), report.outputs.clear();
     report.milliseconds = report.bytes = report.minimum_bytes = report.operations = 0;
     return report;
   }
@@ -71,7 +78,8 @@ class Merger {
   Report without_parts() const {
     constexpr const char* schedules[] = {"automatic", "untiled", "tiled", "stream"};
     Report report;
-    report.device = run::cpu::machine().name;
+    report.device = there_ ? there_->name : run::cpu::machine().name;
+    if (there_) report.on_device = there_->report;
     report.schedule = schedules[static_cast<std::size_t>(options_.schedule)];
     report.numbers = options_.numbers == Numbers::exact ? "exact" : "fast";
     report.threads = run::cpu::thread_count(options_.threads);
@@ -138,6 +146,7 @@ class Merger {
     for (std::string& remark : part.remarks)
       if (std::find(all_.remarks.begin(), all_.remarks.end(), remark) == all_.remarks.end())
         all_.remarks.push_back(std::move(remark));
+    std::move(part.sums.begin(), part.sums.end(), std::back_inserter(all_.sums));
   }
 
   double bytes_of(const StageReport& s) const {
@@ -192,7 +201,8 @@ class Merger {
                        step.along.size() == 1 ? "" : "s", along);
   }
 
-  void transform(const plan::Step& step) {
+  void transform(std::size_t k) {
+    const plan::Step& step = steps_[k];
     plan::GroupReport g;
     g.transform = words(step);
     double points = 1, together = 1;
@@ -233,12 +243,26 @@ class Merger {
     g.milliseconds = std::max(g.compute_milliseconds, g.memory_milliseconds);
     g.bound_by_memory = g.memory_milliseconds >= g.compute_milliseconds;
     g.reasons.push_back("a transform wants its image whole: nothing is fused with it");
-    if (all_.on_device)
-      g.reasons.push_back("it runs on the host: its image is brought down, its result is taken up again");
+    if (there_) on_device(k, shape, g);
     all_.milliseconds += g.milliseconds;
     all_.bytes += g.bytes_read + g.bytes_written;
     all_.operations += g.operations * points;
     all_.groups.push_back(std::move(g));
+  }
+
+  // Between arrays as runs make them.
+  void on_device(std::size_t k, const Shape& shape, plan::GroupReport& g) {
+    const plan::Step& step = steps_[k];
+    const auto number = static_cast<i64>(size_of(step.type));
+    const auto strides = [&](bool real) { return padded_rows(real ? number : 2 * number, shape).strides; };
+    const std::vector<i64> from = strides(step.from_real), to = strides(step.to_real);
+    const auto plan = device_plan(device_problem(step, shape, from, to), there_->limits);
+    if (!plan) {
+      g.reasons.push_back("it runs on the host, since the device has no such transform");
+      return;
+    }
+    const auto compiled = device_ ? sequence_.on_device(k, shape, from, to, device_) : nullptr;
+    explain_transform(g, *plan, compiled.get(), there_->report, there_->limits);
   }
 
   // Arguments read once, outputs written once.
@@ -259,6 +283,8 @@ class Merger {
   const Sequence& sequence_;
   const std::vector<i64>& parameters_;
   const RunOptions& options_;
+  std::optional<DeviceHeading> there_;  // on devices
+  std::shared_ptr<run::gpu::Device> device_;
   Report all_;
   std::map<std::size_t, Report> reports_;  // of parts
   std::set<std::string> names_;

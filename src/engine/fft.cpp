@@ -16,6 +16,7 @@
 #include "engine/fft.hpp"
 
 #include "engine/fft_axes.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::engine {
 
@@ -26,6 +27,9 @@ struct Fft::Impl {
 
 Fft::Fft(fft::Problem problem, const std::string& compiler) : impl_(std::make_unique<Impl>()) {
   problem = fft::complete(std::move(problem));
+  if (!problem.along.empty() || problem.from_numbers || problem.to_numbers)
+    throw Error(ErrorClass::argument,
+                "a transform along some dimensions, or of numbers with whole spectra, is for devices");
   impl_->runner =
       problem.type == ElementType::f32 ? make_runner<float>(problem, compiler) : make_runner<double>(problem, compiler);
   impl_->description = impl_->runner->description();

@@ -86,15 +86,19 @@ lower::DeviceKernel described(const fft::DeviceLineKernel& written, const fft::D
 
 }  // namespace
 
+fft::DeviceOptions fft_options(const run::gpu::Limits& limits, fft::DeviceOptions options) {
+  // (OpenCL says nothing of blocks that wait for each other; on NVIDIA's GPUs they do as in CUDA.)
+  options.pairs = limits.target == "cuda" || limits.shuffles;
+  options.multiprocessors = limits.multiprocessors;
+  return options;
+}
+
 FftOnDevice::FftOnDevice(const fft::Problem& problem, std::shared_ptr<run::gpu::Device> device,
                          fft::DeviceOptions options)
     : device_(std::move(device)) {
   const run::gpu::Limits& limits = device_->limits();
   const bool cuda = limits.target == "cuda";
-  // (OpenCL says nothing of blocks that wait for each other; on NVIDIA's GPUs they do as in CUDA.)
-  options.pairs = cuda || limits.shuffles;
-  options.multiprocessors = limits.multiprocessors;
-  plan_ = fft::plan_on_device(problem, options);
+  plan_ = fft::plan_on_device(problem, fft_options(limits, options));
   size_ = plan_.problem.type == ElementType::f32 ? 4 : 8;
   if (size_ == 8 && !limits.doubles)
     throw Error(ErrorClass::device,
@@ -106,8 +110,7 @@ FftOnDevice::FftOnDevice(const fft::Problem& problem, std::shared_ptr<run::gpu::
     for (const fft::DeviceStep& step : phase.steps) {
       if (kernel_of(step) != nullptr) continue;
       const std::string name = fmt::format("tsr_fft_{}", kernels_.size());
-      fft::DeviceLineKernel written =
-          step.second ? fft::write_pair(step.line, *step.second, step.order, name) : fft::write_line(step.line, name);
+      fft::DeviceLineKernel written = fft::written(step, name);
       pairs = pairs || step.second;
       kernels_.push_back({step, name, written.threads, {}});
       program.kernels.push_back(described(written, step));
@@ -136,14 +139,19 @@ std::shared_ptr<run::gpu::Memory> FftOnDevice::table(run::gpu::Queue& queue, con
 
 const FftOnDevice::Kernel* FftOnDevice::kernel_of(const fft::DeviceStep& step) const {
   for (const Kernel& k : kernels_)
-    if (k.step.line == step.line && k.step.second == step.second && k.step.order == step.order) return &k;
+    if (k.step == step) return &k;
   return nullptr;
 }
 
 std::vector<run::gpu::Module::Usage> FftOnDevice::usage() const {
   std::vector<run::gpu::Module::Usage> all;
-  for (const Kernel& k : kernels_) all.push_back(module_->usage(k.name, static_cast<int>(k.threads), 0));
+  for (const Kernel& k : kernels_) all.push_back(usage_of(k.step));
   return all;
+}
+
+run::gpu::Module::Usage FftOnDevice::usage_of(const fft::DeviceStep& step) const {
+  const Kernel& kernel = *kernel_of(step);
+  return module_->usage(kernel.name, static_cast<int>(kernel.threads), 0);
 }
 
 // As much memory as the result has, from its first number to its last.
@@ -162,12 +170,13 @@ void FftOnDevice::run(run::gpu::Queue& queue, const Place& from, const Place& to
   using Buffer = fft::DeviceStep::Buffer;
   for (const i64 n : plan_.problem.batch)
     if (n == 0) return;
-  Buffers buffers(5);
+  Buffers buffers(fft::DeviceStep::buffers);
   const auto at = [&](Buffer which) -> Place& { return buffers[static_cast<std::size_t>(which)]; };
   at(Buffer::input) = from;
   at(Buffer::output) = to;
   bool other = false;
   for (const fft::DevicePhase& phase : plan_.phases) other = other || phase.steps.size() > 2;
+  if (plan_.half > 0) at(Buffer::half).memory = device_->allocate(plan_.half * size_);
   if (plan_.whole > 0) at(Buffer::whole).memory = device_->allocate(plan_.whole * size_);
   if (plan_.chunk > 0) at(Buffer::chunk).memory = device_->allocate(plan_.chunk * size_);
   if (other) at(Buffer::other_chunk).memory = device_->allocate(plan_.chunk * size_);
@@ -220,7 +229,7 @@ void FftOnDevice::run_step(run::gpu::Queue& queue, const fft::DeviceStep& step, 
   }
   run::gpu::Launch launch;
   launch.kernel = kernel.name;
-  launch.grid = {step.second ? step.order.blocks() : fft::blocks_of(step.line, count), 1, 1};
+  launch.grid = {fft::blocks_of(step, count), 1, 1};
   launch.block = {static_cast<int>(kernel.threads), 1, 1};
   launch.early = true;
   const i64 integers[integers_of_line] = {from.offset, to.offset, count};

@@ -11,6 +11,9 @@
 
 namespace tessera::engine {
 
+// What plans ask of a device.
+fft::DeviceOptions fft_options(const run::gpu::Limits&, fft::DeviceOptions = {});
+
 class FftOnDevice {
  public:
   // Throws Error(argument) when the problem makes no sense, Error(device) for lines that are too long and for what
@@ -26,10 +29,12 @@ class FftOnDevice {
   // strides are the same in bytes, and must not overlap otherwise; the input is read only. Thread-safe.
   void run(run::gpu::Queue&, const Place& from, const Place& to) const;
 
+  const fft::DevicePlan& plan() const { return plan_; }
   const std::string& description() const { return plan_.description; }
   const std::string& source() const { return source_; }
   // Of the kernels, in the order of their first launch.
   std::vector<run::gpu::Module::Usage> usage() const;
+  run::gpu::Module::Usage usage_of(const fft::DeviceStep&) const;
 
  private:
   struct Kernel {

@@ -5,18 +5,19 @@
 
 #include <algorithm>
 
+#include "engine/prices.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
 
 Abilities abilities_of(const run::gpu::Limits& limits) {
   const bool cuda = limits.target == "cuda";
-  return {limits.shuffles, limits.minima, cuda, cuda};
+  return {limits.shuffles, limits.minima, cuda, cuda, prices_in_use(limits.target, limits.name).prices};
 }
 
 Abilities abilities_of_target(const std::string& target) {
   const bool cuda = target == "cuda";
-  return {cuda, cuda, cuda, cuda};
+  return {cuda, cuda, cuda, cuda, {}};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -33,15 +34,19 @@ plan::Device device_class(Abilities abilities) {
   device.columns_together = true;
   device.strip_registers = 200;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
+  // OpenCL has tables in constant memory alone, which two spectra fill, and which gives a warp one number at a time.
+  device.transforms = abilities.chains, device.row_threads = 2;
   device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
+  device.prices = abilities.prices;
   return device;
 }
 
-DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers,
+DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers, Method method,
                        i64 shared_bytes) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
+  how.method = method;
   DeviceCode code;
   code.plan = plan::make_plan(graph, how, device_class(abilities));
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));

@@ -20,6 +20,7 @@ struct Abilities {
   bool minima = false;    // of two integers of 16 bits in one register: NVIDIA's GPUs since Hopper
   bool chains = false;    // see plan::Device::row_chains: CUDA
   bool overlaps = false;  // and plan::Device::overlaps
+  plan::Prices prices;    // in use on the device; of the class those built in
 };
 Abilities abilities_of(const run::gpu::Limits&);
 Abilities abilities_of_target(const std::string& target);  // of the class
@@ -32,7 +33,8 @@ struct DeviceCode {
   lower::DeviceProgram program;
 };
 // `shared_bytes`: of a block, as far as the device has them.
-DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, i64 shared_bytes = lower::shared_of_block);
+DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, Method,
+                       i64 shared_bytes = lower::shared_of_block);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

@@ -66,7 +66,7 @@ DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& opt
                                    std::shared_ptr<run::gpu::Device> device)
     : graph_(graph), device_(std::move(device)) {
   DeviceCode code = device_code(
-      graph, abilities_of(device_->limits()), options.schedule, options.numbers,
+      graph, abilities_of(device_->limits()), options.schedule, options.numbers, options.method,
       device_->limits().shared_bytes_per_block > 0 ? device_->limits().shared_bytes_per_block : lower::shared_of_block);
   plan_ = std::move(code.plan);
   program_ = std::move(code.program);

@@ -10,6 +10,7 @@
 #include "data/layout.hpp"
 #include "emit/c.hpp"
 #include "engine/executable.hpp"
+#include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "ref/interpreter.hpp"
@@ -164,8 +165,8 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
 }
 
 std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options) const {
-  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers), options.target,
-                             options.device);
+  auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
+                             static_cast<int>(options.method), options.target, options.device);
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
   if (!found) found = std::make_shared<const engine::DeviceExecutable>(graph, options, engine::open_device(options));
@@ -176,6 +177,11 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
                         const RunOptions& options) const {
   if (loops) return loops->run(bound, from, to, options);
   if (sequence) return sequence->run(bound, from, to, options);
+  if (const auto whole = engine::whole_program(*this, options)) {
+    RunOptions own = options;
+    own.method = Method::automatic;
+    return whole->impl().run(bound, from, to, own);
+  }
   if (options.target == "cpu")
     executable(options)->run(bound, from, to, options);
   else
@@ -331,6 +337,7 @@ std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
 std::vector<Array> Program::run(const std::vector<Array>& given, const RunOptions& asked) const {
   std::vector<Array> inputs = impl_->prepare(given);
   const RunOptions options = impl_->placed(inputs, {}, asked);
+  engine::check_method(*impl_, options);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   std::vector<Array> results;
@@ -350,6 +357,7 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
     fail("the program has " + std::to_string(impl_->outputs.size()) + " outputs, but " +
          std::to_string(targets.size()) + " arrays were given");
   const RunOptions options = impl_->placed(inputs, targets, asked);
+  engine::check_method(*impl_, options);
   std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
   std::vector<Shape> shapes = impl_->output_shapes(bound);
   std::vector<Array> results = targets;

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <tuple>
 
 #include "engine/executable.hpp"
@@ -25,7 +27,11 @@ struct Program::Impl {
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
-  mutable std::map<std::tuple<int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>> on_devices;
+  mutable std::map<std::tuple<int, int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>>
+      on_devices;
+
+  mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
+  mutable std::map<int, std::optional<std::shared_ptr<const Program>>> wholes;  // by numbers; nothing: no sum
 
   std::shared_ptr<const engine::Executable> executable(const RunOptions&) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;

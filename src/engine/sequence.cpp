@@ -2,6 +2,7 @@
 #include "engine/sequence.hpp"
 
 #include "data/layout.hpp"
+#include "engine/device_transform.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/device.hpp"
@@ -19,6 +20,13 @@ Array usable(const Array& a) {
   return lies_well(here) ? here : here.clone();
 }
 
+// Memory of the pool: the next run, and later steps of this one, find it warm.
+Array room(const Format& format, Shape shape) {
+  auto block = std::make_shared<run::cpu::Scratch>(run::cpu::acquire_scratch(data::byte_count(format, shape) + 64));
+  std::byte* data = block->data();
+  return Array::share(std::move(block), data, format, std::move(shape));
+}
+
 }  // namespace
 
 Sequence::Sequence(const ir::Graph& graph) : graph_(graph), parts_(plan::cut(graph)) {
@@ -28,24 +36,20 @@ Sequence::Sequence(const ir::Graph& graph) : graph_(graph), parts_(plan::cut(gra
   }
 }
 
-// Memory of the pool: the next run, and later steps of this one, find it warm.
-Array Sequence::room(const plan::Between& between, const std::vector<i64>& parameters) const {
+Shape Sequence::shape_of(const plan::Between& between, const std::vector<i64>& parameters) const {
   Shape shape;
   for (const ir::SizeId n : between.domain) shape.push_back(graph_.evaluate(n, parameters));
-  auto block =
-      std::make_shared<run::cpu::Scratch>(run::cpu::acquire_scratch(data::byte_count(between.format, shape) + 64));
-  std::byte* data = block->data();
-  return Array::share(std::move(block), data, between.format, std::move(shape));
+  return shape;
 }
 
-void Sequence::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-                   const std::vector<Array>& outputs, const RunOptions& options) const {
+void Sequence::run_here(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                        const std::vector<Array>& outputs, const RunOptions& options) const {
   std::vector<Array> between(parts_.between.size());
   const auto array = [&](const plan::Place& place) -> const Array& {
     if (place.kind == plan::Place::Kind::argument) return inputs[place.index];
     if (place.kind == plan::Place::Kind::output) return outputs[place.index];
     Array& a = between[place.index];
-    if (a.empty()) a = room(parts_.between[place.index], parameters);
+    if (a.empty()) a = room(parts_.between[place.index].format, shape_of(parts_.between[place.index], parameters));
     return a;
   };
   const i64 total = static_cast<i64>(parts_.steps.size()) * whole_step;
@@ -88,6 +92,26 @@ std::shared_ptr<const HostTransform> Sequence::prepared(std::size_t step, const 
   std::shared_ptr<const HostTransform>& known = prepared_[{step, from.shape(), from.strides(), to.strides(), compiler}];
   if (!known) known = host_transform(parts_.steps[step], from, to, compiler);
   return known;
+}
+
+std::shared_ptr<const FftOnDevice> Sequence::on_device(std::size_t step, const Shape& shape,
+                                                       const std::vector<i64>& from_strides,
+                                                       const std::vector<i64>& to_strides,
+                                                       const std::shared_ptr<run::gpu::Device>& device) const {
+  const run::gpu::Limits& limits = device->limits();
+  const std::string where = limits.target + std::to_string(limits.index);
+  const std::lock_guard lock(mutex_);
+  if (on_devices_.size() >= most_prepared) on_devices_.clear();
+  const auto [known, fresh] = on_devices_.try_emplace({step, shape, from_strides, to_strides, where});
+  if (!fresh) return known->second;
+  const fft::Problem problem = device_problem(parts_.steps[step], shape, from_strides, to_strides);
+  try {
+    if (device_plan(problem, limits)) known->second = std::make_shared<const FftOnDevice>(problem, device);
+  } catch (...) {
+    on_devices_.erase(known);
+    throw;
+  }
+  return known->second;
 }
 
 }  // namespace tessera::engine

@@ -1,9 +1,9 @@
 // A program with Fourier transforms: its parts and its transforms, run one after the other (plan/parts.hpp).
 //
-// A part is a program of its own, with plans and code for every target. Transforms run on the host's cores, whatever
-// the target: on devices, parts take their arrays up from the host and bring them down to it. Where a device has
-// transforms of its own, Sequence::transform is the place to call them and Sequence::room the one that puts arrays
-// between steps there.
+// A part is a program of its own, with plans and code for every target. On devices what lies between steps stays there,
+// transforms run there, and nothing is waited for but at the end. Where the device's memory does not hold that, parts
+// take their arrays up from the host and bring them down to it, in slabs if need be, and transforms run on the host's
+// cores.
 #pragma once
 
 #include <map>
@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/fft_device.hpp"
 #include "engine/host_transform.hpp"
 #include "plan/parts.hpp"
 #include "tessera/program.hpp"
@@ -31,10 +32,18 @@ class Sequence {
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
 
+  // Of a step that is a transform, between arrays of a device; null where the device cannot. Strides in bytes.
+  std::shared_ptr<const FftOnDevice> on_device(std::size_t step, const Shape&, const std::vector<i64>& from_strides,
+                                               const std::vector<i64>& to_strides,
+                                               const std::shared_ptr<run::gpu::Device>&) const;
+
  private:
   using Key = std::tuple<std::size_t, Shape, std::vector<i64>, std::vector<i64>, std::string>;
+  class OnDevice;
 
-  Array room(const plan::Between&, const std::vector<i64>& parameters) const;
+  void run_here(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+                const RunOptions&) const;
+  Shape shape_of(const plan::Between&, const std::vector<i64>& parameters) const;
   void transform(std::size_t step, const Array& from, const Array& to, const RunOptions&) const;
   std::shared_ptr<const HostTransform> prepared(std::size_t step, const Array& from, const Array& to,
                                                 const std::string& compiler) const;
@@ -44,6 +53,7 @@ class Sequence {
   std::vector<std::optional<Program>> programs_;
   mutable std::mutex mutex_;
   mutable std::map<Key, std::shared_ptr<const HostTransform>> prepared_;
+  mutable std::map<Key, std::shared_ptr<const FftOnDevice>> on_devices_;
 };
 
 }  // namespace tessera::engine

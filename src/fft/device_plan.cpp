@@ -42,33 +42,87 @@ class Planner {
 
   DevicePlan plan() {
     const Problem& p = plan_.problem;
-    const auto rank = static_cast<std::size_t>(p.extents.size());
-    const bool inverse = p.transform == Transform::inverse;
-    const Side from = side(Buffer::input, p.from_strides, from_real(p));
-    const Side to = side(Buffer::output, p.to_strides, to_real(p));
-    first_ = to_real(p) ? 0 : rank - 1;
+    const std::size_t rank = p.extents.size();
+    for (const int d : p.along) axes_.push_back(static_cast<std::size_t>(d));
+    for (std::size_t d = 0; d < rank && p.along.empty(); ++d) axes_.push_back(d);
+    const bool rows = axes_.back() + 1 == rank;
+    gathers_ = p.to_numbers && rows;
+    fills_ = p.from_numbers && rows && !gathers_;
+    halved_in_ = from_real(p) || fills_;
+    halved_out_ = to_real(p) || gathers_;
+    Side from = side(Buffer::input, p.from_strides, from_real(p) || p.from_numbers);
+    const Side to = side(Buffer::output, p.to_strides, to_real(p) || p.to_numbers);
+    // What comes back to numbers may not write its input, and its result has no room for pairs.
+    if (to.real)
+      order_ = axes_;
+    else
+      order_.assign(axes_.rbegin(), axes_.rend());
+    first_ = order_.front();
+    if (gathers_) from = gathered(from);
     choose_parts();
-    if (to_real(p)) {
-      Side source = from;
-      for (std::size_t d = 0; d + 1 < rank; ++d) {
-        Side target = whole();
-        source.exchanged = target.exchanged = true;
-        axis(d, source, target, 1);
-        source = target;
-      }
-      source.exchanged = false;
-      axis(rank - 1, source, to, p.scale);
-      return std::move(plan_);
-    }
-    for (std::size_t d = rank; d-- > 0;) {
-      Side source = d + 1 == rank ? from : to, target = to;
-      source.exchanged = target.exchanged = inverse;
-      axis(d, source, target, d == 0 ? p.scale : 1);
-    }
+    passes(from, to);
+    if (fills_) fill(to);
     return std::move(plan_);
   }
 
  private:
+  void passes(Side source, const Side& to) {
+    const Problem& p = plan_.problem;
+    const bool inverse = p.transform == Transform::inverse && !halved_in_;
+    for (const std::size_t d : order_) {
+      const bool last = d == order_.back(), row = d + 1 == p.extents.size();
+      Side target = !last && to.real ? own(Buffer::whole, plan_.whole) : to;
+      // (A row of real values exchanges by itself.)
+      source.exchanged = target.exchanged = halved_out_ ? !row : inverse;
+      axis(d, source, target, last ? p.scale * (gathers_ ? 0.5 : 1) : 1);
+      source = target;
+    }
+  }
+
+  // Half of a spectrum, of both halves.
+  Side gathered(const Side& from) {
+    const Side half = own(Buffer::half, plan_.half);
+    DeviceMirror mirror = mirror_of(from, half);
+    mirror.gathers = true;
+    mirror.real = from.real;
+    put(std::move(mirror), Buffer::input, Buffer::half);
+    return half;
+  }
+
+  // The other half of the result; all of its conjugate where the transform was to be an inverse one.
+  void fill(const Side& to) {
+    DeviceMirror mirror = mirror_of(to, to);
+    mirror.conjugated = plan_.problem.transform == Transform::inverse;
+    if (mirror.elements() > 0) put(std::move(mirror), Buffer::output, Buffer::output);
+  }
+
+  DeviceMirror mirror_of(const Side& from, const Side& to) const {
+    const Problem& p = plan_.problem;
+    const std::size_t batches = p.batch.size();
+    DeviceMirror mirror;
+    mirror.type = p.type;
+    mirror.row = p.extents.back();
+    for (std::size_t k = batches + p.extents.size() - 1; k-- > 0;) {
+      const bool own = k >= batches && std::find(axes_.begin(), axes_.end(), k - batches) != axes_.end();
+      mirror.dimensions.push_back(
+          {k < batches ? p.batch[k] : p.extents[k - batches], from.strides[k], to.strides[k], own});
+    }
+    return mirror;
+  }
+
+  void put(DeviceMirror mirror, Buffer from, Buffer to) {
+    plan_.description +=
+        fmt::format("{}{}", plan_.description.empty() ? "" : ", ", mirror.gathers ? "halves" : "other halves");
+    DevicePhase phase;
+    DeviceStep step;
+    step.from = from, step.to = to;
+    step.mirror = std::move(mirror);
+    phase.steps.push_back(std::move(step));
+    plan_.phases.push_back(std::move(phase));
+  }
+
+  bool halves() const { return halved_in_ || halved_out_; }
+
   static Side side(Buffer buffer, const std::vector<i64>& strides, bool real) {
     Side s{buffer, {}, real ? 1 : 2, real, false};
     for (const i64 stride : strides) s.strides.push_back(stride * s.leg);
@@ -84,22 +138,23 @@ class Planner {
     parts_.assign(rank, {0, 0});
     const auto smooth = [&](i64 n) { return fits_block(n, p.type) || split(n).first > 0; };
     const auto alone = [&](std::size_t d) { return alone_in_block(p.extents[d], d + 1 < rank, columns_of(d), false); };
-    const bool real_row = first_ + 1 == rank && from_real(p);
+    const bool real_row = first_ + 1 == rank && halved_in_;
     i64 first = p.extents[first_];
     if (real_row && first % 2 == 0 && fits_block(first / 2, p.type)) first /= 2;
     const bool convolved = !smooth(first);
     if (convolved) first = convolution_length(first);
     const bool by_chunks = !alone_in_block(first, first_ + 1 < rank, columns_of(first_), convolved) &&
                            (first_ + 1 == rank || !smooth(p.extents[first_]));
-    for (std::size_t d = 0; d + 1 < rank && !by_chunks; ++d)
-      if (smooth(p.extents[d]) && !alone(d)) parts_[d] = split(p.extents[d]);
+    // (A result of numbers has no room for what lies between two halves.)
+    const bool none = by_chunks || (p.to_numbers && !gathers_);
+    for (const std::size_t d : axes_)
+      if (d + 1 < rank && !none && smooth(p.extents[d]) && !alone(d)) parts_[d] = split(p.extents[d]);
     for (std::size_t d = 0; d < rank; ++d) plan_.permutes = plan_.permutes || parts_[d].first > 0;
   }
 
   i64 columns_of(std::size_t d) const {
     const Problem& p = plan_.problem;
-    const bool real = from_real(p) || to_real(p);
-    return d + 1 == p.extents.size() ? 1 : real ? p.extents.back() / 2 + 1 : p.extents.back();
+    return d + 1 == p.extents.size() ? 1 : halves() ? p.extents.back() / 2 + 1 : p.extents.back();
   }
 
   // Does a block hold a line of n points, and of columns enough of them?
@@ -111,14 +166,13 @@ class Planner {
     return shape_of(n, type, across, most, options_.most_points).lines >= wanted || split(n).first == 0;
   }
 
-  // Between the passes of a transform to real values, which may not write its input: pairs of numbers in rows that
-  // begin at multiples of a line of the cache.
+  // An array of the plan's own: pairs of numbers in rows that begin at multiples of a line of the cache.
   static constexpr i64 line_of_cache = 128;
-  Side whole() {
+  Side own(Buffer buffer, i64& numbers) const {
     const Problem& p = plan_.problem;
     std::vector<i64> extents = p.batch;
     extents.insert(extents.end(), p.extents.begin(), p.extents.end());
-    if (from_real(p) || to_real(p)) extents.back() = p.extents.back() / 2 + 1;
+    if (halves()) extents.back() = p.extents.back() / 2 + 1;
     const i64 unit = line_of_cache / (2 * size());
     std::vector<i64> strides(extents.size() - 1);
     i64 stride = (extents.back() + unit - 1) / unit * unit;
@@ -126,8 +180,8 @@ class Planner {
       strides[d] = stride;
       stride *= extents[d];
     }
-    plan_.whole = 2 * stride;
-    return side(Buffer::whole, strides, false);
+    numbers = 2 * stride;
+    return side(buffer, strides, false);
   }
 
   // Lines of an axis before anything is known of kernels.
@@ -160,7 +214,7 @@ class Planner {
     for (std::size_t k = all; k-- > 0;) {
       if (k == own) continue;
       i64 extent = k < batches ? p.batch[k] : p.extents[k - batches];
-      if (k + 1 == all && (from_real(p) || to_real(p))) extent = extent / 2 + 1;
+      if (k + 1 == all && halves()) extent = extent / 2 + 1;
       const std::pair<i64, i64> parts = d == first_ && k >= batches ? parts_[k - batches] : std::pair<i64, i64>{0, 0};
       if (parts.first > 0) {  // element j1 b + j2 goes to j2 a + j1
         const auto [a, b] = parts;
@@ -192,21 +246,21 @@ class Planner {
 
   void real_rows(Lines& lines) const {
     const Problem& p = plan_.problem;
-    if (!from_real(p) && !to_real(p)) return;
+    if (!halves()) return;
     // Pairs are read and written as one.
     const auto pairs = [&](bool from) {
       return std::all_of(lines.dimensions.begin(), lines.dimensions.end(),
                          [&](const Dimension& d) { return (from ? d.from : d.to) % 2 == 0; });
     };
-    lines.halved = lines.n % 2 == 0 && fits_block(lines.n / 2, p.type) && pairs(from_real(p));
-    if (to_real(p)) lines.from.exchanged = lines.to.exchanged = true;
+    lines.halved = lines.n % 2 == 0 && fits_block(lines.n / 2, p.type) && pairs(halved_in_);
+    if (halved_out_) lines.from.exchanged = lines.to.exchanged = true;
     if (lines.halved) {
       lines.n /= 2;
-      (from_real(p) ? lines.from : lines.to).leg = 2;
-      (from_real(p) ? lines.from : lines.to).real = false;
+      (halved_in_ ? lines.from : lines.to).leg = 2;
+      (halved_in_ ? lines.from : lines.to).real = false;
       return;
     }
-    if (from_real(p))
+    if (halved_in_)
       lines.to.count = lines.n / 2 + 1;
     else
       lines.from.mirror = lines.n;
@@ -242,7 +296,7 @@ class Planner {
     const i64 fewest = lines.across ? options_.least_columns : 1;
     while (line.lines > fewest && 4 * blocks_of(line, 0) < 3 * options_.multiprocessors) line.lines /= 2;
     line.scale = lines.scale;
-    line.apart = lines.halved && from_real(plan_.problem);
+    line.apart = lines.halved && halved_in_;
     line.together = lines.halved && !line.apart;
     plan_.description += spelled(line.radices);
     if (points != lines.n) {
@@ -430,14 +484,32 @@ class Planner {
 
   const DeviceOptions options_;
   DevicePlan plan_;
-  std::size_t first_ = 0;  // the axis of the first pass
+  std::vector<std::size_t> axes_, order_;  // ascending; as passes are made
+  std::size_t first_ = 0;                  // the axis of the first pass
+  // Spectra have half of their frequencies: behind the first pass, before the last one; which the plan itself makes
+  // whole, or of a whole one.
+  bool halved_in_ = false, halved_out_ = false, fills_ = false, gathers_ = false;
   std::vector<std::pair<i64, i64>> parts_;
 };
 
 }  // namespace
 
+DeviceLineKernel written(const DeviceStep& step, const std::string& name) {
+  if (step.mirror) return write_mirror(*step.mirror, name);
+  return step.second ? write_pair(step.line, *step.second, step.order, name) : write_line(step.line, name);
+}
+
+i64 threads_of(const DeviceStep& step) {
+  return step.mirror ? step.mirror->across() * step.mirror->down() : step.line.threads * step.line.lines;
+}
+
+i64 blocks_of(const DeviceStep& step, i64 count) {
+  if (step.mirror) return step.mirror->blocks();
+  return step.second ? step.order.blocks() : blocks_of(step.line, count);
+}
+
 DevicePlan plan_on_device(Problem problem, const DeviceOptions& options) {
-  return Planner(complete(std::move(problem)), options).plan();
+  return Planner(complete(std::move(problem), 4), options).plan();
 }
 
 }  // namespace tessera::fft

@@ -7,6 +7,7 @@
 //                                           pass before has put element j1 b + j2 at j2 a + j1; both in one kernel on
 //                                           devices whose blocks may wait for each other
 //   a prime above 31 in n                   Bluestein's convolution, in the block or in four kernels
+//   whole spectra of real arrays            a half of them, filled or gathered by a kernel (device_mirror.hpp)
 //
 // Arrays of two and three dimensions take a pass along each: the rows, then columns in place; complex to real the other
 // way round.
@@ -17,17 +18,28 @@
 #include <vector>
 
 #include "fft/device_line.hpp"
+#include "fft/device_mirror.hpp"
 
 namespace tessera::fft {
 
 struct DeviceStep {
-  // Memory that a kernel reads or writes: the caller's, an array of the plan's own, or two that hold a chunk each.
-  enum class Buffer : std::uint8_t { input, output, whole, chunk, other_chunk };
+  // Memory that a kernel reads or writes: the caller's, two arrays of the plan's own, or two that hold a chunk each.
+  enum class Buffer : std::uint8_t { input, output, half, whole, chunk, other_chunk };
+  static constexpr std::size_t buffers = 6;
   DeviceLine line;
   Buffer from = Buffer::input, to = Buffer::output;
   std::optional<DeviceLine> second;  // of what the first has written, in the same kernel
   PairOrder order;
+  std::optional<DeviceMirror> mirror = {};  // in place of the line
+  // One kernel does for both, whatever memory they are launched on.
+  bool operator==(const DeviceStep& other) const {
+    return line == other.line && second == other.second && order == other.order && mirror == other.mirror;
+  }
 };
+
+DeviceLineKernel written(const DeviceStep&, const std::string& name);
+i64 threads_of(const DeviceStep&);            // of a block
+i64 blocks_of(const DeviceStep&, i64 count);  // where dimension `counted` of its lines has so many
 
 // Kernels that run one after the other on a chunk of the array, then on the next one.
 struct DevicePhase {
@@ -43,9 +55,9 @@ struct DevicePhase {
 struct DevicePlan {
   Problem problem;
   std::vector<DevicePhase> phases;
-  i64 whole = 0, chunk = 0;  // numbers of the plan's own arrays
-  bool permutes = false;     // the first kernel reads and writes an element at different places: not in place
-  std::string description;   // "rows 16x16x16, columns 64 * 64"
+  i64 half = 0, whole = 0, chunk = 0;  // numbers of the plan's own arrays
+  bool permutes = false;               // the first kernel reads and writes an element at different places: not in place
+  std::string description;             // "rows 16x16x16, columns 64 * 64"
 };
 
 struct DeviceOptions {

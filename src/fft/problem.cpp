@@ -41,11 +41,22 @@ i64 row_of_to(const Problem& p) {
   return from_real(p) ? p.extents.back() / 2 + 1 : p.extents.back();
 }
 
-Problem complete(Problem p) {
+Problem complete(Problem p, std::size_t most_extents) {
   if (p.type != ElementType::f32 && p.type != ElementType::f64)
     refuse(fmt::format("a transform of {} numbers was asked for, expected float or double", name_of(p.type)));
-  if (p.extents.empty() || p.extents.size() > 3)
-    refuse(fmt::format("a transform of {} dimensions was asked for, expected 1, 2 or 3", p.extents.size()));
+  if (p.extents.empty() || p.extents.size() > most_extents)
+    refuse(fmt::format("a transform of {} dimensions was asked for, expected 1 to {}", p.extents.size(), most_extents));
+  for (std::size_t k = 0; k < p.along.size(); ++k)
+    if (p.along[k] < 0 || p.along[k] >= static_cast<int>(p.extents.size()) || (k > 0 && p.along[k] <= p.along[k - 1]))
+      refuse(
+          fmt::format("dimension {} was given as number {} of those that are transformed, expected ascending "
+                      "numbers from 0 to {}",
+                      p.along[k], k + 1, p.extents.size() - 1));
+  const bool halves = from_real(p) || to_real(p);
+  if (halves && !p.along.empty())
+    refuse("a transform of real numbers along some dimensions gives or takes whole spectra");
+  if ((halves && (p.from_numbers || p.to_numbers)) || (p.to_numbers && p.transform != Transform::inverse))
+    refuse("numbers in place of pairs were asked for, expected those of a whole spectrum's transform");
   i64 count = 1;
   for (const std::vector<i64>* list : {&p.batch, &p.extents})
     for (const i64 n : *list) {

@@ -23,10 +23,16 @@ struct Problem {
   // elements lie side by side. Empty: no gaps.
   std::vector<i64> from_strides = {}, to_strides = {};
   double scale = 1;  // what results are multiplied by: 1 / n for an inverse that undoes a forward one
+
+  // Of devices alone (engine::FftOnDevice), which take four extents as well.
+  std::vector<int> along = {};  // those that are transformed, ascending; empty: all
+  // Of forward and inverse transforms: the input has no imaginary parts, and is numbers; of an inverse: the imaginary
+  // parts of the result are not asked for, and it is numbers. Spectra are whole.
+  bool from_numbers = false, to_numbers = false;
 };
 
 // Checks it and fills in strides. Throws Error(argument).
-Problem complete(Problem);
+Problem complete(Problem, std::size_t most_extents = 3);
 
 inline bool from_real(const Problem& p) {
   return p.transform == Transform::real_to_complex;

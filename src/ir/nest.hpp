@@ -43,7 +43,7 @@ enum class Kind : std::uint8_t {
   convert,     // args[0] to type, lane by lane, as C converts (truncation); masks stay masks
   broadcast,   // scalar args[0] in every lane
   load,        // args: pointer, index (elements of the pointer's lane type); `i` elements apart (1: contiguous), the
-               // first one `phase` behind the index. Apart by 2, 3, 4, 6, 8 ..., all `i * lanes` elements are read
+               // first one `phase` behind the index. Apart by 2, 3, 4, 6 ..., or with a phase, whole vectors are read
   gather,      // args: pointer, vector of element indices (i64 or i32 lanes)
   interleave,  // args: two vectors; elements of both in turn, the first half of them (i = 0) or the second (i = 1).
                // With a `phase` as many elements at a time; where these are less than 16 bytes, every 16 bytes by

@@ -146,7 +146,8 @@ class Verifier {
       case Kind::load:
         count(2, "load");
         require(n.i >= 1, [&] { return fmt::format("a load takes elements {} apart", n.i); });
-        require(n.phase >= 0 && n.phase < n.i, [&] { return fmt::format("phase {} of a load by {}", n.phase, n.i); });
+        require(n.phase >= 0 && n.phase < (n.i == 1 ? n.type.lanes : n.i),
+                [&] { return fmt::format("phase {} of a load by {}", n.phase, n.i); });
         require(!n.type.pointer, "a load gives a pointer");
         same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
         return index(n.args[1], "the index of a load");

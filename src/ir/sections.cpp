@@ -47,6 +47,10 @@ class SectionGraph {
       stage.body = rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) { return moved(node); }, memo_);
     for (Piece& piece : stage.pieces)
       if (piece.stage) piece.stage = map_.at(*piece.stage);
+    if (stage.kind == StageKind::fourier) {
+      stage.fourier.re = map_.at(stage.fourier.re);
+      if (stage.fourier.im) stage.fourier.im = map_.at(*stage.fourier.im);
+    }
     map_[s] = graph_.add(std::move(stage));
   }
   std::size_t output(std::string name, Format format, const std::vector<StageId>& stages, Section::Value to) {
@@ -135,7 +139,7 @@ class Cut {
  private:
   bool is_straight(StageId s) const {
     const StageKind kind = g_.stage(s).kind;
-    return in_[s] == no_loop && (kind == StageKind::point || kind == StageKind::compose);
+    return in_[s] == no_loop && (kind == StageKind::point || kind == StageKind::compose || kind == StageKind::fourier);
   }
   bool alive(std::uint32_t l) const { return live_[g_.loops[l].carried.front()]; }
 

@@ -38,6 +38,7 @@ struct PassBody {
     std::vector<std::pair<i64, i64>> table;  // per outer dimension: first and last offset, when variables move it
     i64 lo = 0, hi = 0, scale = 1;           // of the column index, over all accesses
     ir::SizeId shift;
+    std::set<i64> shifted;  // offsets of columns that are taken from two whole vectors
     i64 entries() const;
     bool is_long() const;  // pointers to its rows are found by a loop: their text would take minutes to compile
   };
@@ -92,6 +93,7 @@ class GroupLowering {
   struct Plane;
 
   void analyze_pass(std::size_t pass);
+  void shift_columns(std::size_t pass);
   ir::nest::Function shape_function();
   ir::nest::Function scratch_function();
   ir::nest::Function tile_function();

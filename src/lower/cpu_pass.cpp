@@ -1,6 +1,7 @@
 // Rows of a point pass: pointers, runs of columns, borders.
 #include <algorithm>
 
+#include "base/division.hpp"
 #include "ir/build.hpp"
 #include "lower/cpu.hpp"
 #include "lower/vocabulary.hpp"
@@ -406,6 +407,10 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
         i64 behind = (column.offset - from_source.lo) * step + element_offset(node.stage);
         Value base = (x * column.scale + extent(column.shift) + from_source.lo) * step;
         return load(pointer, base + behind / apart * apart, lanes, apart, behind % apart);
+      }
+      if (column.vars.empty() && from_source.shifted.contains(column.offset)) {
+        const i64 phase = column.offset - base::floor_divide(column.offset, i64{lanes}) * lanes;
+        return load(pointer, x + extent(column.shift) + (column.offset - phase), lanes, 1, phase);
       }
       if (column.scale == 0) return broadcast(load(pointer, at * step + element_offset(node.stage), 1), lanes);
       return load(pointer, at * step + element_offset(node.stage), lanes, step * column.scale);

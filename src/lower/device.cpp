@@ -9,10 +9,12 @@
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
+#include "lower/device_chain.hpp"
 #include "lower/device_function.hpp"
 #include "lower/device_march.hpp"
 #include "lower/device_stream.hpp"
 #include "lower/device_tile.hpp"
+#include "lower/device_transform.hpp"
 
 namespace tessera::lower {
 
@@ -27,6 +29,7 @@ using ir::nest::Value;
 namespace {
 
 constexpr int columns_of_block = 32, rows_of_block = 8;
+constexpr double worth_chain = 32 * 1.05;  // of the price of register tiles, which is that of a warp
 
 class KernelLowering : private DeviceFunction {
  public:
@@ -257,10 +260,11 @@ void take_orders(const plan::Plan& plan, DeviceProgram& program) {
 
 // Composed stages that are kernels of their own: copies.
 std::set<StageId> composed_alone(const plan::Plan& plan, const std::vector<StreamFit>& fits,
-                                 const std::vector<TileFit>& tiles, const std::vector<MarchFit>& marches) {
+                                 const std::vector<TileFit>& tiles, const std::vector<MarchFit>& marches,
+                                 const std::vector<ChainFit>& chains) {
   std::set<StageId> result;
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-    if (fits[g].fits || tiles[g].fits || marches[g].fits) continue;
+    if (fits[g].fits || tiles[g].fits || marches[g].fits || chains[g].fits || is_transform(plan, g)) continue;
     for (const plan::Pass& pass : plan.groups[g].passes)
       if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
         result.insert(pass.stages.front());
@@ -285,12 +289,22 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
   std::vector<StreamFit> fits(working.groups.size());
   std::vector<TileFit> tiles(working.groups.size());
   std::vector<MarchFit> marches(working.groups.size());
+  std::vector<ChainFit> chains(working.groups.size());
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     plan::Group& group = working.groups[g];
+    if (is_transform(working, g)) continue;
     if (plan.options.schedule == Schedule::automatic) marches[g] = march_fit(working, fused, ranges, g, most_shared);
     if (marches[g].fits) continue;
     if (plan.options.schedule == Schedule::automatic || plan.options.schedule == Schedule::stream)
       fits[g] = stream_fit(working, fused, ranges, g);
+    if (plan.options.schedule == Schedule::automatic) chains[g] = chain_fit(working, fused, ranges, g, most_shared);
+    const ChainFit& chain = chains[g];
+    const bool faster = chain.is_long && chain.price < worth_chain * fits[g].price;
+    chains[g].fits = chain.fits && (faster || !fits[g].fits);
+    if (chains[g].fits) {
+      fits[g].fits = false;
+      continue;
+    }
     if (plan.options.schedule == Schedule::tiled) {
       tiles[g] = tile_fit(working, fused, ranges, g, most_shared);
       fits[g].why = tiles[g].why;
@@ -300,11 +314,19 @@ DeviceProgram lower_device(plan::Plan& plan, i64 most_shared) {
     for (StageId s : group.stages)
       if (working.stages[s].home != plan::Home::inside) group.results.push_back(s);
   }
-  program.interface = interface_of(working, composed_alone(working, fits, tiles, marches));
+  program.interface = interface_of(working, composed_alone(working, fits, tiles, marches, chains));
   program.module.tables = working.graph.tables;
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    if (is_transform(working, g)) {
+      lower_transform(working, program.interface, ranges, g, fmt::format("tsr_g{}", g), program);
+      continue;
+    }
     if (marches[g].fits) {
       lower_march(working, program.interface, ranges, g, marches[g], fmt::format("tsr_g{}", g), program);
+      continue;
+    }
+    if (chains[g].fits) {
+      lower_chain(working, program.interface, ranges, g, chains[g], fmt::format("tsr_g{}", g), program);
       continue;
     }
     if (fits[g].fits) {

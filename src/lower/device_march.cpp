@@ -346,7 +346,7 @@ class MarchLowering : private DeviceFunction {
     if (asks_)
       builder_->call("tsr_arrived", {});
     else
-      builder_->branch(less(wide_, integer(1, flag_type)), [&] {
+      builder_->branch(operation(Op::eq, flag_type, {wide_, integer(0, flag_type)}), [&] {
         for (std::size_t k = 0; k < brought_.size(); ++k) builder_->store(shared(), own_element(half, k), brought_[k]);
       });
     builder_->call("tsr_barrier", {});

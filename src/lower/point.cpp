@@ -42,6 +42,39 @@ Range any_bits(Lane lane) {
   }
 }
 
+// An access, converted or not.
+const ExprNode* read_of(const ir::Graph& graph, ExprId e) {
+  const ExprNode* node = &graph.node(e);
+  if (node->op == Op::convert) node = &graph.node(node->args[0]);
+  return node->op == Op::access ? node : nullptr;
+}
+
+// Sums of pairs that have a weight in common, as symmetric filters have: what they read in the order of their terms, by
+// turns for all rows. Two elements far apart are then needed at a time, and in memory order half of all would be.
+std::unordered_map<std::uint32_t, std::size_t> order_of_pairs(const ir::Graph& graph,
+                                                              const std::vector<ExprId>& wanted) {
+  std::unordered_map<std::uint32_t, std::size_t> place;
+  std::size_t pairs = 0;
+  for (ExprId root : wanted) {
+    const std::vector<ExprId> order = ir::postorder(graph, {root});
+    std::size_t reads = 0;
+    for (ExprId e : order) {
+      const ExprNode& n = graph.node(e);
+      if (n.op == Op::access) {
+        const auto [it, first] = place.try_emplace(e.id, reads);
+        it->second = std::min(it->second, reads++);
+      }
+      if (n.op != Op::mul || !is_float(n.type)) continue;
+      const ExprNode& sum = graph.node(n.args[0]);
+      if ((sum.op == Op::add || sum.op == Op::sub) && graph.node(n.args[1]).op == Op::constant &&
+          read_of(graph, sum.args[0]) && read_of(graph, sum.args[1]))
+        ++pairs;
+    }
+  }
+  if (pairs < 2 * wanted.size()) place.clear();
+  return place;
+}
+
 void free_variables(const ir::Graph& graph, const std::vector<ExprId>& order,
                     std::unordered_map<std::uint32_t, std::set<std::uint32_t>>& free) {
   for (ExprId e : order) {
@@ -512,7 +545,9 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
     }
     if (inputs.empty()) (graph_.node(e).op == Op::access ? loads : ready).push_back(e);
   }
+  const auto place = any_reduction ? decltype(order_of_pairs(graph_, wanted)){} : order_of_pairs(graph_, wanted);
   std::sort(loads.begin(), loads.end(), [&](ExprId a, ExprId b) {
+    if (!place.empty() && place.at(a.id) != place.at(b.id)) return place.at(a.id) < place.at(b.id);
     auto ka = memory_order(graph_.node(a)), kb = memory_order(graph_.node(b));
     return ka != kb ? ka < kb : a < b;
   });

@@ -84,6 +84,8 @@ class Reporter {
     for (std::size_t k = 0; k < graph().parameters.size(); ++k)
       result_.parameters.push_back({graph().parameters[k], parameters()[k]});
     result_.remarks = plan_.remarks;
+    result_.sums = plan_.sums;
+    result_.prices_measured = plan_.device.prices.measured;
     result_.minimum_bytes = plan_.minimum_bytes;
     for (const ir::Output& output : graph().outputs) {
       outputs_.insert(output.stages.begin(), output.stages.end());

@@ -50,6 +50,7 @@ struct KernelReport {
   std::vector<ir::StageId> stages, reads, writes;  // reads and writes: arrays
   bool strips = false;                             // of `columns` columns a thread and `strip_rows` rows, or a point
   std::string why;                                 // no strips; "" where none were asked for
+  std::string work;                                // of a transform: "rows of 512 as 8x8x8"
   bool framed = false;                             // strips of few rows, in one text: register tiles
   int columns = 1, values = 1;                     // and values in a register
   i64 strip_rows = 0, warm_up = 0;                 // rows of a strip, and those that it computes before them
@@ -96,8 +97,8 @@ struct GroupReport {
   double milliseconds = 0, memory_milliseconds = 0, compute_milliseconds = 0, strip_milliseconds = 0;
   bool bound_by_memory = true;
   std::vector<std::string> reasons;
-  // "inverse, complex to real, along both dimensions" of a Fourier transform, which is a group of its own on the host's
-  // cores: nothing is known of passes, tiles and kernels.
+  // "inverse, complex to real, along both dimensions" of a Fourier transform, which is a group of its own: on the
+  // device where it has kernels, else on the host's cores, where nothing is known of passes and tiles.
   std::string transform;
 };
 
@@ -111,6 +112,8 @@ struct Report {
   std::vector<GroupReport> groups;
   double milliseconds = 0, bytes = 0, minimum_bytes = 0, operations = 0;  // operations: in all
   std::vector<std::string> remarks;
+  std::vector<SumChoice> sums;
+  bool prices_measured = false;                   // of these: on this machine, or built in
   std::vector<std::vector<ir::StageId>> outputs;  // of every output: a stage per field
 };
 

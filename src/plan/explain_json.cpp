@@ -33,11 +33,13 @@ template <class Names>
 ordered_json kernel_json(const KernelReport& k, Names names) {
   return {{"name", k.name},
           {"stages", names(k.stages)},
-          {"runs", k.framed         ? "register tiles"
+          {"runs", !k.work.empty()  ? "lines"
+                   : k.framed       ? "register tiles"
                    : k.strips       ? "strips"
                    : k.tile.empty() ? "points"
                                     : "tiles"},
           {"not_in_strips_since", k.why},
+          {"work", k.work},
           {"tile", k.tile},
           {"columns", k.columns},
           {"values_of_a_register", k.values},
@@ -127,11 +129,14 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
                         {"stages", names(p.stages)},
                         {"rows", p.rows},
                         {"lanes", p.lanes}});
+  ordered_json kernels = ordered_json::array();
+  for (const KernelReport& k : g.kernels) kernels.push_back(kernel_json(k, names));
   if (!g.transform.empty())
     return {{"anchor", r.stages[g.anchor].name},
             {"stages", names(g.stages)},
             {"transform", g.transform},
-            {"on", "host"},
+            {"on", g.kernels.empty() ? "host" : "device"},
+            {"kernels", kernels},
             {"reads", names(g.reads)},
             {"writes", names(g.writes)},
             {"bytes_read", g.bytes_read},
@@ -167,6 +172,20 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
           {"reasons", g.reasons}};
 }
 
+ordered_json sums_json(const Report& r) {
+  ordered_json all = ordered_json::array();
+  for (const SumChoice& s : r.sums) {
+    ordered_json prices = ordered_json::object();
+    for (const SumChoice::Price& p : s.prices) prices[name_of(p.method)] = p.nanoseconds;
+    all.push_back({{"stage", s.stage},
+                   {"weights", s.extents},
+                   {"method", name_of(s.taken)},
+                   {"products", s.rank},
+                   {"nanoseconds_per_point", prices}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string to_json(const Report& r) {
@@ -193,7 +212,9 @@ std::string to_json(const Report& r) {
               {"operations", r.operations},
               {"groups", groups},
               {"stages", stages},
-              {"remarks", r.remarks}});
+              {"remarks", r.remarks},
+              {"prices", r.prices_measured ? "measured" : "built in"},
+              {"sums", sums_json(r)}});
   return all.dump(2) + "\n";
 }
 

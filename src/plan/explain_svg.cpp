@@ -201,7 +201,7 @@ class SvgPrinter {
     if (g.compulsory_bytes > 0)
       rect("bar-strong", {x + 76, b.y + 31, std::max(2.0, 70 * g.compulsory_bytes / most), 5}, 2.5);
     text(x, b.y + 57, "tiny", fmt::format("{} compulsory", base::format_bytes(g.compulsory_bytes)));
-    if (!g.transform.empty()) {
+    if (!g.transform.empty() && g.kernels.empty()) {
       fact(x + 178, b.y, "TRANSFORM", "fft", g.transform);
     } else if (r_.on_device) {
       kernels(x + 178, b.y, g);

@@ -29,10 +29,28 @@ class TextPrinter {
       line("rewritten before");
       lines(r_.remarks, "  ");
     }
+    sums();
     return std::move(out_);
   }
 
  private:
+  void sums() {
+    std::vector<std::string> rows;
+    for (const SumChoice& s : r_.sums) {
+      if (s.prices.empty()) continue;
+      std::string prices;
+      for (const SumChoice::Price& p : s.prices)
+        prices += fmt::format("{}{} {:.2g}", prices.empty() ? "" : ", ", name_of(p.method), p.nanoseconds);
+      rows.push_back(fmt::format("'{}', {}: {}; taken: {}{}", s.stage, extents(s.extents), prices, name_of(s.taken),
+                                 s.rank > 1 ? fmt::format(", {} products", s.rank) : ""));
+    }
+    if (rows.empty()) return;
+    line("");
+    line(fmt::format("methods of weighted sums, ns a point on one core (predicted, prices {})",
+                     r_.prices_measured ? "measured here" : "built in"));
+    lines(rows, "  ");
+  }
+
   void line(std::string_view text) {
     out_ += text;
     out_ += '\n';
@@ -104,7 +122,8 @@ class TextPrinter {
     line(fmt::format("group {} of {}: {}", number + 1, r_.groups.size(), names(g.stages)));
     if (!g.in_place.empty())
       line(fmt::format("  no kernel  for {}: what is put together is stored where it belongs", names(g.in_place)));
-    if (!g.transform.empty()) line(fmt::format("  transform  {}, on the cores of the host", g.transform));
+    if (!g.transform.empty())
+      line(fmt::format("  transform  {}, on the {}", g.transform, g.kernels.empty() ? "cores of the host" : "device"));
     if (r_.on_device && g.kernels.empty() && g.transform.empty()) {
       stages(g);
       lines(g.reasons, "  ");
@@ -117,7 +136,7 @@ class TextPrinter {
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
-    if (r_.on_device && g.transform.empty())
+    if (r_.on_device && !g.kernels.empty())
       kernels(g);
     else if (g.transform.empty())
       tiles(g);

@@ -17,6 +17,24 @@ std::string milliseconds(double ms) {
   return fmt::format("{:.{}f} ms", ms, ms < 0.01 ? 4 : ms < 10 ? 2 : ms < 100 ? 1 : 0);
 }
 
+const char* name_of(Method method) {
+  switch (method) {
+    case Method::automatic:
+      return "auto";
+    case Method::direct:
+      return "direct";
+    case Method::separable:
+      return "separable";
+    case Method::low_rank:
+      return "low-rank";
+    case Method::transform:
+      return "transform";
+    case Method::whole:
+      return "whole";
+  }
+  return "";
+}
+
 std::string kernel_time(double ms) {
   return ms < 100 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.0f} ms", ms);
 }
@@ -73,6 +91,7 @@ std::string threads(const std::array<int, 3>& block) {
 }
 
 std::string runs_as(const KernelReport& k) {
+  if (!k.work.empty()) return k.work;
   if (!k.tile.empty()) return "tiles of " + extents(k.tile);
   if (k.framed)
     return fmt::format("{} x {} points a thread{}", k.strip_rows, k.columns, k.values > 1 ? ", two a register" : "");

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "plan/groups.hpp"
+#include "plan/sum_chain.hpp"
 
 namespace tessera::plan {
 
@@ -133,7 +134,7 @@ void Grouper::move_to_consumers() {
     int b = group_of_[edges_[read_by_[s].front()].consumer];
     bool one = a != b;
     for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
-    if (!one) continue;
+    if (!one || is_chain_[static_cast<std::size_t>(a)] || is_chain_[static_cast<std::size_t>(b)]) continue;
     const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
     const double before = price_of_[from] + price_of_[to];
     std::optional<Move> best = move({s}, from, to, before);
@@ -159,6 +160,66 @@ void Grouper::move_to_consumers() {
     price_of_[to] = best->right;
     in_strips_[from] = runs_in_strips(sets_[from], best->without);
     in_strips_[to] = runs_in_strips(sets_[to], best->with);
+  }
+}
+
+// Stages that lead to the last one, each of which only the next one reads, in groups that hold nothing else: as many as
+// are a sum taken one dimension at a time. Nothing where there are none, or where one group has them all; unless `all`
+// are wanted, nothing where a strip could have them.
+Set Grouper::chain_to(StageId last, bool all) const {
+  Set chain{last};
+  for (std::size_t rank = graph_.stage(last).domain.size(); chain.size() < rank;) {
+    const StageId reader = chain.front();
+    if (reads_[reader].empty()) break;
+    const StageId p = edges_[reads_[reader].front()].producer;
+    const auto others = [&](std::size_t e) { return edges_[e].producer != p || edges_[e].consumer != reader; };
+    if (group_of_[p] < 0 || is_output_[p] || std::any_of(reads_[reader].begin(), reads_[reader].end(), others) ||
+        std::any_of(read_by_[p].begin(), read_by_[p].end(), others))
+      break;
+    chain.insert(chain.begin(), p);
+  }
+  const auto apart = [&](const Set& set) {
+    bool several = false;
+    for (const StageId s : set) {
+      const Set& group = sets_[static_cast<std::size_t>(group_of_[s])];
+      if (!std::includes(set.begin(), set.end(), group.begin(), group.end())) return false;
+      several |= group_of_[s] != group_of_[last];
+    }
+    return several;
+  };
+  for (; chain.size() > 1; chain.erase(chain.begin())) {
+    if (!std::is_sorted(chain.begin(), chain.end()) || !apart(chain)) continue;
+    const auto found = sum_chain(graph_, plan_.options.numbers, chain);
+    if (!found || !fits_device(*found)) continue;
+    const Layout together = layout(chain);
+    if (together.legal && (all || !no_strip(chain, together).empty())) return chain;
+  }
+  return {};
+}
+
+// A sum that is taken one dimension at a time and fits no strip is one kernel all the same, see sum_chain.hpp: its
+// operations are as many as before, and what lies between takes no way through memory. Those come before all merges, so
+// that their ends are not merged with what is beside them; at the end come others that no strip has taken in.
+void Grouper::merge_chains(bool all) {
+  for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
+    if (group_of_[s] < 0) continue;
+    const Set chain = chain_to(s, all);
+    if (chain.empty()) continue;
+    const int to = group_of_[s];
+    for (const StageId from : chain) {
+      const auto g = static_cast<std::size_t>(group_of_[from]);
+      if (group_of_[from] == to) continue;
+      auto& reasons = decisions_[static_cast<std::size_t>(to)];
+      reasons.insert(reasons.begin(), decisions_[g].begin(), decisions_[g].end());
+      reasons.push_back({from, s, true, "sums along one dimension each, in one march through the image"});
+      for (const StageId moved : sets_[g]) group_of_[moved] = to;
+      sets_[g].clear();
+    }
+    sets_[static_cast<std::size_t>(to)] = chain;
+    price_of_[static_cast<std::size_t>(to)] = price(chain, layout(chain)).nanoseconds;
+    in_strips_[static_cast<std::size_t>(to)] = false;
+    is_chain_[static_cast<std::size_t>(to)] = true;
+    merged_until_ = std::max(merged_until_, s);
   }
 }
 

@@ -285,6 +285,7 @@ Grouping Grouper::cut() {
   prepare_stages();
   merge();
   if (plan_.options.schedule == Schedule::automatic) move_to_consumers();
+  if (plans_strips()) merge_chains(true);
   if (plans_strips()) repeat_stages();
   return {sets_, group_of_, decisions_};
 }
@@ -297,6 +298,7 @@ void Grouper::merge() {
   std::vector<Set>& sets = sets_;
   sets.assign(count, {});
   in_strips_.assign(count, false);
+  is_chain_.assign(count, false);
   for (StageId s = 0; s < count; ++s) {
     if (graph_.stage(s).kind == StageKind::input) continue;
     group_of_[s] = static_cast<int>(s);
@@ -310,6 +312,7 @@ void Grouper::merge() {
     auto decided = [&](bool fused, std::string why) {
       decisions_[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
     };
+    if (is_chain_[a] || is_chain_[b]) return decided(false, "one of them marches through the image by itself");
     if (creates_cycle(a, b)) return decided(false, "stages of other groups lie between them");
     Set merged;
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));
@@ -331,6 +334,7 @@ void Grouper::merge() {
     price_of_[b] = fused;
     in_strips_[b] = runs_in_strips(sets[b], together);
   };
+  if (plans_strips()) merge_chains(false);
   if (plan_.options.schedule != Schedule::untiled) {
     for (StageId s = 0; s < count; ++s)
       for (std::size_t k : reads_[s])

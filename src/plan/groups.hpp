@@ -98,6 +98,8 @@ class Grouper {
   Set with_own_producers(const Set&) const;
   std::optional<Move> move(const Set& part, std::size_t from, std::size_t to, double before) const;
   void move_to_consumers();
+  void merge_chains(bool all);
+  Set chain_to(ir::StageId last, bool all) const;
   // Stages that other groups compute again: repeats.cpp.
   struct Repeat {
     int group = 0;  // that reads them
@@ -150,7 +152,7 @@ class Grouper {
   std::map<int, Shape> shapes_;                   // by set, of those that have been asked for
   std::vector<std::vector<int>> repeated_in_;     // by stage: other groups that compute it; empty while there are none
   std::vector<StripReads> strip_reads_;           // by stage; none where no strips are planned
-  std::vector<bool> in_strips_;                   // by set
+  std::vector<bool> in_strips_, is_chain_;        // by set
   ir::StageId merged_until_ = 0;                  // stages behind it stand alone
   std::vector<double> points_;
   std::optional<analyze::Ranges> ranges_;

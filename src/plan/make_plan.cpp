@@ -109,9 +109,12 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
   pass([&] {
-    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact,
-                   options.schedule == Schedule::automatic ? options.method : Method::direct, device,
-                   plan.options.parameters, plan.remarks);
+    Device able = device;
+    able.transforms = device.transforms && options.schedule == Schedule::automatic;
+    // (whole: the sums that it could take are no more, whole.hpp.)
+    const Method method = options.method == Method::whole ? Method::automatic : options.method;
+    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, method, able, plan.options.parameters, plan.remarks,
+                   plan.sums);
   });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });

@@ -15,6 +15,7 @@
 #include "analyze/footprint.hpp"
 #include "ir/graph.hpp"
 #include "ir/nest.hpp"
+#include "plan/prices.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::plan {
@@ -42,7 +43,9 @@ struct Device {
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
   bool transforms = false;  // long weighted sums may be taken through Fourier transforms
+  int row_threads = 0;      // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool overlaps = false;    // kernels that do not depend on each other may run at the same time: CUDA
+  Prices prices;            // of the ways to take a weighted sum
 };
 
 struct Options {
@@ -124,6 +127,20 @@ struct Group {
   double memory_nanoseconds = 0, compute_nanoseconds = 0;  // what the time is made of; the longer one bounds it
 };
 
+// A weighted sum of one image, and how it is taken.
+struct SumChoice {
+  std::string stage;
+  std::vector<i64> extents;  // of the weights
+  Method taken = Method::direct;
+  std::size_t rank = 1;  // low_rank: outer products
+  struct Price {
+    Method method;
+    double nanoseconds;  // a point on one core, predicted
+  };
+  std::vector<Price> prices;  // of the methods that apply; none of sums of few terms
+  std::string refusal;        // why the method that was asked for does not apply; "" where it does
+};
+
 struct Plan {
   ir::Graph graph;  // rewritten
   Options options;
@@ -133,7 +150,11 @@ struct Plan {
   int lifted = 0;                    // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
   double minimum_bytes = 0;          // inputs read once, outputs written once, at the assumed extents
   std::vector<std::string> remarks;  // rewrites that were done
+  std::vector<SumChoice> sums;       // as far as they were looked at
 };
+
+// The name that `--method` knows.
+const char* name_of(Method);
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
 Plan make_plan(ir::Graph graph, const Options&, const Device&);

@@ -10,11 +10,15 @@
 // weights are factored as integers, exactly; others within a few roundings of every single weight.
 #include "plan/separable.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <unordered_map>
 
 #include "ir/build.hpp"
+#include "plan/low_rank.hpp"
+#include "plan/running.hpp"
 #include "plan/weights.hpp"
 
 namespace tessera::plan {
@@ -105,7 +109,9 @@ class SumSplitter {
       for (ExprId a : graph_.node(*it).args) wanted[a.id] = true;
     }
     if (instead.empty()) return stage_.body;
-    remarks.push_back("window of '" + stage_.name + "' is taken one dimension at a time");
+    remarks.push_back("window of '" + stage_.name + "' is taken " +
+                      (products_ > 1 ? fmt::format("as the sum of {} that are taken one dimension at a time", products_)
+                                     : "one dimension at a time"));
     return ir::rewrite(graph_, stage_.body, [&](ExprId old, const ExprNode&) {
       auto it = instead.find(old.id);
       return it == instead.end() ? ExprId{} : it->second;
@@ -126,25 +132,91 @@ class SumSplitter {
       if (index.scale < 1) return {};
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
-    auto product = factored(*w);
-    if (!product) return {};
-    double price = operations(w->at, type_);
-    std::vector<std::size_t> moving;
-    for (std::size_t d = 0; d < rank; ++d)
-      if (w->extent[d] > 1) moving.push_back(d);
-    price += loads(*w, moving, all_.device_);
-    if (price_of(*product, *w, type_, all_.device_) > gain * price) return {};
-    return built(*product, *w);
+    const std::vector<Product> terms = products(*w);
+    if (terms.empty())
+      return refused(*w, all_.method_ == Method::low_rank
+                             ? "its weights are no sum of outer products that have fewer terms, or some "
+                               "of its weights are zeros that the products would make up of others"
+                             : "its weights are no outer product");
+    ExprId value;
+    for (const Product& p : terms) {
+      const ExprId term = built(p, *w);
+      if (!term.valid()) return refused(*w, "what lies beyond its border has no counterpart between two dimensions");
+      value = value.valid() ? ir::binary(graph_, Op::add, value, term) : term;
+    }
+    products_ = std::max(products_, terms.size());
+    taken(*w, terms.size());
+    return value;
   }
 
-  std::optional<Product> factored(const Tensor& w) {
-    // The order of the passes: columns first, rows last, since register blocks share rows.
+  // What the sum is taken as: what costs least, or is asked for; nothing: it stays.
+  std::vector<Product> products(const Tensor& w) {
+    std::vector<std::size_t> moving, order = order_of(w);
+    for (std::size_t d = 0; d < w.rank; ++d)
+      if (w.extent[d] > 1) moving.push_back(d);
+    if (moving.size() < 2) return {};
+    const bool asked = all_.method_ != Method::automatic;
+    double least = asked ? INFINITY : gain * (operations(w.at, type_) + loads(w, moving, all_.device_));
+    std::vector<Product> best;
+    const auto consider = [&](std::vector<Product> terms) {
+      double price = 0;
+      for (const Product& p : terms) price += price_of(p, w, type_, all_.device_);
+      if (price <= least) least = price, best = std::move(terms);
+    };
+    auto product = factored(w);
+    if (product && (all_.method_ != Method::low_rank || product->extra.empty())) consider({*product});
+    if (all_.method_ == Method::separable || (product && product->extra.empty())) return best;
+    // Of more products than these there are more terms than weights.
+    double sides = 0;
+    for (const std::size_t d : moving) sides += static_cast<double>(w.extent[d]);
+    const auto most = static_cast<std::size_t>(
+        (static_cast<double>(std::count_if(w.at.begin(), w.at.end(), [](double x) { return x != 0; })) - 1) / sides);
+    if (most < 2) return best;
+    all_.steps_left_ -= w.count() * static_cast<i64>(4 * std::min(most, most_products));
+    if (all_.steps_left_ < 0) return best;
+    const bool finite = !is_float(graph_.stage(source_.stage).type);
+    if (auto terms = low_rank(w, type_, order, std::min(most, most_products), finite)) consider(std::move(*terms));
+    return best;
+  }
+
+  // For `explain`: the sum may have been priced before (transforms.cpp).
+  SumChoice& choice(const Tensor& w) {
+    const std::vector<i64> extents(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+    for (SumChoice& c : all_.choices_)
+      if (c.extents == extents && (c.stage == stage_.name || c.stage == stage_.name + ".sum")) return c;
+    SumChoice& c = all_.choices_.emplace_back();
+    c.stage = stage_.name;
+    c.extents = extents;
+    return c;
+  }
+
+  void taken(const Tensor& w, std::size_t rank) {
+    SumChoice& c = choice(w);
+    c.taken = rank > 1 || all_.method_ == Method::low_rank ? Method::low_rank : Method::separable;
+    c.rank = rank;
+  }
+
+  // Of the largest sums alone: parts of one that is refused are looked at as well.
+  ExprId refused(const Tensor& w, const char* why) {
+    if (all_.method_ == Method::automatic || refused_) return {};
+    refused_ = true;
+    choice(w).refusal = why;
+    return {};
+  }
+
+  // The order of the passes: columns first, rows last, since register blocks share rows.
+  std::vector<std::size_t> order_of(const Tensor& w) const {
     std::vector<std::size_t> order;
     for (std::size_t d = w.rank; d-- > 0;)
       if (w.extent[d] > 1) order.push_back(d);
-    if (order.size() < 2) return {};
     // Cores have blocks of planes as well, and what stands in front of those needs the smallest rings.
     if (order.size() >= 3 && all_.device_.columns_together) std::swap(order[1], order.back());
+    return order;
+  }
+
+  std::optional<Product> factored(const Tensor& w) {
+    const std::vector<std::size_t> order = order_of(w);
+    if (order.size() < 2) return {};
     for (const std::vector<std::size_t>& apart : splits(order, w))
       if (auto p = searched(w, apart, order, 0)) return p;
     all_.steps_left_ -= w.count() * 48;
@@ -192,12 +264,13 @@ class SumSplitter {
     return ir::constant(graph_, type_, v);
   }
 
-  // Integers of equal weight are added up before they are multiplied.
+  // What has equal weights is added up before it is multiplied: integers, and floats of `fast` numbers on vector cores,
+  // which add with other units than they multiply and add with.
   ExprId weighted(const std::vector<std::pair<ExprId, double>>& terms) {
     std::vector<std::pair<double, std::vector<std::pair<ExprId, bool>>>> groups;  // magnitude, terms with their signs
     for (auto [e, w] : terms) {
       if (w == 0) continue;
-      bool apart = is_float(type_) && std::fabs(w) != 1;
+      bool apart = is_float(type_) && std::fabs(w) != 1 && !all_.adds_first(type_);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == std::fabs(w); });
       if (apart || same == groups.end()) same = groups.insert(groups.end(), {std::fabs(w), {}});
       same->second.emplace_back(e, w < 0);
@@ -217,6 +290,49 @@ class SumSplitter {
       total = total.valid() ? ir::binary(graph_, negative ? Op::sub : Op::add, total, value) : value;
     }
     return total;
+  }
+
+  // Sums of many equal neighbours: rows of blocks are worth their place on cores.
+  bool in_blocks(const Product::Factor& f, const Tensor& w) const {
+    const std::size_t d = f.dims[0];
+    if (all_.device_.columns_together || source_.index[d].scale != 1 || source_.index[d].shift != ir::SizeId{})
+      return false;
+    for (std::size_t e = 0; e < w.rank; ++e)
+      if (w.extent[e] == 1 && (w.lo[e] != 0 || graph_.stage(source_.stage).domain[e] != stage_.domain[e])) return false;
+    const auto terms = std::count_if(f.weights.begin(), f.weights.end(), [](double x) { return x != 0; });
+    return running_terms(f.weights) < static_cast<double>(terms);
+  }
+
+  std::vector<bool> continued_ahead(const Product& p, const Tensor& w) const {
+    std::vector<bool> ahead(w.rank);
+    for (std::size_t k = 1; k < p.factors.size(); ++k)
+      if (const Product::Factor& f = p.factors[k]; f.dims.size() == 1) ahead[f.dims[0]] = in_blocks(f, w);
+    return ahead;
+  }
+
+  static void continue_ahead(const std::vector<bool>& ahead, const Tensor& w, const std::vector<Border>& borders,
+                             std::vector<ir::Index>& index, std::vector<Border>& border) {
+    for (std::size_t d = 0; d < w.rank; ++d) {
+      if (!ahead[d]) continue;
+      index[d].offset = w.lo[d];
+      border[d] = borders[d];
+      // Without a border nobody reads what is beyond the image.
+      if (border[d].mode == BorderMode::none) border[d] = {BorderMode::clamp, 0};
+    }
+  }
+
+  // The first sample of a pass along one dimension.
+  ExprId first_of(std::size_t d, StageId from, const std::vector<Border>& borders, const Tensor& w, bool source,
+                  const std::vector<bool>& ahead) {
+    std::vector<ir::Index> index(w.rank);
+    std::vector<Border> border(w.rank, Border{BorderMode::clamp, 0});
+    if (source) continue_ahead(ahead, w, borders, index, border);
+    if (!ahead[d]) {
+      index[d].offset = w.lo[d];
+      border[d] = borders[d];
+    }
+    const ExprId e = ir::access(graph_, from, std::move(index), std::move(border));
+    return source && converted_ ? ir::convert(graph_, type_, e) : e;
   }
 
   ExprId built(const Product& p, const Tensor& w) {
@@ -245,6 +361,11 @@ class SumSplitter {
     std::vector<i64> margin_lo(rank), margin_hi(rank);
     StageId from = source_.stage;
     ExprId value;
+    // Dimensions whose turn comes later, and that are taken by blocks then: the first pass continues the image there.
+    const std::vector<bool> ahead = continued_ahead(p, w);
+    for (std::size_t d = 0; d < rank; ++d)
+      if (ahead[d])
+        domain[d] = graph_.size_binary(ir::SizeOp::add, stage_.domain[d], graph_.size(w.extent[d] - 1));
     for (std::size_t k = 0; k < p.factors.size(); ++k) {
       const Product::Factor& f = p.factors[k];
       bool last = k + 1 == p.factors.size();
@@ -264,6 +385,8 @@ class SumSplitter {
           border[d] = borders[k][d];
           rest /= w.extent[d];
         }
+        if (f.dims.size() == 1 && ahead[f.dims[0]]) index[f.dims[0]].offset -= w.lo[f.dims[0]];
+        if (k == 0) continue_ahead(ahead, w, borders[0], index, border);
         for (std::size_t d = 0; last && d < rank; ++d) {
           if (w.extent[d] > 1) continue;  // dimensions that do not move take their offset at last
           index[d] = source_.index[d];
@@ -274,6 +397,16 @@ class SumSplitter {
         ExprId e = ir::access(graph_, from, std::move(index), std::move(border));
         if (k == 0 && converted_) e = ir::convert(graph_, type_, e);
         terms.emplace_back(e, weight);
+      }
+      if (f.dims.size() == 1 && in_blocks(f, w)) {
+        std::vector<double> weights = f.weights;
+        for (double& x : weights) x *= last && is_float(type_) ? p.scale : 1;
+        const std::size_t d = f.dims[0];
+        std::vector<ir::SizeId> whole = domain;
+        whole[d] = stage_.domain[d];
+        const ExprId first = first_of(d, from, borders[k], w, k == 0, ahead);
+        terms = RunningWindow(graph_, Op::add, first, d, static_cast<i64>(weights.size()), std::move(whole), stage_)
+                    .weighed(weights);
       }
       value = weighted(terms);
       for (std::size_t d : f.dims) {
@@ -319,7 +452,9 @@ class SumSplitter {
   Graph& graph_;
   const Stage& stage_;
   LinearForms forms_;
-  ExprNode source_;  // the access of the sum at hand
+  bool refused_ = false;
+  std::size_t products_ = 0;  // of the sum that has most
+  ExprNode source_;           // the access of the sum at hand
   ElementType type_ = ElementType::f32;
   bool converted_ = false;
 };

@@ -9,6 +9,9 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/device_tiles.hpp"
+#include "plan/low_rank.hpp"
+#include "plan/running.hpp"
 
 namespace tessera::plan {
 
@@ -24,45 +27,56 @@ namespace {
 
 constexpr std::size_t least_terms = 26;  // that are worth a look
 
-// ---- prices: nanoseconds a point on a core with vectors of 64 bytes, floats ---------------------------------------
+// ---- nanoseconds a point on a core with vectors of 64 bytes, floats; the prices themselves: prices.hpp ------------
 
-constexpr double of_term = 0.0185, in_loops = 0.045;  // written out, at least by rows (windows.cpp), or not
-constexpr double along_one_dimension = 0.02, rows_kept = 0.3;
-constexpr double in_a_program = 1.2;                               // a tile's time over that of the benchmark's loop
-constexpr double of_volume_term = 0.0246, kept_in_volumes = 0.25;  // rows of neighbouring planes meet in few sets of L1
-// Of volumes: a plane of tiles goes forward once and back once. The product with a plane of weights costs what its
-// spectra cost that are not in L1, more where those of all planes leave L2 or L3.
-constexpr double there_or_back = 0.5, of_product = 0.05, of_far_product = 0.012, most_of_product = 0.1;
-constexpr double from_memory = 0.3, near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and of L3
+// A plane of tiles of a volume goes forward once and back once.
+constexpr double there_or_back = 0.5;
+constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and of L3
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
-constexpr double of_row_term = 0.045, of_long_row_term = 0.066;  // of one row: every term is loaded
 constexpr i64 most_rows = 32;
+constexpr double most_whole = 0x1p28;  // points of an image that is transformed as a whole
+constexpr double few_taps = 48;  // of all products of a sum of low rank
 constexpr double most_written = 128, worth_a_remark = 128;  // terms
-constexpr double rounding = 0.3;                            // of a tile's results, and their way to memory
 
-double direct(double terms, i64 rows) {
-  if (rows == 1) return terms * (terms <= most_written ? of_row_term : of_long_row_term);
-  return terms * (rows <= most_rows ? of_term : in_loops);
+bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
+  return a.nanoseconds < b.nanoseconds;
 }
 
-// The sum as stages without transforms: weights that are an outer product are taken one dimension at a time.
-double without_transforms(const Tensor& w, ElementType type) {
+double direct(const Prices& p, double terms, i64 rows) {
+  if (rows == 1) return terms * (terms <= most_written ? p.row_term : p.long_row_term);
+  return terms * (rows <= most_rows ? p.term : p.loop_term);
+}
+
+// Of few products, each one dimension at a time. More of them want more registers than there are.
+double of_products(const Prices& p, const std::vector<Product>& products, bool volume) {
+  double taps = 0, terms = 0;
+  for (const Product& product : products)
+    for (const Product::Factor& f : product.factors)
+      (f.dims.size() == 1 ? taps : terms) += static_cast<double>(f.weights.size());
+  const double few = std::min(taps, few_taps);
+  const double price = p.products_kept + p.product_tap * few + p.late_product_tap * (taps - few) + p.term * terms;
+  return price * (volume ? p.volume_tap / p.tap : 1);
+}
+
+// The sum as stages without transforms, by the methods that apply: term by term; weights that are an outer product, or
+// the sum of few, one dimension at a time.
+std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& w, ElementType type, bool finite) {
   double terms = 0;
   for (double x : w.at) terms += x != 0;
   const std::size_t rows = w.rank - 2, columns = w.rank - 1;
   const i64 planes = w.count() / (w.extent[rows] * w.extent[columns]);
   const bool volume = planes > 1;
-  double best = volume && w.extent[rows] <= most_rows ? of_volume_term * terms : direct(terms, w.extent[rows]);
+  std::vector<SumChoice::Price> prices{{Method::direct, volume && w.extent[rows] <= most_rows
+                                                            ? p.volume_term * terms
+                                                            : direct(p, terms, w.extent[rows])}};
   // Every dimension for itself, or one for itself and the others together.
   std::vector<std::size_t> moving;
   for (std::size_t d = 0; d < w.rank; ++d)
     if (w.extent[d] > 1) moving.push_back(d);
-  if (moving.size() < 2) return best;
-  const double kept = volume ? kept_in_volumes : rows_kept;
-  const auto along = [&](std::size_t d) {
-    return along_one_dimension * (volume ? 1.5 : 1) * static_cast<double>(w.extent[d]);
-  };
+  if (moving.size() < 2) return prices;
+  const double kept = volume ? p.volume_kept : p.kept;
+  const auto along = [&](std::size_t d) { return (volume ? p.volume_tap : p.tap) * static_cast<double>(w.extent[d]); };
   std::vector<std::vector<std::size_t>> each;
   double price = 0;
   for (const std::size_t d : moving) {
@@ -70,20 +84,33 @@ double without_transforms(const Tensor& w, ElementType type) {
     price += along(d);
   }
   price += kept * static_cast<double>(moving.size() - 1);
-  if (price < best && outer_product(w, type, each, 0)) best = price;
+  if (const auto product = outer_product(w, type, each, 0)) {
+    for (const Product::Factor& f : product->factors)  // equal neighbours are taken by blocks
+      price -= along(f.dims[0]) * (1 - running_terms(f.weights) / static_cast<double>(f.weights.size()));
+    prices.push_back({Method::separable, price});
+    return prices;
+  }
   if (moving.size() == 3) {
     const std::vector<std::size_t> others(moving.begin() + 1, moving.end());
-    const double apart = along(moving[0]) + kept + of_term * terms / static_cast<double>(w.extent[moving[0]]);
-    if (apart < best && outer_product(w, type, {{moving[0]}, others}, 0)) best = apart;
+    const double apart = along(moving[0]) + kept + p.term * terms / static_cast<double>(w.extent[moving[0]]);
+    if (outer_product(w, type, {{moving[0]}, others}, 0)) prices.push_back({Method::separable, apart});
   }
-  return best;
+  const double least = std::min_element(prices.begin(), prices.end(), cheaper)->nanoseconds;
+  double taps = 0;
+  for (const std::size_t d : moving) taps += static_cast<double>(w.extent[d]);
+  const double most = std::min(static_cast<double>(most_products), least / (p.product_tap * taps));
+  if (most < 2) return prices;
+  const std::vector<std::size_t> order(moving.rbegin(), moving.rend());
+  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite))
+    prices.push_back({Method::low_rank, of_products(p, *found, volume)});
+  return prices;
 }
 
 // A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
-double of_tile_points(i64 rows, i64 columns) {
+double of_tile_points(const Prices& p, i64 rows, i64 columns) {
   const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
-  if (rows == 1) return in_a_program * (0.35 + 0.03 * std::log2(points));
-  return in_a_program * (0.86 + (points > in_cache ? 0.09 * std::log2(points / in_cache) : 0));
+  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(points);
+  return p.tile_point + (points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0);
 }
 
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
@@ -98,12 +125,12 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
 
 // A point of a tile of a stack of planes, `along` of them in the dimension that is marched: pairs of the others go
 // forward for each of their volumes.
-double of_stack_points(i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
+double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
   const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
   const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
-  const double farther = of_far_product * std::log2(std::max(1.0, spectra / near_spectra));
-  const double product = spectra > far_spectra ? from_memory : std::min(most_of_product, of_product + farther);
-  return of_tile_points(rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
+  const double farther = p.far_product * std::log2(std::max(1.0, spectra / near_spectra));
+  const double product = spectra > far_spectra ? p.memory_product : std::min(p.most_product, p.product + farther);
+  return of_tile_points(p, rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
 }
 
 struct Machine {
@@ -111,7 +138,7 @@ struct Machine {
 };
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
-Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
+Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& machine,
                              const std::array<std::optional<i64>, 2>& extents) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1], lanes = machine.lanes;
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
@@ -122,8 +149,8 @@ Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
     const double repeated =
         covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(2 * columns, 2 * wide, extents[1]);  // pairs
     if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
-    const double price = repeated * (planes > 1 ? of_stack_points(rows, columns, planes, along, machine.bytes)
-                                                : of_tile_points(rows, columns));
+    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine.bytes)
+                                                : of_tile_points(p, rows, columns));
     if (best.rows == 0 || price < best.nanoseconds)
       best = {
           .rows = rows,
@@ -144,13 +171,14 @@ Stage::Tiling cheapest_tiles(const Tensor& w, const Machine& machine,
 
 }  // namespace
 
-std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers) {
+std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage, Numbers numbers,
+                                          std::size_t least_rank) {
   if (stage.kind != StageKind::point) return {};
   const bool real = stage.type == ElementType::f32 || stage.type == ElementType::f64;
   if (!real && stage.type != ElementType::i32 && stage.type != ElementType::u32) return {};
   if (real && numbers != Numbers::fast) return {};
   const std::size_t rank = stage.domain.size();
-  if (rank < 2) return {};
+  if (rank < least_rank) return {};
   i64 steps = i64{1} << 21;
   LinearForms forms(graph, numbers, stage.body, steps);
   if (!forms.linear(stage.body)) return {};
@@ -166,6 +194,7 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage
     if (index.scale != 1 || index.shift != ir::SizeId{}) return {};
   auto weights = tensor_of(sum->weights, access.index, stage.type);
   if (!weights) return {};
+  if (rank < 2) return Convolution{access.stage, access.border, std::move(*weights)};
   // Of one plane in itself: stacks march.
   const i64 planes = weights->count() / (weights->extent[rank - 2] * weights->extent[rank - 1]);
   for (std::size_t d = 0; d + 2 < rank && planes == 1; ++d)
@@ -190,50 +219,121 @@ std::optional<ElementType> numbers_of(const Graph& graph, const Stage& stage, co
   return {};
 }
 
+bool stays_within(const Graph& graph, const Stage& stage, const Convolution& sum) {
+  auto [lo, hi] = ir::integer_limits(graph.stage(sum.source).type);
+  for (const Border& b : sum.border)
+    if (b.mode == BorderMode::constant) lo = std::min(lo, b.value), hi = std::max(hi, b.value);
+  const auto [least, most] = ir::integer_limits(stage.type);
+  double below = 0, above = 0;
+  for (const double w : sum.weights.at) {
+    below += std::min(w * lo, w * hi);
+    above += std::max(w * lo, w * hi);
+  }
+  return least <= below && above <= most;
+}
+
 }  // namespace
 
+// Sums of integers have to be found by rounding, and must not leave their type, which a product of spectra would not
+// wrap around. Values beyond a border take part in all results: they have to be finite.
+bool TransformedSums::mark_whole(Stage& stage) {
+  const auto found = convolution_of(graph_, stage, numbers_, 1);
+  if (!found) return false;
+  const Tensor& w = found->weights;
+  SumChoice choice;
+  choice.stage = stage.name;
+  choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+  const auto number = numbers_of(graph_, stage, *found, most_whole);
+  for (const Border& b : found->border)
+    if (b.mode == BorderMode::constant && !std::isfinite(b.value)) choice.refusal = "its border is not finite";
+  if (!number || (!is_float(stage.type) && !stays_within(graph_, stage, *found)))
+    choice.refusal = "its integers are too large to be found by rounding";
+  const bool yes = choice.refusal.empty();
+  if (yes) {
+    choice.taken = Method::whole;
+    stage.tile.rows = 1;
+    stage.tile.number = *number;
+  }
+  choices_.push_back(std::move(choice));
+  return yes;
+}
+
 bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
+  if (method_ == Method::whole) return mark_whole(stage);
   const auto found = convolution_of(graph_, stage, numbers_);
   if (!found) return false;
   const Tensor& w = found->weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 planes = w.count() / (k0 * k1);
-  const auto number = numbers_of(graph_, stage, *found, 960.0 * 960.0 * static_cast<double>(planes));
-  if (!number) return false;
-  const i64 bytes = *number == ElementType::f64 ? 8 : 4;
-  const auto extent = [&](std::size_t d) -> std::optional<i64> {
-    if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
-    return graph_.constant(stage.domain[d]);
-  };
-  Stage::Tiling tiles =
-      cheapest_tiles(w, {device_.vector_bytes / bytes, bytes}, {extent(w.rank - 2), extent(w.rank - 1)});
-  if (tiles.rows == 0) return false;
+  SumChoice choice;
+  choice.stage = stage.name;
+  choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
+  if (device_.row_threads > 0) {
+    choice.prices = {{Method::direct, device_direct(w, stage.type)}};
+  } else {
+    choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
+    for (SumChoice::Price& p : choice.prices)
+      p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+  }
+  const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
+  const Stage::Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
-  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : rounding);
-  tiles.number = *number;
-  const double without =
-      without_transforms(w, stage.type) * 16 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
-  const bool yes = method_ == Method::transform || tiles.nanoseconds < without;
-  if (yes || static_cast<double>(w.count()) > worth_a_remark)
+  const bool can = tiles.rows > 0;
+  if (can) choice.prices.push_back({Method::transform, tiles.nanoseconds});
+  const bool yes =
+      can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
+  if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
     remarks.push_back(fmt::format(
         "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
         "of {} x {} tiles, {:.2g} ns directly (predicted)",
         stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
         yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
-  if (yes) stage.tile = tiles;
+  if (yes) stage.tile = tiles, choice.taken = Method::transform;
+  // Parts of a sum that was looked at are not worth a line.
+  const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
+    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size()) return false;
+    for (std::size_t d = 0; d < c.extents.size(); ++d)
+      if (choice.extents[d] > c.extents[d]) return false;
+    return c.taken != Method::transform;
+  });
+  if (!part) choices_.push_back(std::move(choice));
   return yes;
 }
 
+// Tiles that such a sum may be taken by, with their price; none where there are no good ones.
+Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
+  const Tensor& w = sum.weights;
+  const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
+  const auto number = numbers_of(graph_, stage, sum, 960.0 * 960.0 * static_cast<double>(planes));
+  if (!number || !device_.transforms) return {};
+  const i64 bytes = *number == ElementType::f64 ? 8 : 4;
+  const auto extent = [&](std::size_t d) -> std::optional<i64> {
+    if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
+    return graph_.constant(stage.domain[d]);
+  };
+  const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
+  Stage::Tiling tiles;
+  if (device_.row_threads > 0) {  // blocks of threads
+    if (planes == 1) tiles = device_tile(w, *number, device_.row_threads, extents);
+  } else {
+    tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
+    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
+  }
+  tiles.number = *number;
+  return tiles;
+}
+
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
-  if (!device_.transforms || method_ == Method::direct || stage.domain.size() < 2) return;
+  if (!device_.transforms || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
   std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
   double terms = 0;
   for (const ExprId e : order) {
     const ExprNode& node = graph_.node(e);
     terms += is_reduction(node.op) ? static_cast<double>(analyze::term_count(node)) : node.op == Op::access ? 1 : 0;
   }
-  if (terms < static_cast<double>(least_terms) && method_ != Method::transform) return;
+  const bool asked = method_ == Method::transform || method_ == Method::whole;
+  if (terms < static_cast<double>(least_terms) && !asked) return;
   LinearForms forms(graph_, numbers_, stage.body, steps_left_);
   // From the root down: the largest sums.
   std::unordered_map<std::uint32_t, ExprId> instead;

@@ -22,7 +22,7 @@ struct Convolution {
 };
 // Nothing where it is none that tiles can compute: of one image of the same rank and extents, read at fixed distances.
 // Floats in `fast` numbers alone; integers in both, since their sums are rounded to what they are.
-std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Numbers);
+std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Numbers, std::size_t least_rank = 2);
 
 // Is every point of the stage computed from images at the same point, and from nothing that tells where it is? Tiles
 // may compute it while they are loaded, on images that are continued by the border of the sum.
@@ -35,21 +35,25 @@ class TransformedSums {
  public:
   // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.
   TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
-                  const std::vector<i64>& assumed)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed) {}
+                  const std::vector<i64>& assumed, std::vector<SumChoice>& choices)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
 
+  // With Method::whole, whose stages are no tiles, a mark is no more than the numbers of the transform (whole.hpp).
   // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
   // Unless `alone` the whole body is a part as well.
   void take(ir::Stage&, bool alone, std::vector<std::string>& remarks);
 
  private:
   bool mark(ir::Stage&, std::vector<std::string>& remarks);
+  bool mark_whole(ir::Stage&);
+  ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
 
   ir::Graph& graph_;
   Numbers numbers_;
   Method method_;
   const Device& device_;
   const std::vector<i64>& assumed_;
+  std::vector<SumChoice>& choices_;
   i64 steps_left_ = i64{1} << 23;  // what all searches together may take
 };
 

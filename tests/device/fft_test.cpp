@@ -215,6 +215,94 @@ TEST_P(DeviceFft, Strides) {
   check({.transform = Transform::forward, .extents = {20, 70}}, {.strip_bytes = 10000, .least_columns = 1024}, true);
 }
 
+// The transform of some extents by its definition, of pairs.
+std::vector<double> by_definition(const Problem& p, std::vector<double> x) {
+  std::vector<i64> shape = p.batch;
+  shape.insert(shape.end(), p.extents.begin(), p.extents.end());
+  const double sign = p.transform == Transform::inverse ? 1 : -1;
+  for (const int d : p.along) {
+    const std::size_t own = p.batch.size() + static_cast<std::size_t>(d);
+    i64 inner = 1;
+    for (std::size_t k = own + 1; k < shape.size(); ++k) inner *= shape[k];
+    const i64 n = shape[own];
+    std::vector<double> y(x.size());
+    for (i64 at = 0; at < product(shape); ++at) {
+      const i64 first = at - at / inner % n * inner;
+      for (i64 j = 0; j < n; ++j) {
+        const double angle = sign * 2 * M_PI * static_cast<double>(at / inner % n * j % n) / static_cast<double>(n);
+        const auto from = static_cast<std::size_t>(2 * (first + j * inner)), to = static_cast<std::size_t>(2 * at);
+        y[to] += x[from] * std::cos(angle) - x[from + 1] * std::sin(angle);
+        y[to + 1] += x[from] * std::sin(angle) + x[from + 1] * std::cos(angle);
+      }
+    }
+    x = std::move(y);
+  }
+  for (double& v : x) v *= p.scale;
+  return x;
+}
+
+class DeviceSpectra : public DeviceFft {
+ protected:
+  // Whole spectra, of numbers or pairs on either side.
+  void check_numbers(Problem p) {
+    for (const bool inverse : {false, true})
+      for (const bool from : {false, true})
+        for (const bool to : {false, true}) {
+          if (to && !inverse) continue;
+          p.transform = inverse ? Transform::inverse : Transform::forward;
+          p.scale = inverse ? 0.5 : 1;
+          p.from_numbers = from, p.to_numbers = to;
+          check_one(p);
+        }
+  }
+
+ private:
+  void check_one(const Problem& p) {
+    SCOPED_TRACE(testing::Message() << testing::PrintToString(p.extents) << " times " << testing::PrintToString(p.batch)
+                                    << " along " << testing::PrintToString(p.along) << (p.from_numbers ? ", real" : "")
+                                    << (p.to_numbers ? " to real" : "")
+                                    << (p.transform == Transform::inverse ? ", inverse" : ""));
+    const i64 count = product(p.batch) * product(p.extents);
+    const std::vector<double> given = numbers(p.from_numbers ? count : 2 * count, 5);
+    std::vector<double> pairs(static_cast<std::size_t>(2 * count));
+    for (std::size_t k = 0; k < given.size(); ++k) pairs[p.from_numbers ? 2 * k : k] = given[k];
+    std::vector<double> want = by_definition(p, std::move(pairs));
+    for (std::size_t k = 0; p.to_numbers && k < want.size() / 2; ++k) want[k] = want[2 * k];
+    if (p.to_numbers) want.resize(want.size() / 2);
+
+    const FftOnDevice transform(p, device_);
+    const std::vector<float> single(given.begin(), given.end());
+    std::vector<float> got(want.size());
+    const auto queue = device_->queue();
+    const auto bytes_of = [](const std::vector<float>& v) { return static_cast<i64>(v.size() * sizeof(float)); };
+    const std::shared_ptr<run::gpu::Memory> from = device_->allocate(bytes_of(single)),
+                                            to = device_->allocate(bytes_of(got));
+    i64 n = bytes_of(single);
+    queue->upload(*from, 0, reinterpret_cast<const std::byte*>(single.data()), {1, n, n, n});
+    transform.run(*queue, {from, 0}, {to, 0});
+    n = bytes_of(got);
+    queue->download(reinterpret_cast<std::byte*>(got.data()), *to, 0, {1, n, n, n});
+    queue->wait();
+    double error = 0, norm = 0;
+    for (std::size_t k = 0; k < want.size(); ++k)
+      error += (got[k] - want[k]) * (got[k] - want[k]), norm += want[k] * want[k];
+    EXPECT_LE(std::sqrt(error), 2e-6 * std::sqrt(norm) + 1e-6) << transform.description();
+  }
+};
+
+TEST_P(DeviceSpectra, AlongSomeExtents) {
+  check_numbers({.extents = {4, 6}, .along = {0}});
+  if (slow()) return;
+  check_numbers({.batch = {3}, .extents = {5, 7}, .along = {0, 1}});
+  check_numbers({.extents = {37, 4}, .along = {0}});
+  check_numbers({.extents = {4, 3, 6}, .along = {0, 2}});
+  check_numbers({.extents = {3, 4, 2, 6}, .along = {0, 1, 2, 3}});
+  check_numbers({.extents = {3, 4, 5}, .along = {0, 1}});
+  check_numbers({.batch = {5}, .extents = {1}, .along = {0}});
+  check_numbers({.batch = {5}, .extents = {2}, .along = {0}});
+  check_numbers({.batch = {2}, .extents = {3, 600}, .along = {0, 1}});
+}
+
 TEST_P(DeviceFft, Nothing) {
   const FftOnDevice transform({.batch = {0}, .extents = {8}}, device_);
   const auto queue = device_->queue();
@@ -229,6 +317,8 @@ std::string asked_for() {
   return target != nullptr && std::string(target) == "cuda" ? "cuda" : "opencl";
 }
 
+INSTANTIATE_TEST_SUITE_P(Targets, DeviceSpectra, ::testing::Values(asked_for()),
+                         [](const auto& target) { return target.param; });
 INSTANTIATE_TEST_SUITE_P(Targets, DeviceFft, ::testing::Values(asked_for()),
                          [](const auto& target) { return target.param; });
 

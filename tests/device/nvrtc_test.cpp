@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tessera/program.hpp"
@@ -68,6 +69,31 @@ TEST(Nvrtc, CompilesEmittedKernels) {
     ++compiled;
   }
   EXPECT_GT(compiled, 30);
+}
+
+// A sum through Fourier transforms: floats, whose weights are so many that rows are shared, and doubles.
+TEST(Nvrtc, CompilesTilesOfTransforms) {
+  if (const char* given = std::getenv("TESSERA_TEST_NVRTC")) setenv("TESSERA_NVRTC", given, 1);
+  const run::cuda::Nvrtc& nvrtc = run::cuda::nvrtc();
+  if (!nvrtc.missing.empty()) GTEST_SKIP() << nvrtc.missing;
+  const auto architecture = run::cuda::architecture_for(nvrtc, 90);
+  ASSERT_TRUE(architecture) << "this NVRTC knows no capability 9.0";
+  for (const auto& [type, last, rows, shared] :
+       {std::tuple("float", 10, 128, 16640), std::tuple("float", 44, 128, 33024), std::tuple("double", 10, 64, 8448)}) {
+    const std::string text = fmt::format(
+        "table {0} k[i = 0..{1}, j = 0..{1}] = (i * 3 + j * 5) % 7 * 0.01; stencil f(vector#2 {0} X) {{ return sum(i = "
+        "0..{1}, j = 0..{1}) (k[i,j] * X@[i-4,j-5]); }} parameter M, N; vector#2 {0} a[M,N]; return f(a:mirror);",
+        type, last);
+    EmitOptions options;
+    options.target = "cuda";
+    options.method = Method::transform;
+    const std::string source = Program::from_text(text).emit(options).source;
+    EXPECT_NE(source.find(fmt::format("a block has a tile of {} x", rows)), std::string::npos);
+    EXPECT_NE(source.find(fmt::format("tsr_shared[{}]", shared)), std::string::npos);
+    const auto result = run::cuda::compile(nvrtc, source, *architecture, run::cuda::nvrtc_options(false));
+    EXPECT_TRUE(result.done) << result.log.substr(0, 2000) << result.failure;
+    EXPECT_EQ(result.log.find("warning"), std::string::npos) << result.log.substr(0, 2000);
+  }
 }
 
 }  // namespace

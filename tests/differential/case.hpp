@@ -37,6 +37,7 @@ struct Case {
   ir::Graph graph;
   std::uint64_t seed = 0;  // of the data
   Data data = Data::plain;
+  bool may_refuse = false;  // there may be no sum for the method that a way asks for: it runs without asking then
   double relative = 0, absolute = 0;         // tolerance of floats in `fast`
   std::vector<std::vector<i64>> parameters;  // sets of run-time parameters
   std::vector<Way> ways;                     // every one at every set

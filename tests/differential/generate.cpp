@@ -691,6 +691,7 @@ class Generator {
   }
 
   void ways(Case& c) {
+    c.may_refuse = true;
     const bool floats = is_float_flavour();
     std::vector<Way> bases;
     for (const Schedule s : {Schedule::automatic, Schedule::stream, Schedule::tiled, Schedule::untiled}) {
@@ -700,7 +701,9 @@ class Generator {
       Way b;
       b.schedule = s;
       b.numbers = (wild_ && floats) || r_.chance(30) ? Numbers::exact : Numbers::fast;
-      if (s == Schedule::automatic && b.numbers == Numbers::exact && r_.chance(30)) b.method = Method::transform;
+      if (s == Schedule::automatic && b.numbers == Numbers::exact && r_.chance(40))
+        b.method = r_.pick(std::array{Method::direct, Method::separable, Method::low_rank, Method::transform,
+                                      Method::transform, Method::whole});
       bases.push_back(b);
     }
     for (const Way& b : bases) {

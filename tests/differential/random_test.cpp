@@ -1,10 +1,11 @@
-// Random graphs against the interpreter. TESSERA_CASES=20000 runs many, TESSERA_SEED=17 starts at another one,
-// TESSERA_OPTIMIZE=0 compiles them in a third of the time.
+// Random graphs, and random programs with transforms, against the interpreter. TESSERA_CASES=20000 runs many,
+// TESSERA_SEED=17 starts at another one, TESSERA_OPTIMIZE=0 compiles them in a third of the time.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
 #include "generate.hpp"
+#include "generate_spectra.hpp"
 #include "run_cases.hpp"
 
 namespace tessera::differential {
@@ -27,6 +28,12 @@ TEST(Random, GraphsGiveTheOraclesValues) {
     }
     return c;
   });
+}
+
+// TESSERA_CASES=300 as well.
+TEST(Random, SpectraGiveTheOraclesValues) {
+  const std::uint64_t first = number("TESSERA_SEED", 1);
+  run_cases(number("TESSERA_CASES", 8), [&](std::size_t i) { return random_spectra_case(first + i); });
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ Case on_target(Case c) {
   if (target == nullptr || *target == 0 || std::string_view(target) == "cpu") return c;
   std::vector<Way> ways;
   const Numbers usual = c.ways.front().numbers;
+  const Method method = c.ways.front().method;  // of graphs, which devices run as well
+  const bool of_graphs = method == Method::direct || method == Method::separable || method == Method::low_rank;
   const Where there = c.seed % 2 == 0 ? Where::device : Where::device_views;
   // A third of the cases as strips, a third as tiles in shared memory.
   constexpr Schedule others[] = {Schedule::automatic, Schedule::stream, Schedule::tiled};
@@ -57,10 +59,12 @@ Case on_target(Case c) {
         std::tuple{other, Numbers::exact, Placement::flush_end, there}}) {
     Way way;
     way.target = target;
+    c.may_refuse = true;  // not all that cores have
     way.schedule = schedule;
     way.numbers = numbers;
     way.placement = placement;
     way.where = where;
+    if (of_graphs && schedule == Schedule::automatic && numbers == usual) way.method = method;
     ways.push_back(way);
   }
   // Sums of volumes march in `fast` numbers alone.

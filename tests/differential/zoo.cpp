@@ -560,6 +560,8 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_volumes().begin(), zoo_of_volumes().end());
     list.insert(list.end(), zoo_of_marches().begin(), zoo_of_marches().end());
     list.insert(list.end(), zoo_of_spectra().begin(), zoo_of_spectra().end());
+    list.insert(list.end(), zoo_of_chains().begin(), zoo_of_chains().end());
+    list.insert(list.end(), zoo_of_methods().begin(), zoo_of_methods().end());
     return list;
   }();
   return all;

@@ -23,7 +23,9 @@ const std::vector<ZooProgram>& zoo_of_reductions();
 const std::vector<ZooProgram>& zoo_of_loops();
 const std::vector<ZooProgram>& zoo_of_volumes();
 const std::vector<ZooProgram>& zoo_of_marches();
+const std::vector<ZooProgram>& zoo_of_chains();
 const std::vector<ZooProgram>& zoo_of_spectra();
+const std::vector<ZooProgram>& zoo_of_methods();
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);

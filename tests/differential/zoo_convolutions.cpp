@@ -68,6 +68,15 @@ const std::vector<ZooProgram>& zoo_of_convolutions() {
          "table float k[g = 0..1, h = 0..2, i = 0..2, j = 0..2] = (g * 2 + h * 3 + i * 5 + j * h) % 7 * 0.02f; stencil "
          "f(vector#4 float X) { return sum(g = 0..1, h = 0..2, i = 0..2, j = 0..2) (k[g,h,i,j] * "
          "X@[g-1,h-1,i-1,j-1]); } parameter T, K, M, N; vector#4 float a[T,K,M,N]; return f(a:clamped);"},
+        {"a sum of a series of volumes that reads a copy",
+         "table float k[g = 0..2, h = 0..2, i = 0..2, j = 0..2] = (g * 2 + h * 3 + i * 5 + j * h) % 7 * 0.02f; stencil "
+         "f(vector#4 float X) { return sum(g = 0..2, h = 0..2, i = 0..2, j = 0..2) (k[g,h,i,j] * "
+         "X@[g-1,h-2,i-1,j-1]); } parameter T, K, M, N; vector#4 float a[T,K,M,N]; return "
+         "p = f(a:[constant(2),mirror,wrap,clamped]), q = f(a:clamped);"},
+        {"an integer sum of a series of bytes that reads a copy",
+         "table int k[g = 0..2, h = 0..2, i = 0..2, j = 0..3] = (g * 2 + h * 3 + i * 5 + j * h) % 7 - 2; stencil "
+         "f(vector#4 uint8 X) { return sum(g = 0..2, h = 0..2, i = 0..2, j = 0..3) (k[g,h,i,j] * "
+         "X@[g-1,h-2,i-1,j-1]) + X; } parameter T, K, M, N; vector#4 uint8 a[T,K,M,N]; return f(a);"},
         {"a convolution of a product and one of its factor, divided: computed in their tiles",
          "table float k[i = 0..6, j = 0..8] = (i * 5 + j * 3) % 11 * 0.02f + 0.01f; stencil p(vector#2 float X, "
          "vector#2 uint8 C) { return C > 0 ? X * C : 0; } stencil c(vector#2 uint8 C) { return C * 1.0f; } stencil "

@@ -115,5 +115,34 @@ TEST(Nests, OfRareOperationsVerifyAndReadBack) {
   }
 }
 
+// Loads of whole lines that lie in two of them are dear: every other term of a sum along rows comes from two whole
+// vectors. What neighbouring rows share is loaded seldom, and shorter vectors lie in two lines less often.
+TEST(Nests, SumsAlongRowsAreHalfLoadsAndHalfShuffles) {
+  const auto text_of = [](const std::string& terms, int vector_bytes) {
+    const Program program = Program::from_text(
+        "table float g[k = -4..4] = exp(-k*k/9.0); stencil f(vector#2 float X) "
+        "{ return " +
+        terms +
+        "; } parameter M, N; vector#2 float x[M,N]; "
+        "return f(x:clamped);");
+    return ir::nest::print(lower::lower_cpu(plan::make_plan(program.impl().graph, {}, device_of(vector_bytes))).module);
+  };
+  const auto count = [](const std::string& text) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find("(load:f32x16+"); at != std::string::npos; at = text.find("(load:f32x16+", at + 1))
+      ++n;
+    return n;
+  };
+  const std::string row = "sum(j = -4..4) (g[j+4] * X@[0,j])", column = "sum(i = -4..4) (g[i+4] * X@[i,0])";
+  EXPECT_EQ(count(text_of(row, 64)) % 4, 0u);  // four of eight for each row of a block
+  EXPECT_GE(count(text_of(row, 64)), 4u);
+  EXPECT_EQ(count(text_of(row, 32)), 0u);
+  EXPECT_EQ(count(text_of(column, 64)), 0u);
+  EXPECT_EQ(count(text_of("X@[-1,-1] + 2*X@[-1,0] + 3*X@[-1,1] + 4*X@[0,-1] + 5*X + 6*X@[0,1] + 7*X@[1,-1] + "
+                          "8*X@[1,0] + 9*X@[1,1]",
+                          64)),
+            0u);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -189,6 +189,20 @@ TEST(Spectra, FiltersOfFrequencies) {
             "filter 'lowpass' takes no border: its image is continued periodically");
 }
 
+TEST(Spectra, InLoopsWithATest) {
+  const Program p = program(2, "float", R"(
+stencil damped(vector#2 complex F) { return struct complex(F.re / 2, F.im / 3); }
+u<0> = a;
+do t = 1..5
+  F<t> = damped(fft(u<t-1>));
+  b<t> = ifft(F<t>);
+  u<t> = b<t>.re;
+while (max(u<t>) > 0.1f);
+return u<5>;
+)");
+  check(p, {noise(ElementType::f32, {11, 12})});
+}
+
 TEST(Spectra, OfPipelines) {
   Pipeline p;
   const auto image = p.input<float>("image", 2);

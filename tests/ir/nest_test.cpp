@@ -38,6 +38,7 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
     store p_4 32 (interleave:f32x16+4 a_6 b_7)
     store p_4 48 (interleave:f32x16/1+2 a_6 b_7)
     store p_4 64 (fused:f32x16 a_6 b_7 c_9)
+    store p_4 80 (load:f32x16+3 p_4 y_5)
     if (lt:i32 y_5 tile) {
       stream p_4 y_5 (add:f32x16 c_9 g_11)
     } else {
@@ -173,6 +174,8 @@ TEST(NestVerifier, RefusesWhatDoesNotFit) {
        "the condition of 'select' is i32; i32x4 is expected"},
       {"let a = (load:f32x3 p 0)", "f32x3 has 3 lanes; a power of two is expected"},
       {"let a = (load:f32x4/0 p 0)", "a load takes elements 0 apart"},
+      {"let a = (load:f32x4+4 p 0)", "phase 4 of a load by 1"},
+      {"let a = (load:f32x4/2+2 p 0)", "phase 2 of a load by 2"},
       {"let a = (load:f32 p 0:i32)", "the index of a load is i32; i64 is expected"},
       {"let a = (broadcast:f32x4 n)", "the operand of broadcast is i64; f32 is expected"},
       {"let a = (convert:f32x4 s)", "f32 is converted to f32x4"},

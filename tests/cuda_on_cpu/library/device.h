@@ -123,9 +123,9 @@ struct CudaCopies {
   struct {
     char* to;
     const char* from;
-    unsigned bytes;
+    unsigned bytes, lot;
   } all[256];
-  unsigned count;
+  unsigned count, lot;  // lot: of what is asked for now
 };
 static CudaCopies cuda_copies[1024];
 inline CudaCopies& cuda_own_copies() {
@@ -136,14 +136,31 @@ inline unsigned long __cvta_generic_to_shared(const void* p) {
 }
 inline void cuda_asm_cp_async_ca_shared_global(unsigned long to, const void* from, unsigned bytes) {
   CudaCopies& own = cuda_own_copies();
-  if (own.count == 256) __builtin_trap();
-  own.all[own.count].to = (char*)to, own.all[own.count].from = (const char*)from, own.all[own.count++].bytes = bytes;
+  if (own.count == 256 || to % bytes != 0 || (unsigned long)from % bytes != 0) __builtin_trap();
+  own.all[own.count].to = (char*)to, own.all[own.count].from = (const char*)from;
+  own.all[own.count].bytes = bytes, own.all[own.count++].lot = own.lot;
   __builtin_memset((char*)to, 0xff, bytes);
 }
-inline void cuda_asm_cp_async_wait_all_() {
+inline void cuda_asm_cp_async_cg_shared_global(unsigned long to, const void* from) {
+  cuda_asm_cp_async_ca_shared_global(to, from, 16);
+}
+inline void cuda_asm_cp_async_commit_group_() {
+  ++cuda_own_copies().lot;
+}
+// All lots but the last so many, and what has become none yet.
+inline void cuda_asm_cp_async_wait_group(unsigned but) {
   CudaCopies& own = cuda_own_copies();
-  for (unsigned k = 0; k < own.count; ++k) __builtin_memcpy(own.all[k].to, own.all[k].from, own.all[k].bytes);
-  own.count = 0;
+  unsigned left = 0;
+  for (unsigned k = 0; k < own.count; ++k)
+    if (own.lot - own.all[k].lot > but)
+      __builtin_memcpy(own.all[k].to, own.all[k].from, own.all[k].bytes);
+    else
+      own.all[left++] = own.all[k];
+  own.count = left;
+}
+inline void cuda_asm_cp_async_wait_all_() {
+  cuda_asm_cp_async_commit_group_();
+  cuda_asm_cp_async_wait_group(0);
 }
 // Blocks run one after the other: who waits for one that comes later waits for ever.
 inline unsigned atomicAdd(unsigned* at, unsigned more) {
@@ -162,6 +179,11 @@ inline T cuda_exchange(unsigned mask, T value, int from, bool keeps) {
   if (keeps) return value;
   __builtin_memcpy(&value, &all[from & 31], sizeof value);
   return value;
+}
+// Stores that pass the caches.
+template <class To, class From>
+inline void __stcs(To* to, From value) {
+  *to = (To)value;
 }
 #define CUDA_SHUFFLES(T)                                                             \
   inline T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {           \

@@ -1,0 +1,85 @@
+// See methods.hpp. Parts of a program with transforms and sections of one with loops are asked one by one: it is enough
+// that one sum of one of them is taken so.
+#include "engine/methods.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "engine/program_impl.hpp"
+#include "plan/whole.hpp"
+
+namespace tessera::engine {
+
+std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions& options) {
+  std::vector<plan::SumChoice> all;
+  const auto add = [&](const Program::Impl& part) {
+    std::vector<plan::SumChoice> sums = sums_of(part, options);
+    std::move(sums.begin(), sums.end(), std::back_inserter(all));
+  };
+  if (impl.loops) {
+    for (const LoopProgram::Part& part : impl.loops->parts()) add(part.program.impl());
+  } else if (impl.sequence) {
+    const std::vector<plan::Step>& steps = impl.sequence->parts().steps;
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      if (steps[k].is_part()) add(impl.sequence->program(k).impl());
+  } else if (options.method == Method::whole) {
+    ir::Graph graph = impl.graph;
+    all = plan::take_whole(graph, options.numbers);
+  } else if (options.target == "cuda" || options.target == "opencl") {
+    const Abilities abilities = abilities_of_target(options.target);
+    all = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method).plan.sums;
+  } else {
+    plan::Options how;
+    how.schedule = options.schedule;
+    how.numbers = options.numbers;
+    how.method = options.method;
+    all = plan::make_plan(impl.graph, how, cpu_device(1)).sums;
+  }
+  return all;
+}
+
+std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const RunOptions& options) {
+  if (options.method != Method::whole || impl.loops || impl.sequence) return nullptr;
+  std::lock_guard lock(impl.mutex);
+  auto& known = impl.wholes[static_cast<int>(options.numbers)];
+  if (known) return *known;
+  ir::Graph graph = impl.graph;
+  const std::vector<plan::SumChoice> sums = plan::take_whole(graph, options.numbers);
+  const bool any = std::any_of(sums.begin(), sums.end(), [](const auto& c) { return c.taken == Method::whole; });
+  known = any ? std::make_shared<const Program>(make_program(std::move(graph), {})) : nullptr;
+  return *known;
+}
+
+void check_method(const Program::Impl& impl, const RunOptions& options) {
+  if (options.method == Method::automatic || options.method == Method::direct) return;
+  const auto asked = std::make_tuple(static_cast<int>(options.method), static_cast<int>(options.schedule),
+                                     static_cast<int>(options.numbers), options.target);
+  {
+    std::lock_guard lock(impl.mutex);
+    if (impl.methods.contains(asked)) return;
+  }
+  const std::vector<plan::SumChoice> sums = sums_of(impl, options);
+  const auto taken = [&](const plan::SumChoice& c) { return c.taken == options.method; };
+  if (std::any_of(sums.begin(), sums.end(), taken)) {
+    std::lock_guard lock(impl.mutex);
+    impl.methods.insert(asked);
+    return;
+  }
+  const auto refused = std::find_if(sums.begin(), sums.end(), [](const auto& c) { return !c.refusal.empty(); });
+  std::string why = "it has no weighted sum of one image that could be";
+  if (options.numbers == Numbers::exact) why += ", in numbers that may be added in another order";
+  if (options.method == Method::transform && options.schedule != Schedule::automatic)
+    why = "other schedules than the automatic one take no transforms";
+  if (refused != sums.end()) {
+    std::string extents;
+    for (const i64 n : refused->extents) extents += fmt::format("{}{}", extents.empty() ? "" : " x ", n);
+    why = fmt::format("'{}', {} weights: {}", refused->stage, extents, refused->refusal);
+  }
+  throw Error(ErrorClass::argument,
+              fmt::format("method {} takes no sum of the program: {}", plan::name_of(options.method), why), {},
+              "leave the choice to method auto, or ask for direct");
+}
+
+}  // namespace tessera::engine
