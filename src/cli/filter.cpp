@@ -67,9 +67,9 @@ int run(FilterVerb& verb) {
   const auto filter = engine::make_filter(request, format, rank);
   std::vector<std::string> words = {verb.image};
   if (!request.mask.empty()) {
-    engine::check_mask(request.mask, image.array.shape());
+    const Array mask = engine::mask_for(request.mask, image.array.shape());
     words.push_back("mask=" + *verb.options.mask());
-    verb.settings.input.read[*verb.options.mask()].array = request.mask;
+    verb.settings.input.read[*verb.options.mask()].array = mask;
   }
   verb.settings.input.read[verb.image] = std::move(image);
   return execute(filter->program, verb.name, words, {}, verb.settings, interrupt,

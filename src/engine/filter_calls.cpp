@@ -63,8 +63,7 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
   static_cast<void>(made->place(image.shape()));
   std::vector<Array> inputs = {made->input(image)};
   if (!request.mask.empty()) {
-    engine::check_mask(request.mask, image.shape());
-    inputs.push_back(made->input(request.mask));
+    inputs.push_back(made->input(engine::mask_for(request.mask, image.shape())));
   }
   return renamed(made->program.run(inputs, run).at(0), image.format());
 }

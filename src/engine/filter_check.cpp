@@ -158,9 +158,22 @@ bool is_masked(const FilterRequest& request) {
   return !request.mask.empty() || request.ignore_nan;
 }
 
-void check_mask(const Array& mask, const Shape& image) {
-  if (mask.shape() != image)
-    fail(fmt::format("mask has shape {}, expected that of the image, {}", to_string(mask.shape()), to_string(image)));
+Array mask_for(const Array& mask, const Shape& image) {
+  if (mask.shape() == image) return mask;
+  const Shape& own = mask.shape();
+  const bool ends_alike = own.size() < image.size() && std::equal(own.rbegin(), own.rend(), image.rbegin());
+  if (!ends_alike || own.empty()) {
+    const Shape slice(image.begin() + (image.empty() ? 0 : 1), image.end());
+    fail(fmt::format("mask has shape {}, expected that of the image, {}{}", to_string(own), to_string(image),
+                     slice.size() < 2 ? "" : ", or of its last dimensions, as " + to_string(slice)));
+  }
+  if (mask.on_device())
+    fail(fmt::format("mask has shape {} and lies on {}, expected there that of the image, {}", to_string(own),
+                     mask.memory()->place(), to_string(image)));
+  std::vector<i64> strides(image.size() - own.size(), 0);
+  strides.insert(strides.end(), mask.strides().begin(), mask.strides().end());
+  // (What is only read; an array that nobody owns here has an owner elsewhere, who outlives this one.)
+  return Array::share(mask.owner(), mask.data(), mask.format(), image, std::move(strides));
 }
 
 void check_request(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank) {

@@ -25,9 +25,9 @@ struct Filter {
 };
 
 // Throws Error(argument) for names and options that cannot be used. Kept in memory. Of the mask only the type counts;
-// check_mask says whether it fits an image.
+// mask_for is the mask of every point of an image: one of fewer dimensions holds for all that lie before them.
 std::shared_ptr<const Filter> make_filter(const FilterRequest&, const Format&, int rank);
-void check_mask(const Array& mask, const Shape& image);
+Array mask_for(const Array& mask, const Shape& image);
 
 // One of filters(); throws Error(argument) for an unknown name.
 const FilterInfo& filter_info(const std::string& name);

@@ -189,6 +189,27 @@ TEST(MaskedFilters, OneMaskIsForAllChannels) {
   for (i64 i = 0; i < kept.count(); ++i) ASSERT_EQ(load(kept, i), load(alpha, i));
 }
 
+// One of fewer dimensions is that of every slice, and of every volume of a series.
+TEST(MaskedFilters, AMaskOfASliceIsForAllSlices) {
+  const Shape shape = {2, 3, 9, 11};
+  const Array image = numbers(ElementType::f32, shape, [](i64 i) { return static_cast<double>(i * 7919 % 256); });
+  const auto known = [](i64 i) { return i % 5 == 0 || i % 7 == 3 ? 0.0 : 200.0; };
+  for (const std::size_t rank : {2, 3}) {
+    const Shape own(shape.end() - static_cast<std::ptrdiff_t>(rank), shape.end());
+    const Array part = numbers(ElementType::u8, own, known);
+    const Array all = numbers(ElementType::u8, shape, [&](i64 i) { return known(i % part.count()); });
+    for (const Extent extent : {Extent::same, Extent::full}) {
+      const Array result = box(image, {.mask = part, .extent = extent});
+      const Array expected = box(image, {.mask = all, .extent = extent});
+      ASSERT_EQ(result.shape(), expected.shape());
+      for (i64 i = 0; i < result.count(); ++i) {
+        const double wanted = load(expected, i), got = load(result, i);
+        ASSERT_TRUE(got == wanted || (std::isnan(got) && std::isnan(wanted))) << rank << ' ' << i << ' ' << got;
+      }
+    }
+  }
+}
+
 // Long sums go through Fourier transforms, which leave a little where nothing is known.
 TEST(MaskedFilters, NothingStaysNothingInLongSums) {
   const i64 rows = 80, columns = 90;
@@ -222,6 +243,8 @@ TEST(MaskedFilters, RefuseWhatCannotBeUsed) {
   const Array x(ElementType::f32, {4, 5}), m(ElementType::u8, {4, 5});
   EXPECT_EQ(refused([&] { box(x, {.mask = Array(ElementType::u8, {5, 4})}); }),
             "mask has shape 5x4, expected that of the image, 4x5");
+  EXPECT_EQ(refused([&] { box(Array(ElementType::f32, {3, 4, 5}), {.mask = Array(ElementType::u8, {3, 5})}); }),
+            "mask has shape 3x5, expected that of the image, 3x4x5, or of its last dimensions, as 4x5");
   EXPECT_EQ(refused([&] { median(x, {.mask = m}); }),
             "filter 'median' has no option mask, the filters that have are box, convolve, correlate and gaussian");
   EXPECT_EQ(refused([&] { filter(x, {.name = "sobel", .ignore_nan = true}); }),
