@@ -215,7 +215,7 @@ class Tuner {
   // Those that have a price on this target.
   void prepare() {
     for (Sum& sum : cpu_ ? sums_of_cores() : sums_of_devices()) {
-      if (name_of_sum(sum).find(options_.only) == std::string::npos) continue;
+      if (!name_of_sum(sum).starts_with(options_.only)) continue;
       for (i64& extent : sum.image) extent = std::max<i64>(1, extent / options_.shrink);
       Program program = program_of(sum);
       if (!price(sum, program, {})) continue;

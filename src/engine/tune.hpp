@@ -18,7 +18,7 @@ struct TuneOptions {
   std::string target = "cpu";
   int device = 0;
   bool quick = false;  // one round instead of three
-  // For tests: only sums whose names hold this, and images whose extents are divided.
+  // For tests: only sums whose names begin so, and images whose extents are divided.
   std::string only;
   i64 shrink = 1;
   // Called before each measurement; throws to stop.

@@ -108,7 +108,7 @@ std::vector<ZooProgram> blocks() {
       {"a wide box over a volume",
        "stencil f(vector#3 float X) { return sum(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]) * 0.0001f; } "
        "stencil g(vector#3 uint8 X) { return max(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]); } parameter L, M, "
-       "N; vector#3 float a[L,M,N]; vector#3 uint8 b[L,M,N]; return f(a:mirror), greatest = g(b:constant(3));",
+       "N; vector#3 float a[L,M,N]; vector#3 uint8 b[L,M,N]; return smooth = f(a:mirror), greatest = g(b:constant(3));",
        1e-3},
   };
 }

@@ -15,6 +15,7 @@
 #include "../../support/cuda_bits.h"
 
 #define __global__
+#define __align__(n) __attribute__((aligned(n)))
 #define __device__
 #define __host__
 #define __forceinline__ inline
