@@ -46,7 +46,8 @@ Case on_target(Case c) {
   std::vector<Way> ways;
   const Numbers usual = c.ways.front().numbers;
   const Method method = c.ways.front().method;  // of graphs, which devices run as well
-  const bool of_graphs = method == Method::direct || method == Method::separable || method == Method::low_rank;
+  const bool tiles = method == Method::transform && std::string_view(target) == "cuda";
+  const bool taken = method == Method::direct || method == Method::separable || method == Method::low_rank || tiles;
   const Where there = c.seed % 2 == 0 ? Where::device : Where::device_views;
   // A third of the cases as strips, a third as tiles in shared memory.
   constexpr Schedule others[] = {Schedule::automatic, Schedule::stream, Schedule::tiled};
@@ -64,13 +65,13 @@ Case on_target(Case c) {
     way.numbers = numbers;
     way.placement = placement;
     way.where = where;
-    if (of_graphs && schedule == Schedule::automatic && numbers == usual) way.method = method;
+    if (taken && schedule == Schedule::automatic && numbers == usual) way.method = method;
     ways.push_back(way);
   }
-  // Sums of volumes march in `fast` numbers alone.
+  // Sums of volumes march in `fast` numbers alone; sums through transforms are of floats in those alone.
   const bool volumes = std::any_of(c.graph.arguments.begin(), c.graph.arguments.end(),
                                    [](const ir::Argument& a) { return a.extents.size() > 2; });
-  if (volumes && usual == Numbers::fast)
+  if ((volumes || tiles) && usual == Numbers::fast)
     for (const Where where : {Where::slabs, there}) {
       ways.push_back(ways[1]);
       ways.back().placement = Placement::flush_end;
