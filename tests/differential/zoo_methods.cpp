@@ -106,8 +106,8 @@ std::vector<ZooProgram> blocks() {
        "-12..12, j = -12..12) (X@[i,j]); } parameter M, N; vector#1 int16 a[N]; vector#2 float b[M,N]; return row = "
        "f(a:clamped), all = g(b:clamped);"},
       {"a wide box over a volume",
-       "stencil f(vector#3 float X) { return sum(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]) * 0.0001f; } "
-       "stencil g(vector#3 uint8 X) { return max(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]); } parameter L, M, "
+       "stencil f(vector#3 float X) { return sum(l = -1..2, i = -12..12, j = -13..13) (X@[l,i,j]) * 0.001f; } "
+       "stencil g(vector#3 uint8 X) { return max(l = -12..12, i = -1..1, j = -1..2) (X@[l,i,j]); } parameter L, M, "
        "N; vector#3 float a[L,M,N]; vector#3 uint8 b[L,M,N]; return smooth = f(a:mirror), greatest = g(b:constant(3));",
        1e-3},
   };
