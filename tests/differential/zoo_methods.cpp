@@ -105,10 +105,10 @@ std::vector<ZooProgram> blocks() {
        "stencil f(vector#1 int16 X) { return max(i = -40..22) (X@[i]); } stencil g(vector#2 float X) { return max(i = "
        "-12..12, j = -12..12) (X@[i,j]); } parameter M, N; vector#1 int16 a[N]; vector#2 float b[M,N]; return row = "
        "f(a:clamped), all = g(b:clamped);"},
-      {"a wide box over a volume",
-       "stencil f(vector#3 float X) { return sum(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]) * 0.0001f; } "
-       "stencil g(vector#3 uint8 X) { return max(l = -11..11, i = -12..12, j = -13..13) (X@[l,i,j]); } parameter L, M, "
-       "N; vector#3 float a[L,M,N]; vector#3 uint8 b[L,M,N]; return f(a:mirror), greatest = g(b:constant(3));",
+      {"wide boxes over a volume",
+       "stencil f(vector#3 float X) { return sum(l = -1..1, j = -12..11) (X@[l,0,j]) * 0.01f; } stencil g(vector#3 "
+       "uint8 X) { return max(l = -11..11, i = -1..1) (X@[l,i,0]); } parameter L, M, N; vector#3 float a[L,M,N]; "
+       "vector#3 uint8 b[L,M,N]; return box = f(a:mirror), greatest = g(b:constant(3));",
        1e-3},
   };
 }
