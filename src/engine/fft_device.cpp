@@ -80,7 +80,10 @@ lower::DeviceKernel described(const fft::DeviceLineKernel& written, const fft::D
   kernel.threads = {static_cast<int>(written.threads), 1, 1};
   kernel.blocks_at_once = static_cast<int>(step.line.blocks_at_once);
   kernel.shared_bytes = written.shared_bytes;
-  kernel.strips = true;  // blocks may come before the kernel before has ended
+  // No block comes before the kernel before it has ended. Lines change memory in place, and turns of a loop use the same
+  // memory again: what a block has read of it lies in a first-level cache, and a block that came early would take that
+  // for what has been written since, for arrays that a kernel only reads are loaded as constants.
+  kernel.strips = false;
   return kernel;
 }
 
@@ -231,7 +234,6 @@ void FftOnDevice::run_step(run::gpu::Queue& queue, const fft::DeviceStep& step, 
   launch.kernel = kernel.name;
   launch.grid = {fft::blocks_of(step, count), 1, 1};
   launch.block = {static_cast<int>(kernel.threads), 1, 1};
-  launch.early = true;
   const i64 integers[integers_of_line] = {from.offset, to.offset, count};
   queue.launch(*module_, launch, blocks, integers);
 }
