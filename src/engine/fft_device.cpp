@@ -80,9 +80,9 @@ lower::DeviceKernel described(const fft::DeviceLineKernel& written, const fft::D
   kernel.threads = {static_cast<int>(written.threads), 1, 1};
   kernel.blocks_at_once = static_cast<int>(step.line.blocks_at_once);
   kernel.shared_bytes = written.shared_bytes;
-  // No block comes before the kernel before it has ended. Lines change memory in place, and turns of a loop use the same
-  // memory again: what a block has read of it lies in a first-level cache, and a block that came early would take that
-  // for what has been written since, for arrays that a kernel only reads are loaded as constants.
+  // No block comes before the kernel before it has ended. Lines change memory in place, and turns of a loop use the
+  // same memory again: what a block has read of it lies in a first-level cache, and a block that came early would take
+  // that for what has been written since, for arrays that a kernel only reads are loaded as constants.
   kernel.strips = false;
   return kernel;
 }
