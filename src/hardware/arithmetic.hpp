@@ -1,0 +1,62 @@
+// Whole numbers as nodes of exact widths.
+//
+// A value carries the interval that it lies in, which only grows narrower than its format by what is known of it. An
+// operation whose result fits no wider type than the language's 32 bits keeps these: it wraps as the language does.
+// Sums are collected (`sum`) and added in pairs, narrow ones first; factors of few signed digits become additions;
+// divisions by constants products and shifts, proven for the interval of the dividend.
+#pragma once
+
+#include <vector>
+
+#include "hardware/netlist.hpp"
+
+namespace tessera::hardware {
+
+struct Value {
+  NodeId node;
+  double lo = 0, hi = 0;  // whole numbers
+};
+
+class Arithmetic {
+ public:
+  explicit Arithmetic(Netlist& netlist) : netlist_(netlist) {}
+  std::uint32_t stage = 0;  // that nodes are made for
+
+  Value constant(double v);
+  Value zero_or_one(NodeId);  // of one bit
+  // Terms, each added or taken away. Sums of more than 63 bits keep their low 64.
+  struct Term {
+    Value value;
+    bool minus = false;
+  };
+  Value sum(std::vector<Term>);
+  Value add(Value a, Value b) { return sum({{a, false}, {b, false}}); }
+  Value subtract(Value a, Value b) { return sum({{a, false}, {b, true}}); }
+  Value multiply(Value a, Value b);
+  Value divide(Value a, Value b);  // towards zero; by zero gives 0
+  Value remainder(Value a, Value b);
+  Value shift_left(Value, i64 count);
+  Value shift_right(Value, i64 count);  // rounds down
+  Value least(Value a, Value b);
+  Value most(Value a, Value b);
+  Value magnitude(Value);
+  Value clamp(Value, double lo, double hi);
+  NodeId less(Value a, Value b);  // one bit
+  NodeId at_most(Value a, Value b);
+  NodeId equal(Value a, Value b);
+  NodeId not_of(NodeId);
+  NodeId any(const std::vector<NodeId>&);  // of bits, at least one
+  NodeId both(NodeId a, NodeId b);
+  Value select(NodeId condition, Value a, Value b);
+  // As an integer of the language of that range (a power of two wide): its low bits.
+  Value wrapped(Value, double lo, double hi);
+  // The same value in a given format that holds it, or the low bits of it.
+  NodeId resized(NodeId, Bits);
+  NodeId node(Signal, Bits, std::vector<NodeId>, i64 value = 0);
+
+ private:
+  Value product(Value, double factor);
+  Netlist& netlist_;
+};
+
+}  // namespace tessera::hardware

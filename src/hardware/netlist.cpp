@@ -1,0 +1,130 @@
+#include "hardware/netlist.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tessera/error.hpp"
+
+namespace tessera::hardware {
+
+namespace {
+
+struct Entry {
+  std::string_view name;
+  std::size_t operands;
+};
+constexpr Entry entries[] = {
+#define X(name, operands) {#name, operands},
+    TESSERA_SIGNALS(X)
+#undef X
+};
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15u + (h << 6) + (h >> 2);
+  return h * 0xff51afd7ed558ccdu;
+}
+
+std::uint64_t hash_of(const Node& n) {
+  std::uint64_t h =
+      mix(static_cast<std::uint64_t>(n.op), static_cast<std::uint64_t>(n.bits.width * 2 + n.bits.is_signed));
+  h = mix(mix(h, static_cast<std::uint64_t>(n.value)), static_cast<std::uint64_t>(n.lane));
+  h = mix(mix(h, static_cast<std::uint64_t>(n.lag.rows)), static_cast<std::uint64_t>(n.lag.words));
+  for (const NodeId a : n.args) h = mix(h, a.id);
+  return h;
+}
+
+bool same(const Node& a, const Node& b) {
+  return a.op == b.op && a.bits == b.bits && a.args == b.args && a.value == b.value && a.lag == b.lag &&
+         a.lane == b.lane;
+}
+
+}  // namespace
+
+std::string_view name_of(Signal s) {
+  return entries[static_cast<std::size_t>(s)].name;
+}
+
+Bits bits_of(double lo, double hi) {
+  Bits f{lo < 0, 1};
+  while (f.width < 64 &&
+         (std::exp2(f.width - (f.is_signed ? 1 : 0)) - 1 < hi || (f.is_signed && -std::exp2(f.width - 1) > lo)))
+    ++f.width;
+  return f;
+}
+
+i64 least_of(Bits f) {
+  return f.is_signed ? -(i64{1} << (f.width - 1)) : 0;
+}
+
+i64 most_of(Bits f) {
+  const int magnitude = f.is_signed ? f.width - 1 : f.width;
+  return magnitude >= 63 ? INT64_MAX : (i64{1} << magnitude) - 1;
+}
+
+i64 wrap(Bits f, __int128 value) {
+  const auto low = static_cast<std::uint64_t>(value);
+  if (f.width == 64) return static_cast<i64>(low);
+  const std::uint64_t kept = low & ((std::uint64_t{1} << f.width) - 1);
+  if (f.is_signed && (kept >> (f.width - 1)) != 0) return static_cast<i64>(kept | ~((std::uint64_t{1} << f.width) - 1));
+  return static_cast<i64>(kept);
+}
+
+i64 Frame::pitch() const {
+  return std::max(words(), least_pitch);
+}
+
+NodeId Netlist::add(Node node) {
+  const std::uint64_t h = hash_of(node);
+  const auto [begin, end] = index_.equal_range(h);
+  for (auto it = begin; it != end; ++it)
+    if (same(nodes_[it->second.id], node)) return it->second;
+  const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  nodes_.push_back(std::move(node));
+  index_.emplace(h, id);
+  return id;
+}
+
+void verify(const Netlist& netlist) {
+  const auto fail = [](std::size_t k, std::string_view rule) {
+    throw Error(ErrorClass::internal, fmt::format("node {} of the netlist: {}", k, rule));
+  };
+  for (std::size_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({static_cast<std::uint32_t>(k)});
+    if (node.args.size() != entries[static_cast<std::size_t>(node.op)].operands) fail(k, "a wrong number of operands");
+    for (const NodeId a : node.args)
+      if (!a.valid() || a.id >= k) fail(k, "an operand that is not there before it");
+    if (node.bits.width < 1 || node.bits.width > 64) fail(k, "a width that is not 1 to 64");
+    if (node.op == Signal::delay && netlist.ticks(node.lag) < 0) fail(k, "a delay into the future");
+    if (node.op == Signal::delay && node.bits != netlist.node(node.args[0]).bits)
+      fail(k, "a delay that changes its format");
+    if (node.op == Signal::select && netlist.node(node.args[0]).bits != Bits{}) fail(k, "a condition of several bits");
+    if (node.op == Signal::table && static_cast<std::size_t>(node.value) >= netlist.tables.size())
+      fail(k, "no such table");
+  }
+  for (const Result& r : netlist.results)
+    if (r.lanes.size() != static_cast<std::size_t>(netlist.frame.lanes))
+      fail(netlist.size(), "a result without all of its lanes");
+}
+
+std::string print(const Netlist& netlist) {
+  std::string text = fmt::format("frame {} x {}{}, {} a tick\n", netlist.frame.height, netlist.frame.width,
+                                 netlist.frame.fixed ? "" : " at most", netlist.frame.lanes);
+  for (std::size_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({static_cast<std::uint32_t>(k)});
+    text += fmt::format("%{} = {}", k, name_of(node.op));
+    for (const NodeId a : node.args) text += fmt::format(" %{}", a.id);
+    if (node.lag != Lag{}) text += fmt::format(" lag {}:{}", node.lag.rows, node.lag.words);
+    text += fmt::format(" value {} lane {} : {}{}\n", node.value, node.lane, node.bits.is_signed ? 's' : 'u',
+                        node.bits.width);
+  }
+  for (const Result& r : netlist.results) {
+    text += fmt::format("{} lag {}:{} =", r.port.name.empty() ? "result" : r.port.name, r.lag.rows, r.lag.words);
+    for (const NodeId n : r.lanes) text += fmt::format(" %{}", n.id);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace tessera::hardware

@@ -1,0 +1,137 @@
+// A netlist: what a streaming circuit computes at every tick, as signals that are functions of the tick.
+//
+// A tick carries one word of a frame: P neighbouring points, one a lane. Tick n is word n mod R of row n / R, where R
+// is what a row takes; frames follow each other without a gap. A *lag* of some rows and words is rows * R + words
+// ticks; a signal made for a lag has at tick n what belongs to word n - lag. Only `delay` looks at other ticks. When
+// things happen within a tick, and how registers make that fast, is the matter of schedule.hpp.
+//
+// All values are whole numbers of a stated width. Every operation computes its mathematical result and keeps the low
+// bits that its format has: who builds a netlist chooses formats that lose nothing, or lose what the language says.
+// Nodes are hash-consed and stored in topological order.
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tessera/array.hpp"
+
+namespace tessera::hardware {
+
+struct Lag {
+  i64 rows = 0, words = 0;
+  auto operator<=>(const Lag&) const = default;
+  Lag operator+(const Lag& o) const { return {rows + o.rows, words + o.words}; }
+  Lag operator-(const Lag& o) const { return {rows - o.rows, words - o.words}; }
+};
+
+struct Bits {
+  bool is_signed = false;
+  int width = 1;  // 1 to 64
+  auto operator<=>(const Bits&) const = default;
+};
+
+// The least format with all whole numbers from lo to hi.
+Bits bits_of(double lo, double hi);
+i64 least_of(Bits);
+i64 most_of(Bits);
+i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
+
+// X(name, operands)
+//   input     lane `lane` of input stream `value`, as the tick brings it (0 where it brings none)
+//   scalar    argument `value`, the same at every tick of a frame
+//   constant  `value`
+//   delay     the operand as many ticks ago as `lag` says (0 before the first tick)
+//   row, column   of the word n - lag: its row; the column of lane `lane`. Numbers from 0, or 0 where there is no word
+//   row_is, row_left_is     of the word n - lag: is its row `value`; are there `value` rows after it?
+//   column_is, column_left_is   is the column of lane `lane` `value`; are there `value` columns after it (negative: it
+//             lies that far beyond the last one)?
+//   shift_left, shift_right   by the constant `value`; the latter rounds down
+//   divide, remainder   of whole numbers, towards zero; by zero gives 0
+//   select    of a condition of one bit, the value if it is set, the value if not
+//   up, down  shifts by an operand, which is 0 to 63
+//   table     element of table `value` at the operand, which lies in it
+#define TESSERA_SIGNALS(X)                                                                                             \
+  X(input, 0)                                                                                                          \
+  X(scalar, 0) X(constant, 0) X(delay, 1) X(row, 0) X(column, 0) X(row_is, 0) X(row_left_is, 0) X(column_is, 0)        \
+      X(column_left_is, 0) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1) X(shift_right, 1) X(resize, 1) X(bit_and, 2) \
+          X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) X(lt, 2) X(le, 2) X(select, 3) X(divide, 2)                \
+              X(remainder, 2) X(up, 2) X(down, 2) X(table, 1)
+
+enum class Signal : std::uint8_t {
+#define X(name, operands) name,
+  TESSERA_SIGNALS(X)
+#undef X
+};
+
+std::string_view name_of(Signal);
+
+struct NodeId {
+  std::uint32_t id = 0xffffffff;
+  bool valid() const { return id != 0xffffffff; }
+  auto operator<=>(const NodeId&) const = default;
+};
+
+struct Node {
+  Signal op = Signal::constant;
+  Bits bits;
+  std::vector<NodeId> args;
+  i64 value = 0;
+  Lag lag;
+  int lane = 0;
+  std::uint32_t stage = 0;  // of the graph, for which it was made first; no part of what it is
+};
+
+struct Port {
+  std::string name;
+  ElementType type = ElementType::u8;
+  Bits bits;  // of an element
+};
+
+struct Result {
+  Port port;
+  Lag lag;
+  std::vector<NodeId> lanes;
+};
+
+struct Rom {
+  std::string name;
+  Bits bits;
+  std::vector<i64> values;
+};
+
+// Extents of frames.
+struct Frame {
+  i64 height = 0, width = 0;  // what they are, or their maxima
+  bool fixed = true;
+  int lanes = 1;  // points a tick
+  i64 words() const { return (width + lanes - 1) / lanes; }
+  i64 pitch() const;  // ticks a row
+};
+constexpr i64 least_pitch = 8;
+
+class Netlist {
+ public:
+  Frame frame;
+  std::vector<Port> inputs, scalars;
+  std::vector<Result> results;
+  std::vector<Rom> tables;
+  std::vector<std::string> stages;  // names
+
+  NodeId add(Node node);
+  const Node& node(NodeId n) const { return nodes_[n.id]; }
+  std::size_t size() const { return nodes_.size(); }
+  i64 ticks(Lag lag) const { return lag.rows * frame.pitch() + lag.words; }
+
+ private:
+  std::vector<Node> nodes_;
+  std::unordered_multimap<std::uint64_t, NodeId> index_;
+};
+
+// Are operands there before their users, counts and widths right? Throws Error(internal) with the node.
+void verify(const Netlist&);
+std::string print(const Netlist&);
+
+}  // namespace tessera::hardware

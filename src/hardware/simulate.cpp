@@ -1,0 +1,168 @@
+#include "hardware/simulate.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/division.hpp"
+
+namespace tessera::hardware {
+
+namespace {
+
+class Simulation {
+ public:
+  Simulation(const Netlist& netlist, const std::vector<Frames>& inputs, const std::vector<i64>& scalars, Frame frame)
+      : netlist_(netlist), inputs_(inputs), scalars_(scalars), frame_(frame) {
+    i64 last = 0;
+    for (const Result& r : netlist.results) last = std::max(last, ticks(r.lag));
+    count_ = inputs.empty() ? 1 : static_cast<i64>(inputs.front().size());
+    ticks_ = count_ * frame_.height * frame_.pitch() + last;
+  }
+
+  std::vector<Frames> run() {
+    for (std::size_t k = 0; k < netlist_.size(); ++k) {
+      values_.emplace_back(static_cast<std::size_t>(ticks_));
+      compute(netlist_.node({static_cast<std::uint32_t>(k)}), values_.back());
+    }
+    std::vector<Frames> results;
+    for (const Result& r : netlist_.results) results.push_back(collect(r));
+    return results;
+  }
+
+ private:
+  i64 ticks(Lag lag) const { return lag.rows * frame_.pitch() + lag.words; }
+
+  // Of tick n at a lag; the column of lane 0. Nothing where there is no word.
+  struct Place {
+    bool there = false;
+    i64 frame = 0, row = 0, column = 0;
+  };
+  Place place(i64 n, Lag lag) const {
+    n -= ticks(lag);
+    const i64 area = frame_.height * frame_.pitch();
+    if (n < 0) return {};
+    return {true, n / area, n % area / frame_.pitch(), n % frame_.pitch() * frame_.lanes};
+  }
+
+  void compute(const Node& node, std::vector<i64>& out) {
+    const auto arg = [&](std::size_t k) -> const std::vector<i64>& { return values_[node.args[k].id]; };
+    const i64 back = node.op == Signal::delay ? ticks(node.lag) : 0;
+    for (i64 n = 0; n < ticks_; ++n) {
+      const auto t = static_cast<std::size_t>(n);
+      if (node.op == Signal::delay) {
+        out[t] = n < back ? 0 : arg(0)[static_cast<std::size_t>(n - back)];
+        continue;
+      }
+      i64 v[3] = {};
+      for (std::size_t k = 0; k < node.args.size(); ++k) v[k] = arg(k)[t];
+      out[t] = wrap(node.bits, node.args.empty() ? leaf(node, n) : operation(node, v));
+    }
+  }
+
+  __int128 leaf(const Node& node, i64 n) const {
+    if (node.op == Signal::constant) return node.value;
+    if (node.op == Signal::scalar) return scalars_[static_cast<std::size_t>(node.value)];
+    const Place at = place(n, node.lag);
+    const i64 column = at.column + node.lane;
+    if (!at.there) return 0;
+    switch (node.op) {
+      case Signal::input: {
+        const Frames& frames = inputs_[static_cast<std::size_t>(node.value)];
+        if (at.frame >= static_cast<i64>(frames.size()) || column >= frame_.width) return 0;
+        return frames[static_cast<std::size_t>(at.frame)][static_cast<std::size_t>(at.row * frame_.width + column)];
+      }
+      case Signal::row:
+        return at.row;
+      case Signal::column:
+        return column;
+      case Signal::row_is:
+        return at.row == node.value;
+      case Signal::row_left_is:
+        return frame_.height - 1 - at.row == node.value;
+      case Signal::column_is:
+        return column == node.value;
+      default:
+        return frame_.width - 1 - column == node.value;
+    }
+  }
+
+  __int128 operation(const Node& node, const i64* v) const {
+    const auto a = static_cast<__int128>(v[0]), b = static_cast<__int128>(v[1]);
+    switch (node.op) {
+      case Signal::add:
+        return a + b;
+      case Signal::sub:
+        return a - b;
+      case Signal::mul:
+        return a * b;
+      case Signal::shift_left:
+        return a << node.value;
+      case Signal::shift_right:
+        return a >> node.value;
+      case Signal::resize:
+        return a;
+      case Signal::bit_and:
+        return v[0] & v[1];
+      case Signal::bit_or:
+        return v[0] | v[1];
+      case Signal::bit_xor:
+        return v[0] ^ v[1];
+      case Signal::bit_not:
+        return ~v[0];
+      case Signal::eq:
+        return a == b;
+      case Signal::lt:
+        return a < b;
+      case Signal::le:
+        return a <= b;
+      case Signal::select:
+        return v[0] != 0 ? v[1] : v[2];
+      case Signal::divide:
+        return b == 0 ? 0 : a / b;
+      case Signal::remainder:
+        return b == 0 ? 0 : a % b;
+      case Signal::up:
+        return a << v[1];
+      case Signal::down:
+        return a >> v[1];
+      case Signal::table:
+        return netlist_.tables[static_cast<std::size_t>(node.value)].values[static_cast<std::size_t>(std::clamp<i64>(
+            v[0], 0, static_cast<i64>(netlist_.tables[static_cast<std::size_t>(node.value)].values.size()) - 1))];
+      default:
+        return 0;
+    }
+  }
+
+  Frames collect(const Result& r) const {
+    Frames frames(static_cast<std::size_t>(count_),
+                  std::vector<i64>(static_cast<std::size_t>(frame_.height * frame_.width)));
+    for (i64 n = 0; n < ticks_; ++n) {
+      const Place at = place(n, r.lag);
+      if (!at.there || at.frame >= count_) continue;
+      for (int lane = 0; lane < frame_.lanes; ++lane)
+        if (at.column + lane < frame_.width)
+          frames[static_cast<std::size_t>(at.frame)]
+                [static_cast<std::size_t>(at.row * frame_.width + at.column + lane)] =
+                    values_[r.lanes[static_cast<std::size_t>(lane)].id][static_cast<std::size_t>(n)];
+    }
+    return frames;
+  }
+
+  const Netlist& netlist_;
+  const std::vector<Frames>& inputs_;
+  const std::vector<i64>& scalars_;
+  Frame frame_;
+  i64 count_ = 1, ticks_ = 0;
+  std::vector<std::vector<i64>> values_;
+};
+
+}  // namespace
+
+std::vector<Frames> simulate(const Netlist& netlist, const std::vector<Frames>& inputs, const std::vector<i64>& scalars,
+                             i64 height, i64 width) {
+  Frame frame = netlist.frame;
+  if (!frame.fixed) frame.height = height, frame.width = width;
+  return Simulation(netlist, inputs, scalars, frame).run();
+}
+
+}  // namespace tessera::hardware

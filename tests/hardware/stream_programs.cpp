@@ -1,0 +1,198 @@
+#include "stream_programs.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <random>
+
+#include "ir/bind.hpp"
+#include "ir/build.hpp"
+#include "lang/compile.hpp"
+#include "ref/interpreter.hpp"
+
+namespace tessera::hardware {
+
+ir::Graph graph_of(const std::string& text) {
+  lang::CompileInput input;
+  input.text = text;
+  return lang::compile(input).graph;
+}
+
+namespace {
+
+class Writer {
+ public:
+  explicit Writer(std::uint64_t seed) : random_(seed) {}
+
+  std::string program() {
+    const char* types[] = {"uint8", "int16", "uint16", "int32", "uint8"};
+    const int stages = 1 + pick(5);
+    text_ = "";
+    std::vector<std::string> kinds;
+    const int inputs = 1 + pick(2);
+    for (int k = 0; k < inputs; ++k) kinds.push_back(types[pick(5)]);
+    std::string calls;
+    for (int s = 0; s < stages; ++s) {
+      const std::string type = types[pick(5)];
+      const int reads = 1 + pick(2);
+      std::string arguments, call;
+      std::vector<std::string> names;
+      for (int r = 0; r < reads; ++r) {
+        const int from = pick(static_cast<int>(kinds.size()));
+        arguments += fmt::format("{}vector#2 {} x{}", r == 0 ? "" : ", ", kinds[static_cast<std::size_t>(from)], r);
+        call += fmt::format("{}{}{}", r == 0 ? "" : ", ",
+                            from < inputs ? fmt::format("in{}", from) : fmt::format("s{}", from - inputs), border());
+        names.push_back(fmt::format("x{}", r));
+      }
+      text_ += fmt::format("stencil f{}({}) {{ return cast<{}>({}); }}\n", s, arguments, type, expression(names, 3));
+      calls += fmt::format("s{} = f{}({});\n", s, s, call);
+      kinds.push_back(type);
+    }
+    std::string all = text_ + "parameter M, N;\n";
+    for (int k = 0; k < inputs; ++k)
+      all += fmt::format("vector#2 {} in{}[M, N];\n", kinds[static_cast<std::size_t>(k)], k);
+    all += calls;
+    all += stages > 1 && pick(2) == 0 ? fmt::format("return a = s{}, b = s{};\n", stages - 1, pick(stages - 1))
+                                      : fmt::format("return s{};\n", stages - 1);
+    return all;
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+
+  std::string border() {
+    switch (pick(7)) {
+      case 0:
+        return "";
+      case 1:
+        return fmt::format(":constant({})", pick(20));
+      case 2:
+        return ":mirror";
+      case 3:
+        return ":symmetric";
+      case 4:
+        return ":[mirror,clamped]";
+      default:
+        return ":clamped";
+    }
+  }
+
+  std::string leaf(const std::vector<std::string>& names) {
+    const std::string& name = names[static_cast<std::size_t>(pick(static_cast<int>(names.size())))];
+    const int far = pick(6) == 0 ? 4 : 1;
+    switch (pick(8)) {
+      case 0:
+        return fmt::format("{}", pick(9) - 3);
+      case 1:
+        return fmt::format("coord({})", pick(2));
+      case 2:
+        return fmt::format("sum(i = -1..1, j = -1..1) ({}@[i,j])", name);
+      case 3:
+        return fmt::format("{}(i = -1..1) ({}@[{}])", pick(2) == 0 ? "max" : "min", name, pick(2) == 0 ? "0,i" : "i,0");
+      default:
+        return fmt::format("{}@[{},{}]", name, pick(2 * far + 1) - far, pick(2 * far + 1) - far);
+    }
+  }
+
+  std::string expression(const std::vector<std::string>& names, int depth) {
+    if (depth == 0 || pick(5) == 0) return leaf(names);
+    const auto part = [&] { return expression(names, depth - 1); };
+    const auto two = [&](const char* form) {
+      const std::string a = part(), b = part();
+      return fmt::format(fmt::runtime(form), a, b);
+    };
+    switch (pick(18)) {
+      case 0:
+      case 1:
+      case 2:
+        return two("({} + {})");
+      case 3:
+      case 4:
+        return two("({} - {})");
+      case 5:
+        return two("({} * {})");
+      case 6:
+        return fmt::format("({} * {})", part(), pick(300) - 100);
+      case 7:
+        return fmt::format("({} / {})", part(), pick(30) - 10);
+      case 8:
+        return two("({} / {})");
+      case 9:
+        return fmt::format("({} % {})", part(), pick(12));
+      case 10:
+        return two("min({}, {})");
+      case 11:
+        return two("max({}, {})");
+      case 12:
+        return two("({0} < {1} ? {1} : {0} + 1)");
+      case 13:
+        return fmt::format("abs({})", part());
+      case 14:
+        return two("({} & {})");
+      case 15:
+        return two("xor({}, {})");
+      case 16:
+        return fmt::format("({} {} {})", part(), pick(2) == 0 ? "<<" : ">>", pick(2) == 0 ? "3" : part());
+      default:
+        return fmt::format("saturate<uint8>({})", part());
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::string text_;
+};
+
+Array array_of(const std::vector<i64>& frame, ElementType type, const Shape& shape) {
+  Array a(type, shape);
+  std::byte* at = static_cast<std::byte*>(a.data());
+  for (std::size_t k = 0; k < frame.size(); ++k) std::memcpy(at + k * size_of(type), &frame[k], size_of(type));
+  return a;
+}
+
+i64 element(const Array& a, std::size_t k) {
+  const std::byte* at = static_cast<const std::byte*>(a.data()) + k * size_of(a.format().scalar);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, size_of(a.format().scalar));
+  const auto limits = ir::integer_limits(a.format().scalar);
+  return wrap(bits_of(limits.lo, limits.hi), static_cast<__int128>(bits));
+}
+
+}  // namespace
+
+std::string random_program(std::uint64_t seed) {
+  return Writer(seed).program();
+}
+
+Frameset interpreted(const ir::Graph& graph, i64 height, i64 width, int frames, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Frameset set;
+  std::vector<Shape> shapes;
+  for (const ir::Argument& a : graph.arguments) {
+    shapes.push_back(a.extents.size() == 1 ? Shape{width} : Shape{height, width});
+    const auto limits = ir::integer_limits(a.format.scalar);
+    const Bits bits = bits_of(limits.lo, limits.hi);
+    Frames& all = set.inputs.emplace_back();
+    for (int f = 0; f < frames; ++f) {
+      std::vector<i64>& frame = all.emplace_back();
+      for (i64 k = 0; k < height * width; ++k)
+        frame.push_back(random() % 8 == 0 ? (random() % 2 == 0 ? least_of(bits) : most_of(bits))
+                                          : wrap(bits, static_cast<__int128>(random())));
+    }
+  }
+  const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
+  set.results.resize(graph.outputs.size());
+  for (std::size_t f = 0; f < static_cast<std::size_t>(frames); ++f) {
+    std::vector<Array> arguments;
+    for (std::size_t a = 0; a < graph.arguments.size(); ++a) {
+      arguments.push_back(array_of(set.inputs[a][f], graph.arguments[a].format.scalar, shapes[a]));
+    }
+    const std::vector<Array> results = ref::interpret(graph, parameters, arguments);
+    for (std::size_t r = 0; r < results.size(); ++r) {
+      std::vector<i64>& frame = set.results[r].emplace_back();
+      for (i64 k = 0; k < height * width; ++k) frame.push_back(element(results[r], static_cast<std::size_t>(k)));
+    }
+  }
+  return set;
+}
+
+}  // namespace tessera::hardware

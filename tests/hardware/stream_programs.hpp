@@ -1,0 +1,27 @@
+// Programs that stream, and what the interpreter says of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "hardware/simulate.hpp"
+#include "hardware/stream.hpp"
+#include "ir/graph.hpp"
+
+namespace tessera::hardware {
+
+ir::Graph graph_of(const std::string& text);
+
+// A random program of whole numbers: up to five stages, each of one to three accesses to earlier ones with random
+// offsets, borders and operations. The same for the same seed.
+std::string random_program(std::uint64_t seed);
+
+struct Frameset {
+  std::vector<Frames> inputs, results;  // by stream
+  std::vector<i64> scalars;
+};
+// Random frames, and what the interpreter makes of each.
+Frameset interpreted(const ir::Graph&, i64 height, i64 width, int frames, std::uint64_t seed);
+
+}  // namespace tessera::hardware
