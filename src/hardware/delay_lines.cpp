@@ -1,0 +1,51 @@
+#include "hardware/delay_lines.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tessera::hardware {
+
+DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> by_source;
+  for (std::uint32_t k = 0; k < netlist.size(); ++k)
+    if (netlist.node({k}).op == Signal::delay) by_source[netlist.node({k}).args[0].id].push_back(k);
+  DelayLines all;
+  std::map<std::tuple<i64, Lag, int>, int> memories;
+  for (auto& [source, delays] : by_source) {
+    const auto ticks = [&](std::uint32_t k) { return netlist.ticks(netlist.node({k}).lag); };
+    std::sort(delays.begin(), delays.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return std::pair(ticks(a), a) < std::pair(ticks(b), b); });
+    DelayLine line;
+    line.source = {source};
+    const int bits = netlist.node(line.source).bits.width;
+    Lag last;
+    for (const std::uint32_t k : delays) {
+      const Lag here = netlist.node({k}).lag;
+      if (here != last) {
+        DelayPiece piece{line.source, last, here - last, -1, 0};
+        const i64 length = netlist.ticks(piece.length);
+        // Where rows may be short at run time, whole rows lie in memories in any case.
+        if (length >= least_memory || (!netlist.frame.fixed && piece.length.rows > 0)) {
+          const int when = clock.empty() ? 0 : clock[source];
+          const auto [it, fresh] =
+              memories.try_emplace({length, piece.length, when}, static_cast<int>(all.memories.size()));
+          if (fresh) all.memories.push_back({piece.length, 0, when});
+          DelayMemory& memory = all.memories[static_cast<std::size_t>(it->second)];
+          piece.memory = it->second;
+          piece.place = memory.width;
+          memory.width += bits;
+          all.memory_bits += length * bits;
+        } else {
+          all.register_bits += length * bits;
+        }
+        line.pieces.push_back(piece);
+        last = here;
+      }
+      line.taps[k] = line.pieces.size() - 1;
+    }
+    all.lines.push_back(std::move(line));
+  }
+  return all;
+}
+
+}  // namespace tessera::hardware

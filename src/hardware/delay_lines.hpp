@@ -1,0 +1,46 @@
+// The delays of a netlist as lines: a source, whose past is kept once, with taps for all that read it.
+//
+// The taps of a line are sorted; what lies between two of them is a *piece*. Short pieces are shift registers, long
+// ones rings in memories that are read and written at one address a tick. Pieces of equal length whose sources are at
+// hand at the same time move together, so they lie side by side in one memory, as wide as all of them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "hardware/netlist.hpp"
+
+namespace tessera::hardware {
+
+struct DelayPiece {
+  NodeId source;
+  Lag from, length;  // from the value `from` ago to the one from + length ago
+  int memory = -1;   // index into DelayLines::memories; -1: a shift register
+  int place = 0;     // the lowest bit of it in a word of the memory
+};
+
+struct DelayLine {
+  NodeId source;
+  std::vector<DelayPiece> pieces;             // one behind the other
+  std::map<std::uint32_t, std::size_t> taps;  // delay node: the piece at whose end it stands
+};
+
+struct DelayMemory {
+  Lag length;  // ticks between writing and reading
+  int width = 0;
+  int clock = 0;
+};
+
+struct DelayLines {
+  std::vector<DelayLine> lines;  // by source, ascending
+  std::vector<DelayMemory> memories;
+  i64 memory_bits = 0, register_bits = 0;  // for the frame's extents
+};
+
+// Pieces of so many ticks and more are memories.
+constexpr i64 least_memory = 48;
+
+// `clock` says when the past of a source is at hand, by node; empty: all at once (no clocks).
+DelayLines delay_lines(const Netlist&, const std::vector<int>& clock = {});
+
+}  // namespace tessera::hardware
