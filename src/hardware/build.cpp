@@ -30,6 +30,8 @@ class Builder {
  public:
   explicit Builder(const Stream& stream) : stream_(stream), graph_(stream.graph), ranges_(graph_), make_(netlist_) {
     netlist_.frame = stream.frame;
+    netlist_.least_height = stream.least_height;
+    netlist_.least_width = stream.least_width;
     for (StageId s = 0; s < graph_.stage_count(); ++s) netlist_.stages.push_back(graph_.stage(s).name);
     name_inputs();
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/division.hpp"
+
 namespace tessera::hardware {
 
 DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
@@ -35,6 +37,8 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
           piece.place = memory.width;
           memory.width += bits;
           all.memory_bits += length * bits;
+          if (piece.length.rows > 0)
+            all.least_pitch = std::max(all.least_pitch, base::ceil_divide(least_pitch - piece.length.words, piece.length.rows));
         } else {
           all.register_bits += length * bits;
         }

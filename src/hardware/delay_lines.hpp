@@ -35,6 +35,7 @@ struct DelayLines {
   std::vector<DelayLine> lines;  // by source, ascending
   std::vector<DelayMemory> memories;
   i64 memory_bits = 0, register_bits = 0;  // for the frame's extents
+  i64 least_pitch = hardware::least_pitch;  // ticks a row, for which pieces that depend on it are long enough
 };
 
 // Pieces of so many ticks and more are memories.

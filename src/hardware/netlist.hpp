@@ -120,6 +120,7 @@ class Netlist {
   std::vector<Result> results;
   std::vector<Rom> tables;
   std::vector<std::string> stages;  // names
+  i64 least_height = 1, least_width = 1;  // of extents given at run time
 
   NodeId add(Node node);
   const Node& node(NodeId n) const { return nodes_[n.id]; }
