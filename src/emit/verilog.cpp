@@ -48,7 +48,10 @@ std::string plain_name(std::string_view name) {
 class Printer {
  public:
   Printer(const Netlist& netlist, const Schedule& schedule, const VerilogOptions& options)
-      : netlist_(netlist), schedule_(schedule), options_(options), lines_(hardware::delay_lines(netlist, schedule.line)) {
+      : netlist_(netlist),
+        schedule_(schedule),
+        options_(options),
+        lines_(hardware::delay_lines(netlist, schedule.line)) {
     for (const DelayLine& line : lines_.lines)
       for (const auto& [tap, piece] : line.taps) taps_[tap] = {&line, piece};
     row_bits_ = bits_to(netlist.frame.pitch());
@@ -76,8 +79,9 @@ class Printer {
     line("endmodule");
     line("`default_nettype wire");
     std::string parts = parts_text();
-    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n`default_nettype none\n", options_.name,
-                       netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width, netlist_.frame.lanes) +
+    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n`default_nettype none\n",
+                       options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height,
+                       netlist_.frame.width, netlist_.frame.lanes) +
            parts + "\n" + text_;
   }
 
@@ -93,7 +97,8 @@ class Printer {
 
   std::string parts_text() const {
     std::string all = verilog_parts;
-    for (std::size_t p = all.find("NAME_"); p != std::string::npos; p = all.find("NAME_", p)) all.replace(p, 4, options_.name);
+    for (std::size_t p = all.find("NAME_"); p != std::string::npos; p = all.find("NAME_", p))
+      all.replace(p, 4, options_.name);
     return all;
   }
 
@@ -103,15 +108,20 @@ class Printer {
     line("module {} (", options_.name);
     line("  input wire clk, input wire rst,");
     if (!frame().fixed)
-      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(frame().height) - 1, bits_to(frame().width) - 1);
+      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(frame().height) - 1,
+           bits_to(frame().width) - 1);
     for (const Port& p : netlist_.inputs)
-      line("  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, input wire s_{}_tuser,",
-           word_bits(netlist_, p) - 1, p.name, p.name, p.name, p.name, p.name);
+      line(
+          "  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, "
+          "input wire s_{}_tuser,",
+          word_bits(netlist_, p) - 1, p.name, p.name, p.name, p.name, p.name);
     for (const Port& p : netlist_.scalars) line("  input wire [{}:0] {},", p.bits.width - 1, p.name);
     for (const Result& r : netlist_.results)
-      line("  output wire [{}:0] m_{}_tdata, output wire [{}:0] m_{}_tkeep, output wire m_{}_tvalid, input wire m_{}_tready, output wire m_{}_tlast, output wire m_{}_tuser,",
-           word_bits(netlist_, r.port) - 1, r.port.name, word_bits(netlist_, r.port) / 8 - 1, r.port.name, r.port.name,
-           r.port.name, r.port.name, r.port.name);
+      line(
+          "  output wire [{}:0] m_{}_tdata, output wire [{}:0] m_{}_tkeep, output wire m_{}_tvalid, input wire "
+          "m_{}_tready, output wire m_{}_tlast, output wire m_{}_tuser,",
+          word_bits(netlist_, r.port) - 1, r.port.name, word_bits(netlist_, r.port) / 8 - 1, r.port.name, r.port.name,
+          r.port.name, r.port.name, r.port.name);
     line("  output reg error");
     line(");");
   }
@@ -120,8 +130,10 @@ class Printer {
     const int w = word_bits(netlist_, p);
     line("  wire [{}:0] {}_word;\n  wire {}_valid, take;", w + 1, p.name, p.name);
     if (&p != &netlist_.inputs.front()) text_.erase(text_.rfind(", take"), 6);
-    line("  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), .in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
-         options_.name, w + 2, p.name, p.name, p.name, p.name, p.name, p.name);
+    line(
+        "  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), "
+        ".in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
+        options_.name, w + 2, p.name, p.name, p.name, p.name, p.name, p.name);
     line("    .out({}_word), .out_valid({}_valid), .take);", p.name, p.name);
   }
 
@@ -136,7 +148,7 @@ class Printer {
       return;
     }
     const int lanes = frame().lanes, shift = std::countr_zero(static_cast<unsigned>(lanes));
-    const i64 least = std::max(netlist_.least_width, lines_.least_pitch > hardware::least_pitch ? (lines_.least_pitch - 1) * lanes + 1 : 1);
+    const i64 least = hardware::least_width(netlist_, lines_);
     line("  // What follows from the extents; they stand still while frames are under way.");
     line("  reg [{}:0] last_x, last_word;\n  reg [{}:0] last_y;\n  reg good;", x - 1, y - 1);
     line("  wire [{}:0] words = (width + {}) >> {};", bits_to(frame().width + lanes), lanes - 1, shift);
@@ -144,7 +156,8 @@ class Printer {
     line("    last_word <= words - 1;");
     line("    last_x <= words < {} ? {} : words - 1;", hardware::least_pitch, hardware::least_pitch - 1);
     line("    last_y <= height - 1;");
-    line("    good <= height >= {} && height <= {} && width >= {} && width <= {};", netlist_.least_height, frame().height, least, frame().width);
+    line("    good <= height >= {} && height <= {} && width >= {} && width <= {};", netlist_.least_height,
+         frame().height, least, frame().width);
     line("  end");
   }
 
@@ -190,15 +203,16 @@ class Printer {
     for (const Lag& l : lags()) declare_lag(l);
     declare_lag(lag);
     line("\n  // Ticks: a word of every input, or none beyond the end of a short row and behind the last frame.");
-    line("  reg [{}:0] at_word;\n  reg [{}:0] at_row;\n  reg first, under_way, drains;\n  reg [{}:0] drained;", row_bits_ - 1, column_bits_ - 1, lag_bits_ - 1);
+    line("  reg [{}:0] at_word;\n  reg [{}:0] at_row;\n  reg first, under_way, drains;\n  reg [{}:0] drained;",
+         row_bits_ - 1, column_bits_ - 1, lag_bits_ - 1);
     line("  wire go = good & ~({});", full);
-    line("  wire within = at_word <= last_word;");
+    line("  wire in_row = at_word <= last_word;");
     line("  wire have = {};", have);
     line("  wire ends = drained + 1'b1 == {};", ticks_of(lag));
     line("  wire drain = go & (drains | (first & under_way & ~have){});", netlist_.ticks(lag) == 0 ? " & 1'b0" : "");
-    line("  wire word = go & ~drain & ~drains & (have | ~within);");
+    line("  wire word = go & ~drain & ~drains & (have | ~in_row);");
     line("  wire tick = drain | word;");
-    if (!netlist_.inputs.empty()) line("  assign take = word & within;");
+    if (!netlist_.inputs.empty()) line("  assign take = word & in_row;");
     line("  always @(posedge clk) begin");
     line("    if (rst) begin");
     line("      at_word <= 0; at_row <= 0; first <= 1'b1; under_way <= 1'b0; drains <= 1'b0; drained <= 0;");
@@ -244,19 +258,23 @@ class Printer {
   void position(Lag lag) {
     const std::string n = lag_name(lag);
     line("  wire there_{};\n  wire [{}:0] x_{};\n  wire [{}:0] y_{};", n, row_bits_ - 1, n, column_bits_ - 1, n);
-    line("  {}_position #(.X({}), .Y({}), .L({})) position_{} (.clk, .rst, .step(en[1]), .restart(en[1] & restart_1), .lag({}), .last_x, .last_y,",
-         options_.name, row_bits_, column_bits_, lag_bits_, n, ticks_of(lag));
+    line(
+        "  {}_position #(.X({}), .Y({}), .L({})) position_{} (.clk, .rst, .step(en[1]), .restart(en[1] & restart_1), "
+        ".lag({}), .last_x, .last_y,",
+        options_.name, row_bits_, column_bits_, lag_bits_, n, ticks_of(lag));
     line("    .there(there_{}), .x(x_{}), .y(y_{}));", n, n, n);
   }
 
   std::string position_value(const Node& node) const {
     const std::string n = lag_name(whole(node.lag));
     const int lanes = frame().lanes, shift = std::countr_zero(static_cast<unsigned>(lanes));
+    const std::string column =
+        lanes == 1 ? fmt::format("x_{}", n) : fmt::format("{{x_{}, {}'d{}}}", n, shift, node.lane);
     switch (node.op) {
       case Signal::row:
         return fmt::format("y_{}", n);
       case Signal::column:
-        return lanes == 1 ? fmt::format("x_{}", n) : fmt::format("{{x_{}, {}'d{}}}", n, shift, node.lane);
+        return column;
       case Signal::row_is:
         return fmt::format("there_{} & y_{} == {}", n, n, node.value);
       case Signal::row_left_is:
@@ -264,8 +282,7 @@ class Printer {
       case Signal::column_is:
         return fmt::format("there_{} & x_{} == {}", n, n, (node.value - node.lane) / lanes);
       default:
-        return fmt::format("there_{} & {{x_{}, {}'d{}}} + {} == width", n, n, std::max(1, shift), shift == 0 ? 0 : node.lane,
-                           node.value + 1);
+        return fmt::format("there_{} & {} + {} == width", n, column, node.value + 1);
     }
   }
 
@@ -290,10 +307,13 @@ class Printer {
     const Node& node = netlist_.node(n);
     if (node.op == Signal::constant)
       return fmt::format("{}{}'sd{}", node.value < 0 ? "-" : "", node.bits.width + 1, magnitude(node.value));
-    return node.bits.is_signed ? fmt::format("$signed({})", bits_at(n.id, clock)) : fmt::format("$signed({{1'b0, {}}})", bits_at(n.id, clock));
+    return node.bits.is_signed ? fmt::format("$signed({})", bits_at(n.id, clock))
+                               : fmt::format("$signed({{1'b0, {}}})", bits_at(n.id, clock));
   }
 
-  static std::uint64_t magnitude(i64 v) { return v < 0 ? ~static_cast<std::uint64_t>(v) + 1 : static_cast<std::uint64_t>(v); }
+  static std::uint64_t magnitude(i64 v) {
+    return v < 0 ? ~static_cast<std::uint64_t>(v) + 1 : static_cast<std::uint64_t>(v);
+  }
 
   std::string expression(const Node& node, int clock) const {
     const auto a = [&](std::size_t k) { return signed_at(node.args[k], clock); };
@@ -329,7 +349,9 @@ class Printer {
     }
   }
 
-  std::string type_of(Bits bits) const { return fmt::format("{}[{}:0]", bits.is_signed ? "signed " : "", bits.width - 1); }
+  std::string type_of(Bits bits) const {
+    return fmt::format("{}[{}:0]", bits.is_signed ? "signed " : "", bits.width - 1);
+  }
 
   void node(std::uint32_t k) {
     const Node& n = at(k);
@@ -351,9 +373,11 @@ class Printer {
         return product(n, name, type, clock);
       case Signal::up:
       case Signal::down:
-        line("  reg signed [{}:0] {}_a;\n  reg [5:0] {}_by;\n  reg {} {};", netlist_.node(n.args[0]).bits.width, name, name, type, name);
-        line("  always @(posedge clk) begin {}_a <= {}; {}_by <= {}; {} <= {}_a {} {}_by; end", name, signed_at(n.args[0], clock - 2), name,
-             bits_at(n.args[1].id, clock - 2), name, name, n.op == Signal::up ? "<<<" : ">>>", name);
+        line("  reg signed [{}:0] {}_a;\n  reg [5:0] {}_by;\n  reg {} {};", netlist_.node(n.args[0]).bits.width, name,
+             name, type, name);
+        line("  always @(posedge clk) begin {}_a <= {}; {}_by <= {}; {} <= {}_a {} {}_by; end", name,
+             signed_at(n.args[0], clock - 2), name, bits_at(n.args[1].id, clock - 2), name, name,
+             n.op == Signal::up ? "<<<" : ">>>", name);
         return;
       case Signal::table:
         return table(n, name, type, clock);
@@ -366,8 +390,11 @@ class Printer {
     if (latency == 0)
       line("  wire {} {} = {};", type, name, expression(n, clock));
     else if (of_position(n.op) && clock > hardware::position_clock)
-      line("  reg [{}:0] {}_r;\n  wire {} {} = {}_r[{}:{}];\n  always @(posedge clk) {}_r <= {{{}_r, {}'d0 + ({})}};", (clock - 1) * n.bits.width - 1, name,
-           type, name, name, (clock - 1) * n.bits.width - 1, (clock - 2) * n.bits.width, name, name, n.bits.width, position_value(n));
+      line(
+          "  wire [{}:0] {}_p = {};\n  reg [{}:0] {}_r; always @(posedge clk) {}_r <= {{{}_r, {}_p}};\n  wire {} {} = "
+          "{}_r[{}:{}];",
+          n.bits.width - 1, name, position_value(n), (clock - 1) * n.bits.width - 1, name, name, name, name, type, name,
+          name, (clock - 1) * n.bits.width - 1, (clock - 2) * n.bits.width);
     else
       line("  reg {} {}; always @(posedge clk) {} <= {};", type, name, name, expression(n, clock - 1));
   }
@@ -375,14 +402,16 @@ class Printer {
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
     const int element = static_cast<int>(size_of(p.type)) * 8;
-    line("  reg {} {}; always @(posedge clk) {} <= {}_word[{}:{}];", type, name, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
+    line("  reg {} {}; always @(posedge clk) {} <= {}_word[{}:{}];", type, name, name, p.name,
+         n.lane * element + n.bits.width - 1, n.lane * element);
   }
 
   void product(const Node& n, const std::string& name, const std::string& type, int clock) {
     const auto width = [&](std::size_t k) { return netlist_.node(n.args[k]).bits.width; };
-    line("  reg signed [{}:0] {}_a; reg signed [{}:0] {}_b; reg {} {}_m, {};", width(0), name, width(1), name, type, name, name);
-    line("  always @(posedge clk) begin {}_a <= {}; {}_b <= {}; {}_m <= {}_a * {}_b; {} <= {}_m; end", name, signed_at(n.args[0], clock - 3), name,
-         signed_at(n.args[1], clock - 3), name, name, name, name, name);
+    line("  reg signed [{}:0] {}_a; reg signed [{}:0] {}_b; reg {} {}_m, {};", width(0), name, width(1), name, type,
+         name, name);
+    line("  always @(posedge clk) begin {}_a <= {}; {}_b <= {}; {}_m <= {}_a * {}_b; {} <= {}_m; end", name,
+         signed_at(n.args[0], clock - 3), name, signed_at(n.args[1], clock - 3), name, name, name, name, name);
   }
 
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
@@ -404,8 +433,9 @@ class Printer {
     const int divisor = hardware::dividend_bits(netlist_.node(n.args[1]).bits);
     const bool quotient = n.op == Signal::divide;
     line("  wire signed [{}:0] {}_d;", quotient ? dividend : divisor, name);
-    line("  {}_divide #(.N({}), .D({})) {}_divide (.clk, .n({}), .d({}), .{}({}_d), .{}());", options_.name, dividend, divisor, name,
-         signed_at(n.args[0], clock), signed_at(n.args[1], clock), quotient ? "quotient" : "remainder", name, quotient ? "remainder" : "quotient");
+    line("  {}_divide #(.N({}), .D({})) {}_divide (.clk, .n({}), .d({}), .{}({}_d), .{}());", options_.name, dividend,
+         divisor, name, signed_at(n.args[0], clock), signed_at(n.args[1], clock), quotient ? "quotient" : "remainder",
+         name, quotient ? "remainder" : "quotient");
     line("  wire {} {} = {}_d;", type, name, name);
   }
 
@@ -437,23 +467,28 @@ class Printer {
           out[piece.memory] = out[piece.memory].empty() ? name : name + ", " + out[piece.memory];
         } else {
           const i64 length = netlist_.ticks(piece.length);
-          line("  reg [{}:0] {}_r; always @(posedge clk) if (en[{}]) {}_r <= {{{}_r, {}}};", length * w - 1, name, clock, name, name, before);
+          line("  reg [{}:0] {}_r; always @(posedge clk) if (en[{}]) {}_r <= {{{}_r, {}}};", length * w - 1, name,
+               clock, name, name, before);
           line("  assign {} = {}_r[{}:{}];", name, name, length * w - 1, (length - 1) * w);
         }
         before = name;
       }
-      for (const auto& [tap, piece] : l.taps) line("  assign {} = {}_past{};", name_of(tap), name_of(l.source.id), piece);
+      for (const auto& [tap, piece] : l.taps)
+        line("  assign {} = {}_past{};", name_of(tap), name_of(l.source.id), piece);
     }
     for (std::size_t m = 0; m < lines_.memories.size(); ++m) {
       const hardware::DelayMemory& memory = lines_.memories[m];
       declare_lag(memory.length);
       const i64 length = netlist_.ticks(memory.length);
       const int log = bits_to(length - 1);
-      line("  wire [{}:0] ring{}_in = {{{}}}, ring{}_out;", memory.width - 1, m, in[static_cast<int>(m)], m);
+      line("  wire [{}:0] ring{}_in = {{{}}};\n  wire [{}:0] ring{}_out;", memory.width - 1, m, in[static_cast<int>(m)],
+           memory.width - 1, m);
       line("  assign {{{}}} = ring{}_out;", out[static_cast<int>(m)], m);
       line("  wire [{}:0] ring{}_last = {} - 1'b1;", log - 1, m, ticks_of(memory.length));
-      line("  {}_ring #(.W({}), .LOG({})) ring{} (.clk, .rst, .ahead(en[{}]), .en(en[{}]), .last(ring{}_last), .d(ring{}_in), .q(ring{}_out));",
-           options_.name, memory.width, log, m, memory.clock - 2, memory.clock, m, m, m);
+      line(
+          "  {}_ring #(.W({}), .LOG({})) ring{} (.clk, .rst, .ahead(en[{}]), .en(en[{}]), .last(ring{}_last), "
+          ".d(ring{}_in), .q(ring{}_out));",
+          options_.name, memory.width, log, m, memory.clock - 2, memory.clock, m, m, m);
     }
   }
 
@@ -468,23 +503,28 @@ class Printer {
     line("  reg [{}:1] {}_is, {}_first, {}_last;", clock, n, n, n);
     line("  always @(posedge clk) begin");
     // {x, 1} at clock 1; bits 2 and up are registers, so that they stand beside the value.
-    line("    {}_is <= rst ? 0 : {{{}_is, en[1] & there_{} & x_{} <= last_word & ~(drain_1 & drained_1 >= {})}};", n, n, lag, lag, ticks_of(whole(r.lag)));
+    line("    {}_is <= rst ? 0 : {{{}_is, en[1] & there_{} & x_{} <= last_word & ~(drain_1 & drained_1 >= {})}};", n, n,
+         lag, lag, ticks_of(whole(r.lag)));
     line("    {}_first <= {{{}_first, x_{} == 0 & y_{} == 0}};", n, n, lag, lag);
     line("    {}_last <= {{{}_last, x_{} == last_word}};", n, n, lag);
     line("  end");
     std::string data;
     for (std::size_t l = r.lanes.size(); l-- > 0;) {
       const std::string lane = fmt::format("{}_lane{}", n, l);
-      line("  wire {}[{}:0] {} = {};", r.port.bits.is_signed ? "signed " : "", element - 1, lane, signed_at(r.lanes[l], clock));
+      line("  wire {}[{}:0] {} = {};", r.port.bits.is_signed ? "signed " : "", element - 1, lane,
+           signed_at(r.lanes[l], clock));
       data += (data.empty() ? "" : ", ") + lane;
     }
     const int w = word_bits(netlist_, r.port), room = clock + 6;
     const int log = bits_to(2 * room + 2);
     line("  wire [{}:0] {}_out;", w + 1, n);
-    line("  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first[{}], {}_last[{}], {}}}), .in_valid({}_is[{}]), .full({}_full),",
-         options_.name, w + 2, log, room, n, n, clock - 1, n, clock - 1, data, n, clock - 1, n);
+    line(
+        "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first[{}], {}_last[{}], {}}}), "
+        ".in_valid({}_is[{}]), .full({}_full),",
+        options_.name, w + 2, log, room, n, n, clock - 1, n, clock - 1, data, n, clock - 1, n);
     line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready));", n, n, n);
-    line("  assign m_{}_tdata = {}_out[{}:0];\n  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", n, n, w - 1, n, n, w, n, n, w + 1);
+    line("  assign m_{}_tdata = {}_out[{}:0];\n  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", n,
+         n, w - 1, n, n, w, n, n, w + 1);
     keep(n, element / 8, lanes);
   }
 
@@ -495,7 +535,8 @@ class Printer {
       if (l > 0 && frame().fixed && frame().width % lanes != 0 && l >= frame().width % lanes)
         there = fmt::format("~m_{}_tlast", n);
       else if (l > 0 && !frame().fixed)
-        there = fmt::format("~m_{}_tlast | width[{}:0] == 0 | width[{}:0] > {}", n, std::countr_zero(static_cast<unsigned>(lanes)) - 1,
+        there = fmt::format("~m_{}_tlast | width[{}:0] == 0 | width[{}:0] > {}", n,
+                            std::countr_zero(static_cast<unsigned>(lanes)) - 1,
                             std::countr_zero(static_cast<unsigned>(lanes)) - 1, l);
       mask += fmt::format("{}{{{}{{{}}}}}", mask.empty() ? "" : ", ", bytes, there);
     }

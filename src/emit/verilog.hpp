@@ -1,9 +1,9 @@
 // Netlists as SystemVerilog for synthesis: one module with a stream in for every input and one out for every result.
 //
 // Streams are AXI4-Stream Video: a word holds the points of a tick, the leftmost in the low bits, each in the bits of
-// its type of the language; `tuser` marks the first word of a frame, `tlast` the last of a line, `tkeep` (of results) the
-// points that lie within the image. Ready is a register on both sides. Frames that follow each other without a gap take
-// one clock a word; a row of fewer than eight words takes eight.
+// its type of the language; `tuser` marks the first word of a frame, `tlast` the last of a line, `tkeep` (of results)
+// the points that lie within the image. Ready is a register on both sides. Frames that follow each other without a gap
+// take one clock a word; a row of fewer than eight words takes eight.
 //
 // `rst` is synchronous, high, for one clock at least. Where extents are given at run time, `height` and `width` are to
 // stand still while frames are under way. `error` is set, until reset, when they are not among those that the circuit

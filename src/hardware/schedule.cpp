@@ -22,7 +22,8 @@ bool is_position(Signal s) {
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
 class Clocks {
  public:
-  explicit Clocks(const Netlist& netlist) : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
+  explicit Clocks(const Netlist& netlist)
+      : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
     constrain();
   }
 
@@ -65,7 +66,8 @@ class Clocks {
       has_line_[k] = true;
       at_least(2 * n_ + k, k, 0);
       at_least(n_ + k, 2 * n_ + k, 0);
-      const bool rings = std::any_of(line.pieces.begin(), line.pieces.end(), [](const DelayPiece& p) { return p.memory >= 0; });
+      const bool rings =
+          std::any_of(line.pieces.begin(), line.pieces.end(), [](const DelayPiece& p) { return p.memory >= 0; });
       if (rings) at_least(2 * n_ + k, zero_, memory_clock);
       for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
     }

@@ -16,8 +16,8 @@ struct Schedule {
   std::vector<int> until;  // by node: the last clock at which it is read; clock where it is not read later
   std::vector<int> line;   // by node: when its past is at hand, and enters it; -1: it has none
   std::vector<int> result;
-  int depth = 0;              // the last clock at which anything is there
-  i64 waiting_bits = 0;       // registers that only wait
+  int depth = 0;         // the last clock at which anything is there
+  i64 waiting_bits = 0;  // registers that only wait
 };
 
 // Clocks that an operation takes; 0: it is wiring.
