@@ -1,7 +1,6 @@
 #include "hardware/schedule.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "hardware/delay_lines.hpp"
@@ -71,7 +70,7 @@ class Clocks {
       if (rings) at_least(2 * n_ + k, zero_, memory_clock);
       for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
     }
-    tie_lanes(lines);
+    tie_lanes();
     for (std::size_t k = 0; k < n_; ++k) {
       if (is_static(node(k))) {
         equal(k, zero_);
@@ -103,14 +102,14 @@ class Clocks {
     }
   }
 
-  // Lines of a stage with the same taps, one a lane, keep their past at the same clock, so that one memory holds it.
-  void tie_lanes(const DelayLines& lines) {
-    std::map<std::pair<std::uint32_t, std::vector<Lag>>, std::size_t> first;
-    for (const DelayLine& line : lines.lines) {
-      std::vector<Lag> shape;
-      for (const DelayPiece& p : line.pieces) shape.push_back(p.length);
-      const auto [it, fresh] = first.try_emplace({netlist_.node(line.source).stage, shape}, line.source.id);
-      if (!fresh) equal(2 * n_ + it->second, 2 * n_ + line.source.id);
+  // The lanes of a stage keep their past at the same clock, so that one memory holds it.
+  void tie_lanes() {
+    for (const std::vector<NodeId>& lanes : netlist_.stored) {
+      std::optional<std::size_t> first;
+      for (const NodeId lane : lanes)
+        if (has_line_[lane.id] && !first) first = lane.id;
+      for (const NodeId lane : lanes)
+        if (first && has_line_[lane.id] && lane.id != *first) equal(2 * n_ + *first, 2 * n_ + lane.id);
     }
   }
 
