@@ -228,6 +228,12 @@ Value Arithmetic::magnitude(Value v) {
   return result;
 }
 
+Value Arithmetic::root(Value v) {
+  const double lo = std::floor(std::sqrt(std::max(v.lo, 0.0))), hi = std::floor(std::sqrt(v.hi));
+  if (v.hi <= 0) return constant(0);
+  return {node(Signal::root, bits_of(lo, hi), {v.node}), lo, hi};
+}
+
 Value Arithmetic::divide(Value a, Value b) {
   if (is_constant(b) && b.lo == 0) return constant(0);
   if (!is_constant(b)) {

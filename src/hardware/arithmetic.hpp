@@ -15,6 +15,10 @@ namespace tessera::hardware {
 struct Value {
   NodeId node;
   double lo = 0, hi = 0;  // whole numbers
+  // Of what stands for a float: node * 2^-fraction, `error` at most from what exact arithmetic gives (expressions.hpp).
+  int fraction = 0;
+  double error = 0;
+  double squares = -1;  // of a sum of squares: the sum of the squares of the errors of what is squared; else -1
 };
 
 class Arithmetic {
@@ -40,6 +44,7 @@ class Arithmetic {
   Value least(Value a, Value b);
   Value most(Value a, Value b);
   Value magnitude(Value);
+  Value root(Value);  // the whole part of the square root of what is not negative
   Value clamp(Value, double lo, double hi);
   NodeId less(Value a, Value b);  // one bit
   NodeId at_most(Value a, Value b);

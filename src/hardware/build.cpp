@@ -11,6 +11,7 @@
 #include "data/border.hpp"
 #include "hardware/arithmetic.hpp"
 #include "hardware/delay_lines.hpp"
+#include "hardware/expressions.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -29,7 +30,12 @@ constexpr std::size_t most_nodes = 400000;
 
 class Builder {
  public:
-  explicit Builder(const Stream& stream) : stream_(stream), graph_(stream.graph), ranges_(graph_), make_(netlist_) {
+  explicit Builder(const Stream& stream)
+      : stream_(stream),
+        graph_(stream.graph),
+        ranges_(graph_),
+        make_(netlist_),
+        expressions_(graph_, ranges_, netlist_, make_, stream.fraction) {
     netlist_.frame = stream.frame;
     netlist_.least_height = stream.least_height;
     netlist_.least_width = stream.least_width;
@@ -59,8 +65,23 @@ class Builder {
       const ir::Argument& argument = graph_.arguments[stage.argument];
       std::string name = argument.name;
       if (argument.format.is_struct()) name += "_" + argument.format.fields[stage.field].name;
-      netlist_.inputs.push_back({name, stage.type, stream_.stages[s].bits});
+      netlist_.inputs.push_back(port(name, s));
     }
+  }
+
+  // What stands for floats goes over streams as integers that hold it.
+  Port port(const std::string& name, StageId s) const {
+    const StreamStage& stage = stream_.stages[s];
+    return {name, carrier(graph_.stage(s).type, stage.lo, stage.hi), stage.bits, stage.fraction, stage.error};
+  }
+
+  static ElementType carrier(ElementType type, double lo, double hi) {
+    if (!is_float(type)) return type;
+    for (const ElementType t : {ElementType::u8, ElementType::i16, ElementType::u16, ElementType::i32}) {
+      const auto limits = ir::integer_limits(t);
+      if (limits.lo <= lo && limits.hi >= hi) return t;
+    }
+    return ElementType::u32;
   }
 
   void result(const ir::Output& output, std::size_t k) {
@@ -68,18 +89,28 @@ class Builder {
     Result r;
     r.port.name = output.name.empty() ? "result" : output.name;
     if (output.format.is_struct()) r.port.name += "_" + output.format.fields[k].name;
-    r.port.type = graph_.stage(s).type;
-    r.port.bits = stream_.stages[s].bits;
+    r.port = port(r.port.name, s);
     r.lag = stream_.stages[s].lag;
-    for (int lane = 0; lane < stream_.frame.lanes; ++lane) r.lanes.push_back(stored(s, lane).node);
+    for (int lane = 0; lane < stream_.frame.lanes; ++lane) {
+      Value v = stored(s, lane);
+      if (is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
+        // A stream's element has 32 bits: the fraction gives way.
+        v = expressions_.rounded(v, v.fraction - (netlist_.node(v.node).bits.width - 32) - 1);
+        r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error};
+      }
+      r.lanes.push_back(v.node);
+    }
+    if (r.port.bits.width > 32)
+      throw Error(ErrorClass::argument, fmt::format("'{}' has {} bits in fixed point; expected 32 at most in a stream",
+                                                    r.port.name, r.port.bits.width));
     netlist_.results.push_back(std::move(r));
   }
 
   // ---- values of stages --------------------------------------------------------------------------------------------
 
   Value bounded(StageId s, NodeId node) {
-    const analyze::Range r = ranges_.of_stage(s);
-    return {node, r.lo, r.hi};
+    const StreamStage& stage = stream_.stages[s];
+    return {node, stage.lo, stage.hi, stage.fraction, stage.error};
   }
 
   Value stored(StageId s, int lane) {
@@ -91,7 +122,7 @@ class Builder {
   Value value(StageId s, int lane, Lag lag) {
     if (!stream_.stages[s].stored) return computed(s, lane, lag);
     const Value now = stored(s, lane);
-    return {delayed(now.node, lag - stream_.stages[s].lag), now.lo, now.hi};
+    return bounded(s, delayed(now.node, lag - stream_.stages[s].lag));
   }
 
   NodeId delayed(NodeId of, Lag by) {
@@ -125,7 +156,7 @@ class Builder {
       node.stage = s;
       v = bounded(s, netlist_.add(std::move(node)));
     } else {
-      v = within_margins(stage, expression(s, lane, lag), lane, lag);
+      v = within_margins(stage, fitted(s, expression(s, lane, lag)), lane, lag);
       v = bounded(s, make_.resized(v.node, stream_.stages[s].bits));
     }
     make_.stage = before;
@@ -134,6 +165,13 @@ class Builder {
                   fmt::format("stage '{}' cannot stream: {} operations so far; expected {} at most", stage.name,
                               netlist_.size(), most_nodes));
     return v;
+  }
+
+  // In the fraction that the stage keeps: borders that are constants may have made its windows coarser or finer.
+  Value fitted(StageId s, Value v) {
+    const int fraction = stream_.stages[s].fraction;
+    v = expressions_.rounded(v, fraction);
+    return make_.shift_left(v, fraction - v.fraction);
   }
 
   // ---- positions ---------------------------------------------------------------------------------------------------
@@ -213,16 +251,14 @@ class Builder {
     std::map<std::optional<i64>, std::vector<NodeId>> places;
     for (const Case& c : all) places[c.offset].push_back(c.flag);
     for (const auto& [place, flags] : places) {
-      const Value there = place ? raw(*place) : continued(border, producer);
-      v = make_.select(make_.any(flags), there, v);
+      const Value beyond = place ? raw(*place) : expressions_.border(border.value, graph_.stage(producer).type);
+      const auto [there, here] = expressions_.aligned(beyond, v);
+      const double error = std::max(there.error, here.error);
+      v = make_.select(make_.any(flags), there, here);
+      v.fraction = here.fraction;
+      v.error = error;
     }
     return v;
-  }
-
-  Value continued(Border border, StageId producer) {
-    const double operand = border.value;
-    const ElementType type = graph_.stage(producer).type;
-    return make_.constant(ir::evaluate(Op::convert, type, ElementType::f64, &operand));
   }
 
   Value access(StageId consumer, const ExprNode& node, int lane, Lag lag) {
@@ -238,7 +274,7 @@ class Builder {
       const int from = static_cast<int>(lane + dx - word * lanes);
       const auto row = [&](i64 y) { return value(node.stage, from, entering - Lag{y, 0}); };
       const Value v = bordered(node.border[0], dy, cases(node.border[0], dy, entering, 0, true), node.stage, row);
-      return Value{delayed(v.node, {0, window.last_word - word}), v.lo, v.hi};
+      return Value{delayed(v.node, {0, window.last_word - word}), v.lo, v.hi, v.fraction, v.error};
     };
     const i64 dx = node.index[1].offset;
     return bordered(node.border[1], dx, cases(node.border[1], dx, lag, lane, false), node.stage, column);
@@ -246,89 +282,25 @@ class Builder {
 
   // ---- expressions -------------------------------------------------------------------------------------------------
 
-  [[noreturn]] void refuse(StageId s, const std::string& what) const {
-    throw Error(ErrorClass::argument, fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(s).name, what));
-  }
-
   Value expression(StageId s, int lane, Lag lag) {
-    std::map<ExprId, Value> known;
-    for (const ExprId e : ir::postorder(graph_, {graph_.stage(s).body})) {
-      const ExprNode& node = graph_.node(e);
-      std::vector<Value> args;
-      for (const ExprId a : node.args) args.push_back(known.at(a));
-      Value v = node.op == Op::access ? access(s, node, lane, lag) : operation(s, node, args, lane, lag);
-      const analyze::Range r = ranges_.of(e);
-      // What is known of the expression, and of the node; where the language wraps, the former alone.
-      if (v.lo < r.lo || v.hi > r.hi) v = make_.wrapped(v, r.lo, r.hi);
-      known[e] = v;
-    }
-    return known.at(graph_.stage(s).body);
-  }
-
-  Value operation(StageId s, const ExprNode& node, const std::vector<Value>& a, int lane, Lag lag) {
-    if (is_float(node.type)) refuse(s, "it computes with floats");
-    for (const ExprId x : node.args)
-      if (is_float(graph_.node(x).type)) refuse(s, "it computes with floats");
-    const auto limits = ir::integer_limits(node.type);
-    switch (node.op) {
-      case Op::constant:
-        return make_.constant(static_cast<double>(node.ivalue));
-      case Op::coord:
-        return coordinate(node.ivalue, lane, lag);
-      case Op::extent:
-        if (!stream_.frame.fixed) refuse(s, "it computes with an extent, which is given at run time");
-        return make_.constant(static_cast<double>(node.ivalue == 0 ? stream_.frame.height : stream_.frame.width));
-      case Op::scalar:
-        return scalar(s, node);
-      case Op::lookup:
-        return lookup(s, node, a);
-      case Op::add:
-        return make_.wrapped(make_.add(a[0], a[1]), limits.lo, limits.hi);
-      case Op::sub:
-        return make_.wrapped(make_.subtract(a[0], a[1]), limits.lo, limits.hi);
-      case Op::neg:
-        return make_.wrapped(make_.subtract(make_.constant(0), a[0]), limits.lo, limits.hi);
-      case Op::mul:
-        return make_.wrapped(make_.multiply(a[0], a[1]), limits.lo, limits.hi);
-      case Op::div:
-        return make_.wrapped(make_.divide(a[0], a[1]), limits.lo, limits.hi);
-      case Op::rem:
-        return make_.remainder(a[0], a[1]);
-      case Op::min:
-        return make_.least(a[0], a[1]);
-      case Op::max:
-        return make_.most(a[0], a[1]);
-      case Op::abs:
-        return make_.wrapped(make_.magnitude(a[0]), limits.lo, limits.hi);
-      case Op::convert:
-        if (node.type == ElementType::boolean && graph_.node(node.args[0]).type != ElementType::boolean)
-          return make_.zero_or_one(make_.not_of(make_.equal(a[0], make_.constant(0))));
-        return make_.wrapped(a[0], limits.lo, limits.hi);
-      case Op::saturate:
-        return make_.clamp(a[0], limits.lo, limits.hi);
-      case Op::lt:
-        return make_.zero_or_one(make_.less(a[0], a[1]));
-      case Op::le:
-        return make_.zero_or_one(make_.at_most(a[0], a[1]));
-      case Op::eq:
-        return make_.zero_or_one(make_.equal(a[0], a[1]));
-      case Op::ne:
-        return make_.zero_or_one(make_.not_of(make_.equal(a[0], a[1])));
-      case Op::select:
-        return make_.select(a[0].node, a[1], a[2]);
-      case Op::bit_not:
-        if (node.type == ElementType::boolean) return make_.zero_or_one(make_.not_of(a[0].node));
-        return make_.wrapped(make_.subtract(make_.constant(-1), a[0]), limits.lo, limits.hi);
-      case Op::bit_and:
-      case Op::bit_or:
-      case Op::bit_xor:
-        return bitwise(node, a);
-      case Op::shl:
-      case Op::shr:
-        return shifted(node, a);
-      default:
-        refuse(s, fmt::format("it uses {}, which whole numbers do not have here", ir::name_of(node.op)));
-    }
+    return expressions_.body(s, [&](const ExprNode& node) {
+      switch (node.op) {
+        case Op::coord:
+          return coordinate(node.ivalue, lane, lag);
+        case Op::extent:
+          if (!stream_.frame.fixed)
+            throw Error(
+                ErrorClass::argument,
+                fmt::format("stage '{}' cannot become hardware: it computes with an extent, which is given at run time",
+                            graph_.stage(s).name),
+                {}, "emit for frames of one size");
+          return make_.constant(static_cast<double>(node.ivalue == 0 ? stream_.frame.height : stream_.frame.width));
+        case Op::scalar:
+          return scalar(node);
+        default:
+          return access(s, node, lane, lag);
+      }
+    });
   }
 
   Value coordinate(i64 dimension, int lane, Lag lag) {
@@ -345,59 +317,17 @@ class Builder {
     return {netlist_.add(std::move(node)), 0, most};
   }
 
-  Value scalar(StageId s, const ExprNode& node) {
+  Value scalar(const ExprNode& node) {
+    const std::string& name = graph_.arguments[static_cast<std::size_t>(node.ivalue)].name;
+    const auto given = stream_.inputs.find(name);
+    const FixedInput format =
+        is_float(node.type) && given != stream_.inputs.end() ? given->second : FixedInput{node.type, 0};
     const auto [it, fresh] = scalars_.try_emplace(node.ivalue, netlist_.scalars.size());
-    const auto limits = ir::integer_limits(node.type);
+    const auto limits = ir::integer_limits(format.type);
     const Bits bits = bits_of(limits.lo, limits.hi);
-    if (fresh)
-      netlist_.scalars.push_back({graph_.arguments[static_cast<std::size_t>(node.ivalue)].name, node.type, bits});
-    (void)s;
-    return {make_.node(Signal::scalar, bits, {}, static_cast<i64>(it->second)), limits.lo, limits.hi};
-  }
-
-  Value lookup(StageId s, const ExprNode& node, const std::vector<Value>& a) {
-    const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
-    if (table.values.size() > 65536)
-      refuse(s, fmt::format("a table of {} elements; expected 65536 at most", table.values.size()));
-    Value at = make_.constant(0);
-    for (std::size_t d = 0; d < a.size(); ++d) {
-      const auto n = static_cast<double>(table.extents[d]);
-      at = make_.add(make_.multiply(at, make_.constant(n)), make_.clamp(a[d], 0, n - 1));
-    }
-    const auto [it, fresh] = tables_.try_emplace(node.ivalue, netlist_.tables.size());
-    const auto [lo, hi] = std::minmax_element(table.values.begin(), table.values.end());
-    const Bits bits = bits_of(std::min(0.0, *lo), std::max(0.0, *hi));
-    if (fresh) {
-      Rom rom{table.name, bits, {}};
-      for (const double v : table.values) rom.values.push_back(static_cast<i64>(v));
-      netlist_.tables.push_back(std::move(rom));
-    }
-    return {make_.node(Signal::table, bits, {at.node}, static_cast<i64>(it->second)), *lo, *hi};
-  }
-
-  Value bitwise(const ExprNode& node, const std::vector<Value>& a) {
-    const Signal op = node.op == Op::bit_and  ? Signal::bit_and
-                      : node.op == Op::bit_or ? Signal::bit_or
-                                              : Signal::bit_xor;
-    const double lo = std::min(a[0].lo, a[1].lo), hi = std::max(a[0].hi, a[1].hi);
-    const Bits bits = bits_of(lo, hi);
-    const NodeId n = make_.node(op, bits, {make_.resized(a[0].node, bits), make_.resized(a[1].node, bits)});
-    const bool both = op == Signal::bit_and && lo < 0 && hi >= 0;
-    (void)both;
-    return {n, static_cast<double>(least_of(bits)), static_cast<double>(most_of(bits))};
-  }
-
-  Value shifted(const ExprNode& node, const std::vector<Value>& a) {
-    const auto limits = ir::integer_limits(node.type);
-    if (a[1].lo == a[1].hi) {
-      const i64 count = static_cast<i64>(a[1].lo) & 31;
-      return make_.wrapped(node.op == Op::shl ? make_.shift_left(a[0], count) : make_.shift_right(a[0], count),
-                           limits.lo, limits.hi);
-    }
-    const Bits five{false, 5}, all = bits_of(limits.lo, limits.hi);
-    const NodeId count = make_.resized(a[1].node, five);
-    const Signal op = node.op == Op::shl ? Signal::up : Signal::down;
-    return {make_.node(op, all, {make_.resized(a[0].node, all), count}), limits.lo, limits.hi};
+    if (fresh) netlist_.scalars.push_back({name, format.type, bits, format.fraction, 0});
+    return {make_.node(Signal::scalar, bits, {}, static_cast<i64>(it->second)), limits.lo, limits.hi, format.fraction,
+            0};
   }
 
   const Stream& stream_;
@@ -405,8 +335,9 @@ class Builder {
   analyze::Ranges ranges_;
   Netlist netlist_;
   Arithmetic make_;
+  Expressions expressions_;
   std::map<StageId, i64> inputs_;
-  std::map<i64, std::size_t> scalars_, tables_;
+  std::map<i64, std::size_t> scalars_;
   std::map<std::pair<StageId, int>, Value> stored_;
 };
 

@@ -137,6 +137,10 @@ bool is_static(const Node& node) {
   return node.op == Signal::constant || node.op == Signal::scalar;
 }
 
+int root_bits(Bits bits) {
+  return (bits.width - (bits.is_signed ? 1 : 0) + 1) / 2;
+}
+
 int dividend_bits(Bits bits) {
   return std::max(2, bits.width + (bits.is_signed ? 0 : 1));
 }
@@ -155,6 +159,8 @@ int latency_of(const Netlist& netlist, const Node& node) {
     case Signal::down:
     case Signal::table:
       return 2;
+    case Signal::root:
+      return root_bits(netlist.node(node.args[0]).bits) + 1;
     case Signal::divide:
     case Signal::remainder:
       return dividend_bits(netlist.node(node.args[0]).bits) + 2;

@@ -24,6 +24,8 @@ struct Schedule {
 int latency_of(const Netlist&, const Node&);
 // Of a divider, which has a sign.
 int dividend_bits(Bits);
+// Of the root of a number.
+int root_bits(Bits);
 // Is its value the same at all clocks?
 bool is_static(const Node&);
 

@@ -1,7 +1,7 @@
 #include "hardware/simulate.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <cmath>
 
 #include "base/division.hpp"
 
@@ -125,6 +125,12 @@ class Simulation {
         return a << v[1];
       case Signal::down:
         return a >> v[1];
+      case Signal::root: {
+        auto r = static_cast<i64>(std::sqrt(std::max(0.0, static_cast<double>(v[0]))));
+        while (static_cast<__int128>(r) * r > a && r > 0) --r;
+        while (static_cast<__int128>(r + 1) * (r + 1) <= a) ++r;
+        return r;
+      }
       case Signal::table:
         return netlist_.tables[static_cast<std::size_t>(node.value)].values[static_cast<std::size_t>(std::clamp<i64>(
             v[0], 0, static_cast<i64>(netlist_.tables[static_cast<std::size_t>(node.value)].values.size()) - 1))];

@@ -10,7 +10,9 @@
 #include "base/division.hpp"
 #include "data/border.hpp"
 #include "hardware/differences.hpp"
+#include "hardware/expressions.hpp"
 #include "hardware/windows.hpp"
+#include "ir/build.hpp"
 #include "plan/rebuild.hpp"
 #include "tessera/error.hpp"
 
@@ -78,10 +80,8 @@ class Search {
     const std::size_t n = graph_.stage_count();
     stored_.assign(n, true);
     operations_.assign(n, 0);
-    bits_.resize(n);
     for (StageId s = 0; s < n; ++s) {
-      const analyze::Range r = ranges_.of_stage(s);
-      bits_[s] = is_float(graph_.stage(s).type) ? Bits{true, 32} : bits_of(r.lo, r.hi);
+      bits_.push_back(stream.stages[s].bits);
       if (graph_.stage(s).kind == StageKind::point) operations_[s] = operations_of(graph_.stage(s).body);
     }
     needed_.assign(n, false);
@@ -221,7 +221,6 @@ class Search {
     for (StageId s = 0; s < graph_.stage_count(); ++s) {
       StreamStage& stage = stream_.stages[s];
       stage.stored = stored_[s];
-      stage.bits = bits_[s];
       if (!stored_[s]) continue;
       stage.lag = lag_of(lags_[s]);
       stage.kept = lag_of(kept_[s]);
@@ -249,6 +248,111 @@ class Search {
   std::map<StageId, Taps> taps_;
   std::map<StageId, i64> early_;  // how far ahead of a stage columns enter: nothing does before tick 0
 };
+
+FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode& node, const StreamOptions& options) {
+  if (!is_float(node.type)) return {node.type, 0};
+  const std::string& name = graph.arguments[static_cast<std::size_t>(node.ivalue)].name;
+  const auto it = options.inputs.find(name);
+  if (it == options.inputs.end() || is_float(it->second.type))
+    refuse(stage, fmt::format("'{}' is a float, whose range is not known", name),
+           fmt::format("say which integers come instead, and how many of their bits are fraction: --input {}=uint8.4",
+                       name));
+  return it->second;
+}
+
+// What each stage of `stream` holds with so many bits of fraction. The largest error of floats that matter.
+double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
+  const Graph& graph = stream.graph;
+  analyze::Ranges ranges(graph);
+  Netlist scratch;
+  Arithmetic make(scratch);
+  Expressions expressions(graph, ranges, scratch, make, fraction);
+  stream.fraction = fraction;
+  stream.stages.assign(graph.stage_count(), {});
+  i64 leaves = 0;
+  const auto leaf = [&](double lo, double hi, int f, double error) {
+    return Value{make.node(Signal::input, bits_of(lo, hi), {}, leaves++), lo, hi, f, error};
+  };
+  for (StageId s = 0; s < graph.stage_count(); ++s) {
+    const Stage& stage = graph.stage(s);
+    StreamStage& format = stream.stages[s];
+    analyze::Range r = ranges.of_stage(s);
+    if (stage.kind == StageKind::input && is_float(stage.type)) {
+      const auto it = options.inputs.find(graph.arguments[stage.argument].name);
+      if (it == options.inputs.end() || is_float(it->second.type))
+        refuse(stage, "floats come in, whose range is not known",
+               fmt::format("say which integers come instead, for example --input {}=uint8",
+                           graph.arguments[stage.argument].name));
+      r = analyze::full_range(it->second.type);
+      format.fraction = it->second.fraction;
+    }
+    if (stage.kind == StageKind::point) {
+      const Value v = expressions.body(s, [&](const ExprNode& node) {
+        if (node.op == Op::coord || node.op == Op::extent) {
+          const i64 extent =
+              node.ivalue == 0 ? options.height : base::ceil_divide(options.width, options.lanes) * options.lanes;
+          return leaf(0, static_cast<double>(extent), 0, 0);
+        }
+        if (node.op == Op::scalar) {
+          const FixedInput given = scalar_format(graph, stage, node, options);
+          const auto limits = ir::integer_limits(given.type);
+          return leaf(limits.lo, limits.hi, given.fraction, 0);
+        }
+        const StreamStage& from = stream.stages[node.stage];
+        Value v{{}, from.lo, from.hi, from.fraction, from.error};
+        for (const Border& b : node.border)
+          if (b.mode == BorderMode::constant) {
+            const Value c = expressions.border(b.value, graph.stage(node.stage).type);
+            const int f = std::max(v.fraction, c.fraction);
+            v.lo = std::min(std::ldexp(v.lo, f - v.fraction), std::ldexp(c.lo, f - c.fraction));
+            v.hi = std::max(std::ldexp(v.hi, f - v.fraction), std::ldexp(c.hi, f - c.fraction));
+            v.fraction = f, v.error = std::max(v.error, c.error);
+          }
+        return leaf(v.lo, v.hi, v.fraction, v.error);
+      });
+      if (is_float(stage.type)) r = {v.lo, v.hi};
+      format.fraction = v.fraction;
+      format.error = is_float(stage.type) ? v.error : 0;
+      bool margin = false;
+      for (std::size_t d = 0; d < stage.domain.size(); ++d) margin |= stage.margin_lo[d] > 0 || stage.margin_hi[d] > 0;
+      if (margin) r.lo = std::min(r.lo, 0.0), r.hi = std::max(r.hi, 0.0);
+    }
+    format.lo = r.lo, format.hi = r.hi;
+    format.bits = bits_of(r.lo, r.hi);
+  }
+  stream.decided = expressions.decided;
+  double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
+  for (const ir::Output& output : graph.outputs)
+    for (const StageId s : output.stages) {
+      const StreamStage& stage = stream.stages[s];
+      const double most = std::ldexp(std::max({std::abs(stage.lo), std::abs(stage.hi), 1.0}), -stage.fraction);
+      worst = std::max(worst, options.error > 0 ? stage.error : stage.error / most);
+    }
+  return worst;
+}
+
+// The fewest bits of fraction that are enough.
+void find_formats(Stream& stream, const StreamOptions& options) {
+  constexpr int most_fraction = 24;
+  const double wanted = options.error > 0 ? options.error : std::exp2(-10);
+  double least = 0;
+  int best = -1;
+  for (int fraction = 0; fraction <= most_fraction; ++fraction) {
+    double error = 0;
+    try {
+      error = try_formats(stream, options, fraction);
+    } catch (const Error&) {
+      if (best < 0) throw;
+      break;  // values become too wide
+    }
+    if (error <= wanted) return;
+    if (best < 0 || error < least) least = error, best = fraction;
+  }
+  if (options.error > 0)
+    refuse(stream.graph.stage(stream.graph.outputs.front().stages.front()),
+           fmt::format("its error in fixed point is {:.3g} at least; expected {:.3g} at most", least, wanted));
+  try_formats(stream, options, best);
+}
 
 void find_windows(Stream& stream) {
   const Graph& graph = stream.graph;
@@ -316,7 +420,8 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   stream.graph = std::move(graph);
   stream.frame = {options.height, options.width, options.fixed, options.lanes};
   for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
-  stream.stages.resize(stream.graph.stage_count());
+  stream.inputs = options.inputs;
+  find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();
   return stream;

@@ -6,6 +6,7 @@
 // columns are shift registers behind them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,18 +16,30 @@
 
 namespace tessera::hardware {
 
+// Integers that stand for floats: value * 2^-fraction.
+struct FixedInput {
+  ElementType type = ElementType::u8;
+  int fraction = 0;
+};
+
 struct StreamOptions {
   i64 height = 0, width = 0;  // of every frame; of frames whose extents are given at run time, at most
   bool fixed = true;
   int lanes = 1;       // points a tick: 1, 2, 4 or 8
   bool repeat = true;  // may stages be computed anew? (false: every stage is stored, to be compared with)
+  std::map<std::string, FixedInput> inputs;  // what comes in for arguments of floats
+  // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
+  double error = 0;
 };
 
 struct StreamStage {
   bool stored = true;
   Lag lag;    // where it is stored
   Bits bits;  // of a value
-  Lag kept;   // the longest delay of it
+  double lo = 0, hi = 0;
+  int fraction = 0;  // what stands for a float is a value * 2^-fraction, and has an error
+  double error = 0;
+  Lag kept;  // the longest delay of it
   i64 kept_bits = 0;
 };
 
@@ -41,7 +54,10 @@ struct Stream {
   ir::Graph graph;
   Frame frame;
   std::vector<StreamStage> stages;
+  std::map<std::string, FixedInput> inputs;  // see StreamOptions
   std::vector<std::vector<Window>> windows;  // by consumer
+  int fraction = 0;                          // the most that a stage of floats keeps
+  double decided = 0;                        // error of floats that are compared or made whole
   i64 delay_bits = 0;                        // of all stored stages
   i64 least_height = 1, least_width = 1;     // of extents given at run time
 };

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <random>
 
 #include "hardware/build.hpp"
 #include "hardware/differences.hpp"
 #include "hardware/simulate.hpp"
+#include "ref/interpreter.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 
@@ -97,6 +100,138 @@ TEST(Stream, RandomProgramsAgreeWithTheInterpreter) {
     if (text.find("extent") == std::string::npos) expect_equal(text, size[0], size[1], options, seed);
     if (HasFatalFailure()) return;
   }
+}
+
+// Floats: what comes of the netlist is as near to the interpreter's floats as it says.
+void expect_near(const std::string& text, StreamOptions options, bool exact) {
+  const ir::Graph graph = graph_of(text);
+  const i64 height = options.height = 9, width = options.width = 21;
+  std::mt19937 random(5);
+  std::vector<Frames> inputs;
+  std::vector<Array> arguments;
+  std::vector<i64> scalars;
+  for (const ir::Argument& a : graph.arguments) {
+    if (!a.is_array) {
+      Array one(ElementType::f32, {});
+      *one.as<float>() = 1.5f;
+      arguments.push_back(one);
+      scalars.push_back(24);
+      options.inputs[a.name] = {ElementType::u8, 4};
+      continue;
+    }
+    options.inputs[a.name] = {ElementType::u8, 0};
+    Array array(a.format.scalar, {height, width});
+    std::vector<i64> frame;
+    for (i64 k = 0; k < height * width; ++k) {
+      frame.push_back(static_cast<i64>(random() % 256));
+      if (is_float(a.format.scalar))
+        array.as<float>()[k] = static_cast<float>(frame.back());
+      else
+        array.as<std::uint8_t>()[k] = static_cast<std::uint8_t>(frame.back());
+    }
+    inputs.push_back({frame});
+    arguments.push_back(array);
+  }
+  const std::vector<Array> expected = ref::interpret(graph, {height, width}, arguments);
+  const Netlist netlist = build_netlist(make_stream(graph, options));
+  const std::vector<Frames> got = simulate(netlist, inputs, scalars);
+  for (std::size_t r = 0; r < got.size(); ++r) {
+    const Port& port = netlist.results[r].port;
+    const bool floats = is_float(expected[r].format().scalar);
+    if (exact) {
+      EXPECT_EQ(port.error, 0) << text;
+    }
+    i64 others = 0;
+    for (i64 k = 0; k < height * width; ++k) {
+      const double is = std::ldexp(static_cast<double>(got[r][0][static_cast<std::size_t>(k)]), -port.fraction);
+      const double should = floats ? static_cast<double>(expected[r].as<float>()[k])
+                                   : static_cast<double>(expected[r].as<std::uint8_t>()[k]);
+      if (!floats) others += is != should;
+      if (floats) {
+        ASSERT_LE(std::abs(is - should), port.error + 1e-6 * std::abs(should))
+            << text << "at " << k << ": " << is << " for " << should;
+      }
+    }
+    EXPECT_LE(others, exact ? 0 : height * width / 20) << text;
+  }
+}
+
+TEST(Stream, FloatsBecomeFixedPointWithinTheirBounds) {
+  const std::string head = "parameter M, N;\nvector#2 float a[M, N];\n";
+  for (const int lanes : {1, 4}) {
+    StreamOptions options;
+    options.lanes = lanes;
+    for (const double error : {0.0, 0.5, 0.01}) {
+      options.error = error;
+      expect_near("stencil f(vector#2 float X) { return (X@[-1,0] + X + X@[1,0]) / 3; }\n" + head +
+                      "return f(f(a:mirror):clamped);",
+                  options, false);
+      expect_near("stencil f(vector#2 float X) { return 0.3f * X@[0,-1] - 0.7f * X@[1,1] + 1.25f; }\n" + head +
+                      "return f(a:constant(3.5));",
+                  options, false);
+      expect_near(
+          "stencil f(vector#2 float X) { x = X@[0,1] - X@[0,-1]; y = X@[1,0] - X@[-1,0]; return sqrt(x * x + y * y); "
+          "}\n" +
+              head + "return f(a:clamped);",
+          options, false);
+      expect_near("stencil f(vector#2 float X) { return X / (X@[0,1] + 3) + fabs(X - 100) * 0.01f; }\n" + head +
+                      "return f(a:symmetric);",
+                  options, false);
+      expect_near(
+          "stencil f(vector#2 float X) { return max(X, 2 * X@[0,1] - 100) > 1.7f * X ? min(X, 40) : floor(X / 8); }\n" +
+              head + "return f(a:clamped);",
+          options, false);
+    }
+    options.error = 1e-9;  // no error but none
+    expect_near(
+        "stencil f(vector#2 float X) { return X@[-1,1] - X@[-1,-1] + 2 * (X@[0,1] - X@[0,-1]) + (X@[1,1] - X@[1,-1]) / "
+        "8; }\n" +
+            head + "return f(f(a:mirror):clamped);",
+        options, true);
+    expect_near("stencil f(vector#2 float X) { return cast<uint8>(saturate<uint8>((X@[-1,0] + X) / 2) / 3); }\n" +
+                    head + "return f(a:mirror);",
+                options, true);
+    options.error = 0;
+    expect_near("stencil f(vector#2 float X) { return saturate<uint8>(X * 0.37f + 2.2f * X@[0,1] - 20); }\n" + head +
+                    "return f(a:mirror);",
+                options, false);
+    expect_near(
+        "stencil f(vector#2 uint8 X, float w) { return saturate<uint8>(X + w * (X - X@[0,1])); }\nparameter M, "
+        "N;\nvector#2 uint8 a[M, N];\nfloat w;\nreturn f(a:mirror, w);",
+        options, true);
+  }
+}
+
+TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
+  const auto said = [](const std::string& text, StreamOptions options = {}) {
+    if (options.height == 0) options.height = 40, options.width = 60;
+    try {
+      build_netlist(make_stream(graph_of(text), options));
+    } catch (const Error& e) {
+      return e.message();
+    }
+    return std::string("it streams");
+  };
+  const std::string head = "parameter M, N;\nvector#2 uint8 a[M, N];\n";
+  EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X@[1,0]; }\n" + head + "return f(a:wrap);")
+                .find("stage 'f' cannot stream: it reads 'a' around the edge"),
+            std::string::npos);
+  EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X[3, coord(1)] + X@[0,1]; }\n" + head + "return f(a:clamped);")
+                .find("at computed places"),
+            std::string::npos);
+  EXPECT_NE(said("stencil f(vector#2 uint8 X, int m) { return X - m; }\n" + head + "m = max(a);\nreturn f(a, m);")
+                .find("whole image"),
+            std::string::npos);
+  EXPECT_NE(said("stencil f(vector#2 float X) { return X; }\nparameter M, N;\nvector#2 float a[M, N];\nreturn f(a);")
+                .find("range is not known"),
+            std::string::npos);
+  EXPECT_NE(said("stencil f(vector#3 uint8 X) { return X@[1,0,0]; }\nparameter L, M, N;\nvector#3 uint8 a[L, M, "
+                 "N];\nreturn f(a:clamped);")
+                .find("3 dimensions"),
+            std::string::npos);
+  StreamOptions odd;
+  odd.height = odd.width = 8, odd.lanes = 3;
+  EXPECT_NE(said(head + "return a;", odd).find("3 points a clock"), std::string::npos);
 }
 
 }  // namespace
