@@ -10,7 +10,7 @@ target_compile_features(tessera_library INTERFACE cxx_std_20)
 set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
 
 install(TARGETS tessera_library tessera_engine tessera_run_opencl tessera_run_cuda tessera_run_gpu tessera_run_cpu tessera_fft tessera_emit
-                tessera_lower tessera_plan tessera_analyze tessera_lang tessera_ref tessera_ir tessera_data tessera_base
+                tessera_lower tessera_hardware tessera_plan tessera_analyze tessera_lang tessera_ref tessera_ir tessera_data tessera_base
                 tessera_options
         EXPORT tesseraTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
@@ -23,4 +23,5 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersio
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera COMPONENT development)
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY share/hls DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera COMPONENT development)
 install(DIRECTORY filters/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/filters COMPONENT development)

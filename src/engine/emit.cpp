@@ -7,6 +7,7 @@
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
 #include "emit/parts.hpp"
+#include "engine/emit_hardware.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 
@@ -117,15 +118,17 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
 
 EmittedCode Program::emit(const EmitOptions& options) const {
   const bool kernels = options.target == "cuda" || options.target == "opencl";
-  if (!kernels && options.target != "c")
+  const bool hardware = engine::is_hardware(options.target);
+  if (!kernels && !hardware && options.target != "c")
     throw Error(ErrorClass::argument,
-                fmt::format("there is no target {}; expected c, cuda or opencl", base::quoted(options.target)));
+                fmt::format("there is no target {}; expected c, cuda, opencl or hls", base::quoted(options.target)));
   if (options.tile_rows < 0 || options.tile_columns < 0)
     throw Error(ErrorClass::argument,
                 fmt::format("tiles of {} x {} were asked for; expected positive numbers, or 0 to let the plan choose",
                             options.tile_rows, options.tile_columns));
-  if (kernels && (options.tile_rows > 0 || options.tile_columns > 0))
+  if ((kernels || hardware) && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
+  if (hardware) return engine::hardware_files(impl_->graph, options);
   if (kernels && plan::has_transforms(impl_->graph))
     throw Error(ErrorClass::argument, fmt::format("fft and ifft are not part of what target {} emits", options.target),
                 {}, "emit for target c, or run the program on the device");
