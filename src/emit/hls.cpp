@@ -17,7 +17,6 @@
 #include <functional>
 #include <map>
 
-#include "base/division.hpp"
 #include "base/text.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
@@ -74,6 +73,7 @@ Netlist living(const Netlist& all) {
   Netlist kept;
   kept.frame = all.frame;
   kept.inputs = all.inputs, kept.scalars = all.scalars, kept.tables = all.tables, kept.stages = all.stages;
+  kept.least_height = all.least_height, kept.least_width = all.least_width;
   std::vector<NodeId> now(all.size());
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (!needed[k]) continue;
@@ -103,15 +103,13 @@ class Printer {
         values_(netlist_),
         lines_(delay_lines(netlist_, stages_of(netlist_))) {
     check_entry_name(options.name);
-    least_pitch_ = shortest_pitch();
-    least_width_ = options.least_width;
-    if (!frame_.fixed && least_pitch_ > hardware::least_pitch)
-      least_width_ = std::max(least_width_, (least_pitch_ - 1) * frame_.lanes + 1);
-    if (!frame_.fixed && (options.least_height > frame_.height || least_width_ > frame_.width))
+    least_height_ = netlist_.least_height;
+    least_width_ = hardware::least_width(netlist_, lines_);
+    if (!frame_.fixed && (least_height_ > frame_.height || least_width_ > frame_.width))
       throw Error(ErrorClass::argument,
                   fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
                               "windows need",
-                              frame_.height, frame_.width, options.least_height, least_width_));
+                              frame_.height, frame_.width, least_height_, least_width_));
     name_ports();
     for (const hardware::Result& r : netlist_.results) flush_ = std::max(flush_, netlist_.ticks(r.lag));
   }
@@ -154,15 +152,6 @@ class Printer {
     for (const hardware::Port& port : netlist_.scalars) scalars_.push_back(fresh(port.name));
   }
 
-  // Ticks a row from which every piece of a delay line has a tick at least.
-  i64 shortest_pitch() const {
-    i64 least = hardware::least_pitch;
-    for (const hardware::DelayLine& line : lines_.lines)
-      for (const DelayPiece& piece : line.pieces)
-        if (piece.length.rows > 0) least = std::max(least, base::ceil_divide(1 - piece.length.words, piece.length.rows));
-    return least;
-  }
-
   std::string ticks_text(Lag lag) const {
     if (frame_.fixed || lag.rows == 0) return fmt::format("{}", netlist_.ticks(lag));
     const std::string rows = lag.rows == 1 ? "pitch" : fmt::format("{} * pitch", lag.rows);
@@ -184,7 +173,7 @@ class Printer {
       text += fmt::format("// {} comes {} ticks of a word after the input{}.\n", results_[r].name,
                           netlist_.ticks(netlist_.results[r].lag), frame_.fixed ? "" : ", where rows are longest");
     if (!frame_.fixed)
-      text += fmt::format("// height: {} to {}; width: {} to {}.\n", options_.least_height, frame_.height, least_width_,
+      text += fmt::format("// height: {} to {}; width: {} to {}.\n", least_height_, frame_.height, least_width_,
                           frame_.width);
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after the\n"
@@ -335,7 +324,7 @@ class Printer {
     for (std::size_t m = 0; m < memories_.size(); ++m) {
       const Lag length = memories_[m].length;
       const i64 most = netlist_.ticks(length);
-      const i64 least = frame_.fixed ? most : length.rows * least_pitch_ + length.words;
+      const i64 least = frame_.fixed ? most : length.rows * lines_.least_pitch + length.words;
       text += fmt::format(
           "  TESSERA_MEMORY(ap_uint<{0}>, {3}_lines{1}, {2}, {4});\n"
           "#pragma HLS BIND_STORAGE variable={3}_lines{1} type=ram_s2p\n"
@@ -510,7 +499,7 @@ class Printer {
     text += std::string(detail::hls_bench_text) + "\n";
     text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", signature(",\n    "));
     text += fmt::format("  tessera_bench::bench b(count, words, {}, {}, {}, {}, {}, {});\n", frame_.height, frame_.width,
-                        frame_.fixed, frame_.fixed ? 1 : options_.least_height, frame_.fixed ? 1 : least_width_,
+                        frame_.fixed, frame_.fixed ? 1 : least_height_, frame_.fixed ? 1 : least_width_,
                         frame_.lanes);
     const auto element = [&](const Stream& s) { return s.bits / 8 / frame_.lanes; };
     for (const Stream& s : inputs_)
@@ -552,7 +541,7 @@ class Printer {
   hardware::Frame frame_;
   HlsValues values_;
   DelayLines lines_;
-  i64 least_pitch_ = 1, least_width_ = 1, flush_ = 0;
+  i64 least_height_ = 1, least_width_ = 1, flush_ = 0;
   std::vector<Stream> inputs_, results_;
   std::vector<std::string> scalars_;
   std::vector<Memory> memories_;

@@ -10,7 +10,6 @@ namespace tessera::emit {
 struct HlsOptions {
   std::string name;     // of the top function: a C identifier
   std::string program;  // what it was made from, for the first line
-  i64 least_height = 1, least_width = 1;  // of frames whose extents are arguments
 };
 
 struct HlsFiles {

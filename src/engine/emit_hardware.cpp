@@ -24,12 +24,9 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
   how.width = own.width;
   how.fixed = own.fixed;
   how.lanes = own.lanes;
-  const hardware::Stream stream = hardware::make_stream(graph, how);
-  const hardware::Netlist netlist = hardware::build_netlist(stream);
+  const hardware::Netlist netlist = hardware::build_netlist(hardware::make_stream(graph, how));
   emit::HlsOptions hls;
   hls.name = options.name;
-  hls.least_height = stream.least_height;
-  hls.least_width = stream.least_width;
   emit::HlsFiles files = emit::print_hls(netlist, hls);
   return {std::move(files.source), std::move(files.header), std::move(files.bench)};
 }

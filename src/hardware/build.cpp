@@ -10,6 +10,7 @@
 #include "base/division.hpp"
 #include "data/border.hpp"
 #include "hardware/arithmetic.hpp"
+#include "hardware/delay_lines.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -30,6 +31,8 @@ class Builder {
  public:
   explicit Builder(const Stream& stream) : stream_(stream), graph_(stream.graph), ranges_(graph_), make_(netlist_) {
     netlist_.frame = stream.frame;
+    netlist_.least_height = stream.least_height;
+    netlist_.least_width = stream.least_width;
     for (StageId s = 0; s < graph_.stage_count(); ++s) netlist_.stages.push_back(graph_.stage(s).name);
     name_inputs();
   }
@@ -38,8 +41,10 @@ class Builder {
     // In order, so that a value that is asked for has its producers' values: no recursion is deeper than a chain of
     // repeated stages.
     for (StageId s = 0; s < graph_.stage_count(); ++s)
-      if (stream_.stages[s].stored)
-        for (int lane = 0; lane < stream_.frame.lanes; ++lane) stored(s, lane);
+      if (stream_.stages[s].stored) {
+        std::vector<NodeId>& lanes = netlist_.stored.emplace_back();
+        for (int lane = 0; lane < stream_.frame.lanes; ++lane) lanes.push_back(stored(s, lane).node);
+      }
     for (const ir::Output& output : graph_.outputs)
       for (std::size_t k = 0; k < output.stages.size(); ++k) result(output, k);
     return std::move(netlist_);
@@ -92,13 +97,17 @@ class Builder {
   NodeId delayed(NodeId of, Lag by) {
     if (stream_.frame.fixed) by = {0, netlist_.ticks(by)};
     if (by == Lag{} || netlist_.node(of).op == Signal::constant) return of;
-    // Of a delay, the sum of both: so all delays of a signal are taps of one line.
+    // Of a delay, the sum of both: so all delays of a signal are taps of one line. But columns that move on from a row
+    // of a line buffer are registers beside it, or what is left of the row behind them would lie in a memory of its
+    // own.
     const Node from = netlist_.node(of);
+    const bool aside = netlist_.ticks(by) < least_memory && netlist_.ticks(from.lag) >= least_memory;
+    const bool together = from.op == Signal::delay && !aside;
     Node node;
     node.op = Signal::delay;
     node.bits = from.bits;
-    node.lag = from.op == Signal::delay ? from.lag + by : by;
-    node.args = {from.op == Signal::delay ? from.args[0] : of};
+    node.lag = together ? from.lag + by : by;
+    node.args = {together ? from.args[0] : of};
     node.stage = make_.stage;
     return netlist_.add(std::move(node));
   }

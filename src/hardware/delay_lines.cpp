@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/division.hpp"
+
 namespace tessera::hardware {
 
 DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
@@ -35,6 +37,9 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
           piece.place = memory.width;
           memory.width += bits;
           all.memory_bits += length * bits;
+          if (piece.length.rows > 0)
+            all.least_pitch =
+                std::max(all.least_pitch, base::ceil_divide(least_pitch - piece.length.words, piece.length.rows));
         } else {
           all.register_bits += length * bits;
         }
@@ -46,6 +51,11 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
     all.lines.push_back(std::move(line));
   }
   return all;
+}
+
+i64 least_width(const Netlist& netlist, const DelayLines& lines) {
+  const i64 of_rows = lines.least_pitch > least_pitch ? (lines.least_pitch - 1) * netlist.frame.lanes + 1 : 1;
+  return std::max(netlist.least_width, of_rows);
 }
 
 }  // namespace tessera::hardware

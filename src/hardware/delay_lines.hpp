@@ -34,7 +34,8 @@ struct DelayMemory {
 struct DelayLines {
   std::vector<DelayLine> lines;  // by source, ascending
   std::vector<DelayMemory> memories;
-  i64 memory_bits = 0, register_bits = 0;  // for the frame's extents
+  i64 memory_bits = 0, register_bits = 0;   // for the frame's extents
+  i64 least_pitch = hardware::least_pitch;  // ticks a row, for which pieces that depend on it are long enough
 };
 
 // Pieces of so many ticks and more are memories.
@@ -42,5 +43,8 @@ constexpr i64 least_memory = 48;
 
 // `clock` says when the past of a source is at hand, by node; empty: all at once (no clocks).
 DelayLines delay_lines(const Netlist&, const std::vector<int>& clock = {});
+
+// The least width of frames, where it is given at run time.
+i64 least_width(const Netlist&, const DelayLines&);
 
 }  // namespace tessera::hardware

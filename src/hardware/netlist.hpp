@@ -53,13 +53,15 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
 //   select    of a condition of one bit, the value if it is set, the value if not
 //   up, down  shifts by an operand, which is 0 to 63
 //   table     element of table `value` at the operand, which lies in it
-#define TESSERA_SIGNALS(X)                                                                                             \
-  X(input, 0)                                                                                                          \
-  X(scalar, 0)                                                                                                         \
-  X(constant, 0) X(delay, 1) X(row, 0) X(column, 0) X(row_is, 0) X(row_left_is, 0) X(column_is, 0)                     \
-      X(column_left_is, 0) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1) X(shift_right, 1) X(resize, 1) X(bit_and, 2) \
-          X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) X(lt, 2) X(le, 2) X(select, 3) X(divide, 2)                \
-              X(remainder, 2) X(up, 2) X(down, 2) X(table, 1)
+#define TESSERA_SIGNALS(X)                                                                                            \
+  X(input, 0)                                                                                                         \
+  X(scalar, 0)                                                                                                        \
+  X(constant, 0)                                                                                                      \
+  X(delay, 1)                                                                                                         \
+  X(row, 0)                                                                                                           \
+  X(column, 0) X(row_is, 0) X(row_left_is, 0) X(column_is, 0) X(column_left_is, 0) X(add, 2) X(sub, 2) X(mul, 2)      \
+      X(shift_left, 1) X(shift_right, 1) X(resize, 1) X(bit_and, 2) X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) \
+          X(lt, 2) X(le, 2) X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1)
 
 enum class Signal : std::uint8_t {
 #define X(name, operands) name,
@@ -119,7 +121,9 @@ class Netlist {
   std::vector<Port> inputs, scalars;
   std::vector<Result> results;
   std::vector<Rom> tables;
-  std::vector<std::string> stages;  // names
+  std::vector<std::string> stages;          // names
+  std::vector<std::vector<NodeId>> stored;  // the lanes of stages that are stored
+  i64 least_height = 1, least_width = 1;    // of extents given at run time
 
   NodeId add(Node node);
   const Node& node(NodeId n) const { return nodes_[n.id]; }

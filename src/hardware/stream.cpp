@@ -27,7 +27,7 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 long_row = i64{1} << 20;  // ticks a row where its extent is not known
-constexpr i64 memory_per_bit = 64;      // bits of memory that weigh as much as one bit of an addition
+constexpr i64 memory_per_bit = 16;      // bits of memory that weigh as much as one bit of an addition
 
 [[noreturn]] void refuse(const Stage& stage, const std::string& why, const std::string& help = "") {
   throw Error(ErrorClass::argument,

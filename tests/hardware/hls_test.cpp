@@ -48,8 +48,6 @@ class Unit {
     const std::size_t number = programs_++;
     emit::HlsOptions options;
     options.name = fmt::format("p{}", number);
-    options.least_height = stream.least_height;
-    options.least_width = stream.least_width;
     const emit::HlsFiles files = emit::print_hls(netlist, options);
     write(folder_ / (options.name + ".cpp"), files.source);
     write(folder_ / (options.name + "_test.cpp"), files.bench);

@@ -1,0 +1,111 @@
+// The bench: words from files, words to files, gaps at random on both sides.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "emit/verilog.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+using hardware::Port;
+
+std::string source(const hardware::Netlist& netlist, const Port& p, const BenchOptions& options) {
+  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
+            all = words * options.height * options.frames;
+  const int w = word_bits(netlist, p);
+  std::string t = fmt::format("  reg [{}:0] {}_words [0:{}]; initial $readmemh(\"{}.hex\", {}_words);\n", w - 1, p.name,
+                              all - 1, p.name, p.name);
+  t += fmt::format("  reg [31:0] {0}_at = 0; reg {0}_valid = 0; wire {0}_ready;\n", p.name);
+  t += "  always @(posedge clk) begin\n";
+  t += fmt::format("    {0}_at <= {0}_next;\n", p.name);
+  t += fmt::format("    if (~{0}_valid | {0}_ready) {0}_valid <= ~rst & {0}_next < {1} & {2};\n", p.name, all,
+                   options.stalls ? "($urandom % 3 != 0)" : "1'b1");
+  t += "  end\n";
+  t += fmt::format("  wire [31:0] {0}_next = {0}_at + ({0}_valid & {0}_ready);\n", p.name);
+  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, p.name, p.name, p.name, all,
+                   p.name);
+  t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", p.name, words,
+                   words * options.height);
+  return t;
+}
+
+std::string sink(const hardware::Netlist& netlist, const Port& p, const BenchOptions& options) {
+  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
+            all = words * options.height * options.frames;
+  const int w = word_bits(netlist, p);
+  std::string t = fmt::format(
+      "  wire [{}:0] {}_data; wire [{}:0] {}_keep; wire {}_valid, {}_last, {}_user; reg {}_ready = 0; reg [31:0] "
+      "{}_count = 0;\n",
+      w - 1, p.name, w / 8 - 1, p.name, p.name, p.name, p.name, p.name, p.name);
+  t += fmt::format("  integer {0}_file; initial {0}_file = $fopen(\"{0}.out\", \"w\");\n", p.name);
+  t += fmt::format("  reg {0}_held = 0; reg [{1}:0] {0}_was;\n", p.name, w);
+  t += "  always @(posedge clk) begin\n";
+  t += fmt::format(
+      "    if ({0}_held & (~{0}_valid | {{{0}_last, {0}_data}} !== {0}_was)) $display(\"{0}: a word changed before it "
+      "was taken\");\n",
+      p.name);
+  t += fmt::format("    {0}_held <= {0}_valid & ~{0}_ready; {0}_was <= {{{0}_last, {0}_data}};\n", p.name);
+  t += fmt::format("    if ({0}_valid & {0}_ready) begin\n", p.name);
+  t += fmt::format("      $fdisplay({0}_file, \"%h %h %b %b\", {0}_data, {0}_keep, {0}_last, {0}_user);\n", p.name);
+  t += fmt::format(
+      "      {0}_count <= {0}_count + 1; if ({0}_count + 1 == {1}) last_out <= clocks; if ({0}_count == 0) first_out "
+      "<= clocks;\n    end\n",
+      p.name, all);
+  t += fmt::format("    {0}_ready <= {1};\n  end\n", p.name, options.stalls ? "$urandom % 3 != 0" : "1'b1");
+  return t;
+}
+
+}  // namespace
+
+std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOptions& options) {
+  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
+            all = words * options.height * options.frames;
+  std::string t = fmt::format(
+      "`timescale 1ns/1ps\nmodule {}_bench;\n  reg clk = 0, rst = 1; always #5 clk = ~clk;\n  reg [63:0] clocks = 0, "
+      "first_in = 0, first_out = 0, last_out = 0; reg begun = 0;\n",
+      options.name);
+  t += "  wire error;\n";
+  std::string ports, done, begun = "1'b0";
+  if (!netlist.frame.fixed)
+    ports += fmt::format(".height({}'d{}), .width({}'d{}), ",
+                         std::bit_width(static_cast<std::uint64_t>(netlist.frame.height)), options.height,
+                         std::bit_width(static_cast<std::uint64_t>(netlist.frame.width)), options.width);
+  for (const Port& p : netlist.inputs) {
+    t += source(netlist, p, options);
+    ports += fmt::format(
+        ".s_{0}_tdata({0}_data), .s_{0}_tvalid({0}_valid), .s_{0}_tready({0}_ready), .s_{0}_tlast({0}_last), "
+        ".s_{0}_tuser({0}_user),\n    ",
+        p.name);
+    begun += fmt::format(" | ({0}_valid & {0}_ready)", p.name);
+  }
+  for (std::size_t k = 0; k < netlist.scalars.size(); ++k)
+    ports +=
+        fmt::format(".{}({}),\n    ", netlist.scalars[k].name, k < options.scalars.size() ? options.scalars[k] : 0);
+  for (const hardware::Result& r : netlist.results) {
+    t += sink(netlist, r.port, options);
+    ports += fmt::format(
+        ".m_{0}_tdata({0}_data), .m_{0}_tkeep({0}_keep), .m_{0}_tvalid({0}_valid), .m_{0}_tready({0}_ready), "
+        ".m_{0}_tlast({0}_last), .m_{0}_tuser({0}_user),\n    ",
+        r.port.name);
+    done += fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name, all);
+  }
+  t += fmt::format("  {} circuit (.clk, .rst, {}.error);\n", options.name, ports);
+  t += fmt::format(
+      "  integer seed = {}; integer ignored; initial begin ignored = $urandom(seed); repeat (12) @(posedge clk); rst "
+      "<= 0; end\n",
+      options.seed);
+  t += "  always @(posedge clk) begin\n    clocks <= clocks + 1;\n";
+  t += fmt::format("    if (~begun & ({})) begin begun <= 1; first_in <= clocks; end\n", begun);
+  t += fmt::format(
+      "    if ({}) begin $display(\"clocks %0d latency %0d error %b\", last_out - first_in + 1, first_out - first_in, "
+      "error); $finish; end\n",
+      done);
+  t += fmt::format("    if (clocks > {}) begin $display(\"no end\"); $finish; end\n  end\nendmodule\n",
+                   100000 + 40 * all * std::max<i64>(1, 8 / words));
+  return t;
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,151 @@
+// Circuits as text, run by a simulator: the words that come out are the interpreter's, whatever stalls, and as many
+// clocks are taken as there are ticks.
+#include "emit/verilog.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "hardware/build.hpp"
+#include "hardware/delay_lines.hpp"
+#include "stream_programs.hpp"
+
+namespace tessera::hardware {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "circuit-XXXXXX").string();
+    path = mkdtemp(name.data());
+  }
+  ~Folder() {
+    if (std::getenv("TESSERA_KEEP") != nullptr) return;
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+void write(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+std::string hexadecimal(const std::vector<i64>& points, std::size_t from, std::size_t count, int lanes, int bytes) {
+  std::string out;
+  for (std::size_t l = static_cast<std::size_t>(lanes); l-- > 0;)
+    for (int b = bytes; b-- > 0;) {
+      const i64 v = l < count ? points[from + l] : 0;
+      char two[3];
+      std::snprintf(two, sizeof two, "%02x", static_cast<unsigned>((v >> (8 * b)) & 255));
+      out += two;
+    }
+  return out;
+}
+
+struct Outcome {
+  std::vector<Frames> results;
+  std::string said;
+  bool sound = true;
+};
+
+struct Circuit {
+  Netlist netlist;
+  Schedule schedule;
+};
+
+Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options) {
+  Circuit c;
+  c.netlist = build_netlist(make_stream(graph, options));
+  c.schedule = make_schedule(c.netlist);
+  return c;
+}
+
+Outcome run(const Circuit& c, const Frameset& set, i64 height, i64 width, bool stalls, unsigned seed) {
+  const Folder folder;
+  const int lanes = c.netlist.frame.lanes;
+  write(folder.path / "c.sv", emit::print_verilog(c.netlist, c.schedule, {"circuit_under_test"}));
+  emit::BenchOptions bench;
+  bench.name = "circuit_under_test";
+  bench.height = height, bench.width = width, bench.frames = static_cast<i64>(set.results.front().size());
+  bench.stalls = stalls, bench.seed = seed, bench.scalars = set.scalars;
+  write(folder.path / "bench.sv", emit::print_verilog_bench(c.netlist, bench));
+  for (std::size_t k = 0; k < c.netlist.inputs.size(); ++k) {
+    std::string words;
+    for (const auto& frame : set.inputs[k])
+      for (i64 y = 0; y < height; ++y)
+        for (i64 x = 0; x < width; x += lanes)
+          words += hexadecimal(frame, static_cast<std::size_t>(y * width + x),
+                               static_cast<std::size_t>(std::min<i64>(lanes, width - x)), lanes,
+                               static_cast<int>(size_of(c.netlist.inputs[k].type))) +
+                   "\n";
+    write(folder.path / (c.netlist.inputs[k].name + ".hex"), words);
+  }
+  const std::string command =
+      "cd " + folder.path.string() + " && iverilog -g2012 -o c c.sv bench.sv > log 2>&1 && ./c >> log 2>&1";
+  Outcome outcome;
+  outcome.sound = std::system(command.c_str()) == 0;
+  std::stringstream said;
+  said << std::ifstream(folder.path / "log").rdbuf();
+  outcome.said = said.str();
+  for (const Result& r : c.netlist.results) {
+    Frames& frames = outcome.results.emplace_back();
+    std::ifstream in(folder.path / (r.port.name + ".out"));
+    const int bytes = static_cast<int>(size_of(r.port.type));
+    std::string word, keep;
+    int last = 0, user = 0;
+    while (in >> word >> keep >> last >> user) {
+      if (user != 0) frames.emplace_back();
+      if (frames.empty()) frames.emplace_back();
+      const auto mask = std::stoull(keep, nullptr, 16);
+      for (int l = 0; l < lanes; ++l) {
+        if ((mask >> (l * bytes) & 1) == 0) continue;
+        const std::string part = word.substr(word.size() - static_cast<std::size_t>(2 * bytes * (l + 1)),
+                                             static_cast<std::size_t>(2 * bytes));
+        const Bits bits{r.port.type == ElementType::i16 || r.port.type == ElementType::i32, 8 * bytes};
+        const bool known = part.find_first_of("xXzZ") == std::string::npos;
+        outcome.sound = outcome.sound && known;
+        frames.back().push_back(known ? wrap(bits, static_cast<__int128>(std::stoull(part, nullptr, 16))) : 0);
+      }
+    }
+  }
+  return outcome;
+}
+
+TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
+  const i64 sizes[][2] = {{1, 1}, {1, 9}, {7, 1}, {2, 2}, {3, 5}, {5, 3}, {9, 17}, {12, 60}};
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 24 : std::strtoull(more, nullptr, 10);
+  for (std::uint64_t seed = 1000; seed < 1000 + most; ++seed) {
+    const std::string text = random_program(seed);
+    const ir::Graph graph = graph_of(text);
+    const auto& size = sizes[seed % 8];
+    StreamOptions options;
+    options.lanes = 1 << (seed / 8 % 4);
+    options.repeat = seed % 3 != 0;
+    options.fixed = seed % 5 != 0;
+    options.height = options.fixed ? size[0] : 20, options.width = options.fixed ? size[1] : 70;
+    const Circuit c = circuit_of(graph, options);
+    if (!options.fixed &&
+        (c.netlist.least_height > size[0] || least_width(c.netlist, delay_lines(c.netlist, c.schedule.line)) > size[1]))
+      continue;
+    const Frameset set = interpreted(graph, size[0], size[1], 2, seed);
+    for (const bool stalls : {false, true}) {
+      const Outcome got = run(c, set, size[0], size[1], stalls, static_cast<unsigned>(seed));
+      ASSERT_TRUE(got.sound) << text << got.said;
+      EXPECT_NE(got.said.find("error 0"), std::string::npos) << text << got.said;
+      EXPECT_EQ(got.said.find("changed"), std::string::npos) << text << got.said;
+      ASSERT_EQ(got.results, set.results)
+          << text << size[0] << " x " << size[1] << " lanes " << options.lanes << (options.fixed ? "" : " at run time")
+          << (stalls ? " stalls" : "") << " seed " << seed << "\n"
+          << got.said;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::hardware
