@@ -41,25 +41,25 @@ inline wide quotient(wide a, wide b, bool rest) {
 }
 
 // Operators of two values, and of a value and an integer of C++.
-#define TESSERA_HLS_OPERATOR(op, result, expression)                                            \
-  inline result operator op(const number& x, const number& y) {                                 \
-    const wide a = x.v, b = y.v;                                                                \
-    return result(expression);                                                                  \
-  }                                                                                             \
-  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type>         \
-  inline result operator op(const number& x, I y) {                                             \
-    return x op number(static_cast<wide>(y));                                                   \
-  }                                                                                             \
-  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type>         \
-  inline result operator op(I x, const number& y) {                                             \
-    return number(static_cast<wide>(x)) op y;                                                   \
+#define TESSERA_HLS_OPERATOR(op, result, expression)                                    \
+  inline result operator op(const number& x, const number& y) {                         \
+    const wide a = x.v, b = y.v;                                                        \
+    return result(expression);                                                          \
+  }                                                                                     \
+  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type> \
+  inline result operator op(const number& x, I y) {                                     \
+    return x op number(static_cast<wide>(y));                                           \
+  }                                                                                     \
+  template <class I, class = typename std::enable_if<std::is_integral<I>::value>::type> \
+  inline result operator op(I x, const number& y) {                                     \
+    return number(static_cast<wide>(x)) op y;                                           \
   }
 TESSERA_HLS_OPERATOR(+, number, modular(static_cast<unsigned_wide>(a) + static_cast<unsigned_wide>(b)))
 TESSERA_HLS_OPERATOR(-, number, modular(static_cast<unsigned_wide>(a) - static_cast<unsigned_wide>(b)))
 TESSERA_HLS_OPERATOR(*, number, modular(static_cast<unsigned_wide>(a) * static_cast<unsigned_wide>(b)))
 TESSERA_HLS_OPERATOR(/, number, quotient(a, b, false))
 TESSERA_HLS_OPERATOR(%, number, quotient(a, b, true))
-TESSERA_HLS_OPERATOR(&, number, a & b)
+TESSERA_HLS_OPERATOR(&, number, a& b)
 TESSERA_HLS_OPERATOR(|, number, a | b)
 TESSERA_HLS_OPERATOR(^, number, a ^ b)
 TESSERA_HLS_OPERATOR(==, bool, a == b)
@@ -131,7 +131,9 @@ struct narrow : number {
   narrow& operator-=(const number& o) { return *this = narrow(*this - o); }
 
   static int length() { return W; }
-  wide bits(int hi, int lo) const { return static_cast<wide>((static_cast<unsigned_wide>(v) >> lo) & low_bits(hi - lo + 1)); }
+  wide bits(int hi, int lo) const {
+    return static_cast<wide>((static_cast<unsigned_wide>(v) >> lo) & low_bits(hi - lo + 1));
+  }
   void set_bits(int hi, int lo, wide value) {
     const unsigned_wide mask = low_bits(hi - lo + 1);
     const unsigned_wide rest = static_cast<unsigned_wide>(v) & ~(mask << lo);

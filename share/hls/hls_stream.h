@@ -118,8 +118,9 @@ class scheduler {
       current_ = nullptr;
     }
     if (!progress_) deadlock();
-    fibres_.erase(std::remove_if(fibres_.begin(), fibres_.end(), [](const std::shared_ptr<fibre>& f) { return f->done; }),
-                  fibres_.end());
+    fibres_.erase(
+        std::remove_if(fibres_.begin(), fibres_.end(), [](const std::shared_ptr<fibre>& f) { return f->done; }),
+        fibres_.end());
   }
   [[noreturn]] void deadlock() const {
     std::fprintf(stderr, "error: deadlock after %lld clocks\n", clocks_);
@@ -170,7 +171,7 @@ struct uses {
 struct counts {
   std::string name;
   bool memory = false;
-  long long depth = 0;     // of a stream, 0: without end; elements of a memory
+  long long depth = 0;  // of a stream, 0: without end; elements of a memory
   uses reads, writes;
   long long highest = 0;   // most values that a stream held
   long long declared = 0;  // of a memory: ticks from a write to a read of the same place, at least

@@ -33,9 +33,8 @@ HardwareOptions hardware_options(const EmitVerb& verb) {
   HardwareOptions own;
   const bool any = !verb.size.empty() || !verb.max_size.empty() || verb.lanes.has_value();
   if (!verb.hardware() && any)
-    throw Error(ErrorClass::argument,
-                fmt::format("--size, --max-size and --lanes are of target hls; the target is {}",
-                            base::quoted(verb.target)));
+    throw Error(ErrorClass::argument, fmt::format("--size, --max-size and --lanes are of target hls; the target is {}",
+                                                  base::quoted(verb.target)));
   if (!verb.size.empty() && !verb.max_size.empty())
     throw Error(ErrorClass::argument, "--size and --max-size were both given; expected one of them");
   own.fixed = verb.max_size.empty();
@@ -107,8 +106,10 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target, "c; cuda; opencl: kernels, and a host file in C beside them; hls: C++ for synthesis, and a test bench "
-                  "beside it")
+  app->add_option(
+         "--target", verb->target,
+         "c; cuda; opencl: kernels, and a host file in C beside them; hls: C++ for synthesis, and a test bench "
+         "beside it")
       ->type_name("NAME");
   app->add_option("--size", verb->size, "extents of frames, of hls")->type_name("HEIGHTxWIDTH");
   app->add_option("--max-size", verb->max_size, "the largest extents of frames, which are arguments, of hls")

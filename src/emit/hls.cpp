@@ -18,6 +18,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
 #include "hardware/delay_lines.hpp"
@@ -35,7 +36,7 @@ using hardware::NodeId;
 using hardware::Signal;
 
 namespace detail {
-extern const std::string_view hls_parts_text, hls_bench_text;
+extern const std::string_view hls_parts_text;
 }
 
 namespace {
@@ -44,22 +45,6 @@ constexpr int widest_word = 1024;  // of a memory: what ap_uint has at most unle
 
 int element_bits(const hardware::Port& port) {
   return static_cast<int>(size_of(port.type)) * 8;
-}
-
-std::string_view spelling(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-    case ElementType::u8:
-      return "unsigned char";
-    case ElementType::i16:
-      return "short";
-    case ElementType::u16:
-      return "unsigned short";
-    case ElementType::i32:
-      return "int";
-    default:
-      return "unsigned";
-  }
 }
 
 // Without signals that no result needs.
@@ -103,13 +88,16 @@ class Printer {
         values_(netlist_),
         lines_(delay_lines(netlist_, stages_of(netlist_))) {
     check_entry_name(options.name);
-    least_height_ = netlist_.least_height;
-    least_width_ = hardware::least_width(netlist_, lines_);
-    if (!frame_.fixed && (least_height_ > frame_.height || least_width_ > frame_.width))
-      throw Error(ErrorClass::argument,
-                  fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
-                              "windows need",
-                              frame_.height, frame_.width, least_height_, least_width_));
+    ports_.name = options.name;
+    ports_.frame = frame_;
+    ports_.least_height = netlist_.least_height;
+    ports_.least_width = hardware::least_width(netlist_, lines_);
+    if (!frame_.fixed && (ports_.least_height > frame_.height || ports_.least_width > frame_.width))
+      throw Error(
+          ErrorClass::argument,
+          fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
+                      "windows need",
+                      frame_.height, frame_.width, ports_.least_height, ports_.least_width));
     name_ports();
     for (const hardware::Result& r : netlist_.results) flush_ = std::max(flush_, netlist_.ticks(r.lag));
   }
@@ -119,18 +107,12 @@ class Printer {
     const std::string body = compute();
     files.source = head() + std::string(detail::hls_parts_text) + "\n" + body + top();
     files.header = header();
-    files.bench = bench();
+    files.bench = hls_bench(ports_);
     return files;
   }
 
  private:
   // ---- names and sizes ---------------------------------------------------------------------------------------------
-
-  struct Stream {
-    std::string name;
-    int bits = 0;  // of a word
-    ElementType type = ElementType::u8;
-  };
 
   void name_ports() {
     std::vector<std::string> taken = {"height", "width", "frames", options_.name};
@@ -142,14 +124,13 @@ class Printer {
     };
     const auto stream = [&](const hardware::Port& port) {
       if (is_float(port.type))
-        throw Error(ErrorClass::argument,
-                    fmt::format("stream {} has elements of type {}; expected integers", base::quoted(port.name),
-                                name_of(port.type)));
-      return Stream{fresh(port.name), element_bits(port) * frame_.lanes, port.type};
+        throw Error(ErrorClass::argument, fmt::format("stream {} has elements of type {}; expected integers",
+                                                      base::quoted(port.name), name_of(port.type)));
+      return HlsStream{fresh(port.name), element_bits(port) * frame_.lanes, port.type};
     };
-    for (const hardware::Port& port : netlist_.inputs) inputs_.push_back(stream(port));
-    for (const hardware::Result& r : netlist_.results) results_.push_back(stream(r.port));
-    for (const hardware::Port& port : netlist_.scalars) scalars_.push_back(fresh(port.name));
+    for (const hardware::Port& port : netlist_.inputs) ports_.inputs.push_back(stream(port));
+    for (const hardware::Result& r : netlist_.results) ports_.results.push_back(stream(r.port));
+    for (const hardware::Port& port : netlist_.scalars) ports_.scalars.push_back({fresh(port.name), 0, port.type});
   }
 
   std::string ticks_text(Lag lag) const {
@@ -164,19 +145,21 @@ class Printer {
   // ---- the file ----------------------------------------------------------------------------------------------------
 
   std::string head() const {
-    std::string text = fmt::format(
-        "// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera{}.\n", options_.name, frame_.lanes,
-        frame_.lanes == 1 ? "pixel" : "pixels", frame_.fixed ? "" : "at most ", frame_.height, frame_.width,
-        options_.program.empty() ? "" : " from " + base::quoted(options_.program));
-    text += fmt::format("// Line buffers hold {} bits, shift registers {}.\n", lines_.memory_bits, lines_.register_bits);
-    for (std::size_t r = 0; r < results_.size(); ++r)
-      text += fmt::format("// {} comes {} ticks of a word after the input{}.\n", results_[r].name,
+    std::string text =
+        fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera{}.\n", options_.name,
+                    frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels", frame_.fixed ? "" : "at most ", frame_.height,
+                    frame_.width, options_.program.empty() ? "" : " from " + base::quoted(options_.program));
+    text +=
+        fmt::format("// Line buffers hold {} bits, shift registers {}.\n", lines_.memory_bits, lines_.register_bits);
+    for (std::size_t r = 0; r < ports_.results.size(); ++r)
+      text += fmt::format("// {} comes {} ticks of a word after the input{}.\n", ports_.results[r].name,
                           netlist_.ticks(netlist_.results[r].lag), frame_.fixed ? "" : ", where rows are longest");
     if (!frame_.fixed)
-      text += fmt::format("// height: {} to {}; width: {} to {}.\n", least_height_, frame_.height, least_width_,
-                          frame_.width);
+      text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
+                          ports_.least_width, frame_.width);
     text +=
-        "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after the\n"
+        "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
+        "the\n"
         "// other, and gives as many. The side channels of inputs are not looked at.\n"
         "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n";
     return text;
@@ -198,59 +181,54 @@ class Printer {
       text += fmt::format("  static const {} {} {}_table[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
                           table_name(t), size);
       for (std::size_t k = 0; k < size; ++k)
-        text += fmt::format("{}{}", k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ", k < rom.values.size() ? rom.values[k] : 0);
+        text += fmt::format("{}{}",
+                            k == 0        ? ""
+                            : k % 16 == 0 ? ",\n    "
+                                          : ", ",
+                            k < rom.values.size() ? rom.values[k] : 0);
       text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={}_table type=rom_np\n", table_name(t));
     }
     return text;
   }
   std::string table_name(std::size_t t) const { return hls_name(netlist_.tables[t].name); }
 
-  std::string signature(std::string_view separator) const {
-    std::vector<std::string> all;
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) all.push_back(fmt::format("hls::stream<ap_axiu<{}, 1, 1, 1> >& {}", s.bits, s.name));
-    for (std::size_t k = 0; k < scalars_.size(); ++k)
-      all.push_back(fmt::format("{} {}", spelling(netlist_.scalars[k].type), scalars_[k]));
-    if (!frame_.fixed) all.insert(all.end(), {"int height", "int width"});
-    all.emplace_back("int frames");
-    return fmt::format("void {}({})", options_.name, base::join(all, separator));
-  }
-
   std::string header() const {
     return fmt::format(
         "#pragma once\n#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\nextern \"C\" {};\n",
-        signature(", "));
+        hls_signature(ports_, ", "));
   }
 
   std::string top() const {
-    std::string text = fmt::format("extern \"C\" {} {{\n", signature(",\n    "));
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) text += fmt::format("#pragma HLS INTERFACE axis port={}\n", s.name);
-    for (const std::string& s : scalars_) text += fmt::format("#pragma HLS INTERFACE s_axilite port={}\n", s);
+    std::string text = fmt::format("extern \"C\" {} {{\n", hls_signature(ports_, ",\n    "));
+    for (const auto* list : {&ports_.inputs, &ports_.results})
+      for (const HlsStream& s : *list) text += fmt::format("#pragma HLS INTERFACE axis port={}\n", s.name);
+    for (const HlsStream& s : ports_.scalars) text += fmt::format("#pragma HLS INTERFACE s_axilite port={}\n", s.name);
     if (!frame_.fixed)
       text += "#pragma HLS INTERFACE s_axilite port=height\n#pragma HLS INTERFACE s_axilite port=width\n";
     text +=
         "#pragma HLS INTERFACE s_axilite port=frames\n#pragma HLS INTERFACE s_axilite port=return\n"
         "#pragma HLS DATAFLOW\n";
     std::string given;
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) {
-        text += fmt::format("  TESSERA_STREAM(ap_uint<{0}>, {1}_ticks);\n#pragma HLS STREAM variable={1}_ticks depth=2\n",
-                            s.bits, s.name);
+    for (const auto* list : {&ports_.inputs, &ports_.results})
+      for (const HlsStream& s : *list) {
+        text +=
+            fmt::format("  TESSERA_STREAM(ap_uint<{0}>, {1}_ticks);\n#pragma HLS STREAM variable={1}_ticks depth=2\n",
+                        s.bits, s.name);
         given += fmt::format("{}_ticks, ", s.name);
       }
-    for (const std::string& s : scalars_) given += s + ", ";
+    for (const HlsStream& s : ports_.scalars) given += s.name + ", ";
     const std::string extents = extents_text(), own = frame_.fixed ? "frames" : extents;
     // Lags of run-time extents are known where the pitch is: the processes take rows and words.
     const auto lag = [&](Lag l) { return fmt::format("{}, {}", l.rows, l.words); };
-    for (const Stream& s : inputs_)
+    for (const HlsStream& s : ports_.inputs)
       text += fmt::format("  TESSERA_PROCESS(tessera_streaming::lay_at_ticks<{0}, {1}>({2}, {2}_ticks, {3}, {4}));\n",
                           s.bits, frame_.lanes, s.name, extents, lag(last_lag()));
     text += fmt::format("  TESSERA_PROCESS({}_compute({}{}));\n", options_.name, given, own);
-    for (std::size_t r = 0; r < results_.size(); ++r)
-      text += fmt::format(
-          "  TESSERA_PROCESS(tessera_streaming::pass_words_on<{0}, {1}>({2}_ticks, {2}, {3}, {4}, {5}));\n",
-          results_[r].bits, frame_.lanes, results_[r].name, extents, lag(netlist_.results[r].lag), lag(last_lag()));
+    for (std::size_t r = 0; r < ports_.results.size(); ++r)
+      text +=
+          fmt::format("  TESSERA_PROCESS(tessera_streaming::pass_words_on<{0}, {1}>({2}_ticks, {2}, {3}, {4}, {5}));\n",
+                      ports_.results[r].bits, frame_.lanes, ports_.results[r].name, extents,
+                      lag(netlist_.results[r].lag), lag(last_lag()));
     return text + "}\n";
   }
 
@@ -342,8 +320,9 @@ class Printer {
       const i64 most = netlist_.ticks(memories_[m].length);
       const std::string last = frame_.fixed ? fmt::format("{}", most - 1) : fmt::format("lines{}_last", m);
       const std::string type = hls_type(counter(most - 1));
-      text += fmt::format("    ap_uint<{0}> lines{1}_next = 0;\n{2}    {3}_lines{1}[lines{1}_at.to_int()] = lines{1}_next;\n",
-                          memories_[m].width, m, memories_[m].next, options_.name);
+      text += fmt::format(
+          "    ap_uint<{0}> lines{1}_next = 0;\n{2}    {3}_lines{1}[lines{1}_at.to_int()] = lines{1}_next;\n",
+          memories_[m].width, m, memories_[m].next, options_.name);
       text += fmt::format("    lines{0}_at = lines{0}_at == {1} ? {2}(0) : {2}(lines{0}_at + 1);\n", m, last, type);
     }
     return text;
@@ -360,17 +339,17 @@ class Printer {
   std::string declared_positions() {
     std::string text;
     const auto& lags = values_.positions().lags();
-    if (lags.empty()) return text;
-    text += fmt::format("  {} passed = 0;  // ticks, as far as they are asked for\n", hls_type(counter(longest_position())));
-    if (!frame_.fixed) {
+    if (longest_position() > 0)
+      text += fmt::format("  {} passed = 0;  // ticks, as far as they are asked for\n",
+                          hls_type(counter(longest_position())));
+    if (!frame_.fixed && longest_position() > 0) {
       text += "  int longest = 0;\n";
-      for (const Lag lag : lags)
-        text += fmt::format("  if ({0} > longest) longest = {0};\n", ticks_text(lag));
+      for (const Lag lag : lags) text += fmt::format("  if ({0} > longest) longest = {0};\n", ticks_text(lag));
     }
     for (std::size_t k = 0; k < lags.size(); ++k)
-      text += fmt::format("  {1} at{0}_row = 0;\n  {2} at{0}_word = 0;  // {3} ticks back\n", k,
-                          hls_type(counter(frame_.height - 1)), hls_type(counter(frame_.pitch() - 1)),
-                          ticks_text(lags[k]));
+      text +=
+          fmt::format("  {1} at{0}_row = 0;\n  {2} at{0}_word = 0;  // {3} ticks back\n", k,
+                      hls_type(counter(frame_.height - 1)), hls_type(counter(frame_.pitch() - 1)), ticks_text(lags[k]));
     return text;
   }
 
@@ -388,9 +367,8 @@ class Printer {
     std::string text;
     const auto& lags = values_.positions().lags();
     for (std::size_t k = 0; k < lags.size(); ++k)
-      text += fmt::format(
-          "    tessera_streaming::next_position(at{0}_word, at{0}_row, at{0}_there, {1});\n", k,
-          frame_.fixed ? fmt::format("{}, {}", frame_.pitch(), frame_.height) : "pitch, height");
+      text += fmt::format("    tessera_streaming::next_position(at{0}_word, at{0}_row, at{0}_there, {1});\n", k,
+                          frame_.fixed ? fmt::format("{}, {}", frame_.pitch(), frame_.height) : "pitch, height");
     if (longest_position() > 0)
       text += fmt::format("    if (passed != {}) ++passed;\n",
                           frame_.fixed ? fmt::format("{}", longest_position()) : "longest");
@@ -425,34 +403,35 @@ class Printer {
   std::string lane_of(const Node& node) const {
     const auto which = static_cast<std::size_t>(node.value);
     const int bits = element_bits(netlist_.inputs[which]);
-    return fmt::format("{}_now.range({}, {})", inputs_[which].name, node.lane * bits + std::min(bits, node.bits.width) - 1,
-                       node.lane * bits);
+    return fmt::format("{}_now.range({}, {})", ports_.inputs[which].name,
+                       node.lane * bits + std::min(bits, node.bits.width) - 1, node.lane * bits);
   }
 
   std::string written_results() const {
     std::string text;
-    for (std::size_t r = 0; r < results_.size(); ++r) {
+    for (std::size_t r = 0; r < ports_.results.size(); ++r) {
       const hardware::Result& result = netlist_.results[r];
       const int bits = element_bits(result.port);
-      text += fmt::format("    ap_uint<{}> {}_out = 0;\n", results_[r].bits, results_[r].name);
+      text += fmt::format("    ap_uint<{}> {}_out = 0;\n", ports_.results[r].bits, ports_.results[r].name);
       for (int lane = 0; lane < frame_.lanes; ++lane) {
         const NodeId n = result.lanes[static_cast<std::size_t>(lane)];
-        text += fmt::format("    {}_out.range({}, {}) = {}({});\n", results_[r].name, (lane + 1) * bits - 1, lane * bits,
-                            hls_type({netlist_.node(n).bits.is_signed, bits}), values_.text(n));
+        text += fmt::format("    {}_out.range({}, {}) = {}({});\n", ports_.results[r].name, (lane + 1) * bits - 1,
+                            lane * bits, hls_type({netlist_.node(n).bits.is_signed, bits}), values_.text(n));
       }
-      text += fmt::format("    {0}_ticks.write({0}_out);\n", results_[r].name);
+      text += fmt::format("    {0}_ticks.write({0}_out);\n", ports_.results[r].name);
     }
     return text;
   }
 
   std::string read_inputs() const {
-    std::vector<bool> used(inputs_.size(), false);
+    std::vector<bool> used(ports_.inputs.size(), false);
     for (std::uint32_t k = 0; k < netlist_.size(); ++k)
       if (netlist_.node({k}).op == Signal::input) used[static_cast<std::size_t>(netlist_.node({k}).value)] = true;
     std::string text;
-    for (std::size_t k = 0; k < inputs_.size(); ++k)
-      text += used[k] ? fmt::format("    const ap_uint<{0}> {1}_now = {1}_ticks.read();\n", inputs_[k].bits, inputs_[k].name)
-                      : fmt::format("    {}_ticks.read();\n", inputs_[k].name);
+    for (std::size_t k = 0; k < ports_.inputs.size(); ++k)
+      text += used[k] ? fmt::format("    const ap_uint<{0}> {1}_now = {1}_ticks.read();\n", ports_.inputs[k].bits,
+                                    ports_.inputs[k].name)
+                      : fmt::format("    {}_ticks.read();\n", ports_.inputs[k].name);
     return text;
   }
 
@@ -460,20 +439,15 @@ class Printer {
     lay_out();
     const std::string loop = statements();  // enters the positions that it asks for
     std::vector<std::string> given;
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) given.push_back(fmt::format("hls::stream<ap_uint<{}> >& {}_ticks", s.bits, s.name));
-    for (std::size_t k = 0; k < scalars_.size(); ++k)
-      given.push_back(fmt::format("{} {}_value", spelling(netlist_.scalars[k].type), hls_name(netlist_.scalars[k].name)));
+    for (const auto* list : {&ports_.inputs, &ports_.results})
+      for (const HlsStream& s : *list)
+        given.push_back(fmt::format("hls::stream<ap_uint<{}> >& {}_ticks", s.bits, s.name));
+    for (const hardware::Port& port : netlist_.scalars)
+      given.push_back(fmt::format("{} {}_value", hls_spelling(port.type), hls_name(port.name)));
     if (!frame_.fixed) given.insert(given.end(), {"int height", "int width"});
     given.emplace_back("int frames");
-    std::string text = fmt::format("static void {}_compute({}) {{\n", options_.name, base::join(given, ",\n    "));
-    text += fmt::format(
-        "  const tessera_streaming::extents extents = tessera_streaming::extents_of<{}>({});\n"
-        "{}  const tessera_streaming::count ticks = extents.ticks + ap_uint<48>({});\n",
-        frame_.lanes, extents_text(), frame_.fixed ? "" : "  const int pitch = extents.pitch;  // ticks a row\n",
-        ticks_text(last_lag()));
-    text += tables() + declared_memories() + registers_ + declared_positions();
-    text += fmt::format(
+    const std::string state = tables() + declared_memories() + registers_ + declared_positions();
+    std::string text = fmt::format(
         "  for (tessera_streaming::count n = 0; n < ticks; ++n) {{\n#pragma HLS PIPELINE II=1\n"
         "#pragma HLS LOOP_TRIPCOUNT max={}\n    TESSERA_TICK();\n",
         frame_.height * frame_.pitch() + flush_);
@@ -484,56 +458,15 @@ class Printer {
     text += read_positions() + loop + "\n    // results\n" + written_results();
     const std::string moves = moved_memories() + moves_ + moved_positions();
     if (!moves.empty()) text += "\n    // state, a tick on\n" + moves;
-    return text + "  }\n}\n\n";
-  }
-
-  // ---- the test bench ----------------------------------------------------------------------------------------------
-
-  std::string bench() const {
-    std::string text = fmt::format(
-        "// Feeds {0} frames and checks what comes back.\n//   c++ -I share/hls {0}.cpp {0}_test.cpp -o {0}_test && "
-        "./{0}_test --frames 2\n#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n",
-        options_.name);
-    text += "#ifndef TESSERA_HLS\n#ifndef TESSERA_PROCESS\n#define TESSERA_PROCESS(...) __VA_ARGS__\n"
-            "#define TESSERA_TICK()\n#define TESSERA_STREAM(type, name) hls::stream<type> name(#name)\n#endif\n#endif\n\n";
-    text += std::string(detail::hls_bench_text) + "\n";
-    text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", signature(",\n    "));
-    text += fmt::format("  tessera_bench::bench b(count, words, {}, {}, {}, {}, {}, {});\n", frame_.height, frame_.width,
-                        frame_.fixed, frame_.fixed ? 1 : least_height_, frame_.fixed ? 1 : least_width_,
-                        frame_.lanes);
-    const auto element = [&](const Stream& s) { return s.bits / 8 / frame_.lanes; };
-    for (const Stream& s : inputs_)
-      text += fmt::format("  tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, {2});\n", s.name, element(s),
-                          s.type == ElementType::boolean);
-    for (const Stream& s : results_)
-      text += fmt::format("  tessera_bench::bytes {}_bytes(b.all_bytes({}));\n", s.name, element(s));
-    text += "  {\n";
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list)
-        text += fmt::format("    typedef ap_axiu<{0}, 1, 1, 1> {1}_words;\n    TESSERA_STREAM({1}_words, {1}_port);\n", s.bits,
-                            s.name);
-    std::vector<std::string> given;
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) given.push_back(s.name + "_port");
-    for (std::size_t k = 0; k < scalars_.size(); ++k)
-      given.push_back(fmt::format("static_cast<{}>(b.scalar(\"{}\"))", spelling(netlist_.scalars[k].type), scalars_[k]));
-    if (!frame_.fixed) given.insert(given.end(), {"b.height", "b.width"});
-    given.emplace_back("b.frames");
-    text += "    {\n";
-    for (const Stream& s : inputs_)
-      text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name, s.bits,
-                          element(s));
-    text += fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) {}({}));\n", options_.name,
-                        base::join(given, ", "));
-    for (const Stream& s : results_)
-      text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name, s.bits,
-                          element(s));
-    text += "    }\n";
-    for (const auto* list : {&inputs_, &results_})
-      for (const Stream& s : *list) text += fmt::format("    tessera_bench::check_empty({0}_port, \"{0}\", b);\n", s.name);
-    text += "  }\n";
-    for (const Stream& s : results_) text += fmt::format("  b.output(\"{0}\", {0}_bytes);\n", s.name);
-    return text + "  return tessera_bench::finish(b);\n}\n";
+    const std::string all = ticks_text(last_lag());
+    const bool needs_pitch = !frame_.fixed && (all + state + text).find("pitch") != std::string::npos;
+    return fmt::format(
+               "static void {}_compute({}) {{\n"
+               "  const tessera_streaming::extents extents = tessera_streaming::extents_of<{}>({});\n{}"
+               "  const tessera_streaming::count ticks = extents.ticks + ap_uint<48>({});\n",
+               options_.name, base::join(given, ",\n    "), frame_.lanes, extents_text(),
+               needs_pitch ? "  const int pitch = extents.pitch;  // ticks a row\n" : "", all) +
+           state + text + "  }\n}\n\n";
   }
 
   Netlist netlist_;
@@ -541,9 +474,8 @@ class Printer {
   hardware::Frame frame_;
   HlsValues values_;
   DelayLines lines_;
-  i64 least_height_ = 1, least_width_ = 1, flush_ = 0;
-  std::vector<Stream> inputs_, results_;
-  std::vector<std::string> scalars_;
+  i64 flush_ = 0;
+  HlsPorts ports_;
   std::vector<Memory> memories_;
   std::map<std::uint32_t, std::string> reads_;  // of delays
   std::string registers_, moves_;
