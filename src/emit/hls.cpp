@@ -145,10 +145,9 @@ class Printer {
   // ---- the file ----------------------------------------------------------------------------------------------------
 
   std::string head() const {
-    std::string text =
-        fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera{}.\n", options_.name,
-                    frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels", frame_.fixed ? "" : "at most ", frame_.height,
-                    frame_.width, options_.program.empty() ? "" : " from " + base::quoted(options_.program));
+    std::string text = fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera.\n",
+                                   options_.name, frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels",
+                                   frame_.fixed ? "" : "at most ", frame_.height, frame_.width);
     text +=
         fmt::format("// Line buffers hold {} bits, shift registers {}.\n", lines_.memory_bits, lines_.register_bits);
     for (std::size_t r = 0; r < ports_.results.size(); ++r)

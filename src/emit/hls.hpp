@@ -8,8 +8,7 @@
 namespace tessera::emit {
 
 struct HlsOptions {
-  std::string name;     // of the top function: a C identifier
-  std::string program;  // what it was made from, for the first line
+  std::string name;  // of the top function: a C identifier
 };
 
 struct HlsFiles {

@@ -151,5 +151,132 @@ TEST(Hls, RandomProgramsAgreeWithTheInterpreter) {
   unit.run(compiler);
 }
 
+// A word a clock over a frame whose rows fill memories, stage after stage; scalars, tables, booleans, structs.
+TEST(Hls, TakesAWordAClock) {
+  ASSERT_TRUE(have("g++"));
+  Case c;
+  c.text =
+      "stencil blur(vector#2 uint8 x) { return cast<uint8>((sum(i = -2..2, j = -2..2) (x@[i,j])) / 25); }\n"
+      "stencil edge(vector#2 uint8 x) { return cast<int16>(x@[-1,0] * 3 - x@[1,1] * 2); }\n"
+      "parameter M, N;\nvector#2 uint8 in0[M, N];\nb = blur(in0:mirror);\nreturn a = edge(b:clamped), b = b;\n";
+  c.options.height = 12, c.options.width = 402, c.options.lanes = 4;
+  c.runs = {{12, 402, 2, 1, 0}};
+  Unit unit;
+  unit.enter(c, 5);
+  unit.run(compiler);
+  // Ticks of two frames of 12 rows of 101 words, and of three rows and some words between the first word in and the
+  // last one out; a clock for every process between them.
+  const std::string counts = unit.counts();
+  const std::size_t at = counts.find(" clocks");
+  ASSERT_NE(at, std::string::npos) << counts;
+  const i64 clocks = std::stoll(counts.substr(counts.rfind('\n', at) + 1));
+  EXPECT_GE(clocks, 2 * 12 * 101);
+  EXPECT_LE(clocks, 2 * 12 * 101 + 4 * 101 + 8) << counts;
+  EXPECT_NE(counts.find("memory p0_lines0"), std::string::npos) << counts;
+}
+
+TEST(Hls, TakesScalarsTablesBooleansAndStructs) {
+  ASSERT_TRUE(have("g++"));
+  const std::string text =
+      "struct rgb { uint8 r, g, b; }\n"
+      "table int curve[5] = {3, -1, 40000, 7, 9};\n"
+      "stencil f(vector#2 rgb x, vector#2 bool m, int gain) {\n"
+      "  return m@[0,0] ? cast<int16>(x@[0,1].r * gain + curve[x@[0,0].g % 5]) : cast<int16>(x@[1,0].b);\n}\n"
+      "parameter M, N;\nvector#2 rgb img[M, N];\nvector#2 bool mask[M, N];\nint gain;\n"
+      "return f(img:clamped, mask, gain);\n";
+  StreamOptions options;
+  options.height = 5, options.width = 11, options.lanes = 2;
+  const Netlist netlist = build_netlist(make_stream(graph_of(text), options));
+  ASSERT_EQ(netlist.inputs.size(), 4U);
+  std::vector<Frames> inputs;
+  std::uint64_t state = 9;
+  for (const Port& port : netlist.inputs) {
+    inputs.push_back(Frames(2, std::vector<i64>(55)));
+    for (std::vector<i64>& frame : inputs.back())
+      for (i64& v : frame) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        v = wrap(port.bits, static_cast<__int128>(state >> 40));
+      }
+  }
+  const std::vector<Frames> expected = simulate(netlist, inputs, {-77});
+  const Folder folder;
+  const emit::HlsFiles files = emit::print_hls(netlist, {.name = "mixed"});
+  write(folder / "mixed.cpp", files.source);
+  write(folder / "mixed_test.cpp", files.bench);
+  write(folder / "mixed.h", files.header);
+  std::string words;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    write(folder / fmt::format("in{}", k), bytes_of(inputs[k], netlist.inputs[k].type));
+    words += fmt::format(" --in {}=in{}", netlist.inputs[k].name, k);
+  }
+  const std::string line = fmt::format(
+      "cd '{}' && {} -include mixed.h -I'{}/share/hls' mixed.cpp mixed_test.cpp -o mixed && ./mixed --frames 2{} "
+      "--scalar gain=-77 --out result=out > counts",
+      (folder / "").string(), compiler, TESSERA_SOURCE_DIR, words);
+  ASSERT_EQ("", shell(folder, line)) << read(folder / "counts");
+  EXPECT_EQ(read(folder / "out"), bytes_of(expected[0], netlist.results[0].port.type));
+}
+
+std::string outcome_of(const std::string& body) {
+  const Folder folder;
+  write(folder / "t.cpp", "#include <ap_int.h>\n#include <hls_stream.h>\ntypedef ap_uint<8> byte;\n" + body);
+  const std::string said = shell(folder, fmt::format("cd '{}' && {} -I'{}/share/hls' t.cpp -o t && ./t",
+                                                     (folder / "").string(), compiler, TESSERA_SOURCE_DIR));
+  return said;
+}
+
+// What C simulation of tools does not show: a branch whose FIFO is shorter than what the other one holds back.
+TEST(HlsSimulation, FindsDeadlocks) {
+  ASSERT_TRUE(have("g++"));
+  const std::string text =
+      "void split(hls::stream<byte>& a, hls::stream<byte>& b) {\n"
+      "  for (int n = 0; n < 100; ++n) { TESSERA_TICK(); a.write(n); b.write(n); }\n}\n"
+      "void join(hls::stream<byte>& a, hls::stream<byte>& b) {\n"
+      "  for (int n = 0; n < 10; ++n) a.read();\n  for (int n = 0; n < 100; ++n) b.read();\n}\n"
+      "int main() {\n  hls::stream<byte, 2> left(\"left\");\n  hls::stream<byte, DEPTH> right(\"right\");\n"
+      "  TESSERA_PROCESS(split(left, right));\n  TESSERA_PROCESS(join(left, right));\n}\n";
+  const std::string said = outcome_of("#define DEPTH 2\n" + text);
+  EXPECT_NE(said.find("error: deadlock after"), std::string::npos) << said;
+  EXPECT_NE(said.find("note: process 'split' waits for room in stream 'right'"), std::string::npos) << said;
+  EXPECT_NE(said.find("note: process 'join' waits for a value of stream 'left'"), std::string::npos) << said;
+}
+
+TEST(HlsSimulation, CountsUsesOfATick) {
+  ASSERT_TRUE(have("g++"));
+  const std::string text =
+      "void twice(hls::stream<byte>& in) {\n  TESSERA_MEMORY(byte, lines, 4, 4);\n"
+      "  for (int n = 0; n < 8; ++n) {\n    TESSERA_TICK();\n    lines[n % LENGTH] = in.read();\n"
+      "    const byte old = lines[(n + 1) % LENGTH];\n    if (old == 200 || n % 2 == SECOND) in.read();\n  }\n}\n"
+      "void feed(hls::stream<byte>& out) { for (int n = 0; n < 20; ++n) { TESSERA_TICK(); out.write(n); } }\n"
+      "int main() {\n  {\n    hls::stream<byte, 20> in(\"in\");\n    TESSERA_PROCESS(feed(in));\n"
+      "    TESSERA_PROCESS(twice(in));\n  }\n  return hls::report(stdout) ? 0 : 1;\n}\n";
+  const std::string twice = outcome_of("#define LENGTH 4\n#define SECOND 1\n" + text);
+  EXPECT_NE(twice.find("at most 2 and 1 in a tick, held"), std::string::npos) << twice;
+  EXPECT_NE(twice.find("cannot start every clock"), std::string::npos) << twice;
+  const std::string soon = outcome_of("#define LENGTH 3\n#define SECOND 2\n" + text);
+  EXPECT_NE(soon.find("read 2 ticks after a write at least (declared: 4): cannot start every clock"), std::string::npos)
+      << soon;
+}
+
+TEST(Hls, RefusesWhatItCannotDo) {
+  const auto message = [](const std::string& text, i64 height, i64 width, const std::string& name) -> std::string {
+    try {
+      StreamOptions options;
+      options.height = height, options.width = width, options.fixed = false;
+      emit::print_hls(build_netlist(make_stream(graph_of(text), options)), {.name = name});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const std::string mirror =
+      "stencil f(vector#2 uint8 x) { return x@[2,0]; }\nparameter M, N;\nvector#2 uint8 img[M, N];\nreturn "
+      "f(img:mirror);\n";
+  EXPECT_NE(message(mirror, 2, 40, "f").find("frames of at most 2 x 40 were asked for; expected at least 3 x "),
+            std::string::npos);
+  EXPECT_NE(message(mirror, 20, 40, "a b").find("is not a name in C"), std::string::npos);
+  EXPECT_EQ(message(mirror, 20, 40, "f"), "");
+}
+
 }  // namespace
 }  // namespace tessera::hardware
