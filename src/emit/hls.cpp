@@ -72,6 +72,17 @@ Netlist living(const Netlist& all) {
   return kept;
 }
 
+void check_top_name(const std::string& name) {
+  check_entry_name(name);
+  for (const std::string_view taken : {"hls", "ap_int", "ap_uint", "ap_axiu", "tessera_streaming", "tessera_bench"})
+    if (name == taken)
+      throw Error(ErrorClass::argument,
+                  fmt::format("the top function cannot be called {}: headers of the tools or the emitted code have "
+                              "that name",
+                              base::quoted(name)),
+                  {}, "name it otherwise, as in --name my_filter");
+}
+
 // By node, the stage that it belongs to: what the past of different stages is kept apart by.
 std::vector<int> stages_of(const Netlist& netlist) {
   std::vector<int> stages;
@@ -87,7 +98,7 @@ class Printer {
         frame_(netlist_.frame),
         values_(netlist_),
         lines_(delay_lines(netlist_, stages_of(netlist_))) {
-    check_entry_name(options.name);
+    check_top_name(options.name);
     ports_.name = options.name;
     ports_.frame = frame_;
     ports_.least_height = netlist_.least_height;

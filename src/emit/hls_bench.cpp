@@ -19,6 +19,14 @@ std::vector<HlsStream> streams_of(const HlsPorts& ports) {
   return all;
 }
 
+// Between blanks.
+std::string names(const HlsPorts& ports) {
+  std::string all = " ";
+  for (const HlsStream& s : streams_of(ports)) all += s.name + " ";
+  for (const HlsStream& s : ports.scalars) all += s.name + " ";
+  return all;
+}
+
 std::string arguments(const HlsPorts& ports) {
   std::vector<std::string> given;
   for (const HlsStream& s : streams_of(ports)) given.push_back(s.name + "_port");
@@ -68,9 +76,9 @@ std::string hls_bench(const HlsPorts& ports) {
       ports.name);
   text += std::string(detail::hls_bench_text) + "\n";
   text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", hls_signature(ports, ",\n    "));
-  text +=
-      fmt::format("  tessera_bench::bench b(count, words, {}, {}, {}, {}, {}, {});\n", frame.height, frame.width,
-                  frame.fixed, frame.fixed ? 1 : ports.least_height, frame.fixed ? 1 : ports.least_width, frame.lanes);
+  text += fmt::format("  tessera_bench::bench b(count, words, \"{}\", {}, {}, {}, {}, {}, {});\n", names(ports),
+                      frame.height, frame.width, frame.fixed, frame.fixed ? 1 : ports.least_height,
+                      frame.fixed ? 1 : ports.least_width, frame.lanes);
   const auto element = [&](const HlsStream& s) { return s.bits / 8 / frame.lanes; };
   for (const HlsStream& s : ports.inputs)
     text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, {2});\n", s.name, element(s),
@@ -86,7 +94,7 @@ std::string hls_bench(const HlsPorts& ports) {
     text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
                         s.bits, element(s));
   text +=
-      fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) {}({}));\n", ports.name, arguments(ports));
+      fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) ::{}({}));\n", ports.name, arguments(ports));
   for (const HlsStream& s : ports.results)
     text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
                         s.bits, element(s));

@@ -275,6 +275,7 @@ TEST(Hls, RefusesWhatItCannotDo) {
   EXPECT_NE(message(mirror, 2, 40, "f").find("frames of at most 2 x 40 were asked for; expected at least 3 x "),
             std::string::npos);
   EXPECT_NE(message(mirror, 20, 40, "a b").find("is not a name in C"), std::string::npos);
+  EXPECT_NE(message(mirror, 20, 40, "hls").find("cannot be called 'hls'"), std::string::npos);
   EXPECT_EQ(message(mirror, 20, 40, "f"), "");
 }
 
