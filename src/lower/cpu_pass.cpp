@@ -199,7 +199,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
       for (std::size_t k : direct_targets) {
         const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k].to;
         Value aligned = ir::nest::call("tsr_aligned", flag_type,
-                                       {address(target, xs), integer(lanes * ir::nest::size_of(target->type.lane))});
+                                       {address(target, xs), integer(pass.quads ? lanes : lanes * ir::nest::size_of(target->type.lane))});
         streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
       }
     streaming = builder_->let("streaming", streaming);
@@ -364,7 +364,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
   const ir::Graph& graph = plan_.graph;
-  const int lanes = pass.pairs ? pass.lanes / 2 : pass.lanes;
+  const int lanes = pass.quads ? pass.lanes / 4 : pass.pairs ? pass.lanes / 2 : pass.lanes;
   const Type pairs{Lane::u16, lanes, false};
   builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
     if (is_lanes(graph.node(body.roots.front()).op)) {
@@ -375,6 +375,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
+    if (pass.quads) source.least_bytes = 4;
     source.chained = plan_.options.numbers == Numbers::fast;
     source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
       std::size_t k = body.source_of.at(&node);
@@ -399,6 +400,12 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
             load(convert({Lane::u16, 1, true}, address(pointer, x + (column.offset - odd))), integer(0), lanes);
         return operation(odd ? Op::shr : Op::bit_and, pairs,
                          {both, broadcast(integer(odd ? 8 : 255, {Lane::u16, 1, false}), lanes)});
+      }
+      if (pass.quads) {
+        const Type quads{Lane::u32, lanes, false};
+        return operation(Op::bit_and, quads,
+                         {load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes),
+                          broadcast(integer(255, {Lane::u32, 1, false}), lanes)});
       }
       i64 step = element_step(node.stage);
       const i64 apart = step * column.scale;
@@ -491,6 +498,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       results.clear();
     };
     std::map<std::size_t, std::vector<Value>> parts;  // of rows that several pieces fill, by the first one's position
+    std::map<std::size_t, std::vector<Value>> phases;  // of every fourth column
     std::map<std::size_t, Value> halves;  // even or odd columns that wait for the others, by position of the target
     emitter.emit(body.roots, [&](std::size_t root, const Value& v) {
       const std::size_t k = root % targets.size();
@@ -515,6 +523,17 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
               builder_->let("both", operation(Op::bit_or, pairs, {low, high})));
         return;
       }
+      if (pass.quads) {
+        const Lane lane = memory_lane(s);
+        std::vector<Value>& four = phases[k];
+        four.resize(4);
+        four[root / targets.size()] =
+            builder_->let("v", emitter.stored(body.roots[root], v, lane == Lane::f32 || lane == Lane::u32 ? lane : Lane::i32));
+        if (std::count(four.begin(), four.end(), nullptr)) return;
+        for (const auto& [column, out] : of_quads(four, lane))
+          store(convert({out->type.lane, 1, true}, address(targets[k].to, x + column)), integer(0), out);
+        return;
+      }
       Value out = emitter.stored(body.roots[root], v, memory_lane(written(s)));
       const Target& target = targets[k];
       if (target.parts > 1) {
@@ -525,7 +544,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
         return;
       }
       store(target.to, x, out);
-    });
+    }, pass.quads ? byte_totals(p, sources, x) : PointEmitter::Values{});
     store_results();
   });
 }

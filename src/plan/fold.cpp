@@ -11,6 +11,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/footprint.hpp"
 #include "ir/build.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/transforms.hpp"
 
@@ -109,6 +110,7 @@ class FoldPass {
     const Stage& stage = graph_.stage(now);
     if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
+    const bool sums_bytes = device_.byte_products && works_in_quads(graph_, now).has_value();
     if (f.gathers && f.operations > 40) return false;
     const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).tile.rows > 0; };
     if (std::all_of(consumers.begin(), consumers.end(), reads_by_tiles)) return false;
@@ -117,6 +119,9 @@ class FoldPass {
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
       if (consumer.kind != StageKind::point) return false;
+      // What it becomes a part of has to be computed as it is, every fourth column by itself.
+      const auto type_of = [&](StageId s) { return s == old_id ? ElementType::u8 : rebuild_.old(s).type; };
+      if (sums_bytes && !bytes_alone(consumer.body, type_of)) return false;
       if (consumer.tile.rows > 0) {
         if (device_.columns_together || !is_prologue(graph_, stage)) return false;
         copies += 1;
