@@ -119,9 +119,7 @@ class FoldPass {
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
       if (consumer.kind != StageKind::point) return false;
-      // What it becomes a part of has to be computed as it is, every fourth column by itself.
-      const auto type_of = [&](StageId s) { return s == old_id ? ElementType::u8 : rebuild_.old(s).type; };
-      if (sums_bytes && !bytes_alone(consumer.body, type_of)) return false;
+      if (sums_bytes && !takes_sum_of_bytes(consumer, old_id)) return false;
       if (consumer.tile.rows > 0) {
         if (device_.columns_together || !is_prologue(graph_, stage)) return false;
         copies += 1;
@@ -178,6 +176,17 @@ class FoldPass {
       if (node.op == Op::access && type_of(node.stage) != ElementType::u8) return false;
     }
     return true;
+  }
+
+  // What a sum of bytes becomes a part of has to be computed as it is, every fourth column by itself, and to hold no
+  // more sums than registers do.
+  bool takes_sum_of_bytes(const Stage& consumer, StageId sum) const {
+    for (ExprId e : ir::postorder(graph_, {consumer.body})) {
+      const ExprNode& node = graph_.node(e);
+      if (is_reduction(node.op) || node.op == Op::lookup || node.type == ElementType::f64) return false;
+      if (node.op == Op::access && node.stage != sum && rebuild_.old(node.stage).kind != StageKind::input) return false;
+    }
+    return bytes_alone(consumer.body, [&](StageId s) { return s == sum ? ElementType::u8 : rebuild_.old(s).type; });
   }
 
   // Bytes go in, through this stage of bytes or 16-bit numbers, and bytes come out. The consumer is an old stage still.

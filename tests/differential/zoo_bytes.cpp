@@ -31,10 +31,10 @@ const std::vector<ZooProgram>& zoo_of_bytes() {
        "{ return sum(i = 0..6, j = 0..4) (k[i,j] * X@[i-3,j-2]) + coord(1); } parameter M, N; vector#2 uint8 a[M,N]; "
        "vector#2 float b[M,N]; return a = f(a:mirror, b), b = g(a:symmetric), c = t(a:clamped);",
        2e-4, false, Data::wild},
-      {"sums of every other row of bytes, and of a float of them",
+      {"sums of bytes as floats, as 16 bits, and in a ring",
        "table int k[i = 0..6, j = 0..6] = (i * 37 + j * 53) % 91 - 40; stencil f(vector#2 uint8 X) { return 0.5f * "
        "sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]); } stencil g(vector#2 uint8 X) { return cast<uint16>(sum(i = "
-       "0..6, j = 0..6) (k[i,j] * X@[i-3,j-3])); } stencil h(vector#2 int X) { return X@[-1,2] - X@[1,-2]; } parameter "
+       "0..6, j = 0..6) (k[i,j] * X@[i-3,j-3])); } stencil h(vector#2 uint16 X) { return X@[-1,2] - X@[1,-2]; } parameter "
        "M, N; vector#2 uint8 a[M,N]; return a = f(a:clamped), b = g(a:mirror), c = h(g(a:wrap):mirror);",
        0, false, Data::wild},
       {"sums of bytes of volumes",

@@ -51,9 +51,17 @@ TEST(ByteSums, DenseWeights) {
   EXPECT_EQ(rows_of_quads(planned_for(window(7, any), true, Method::transform)), Rows{});
 }
 
+// An outer product is taken one dimension at a time: what is left to sum so are rows of bytes.
 TEST(ByteSums, NotWhereSomethingElseIsCheaper) {
-  EXPECT_EQ(rows_of_quads(planned_for(window(7, "(8 - abs(i)) * (8 - abs(j))", "S / 4096"))), Rows{});  // an outer product
-  EXPECT_EQ(rows_of_quads(planned_for(window(7, "(8 - abs(i)) * (8 - abs(j))"), true, Method::direct)), Rows{4});
+  const std::string product = "(8 - abs(i)) * (8 - abs(j))";
+  const plan::Plan apart = planned_for(window(7, product, "S / 4096"));
+  ASSERT_EQ(apart.groups.size(), 1u);
+  ASSERT_EQ(apart.groups[0].passes.size(), 2u);
+  EXPECT_TRUE(apart.groups[0].passes[0].quads);
+  EXPECT_FALSE(apart.groups[0].passes[1].quads);
+  const plan::Plan direct = planned_for(window(7, product), true, Method::direct);
+  ASSERT_EQ(direct.groups[0].passes.size(), 1u);
+  EXPECT_TRUE(direct.groups[0].passes[0].quads);
   EXPECT_EQ(rows_of_quads(planned_for(window(1, "(2 - abs(i)) * (2 - abs(j))", "cast<uint8>(S / 16)"))), Rows{});
   EXPECT_EQ(rows_of_quads(planned_for(window(20, any))), Rows{});  // transforms
 }
@@ -78,6 +86,21 @@ TEST(ByteSums, StagesThatReadThemStayApart) {
       ") * X@[i,j]); } stencil g(vector#2 int S, vector#2 float Y) { return S * Y; } parameter M, N; vector#2 uint8 "
       "a[M,N]; vector#2 float b[M,N]; return g(f(a:clamped), b);";
   EXPECT_EQ(rows_of_quads(planned_for(text)), Rows{4});
+}
+
+// Nor is it a part of what sums in loops, or of what reads several of its kind.
+TEST(ByteSums, SeveralSumsStayStages) {
+  const std::string weights[] = {any, "(i * 5 + j * 11 + i * i) % 13 * 9", "(i * 3 + j * 5 + j * j * i) % 7 * 17"};
+  std::string text, calls;
+  for (int k = 0; k < 3; ++k) {
+    const std::string name = "f" + std::to_string(k);
+    text += "stencil " + name + "(vector#2 uint8 X) { return sum(i = -3..3, j = -3..3) ((" + weights[k] +
+            ") * X@[i,j]); } ";
+    calls += (k > 0 ? ", " : "") + name + "(a:clamped)";
+  }
+  text += "stencil g(vector#2 int A, vector#2 int B, vector#2 int C) { return max(A, max(B, C)); } parameter M, N; "
+          "vector#2 uint8 a[M,N]; return g(" + calls + ");";
+  EXPECT_EQ(rows_of_quads(planned_for(text)), (Rows{4, 4, 4}));
 }
 
 TEST(ByteSums, NotOfFieldsOfStructs) {
