@@ -69,9 +69,9 @@ PointEmitter::Values GroupLowering::byte_totals(std::size_t p, const std::vector
     const PassBody::Product& product = body.products[k];
     const PassBody::Product* before = k > 0 ? &body.products[k - 1] : nullptr;
     if (!before || before->source != product.source || before->column != product.column)
-      bytes = builder_->let("v", load(convert({Lane::i32, 1, true},
-                                              address(sources[product.source].current, x + product.column)),
-                                      integer(0), type.lanes));
+      bytes = builder_->let(
+          "v", load(convert({Lane::i32, 1, true}, address(sources[product.source].current, x + product.column)),
+                    integer(0), type.lanes));
     Value& total = totals[product.total];
     total = builder_->let("total", ir::nest::call("tsr_add_products_i32x" + std::to_string(type.lanes), type,
                                                   {total ? total : number(0), bytes, number(product.weights)}));

@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "ir/build.hpp"
+#include "plan/pairs.hpp"
 #include "plan/running.hpp"
 
 namespace tessera::plan {
@@ -47,14 +48,6 @@ struct Weighed {
 const ExprNode& read_by(const Graph& graph, ExprId leaf) {
   const ExprNode& top = graph.node(leaf);
   return top.op == Op::convert ? graph.node(top.args[0]) : top;
-}
-
-bool in_struct(const Graph& graph, StageId s) {
-  const Stage& stage = graph.stage(s);
-  if (stage.kind == ir::StageKind::input && graph.arguments[stage.argument].format.is_struct()) return true;
-  return std::any_of(graph.outputs.begin(), graph.outputs.end(), [&](const ir::Output& o) {
-    return o.format.is_struct() && std::count(o.stages.begin(), o.stages.end(), s) > 0;
-  });
 }
 
 // A byte at a fixed distance along its row, as neighbours in memory.
@@ -98,7 +91,7 @@ Quads quads_of(const Weights& weights, std::size_t rank) {
   const auto put = [](Quads::Map& to, const Offset& row, i64 column, i64 at, i64 w) {
     if (w != 0) to[{row, column}] |= (static_cast<std::uint32_t>(w) & 255u) << (8 * (at - column));
   };
-  std::map<Offset, i64> first;  // column of the quad that is being filled, by row
+  std::map<Offset, i64> first;                    // column of the quad that is being filled, by row
   for (const auto& [offset, weight] : weights) {  // along each row
     Offset row = offset;
     const i64 at = offset[rank - 1], w = static_cast<i64>(weight);
@@ -189,8 +182,10 @@ std::optional<std::vector<ByteSum>> works_in_quads(const Graph& graph, StageId s
     sum.sum = e;
     sum.terms = quads.terms;
     sum.narrow = quads.narrow;
-    for (const auto& [at, weights] : quads.low) sum.low.push_back({rows.at(at.first), at.second, static_cast<std::int32_t>(weights)});
-    for (const auto& [at, weights] : quads.high) sum.high.push_back({rows.at(at.first), at.second, static_cast<std::int32_t>(weights)});
+    for (const auto& [at, weights] : quads.low)
+      sum.low.push_back({rows.at(at.first), at.second, static_cast<std::int32_t>(weights)});
+    for (const auto& [at, weights] : quads.high)
+      sum.high.push_back({rows.at(at.first), at.second, static_cast<std::int32_t>(weights)});
     terms += sum.terms;
     count += sum.quads();
     chains += sum.chains();

@@ -16,8 +16,8 @@ namespace tessera::plan {
 struct ByteSum {
   ir::ExprId sum;
   struct Quad {
-    ir::ExprId row;  // an access to the row that it reads
-    i64 column = 0;  // of the first of the four, from the point's own
+    ir::ExprId row;   // an access to the row that it reads
+    i64 column = 0;   // of the first of the four, from the point's own
     i64 weights = 0;  // of the first in the lowest byte; an i32
   };
   std::vector<Quad> low, high;

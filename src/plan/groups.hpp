@@ -150,7 +150,7 @@ class Grouper {
     double products = 0;
   };
   std::vector<ByteProducts> quads_;  // see byte_sums.hpp
-  std::vector<int> group_of_;         // the set that a stage is in; -1: an input
+  std::vector<int> group_of_;        // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
   std::vector<double> price_of_;                  // by set
   std::vector<std::vector<Decision>> decisions_;  // by set

@@ -37,9 +37,9 @@ struct Device {
   bool columns_together = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
-  bool shuffles = false;  // threads of a warp read each other's registers
+  bool shuffles = false;       // threads of a warp read each other's registers
   bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see byte_sums.hpp
-  bool minima = false;    // of two integers of 16 bits in one register, by one instruction
+  bool minima = false;         // of two integers of 16 bits in one register, by one instruction
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;

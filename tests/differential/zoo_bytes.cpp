@@ -24,7 +24,8 @@ const std::vector<ZooProgram>& zoo_of_bytes() {
        "a[M,N]; s = f(a); return s = s, t = f(s:wrap);",
        0, false, Data::wild},
       {"sums of bytes beside floats, coordinates and each other",
-       "table int k[i = 0..6, j = 0..4] = (i * 37 + j * 53) % 211 - 90; table int h[i = 0..4, j = 0..8] = (i * 29 + j * "
+       "table int k[i = 0..6, j = 0..4] = (i * 37 + j * 53) % 211 - 90; table int h[i = 0..4, j = 0..8] = (i * 29 + j "
+       "* "
        "31) % 7 * (j % 3); stencil f(vector#2 uint8 X, vector#2 float Y) { return 1e-5f * sum(i = 0..6, j = 0..4) "
        "(k[i,j] * X@[i-3,j-2]) * Y; } stencil g(vector#2 uint8 X) { return max(sum(i = 0..6, j = 0..4) (k[i,j] * "
        "X@[i-3,j-2]), sum(i = 0..4, j = 0..8) (h[i,j] * X@[i-2,j-4])) > 9000 || X > 99; } stencil t(vector#2 uint8 X) "
@@ -34,11 +35,13 @@ const std::vector<ZooProgram>& zoo_of_bytes() {
       {"sums of bytes as floats, as 16 bits, and in a ring",
        "table int k[i = 0..6, j = 0..6] = (i * 37 + j * 53) % 91 - 40; stencil f(vector#2 uint8 X) { return 0.5f * "
        "sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]); } stencil g(vector#2 uint8 X) { return cast<uint16>(sum(i = "
-       "0..6, j = 0..6) (k[i,j] * X@[i-3,j-3])); } stencil h(vector#2 uint16 X) { return X@[-1,2] - X@[1,-2]; } parameter "
+       "0..6, j = 0..6) (k[i,j] * X@[i-3,j-3])); } stencil h(vector#2 uint16 X) { return X@[-1,2] - X@[1,-2]; } "
+       "parameter "
        "M, N; vector#2 uint8 a[M,N]; return a = f(a:clamped), b = g(a:mirror), c = h(g(a:wrap):mirror);",
        0, false, Data::wild},
       {"sums of bytes of volumes",
-       "table int k[l = 0..2, i = 0..2, j = 0..4] = (l * 17 + i * 37 + j * 53) % 253 - 126; stencil f(vector#3 uint8 X) "
+       "table int k[l = 0..2, i = 0..2, j = 0..4] = (l * 17 + i * 37 + j * 53) % 253 - 126; stencil f(vector#3 uint8 "
+       "X) "
        "{ return sum(l = 0..2, i = 0..2, j = 0..4) (k[l,i,j] * X@[l-1,i-1,j-2]); } stencil g(vector#3 uint8 X) { "
        "return saturate<uint8>(sum(l = 0..2, i = 0..2, j = 0..4) (k[l,i,j] * X@[l-1,i-1,j-2]) / 128); } parameter K, "
        "M, N; vector#3 uint8 a[K,M,N]; return a = f(a:[mirror,wrap,clamped]), b = g(g(a:clamped):constant(3));",

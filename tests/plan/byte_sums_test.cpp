@@ -1,10 +1,11 @@
 // Which sums of bytes are taken by products of four. That their values stay is for the differential tests.
+#include "plan/byte_sums.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lang/compile.hpp"
-#include "plan/byte_sums.hpp"
 #include "programs.hpp"
 
 namespace tessera {
@@ -98,8 +99,10 @@ TEST(ByteSums, SeveralSumsStayStages) {
             ") * X@[i,j]); } ";
     calls += (k > 0 ? ", " : "") + name + "(a:clamped)";
   }
-  text += "stencil g(vector#2 int A, vector#2 int B, vector#2 int C) { return max(A, max(B, C)); } parameter M, N; "
-          "vector#2 uint8 a[M,N]; return g(" + calls + ");";
+  text +=
+      "stencil g(vector#2 int A, vector#2 int B, vector#2 int C) { return max(A, max(B, C)); } parameter M, N; "
+      "vector#2 uint8 a[M,N]; return g(" +
+      calls + ");";
   EXPECT_EQ(rows_of_quads(planned_for(text)), (Rows{4, 4, 4}));
 }
 
