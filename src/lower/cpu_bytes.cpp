@@ -78,11 +78,13 @@ PointEmitter::Values GroupLowering::byte_totals(std::size_t p, const std::vector
   }
   PointEmitter::Values known;
   for (const PassBody::Total& total : body.totals) {
-    const Value low = totals[total.low] ? totals[total.low] : number(0);
-    known[total.sum.id] = low;
-    if (!total.high) continue;
-    const Value high = builder_->let("high", operation(Op::shl, type, {totals[*total.high], number(7)}));
-    known[total.sum.id] = builder_->let("sum", operation(Op::add, type, {low, high}));
+    Value sum = totals[total.low] ? totals[total.low] : number(0);
+    if (total.high) {
+      const Value high = builder_->let("high", operation(Op::shl, type, {totals[*total.high], number(7)}));
+      sum = builder_->let("sum", operation(Op::add, type, {sum, high}));
+    }
+    const Type own{ir::nest::lane_of(plan_.graph.node(total.sum).type), type.lanes, false};
+    known[total.sum.id] = sum->type == own ? sum : builder_->let("sum", convert(own, sum));
   }
   return known;
 }

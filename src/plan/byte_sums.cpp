@@ -34,6 +34,7 @@ namespace {
 constexpr i64 most_quads = 144;         // that a point takes: sixteen times as many are written out
 constexpr std::size_t most_chains = 2;  // of totals, sixteen registers for four rows of the first
 constexpr i64 least_terms = 4, least_apart = 12;
+constexpr double least_weight = 128 * -128 - 64, most_weight = 128 * 127 + 63;
 
 // Nanoseconds, measured at 5 to 15 weights a side. The rest is what goes to and from memory.
 constexpr double of_quad = 0.02, of_point = 0.06;
@@ -64,9 +65,14 @@ std::optional<Weighed> sum_of_bytes(const Graph& graph, LinearForms& forms, Expr
   auto sum = forms.expand(e);
   if (!sum || sum->weights.empty() || graph.node(sum->leaf).op != Op::convert) return {};
   if (!reads_bytes(graph, read_by(graph, sum->leaf))) return {};
-  for (const auto& [offset, w] : sum->weights)  // 128 * [-128, 127] and [-64, 63] beside
-    if (std::trunc(w) != w || w < -16448 || w > 16319) return {};
-  return Weighed{sum->leaf, std::move(sum->weights)};
+  Weighed weighed{sum->leaf, {}};
+  for (const auto& [offset, weight] : sum->weights) {
+    const double w = weight - 0x1p32 * std::floor((weight + 0x1p31) / 0x1p32);  // totals wrap
+    if (std::trunc(w) != w || w < least_weight || w > most_weight) return {};
+    if (w != 0) weighed.weights[offset] = w;
+  }
+  if (weighed.weights.empty()) return {};
+  return weighed;
 }
 
 // Weights as quads whose rows are not known yet: an invalid id for the row, by its offsets.
@@ -229,12 +235,14 @@ bool ByteSums::worth(const Found& f) const {
 // The sum, written out along its rows.
 ExprId ByteSums::written(const Found& f) const {
   const ExprNode read = read_by(graph_, f.leaf);
+  const bool unsigned_type = f.type == ElementType::u32;
   ExprId total;
   for (const auto& [offset, weight] : f.weights) {
     ExprNode access = read;
     for (std::size_t d = 0; d < access.index.size(); ++d) access.index[d].offset = offset[d], access.index[d].vars = {};
     const ExprId byte = ir::convert(graph_, f.type, graph_.expr(std::move(access)));
-    const ExprId term = ir::binary(graph_, Op::mul, byte, ir::constant(graph_, f.type, weight));
+    const ExprId term = ir::binary(
+        graph_, Op::mul, byte, ir::constant(graph_, f.type, unsigned_type && weight < 0 ? weight + 0x1p32 : weight));
     total = total.valid() ? ir::binary(graph_, Op::add, total, term) : term;
   }
   return total;
@@ -295,7 +303,7 @@ std::optional<double> price_by_quads(const Graph& graph, const Device& device, c
   Weights weights;
   for (i64 k = 0; k < w.count(); ++k)
     if (const double x = w.at[static_cast<std::size_t>(k)]; x != 0) {
-      if (x < -16448 || x > 16319) return {};
+      if (x < least_weight || x > most_weight) return {};
       weights[w.offset(k)] = x;
     }
   const Quads quads = quads_of(weights, w.rank);

@@ -39,6 +39,12 @@ const std::vector<ZooProgram>& zoo_of_bytes() {
        "parameter "
        "M, N; vector#2 uint8 a[M,N]; return a = f(a:clamped), b = g(a:mirror), c = h(g(a:wrap):mirror);",
        0, false, Data::wild},
+      {"sums of bytes that wrap below zero, without a sign",
+       "table uint32 k[i = 0..4, j = 0..4] = (i * 37 + j * 53) % 41; stencil f(vector#2 uint8 X) { return 0.001f * "
+       "(X@[0,3] - sum(i = 0..4, j = 0..4) (k[i,j] * X@[i-2,j-2])); } stencil g(vector#2 uint8 X) { return (X@[1,0] - "
+       "sum(i = 0..4, j = 0..4) (k[i,j] * X@[i-2,j-2])) / 1000; } parameter M, N; vector#2 uint8 a[M,N]; return a = "
+       "f(a:mirror), b = g(a:clamped);",
+       0, false, Data::wild},
       {"sums of bytes of volumes",
        "table int k[l = 0..2, i = 0..2, j = 0..4] = (l * 17 + i * 37 + j * 53) % 253 - 126; stencil f(vector#3 uint8 "
        "X) "
