@@ -23,4 +23,5 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersio
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera COMPONENT development)
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(DIRECTORY share/hls DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera COMPONENT development)
 install(DIRECTORY filters/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/filters COMPONENT development)

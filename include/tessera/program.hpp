@@ -90,20 +90,29 @@ struct RunOptions {
   std::function<void(const LoopEnd&)> on_loop_end;
 };
 
+// Frames of streaming hardware.
+struct HardwareOptions {
+  i64 height = 0, width = 0;
+  bool fixed = true;  // false: extents are arguments, these the largest
+  int lanes = 1;      // pixels a clock: 1, 2, 4 or 8
+};
+
 struct EmitOptions {
-  std::string target = "c";     // "c", "cuda" (a .cu file) or "opencl" (a .cl file and a host file in C)
+  // "c", "cuda" (a .cu file), "opencl" (a .cl file and a host file in C) or "hls" (C++ for synthesis and a test bench)
+  std::string target = "c";
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
   Numbers numbers = Numbers::fast;
   Method method = Method::automatic;       // transforms: of "c" alone
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
+  HardwareOptions hardware = {};           // of "hls"
 };
 
 struct EmittedCode {
   std::string source;  // C includes nothing; CUDA its runtime
   std::string header;  // declares the entry points
-  std::string host;    // of "opencl": the C file that runs the kernels
+  std::string host;    // of "opencl": the C file that runs the kernels; of "hls": the test bench
 };
 
 enum class ExplainFormat { text, json, svg };

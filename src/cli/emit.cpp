@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/files.hpp"
@@ -20,21 +22,50 @@ namespace {
 struct EmitVerb {
   ProgramOptions program;
   PlanOptions plan;
-  std::string target = "c", name, output, header;
+  std::string target = "c", name, output, header, size, max_size;
+  std::optional<int> lanes;
+
+  bool hardware() const { return target == "hls"; }
 };
+
+// `--size 1080x1920`, or `--max-size`, and `--lanes`: of targets that are hardware.
+HardwareOptions hardware_options(const EmitVerb& verb) {
+  HardwareOptions own;
+  const bool any = !verb.size.empty() || !verb.max_size.empty() || verb.lanes.has_value();
+  if (!verb.hardware() && any)
+    throw Error(ErrorClass::argument, fmt::format("--size, --max-size and --lanes are of target hls; the target is {}",
+                                                  base::quoted(verb.target)));
+  if (!verb.size.empty() && !verb.max_size.empty())
+    throw Error(ErrorClass::argument, "--size and --max-size were both given; expected one of them");
+  own.fixed = verb.max_size.empty();
+  own.lanes = verb.lanes.value_or(1);
+  const std::string& text = own.fixed ? verb.size : verb.max_size;
+  if (text.empty()) return own;
+  const std::string_view option = own.fixed ? "--size" : "--max-size";
+  const Shape shape = parse_shape(text, option);
+  if (shape.size() != 2)
+    throw Error(ErrorClass::argument, fmt::format("{} is {}; expected HEIGHTxWIDTH", option, base::quoted(text)));
+  own.height = shape[0];
+  own.width = shape[1];
+  return own;
+}
 
 int emit(const EmitVerb& verb) {
   const RunOptions plan = verb.plan.run_options();
-  const bool opencl = verb.target == "opencl";
-  // The host file stands beside the kernels, which it reads by the name that they have there.
+  const HardwareOptions hardware = hardware_options(verb);
+  const bool opencl = verb.target == "opencl", beside = opencl || verb.hardware();
+  // The host file stands beside the kernels, which it reads by the name that they have there; a test bench beside what
+  // it tests.
   const std::filesystem::path kernels = verb.output;
-  const std::string host = std::filesystem::path(kernels).replace_extension(".c").string();
+  const std::string host =
+      opencl ? std::filesystem::path(kernels).replace_extension(".c").string()
+             : (kernels.parent_path() / (kernels.stem().string() + "_test" + kernels.extension().string())).string();
   if (opencl && !verb.output.empty() && host == verb.output)
     throw Error(ErrorClass::argument,
                 fmt::format("the kernels cannot be {}, since the host's file beside them has that name",
                             base::quoted(verb.output)),
                 {}, "call them .cl");
-  const bool same = !verb.header.empty() && (verb.header == verb.output || (opencl && verb.header == host));
+  const bool same = !verb.header.empty() && (verb.header == verb.output || (beside && verb.header == host));
   if (same)
     throw Error(ErrorClass::argument,
                 fmt::format("the header cannot be {}, which holds the code", base::quoted(verb.header)));
@@ -52,7 +83,8 @@ int emit(const EmitVerb& verb) {
                     .method = plan.method,
                     .tile_rows = plan.tile_rows,
                     .tile_columns = plan.tile_columns,
-                    .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string()});
+                    .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string(),
+                    .hardware = hardware});
   // All files are complete before the first one takes its name.
   std::vector<std::unique_ptr<base::AtomicFile>> files;
   const auto write = [&](const std::string& path, const std::string& text) {
@@ -61,7 +93,7 @@ int emit(const EmitVerb& verb) {
     files.back()->sync();
   };
   if (!verb.output.empty()) write(verb.output, code.source);
-  if (!verb.output.empty() && opencl) write(host, code.host);
+  if (!verb.output.empty() && beside) write(host, code.host);
   if (!verb.header.empty()) write(verb.header, code.header);
   for (const auto& file : files) file->commit();
   if (verb.output.empty()) fmt::print("{}", code.source);
@@ -74,8 +106,15 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target, "c, cuda, or opencl: kernels, and a host file in C beside them")
+  app->add_option(
+         "--target", verb->target,
+         "c; cuda; opencl: kernels, and a host file in C beside them; hls: C++ for synthesis, and a test bench "
+         "beside it")
       ->type_name("NAME");
+  app->add_option("--size", verb->size, "extents of frames, of hls")->type_name("HEIGHTxWIDTH");
+  app->add_option("--max-size", verb->max_size, "the largest extents of frames, which are arguments, of hls")
+      ->type_name("HEIGHTxWIDTH");
+  app->add_option("--lanes", verb->lanes, "pixels a clock, of hls: 1, 2, 4 or 8 (1)")->type_name("N");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");
   app->add_option("--header", verb->header, "file of a header that declares the function")->type_name("FILE");

@@ -210,6 +210,13 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--target", "opencl", "-o", "k.cl", "--header", "k.c"}, 2, "which holds the code");
   refuses({"emit", "blur.forma", "-o", "k.c", "--header", "k.c"}, 2, "which holds the code");
   refuses({"emit", "blur.forma", "--target", "cuda", "--tile", "8x64"}, 2, "has no tiles to choose");
+  refuses({"emit", "blur.forma", "--target", "hls"}, 2, "target hls needs the extents of frames");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "10"}, 2, "--size is '10'; expected HEIGHTxWIDTH");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "10x70000"}, 2, "expected 1 to 65536 rows and columns");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--max-size", "9x9"}, 2, "were both given");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--lanes", "3"}, 2, "expected 1, 2, 4 or 8");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--tile", "8x8"}, 2, "has no tiles to choose");
+  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "are of target hls; the target is 'c'");
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,

@@ -234,6 +234,18 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   EXPECT_THAT(tessera({"emit", "gain.forma", "--target", "cuda", "--name", "apply_gain"}).out,
               AllOf(HasSubstr("__global__"), HasSubstr("extern \"C\" void apply_gain(")));
 
+  // The test bench of hardware stands beside it.
+  program("halve.forma",
+          "stencil f(vector#2 uint8 x) { return cast<uint8>((x@[0,-1] + x@[0,1]) / 2); }\nparameter M, N;\n"
+          "vector#2 uint8 image[M, N];\nreturn f(image:clamped);\n");
+  EXPECT_EQ(tessera({"emit", "halve.forma", "--target", "hls", "--max-size", "64x64", "--lanes", "2", "-o", "halve.cpp",
+                     "--header", "halve.hpp"})
+                .status,
+            0);
+  EXPECT_THAT(text("halve.cpp"), AllOf(HasSubstr("#pragma HLS PIPELINE II=1"), HasSubstr("extern \"C\" void halve(")));
+  EXPECT_THAT(text("halve_test.cpp"), HasSubstr("int main("));
+  EXPECT_THAT(text("halve.hpp"), HasSubstr("int height, int width, int frames)"));
+
   EXPECT_EQ(tessera({"explain", "gain.forma", "--size", "2160x3840"}).status, 0);
   expect_error(tessera({"explain", "gain.forma"}), 2, "the size of input 'image'");
   expect_error(tessera({"explain", "gain.forma", "--size", "10x10x10"}), 2, "has rank 3, expected rank 2");

@@ -1,0 +1,109 @@
+// A test bench runs under a tool's C simulation and under Tessera's headers: there as processes beside the program.
+#include "emit/hls_bench.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace tessera::emit {
+
+namespace detail {
+extern const std::string_view hls_bench_text;
+}
+
+namespace {
+
+std::vector<HlsStream> streams_of(const HlsPorts& ports) {
+  std::vector<HlsStream> all = ports.inputs;
+  all.insert(all.end(), ports.results.begin(), ports.results.end());
+  return all;
+}
+
+// Between blanks.
+std::string names(const HlsPorts& ports) {
+  std::string all = " ";
+  for (const HlsStream& s : streams_of(ports)) all += s.name + " ";
+  for (const HlsStream& s : ports.scalars) all += s.name + " ";
+  return all;
+}
+
+std::string arguments(const HlsPorts& ports) {
+  std::vector<std::string> given;
+  for (const HlsStream& s : streams_of(ports)) given.push_back(s.name + "_port");
+  for (const HlsStream& s : ports.scalars)
+    given.push_back(fmt::format("static_cast<{}>(b.scalar(\"{}\"))", hls_spelling(s.type), s.name));
+  if (!ports.frame.fixed) given.insert(given.end(), {"b.height", "b.width"});
+  given.emplace_back("b.frames");
+  return base::join(given, ", ");
+}
+
+}  // namespace
+
+std::string_view hls_spelling(ElementType type) {
+  switch (type) {
+    case ElementType::boolean:
+    case ElementType::u8:
+      return "unsigned char";
+    case ElementType::i16:
+      return "short";
+    case ElementType::u16:
+      return "unsigned short";
+    case ElementType::i32:
+      return "int";
+    default:
+      return "unsigned";
+  }
+}
+
+std::string hls_signature(const HlsPorts& ports, std::string_view separator) {
+  std::vector<std::string> all;
+  for (const HlsStream& s : streams_of(ports))
+    all.push_back(fmt::format("hls::stream<ap_axiu<{}, 1, 1, 1> >& {}", s.bits, s.name));
+  for (const HlsStream& s : ports.scalars) all.push_back(fmt::format("{} {}", hls_spelling(s.type), s.name));
+  if (!ports.frame.fixed) all.insert(all.end(), {"int height", "int width"});
+  all.emplace_back("int frames");
+  return fmt::format("void {}({})", ports.name, base::join(all, separator));
+}
+
+std::string hls_bench(const HlsPorts& ports) {
+  const hardware::Frame& frame = ports.frame;
+  std::string text = fmt::format(
+      "// Feeds {0} frames and checks what comes back; `-I` names the headers of a tool, or Tessera's share/hls.\n"
+      "//   g++ -Wno-unknown-pragmas -I share/hls {0}.cpp {0}_test.cpp -o {0}_test && ./{0}_test --frames 2\n"
+      "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n"
+      "#if !defined(TESSERA_HLS) && !defined(TESSERA_PROCESS)\n#define TESSERA_PROCESS(...) __VA_ARGS__\n"
+      "#define TESSERA_TICK()\n#define TESSERA_STREAM(type, name) hls::stream<type> name(#name)\n#endif\n\n",
+      ports.name);
+  text += std::string(detail::hls_bench_text) + "\n";
+  text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", hls_signature(ports, ",\n    "));
+  text += fmt::format("  tessera_bench::bench b(count, words, \"{}\", {}, {}, {}, {}, {}, {});\n", names(ports),
+                      frame.height, frame.width, frame.fixed, frame.fixed ? 1 : ports.least_height,
+                      frame.fixed ? 1 : ports.least_width, frame.lanes);
+  const auto element = [&](const HlsStream& s) { return s.bits / 8 / frame.lanes; };
+  for (const HlsStream& s : ports.inputs)
+    text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, {2});\n", s.name, element(s),
+                        s.type == ElementType::boolean);
+  for (const HlsStream& s : ports.results)
+    text += fmt::format("  tessera_bench::bytes {}_bytes(b.all_bytes({}));\n", s.name, element(s));
+  text += "  {\n";
+  for (const HlsStream& s : streams_of(ports))
+    text += fmt::format("    typedef ap_axiu<{0}, 1, 1, 1> {1}_words;\n    TESSERA_STREAM({1}_words, {1}_port);\n",
+                        s.bits, s.name);
+  text += "    {\n";
+  for (const HlsStream& s : ports.inputs)
+    text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
+                        s.bits, element(s));
+  text +=
+      fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) ::{}({}));\n", ports.name, arguments(ports));
+  for (const HlsStream& s : ports.results)
+    text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
+                        s.bits, element(s));
+  text += "    }\n";
+  for (const HlsStream& s : streams_of(ports))
+    text += fmt::format("    tessera_bench::check_empty({0}_port, \"{0}\", b);\n", s.name);
+  text += "  }\n";
+  for (const HlsStream& s : ports.results) text += fmt::format("  b.output(\"{0}\", {0}_bytes);\n", s.name);
+  return text + "  return tessera_bench::finish(b);\n}\n";
+}
+
+}  // namespace tessera::emit

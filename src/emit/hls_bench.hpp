@@ -1,0 +1,29 @@
+// The outside of a program in HLS C++, and a test bench for it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/netlist.hpp"
+
+namespace tessera::emit {
+
+struct HlsStream {
+  std::string name;
+  int bits = 0;  // of a word; of a scalar none
+  ElementType type = ElementType::u8;
+};
+
+struct HlsPorts {
+  std::string name;  // of the top function
+  hardware::Frame frame;
+  i64 least_height = 1, least_width = 1;  // of extents that are arguments
+  std::vector<HlsStream> inputs, results, scalars;
+};
+
+std::string_view hls_spelling(ElementType);
+std::string hls_signature(const HlsPorts&, std::string_view separator);
+std::string hls_bench(const HlsPorts&);
+
+}  // namespace tessera::emit

@@ -1,0 +1,192 @@
+// Expressions of HLS C++. Sums and products of ap_int are exact until they are assigned, and an assignment keeps the
+// low bits: just what a netlist says. What is not so is made so here: both sides of a comparison get one format (of
+// formats of different sign and 32 bits and more the tools compare as C does), what is shifted is widened first, what
+// is selected has one type.
+#include "emit/hls_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+
+#include "emit/names.hpp"
+
+namespace tessera::emit {
+
+using hardware::Bits;
+using hardware::Lag;
+using hardware::Node;
+using hardware::NodeId;
+using hardware::Signal;
+
+namespace {
+
+std::string literal(i64 v) {
+  if (v == INT64_MIN) return "(-9223372036854775807LL - 1)";
+  return v > INT32_MAX || v < -INT32_MAX ? fmt::format("{}LL", v) : fmt::format("{}", v);
+}
+
+// The ticks of a lag as a name: 1921, or 2r3, 2r_3 for two rows and three words more or less.
+std::string ticks_name(const hardware::Netlist& netlist, Lag lag) {
+  if (netlist.frame.fixed) return fmt::format("{}", netlist.ticks(lag));
+  return fmt::format("{}r{}{}", lag.rows, lag.words < 0 ? "_" : "", std::abs(lag.words));
+}
+
+Bits common(Bits a, Bits b) {
+  if (a.is_signed == b.is_signed) return {a.is_signed, std::max(a.width, b.width)};
+  return {true, std::max(a.width + (a.is_signed ? 0 : 1), b.width + (b.is_signed ? 0 : 1))};
+}
+
+}  // namespace
+
+std::size_t HlsPositions::index_of(Lag lag) {
+  const auto it = std::find(lags_.begin(), lags_.end(), lag);
+  if (it != lags_.end()) return static_cast<std::size_t>(it - lags_.begin());
+  lags_.push_back(lag);
+  return lags_.size() - 1;
+}
+
+std::string hls_type(Bits b) {
+  return fmt::format("{}<{}>", b.is_signed ? "ap_int" : "ap_uint", b.width);
+}
+
+std::string hls_name(const std::string& name) {
+  std::string result;
+  for (const char c : name) result += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0])) != 0) result = "x" + result;
+  return safe_name(result);
+}
+
+HlsValues::HlsValues(const hardware::Netlist& netlist) : netlist_(netlist) {
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({k});
+    // Names end with the number of their node, so no two are equal, whatever stages are called.
+    const auto named = [&] {
+      const std::string stage = node.stage < netlist.stages.size() ? netlist.stages[node.stage] : "";
+      return fmt::format("{}_{}", hls_name(stage.empty() ? "result" : stage), k);
+    };
+    if (node.op == Signal::constant)
+      texts_.push_back(fmt::format("{}({})", hls_type(node.bits), literal(node.value)));
+    else if (node.op == Signal::scalar)
+      texts_.push_back(fmt::format("{}({}_value)", hls_type(node.bits),
+                                   hls_name(netlist.scalars[static_cast<std::size_t>(node.value)].name)));
+    else if (node.op == Signal::delay)
+      texts_.push_back(fmt::format("{}_{}_ago", named(), ticks_name(netlist, node.lag)));
+    else
+      texts_.push_back(named());
+  }
+}
+
+bool HlsValues::has_statement(NodeId n) const {
+  const Signal op = netlist_.node(n).op;
+  return op != Signal::constant && op != Signal::scalar;
+}
+
+std::string HlsValues::cast(Bits to, NodeId n) const {
+  const Node& node = netlist_.node(n);
+  if (node.bits == to) return text(n);
+  if (node.op == Signal::constant) return fmt::format("{}({})", hls_type(to), literal(node.value));
+  return fmt::format("{}({})", hls_type(to), text(n));
+}
+
+std::string HlsValues::mixed(NodeId a, std::string_view op, NodeId b) const {
+  const Bits of_a = netlist_.node(a).bits, of_b = netlist_.node(b).bits;
+  if (of_a.is_signed == of_b.is_signed) return fmt::format("{} {} {}", text(a), op, text(b));
+  const Bits both = common(of_a, of_b);
+  return fmt::format("{} {} {}", cast(both, a), op, cast(both, b));
+}
+
+std::string HlsValues::widened_shift(const Node& node, std::string_view op, const std::string& count) const {
+  Bits from = netlist_.node(node.args[0]).bits;
+  from.width = std::max(from.width, node.bits.width);
+  return fmt::format("{} {} {}", cast(from, node.args[0]), op, count);
+}
+
+std::string HlsValues::position(const Node& node) {
+  const std::size_t at = positions_.index_of(node.lag);
+  const i64 lanes = netlist_.frame.lanes;
+  const std::string column = lanes == 1 ? fmt::format("at{}_word.to_int()", at)
+                                        : fmt::format("at{}_word.to_int() * {} + {}", at, lanes, node.lane);
+  const auto end = [&](const char* name, i64 extent) {
+    return netlist_.frame.fixed ? fmt::format("{}", extent - node.value - 1)
+                                : fmt::format("{} - {}", name, node.value + 1);
+  };
+  const auto there = [&](const std::string& what) { return fmt::format("at{}_there && {}", at, what); };
+  switch (node.op) {
+    case Signal::row:
+      return fmt::format("at{}_row", at);
+    case Signal::column:
+      return fmt::format("at{}_there ? {} : 0", at, column);
+    case Signal::row_is:
+      return there(fmt::format("at{}_row == {}", at, node.value));
+    case Signal::row_left_is:
+      return there(fmt::format("at{}_row.to_int() == {}", at, end("height", netlist_.frame.height)));
+    case Signal::column_is: {
+      const i64 from = node.value - node.lane;
+      return from < 0 || from % lanes != 0 ? "0" : there(fmt::format("at{}_word == {}", at, from / lanes));
+    }
+    default:
+      return there(fmt::format("{} == {}", column, end("width", netlist_.frame.width)));
+  }
+}
+
+std::string HlsValues::expression(NodeId id) {
+  const Node& node = netlist_.node(id);
+  const auto arg = [&](std::size_t k) { return node.args[k]; };
+  switch (node.op) {
+    case Signal::row:
+    case Signal::column:
+    case Signal::row_is:
+    case Signal::row_left_is:
+    case Signal::column_is:
+    case Signal::column_left_is:
+      return position(node);
+    case Signal::add:
+      return mixed(arg(0), "+", arg(1));
+    case Signal::sub:
+      return mixed(arg(0), "-", arg(1));
+    case Signal::mul:
+      return mixed(arg(0), "*", arg(1));
+    case Signal::eq:
+      return mixed(arg(0), "==", arg(1));
+    case Signal::lt:
+      return mixed(arg(0), "<", arg(1));
+    case Signal::le:
+      return mixed(arg(0), "<=", arg(1));
+    case Signal::shift_left:
+      return widened_shift(node, "<<", fmt::format("{}", node.value));
+    case Signal::shift_right:
+      return fmt::format("{} >> {}", text(arg(0)), node.value);
+    case Signal::up:
+      return widened_shift(node, "<<", text(arg(1)));
+    case Signal::down:
+      return fmt::format("{} >> {}", text(arg(0)), text(arg(1)));
+    case Signal::resize:
+      return text(arg(0));
+    case Signal::bit_and:
+      return fmt::format("{} & {}", cast(node.bits, arg(0)), cast(node.bits, arg(1)));
+    case Signal::bit_or:
+      return fmt::format("{} | {}", cast(node.bits, arg(0)), cast(node.bits, arg(1)));
+    case Signal::bit_xor:
+      return fmt::format("{} ^ {}", cast(node.bits, arg(0)), cast(node.bits, arg(1)));
+    case Signal::bit_not:
+      return fmt::format("~{}", cast(node.bits, arg(0)));
+    case Signal::select:
+      return fmt::format("{} ? {} : {}", text(arg(0)), cast(node.bits, arg(1)), cast(node.bits, arg(2)));
+    case Signal::divide:
+    case Signal::remainder:
+      return fmt::format("{} == 0 ? {}(0) : {}({})", text(arg(1)), hls_type(node.bits), hls_type(node.bits),
+                         mixed(arg(0), node.op == Signal::divide ? "/" : "%", arg(1)));
+    case Signal::table: {
+      const hardware::Rom& rom = netlist_.tables[static_cast<std::size_t>(node.value)];
+      // A table has a power of two of elements, so that no index leaves it.
+      const int bits = std::max(1, static_cast<int>(std::bit_width(rom.values.size() - 1)));
+      return fmt::format("{}_table[{}.to_int()]", hls_name(rom.name), cast({false, bits}, arg(0)));
+    }
+    default:
+      return "";
+  }
+}
+
+}  // namespace tessera::emit

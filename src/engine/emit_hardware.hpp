@@ -1,0 +1,14 @@
+// Emitted code for streaming hardware: docs/fpga.md.
+#pragma once
+
+#include "ir/graph.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+bool is_hardware(const std::string& target);
+
+// Throws Error(argument) for programs that cannot stream, and for options that do not fit.
+EmittedCode hardware_files(const ir::Graph&, const EmitOptions&);
+
+}  // namespace tessera::engine
