@@ -286,7 +286,7 @@ class ExportedDriver : public testing::TestWithParam<const char*> {
     const std::string source = (drivers / (name_ + (plus_ ? ".cpp" : ".c"))).string();
     write(folder_ / (name_ + ".h"), header);
     ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {}", in_, make)));
-    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver -L. -lprogram {}", in_,
+    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver -L. -lprogram {} -lm", in_,
                                              plus_ ? "g++" : "gcc", drivers.string(), source, libraries)));
     EXPECT_EQ("", shell(folder_, fmt::format("cd {} && LD_LIBRARY_PATH=. ./driver", in_)));
   }
@@ -321,7 +321,7 @@ TEST_P(ExportedDriver, OfOpenclEqualsPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, ExportedDriver,
                          testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
-                                         "flood"),
+                                         "flood", "spectrum"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
