@@ -14,7 +14,7 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view transform_text;
+extern const std::string_view transform_text, transform_lines_text, transform_run_text;
 }
 
 namespace {
@@ -30,16 +30,75 @@ std::string renamed(std::string_view text, const std::string& infix) {
   });
 }
 
+// With names for one type of number. What the common text has is common.
+std::string of_type(std::string_view text, const std::string& real, const std::string& suffix = "") {
+  static const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min"};
+  static const std::set<std::string_view> of_lines = {"tsr_plan", "tsr_job", "tsr_line_at"};
+  return map_identifiers(text, [&](std::string_view word) {
+    if (word == "tsr_real") return real;
+    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+    return std::string(word) + "_" + real + (of_lines.contains(word) ? "" : suffix);
+  });
+}
+
+// Shuffles of two vectors, by a rule for the places.
+template <class Place>
+std::string shuffle(const std::string& name, int lanes, Place place) {
+  std::string list;
+  for (int k = 0; k < lanes; ++k) list += fmt::format(", {}", place(k));
+  return fmt::format("#define {}(a, b) __builtin_shufflevector(a, b{})\n", name, list);
+}
+
+// Lines side by side in vectors of so many bytes.
+std::string lines_text(const std::string& real, int vector) {
+  const int lanes = vector / (real == "double" ? 8 : 4);
+  std::string text = shuffle("tsr_low", lanes, [&](int k) { return k / 2 + k % 2 * lanes; });
+  text += shuffle("tsr_high", lanes, [&](int k) { return (k + lanes) / 2 + k % 2 * lanes; });
+  text += shuffle("tsr_even", lanes, [](int k) { return 2 * k; });
+  text += shuffle("tsr_uneven", lanes, [](int k) { return 2 * k + 1; });
+  text += map_identifiers(detail::transform_lines_text, [&](std::string_view word) {
+    if (word == "TSR_VECTOR") return std::to_string(vector);
+    return word == "tsr_lanes" ? std::to_string(lanes) : std::string(word);
+  });
+  return of_type(text, real, fmt::format("_{}", vector));
+}
+
+struct Machine {
+  int vector;
+  std::string_view features;
+};
+constexpr Machine machines[] = {{32, "avx2"}, {64, "avx2,avx512f,avx512bw,avx512dq,avx512vl"}};
+
+// The vectors that any machine has, on x86-64 also those of AVX2 and AVX-512, as parts have them.
 std::string with_transforms(ElementType type) {
   const std::string real = type == ElementType::f64 ? "double" : "float";
-  std::string text = map_identifiers(detail::transform_text, [&](std::string_view word) {
-    if (word == "tsr_real") return real;
-    // What the common text has is common.
-    const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min", "TSR_LINES"};
-    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
-    return std::string(word) + "_" + real;
-  });
-  return renamed("#undef TSR_LINES\n" + text, "fft");
+  std::string text = of_type(detail::transform_text, real) + lines_text(real, 16);
+  std::string choice, calls;
+  text += "\n#if defined(__x86_64__) && !defined(TESSERA_NO_DISPATCH)\n";
+  for (const Machine& m : machines) {
+    text += fmt::format(
+        "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+        "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+        m.features);
+    text += lines_text(real, m.vector);
+    text += "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    std::string asked;
+    for (std::size_t at = 0; at < m.features.size();) {
+      const std::size_t end = std::min(m.features.find(',', at), m.features.size());
+      asked += fmt::format("{}__builtin_cpu_supports(\"{}\")", asked.empty() ? "" : " && ", m.features.substr(at, end - at));
+      at = end + 1;
+    }
+    choice = fmt::format("  if ({}) return {};\n", asked, m.vector) + choice;
+    calls += fmt::format("  if (vector == {0}) return tsr_groups_{1}_{0}(j, memory, bytes, threads);\n", m.vector, real);
+  }
+  const std::string chosen = of_type("static i32 tsr_vector(void) {\n", real),
+                    groups = of_type("static void tsr_groups(const tsr_job* j, u8* memory, i64 bytes, i64 threads, i32 "
+                                     "vector) {\n  (void)vector;\n",
+                                     real),
+                    plain = fmt::format("  tsr_groups_{}_16(j, memory, bytes, threads);\n", real);
+  text += chosen + choice + "  return 16;\n}\n" + groups + calls + plain + "}\n";
+  text += "#else\n" + chosen + "  return 16;\n}\n" + groups + plain + "}\n#endif\n";
+  return renamed(text + of_type(detail::transform_run_text, real), "fft");
 }
 
 class Entry {
@@ -85,7 +144,9 @@ class Entry {
             "TSR_INLINE i64 tsr_threads(void) { return omp_get_max_threads() < 1 ? 1 : omp_get_max_threads(); "
             "}\nTSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }\n#else\n"
             "TSR_INLINE i64 tsr_threads(void) { return 1; }\nTSR_INLINE i64 tsr_thread(void) { return 0; }\n"
-            "#endif\n",
+            "#endif\n"
+            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma STDC FP_CONTRACT OFF\n#else\n"
+            "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
         "fft");
   }
 
