@@ -32,7 +32,7 @@ std::string renamed(std::string_view text, const std::string& infix) {
 
 // With names for one type of number. What the common text has is common.
 std::string of_type(std::string_view text, const std::string& real, const std::string& suffix = "") {
-  static const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min"};
+  static const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min", "tsr_take", "tsr_give"};
   static const std::set<std::string_view> of_lines = {"tsr_plan", "tsr_job", "tsr_line_at"};
   return map_identifiers(text, [&](std::string_view word) {
     if (word == "tsr_real") return real;
@@ -101,6 +101,24 @@ std::string with_transforms(ElementType type) {
   return renamed(text + of_type(detail::transform_run_text, real), "fft");
 }
 
+// Memory that is kept for the next call, since the system takes longer to hand out large blocks than a transform takes:
+// a block for each use. Calls at the same time find none and get their own.
+constexpr std::string_view memory_text = R"(
+static u8* tsr_kept[3];
+static u8* tsr_take(i32 use, i64 bytes) {
+  u8* block = __atomic_exchange_n(&tsr_kept[use], (u8*)0, __ATOMIC_ACQ_REL);
+  if (block && *(i64*)block >= bytes) return block + 64;
+  __builtin_free(block);
+  block = (u8*)__builtin_malloc((unsigned long)(bytes + 64));
+  if (!block) return 0;
+  *(i64*)block = bytes;
+  return block + 64;
+}
+static void tsr_give(i32 use, u8* at) {
+  if (at) __builtin_free(__atomic_exchange_n(&tsr_kept[use], at - 64, __ATOMIC_ACQ_REL));
+}
+)";
+
 class Entry {
  public:
   Entry(const ir::Graph& graph, const plan::Parts& parts, const std::vector<std::vector<Variant>>& variants,
@@ -146,7 +164,8 @@ class Entry {
             "TSR_INLINE i64 tsr_threads(void) { return 1; }\nTSR_INLINE i64 tsr_thread(void) { return 0; }\n"
             "#endif\n"
             "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma STDC FP_CONTRACT OFF\n#else\n"
-            "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
+            "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n" +
+            std::string(memory_text),
         "fft");
   }
 
@@ -164,7 +183,7 @@ class Entry {
   }
 
   std::string place(const plan::Place& p) const {
-    if (p.kind == plan::Place::Kind::between) return fmt::format("tsr_between[{}]", p.index);
+    if (p.kind == plan::Place::Kind::between) return fmt::format("tsr_between_{}", p.index);
     const std::size_t first = graph_.arguments.size() + graph_.parameters.size();
     return signature_.items[p.kind == plan::Place::Kind::argument ? p.index : first + p.index].name;
   }
@@ -189,39 +208,80 @@ class Entry {
     return fmt::format("  {}({});\n", name_of(k), list);
   }
 
-  std::string transform(const plan::Step& step) {
+  std::string transform(std::size_t k) {
+    const plan::Step& step = parts_.steps[k];
     std::string shape;
     for (const ir::SizeId n : step.domain) shape += (shape.empty() ? "" : ", ") + extent_(n);
     int along = 0;
     for (const int d : step.along) along |= 1 << d;
+    const plan::Place& from = step.inputs[0];
+    const bool spent = from.kind == plan::Place::Kind::between && parts_.between[from.index].last == k;
     return fmt::format(
         "  {{\n    const i64 tsr_shape[] = {{{}}};\n    if (!tsr_transform_{}({}, {}, {}, {}, {}, tsr_shape, {})) goto "
         "end;\n  "
         "}}\n",
-        shape, step.type == ElementType::f64 ? "double" : "float", place(step.inputs[0]), place(step.outputs[0]),
-        (step.from_real ? 1 : 0) + (step.to_real ? 2 : 0), step.inverse ? 1 : 0, step.domain.size(), along);
+        shape, step.type == ElementType::f64 ? "double" : "float", place(from), place(step.outputs[0]),
+        (step.from_real ? 1 : 0) + (step.to_real ? 2 : 0) + (spent ? 4 : 0), step.inverse ? 1 : 0, step.domain.size(),
+        along);
+  }
+
+  // Arrays that are not there at the same time share memory: the slot of each.
+  std::vector<std::size_t> slots() const {
+    std::vector<std::size_t> slot_of, free_from;  // the step behind the last that uses a slot
+    std::vector<std::size_t> first(parts_.between.size(), 0);
+    for (std::size_t k = parts_.steps.size(); k-- > 0;)
+      for (const plan::Place& p : parts_.steps[k].outputs)
+        if (p.kind == plan::Place::Kind::between) first[p.index] = k;
+    std::vector<std::size_t> order(first.size());
+    for (std::size_t b = 0; b < order.size(); ++b) order[b] = b;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return std::pair(first[a], a) < std::pair(first[b], b); });
+    slot_of.resize(first.size());
+    for (const std::size_t b : order) {
+      std::size_t slot = 0;
+      while (slot < free_from.size() && free_from[slot] > first[b]) ++slot;
+      if (slot == free_from.size()) free_from.push_back(0);
+      free_from[slot] = std::max(first[b], parts_.between[b].last) + 1;
+      slot_of[b] = slot;
+    }
+    return slot_of;
+  }
+
+  // One block: slots, one behind the other.
+  std::string memory() {
+    const std::vector<std::size_t> slot_of = slots();
+    std::vector<std::string> sizes;
+    for (std::size_t b = 0; b < slot_of.size(); ++b) {
+      std::string bytes = fmt::format("{}LL", parts_.between[b].format.size());
+      for (const ir::SizeId n : parts_.between[b].domain) bytes += " * " + extent_(n);
+      sizes.resize(std::max(sizes.size(), slot_of[b] + 1));
+      std::string& size = sizes[slot_of[b]];
+      size = size.empty() ? bytes : fmt::format("tsr_max({}, {})", size, bytes);
+    }
+    std::string text, total = "0";
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      text += fmt::format("  const i64 tsr_at{} = {};\n", k, total);
+      total = fmt::format("tsr_at{} + ({} + 127) / 64 * 64", k, sizes[k]);
+    }
+    text += fmt::format("  u8* const tsr_block = tsr_take(0, {});\n  if (!tsr_block) return;\n", total);
+    for (std::size_t b = 0; b < slot_of.size(); ++b)
+      text += fmt::format("  u8* const tsr_between_{} = tsr_block + tsr_at{};\n", b, slot_of[b]);
+    return text;
   }
 
   std::string function() {
-    std::string names, steps, memory;
+    std::string names, steps;
     for (const Signature::Item& item : signature_.items)
       if (item.parameter) names += item.name + ", ";
     const std::string none = extent_.none_left();
-    for (std::size_t b = 0; b < parts_.between.size(); ++b) {
-      std::string bytes = fmt::format("{}LL", parts_.between[b].format.size());
-      for (const ir::SizeId n : parts_.between[b].domain) bytes += " * " + extent_(n);
-      memory += fmt::format(
-          "  if (!(tsr_between[{}] = (unsigned char*)__builtin_malloc((unsigned long)({} + 64)))) goto end;\n", b,
-          bytes);
-    }
+    const std::string allocated = parts_.between.empty() ? "" : memory();
     for (std::size_t k = 0; k < parts_.steps.size(); ++k)
-      steps += parts_.steps[k].is_part() ? call(k) : transform(parts_.steps[k]);
-    const std::size_t count = std::max<std::size_t>(1, parts_.between.size());
+      steps += parts_.steps[k].is_part() ? call(k) : transform(k);
     std::string text = fmt::format("  const i64 tsr_sizes[] = {{{}0}};\n{}", names, sizes_);
-    text += fmt::format("  unsigned char* tsr_between[{0}] = {{0}};\n", count);
     if (!none.empty()) text += "  if (" + none + ") return;\n";
-    text += memory + steps;
-    text += fmt::format("end:\n  for (int k = 0; k < {}; ++k) __builtin_free(tsr_between[k]);\n}}\n", count);
+    text += allocated + steps;
+    // (Nothing may be the last behind a label.)
+    text += parts_.between.empty() ? "end:;\n}\n" : "end:\n  tsr_give(0, tsr_block);\n}\n";
     return "\n" + declaration(signature_, options_.name) + " {\n" + renamed(text, "fft");
   }
 
