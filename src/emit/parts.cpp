@@ -56,6 +56,10 @@ std::string lines_text(const std::string& real, int vector) {
   text += shuffle("tsr_high", lanes, [&](int k) { return (k + lanes) / 2 + k % 2 * lanes; });
   text += shuffle("tsr_even", lanes, [](int k) { return 2 * k; });
   text += shuffle("tsr_uneven", lanes, [](int k) { return 2 * k + 1; });
+  text += shuffle("tsr_turned_round", lanes, [&](int k) { return lanes - 2 - k / 2 * 2 + k % 2; });
+  text += "#define tsr_signs 1, -1";
+  for (int k = 2; k < lanes; k += 2) text += ", 1, -1";
+  text += "\n";
   text += map_identifiers(detail::transform_lines_text, [&](std::string_view word) {
     if (word == "TSR_VECTOR") return std::to_string(vector);
     return word == "tsr_lanes" ? std::to_string(lanes) : std::string(word);
@@ -163,7 +167,7 @@ class Entry {
             "}\nTSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }\n#else\n"
             "TSR_INLINE i64 tsr_threads(void) { return 1; }\nTSR_INLINE i64 tsr_thread(void) { return 0; }\n"
             "#endif\n"
-            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma STDC FP_CONTRACT OFF\n#else\n"
+            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma clang diagnostic ignored \"-Wpass-failed\"\n#pragma STDC FP_CONTRACT OFF\n#else\n"
             "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n" +
             std::string(memory_text),
         "fft");
