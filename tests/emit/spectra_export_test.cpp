@@ -1,5 +1,6 @@
-// Files for GPUs of programs with Fourier transforms: they take any extents, and give what the interpreter gives, to
-// what transforms round. CUDA's run on the runtime of tests/emit/shim, OpenCL's on whatever device the machine has.
+// Emitted files of programs with Fourier transforms: they take any extents, and give what the interpreter gives, to what
+// transforms round. C files run with the vectors of every machine that this one stands for, CUDA's on the runtime of
+// tests/emit/shim, OpenCL's on whatever device the machine has.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,20 +20,26 @@ namespace {
 class Emitted {
  public:
   Emitted(const Program& program, const std::string& target) : program_(program) {
-    const bool cuda = target == "cuda";
-    const EmittedCode code =
-        program.emit({.target = target, .name = "spectra", .kernels_file = (folder_ / "k.cl").string()});
+    const bool cuda = target == "cuda", opencl = target == "opencl";
+    const EmittedCode code = program.emit({.target = cuda || opencl ? target : "c",
+                                           .name = "spectra",
+                                           .kernels_file = (folder_ / "k.cl").string()});
     write(folder_ / "k.cl", code.source);
     write(folder_ / "p.cpp", (cuda ? code.source : "") + caller(code, cuda));
-    write(folder_ / "h.c", code.host);
+    write(folder_ / "h.c", opencl ? code.host : code.source);
     const std::string in = fmt::format("cd '{}' && ", (folder_ / "").string());
     const std::string line =
         cuda ? fmt::format(
                    "g++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include "
                    "cuda_runtime.h p.cpp -o p.so",
                    TESSERA_SOURCE_DIR)
-             : "gcc -std=c99 -O1 -Wall -Wextra -Werror -fPIC -c h.c -o h.o && "
-               "g++ -std=c++17 -fPIC -shared p.cpp h.o -o p.so -lOpenCL";
+             : fmt::format("gcc -O0 -Wall -Wextra -Werror -fPIC {} -c h.c -o h.o && g++ -std=c++17 -fPIC -shared p.cpp "
+                           "h.o -o p.so {}",
+                           opencl               ? "-std=c99"
+                           : target == "c"      ? "-fopenmp"
+                           : target == "c plain" ? "-DTESSERA_NO_DISPATCH"
+                                                : "-D'__builtin_cpu_supports(x)=(x[3]==50)'",  // AVX2 alone
+                           opencl ? "-lOpenCL" : "-fopenmp");
     said_ = shell(folder_, in + line);
     if (!said_.empty()) return;
     void* const handle = dlopen((folder_ / "p.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -140,6 +147,14 @@ const std::vector<Shape> flat_shapes = {{1, 1},    {1, 2},    {2, 1},    {3, 2},
                                         {17, 19},  {22, 26},  {37, 41},  {64, 33},  {48, 100}, {1, 4096}, {1, 4097},
                                         {3, 9000}, {1100, 3}, {2048, 5}, {1009, 2}, {2, 1009}, {2003, 3}, {2200, 2}};
 
+TEST(ExportedSpectra, OfCTakeAnyExtents) {
+  ASSERT_TRUE(have("gcc"));
+  for (const char* target : {"c", "c plain"}) check(flat, target, flat_shapes);
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) check(flat, "c half", flat_shapes);
+#endif
+}
+
 TEST(ExportedSpectra, OfCudaTakeAnyExtents) {
   ASSERT_TRUE(have("g++"));
   check(flat, "cuda", flat_shapes);
@@ -150,20 +165,26 @@ TEST(ExportedSpectra, OfOpenclTakeAnyExtents) {
   check(flat, "opencl", flat_shapes);
 }
 
+const char* const volumes =
+    "stencil gain(vector#3 complex F) { return struct complex(2 * F.re, 2 * F.im); }\n"
+    "parameter K, M, N; vector#3 double a[K,M,N]; b = ifft(gain(fft(a)));\n"
+    "return b = b.re, planes = fft(a, 1, 2), through = fft(a, 0), odd = ifft(a, 0, 2);";
+const std::vector<Shape> volume_shapes = {{1, 1, 1}, {1, 2, 3},   {4, 5, 6},  {7, 1, 16},
+                                          {9, 3, 8}, {17, 19, 2}, {2, 1, 500}, {67, 2, 3}};
+
 TEST(ExportedSpectra, OfVolumesInDoubles) {
-  ASSERT_TRUE(have("g++"));
-  check(
-      "stencil gain(vector#3 complex F) { return struct complex(2 * F.re, 2 * F.im); }\n"
-      "parameter K, M, N; vector#3 double a[K,M,N]; b = ifft(gain(fft(a)));\n"
-      "return b = b.re, planes = fft(a, 1, 2), through = fft(a, 0);",
-      "cuda", {{1, 1, 1}, {1, 2, 3}, {4, 5, 6}, {7, 1, 16}, {31, 3, 8}, {17, 19, 2}, {2, 1, 2500}, {600, 2, 3}});
+  ASSERT_TRUE(have("gcc"));
+  for (const char* target : {"c", "cuda"}) check(volumes, target, volume_shapes);
 }
 
 TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {
-  ASSERT_TRUE(have("g++"));
-  check("parameter T, K, M, N; vector#4 complex a[T,K,M,N]; F = ifft(a); G = ifft(a); return F = F, r = G.re;", "cuda",
-        {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
-  check("parameter N; vector#1 float a[N]; return fft(a);", "cuda", {{1}, {2}, {3}, {1000}, {8198}});
+  ASSERT_TRUE(have("gcc"));
+  for (const char* target : {"c", "cuda"}) {
+    check("parameter T, K, M, N; vector#4 complex a[T,K,M,N]; F = ifft(a); G = ifft(a, 0, 2, 3); H = fft(a);\n"
+          "return F = F, r = G.re, H = H;",
+          target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
+    check("parameter N; vector#1 float a[N]; return fft(a);", target, {{1}, {2}, {3}, {1000}, {8198}});
+  }
 }
 
 TEST(ExportedSpectra, OfLoops) {
