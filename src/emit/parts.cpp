@@ -89,16 +89,19 @@ std::string with_transforms(ElementType type) {
     std::string asked;
     for (std::size_t at = 0; at < m.features.size();) {
       const std::size_t end = std::min(m.features.find(',', at), m.features.size());
-      asked += fmt::format("{}__builtin_cpu_supports(\"{}\")", asked.empty() ? "" : " && ", m.features.substr(at, end - at));
+      asked +=
+          fmt::format("{}__builtin_cpu_supports(\"{}\")", asked.empty() ? "" : " && ", m.features.substr(at, end - at));
       at = end + 1;
     }
     choice = fmt::format("  if ({}) return {};\n", asked, m.vector) + choice;
-    calls += fmt::format("  if (vector == {0}) return tsr_groups_{1}_{0}(j, memory, bytes, threads);\n", m.vector, real);
+    calls +=
+        fmt::format("  if (vector == {0}) return tsr_groups_{1}_{0}(j, memory, bytes, threads);\n", m.vector, real);
   }
   const std::string chosen = of_type("static i32 tsr_vector(void) {\n", real),
-                    groups = of_type("static void tsr_groups(const tsr_job* j, u8* memory, i64 bytes, i64 threads, i32 "
-                                     "vector) {\n  (void)vector;\n",
-                                     real),
+                    groups = of_type(
+                        "static void tsr_groups(const tsr_job* j, u8* memory, i64 bytes, i64 threads, i32 "
+                        "vector) {\n  (void)vector;\n",
+                        real),
                     plain = fmt::format("  tsr_groups_{}_16(j, memory, bytes, threads);\n", real);
   text += chosen + choice + "  return 16;\n}\n" + groups + calls + plain + "}\n";
   text += "#else\n" + chosen + "  return 16;\n}\n" + groups + plain + "}\n#endif\n";
@@ -167,7 +170,8 @@ class Entry {
             "}\nTSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }\n#else\n"
             "TSR_INLINE i64 tsr_threads(void) { return 1; }\nTSR_INLINE i64 tsr_thread(void) { return 0; }\n"
             "#endif\n"
-            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma clang diagnostic ignored \"-Wpass-failed\"\n#pragma STDC FP_CONTRACT OFF\n#else\n"
+            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma clang diagnostic ignored "
+            "\"-Wpass-failed\"\n#pragma STDC FP_CONTRACT OFF\n#else\n"
             "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n" +
             std::string(memory_text),
         "fft");
@@ -279,8 +283,7 @@ class Entry {
       if (item.parameter) names += item.name + ", ";
     const std::string none = extent_.none_left();
     const std::string allocated = parts_.between.empty() ? "" : memory();
-    for (std::size_t k = 0; k < parts_.steps.size(); ++k)
-      steps += parts_.steps[k].is_part() ? call(k) : transform(k);
+    for (std::size_t k = 0; k < parts_.steps.size(); ++k) steps += parts_.steps[k].is_part() ? call(k) : transform(k);
     std::string text = fmt::format("  const i64 tsr_sizes[] = {{{}0}};\n{}", names, sizes_);
     if (!none.empty()) text += "  if (" + none + ") return;\n";
     text += allocated + steps;

@@ -1,6 +1,6 @@
-// Emitted files of programs with Fourier transforms: they take any extents, and give what the interpreter gives, to what
-// transforms round. C files run with the vectors of every machine that this one stands for, CUDA's on the runtime of
-// tests/emit/shim, OpenCL's on whatever device the machine has.
+// Emitted files of programs with Fourier transforms: they take any extents, and give what the interpreter gives, to
+// what transforms round. C files run with the vectors of every machine that this one stands for, CUDA's on the runtime
+// of tests/emit/shim, OpenCL's on whatever device the machine has.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,8 @@ class Emitted {
  public:
   Emitted(const Program& program, const std::string& target) : program_(program) {
     const bool cuda = target == "cuda", opencl = target == "opencl";
-    const EmittedCode code = program.emit({.target = cuda || opencl ? target : "c",
-                                           .name = "spectra",
-                                           .kernels_file = (folder_ / "k.cl").string()});
+    const EmittedCode code = program.emit(
+        {.target = cuda || opencl ? target : "c", .name = "spectra", .kernels_file = (folder_ / "k.cl").string()});
     write(folder_ / "k.cl", code.source);
     write(folder_ / "p.cpp", (cuda ? code.source : "") + caller(code, cuda));
     write(folder_ / "h.c", opencl ? code.host : code.source);
@@ -33,23 +32,29 @@ class Emitted {
                    "g++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include "
                    "cuda_runtime.h p.cpp -o p.so",
                    TESSERA_SOURCE_DIR)
-             : fmt::format("gcc -O0 -Wall -Wextra -Werror -fPIC {} -c h.c -o h.o && g++ -std=c++17 -fPIC -shared p.cpp "
-                           "h.o -o p.so {}",
-                           opencl               ? "-std=c99"
-                           : target == "c"      ? "-fopenmp"
-                           : target == "c plain" ? "-DTESSERA_NO_DISPATCH"
-                                                : "-D'__builtin_cpu_supports(x)=(x[3]==50)'",  // AVX2 alone
-                           opencl ? "-lOpenCL" : "-fopenmp");
+             : fmt::format(
+                   "gcc -O0 -Wall -Wextra -Werror -fPIC {} -c h.c -o h.o && g++ -std=c++17 -fPIC -shared p.cpp "
+                   "h.o -o p.so {}",
+                   opencl                ? "-std=c99"
+                   : target == "c"       ? "-fopenmp"
+                   : target == "c plain" ? "-DTESSERA_NO_DISPATCH"
+                                         : "-D'__builtin_cpu_supports(x)=(x[3]==50)'",  // AVX2 alone
+                   opencl ? "-lOpenCL" : "-fopenmp");
     said_ = shell(folder_, in + line);
     if (!said_.empty()) return;
     void* const handle = dlopen((folder_ / "p.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle == nullptr) throw std::runtime_error(dlerror());
     call_ = reinterpret_cast<void (*)(void**, const int*)>(dlsym(handle, "call"));
     held_ = reinterpret_cast<int (*)()>(dlsym(handle, "held"));
+    fail_ = reinterpret_cast<int (*)(int, void**, const int*)>(dlsym(handle, "fail"));
   }
 
   const std::string& said() const { return said_; }  // by the compiler
   int held() const { return held_(); }               // blocks of CUDA's memory
+  // What NAME_on_stream says where there is no memory for allocation k.
+  int fail(int k, std::vector<void*> arrays, const std::vector<int>& extents) const {
+    return fail_(k, arrays.data(), extents.data());
+  }
 
   std::vector<Array> run(const std::vector<Array>& inputs, const std::vector<int>& extents) const {
     std::vector<Array> outputs;
@@ -74,6 +79,12 @@ class Emitted {
     for (std::size_t k = 0; k < program_.outputs().size(); ++k) pointer();
     return (cuda ? "\nextern \"C\" int held() { return (int)shim.blocks.size(); }\n" : code.header) +
            "\nstruct any { void* p; template <class T> operator T*() const { return (T*)p; } };\n" +
+           (cuda ? "extern \"C\" int fail(int k, void** a, const int* n) {\n  shim.fail_allocation = k;\n"
+                   "  const int status = spectra_on_stream(" +
+                       list +
+                       ", 0);\n  shim.fail_allocation = -1;\n"
+                       "  return status;\n}\n"
+                 : "") +
            "extern \"C\" void call(void** a, const int* n) { spectra(" + list + "); }\n";
   }
 
@@ -82,6 +93,7 @@ class Emitted {
   std::string said_;
   void (*call_)(void**, const int*) = nullptr;
   int (*held_)() = nullptr;
+  int (*fail_)(int, void**, const int*) = nullptr;
 };
 
 ElementType number_of(const Format& format) {
@@ -160,6 +172,29 @@ TEST(ExportedSpectra, OfCudaTakeAnyExtents) {
   check(flat, "cuda", flat_shapes);
 }
 
+// Whatever there is no memory for: the error comes back, the result is as it was, nothing but tables is kept.
+TEST(ExportedSpectra, OfCudaSayWhereMemoryEnds) {
+  ASSERT_TRUE(have("g++"));
+  const Program program = Program::from_text(
+      "stencil gain(vector#2 complex F) { return struct complex(2 * F.re, F.im); }\n"
+      "parameter M, N; vector#2 float a[M,N]; b = ifft(gain(fft(a))); return b.re;");
+  const Emitted emitted(program, "cuda");
+  ASSERT_EQ("", emitted.said());
+  std::vector<float> in(37 * 41, 1), out(37 * 41, -1);
+  int failures = 0;
+  while (failures < 100 && emitted.fail(failures, {in.data(), out.data()}, {37, 41}) != 0) {
+    EXPECT_EQ(std::vector<float>(37 * 41, -1), out) << failures;
+    ++failures;
+  }
+  EXPECT_GT(failures, 6);
+  EXPECT_LT(failures, 100);
+  const int held = emitted.held();
+  EXPECT_EQ(2, emitted.fail(3, {in.data(), out.data()}, {37, 41}));
+  EXPECT_EQ(held, emitted.held());
+  EXPECT_EQ(0, emitted.fail(-1, {in.data(), out.data()}, {-1, 41}));  // nothing to compute
+  EXPECT_EQ(2, emitted.fail(-1, {in.data(), out.data()}, {0x7fffffff, 0x7fffffff}));
+}
+
 TEST(ExportedSpectra, OfOpenclTakeAnyExtents) {
   if (cannot_run(no_opencl())) return;
   check(flat, "opencl", flat_shapes);
@@ -169,7 +204,7 @@ const char* const volumes =
     "stencil gain(vector#3 complex F) { return struct complex(2 * F.re, 2 * F.im); }\n"
     "parameter K, M, N; vector#3 double a[K,M,N]; b = ifft(gain(fft(a)));\n"
     "return b = b.re, planes = fft(a, 1, 2), through = fft(a, 0), odd = ifft(a, 0, 2);";
-const std::vector<Shape> volume_shapes = {{1, 1, 1}, {1, 2, 3},   {4, 5, 6},  {7, 1, 16},
+const std::vector<Shape> volume_shapes = {{1, 1, 1}, {1, 2, 3},   {4, 5, 6},   {7, 1, 16},
                                           {9, 3, 8}, {17, 19, 2}, {2, 1, 500}, {67, 2, 3}};
 
 TEST(ExportedSpectra, OfVolumesInDoubles) {
@@ -180,9 +215,10 @@ TEST(ExportedSpectra, OfVolumesInDoubles) {
 TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {
   ASSERT_TRUE(have("gcc"));
   for (const char* target : {"c", "cuda"}) {
-    check("parameter T, K, M, N; vector#4 complex a[T,K,M,N]; F = ifft(a); G = ifft(a, 0, 2, 3); H = fft(a);\n"
-          "return F = F, r = G.re, H = H;",
-          target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
+    check(
+        "parameter T, K, M, N; vector#4 complex a[T,K,M,N]; F = ifft(a); G = ifft(a, 0, 2, 3); H = fft(a);\n"
+        "return F = F, r = G.re, H = H;",
+        target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
     check("parameter N; vector#1 float a[N]; return fft(a);", target, {{1}, {2}, {3}, {1000}, {8198}});
   }
 }
