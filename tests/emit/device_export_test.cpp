@@ -18,7 +18,8 @@ namespace tessera {
 namespace {
 
 const std::string shim_flags = fmt::format(
-    "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
+    "-x c++ -std=c++17 -O1 -U_FORTIFY_SOURCE -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include "
+    "cuda_runtime.h",
     TESSERA_SOURCE_DIR);
 
 // It stays loaded: what OpenCL keeps for the process would otherwise look lost.
