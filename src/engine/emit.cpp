@@ -149,10 +149,10 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   run.target = options.target;
   engine::check_method(*impl_, run);
   if (options.method == Method::whole) {
-    const auto whole = kernels ? nullptr : engine::whole_program(*impl_, run);
+    const auto whole = engine::whole_program(*impl_, run);
     if (!whole)
-      throw Error(ErrorClass::argument, "method whole is emitted for target c alone, of programs without loops and fft",
-                  {}, "emit with method auto, or run the program");
+      throw Error(ErrorClass::argument, "method whole is emitted of programs without loops and fft", {},
+                  "emit with method auto, or run the program");
     EmitOptions own = options;
     own.method = Method::automatic;
     return whole->emit(own);

@@ -28,10 +28,12 @@ constexpr bool changes_stacks = true;
 // Compiled for one target, and called as any program: what arrays point to, and extents.
 class Emitted {
  public:
-  Emitted(const Program& program, const std::string& target) : program_(program) {
+  Emitted(const Program& program, const std::string& target, Method method = Method::automatic) : program_(program) {
     const bool cuda = target == "cuda", opencl = target == "opencl";
-    const EmittedCode code = program.emit(
-        {.target = cuda || opencl ? target : "c", .name = "spectra", .kernels_file = (folder_ / "k.cl").string()});
+    const EmittedCode code = program.emit({.target = cuda || opencl ? target : "c",
+                                           .name = "spectra",
+                                           .method = method,
+                                           .kernels_file = (folder_ / "k.cl").string()});
     write(folder_ / "k.cl", code.source);
     write(folder_ / "p.cpp", (cuda ? code.source : "") + caller(code, cuda));
     write(folder_ / "h.c", opencl ? code.host : code.source);
@@ -129,10 +131,11 @@ Array noise(const Format& format, const Shape& shape) {
 }
 
 // All inputs are arrays of all extents.
-void check(const std::string& text, const std::string& target, const std::vector<Shape>& shapes) {
+void check(const std::string& text, const std::string& target, const std::vector<Shape>& shapes,
+           Method method = Method::automatic) {
   if (target == "cuda" && !changes_stacks) return;
   const Program program = Program::from_text(text);
-  const Emitted emitted(program, target);
+  const Emitted emitted(program, target, method);
   ASSERT_EQ("", emitted.said());
   int held = 0;
   for (int turn = 0; turn < 2; ++turn)  // tables are kept, nothing else is
@@ -233,6 +236,16 @@ TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {
         target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
     check("parameter N; vector#1 float a[N]; return fft(a);", target, {{1}, {2}, {3}, {1000}, {8198}});
   }
+}
+
+// Sums through one transform of the image, which borders make larger.
+TEST(ExportedSpectra, OfSumsThroughThem) {
+  ASSERT_TRUE(have("gcc"));
+  const std::string text =
+      "table float w[3,5] = {{1, 2, 3, 4, 5}, {5, 4, 9, 2, 1}, {1, 1, 2, 3, 3}};\n"
+      "stencil f(vector#2 float X) { return sum(i = 0..2, j = 0..4)(w[i,j] * X@[i-1,j-2]); }\n"
+      "parameter M, N; vector#2 float a[M,N]; return f(a:mirror);";
+  for (const char* target : {"c", "cuda"}) check(text, target, {{1, 1}, {5, 3}, {20, 31}}, Method::whole);
 }
 
 TEST(ExportedSpectra, OfLoops) {
