@@ -35,11 +35,11 @@ constexpr int levels = 4;
 enum class Known { none, all, some };  // all: and equally certain
 
 // Extents of a block and how many of them are a tile at most, for the last dimensions of a result.
-struct Shape {
+struct Blocks {
   i64 extent, most;
 };
-constexpr Shape of_lines[] = {{4096, 8}}, of_images[] = {{64, 4}, {256, 8}};
-constexpr Shape of_volumes[] = {{16, 4}, {32, 1}, {128, 2}}, of_series[] = {{4, 2}, {16, 4}, {32, 1}, {128, 2}};
+constexpr Blocks of_lines[] = {{4096, 8}}, of_images[] = {{64, 4}, {256, 8}};
+constexpr Blocks of_volumes[] = {{16, 4}, {32, 1}, {128, 2}}, of_series[] = {{4, 2}, {16, 4}, {32, 1}, {128, 2}};
 static_assert(of_images[1].most == 1 << (levels - 1));
 
 i64 points_of(const ir::Graph& graph, ir::StageId stage, const std::vector<i64>& parameters) {
@@ -63,6 +63,30 @@ bool is_one_group(const plan::Plan& plan, const std::vector<i64>& parameters, bo
     if (points_of(plan.graph, plan.groups[g].anchor, parameters) > points / 16) return false;
   const ir::Stage* tiled = plan::first_with_tiles(plan.graph, last.stages);
   return tiled == nullptr || (anchor.domain.size() == 2 && tiled->tile.planes == 1);
+}
+
+// With which both programs are one group; nothing where blocks cannot be, or would not pay.
+std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vector<i64>& parameters,
+                                    const std::vector<i64>& plain_parameters, const RunOptions& options) {
+  const bool cpu = options.target.empty() || options.target == "cpu";
+  if (!cpu || options.numbers != Numbers::fast || options.method == Method::whole) return {};
+  if (options.schedule != Schedule::automatic || options.tile_rows > 0 || options.tile_columns > 0) return {};
+  const Program::Impl& plain = program.certainty->plain.impl();
+  const std::vector<Shape> shapes = program.output_shapes(parameters);
+  i64 points = 1;
+  for (const i64 n : shapes.front()) points *= n;
+  if (points < least_points || plain.output_shapes(plain_parameters) != shapes) return {};
+  const std::lock_guard lock(program.certainty->mutex);
+  const auto [found, fresh] = program.certainty->schedules.try_emplace(static_cast<int>(options.method));
+  for (const Schedule s : {Schedule::automatic, Schedule::stream}) {
+    if (!fresh || found->second) break;
+    RunOptions own = options;
+    own.schedule = s;
+    if (is_one_group(cpu_plan(plain.graph, own), plain_parameters, true) &&
+        is_one_group(cpu_plan(program.graph, own), parameters, false))
+      found->second = s;
+  }
+  return found->second;
 }
 
 // One of the two programs, compiled where it is first needed.
@@ -161,21 +185,13 @@ class BlockRun {
         options_(options) {}
 
   bool possible() {
-    const Array& result = outputs_.front();
-    i64 points = 1;
-    for (const i64 n : result.shape()) points *= n;
-    if (outputs_.size() != 1 || points < least_points) return false;
-    if (options_.target != "cpu" || options_.numbers != Numbers::fast || options_.method == Method::whole) return false;
-    if (options_.schedule != Schedule::automatic || options_.tile_rows > 0 || options_.tile_columns > 0) return false;
+    if (outputs_.size() != 1) return false;
     if (of_.mask && !is_scannable_mask(inputs_[*of_.mask])) return false;
     if (of_.finite && !is_scannable_image(inputs_[0])) return false;
     plain_parameters_ = ir::bind_parameters(plain_.graph, {inputs_[0].shape()});
-    if (plain_.output_shapes(plain_parameters_).front() != result.shape()) return false;
-    const std::lock_guard lock(of_.mutex);
-    const auto [found, fresh] = of_.schedules.try_emplace(static_cast<int>(options_.method));
-    if (fresh) found->second = schedule();
-    if (found->second) options_.schedule = *found->second;
-    return found->second.has_value();
+    const std::optional<Schedule> schedule = schedule_of(program_, parameters_, plain_parameters_, options_);
+    if (schedule) options_.schedule = *schedule;
+    return schedule.has_value();
   }
 
   void run() {
@@ -202,17 +218,6 @@ class BlockRun {
   }
 
  private:
-  std::optional<Schedule> schedule() const {
-    for (const Schedule s : {Schedule::automatic, Schedule::stream}) {
-      RunOptions options = options_;
-      options.schedule = s;
-      if (is_one_group(cpu_plan(plain_.graph, options), plain_parameters_, true) &&
-          is_one_group(cpu_plan(program_.graph, options), parameters_, false))
-        return s;
-    }
-    return {};
-  }
-
   // Blocks and tiles. Those of transforms are whole pairs of their tiles.
   void cut() {
     const std::shared_ptr<const Executable> with = program_.executable(options_);
@@ -220,7 +225,7 @@ class BlockRun {
     const ir::Graph& graph = with->plan().graph;
     const std::vector<ir::SizeId>& domain = graph.stage(group.anchor).domain;
     const std::size_t rank = outputs_.front().shape().size();
-    const Shape* const shapes[] = {of_lines, of_images, of_volumes, of_series};
+    const Blocks* const shapes[] = {of_lines, of_images, of_volumes, of_series};
     lead_ = domain.size() - rank;  // dimensions of one point that the plan adds
     for (std::size_t d = 0; d < domain.size(); ++d) {
       base_.push_back(d < lead_ ? 1 : shapes[rank - 1][d - lead_].extent);
@@ -372,6 +377,15 @@ class BlockRun {
 };
 
 }  // namespace
+
+bool may_run_by_certainty(const Program::Impl& program, const std::vector<i64>& parameters, const RunOptions& options) {
+  const Program::Impl& plain = program.certainty->plain.impl();
+  const ir::Graph& graph = plain.graph;
+  Shape image;
+  for (const ir::SizeId n : program.graph.arguments.front().extents)
+    image.push_back(program.graph.evaluate(n, parameters));
+  return schedule_of(program, parameters, ir::bind_parameters(graph, {image}), options).has_value();
+}
 
 bool run_by_certainty(const Program::Impl& program, const std::vector<i64>& parameters,
                       const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& options) {

@@ -38,4 +38,7 @@ struct Certainty {
 bool run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                       const std::vector<Array>& outputs, const RunOptions&);
 
+// Would it, for arrays on the host in layouts that need no copy?
+bool may_run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
 }  // namespace tessera::engine

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "data/element.hpp"
+#include "engine/filters.hpp"
 #include "tessera/filters.hpp"
 
 namespace tessera {
@@ -173,6 +174,22 @@ TEST(Certainty, LittleBesideTheLargestIsNone) {
               whole = gaussian(image, {.sigma = 5, .mask = mask, .run = in_one_piece()});
   EXPECT_TRUE(std::isnan(load(result, 100 * 600 + 300)));
   for (i64 i = 0; i < result.count(); ++i) ASSERT_EQ(std::isnan(load(result, i)), std::isnan(load(whole, i))) << i;
+}
+
+TEST(Certainty, ExplainSaysWhereBlocksRun) {
+  FilterRequest request;
+  request.name = "gaussian";
+  request.mask = Array(ElementType::u8, {4, 4});
+  const auto made = engine::make_filter(request, ElementType::f32, 2);
+  const auto told = [&](i64 rows, const RunOptions& options) {
+    return made->program.explain({{rows, 900}, {rows, 900}}, options).find("equal certainties") != std::string::npos;
+  };
+  EXPECT_TRUE(told(700, {}));
+  EXPECT_FALSE(told(70, {}));
+  EXPECT_FALSE(told(700, in_one_piece()));
+  RunOptions exact;
+  exact.numbers = Numbers::exact;
+  EXPECT_FALSE(told(700, exact));
 }
 
 }  // namespace
