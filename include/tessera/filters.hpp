@@ -12,11 +12,11 @@
 // - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny, harris,
 //   highpass and bandpass give float, or double of a double. `type` asks for another one. bool counts as uint8, 0
 //   and 1. Arithmetic is in float, of int32, uint32 and double in double; median, erode and dilate keep the type.
-// - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies (on the
-//   host also of its last dimensions: one mask for all slices of a volume, for all volumes of a series), which say
-//   how certain each point is, 0 or below: not at all. `ignore_nan` takes points that are NaN or infinite for such. The
-//   result is sum(w c x) over sum(|w| c), times sum(|w|): with certainty everywhere the same it is that of the filter
-//   without; where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
+// - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, or of its
+//   last dimensions (one mask for all slices of a volume, for all volumes of a series), which say how certain each
+//   point is, 0 or below: not at all. `ignore_nan` takes points that are NaN or infinite for such. The result is
+//   sum(w c x) over sum(|w| c), times sum(|w|): with certainty everywhere the same it is that of the filter without;
+//   where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
 //   a border constant(0).
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <set>
 
+#include "emit/device_call.hpp"
+#include "emit/device_parts.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
 
@@ -241,7 +243,8 @@ struct Whole {
   Signature signature;
   const std::vector<DeviceVariant>& variants;
   std::string driver, run;  // of sections; the function that an entry calls
-  bool exact() const { return variants.front().plan.options.numbers == Numbers::exact; }
+  bool exact = false;
+  std::set<ElementType> transforms;  // types of Fourier transforms
 };
 
 // Names of one variant apart from those of the others.
@@ -255,11 +258,14 @@ std::string of_variant(std::string_view text, std::size_t v, const std::set<std:
 struct Kernels {
   std::string prelude, text;       // what all share, and the kernels of every variant
   std::vector<std::string> names;  // in order
+  std::string host;                // what transforms need there
 };
 
-Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dialect) {
+Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
+  const std::vector<DeviceVariant>& variants = whole.variants;
   Kernels result;
   DeviceNeeds needs;
+  needs.doubles = whole.transforms.contains(ElementType::f64);
   std::vector<DeviceText> texts;
   for (const DeviceVariant& v : variants) {
     texts.push_back(device_text(v.lowered, dialect, "TSR_KERNEL"));
@@ -270,7 +276,7 @@ Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dia
     for (const DeviceKernel& kernel : v.lowered.kernels)
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
   }
-  result.prelude = device_prelude(needs, dialect, variants.front().plan.options.numbers == Numbers::exact);
+  result.prelude = device_prelude(needs, dialect, whole.exact);
   if (dialect == DeviceDialect::opencl) result.prelude.insert(0, "#define TSR_ROWS_ANYWHERE\n");
   std::set<std::string, std::less<>> shared;
   map_identifiers(result.prelude, [&](std::string_view word) {
@@ -280,6 +286,10 @@ Kernels kernels_of(const std::vector<DeviceVariant>& variants, DeviceDialect dia
   for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
   for (std::size_t v = 0; v < texts.size(); ++v)
     result.text += of_variant(texts[v].tables, v, shared) + of_variant(texts[v].kernels, v, shared);
+  SpectraText spectra = spectra_text(whole.transforms, dialect, result.names.size());
+  result.text += spectra.kernels;
+  result.names.insert(result.names.end(), spectra.names.begin(), spectra.names.end());
+  result.host = std::move(spectra.host);
   return result;
 }
 
@@ -305,54 +315,10 @@ std::string layout_functions(const std::vector<DeviceVariant>& variants) {
          (marches ? std::string(lower::march_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
 }
 
-// With names that nothing else has: an argument may be called as a function or macro that the file uses.
-Signature with_own_names(Signature signature) {
-  for (std::size_t k = 0; k < signature.items.size(); ++k) signature.items[k].name = fmt::format("tsr_{}", k);
-  return signature;
-}
-
-// Names of arguments as they are passed on, parameters among them.
-std::string arguments(const Signature& signature) {
-  std::string text;
-  for (const Signature::Item& item : signature.items) text += (text.empty() ? "" : ", ") + item.name;
-  return text;
-}
-std::string sizes(const Signature& signature) {
-  std::string text;
-  for (const Signature::Item& item : signature.items)
-    if (item.parameter) text += item.name + ", ";
-  return text + "0";
-}
-
-std::string cuda_entry(const Signature& signature, const std::string& name, const std::string& run) {
-  std::string given;
-  for (const Signature::Item& item : signature.items)
-    if (!item.parameter) given += fmt::format("{}{}{}", given.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
-  return fmt::format(R"(
-extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
-  const void* const tsr_given[] = {{{2}}};
-  const i64 tsr_sizes[] = {{{3}}};
-  tsr_session tsr_s;
-  tsr_open(&tsr_s, tsr_stream);
-  {6}(&tsr_s, tsr_given, tsr_sizes);
-  return tsr_close(&tsr_s);
-}}
-
-extern "C" {4} {{
-  cudaError_t tsr_error = (cudaError_t){0}_on_stream({5}, 0);
-  const cudaError_t tsr_last = cudaStreamSynchronize(0);
-  if (tsr_error == cudaSuccess) tsr_error = tsr_last;
-  if (tsr_error != cudaSuccess) fprintf(stderr, "{0}: %s\n", cudaGetErrorString(tsr_error));
-}}
-)",
-                     name, parameter_list(signature), given, sizes(signature), declaration(signature, name),
-                     arguments(signature), run);
-}
-
 DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
   const Signature& signature = whole.signature;
-  const Kernels kernels = kernels_of(whole.variants, DeviceDialect::cuda);
-  const bool exact = whole.exact();
+  const Kernels kernels = kernels_of(whole, DeviceDialect::cuda);
+  const bool exact = whole.exact;
   DeviceFiles files;
   files.source = fmt::format(
       R"(/* {0}: generated by Tessera. Compile with nvcc -O3{1}.
@@ -373,7 +339,7 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
 #define TSR_KERNEL static
 #include <cuda_runtime.h>
 #include <stdio.h>
-
+{4}
 #include <mutex>
 #endif
 
@@ -381,111 +347,21 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
       name,
       exact ? " -fmad=false, for the same bits as a run with exact numbers"
             : " (-prec-div=false -prec-sqrt=false: faster division)",
-      declaration(signature, name), shapes_comment(signature));
+      declaration(signature, name), shapes_comment(signature),
+      kernels.host.empty() ? "" : "#include <stdlib.h>\n#include <string.h>\n");
   files.source += struct_types(whole.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
-  files.source += std::string(detail::host_cuda_text) + "\n";
+  files.source += std::string(detail::host_cuda_text) + kernels.host + "\n";
   files.source += layout_functions(whole.variants);
   files.source += run_functions(whole.variants, true) + whole.driver;
   files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name, whole.run) + "#endif\n";
   return files;
 }
 
-std::string opencl_enqueue(const Signature& signature, const std::string& name, const std::string& run) {
-  std::string given, release;
-  std::size_t k = 0;
-  for (const Signature::Item& item : signature.items) {
-    if (item.parameter) continue;
-    given += fmt::format("  tsr_given[{}] = ", k);
-    if (item.pointer) {
-      given += item.name + ";\n";
-    } else {
-      given += fmt::format("tsr_allocate(&tsr_s, sizeof {0}, &{0});\n", item.name);
-      release += fmt::format("  if (tsr_given[{0}]) clReleaseMemObject(tsr_given[{0}]);\n", k);
-    }
-    ++k;
-  }
-  return fmt::format(R"(
-int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
-  const i64 tsr_sizes[] = {{{2}}};
-  cl_mem tsr_given[{3}];
-  tsr_session tsr_s;
-  cl_context tsr_context = NULL;
-  cl_device_id tsr_device = NULL;
-  cl_uint tsr_units = 1;
-  cl_command_queue_properties tsr_how = 0;
-  tsr_s.queue = tsr_queue;
-  tsr_s.status = CL_SUCCESS;
-  if (tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_CONTEXT, sizeof tsr_context, &tsr_context, NULL)) &&
-      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_PROPERTIES, sizeof tsr_how, &tsr_how, NULL)) &&
-      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_DEVICE, sizeof tsr_device, &tsr_device, NULL)) &&
-      tsr_ok(&tsr_s, clGetDeviceInfo(tsr_device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof tsr_units, &tsr_units, NULL)))
-    tsr_ok(&tsr_s, tsr_open(tsr_context, tsr_device));
-  if (tsr_s.status != CL_SUCCESS) return tsr_s.status;
-  tsr_s.units = tsr_units > 0 ? (i64)tsr_units : 1;
-  tsr_s.unordered = (tsr_how & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
-{4}  {6}(&tsr_s, tsr_given, tsr_sizes);
-  tsr_barrier(&tsr_s);
-{5}  return tsr_s.status;
-}}
-)",
-                     name, parameter_list(signature, "cl_mem"), sizes(signature), std::max<std::size_t>(k, 1), given,
-                     release, run);
-}
-
-std::string opencl_entry(const ir::Graph& graph, const Signature& signature, const std::string& name) {
-  std::string text =
-      fmt::format("\n{} {{\n  const i64 tsr_sizes[] = {{{}}};\n", declaration(signature, name), sizes(signature));
-  text += "  tsr_session tsr_s;\n";
-  Extents extent(graph, text, "tsr_sizes", "tsr_n");
-  std::vector<std::string> bytes;
-  std::vector<bool> taken;
-  std::string lays;
-  const auto product = [&](const Format& format, const std::vector<ir::SizeId>& extents, bool input) {
-    std::string list;
-    for (const ir::SizeId size : extents) list += (list.empty() ? "" : ", ") + extent(size);
-    lays += fmt::format("  {{\n    const i64 e[] = {{{}}};\n    tsr_lay(&tsr_a[{}], {}, {}, e);\n  }}\n", list,
-                        bytes.size(), format.size(), extents.size());
-    bytes.push_back(fmt::format("tsr_a[{}].bytes", bytes.size()));
-    taken.push_back(input || format.has_padding());  // which stays as it was
-  };
-  for (const ir::Argument& a : graph.arguments)
-    if (a.is_array) product(a.format, a.extents, true);
-  const std::size_t inputs = bytes.size();
-  for (const ir::Output& o : graph.outputs) product(o.format, graph.stage(o.stages.front()).domain, false);
-  const std::string none = extent.none_left();
-  text +=
-      fmt::format("  cl_mem tsr_m[{0}];\n  tsr_array tsr_a[{0}];\n  int tsr_k;\n  (void)tsr_sizes;\n", bytes.size());
-  if (!none.empty()) text += fmt::format("  if ({}) return;\n", none);
-  text += lays;
-  text += "  tsr_s.status = tsr_open_any();\n  tsr_s.queue = tsr_state.own;\n";
-  std::vector<const Signature::Item*> arrays;
-  std::string passed;
-  for (const Signature::Item& item : signature.items) {
-    if (item.pointer) arrays.push_back(&item);
-    passed += ", " + (item.pointer ? fmt::format("tsr_m[{}]", arrays.size() - 1) : item.name);
-  }
-  for (std::size_t k = 0; k < arrays.size(); ++k)
-    text +=
-        fmt::format("  tsr_m[{}] = tsr_allocate(&tsr_s, {}, {});\n", k, bytes[k], taken[k] ? arrays[k]->name : "NULL");
-  text += fmt::format("  if (tsr_s.status == CL_SUCCESS) tsr_ok(&tsr_s, {}_enqueue(tsr_s.queue{}));\n", name, passed);
-  for (std::size_t k = inputs; k < arrays.size(); ++k)
-    text += fmt::format(
-        "  if (tsr_s.status == CL_SUCCESS)\n    tsr_ok(&tsr_s, clEnqueueReadBuffer(tsr_s.queue, tsr_m[{}], CL_TRUE, 0, "
-        "(size_t)({}), {}, 0, NULL, "
-        "NULL));\n",
-        k, bytes[k], arrays[k]->name);
-  text += fmt::format(
-      "  for (tsr_k = 0; tsr_k < {}; ++tsr_k)\n    if (tsr_m[tsr_k]) clReleaseMemObject(tsr_m[tsr_k]);\n"
-      "  if (tsr_s.status != CL_SUCCESS) fprintf(stderr, \"{}: OpenCL error %d\\n\", (int)tsr_s.status);\n}}\n",
-      arrays.size(), name);
-  return text;
-}
-
 DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std::string& kernels_file) {
   const Signature& signature = whole.signature;
-  const Kernels kernels = kernels_of(whole.variants, DeviceDialect::opencl);
-  const bool exact = whole.exact();
+  const Kernels kernels = kernels_of(whole, DeviceDialect::opencl);
+  const bool exact = whole.exact;
   std::string quoted, macro = name;
   for (const char c : kernels_file) quoted += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
   for (char& c : macro) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -530,7 +406,8 @@ DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std:
   files.host += "static const char* const tsr_kernel_names[TSR_COUNT] = {";
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
-  files.host += "};\n\n" + std::string(detail::host_opencl_text) + "\n";
+  files.host += "};\n\n" + std::string(kernels.host.empty() ? "" : "#define TSR_SPECTRA\n") +
+                std::string(detail::host_opencl_text) + kernels.host + "\n";
   files.host += layout_functions(whole.variants);
   files.host += run_functions(whole.variants, false) + whole.driver +
                 opencl_enqueue(with_own_names(signature), name, whole.run) +
@@ -570,31 +447,64 @@ DeviceFiles files_of(const Whole& whole, DeviceDialect dialect, const std::strin
   return files;
 }
 
+// Sections one after the other: all variants, and what runs each section.
+struct Gathered {
+  std::vector<DeviceVariant> variants;
+  std::vector<std::string> functions;
+  std::string text;  // of functions of sections in parts
+  std::set<ElementType> transforms;
+
+  std::string add(std::vector<DeviceVariant>& some) {
+    std::string name = fmt::format("tsr_run_{}", variants.size());
+    trim(some);
+    for (DeviceVariant& v : some) variants.push_back(std::move(v));
+    return name;
+  }
+
+  void add(DeviceSection& section, DeviceDialect dialect) {
+    if (section.parts == nullptr) {
+      functions.push_back(add(section.variants));
+      return;
+    }
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < section.steps.size(); ++k) {
+      const plan::Step& step = section.parts->steps[k];
+      names.push_back(step.is_part() ? add(section.steps[k]) : "");
+      if (!step.is_part()) transforms.insert(step.type);
+    }
+    functions.push_back(fmt::format("tsr_parts_{}", functions.size()));
+    text += parts_function(*section.graph, *section.parts, dialect, functions.back(), names);
+  }
+};
+
 }  // namespace
 
-DeviceFiles print_device_files(std::vector<DeviceVariant> variants, DeviceDialect dialect, const std::string& name,
+DeviceFiles print_device_files(DeviceSection section, DeviceDialect dialect, Numbers numbers, const std::string& name,
                                const std::string& kernels_file) {
   check_entry_name(name);
-  const plan::Plan& plan = variants.front().plan;
-  check_device_names(plan.graph, name, dialect == DeviceDialect::cuda);
-  trim(variants);
-  return files_of({plan.graph, signature_of(plan), variants, "", "tsr_run_0"}, dialect, name, kernels_file);
+  const bool parts = section.parts != nullptr;
+  const plan::Plan* plan = parts ? nullptr : &section.variants.front().plan;
+  const ir::Graph graph = parts ? *section.graph : plan->graph;
+  const Signature signature = parts ? signature_of(graph) : signature_of(*plan);
+  check_device_names(graph, name, dialect == DeviceDialect::cuda);
+  Gathered all;
+  all.add(section, dialect);
+  return files_of(
+      {graph, signature, all.variants, all.text, all.functions[0], numbers == Numbers::exact, all.transforms}, dialect,
+      name, kernels_file);
 }
 
-DeviceFiles print_device_files(const SectionList& list, std::vector<std::vector<DeviceVariant>> sections,
-                               DeviceDialect dialect, const std::string& name, const std::string& kernels_file) {
+DeviceFiles print_device_files(const SectionList& list, std::vector<DeviceSection> sections, DeviceDialect dialect,
+                               Numbers numbers, const std::string& name, const std::string& kernels_file) {
   check_entry_name(name);
   check_device_names(*list.graph, name, dialect == DeviceDialect::cuda);
-  std::vector<DeviceVariant> all;
-  std::vector<std::string> functions;
-  for (std::vector<DeviceVariant>& section : sections) {
-    functions.push_back(fmt::format("tsr_run_{}", all.size()));
-    trim(section);
-    for (DeviceVariant& v : section) all.push_back(std::move(v));
-  }
+  Gathered all;
+  for (DeviceSection& section : sections) all.add(section, dialect);
   const auto driver = dialect == DeviceDialect::cuda ? DriverDialect::cuda : DriverDialect::opencl;
-  return files_of({*list.graph, signature_of(*list.graph), all, loop_driver(list, driver, functions), "tsr_run_all"},
-                  dialect, name, kernels_file);
+  return files_of(
+      {*list.graph, signature_of(*list.graph), all.variants, all.text + loop_driver(list, driver, all.functions),
+       "tsr_run_all", numbers == Numbers::exact, all.transforms},
+      dialect, name, kernels_file);
 }
 
 }  // namespace tessera::emit

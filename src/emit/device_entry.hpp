@@ -15,6 +15,7 @@
 
 #include "emit/device.hpp"
 #include "emit/loop_driver.hpp"
+#include "plan/parts.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::emit {
@@ -25,19 +26,28 @@ struct DeviceVariant {
   bool last = false;  // of its section: it takes any image. Set when printed
 };
 
+// A program, or one of the sections of a program with loops. Every variant takes smaller images than the one before,
+// the last one any.
+struct DeviceSection {
+  std::vector<DeviceVariant> variants;
+  // Of one with transforms in their place: its graph, what it was cut into, and the variants of every part.
+  const ir::Graph* graph = nullptr;
+  const plan::Parts* parts = nullptr;
+  std::vector<std::vector<DeviceVariant>> steps = {};
+};
+
 struct DeviceFiles {
   std::string source;  // .cu or .cl
   std::string host;    // .c of OpenCL
   std::string header;  // declares the functions
 };
 
-// Every variant takes smaller images than the one before, the last one any. `kernels_file` is how OpenCL's host file
-// finds the kernels. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users,
-// or where a struct has that of a type of CUDA.
-DeviceFiles print_device_files(std::vector<DeviceVariant>, DeviceDialect, const std::string& name,
+// `kernels_file` is how OpenCL's host file finds the kernels. Throws Error(argument) when the name is not an identifier
+// that C and C++ leave to their users, or where a struct has that of a type of CUDA.
+DeviceFiles print_device_files(DeviceSection, DeviceDialect, Numbers, const std::string& name,
                                const std::string& kernels_file);
-// The same of a program with loops: the variants of every section.
-DeviceFiles print_device_files(const SectionList&, std::vector<std::vector<DeviceVariant>>, DeviceDialect,
+// The same of a program with loops.
+DeviceFiles print_device_files(const SectionList&, std::vector<DeviceSection>, DeviceDialect, Numbers,
                                const std::string& name, const std::string& kernels_file);
 
 }  // namespace tessera::emit

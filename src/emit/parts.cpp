@@ -14,7 +14,7 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view transform_text;
+extern const std::string_view transform_text, transform_lines_text, transform_run_text;
 }
 
 namespace {
@@ -30,17 +30,101 @@ std::string renamed(std::string_view text, const std::string& infix) {
   });
 }
 
+// With names for one type of number. What the common text has is common.
+std::string of_type(std::string_view text, const std::string& real, const std::string& suffix = "") {
+  static const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min", "tsr_take", "tsr_give"};
+  static const std::set<std::string_view> of_lines = {"tsr_plan", "tsr_job", "tsr_line_at"};
+  return map_identifiers(text, [&](std::string_view word) {
+    if (word == "tsr_real") return real;
+    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+    return std::string(word) + "_" + real + (of_lines.contains(word) ? "" : suffix);
+  });
+}
+
+// Shuffles of two vectors, by a rule for the places.
+template <class Place>
+std::string shuffle(const std::string& name, int lanes, Place place) {
+  std::string list;
+  for (int k = 0; k < lanes; ++k) list += fmt::format(", {}", place(k));
+  return fmt::format("#define {}(a, b) __builtin_shufflevector(a, b{})\n", name, list);
+}
+
+// Lines side by side in vectors of so many bytes.
+std::string lines_text(const std::string& real, int vector) {
+  const int lanes = vector / (real == "double" ? 8 : 4);
+  std::string text = shuffle("tsr_low", lanes, [&](int k) { return k / 2 + k % 2 * lanes; });
+  text += shuffle("tsr_high", lanes, [&](int k) { return (k + lanes) / 2 + k % 2 * lanes; });
+  text += shuffle("tsr_even", lanes, [](int k) { return 2 * k; });
+  text += shuffle("tsr_uneven", lanes, [](int k) { return 2 * k + 1; });
+  text += shuffle("tsr_turned_round", lanes, [&](int k) { return lanes - 2 - k / 2 * 2 + k % 2; });
+  text += "#define tsr_signs 1, -1";
+  for (int k = 2; k < lanes; k += 2) text += ", 1, -1";
+  text += "\n";
+  text += map_identifiers(detail::transform_lines_text, [&](std::string_view word) {
+    if (word == "TSR_VECTOR") return std::to_string(vector);
+    return word == "tsr_lanes" ? std::to_string(lanes) : std::string(word);
+  });
+  return of_type(text, real, fmt::format("_{}", vector));
+}
+
+struct Machine {
+  int vector;
+  std::string_view features;
+};
+constexpr Machine machines[] = {{32, "avx2"}, {64, "avx2,avx512f,avx512bw,avx512dq,avx512vl"}};
+
+// The vectors that any machine has, on x86-64 also those of AVX2 and AVX-512, as parts have them.
 std::string with_transforms(ElementType type) {
   const std::string real = type == ElementType::f64 ? "double" : "float";
-  std::string text = map_identifiers(detail::transform_text, [&](std::string_view word) {
-    if (word == "tsr_real") return real;
-    // What the common text has is common.
-    const std::set<std::string_view> shared = {"tsr_threads", "tsr_thread", "tsr_min", "TSR_LINES"};
-    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
-    return std::string(word) + "_" + real;
-  });
-  return renamed("#undef TSR_LINES\n" + text, "fft");
+  std::string text = of_type(detail::transform_text, real) + lines_text(real, 16);
+  std::string choice, calls;
+  text += "\n#if defined(__x86_64__) && !defined(TESSERA_NO_DISPATCH)\n";
+  for (const Machine& m : machines) {
+    text += fmt::format(
+        "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+        "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+        m.features);
+    text += lines_text(real, m.vector);
+    text += "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    std::string asked;
+    for (std::size_t at = 0; at < m.features.size();) {
+      const std::size_t end = std::min(m.features.find(',', at), m.features.size());
+      asked +=
+          fmt::format("{}__builtin_cpu_supports(\"{}\")", asked.empty() ? "" : " && ", m.features.substr(at, end - at));
+      at = end + 1;
+    }
+    choice = fmt::format("  if ({}) return {};\n", asked, m.vector) + choice;
+    calls +=
+        fmt::format("  if (vector == {0}) return tsr_groups_{1}_{0}(j, memory, bytes, threads);\n", m.vector, real);
+  }
+  const std::string chosen = of_type("static i32 tsr_vector(void) {\n", real),
+                    groups = of_type(
+                        "static void tsr_groups(const tsr_job* j, u8* memory, i64 bytes, i64 threads, i32 "
+                        "vector) {\n  (void)vector;\n",
+                        real),
+                    plain = fmt::format("  tsr_groups_{}_16(j, memory, bytes, threads);\n", real);
+  text += chosen + choice + "  return 16;\n}\n" + groups + calls + plain + "}\n";
+  text += "#else\n" + chosen + "  return 16;\n}\n" + groups + plain + "}\n#endif\n";
+  return renamed(text + of_type(detail::transform_run_text, real), "fft");
 }
+
+// Memory that is kept for the next call, since the system takes longer to hand out large blocks than a transform takes:
+// a block for each use. Calls at the same time find none and get their own.
+constexpr std::string_view memory_text = R"(
+static u8* tsr_kept[3];
+static u8* tsr_take(i32 use, i64 bytes) {
+  u8* block = __atomic_exchange_n(&tsr_kept[use], (u8*)0, __ATOMIC_ACQ_REL);
+  if (block && *(i64*)block >= bytes) return block + 64;
+  __builtin_free(block);
+  block = (u8*)__builtin_malloc((unsigned long)(bytes + 64));
+  if (!block) return 0;
+  *(i64*)block = bytes;
+  return block + 64;
+}
+static void tsr_give(i32 use, u8* at) {
+  if (at) __builtin_free(__atomic_exchange_n(&tsr_kept[use], at - 64, __ATOMIC_ACQ_REL));
+}
+)";
 
 class Entry {
  public:
@@ -85,7 +169,11 @@ class Entry {
             "TSR_INLINE i64 tsr_threads(void) { return omp_get_max_threads() < 1 ? 1 : omp_get_max_threads(); "
             "}\nTSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }\n#else\n"
             "TSR_INLINE i64 tsr_threads(void) { return 1; }\nTSR_INLINE i64 tsr_thread(void) { return 0; }\n"
-            "#endif\n",
+            "#endif\n"
+            "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma clang diagnostic ignored "
+            "\"-Wpass-failed\"\n#pragma STDC FP_CONTRACT OFF\n#else\n"
+            "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n" +
+            std::string(memory_text),
         "fft");
   }
 
@@ -103,7 +191,7 @@ class Entry {
   }
 
   std::string place(const plan::Place& p) const {
-    if (p.kind == plan::Place::Kind::between) return fmt::format("tsr_between[{}]", p.index);
+    if (p.kind == plan::Place::Kind::between) return fmt::format("tsr_between_{}", p.index);
     const std::size_t first = graph_.arguments.size() + graph_.parameters.size();
     return signature_.items[p.kind == plan::Place::Kind::argument ? p.index : first + p.index].name;
   }
@@ -128,39 +216,79 @@ class Entry {
     return fmt::format("  {}({});\n", name_of(k), list);
   }
 
-  std::string transform(const plan::Step& step) {
+  std::string transform(std::size_t k) {
+    const plan::Step& step = parts_.steps[k];
     std::string shape;
     for (const ir::SizeId n : step.domain) shape += (shape.empty() ? "" : ", ") + extent_(n);
     int along = 0;
     for (const int d : step.along) along |= 1 << d;
+    const plan::Place& from = step.inputs[0];
+    const bool spent = from.kind == plan::Place::Kind::between && parts_.between[from.index].last == k;
     return fmt::format(
         "  {{\n    const i64 tsr_shape[] = {{{}}};\n    if (!tsr_transform_{}({}, {}, {}, {}, {}, tsr_shape, {})) goto "
         "end;\n  "
         "}}\n",
-        shape, step.type == ElementType::f64 ? "double" : "float", place(step.inputs[0]), place(step.outputs[0]),
-        (step.from_real ? 1 : 0) + (step.to_real ? 2 : 0), step.inverse ? 1 : 0, step.domain.size(), along);
+        shape, step.type == ElementType::f64 ? "double" : "float", place(from), place(step.outputs[0]),
+        (step.from_real ? 1 : 0) + (step.to_real ? 2 : 0) + (spent ? 4 : 0), step.inverse ? 1 : 0, step.domain.size(),
+        along);
+  }
+
+  // Arrays that are not there at the same time share memory: the slot of each.
+  std::vector<std::size_t> slots() const {
+    std::vector<std::size_t> slot_of, free_from;  // the step behind the last that uses a slot
+    std::vector<std::size_t> first(parts_.between.size(), 0);
+    for (std::size_t k = parts_.steps.size(); k-- > 0;)
+      for (const plan::Place& p : parts_.steps[k].outputs)
+        if (p.kind == plan::Place::Kind::between) first[p.index] = k;
+    std::vector<std::size_t> order(first.size());
+    for (std::size_t b = 0; b < order.size(); ++b) order[b] = b;
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return std::pair(first[a], a) < std::pair(first[b], b); });
+    slot_of.resize(first.size());
+    for (const std::size_t b : order) {
+      std::size_t slot = 0;
+      while (slot < free_from.size() && free_from[slot] > first[b]) ++slot;
+      if (slot == free_from.size()) free_from.push_back(0);
+      free_from[slot] = std::max(first[b], parts_.between[b].last) + 1;
+      slot_of[b] = slot;
+    }
+    return slot_of;
+  }
+
+  // One block: slots, one behind the other.
+  std::string memory() {
+    const std::vector<std::size_t> slot_of = slots();
+    std::vector<std::string> sizes;
+    for (std::size_t b = 0; b < slot_of.size(); ++b) {
+      std::string bytes = fmt::format("{}LL", parts_.between[b].format.size());
+      for (const ir::SizeId n : parts_.between[b].domain) bytes += " * " + extent_(n);
+      sizes.resize(std::max(sizes.size(), slot_of[b] + 1));
+      std::string& size = sizes[slot_of[b]];
+      size = size.empty() ? bytes : fmt::format("tsr_max({}, {})", size, bytes);
+    }
+    std::string text, total = "0";
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      text += fmt::format("  const i64 tsr_at{} = {};\n", k, total);
+      total = fmt::format("tsr_at{} + ({} + 127) / 64 * 64", k, sizes[k]);
+    }
+    text += fmt::format("  u8* const tsr_block = tsr_take(0, {});\n  if (!tsr_block) return;\n", total);
+    for (std::size_t b = 0; b < slot_of.size(); ++b)
+      text += fmt::format("  u8* const tsr_between_{} = tsr_block + tsr_at{};\n", b, slot_of[b]);
+    return text;
   }
 
   std::string function() {
-    std::string names, steps, memory;
+    std::string names, steps;
     for (const Signature::Item& item : signature_.items)
       if (item.parameter) names += item.name + ", ";
     const std::string none = extent_.none_left();
-    for (std::size_t b = 0; b < parts_.between.size(); ++b) {
-      std::string bytes = fmt::format("{}LL", parts_.between[b].format.size());
-      for (const ir::SizeId n : parts_.between[b].domain) bytes += " * " + extent_(n);
-      memory += fmt::format(
-          "  if (!(tsr_between[{}] = (unsigned char*)__builtin_malloc((unsigned long)({} + 64)))) goto end;\n", b,
-          bytes);
-    }
-    for (std::size_t k = 0; k < parts_.steps.size(); ++k)
-      steps += parts_.steps[k].is_part() ? call(k) : transform(parts_.steps[k]);
-    const std::size_t count = std::max<std::size_t>(1, parts_.between.size());
+    const std::string allocated = parts_.between.empty() ? "" : memory();
+    for (std::size_t k = 0; k < parts_.steps.size(); ++k) steps += parts_.steps[k].is_part() ? call(k) : transform(k);
     std::string text = fmt::format("  const i64 tsr_sizes[] = {{{}0}};\n{}", names, sizes_);
-    text += fmt::format("  unsigned char* tsr_between[{0}] = {{0}};\n", count);
     if (!none.empty()) text += "  if (" + none + ") return;\n";
-    text += memory + steps;
-    text += fmt::format("end:\n  for (int k = 0; k < {}; ++k) __builtin_free(tsr_between[k]);\n}}\n", count);
+    text += allocated + steps;
+    // (Nothing may be the last behind a label.)
+    text += parts_.between.empty() ? "end:;\n}\n" : "end:\n  tsr_give(0, tsr_block);\n}\n";
     return "\n" + declaration(signature_, options_.name) + " {\n" + renamed(text, "fft");
   }
 

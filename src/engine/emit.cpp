@@ -89,17 +89,33 @@ emit::SectionList sections_of(const engine::LoopProgram& program) {
   return list;
 }
 
+emit::DeviceSection device_section(const Program::Impl& impl, const EmitOptions& options) {
+  emit::DeviceSection section;
+  if (!impl.sequence) {
+    section.variants = device_variants(impl.graph, options);
+    return section;
+  }
+  section.graph = &impl.graph;
+  section.parts = &impl.sequence->parts();
+  for (const plan::Step& step : section.parts->steps) {
+    std::vector<emit::DeviceVariant>& variants = section.steps.emplace_back();
+    if (step.is_part()) variants = device_variants(step.part, options);
+  }
+  return section;
+}
+
 EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) {
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
   emit::DeviceFiles files;
   if (impl.loops) {
-    std::vector<std::vector<emit::DeviceVariant>> sections;
+    std::vector<emit::DeviceSection> sections;
     for (const engine::LoopProgram::Part& part : impl.loops->parts())
-      sections.push_back(device_variants(part.program.impl().graph, options));
-    files = emit::print_device_files(sections_of(*impl.loops), std::move(sections), dialect, options.name,
-                                     options.kernels_file);
+      sections.push_back(device_section(part.program.impl(), options));
+    files = emit::print_device_files(sections_of(*impl.loops), std::move(sections), dialect, options.numbers,
+                                     options.name, options.kernels_file);
   } else {
-    files = emit::print_device_files(device_variants(impl.graph, options), dialect, options.name, options.kernels_file);
+    files = emit::print_device_files(device_section(impl, options), dialect, options.numbers, options.name,
+                                     options.kernels_file);
   }
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
@@ -149,9 +165,6 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   if ((kernels || hardware) && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
   if (hardware) return engine::hardware_files(impl_->graph, options);
-  if (kernels && plan::has_transforms(impl_->graph))
-    throw Error(ErrorClass::argument, fmt::format("fft and ifft are not part of what target {} emits", options.target),
-                {}, "emit for target c, or run the program on the device");
   RunOptions run;
   run.schedule = options.schedule;
   run.numbers = options.numbers;
@@ -159,10 +172,10 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   run.target = options.target;
   engine::check_method(*impl_, run);
   if (options.method == Method::whole) {
-    const auto whole = kernels ? nullptr : engine::whole_program(*impl_, run);
+    const auto whole = engine::whole_program(*impl_, run);
     if (!whole)
-      throw Error(ErrorClass::argument, "method whole is emitted for target c alone, of programs without loops and fft",
-                  {}, "emit with method auto, or run the program");
+      throw Error(ErrorClass::argument, "method whole is emitted of programs without loops and fft", {},
+                  "emit with method auto, or run the program");
     EmitOptions own = options;
     own.method = Method::automatic;
     return whole->emit(own);

@@ -7,7 +7,6 @@
 #include "emit/c.hpp"
 #include "engine/prices.hpp"
 #include "run/cpu/machine.hpp"
-#include "run/cpu/parallel.hpp"
 
 namespace tessera::engine {
 
@@ -26,13 +25,16 @@ plan::Device cpu_device(int threads) {
   return device;
 }
 
-Executable::Executable(const ir::Graph& graph, const RunOptions& options) {
+plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
   how.guarded = std::getenv("TESSERA_GUARDED") != nullptr;
-  plan_ = plan::make_plan(graph, how, cpu_device(run::cpu::thread_count(0)));
+  return plan::make_plan(graph, how, cpu_device(run::cpu::thread_count(0)));
+}
+
+Executable::Executable(const ir::Graph& graph, const RunOptions& options) : plan_(cpu_plan(graph, options)) {
   lower::Lowered lowered = lower::lower_cpu(plan_);
   interface_ = std::move(lowered.interface);
   source_ = emit::print_c(lowered.module);
@@ -47,11 +49,14 @@ Executable::Executable(const ir::Graph& graph, const RunOptions& options) {
   }
 }
 
-void Executable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-                     const std::vector<Array>& outputs, const RunOptions& options) const {
+Executable::Binding Executable::bind(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                                     const std::vector<Array>& outputs) const {
   const ir::Graph& graph = plan_.graph;
-  std::vector<void*> pointers;
-  std::vector<i64> integers(interface_.integers);
+  Binding run;
+  run.parameters = parameters;
+  std::vector<void*>& pointers = run.pointers;
+  std::vector<i64>& integers = run.integers;
+  integers.resize(interface_.integers);
   std::copy(parameters.begin(), parameters.end(), integers.begin());
   std::vector<i64> bytes(interface_.memories);  // of the places of intermediates
   for (const lower::ArrayRef& ref : interface_.arrays) {
@@ -75,50 +80,69 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
     for (std::size_t d = 0; d + 1 < ref.extents.size(); ++d)
       integers[ref.strides + d] = d < lead ? 0 : array.strides()[d - lead];
   }
-  std::vector<run::cpu::Scratch> intermediates;
   // At different places of a page, as arrays are (data/array.cpp), and between theirs.
   const auto place = [](std::size_t m) { return (256 + 1536 * m) % 4096; };
   for (std::size_t m = 0; m < bytes.size(); ++m)
-    intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(bytes[m]) + 64 + place(m)));
+    run.intermediates.push_back(run::cpu::acquire_scratch(static_cast<std::size_t>(bytes[m]) + 64 + place(m)));
   for (std::size_t k = 0; k < pointers.size(); ++k)
     if (const lower::ArrayRef& ref = interface_.arrays[k]; ref.kind == lower::ArrayRef::Kind::intermediate)
-      pointers[k] = intermediates[ref.memory].data() + place(ref.memory);
-  int threads = run::cpu::thread_count(options.threads);
-  struct Work {
-    std::vector<i64> shape;
-    i64 tiles = 0;
-  };
-  std::vector<Work> work(groups_.size());
-  i64 total = 0, scratch = 0;
+      pointers[k] = run.intermediates[ref.memory].data() + place(ref.memory);
+  return run;
+}
+
+std::vector<i64> Executable::tiles(std::size_t group, const Binding& run, int threads) const {
+  std::vector<i64> t(plan_.graph.stage(plan_.groups[group].anchor).domain.size() + 2);
+  groups_[group].shape(run.integers.data(), threads, t.data());
+  return t;
+}
+
+std::vector<i64> Executable::tiles(std::size_t group, const Binding& run, std::vector<i64> extents) const {
+  std::vector<i64> t = tiles(group, run, 1);
+  const std::vector<ir::SizeId>& domain = plan_.graph.stage(plan_.groups[group].anchor).domain;
+  i64& count = t[domain.size()];
+  count = 1;
+  for (std::size_t d = 0; d < domain.size(); ++d) {
+    t[d] = extents[d];
+    count *= (plan_.graph.evaluate(domain[d], run.parameters) + t[d] - 1) / t[d];
+  }
+  return t;
+}
+
+i64 Executable::scratch(std::size_t group, const Binding& run, const std::vector<i64>& tiles) const {
+  return groups_[group].scratch(run.integers.data(), tiles.data());
+}
+
+void Executable::run_tile(std::size_t group, const Binding& run, const std::vector<i64>& tiles, i64 tile,
+                          std::byte* scratch) const {
+  groups_[group].tile(run.pointers.data(), run.integers.data(), tiles.data(), tile,
+                      reinterpret_cast<unsigned char*>(scratch));
+}
+
+void Executable::run(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                     const std::vector<Array>& outputs, const RunOptions& options) const {
+  const Binding bound = bind(parameters, inputs, outputs);
+  const int threads = run::cpu::thread_count(options.threads);
+  std::vector<std::vector<i64>> work(groups_.size());
+  i64 total = 0, most = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    std::size_t rank = graph.stage(plan_.groups[g].anchor).domain.size();
-    std::vector<i64>& t = work[g].shape;
-    t.resize(rank + 2);
-    groups_[g].shape(integers.data(), threads, t.data());
+    std::vector<i64> t = tiles(g, bound, threads);
+    const std::size_t rank = t.size() - 2;
     if (options.tile_rows > 0) t[0] = options.tile_rows;
     if (options.tile_columns > 0) t[rank - 1] = (options.tile_columns + 63) / 64 * 64;
-    t[rank] = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-      i64 n = graph.evaluate(graph.stage(plan_.groups[g].anchor).domain[d], parameters);
-      t[rank] *= (n + t[d] - 1) / t[d];
-    }
-    work[g].tiles = t[rank];
-    total += t[rank];
-    scratch = std::max(scratch, groups_[g].scratch(integers.data(), t.data()));
+    work[g] = tiles(g, bound, std::move(t));
+    total += work[g][rank];
+    most = std::max(most, scratch(g, bound, work[g]));
   }
-  run::cpu::SlotScratch slots(threads, static_cast<std::size_t>(scratch));
+  run::cpu::SlotScratch slots(threads, static_cast<std::size_t>(most));
   i64 done = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const i64 count = work[g][work[g].size() - 2];
     std::function<void(const Progress&)> progress;
     if (options.on_progress) progress = [&](const Progress& p) { options.on_progress({done + p.done, total}); };
     run::cpu::parallel_tiles(
-        work[g].tiles, threads,
-        [&](i64 tile, int slot) {
-          groups_[g].tile(pointers.data(), integers.data(), work[g].shape.data(), tile,
-                          reinterpret_cast<unsigned char*>(slots.get(slot)));
-        },
-        options.cancel, progress);
-    done += work[g].tiles;
+        count, threads, [&](i64 tile, int slot) { run_tile(g, bound, work[g], tile, slots.get(slot)); }, options.cancel,
+        progress);
+    done += count;
   }
 }
 

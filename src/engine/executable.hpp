@@ -8,12 +8,15 @@
 #include "lower/interface.hpp"
 #include "plan/plan.hpp"
 #include "run/cpu/compiler.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::engine {
 
 // This machine as the planner sees it.
 plan::Device cpu_device(int threads);
+// How a program runs here, by schedule, numbers and method of the options.
+plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options);
 
 class Executable {
  public:
@@ -26,6 +29,22 @@ class Executable {
   // Arrays and scalars of the right formats and shapes, rows contiguous; parameters as bound from them.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions& options) const;
+
+  // One run as the functions of groups take it, for whoever runs tiles by himself. Its memory is of the run.
+  struct Binding {
+    std::vector<i64> parameters;
+    std::vector<void*> pointers;
+    std::vector<i64> integers;
+    std::vector<run::cpu::Scratch> intermediates;
+  };
+  Binding bind(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+               const std::vector<Array>& outputs) const;
+  // Extents of a group's tiles, their number, and 1 where results go past the caches: the plan's, for so many threads;
+  // or as they are given.
+  std::vector<i64> tiles(std::size_t group, const Binding&, int threads) const;
+  std::vector<i64> tiles(std::size_t group, const Binding&, std::vector<i64> extents) const;
+  i64 scratch(std::size_t group, const Binding&, const std::vector<i64>& tiles) const;
+  void run_tile(std::size_t group, const Binding&, const std::vector<i64>& tiles, i64 tile, std::byte* scratch) const;
 
  private:
   struct Functions {

@@ -96,7 +96,10 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   check_points(graph, parameters);
   engine::check_method(*impl_, options);
   if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
-  return formatted(report_of(*impl_, parameters, options), format);
+  std::string text = formatted(report_of(*impl_, parameters, options), format);
+  if (impl_->certainty && format == ExplainFormat::text && engine::may_run_by_certainty(*impl_, parameters, options))
+    text += "\nblocks whose windows see equal certainties everywhere run without them, empty ones do not run\n";
+  return text;
 }
 
 }  // namespace tessera

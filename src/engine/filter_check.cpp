@@ -167,9 +167,11 @@ Array mask_for(const Array& mask, const Shape& image) {
     fail(fmt::format("mask has shape {}, expected that of the image, {}{}", to_string(own), to_string(image),
                      slice.size() < 2 ? "" : ", or of its last dimensions, as " + to_string(slice)));
   }
-  if (mask.on_device())
-    fail(fmt::format("mask has shape {} and lies on {}, expected there that of the image, {}", to_string(own),
-                     mask.memory()->place(), to_string(image)));
+  if (mask.on_device()) {  // arrays there have strides of their own
+    const Array there = mask.memory()->make(mask.format(), image);
+    there.copy_from(mask_for(mask.to_host(), image).clone());
+    return there;
+  }
   std::vector<i64> strides(image.size() - own.size(), 0);
   strides.insert(strides.end(), mask.strides().begin(), mask.strides().end());
   // (What is only read; an array that nobody owns here has an owner elsewhere, who outlives this one.)

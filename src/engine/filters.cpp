@@ -35,10 +35,7 @@ namespace {
 
 constexpr std::size_t most_kept = 64;  // programs
 
-// Sums of so many terms may go through Fourier transforms (plan/transforms.cpp), which leave a little where there is
-// nothing: of the largest certainty at most so much, what `fast` numbers promise.
-constexpr i64 least_rounded_terms = 26;
-constexpr double rounding = 1e-5;
+constexpr i64 least_rounded_terms = 26;  // of sums that may go through Fourier transforms, see least_certainty
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -126,6 +123,10 @@ class Driver {
     return out;
   }
 
+  bool keeps() const {
+    return std::any_of(planes_.begin(), planes_.end(), [](const Plane& p) { return p.kept; });
+  }
+
   std::vector<Border> borders() const {
     std::vector<Border> all(static_cast<std::size_t>(rank_), request_.extent == Extent::full
                                                                  ? Border{BorderMode::constant, 0}
@@ -189,13 +190,16 @@ class Driver {
     return fmt::format("{}({}, mask)", of_rank("masked_number"), given(p));
   }
 
+  // Of the largest certainty, which is asked of the mask itself: so certainties need not be stored.
+  std::string least() const {
+    return fmt::format("{}f{}", least_certainty, request_.mask.empty() ? "" : " * max(mask)");
+  }
+
   std::string filtered(const Plane& p, const std::string& name, bool rounded) const {
     std::string text = given(p);
     if (p.kept) return type_ != result_ ? fmt::format("as_kept({})", text) : text;
     if (masked_) {
-      const std::string known = "certainty_of_" + name;
-      const std::string least = rounded ? fmt::format("{}f * max({})", rounding, known) : "0";
-      text = fmt::format("{}({}, {}, {})", function(), text, known, least);
+      text = fmt::format("{}({}, certainty_of_{}, {})", function(), text, name, rounded ? least() : "0");
     } else {
       text = fmt::format("{}({}{})", function(), text, has_border(info_) ? ":border" : "");
     }
@@ -308,6 +312,25 @@ bool takes_many_terms(const Filter& filter, bool axis_by_axis) {
   return (axis_by_axis ? most : all) >= least_rounded_terms;
 }
 
+// The program of a filter with certainties, which knows the filter without.
+Program with_certainty(const Filter& filter, const FilterRequest& request, const Format& format, int rank, bool rounded,
+                       bool keeps) {
+  FilterRequest plain = request;
+  plain.mask = {};
+  plain.ignore_nan = false;
+  auto certainty = std::make_unique<Certainty>(make_filter(plain, format, rank)->program);
+  if (!request.mask.empty()) certainty->mask = 1;
+  certainty->finite = request.ignore_nan;
+  certainty->compared = rounded;
+  certainty->keeps = keeps;
+  certainty->before = filter.before;
+  certainty->after = filter.after;
+  certainty->first = filter.extent == Extent::same ? std::vector<i64>(filter.before.size(), 0) : filter.before;
+  certainty->borders = filter.borders;
+  const Program::Impl& impl = filter.program.impl();
+  return make_program(impl.graph, impl.warnings, std::move(certainty));
+}
+
 std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& format, int rank) {
   const FilterInfo& info = filter_info(request.name);
   check_request(request, info, format, rank);
@@ -326,6 +349,7 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
         driver.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
     filter.program = compiled(filter.text, options, request);
   }
+  if (is_masked(request)) filter.program = with_certainty(filter, request, format, rank, rounded, driver.keeps());
   return std::make_shared<const Filter>(std::move(filter));
 }
 

@@ -119,8 +119,10 @@ Program Program::from_file(const std::string& path, const CompileOptions& option
   return compiled(base::read_text(path, 16'000'000), options, path, folder_of(path, "./"));
 }
 
-Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings) {
+Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
+                             std::unique_ptr<const engine::Certainty> certainty) {
   auto impl = std::make_shared<Program::Impl>();
+  impl->certainty = std::move(certainty);
   impl->graph = std::move(graph);
   impl->warnings = std::move(warnings);
   const ir::Graph& g = impl->graph;
@@ -182,6 +184,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
     own.method = Method::automatic;
     return whole->impl().run(bound, from, to, own);
   }
+  if (certainty && engine::run_by_certainty(*this, bound, from, to, options)) return;
   if (options.target == "cpu")
     executable(options)->run(bound, from, to, options);
   else

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "engine/certainty.hpp"
 #include "engine/executable.hpp"
 #include "engine/loops.hpp"
 #include "engine/on_device.hpp"
@@ -24,6 +25,7 @@ struct Program::Impl {
   std::unique_ptr<const engine::LoopProgram> loops;  // of a graph with loops, which runs by sections
   // Of one with Fourier transforms and without loops, which has no code as a whole.
   std::unique_ptr<const engine::Sequence> sequence;
+  std::unique_ptr<const engine::Certainty> certainty;  // of a filter of images whose points are not all known
   mutable std::mutex mutex;
   mutable std::map<std::tuple<int, int, int, std::string>, std::shared_ptr<const engine::Executable>> executables;
 
@@ -48,7 +50,7 @@ struct Program::Impl {
 };
 
 namespace engine {
-Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings);
+Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::unique_ptr<const Certainty> = {});
 }
 
 }  // namespace tessera

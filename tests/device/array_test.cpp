@@ -69,6 +69,19 @@ class DeviceArrays : public ::testing::TestWithParam<std::string> {
   std::optional<Device> device_;
 };
 
+// Of a row, for all rows: on the host and on the device.
+TEST_P(DeviceArrays, MaskTheirLastDimensions) {
+  const Array image = counted({9, 14}), row(ElementType::u8, {14}), all(ElementType::u8, {9, 14});
+  for (i64 k = 0; k < all.count(); ++k) all.as<std::uint8_t>()[k] = row.as<std::uint8_t>()[k % 14] = k % 14 % 5 != 1;
+  const Array expected = box(image, {.mask = all, .run = exact()});
+  RunOptions there = exact();
+  there.target = GetParam();
+  expect_equal(box(image, {.mask = row, .run = there}), expected);
+  const Array result = box(device().copy_of(image), {.mask = device().copy_of(row), .run = exact()});
+  EXPECT_TRUE(result.on_device());
+  expect_equal(result, expected);
+}
+
 TEST_P(DeviceArrays, GoThereAndBack) {
   for (const Shape& shape : {Shape{}, Shape{5}, Shape{7, 13}, Shape{3, 4, 5}, Shape{2, 3, 1, 9}}) {
     const Array host = counted(shape);

@@ -18,7 +18,8 @@ namespace tessera {
 namespace {
 
 const std::string shim_flags = fmt::format(
-    "-x c++ -std=c++17 -O1 -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include cuda_runtime.h",
+    "-x c++ -std=c++17 -O1 -U_FORTIFY_SOURCE -fPIC -shared -ffp-contract=off -w -I'{}/tests/emit/shim' -include "
+    "cuda_runtime.h",
     TESSERA_SOURCE_DIR);
 
 // It stays loaded: what OpenCL keeps for the process would otherwise look lost.
@@ -286,7 +287,7 @@ class ExportedDriver : public testing::TestWithParam<const char*> {
     const std::string source = (drivers / (name_ + (plus_ ? ".cpp" : ".c"))).string();
     write(folder_ / (name_ + ".h"), header);
     ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {}", in_, make)));
-    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver -L. -lprogram {}", in_,
+    ASSERT_EQ("", shell(folder_, fmt::format("cd {} && {} -O1 -w -I. -I'{}' '{}' -o driver -L. -lprogram {} -lm", in_,
                                              plus_ ? "g++" : "gcc", drivers.string(), source, libraries)));
     EXPECT_EQ("", shell(folder_, fmt::format("cd {} && LD_LIBRARY_PATH=. ./driver", in_)));
   }
@@ -321,7 +322,7 @@ TEST_P(ExportedDriver, OfOpenclEqualsPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Drivers, ExportedDriver,
                          testing::Values("blur", "sobel", "color", "pyramid", "odd", "warp", "heat", "contrast",
-                                         "flood"),
+                                         "flood", "spectrum"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

@@ -246,15 +246,5 @@ TEST(Spectra, ExplainShowsTransformsAsGroups) {
   EXPECT_NE(alone.find("; 768 KiB of it compulsory"), std::string::npos) << alone;
 }
 
-TEST(Spectra, EmittedForDevicesThereAreNone) {
-  for (const char* target : {"cuda", "opencl"}) try {
-      program(1, "float", "return fft(a);").emit({.target = target});
-      ADD_FAILURE() << "it was emitted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.error_class(), ErrorClass::argument);
-      EXPECT_EQ(e.message(), fmt::format("fft and ifft are not part of what target {} emits", target));
-    }
-}
-
 }  // namespace
 }  // namespace tessera

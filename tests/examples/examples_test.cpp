@@ -111,7 +111,7 @@ const std::vector<Case> quick_cases = {
     {"jacobi", {{33, 47}, {33, 47}}, {{"steps", 6}}},
     {"perona_malik", {{37, 53}}, {{"most", 9}}},
     {"rician", {{9, 14, 19}}, {{"steps", 2}, {"sigma", 20}}},
-    {"echo", {{3, 6, 7, 18}}, {{"noise", 5}}},
+    {"echo", {{2, 3, 4, 9}}, {{"noise", 5}}},
     {"bilateral", {{23, 31}}, {{"radius", 2}}},
     {"bracket", {{19, 27}}},
     {"mosaic", {{22, 34}}},
@@ -286,31 +286,6 @@ TEST(Examples, PeronaMalikStopsWhenTheNoiseIsGone) {
   }
   EXPECT_TRUE(steps == 200 || taken >= 64) << steps;
   EXPECT_LT(left, 16);  // of 64
-}
-
-TEST(Examples, EchoSmoothsSpeckleAndKeepsAWall) {
-  const auto truth = [](i64 x) { return x < 8 ? 0.3 : 0.8; };
-  std::uint32_t state = 7;
-  const Array noisy = image(ElementType::f32, {2, 4, 8, 16}, [&](i64, i64 x, int) {
-    state = state * 1664525 + 1013904223;
-    return truth(x) + 0.2 * (static_cast<double>(state >> 8) / (1 << 24) - 0.5);
-  });
-  const auto errors = [&](const std::vector<double>& values) {  // of all points, and of those beside the wall
-    std::pair<double, double> sums;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const i64 x = static_cast<i64>(i) % 16;
-      const double error = std::abs(values[i] - truth(x));
-      sums.first += error;
-      if (x == 7 || x == 8) sums.second += error;
-    }
-    return sums;
-  };
-  const auto before = errors(numbers(noisy)),
-             low = errors(numbers(example("echo", {{"detail", 0}}).interpret({noisy}).at(0))),
-             adaptive = errors(numbers(example("echo").interpret({noisy}).at(0)));
-  EXPECT_LT(adaptive.first, 0.6 * before.first);
-  EXPECT_LT(adaptive.first, low.first);
-  EXPECT_LT(adaptive.second, 0.9 * low.second);
 }
 
 TEST(Examples, RicianDenoisingRemovesNoiseAndKeepsAnEdge) {

@@ -1,13 +1,17 @@
 // CUDA's runtime as far as emitted files use it, on the processor: kernels run a thread after the other, but warps whose
-// threads exchange values, which run at once; so do streams. Device memory ends at a page that nobody may touch.
+// threads exchange values, which run at once, and blocks with barriers, whose threads take turns; so do streams. Device
+// memory ends at a page that nobody may touch.
 #pragma once
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <thread>
 #include <vector>
@@ -21,9 +25,16 @@
 #define __forceinline__ inline
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
+#define __shared__ static
 
 struct dim3 {
   unsigned x, y, z;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) double2 {
+  double x, y;
 };
 struct uint2 {
   unsigned x, y;
@@ -62,6 +73,11 @@ inline float __int_as_float(int v) {
   float f;
   std::memcpy(&f, &v, sizeof f);
   return f;
+}
+inline int __float_as_int(float f) {
+  int v;
+  std::memcpy(&v, &f, sizeof v);
+  return v;
 }
 inline double __longlong_as_double(long long v) {
   double f;
@@ -149,6 +165,73 @@ template <class T>
 T __shfl_down_sync(unsigned, T v, unsigned away) {
   return shim_exchanged(v, static_cast<long long>(threadIdx.x) + away);
 }
+
+// A block whose threads meet: each has a stack of its own, and runs until it meets the others or ends. One that meets
+// without it is begun anew, as warps are.
+struct ShimNeedsBlock {};
+struct ShimBlock {
+  struct Thread {
+    ucontext_t beginning;
+    jmp_buf where;
+    bool begun = false, ended = false;
+    dim3 index;
+  };
+  static constexpr size_t most = 1024, stack = 64 * 1024;
+  Thread threads[most];
+  Thread* running = nullptr;
+  jmp_buf scheduler;
+  std::function<void()> kernel;
+
+  static void live();
+  ShimBlock() {
+    auto* memory = static_cast<char*>(
+        mmap(nullptr, most * stack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (size_t k = 0; k < most; ++k) {
+      ucontext_t& c = threads[k].beginning;
+      getcontext(&c);
+      c.uc_stack.ss_sp = memory + k * stack, c.uc_stack.ss_size = stack, c.uc_link = nullptr;
+      makecontext(&c, live, 0);
+    }
+  }
+  void resume(Thread& t) {
+    threadIdx = t.index;
+    running = &t;
+    if (_setjmp(scheduler) != 0) return;
+    if (t.begun) _longjmp(t.where, 1);
+    t.begun = true;
+    setcontext(&t.beginning);
+  }
+  void leave() {
+    if (_setjmp(running->where) == 0) _longjmp(scheduler, 1);
+  }
+  void run(unsigned columns, unsigned rows, std::function<void()> body) {
+    kernel = std::move(body);
+    for (unsigned k = 0; k < columns * rows; ++k) threads[k].index = {k % columns, k / columns, 0}, threads[k].ended = false;
+    for (bool again = true; again;) {
+      again = false;
+      for (unsigned k = 0; k < columns * rows; ++k)
+        if (!threads[k].ended) resume(threads[k]), again = again || !threads[k].ended;
+    }
+    running = nullptr;
+  }
+};
+inline ShimBlock& shim_block() {
+  static ShimBlock* const block = new ShimBlock;
+  return *block;
+}
+inline void ShimBlock::live() {
+  ShimBlock& block = shim_block();
+  for (;;) {
+    block.kernel();
+    block.running->ended = true;
+    block.leave();
+  }
+}
+inline void __syncthreads() {
+  if (shim_block().running == nullptr) throw ShimNeedsBlock();
+  shim_block().leave();
+}
+
 template <class Kernel>
 void shim_run(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
   ++shim.launches;
@@ -169,12 +252,15 @@ void shim_run(long long blocks, unsigned columns, unsigned rows, const Kernel& k
     for (std::thread& t : threads) t.join();
     pthread_barrier_destroy(&own.meet);
   };
-  for (long long block = 0; block < blocks; ++block)
-    for (unsigned y = 0; y < rows; ++y) try {
-        for (unsigned x = 0; x < columns; ++x) thread(block, x, y);
-      } catch (ShimNeedsWarp) {
-        at_once(block, y);
-      }
+  for (long long block = 0; block < blocks; ++block) try {
+      for (unsigned y = 0; y < rows; ++y) try {
+          for (unsigned x = 0; x < columns; ++x) thread(block, x, y);
+        } catch (ShimNeedsWarp) {
+          at_once(block, y);
+        }
+    } catch (ShimNeedsBlock) {
+      shim_block().run(columns, rows, kernel);
+    }
 }
 #define TSR_LAUNCH(kernel, blocks, columns, rows, stream, ...) \
   shim_run(blocks, columns, rows, [&] { kernel(__VA_ARGS__); })

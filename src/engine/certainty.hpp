@@ -1,0 +1,44 @@
+// Filters of images whose points are not all known (filters/masked*.forma), where they are: see certainty.cpp.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+// Of the largest certainty of an image so much counts as none, where certainties are sums of many terms: these may go
+// through Fourier transforms (plan/transforms.cpp), which leave a little where there is nothing. What `fast` numbers
+// promise.
+constexpr double least_certainty = 1e-5;
+
+// What a program of such a filter knows about itself.
+struct Certainty {
+  explicit Certainty(Program filter) : plain(std::move(filter)) {}
+
+  Program plain;                    // the filter without certainties, of the image alone, which is input 0 of both
+  std::optional<std::size_t> mask;  // the input that says how certain points are
+  bool finite = false;              // points that are not finite are unknown
+  bool compared = false;            // least_certainty holds
+  bool keeps = false;               // a channel that is as it is wherever nothing is known
+  std::vector<i64> before, after;   // the reach of a window, per dimension
+  std::vector<i64> first;           // where the result begins in the image
+  std::vector<Border> borders;
+
+  // The schedule whose plans have one group over the result, by the method: see certainty.cpp.
+  mutable std::mutex mutex;
+  mutable std::map<int, std::optional<Schedule>> schedules;
+};
+
+// Runs the program block by block, by itself or by its filter without certainties. False, and nothing is done, where
+// that cannot be: the program is then to be run as any other.
+bool run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
+                      const std::vector<Array>& outputs, const RunOptions&);
+
+// Would it, for arrays on the host in layouts that need no copy?
+bool may_run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+}  // namespace tessera::engine
