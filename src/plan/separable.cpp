@@ -198,7 +198,8 @@ class SumSplitter {
 
   // Of the largest sums alone: parts of one that is refused are looked at as well.
   ExprId refused(const Tensor& w, const char* why) {
-    if (all_.method_ == Method::automatic || refused_) return {};
+    const bool asked = all_.method_ == Method::separable || all_.method_ == Method::low_rank;
+    if (!asked || refused_) return {};
     refused_ = true;
     choice(w).refusal = why;
     return {};
