@@ -133,6 +133,9 @@ class SumSplitter {
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     const std::vector<Product> terms = products(*w);
+    if (std::count_if(w->extent.begin(), w->extent.begin() + static_cast<std::ptrdiff_t>(rank),
+                      [](i64 n) { return n > 1; }) < 2)
+      return refused(*w, "its weights lie along one dimension already");
     if (terms.empty())
       return refused(*w, all_.method_ == Method::low_rank
                              ? "its weights are no sum of outer products that have fewer terms, or some "
