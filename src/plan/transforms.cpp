@@ -9,6 +9,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/device_tiles.hpp"
 #include "plan/low_rank.hpp"
 #include "plan/running.hpp"
@@ -274,6 +275,8 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
     for (SumChoice::Price& p : choice.prices)
       p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+    if (const auto products = price_by_quads(graph_, device_, stage, found->source, w))
+      choice.prices[0].nanoseconds = std::min(choice.prices[0].nanoseconds, *products);
   }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
   const Stage::Tiling tiles = tiles_of(stage, *found);
@@ -301,13 +304,25 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   return yes;
 }
 
-// Tiles that such a sum may be taken by, with their price; none where there are no good ones.
+// Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
+// taken in floats where tiles of floats, which are larger, are small enough for the proof.
 Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
+  if (!device_.transforms) return {};
+  if (is_float(stage.type)) return tiles_of(stage, sum, stage.type);
+  for (const ElementType number : {ElementType::f32, ElementType::f64}) {
+    const Stage::Tiling tiles = tiles_of(stage, sum, number);
+    if (tiles.rows == 0) continue;
+    const double points = static_cast<double>(tiles.rows * tiles.columns * tiles.planes);
+    if (const auto proven = numbers_of(graph_, stage, sum, points); proven && size_of(*proven) <= size_of(number))
+      return tiles;
+  }
+  return {};
+}
+
+Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
-  const auto number = numbers_of(graph_, stage, sum, 960.0 * 960.0 * static_cast<double>(planes));
-  if (!number || !device_.transforms) return {};
-  const i64 bytes = *number == ElementType::f64 ? 8 : 4;
+  const i64 bytes = number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
     return graph_.constant(stage.domain[d]);
@@ -315,13 +330,13 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
   Stage::Tiling tiles;
   if (device_.row_threads > 0) {  // blocks of threads
-    if (planes == 1) tiles = device_tile(w, *number, device_.row_threads, extents);
+    if (planes == 1) tiles = device_tile(w, number, device_.row_threads, extents);
   } else {
     tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
     const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
     tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   }
-  tiles.number = *number;
+  tiles.number = number;
   return tiles;
 }
 

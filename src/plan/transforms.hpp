@@ -47,6 +47,7 @@ class TransformedSums {
   bool mark(ir::Stage&, std::vector<std::string>& remarks);
   bool mark_whole(ir::Stage&);
   ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
+  ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&, ElementType number) const;
 
   ir::Graph& graph_;
   Numbers numbers_;
