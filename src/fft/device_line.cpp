@@ -44,9 +44,11 @@ class LineWriter {
     std::vector<Index> rest;     // of the other dimensions
     bool fresh = false;          // other blocks of the kernel write what lies there
     int source = 0, target = 1;  // numbers of the pointers
+    const LineMemory* memory = nullptr;
   };
   void write(const Given& given) {
     fresh_ = given.fresh;
+    memory_ = given.memory;
     begin(given);
     std::vector<Complex> values = first();
     const std::size_t passes = line_.radices.size();
@@ -109,9 +111,11 @@ class LineWriter {
       p->indices = {own};
       p->indices.insert(p->indices.end(), rest.begin(), rest.end());
     }
-    from_ = base(given.source, in_, true);
-    to_ = base(given.target, within_, false);
-    w_ = out_.let("w", ir::nest::convert({number_.lane, 1, true}, ir::nest::variable("p2", ir::nest::bytes_pointer)));
+    from_ = base(memory_ ? memory_->from : block(given.source), in_, true);
+    to_ = base(memory_ ? memory_->to : block(given.target), within_, false);
+    w_ = out_.let("w", memory_ ? memory_->tables : numbers_of(ir::nest::variable("p2", ir::nest::bytes_pointer)));
+    if (memory_ && memory_->spectrum)
+      spectrum_ = out_.let("s", ir::nest::address(memory_->spectrum, wide(within_.indices[0]) * 2));
   }
 
   // An index of dimensions from `first` on as one of each.
@@ -137,16 +141,21 @@ class LineWriter {
     return p;
   }
 
-  Value base(int number, const Place& place, bool from) {
+  Value numbers_of(const Value& bytes) { return ir::nest::convert({number_.lane, 1, true}, bytes); }
+  Value block(int number) {
     const Value bytes = ir::nest::load(ir::nest::variable("N", {Lane::i64, 1, true}), ir::nest::integer(number), 1);
-    const Value block = ir::nest::variable("p" + std::to_string(number), ir::nest::bytes_pointer);
-    const Value begin = ir::nest::address(block, bytes);
+    return numbers_of(
+        ir::nest::address(ir::nest::variable("p" + std::to_string(number), ir::nest::bytes_pointer), bytes));
+  }
+
+  Value base(const Value& begin, const Place& place, bool from) {
+    if (!begin) return {};
     Value at = ir::nest::integer(0);
     for (std::size_t d = 0; d < place.indices.size(); ++d) {
       const DeviceLine::Dimension& dimension = line_.dimensions[d];
       at = at + wide(place.indices[d]) * (from ? dimension.from : dimension.to);
     }
-    return out_.let(from ? "from" : "to", ir::nest::address(ir::nest::convert({number_.lane, 1, true}, begin), at));
+    return out_.let(from ? "from" : "to", ir::nest::address(begin, at));
   }
 
   // ---- passes ----
@@ -229,11 +238,37 @@ class LineWriter {
 
   std::vector<Complex> first() {
     std::vector<Complex> values;
-    for (i64 turn = 0; turn < turns(0); ++turn) {
-      const Index b = butterfly(0, turn, in_);
-      for (i64 j = 0; j < radix(0); ++j) values.push_back(read(b, j * count_of(0)));
+    if (memory_ && memory_->read) {
+      values = memory_->read(points_of(0, in_));
+    } else {
+      for (i64 turn = 0; turn < turns(0); ++turn) {
+        const Index b = butterfly(0, turn, in_);
+        for (i64 j = 0; j < radix(0); ++j) values.push_back(read(b, j * count_of(0)));
+      }
     }
+    if (line_.from.halves)
+      for (i64 turn = 0; turn < turns(0); ++turn) turn_halves(0, turn, in_, values, false);
     return butterflies(0, values, false);
+  }
+
+  LinePoints points_of(std::size_t pass, const Place& place) {
+    LinePoints points{place.indices[0], place.alive, {}, radix(pass), count_of(pass)};
+    for (i64 turn = 0; turn < turns(pass); ++turn)
+      points.turns.push_back({butterfly(pass, turn, place), takes_part(count_of(pass), turn, place)});
+    return points;
+  }
+
+  // Times exp(-+ 2 pi i position / 4 n), in two steps: of the butterfly, of a point in it.
+  void turn_halves(std::size_t pass, i64 turn, const Place& place, std::vector<Complex>& values, bool back) {
+    const i64 n = line_.points;
+    Complex w = entry(tables_.turns(4 * n, 1, count_of(pass)), butterfly(pass, turn, place));
+    if (back) w.im = negative(w.im);
+    for (i64 j = 0; j < radix(pass); ++j) {
+      Complex& v = values[static_cast<std::size_t>(turn * radix(pass) + j)];
+      const double s = sine(j * count_of(pass), 4 * n);
+      const Complex far{butterfly_.constant(cosine(j * count_of(pass), 4 * n)), butterfly_.constant(back ? s : -s)};
+      v = named(butterfly_.times(j > 0 ? named(butterfly_.times(v, far)) : v, w));
+    }
   }
 
   std::vector<Complex> inner(std::size_t pass, const std::vector<Complex>& values) {
@@ -434,12 +469,16 @@ class LineWriter {
   // Between the two transforms of a convolution: times the spectrum, and exchanged, so that the second is the inverse.
   std::vector<Complex> filtered(std::vector<Complex> values) {
     const std::size_t pass = last_pass();
-    const i64 table = tables_.filter(line_.convolved, line_.points);
+    const i64 table = spectrum_ ? 0 : tables_.filter(line_.convolved, line_.points);
+    const i64 apart = 2 * line_.dimensions.front().extent;  // rows of a spectrum in memory
     for (i64 turn = 0; turn < turns(pass); ++turn) {
       const Index b = butterfly(pass, turn, within_);
       for (i64 k = 0; k < radix(pass); ++k) {
         Complex& v = values[static_cast<std::size_t>(turn * radix(pass) + k)];
-        v = named(butterfly_.times(v, entry(table + k * count_of(pass), b)));
+        const Complex w =
+            spectrum_ ? loaded(ir::nest::address(spectrum_, wide(b) * apart + k * count_of(pass) * apart), false)
+                      : entry(table + k * count_of(pass), b);
+        v = named(butterfly_.times(v, w));
         std::swap(v.re, v.im);
       }
     }
@@ -459,6 +498,7 @@ class LineWriter {
   void last(const std::vector<Complex>& values) {
     const std::size_t pass = last_pass();
     const LineEnd& end = line_.to;
+    if (memory_ && memory_->write) return hand_over(values);
     for (i64 turn = 0; turn < turns(pass); ++turn) {
       const Index b = butterfly(pass, turn, within_);
       std::vector<Complex> results;
@@ -478,6 +518,16 @@ class LineWriter {
         }
       });
     }
+  }
+
+  void hand_over(const std::vector<Complex>& values) {
+    const std::size_t pass = last_pass();
+    std::vector<Complex> results;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      results.push_back(finished(values[k], Index(0), static_cast<i64>(k) % radix(pass) * count_of(pass)));
+    if (line_.to.halves)
+      for (i64 turn = 0; turn < turns(pass); ++turn) turn_halves(pass, turn, within_, results, true);
+    memory_->write(points_of(pass, within_), results);
   }
 
   void write_number(const Value& offset, const Complex& v) {
@@ -565,7 +615,8 @@ class LineWriter {
   bool halves_ = false;  // shared memory holds real or imaginary parts, not both
   bool used_ = false;    // it was read before
   bool moved_ = false, fresh_ = false;
-  Value shared_, from_, to_, w_;
+  const LineMemory* memory_ = nullptr;
+  Value shared_, from_, to_, w_, spectrum_;
   Place in_, within_;  // of the first pass, of the others
   std::vector<Complex> kept_;
 };
@@ -636,6 +687,13 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
         });
       });
   return kernel;
+}
+
+void write_line_within(const DeviceLine& line, const LineMemory& memory, DeviceLineKernel& kernel, Builder& out) {
+  LineWriter::Given given;
+  given.group = memory.group;
+  given.memory = &memory;
+  LineWriter(line, kernel, out).write(given);
 }
 
 i64 blocks_of(const DeviceLine& line, i64 count) {

@@ -268,7 +268,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   SumChoice choice;
   choice.stage = stage.name;
   choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
-  if (device_.row_threads > 0) {
+  if (of_device()) {
     choice.prices = {{Method::direct, device_direct(w, stage.type)}};
   } else {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
@@ -305,6 +305,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
 Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
   const Tensor& w = sum.weights;
   const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
+  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum) : Stage::Tiling{};
   const auto number = numbers_of(graph_, stage, sum, 960.0 * 960.0 * static_cast<double>(planes));
   if (!number || !device_.transforms) return {};
   const i64 bytes = *number == ElementType::f64 ? 8 : 4;
@@ -313,20 +314,34 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
     return graph_.constant(stage.domain[d]);
   };
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
-  Stage::Tiling tiles;
-  if (device_.row_threads > 0) {  // blocks of threads
-    if (planes == 1) tiles = device_tile(w, *number, device_.row_threads, extents);
-  } else {
-    tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
-    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
-  }
+  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
+  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   tiles.number = *number;
   return tiles;
 }
 
+// Of a block, or of three kernels.
+Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum) const {
+  const Tensor& w = sum.weights;
+  const std::array<ir::SizeId, 2> sizes{stage.domain[w.rank - 2], stage.domain[w.rank - 1]};
+  Stage::Tiling tiles;
+  const auto of_block = numbers_of(graph_, stage, sum, 960.0 * 960.0);
+  if (of_block && device_.transforms && device_.row_threads > 0) {
+    tiles = device_tile(w, *of_block, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])});
+    tiles.number = *of_block;
+  }
+  const auto of_large = numbers_of(graph_, stage, sum, 2048.0 * 2048.0);
+  if (of_large && device_.large_tiles) {
+    const Stage::Tiling large = large_device_tile(
+        w, *of_large, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)});
+    if (large.rows > 0 && (tiles.rows == 0 || large.nanoseconds < tiles.nanoseconds)) tiles = large;
+  }
+  return tiles;
+}
+
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
-  if (!device_.transforms || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
+  if ((!device_.transforms && !device_.large_tiles) || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
   std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
   double terms = 0;
   for (const ExprId e : order) {
