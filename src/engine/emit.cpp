@@ -51,8 +51,7 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
     engine::Abilities abilities = engine::abilities_of_target(options.target);
     abilities.buffers = false;
-    engine::DeviceCode code =
-        engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
+    engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   return variants;

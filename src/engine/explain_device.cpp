@@ -203,7 +203,8 @@ class DeviceReporter {
     std::set<StageId> reads, writes;
     for (StageId s : r.stages) {
       for (StageId from : ir::sources(plan_.graph, s))
-        if (!k.reads_sources) continue;
+        if (!k.reads_sources)
+          continue;
         else if ((!r.strips && r.tile.empty()) || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
           reads.insert(whole_of(from));
       const bool in_registers = r.strips && whole_of(s) != s;  // of the whole, which is written for it

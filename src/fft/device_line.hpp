@@ -99,19 +99,19 @@ i64 blocks_of(const DeviceLine&, i64 count);
 // The lines of a block as a part of another kernel, which says where its memory lies and may read and write one end of
 // them itself.
 struct LinePoints {
-  Index line;                   // along the first dimension
-  ir::nest::Value alive;        // is there such a line? Null: always
+  Index line;             // along the first dimension
+  ir::nest::Value alive;  // is there such a line? Null: always
   struct Turn {
-    Index start;                // of a butterfly
-    ir::nest::Value takes;      // is there such a butterfly? Null: always
+    Index start;            // of a butterfly
+    ir::nest::Value takes;  // is there such a butterfly? Null: always
   };
   std::vector<Turn> turns;
-  i64 radix = 1, apart = 1;     // positions start, start + apart, ... of every turn, in the order of the values
+  i64 radix = 1, apart = 1;  // positions start, start + apart, ... of every turn, in the order of the values
 };
 struct LineMemory {
-  Index group;                                // of lines, along the first dimension
-  ir::nest::Value from, to, tables;           // numbers; from and to null where functions read and write
-  ir::nest::Value spectrum;                   // of `convolved`: rows of pairs, one of each line
+  Index group;                       // of lines, along the first dimension
+  ir::nest::Value from, to, tables;  // numbers; from and to null where functions read and write
+  ir::nest::Value spectrum;          // of `convolved`: rows of pairs, one of each line
   std::function<std::vector<Complex>(const LinePoints&)> read;
   std::function<void(const LinePoints&, const std::vector<Complex>&)> write;
 };

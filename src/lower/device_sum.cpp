@@ -53,8 +53,7 @@ Value DeviceSum::border_of(std::size_t d) const {
 }
 
 Value DeviceSum::bordered(Value v, const Value& left_or_right, const Value& above_or_below) {
-  if (left_or_right)
-    v = operation(Op::select, number(), {left_or_right, border_of(across_), builder_->let("v", v)});
+  if (left_or_right) v = operation(Op::select, number(), {left_or_right, border_of(across_), builder_->let("v", v)});
   if (above_or_below) v = operation(Op::select, number(), {above_or_below, border_of(down_), builder_->let("v", v)});
   return v;
 }
@@ -71,8 +70,8 @@ void DeviceSum::put(const Value& to, const std::vector<Value>& at, Value v) {
     const Value sum = builder_->let("v", operation(Op::add, number(), {v, middle}));
     v = convert(index_type, operation(Op::sub, number(), {sum, middle}));  // wider than what wraps around
   }
-  builder_->store(convert({lane, 1, true}, to), integer(0), without_margins(stage_, at, convert({lane, 1, false}, v), lane),
-                  true);
+  builder_->store(convert({lane, 1, true}, to), integer(0),
+                  without_margins(stage_, at, convert({lane, 1, false}, v), lane), true);
 }
 
 void DeviceSum::sum_directly(const Value& weights, const Value& y, const Value& x) {

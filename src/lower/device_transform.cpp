@@ -183,7 +183,7 @@ class TransformLowering : private DeviceSum {
   }
 
   fft::DeviceTile tile_;
-  i64 high_ = 0, wide_ = 0;  // results
+  i64 high_ = 0, wide_ = 0;                 // results
   std::size_t spectrum_ = 0, weights_ = 0;  // tables of the module
   Value thread_, top_, left_;
 };

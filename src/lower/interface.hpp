@@ -29,7 +29,8 @@ struct ArrayRef {
   std::vector<ir::SizeId> extents;  // of the rewritten graph; leading 1s where rank was lifted
   std::size_t strides = 0;          // position in N of the first stride
   bool is_array = true;             // false: a scalar argument
-  // Of an intermediate or scratch: arrays of equal number lie at the same place, one after the other; it holds the largest.
+  // Of an intermediate or scratch: arrays of equal number lie at the same place, one after the other; it holds the
+  // largest.
   std::size_t memory = 0;
   // Of an intermediate that is a piece and may lie in the composed array, whose last `extents.size()` dimensions are
   // its own: where its first element stands there.

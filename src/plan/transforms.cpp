@@ -333,8 +333,8 @@ Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolu
   }
   const auto of_large = numbers_of(graph_, stage, sum, 2048.0 * 2048.0);
   if (of_large && device_.large_tiles) {
-    const Stage::Tiling large = large_device_tile(
-        w, *of_large, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)});
+    const Stage::Tiling large =
+        large_device_tile(w, *of_large, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)});
     if (large.rows > 0 && (tiles.rows == 0 || large.nanoseconds < tiles.nanoseconds)) tiles = large;
   }
   return tiles;

@@ -20,11 +20,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct Sum {
-  int down = 64, across = 64, up = 20, left = 31;
+  int down = 64, across = 80, up = 20, left = 31;
   std::string border = ":mirror", type = "float", weight = "((i * 7 + j * 5) % 23 - 9) * 0.01f", result = "{}";
 
   std::string text() const {
-    const std::string sum = fmt::format("sum(i = 0..{}, j = 0..{}) (k[i,j] * X@[i-{},j-{}])", down - 1, across - 1, up, left);
+    const std::string sum =
+        fmt::format("sum(i = 0..{}, j = 0..{}) (k[i,j] * X@[i-{},j-{}])", down - 1, across - 1, up, left);
     return fmt::format(
         "table {} k[i = 0..{}, j = 0..{}] = {}; stencil f(vector#2 {} X) {{ return {}; }} parameter M, N; vector#2 {} "
         "a[M,N]; return f(a{});",
@@ -95,7 +96,7 @@ class LargeTiles : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(LargeTiles, BordersAndExtents) {
-  for (const std::string border : {":[mirror,constant(0.5f)]", ":[constant(2),wrap]", ":[extend,clamped]"}) {
+  for (const std::string border : {":[extend,constant(0.5f)]", ":[constant(2),wrap]"}) {
     Sum sum;
     sum.border = border;
     const Program program = Program::from_text(sum.text());
@@ -142,41 +143,32 @@ TEST_P(LargeTiles, TypesOfNumbers) {
   sum.down = sum.across = 40;
   check(Program::from_text(sum.text()), image_of(ElementType::f64, {70, 65}), 1e-11);
   sum.type = "uint8", sum.weight = "(i * 7 + j * 5) % 23 - 9";
-  check(Program::from_text(sum.text()), image_of(ElementType::u8, {70, 65}), 0);
   sum.border = "";  // zeros at the sides
   check(Program::from_text(sum.text()), image_of(ElementType::u8, {120, 100}), 0);
 }
 
-TEST_P(LargeTiles, PlanesAndFields) {
-  const std::string weights = "table float k[i = 0..65, j = 0..69] = ((i * 7 + j * 5) % 23 - 9) * 0.01f; ";
-  const Program planes = Program::from_text(
-      weights +
-      "stencil f(vector#3 float X) { return 2 * sum(i = 0..65, j = 0..69) (k[i,j] * X@[0,i-33,j-30]) + X; } parameter "
-      "K, M, N; vector#3 float a[K,M,N]; return f(a:[clamped,mirror,constant(1)]);");
-  const Array volume = image_of(ElementType::f32, {3, 50, 71});
-  check(planes, volume, 4e-3);
-  const Array whole = planes.run({volume}, options_).at(0);
-  options_.device_memory = 3 << 20;
-  EXPECT_TRUE(same_bits(whole, planes.run({volume}, options_).at(0)));
-  options_.device_memory = 0;
-  const Program fields = Program::from_text(
-      weights +
-      "struct two { uint8 a; float b; } stencil f(vector#2 two X) { return sum(i = 0..65, j = 0..69) (k[i,j] * "
-      "X@[i-33,j-30].b); } parameter M, N; vector#2 two a[M,N]; return f(a:wrap);");
-  Array pairs(fields.inputs()[0].format, {40, 52});
-  std::memset(pairs.data(), 0, static_cast<std::size_t>(pairs.count()) * pairs.format().size());
-  for (i64 k = 0; k < pairs.count(); ++k) {
+TEST_P(LargeTiles, FieldsOfPlanesInAnExpression) {
+  const Program program = Program::from_text(
+      "struct two { uint8 a; float b; } table float k[i = 0..65, j = 0..79] = ((i * 7 + j * 5) % 23 - 9) * 0.01f; "
+      "stencil f(vector#3 two X) { return 2 * sum(i = 0..65, j = 0..79) (k[i,j] * X@[0,i-33,j-30].b) + X.a; } "
+      "parameter K, M, N; vector#3 two a[K,M,N]; return f(a:[clamped,mirror,wrap]);");
+  Array image(program.inputs()[0].format, {3, 50, 71});
+  const Format& format = image.format();
+  std::memset(image.data(), 0, static_cast<std::size_t>(image.count()) * format.size());
+  for (i64 k = 0; k < image.count(); ++k) {
     const float v = static_cast<float>(k % 17) * 0.1f;
-    std::memcpy(static_cast<std::byte*>(pairs.data()) + static_cast<std::size_t>(k) * pairs.format().size() +
-                    pairs.format().fields[1].offset,
-                &v, sizeof(v));
+    std::memcpy(
+        static_cast<std::byte*>(image.data()) + static_cast<std::size_t>(k) * format.size() + format.fields[1].offset,
+        &v, sizeof(v));
   }
-  check(fields, pairs, 4e-3);
+  check(program, image, 4e-3);
+  const Array whole = program.run({image}, options_).at(0);
+  options_.device_memory = 3 << 20;  // a plane at a time
+  EXPECT_TRUE(same_bits(whole, program.run({image}, options_).at(0)));
 }
 
 TEST_P(LargeTiles, AreChosenForLargeWeights) {
   Sum sum;
-  sum.down = sum.across = 127;
   options_.method = Method::automatic;
   const std::string text = Program::from_text(sum.text()).explain({{8192, 8192}}, options_);
   EXPECT_THAT(text, AllOf(HasSubstr("is taken through Fourier transforms"), HasSubstr("tsr_g0_rows"),
