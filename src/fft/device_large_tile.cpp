@@ -1,6 +1,8 @@
 // See device_large_tile.hpp.
 #include "fft/device_large_tile.hpp"
 
+#include <algorithm>
+
 #include "fft/tables.hpp"
 
 namespace tessera::fft {
@@ -8,16 +10,21 @@ namespace tessera::fft {
 namespace {
 
 constexpr i64 most_lines = 128;
+// Columns of a block are as few threads as let another block in, which loads while the first one computes: 64 bytes
+// wide at least, unless it were the only one.
+constexpr i64 few_threads = 256, wide_lines = 8;
+constexpr i64 threads_at_once = 512;  // of a multiprocessor: 128 registers each
 
-// Whole groups of lines: none is there twice.
 DeviceLine shaped(const LargeTile& tile, i64 points, i64 extent, bool across) {
-  const LineShape shape = shape_of(points, tile.number, across, most_lines);
+  LineShape shape = shape_of(points, tile.number, across, most_lines);
+  while (across && shape.lines > wide_lines && shape.lines * shape.threads > few_threads) shape.lines /= 2;
   DeviceLine line;
   line.type = tile.number;
   line.points = points;
   line.radices = shape.radices;
   line.threads = shape.threads;
   line.lines = shape.lines;
+  line.blocks_at_once = std::max<i64>(1, threads_at_once / (shape.lines * shape.threads));
   line.dimensions = {{extent, 0, 0}};
   line.from.beside = line.to.beside = across;
   return line;

@@ -25,6 +25,8 @@ namespace {
 // Instructions of a point of a line, and its loads, stores and ways through shared memory.
 constexpr double operations_of_doubling = 3.6, operations_of_end = 14, moves_of_pass = 5, moves_of_end = 4;
 
+constexpr int registers_of_thread = 128;
+
 class LargeTileLowering : private DeviceSum {
  public:
   LargeTileLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
@@ -92,6 +94,8 @@ class LargeTileLowering : private DeviceSum {
     kernel_.domain.push_back(graph_.size(line.dimensions.front().extent));
     kernel_.points.assign(rank_ + 1, 1);
     kernel_.points.back() = line.lines;
+    kernel_.blocks_at_once = static_cast<int>(line.blocks_at_once);
+    kernel_.registers = registers_of_thread;
     const auto points = static_cast<double>(line.points);
     const double transforms = line.convolved > 0 ? 2 : 1;
     kernel_.operations = points * (transforms * operations_of_doubling * std::log2(points) + operations_of_end);
@@ -321,19 +325,31 @@ class LargeTileLowering : private DeviceSum {
     return results;
   }
 
+  // Results of a tile that is whole are stored without a test, but for those of butterflies that the end cuts.
   void store_row(const fft::LinePoints& points, const std::vector<Result>& results, const Value& y,
                  const Value& count) {
+    const i64 step = place(stage_).element_stride;
     const Value row =
         builder_->let("to", convert(ir::nest::bytes_pointer, element(stage_, place_of(y, first_[across_]))));
-    const i64 step = place(stage_).element_stride;
-    for (const Result& r : results) {
-      const fft::LinePoints::Turn& turn = points.turns[r.turn];
-      const Value within = less((turn.start + r.by).value, count);
-      builder_->branch(both(turn.takes, within), [&] {
-        const Value x = first_[across_] + wide(turn.start) + r.by;
-        put(address(address(row, wide(turn.start) * step), integer(r.by * step)), place_of(y, x), r.v);
-      });
-    }
+    std::vector<Value> rows;
+    for (const fft::LinePoints::Turn& turn : points.turns)
+      rows.push_back(builder_->let("to", address(row, wide(turn.start) * step)));
+    const auto all = [&](bool whole) {
+      for (const Result& r : results) {
+        const fft::LinePoints::Turn& turn = points.turns[r.turn];
+        const auto stored = [&] {
+          const Value x = first_[across_] + wide(turn.start) + r.by;
+          put(address(rows[r.turn], integer(r.by * step)), place_of(y, x), r.v);
+        };
+        Value within = turn.takes;
+        if (!whole || r.by + points.apart > tile_.wide) within = both(within, less((turn.start + r.by).value, count));
+        if (within)
+          builder_->branch(within, stored);
+        else
+          stored();
+      }
+    };
+    builder_->branch(less(integer(tile_.wide - 1, Index::type()), count), [&] { all(true); }, [&] { all(false); });
   }
 
   // The same results, one after the other.
