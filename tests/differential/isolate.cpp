@@ -45,12 +45,13 @@ bool read_all(int fd, void* to, std::size_t bytes) {
   return true;
 }
 
-// Ends the process after so many seconds of work, or ten times as long without an end: other programs may be busy here.
+// Ends the process after so many seconds of work, or sixty times as long without an end: other programs may be busy
+// here.
 void limit(int seconds) {
   itimerval timer{};
   timer.it_value.tv_sec = seconds;
   setitimer(ITIMER_PROF, &timer, nullptr);
-  alarm(static_cast<unsigned>(10 * seconds));
+  alarm(static_cast<unsigned>(60 * seconds));
 }
 
 [[noreturn]] void child(int fd, std::size_t begin, std::size_t end, const Job& job) {

@@ -16,7 +16,7 @@ struct Job {
   std::function<void(std::size_t index, const std::string& wrong, const std::string& died,
                      const std::string& last_note)>
       done;
-  int seconds = 60;  // of work that one job may take, or ten times as long by the clock
+  int seconds = 60;  // of work that one job may take, or sixty times as long by the clock
 };
 
 void run_isolated(std::size_t count, const Job&);

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <random>
 
 #include "ir/build.hpp"
@@ -167,15 +166,13 @@ TEST(Expressions, EqualNodesAreShared) {
   EXPECT_EQ(constant(g, ElementType::f32, NAN), constant(g, ElementType::f32, -NAN));
 }
 
-TEST(Expressions, HalfAMillionAreBuiltInASecond) {
+// Building them is linear in their number: a quadratic hash table would run into the test's time limit.
+TEST(Expressions, HalfAMillionAreBuilt) {
   Graph g;
-  const auto start = std::chrono::steady_clock::now();
   ExprId sum = coord(g, 0);
   for (int i = 0; i < 250'000; ++i)
     sum = binary(g, Op::add, sum, binary(g, Op::mul, sum, constant(g, ElementType::i32, i + 2)));
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EXPECT_GE(g.expr_count(), 500'000u);
-  EXPECT_LT(seconds, 5.0);  // a fraction of a second on an idle machine
 }
 
 TEST(Expressions, WalkersAreSafeOnDeepAndSharedGraphs) {
