@@ -141,6 +141,7 @@ class Printer : private Statements {
       case Kind::address:
         return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call: {
+        if (v->name.starts_with("tsr_add_products_")) needs_.products.insert(v->type);
         std::string list;
         for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);
         return fmt::format("{}({})", v->name, list);

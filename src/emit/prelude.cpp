@@ -322,6 +322,18 @@ std::string fused(const Type& type) {
       spell(type));
 }
 
+// To each lane of 32 bits the products of its four bytes with four signed ones. Plans ask for it where the processor
+// has the instruction. The empty statement keeps all products in the order in which they stand: LLVM may else take
+// total by total, and spill what these share (15 x 15 weights: 28 ms in place of 10).
+std::string byte_products(const Type& type) {
+  return fmt::format(
+      "TSR_INLINE {0} tsr_add_products_{0}({0} total, {0} bytes, {0} weights) {{\n#if defined(__clang__)\n"
+      "  total = __builtin_ia32_vpdpbusd{1}(total, bytes, weights);\n#else\n"
+      "  total = ({0})__builtin_ia32_vpdpbusd_v{2}si(total, bytes, weights);\n#endif\n"
+      "  __asm__ volatile(\"\" : \"+v\"(total));\n  return total;\n}}\n",
+      spell(type), 32 * type.lanes, type.lanes);
+}
+
 // A macro, as GCC remarks on functions that give vectors wider than the machine's.
 std::string half_broadcast(const Type& type) {
   std::string list;
@@ -362,6 +374,7 @@ std::string vector_prelude(const Needs& needs) {
   }
   for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.magnitudes})
     for (const Type& t : *set) plain.insert(t), plain.insert({mask_lane(t.lane), t.lanes, false});
+  for (const Type& t : needs.products) plain.insert(t);
   for (const auto& [op, type] : needs.functions) {
     if (type.lanes == 1) continue;
     plain.insert(type);
@@ -372,6 +385,7 @@ std::string vector_prelude(const Needs& needs) {
     if (t.lane == Lane::f16) text += half_broadcast(t);
   for (const Type& t : needs.streams) text += streaming_store(t);
   for (const Type& t : needs.fused) text += fused(t);
+  for (const Type& t : needs.products) text += byte_products(t);
   for (const Type& t : needs.selects) text += select(t);
   for (const Type& t : needs.extremes) text += extremes(t);
   for (const Type& t : needs.magnitudes) text += magnitude(t);

@@ -14,6 +14,7 @@ struct Needs {
   std::set<ir::nest::Type> selects, extremes, magnitudes, streams, fused;  // of vectors
   std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;             // result, index vector
   std::set<std::pair<ir::Op, ir::nest::Type>> functions;                   // sqrt, exp ... on vectors or scalars
+  std::set<ir::nest::Type> products;                                       // of four bytes, added
   bool guards = false;                                                     // around blocks of scratch memory, for tests
 };
 

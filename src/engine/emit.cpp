@@ -3,6 +3,8 @@
 // The text does not depend on the machine that writes it: plans are made for machines that stand for a class.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
@@ -17,6 +19,7 @@ namespace {
 struct MachineClass {
   int vector_bytes, vector_registers;
   std::vector<std::string> features;
+  bool byte_products = false;
 };
 
 // In the order in which the entry point prefers them, last first.
@@ -34,6 +37,7 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   device.vector_registers = machine.vector_registers;
   device.threads = 8;
   device.transforms = true;
+  device.byte_products = machine.byte_products;
   emit::Variant variant;
   variant.plan = plan::make_plan(graph, how, device);
   variant.lowered = lower::lower_cpu(variant.plan);
@@ -60,6 +64,22 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
 std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants;
   for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(graph, options, machine));
+  return variants;
+}
+
+// Beside these for a machine that multiplies bytes, where the program has sums of them. (Sections of a program with
+// loops have the same classes, all of them.)
+std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, const EmitOptions& options) {
+  std::vector<emit::Variant> variants = c_variants(graph, options);
+  MachineClass last = machine_classes().back();
+  last.features.emplace_back("avx512vnni");
+  last.byte_products = true;
+  emit::Variant products = variant_for(graph, options, last);
+  const auto sums_bytes = [](const plan::Group& group) {
+    return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });
+  };
+  if (std::any_of(products.plan.groups.begin(), products.plan.groups.end(), sums_bytes))
+    variants.push_back(std::move(products));
   return variants;
 }
 
@@ -101,7 +121,7 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
   entry.tile_columns = options.tile_columns;
   if (impl.sequence) return c_parts(impl.graph, impl.sequence->parts(), options, entry);
   if (!impl.loops) {
-    const std::vector<emit::Variant> variants = c_variants(impl.graph, options);
+    const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options);
     return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
   }
   std::vector<std::vector<emit::Variant>> sections;

@@ -39,9 +39,10 @@ void GroupLowering::analyze_pass(std::size_t number) {
   for (int r = 0; r < pass.rows; ++r)
     for (StageId s : pass.stages)
       body.roots.push_back(analyze::shift_along(plan_.graph, stage(s).body, rank_, pass.along, r));
-  if (pass.pairs)
-    for (std::size_t k = 0, n = body.roots.size(); k < n; ++k)
-      body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, 1));
+  const std::size_t rows = body.roots.size();
+  for (int phase = 1; phase < (pass.quads ? 4 : pass.pairs ? 2 : 1); ++phase)
+    for (std::size_t k = 0; k < rows; ++k)
+      body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, phase));
   std::vector<ExprId> all = ir::postorder(plan_.graph, body.roots);
   std::vector<analyze::VarRange> ranges(plan_.graph.var_count());
   for (ExprId e : all)
@@ -86,6 +87,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
     }
   }
   shift_columns(number);
+  if (pass.quads) prepare_products(number);
 }
 
 // A sum along a row loads every element as often as the sum has terms. All but one of these vectors of 64 bytes lie in
@@ -97,7 +99,7 @@ void GroupLowering::shift_columns(std::size_t number) {
   constexpr std::size_t least_offsets = 4;
   const plan::Pass& pass = group_.passes[number];
   PassBody& body = bodies_[number];
-  if (pass.pairs || plan_.device.vector_bytes < line) return;
+  if (pass.pairs || pass.quads || plan_.device.vector_bytes < line) return;
   std::map<const ExprNode*, std::size_t> uses;
   for (ExprId e : ir::postorder(plan_.graph, body.roots))
     for (ExprId a : plan_.graph.node(e).args)

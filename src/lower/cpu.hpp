@@ -27,7 +27,8 @@ namespace tessera::lower {
 // Everything about a point pass that does not depend on where in the tile it runs.
 struct PassBody {
   // rows * stages: row r of stage k is roots[r * stages + k]. Where columns are computed in pairs, these are the even
-  // ones, and as many roots for the odd ones follow.
+  // ones, and as many roots for the odd ones follow; in quads, those of every fourth column, from the first, the second
+  // ... on.
   std::vector<ir::ExprId> roots;
   // The rows of producers that the block reads. Rows that a reduction variable chooses form one table.
   struct Source {
@@ -44,6 +45,19 @@ struct PassBody {
   };
   std::vector<Source> sources;
   std::map<const ir::ExprNode*, std::size_t> source_of;  // access -> source; nodes of a graph stay where they are
+  // Products of four bytes (plan/byte_sums.hpp), in the order of what they read.
+  struct Product {
+    std::size_t source = 0;
+    i64 column = 0, weights = 0;
+    std::size_t total = 0;
+  };
+  std::vector<Product> products;
+  struct Total {  // of one sum; `high`: the total of what is multiplied by 128
+    ir::ExprId sum;
+    std::size_t low = 0;
+    std::optional<std::size_t> high;
+  };
+  std::vector<Total> totals;
 };
 
 class GroupLowering {
@@ -94,6 +108,10 @@ class GroupLowering {
 
   void analyze_pass(std::size_t pass);
   void shift_columns(std::size_t pass);
+  // Sums of bytes: cpu_bytes.cpp.
+  void prepare_products(std::size_t pass);
+  PointEmitter::Values byte_totals(std::size_t pass, const std::vector<Pointers>& sources, const Value& x);
+  std::vector<std::pair<i64, Value>> of_quads(const std::vector<Value>& phases, ir::nest::Lane lane);
   ir::nest::Function shape_function();
   ir::nest::Function scratch_function();
   ir::nest::Function tile_function();

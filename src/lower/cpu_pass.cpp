@@ -198,8 +198,9 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     for (int r = 0; r < pass.rows; ++r)
       for (std::size_t k : direct_targets) {
         const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k].to;
-        Value aligned = ir::nest::call("tsr_aligned", flag_type,
-                                       {address(target, xs), integer(lanes * ir::nest::size_of(target->type.lane))});
+        Value aligned = ir::nest::call(
+            "tsr_aligned", flag_type,
+            {address(target, xs), integer(pass.quads ? lanes : lanes * ir::nest::size_of(target->type.lane))});
         streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
       }
     streaming = builder_->let("streaming", streaming);
@@ -364,7 +365,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const plan::Pass& pass = group_.passes[p];
   const PassBody& body = bodies_[p];
   const ir::Graph& graph = plan_.graph;
-  const int lanes = pass.pairs ? pass.lanes / 2 : pass.lanes;
+  const int lanes = pass.quads ? pass.lanes / 4 : pass.pairs ? pass.lanes / 2 : pass.lanes;
   const Type pairs{Lane::u16, lanes, false};
   builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
     if (is_lanes(graph.node(body.roots.front()).op)) {
@@ -375,6 +376,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
     prefetch(p, sources, x);
     PointSource source;
     source.lanes = lanes;
+    if (pass.quads) source.least_bytes = 4;
     source.chained = plan_.options.numbers == Numbers::fast;
     source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
       std::size_t k = body.source_of.at(&node);
@@ -399,6 +401,12 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
             load(convert({Lane::u16, 1, true}, address(pointer, x + (column.offset - odd))), integer(0), lanes);
         return operation(odd ? Op::shr : Op::bit_and, pairs,
                          {both, broadcast(integer(odd ? 8 : 255, {Lane::u16, 1, false}), lanes)});
+      }
+      if (pass.quads) {
+        const Type quads{Lane::u32, lanes, false};
+        return operation(Op::bit_and, quads,
+                         {load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes),
+                          broadcast(integer(255, {Lane::u32, 1, false}), lanes)});
       }
       i64 step = element_step(node.stage);
       const i64 apart = step * column.scale;
@@ -490,42 +498,57 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       builder_->branch(streaming, all(true), all(false));
       results.clear();
     };
-    std::map<std::size_t, std::vector<Value>> parts;  // of rows that several pieces fill, by the first one's position
+    std::map<std::size_t, std::vector<Value>> parts;   // of rows that several pieces fill, by the first one's position
+    std::map<std::size_t, std::vector<Value>> phases;  // of every fourth column
     std::map<std::size_t, Value> halves;  // even or odd columns that wait for the others, by position of the target
-    emitter.emit(body.roots, [&](std::size_t root, const Value& v) {
-      const std::size_t k = root % targets.size();
-      StageId s = pass.stages[k % pass.stages.size()];
-      auto store = [&](const Value& to, const Value& at, const Value& out) {
-        if (!direct_result(s))
-          builder_->store(to, at, out);
-        else
-          results.push_back({to, at, out->kind == Kind::variable ? out : builder_->let("v", out)});
-        if (results.size() >= most_results) store_results();
-      };
-      if (pass.pairs) {
-        Value half = builder_->let("v", emitter.stored(body.roots[root], v, Lane::u16));
-        auto [other, first] = halves.try_emplace(k, half);
-        if (first) return;
-        const bool odd = root >= targets.size();
-        const Value even = odd ? other->second : half, after = odd ? half : other->second;
-        auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u16, 1, false}), lanes); };
-        Value low = operation(Op::bit_and, pairs, {even, number(255)});
-        Value high = operation(Op::shl, pairs, {after, number(8)});
-        store(convert({Lane::u16, 1, true}, address(targets[k].to, x)), integer(0),
-              builder_->let("both", operation(Op::bit_or, pairs, {low, high})));
-        return;
-      }
-      Value out = emitter.stored(body.roots[root], v, memory_lane(written(s)));
-      const Target& target = targets[k];
-      if (target.parts > 1) {
-        std::vector<Value>& row = parts[target.first];
-        row.resize(static_cast<std::size_t>(target.parts));
-        row[static_cast<std::size_t>(target.part)] = builder_->let("v", out);
-        if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(target.to, x, std::move(row));
-        return;
-      }
-      store(target.to, x, out);
-    });
+    emitter.emit(
+        body.roots,
+        [&](std::size_t root, const Value& v) {
+          const std::size_t k = root % targets.size();
+          StageId s = pass.stages[k % pass.stages.size()];
+          auto store = [&](const Value& to, const Value& at, const Value& out) {
+            if (!direct_result(s))
+              builder_->store(to, at, out);
+            else
+              results.push_back({to, at, out->kind == Kind::variable ? out : builder_->let("v", out)});
+            if (results.size() >= most_results) store_results();
+          };
+          if (pass.pairs) {
+            Value half = builder_->let("v", emitter.stored(body.roots[root], v, Lane::u16));
+            auto [other, first] = halves.try_emplace(k, half);
+            if (first) return;
+            const bool odd = root >= targets.size();
+            const Value even = odd ? other->second : half, after = odd ? half : other->second;
+            auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u16, 1, false}), lanes); };
+            Value low = operation(Op::bit_and, pairs, {even, number(255)});
+            Value high = operation(Op::shl, pairs, {after, number(8)});
+            store(convert({Lane::u16, 1, true}, address(targets[k].to, x)), integer(0),
+                  builder_->let("both", operation(Op::bit_or, pairs, {low, high})));
+            return;
+          }
+          if (pass.quads) {
+            const Lane lane = memory_lane(s);
+            std::vector<Value>& four = phases[k];
+            four.resize(4);
+            four[root / targets.size()] = builder_->let(
+                "v", emitter.stored(body.roots[root], v, lane == Lane::f32 || lane == Lane::u32 ? lane : Lane::i32));
+            if (std::count(four.begin(), four.end(), nullptr)) return;
+            for (const auto& [column, out] : of_quads(four, lane))
+              store(convert({out->type.lane, 1, true}, address(targets[k].to, x + column)), integer(0), out);
+            return;
+          }
+          Value out = emitter.stored(body.roots[root], v, memory_lane(written(s)));
+          const Target& target = targets[k];
+          if (target.parts > 1) {
+            std::vector<Value>& row = parts[target.first];
+            row.resize(static_cast<std::size_t>(target.parts));
+            row[static_cast<std::size_t>(target.part)] = builder_->let("v", out);
+            if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(target.to, x, std::move(row));
+            return;
+          }
+          store(target.to, x, out);
+        },
+        pass.quads ? byte_totals(p, sources, x) : PointEmitter::Values{});
     store_results();
   });
 }

@@ -11,6 +11,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/footprint.hpp"
 #include "ir/build.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/transforms.hpp"
 
@@ -109,6 +110,7 @@ class FoldPass {
     const Stage& stage = graph_.stage(now);
     if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
+    const bool sums_bytes = device_.byte_products && works_in_quads(graph_, now).has_value();
     if (f.gathers && f.operations > 40) return false;
     const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).tile.rows > 0; };
     if (std::all_of(consumers.begin(), consumers.end(), reads_by_tiles)) return false;
@@ -117,6 +119,7 @@ class FoldPass {
     for (StageId c : consumers) {
       const Stage& consumer = rebuild_.old(c);
       if (consumer.kind != StageKind::point) return false;
+      if (sums_bytes && !takes_sum_of_bytes(consumer, old_id)) return false;
       if (consumer.tile.rows > 0) {
         if (device_.columns_together || !is_prologue(graph_, stage)) return false;
         copies += 1;
@@ -173,6 +176,17 @@ class FoldPass {
       if (node.op == Op::access && type_of(node.stage) != ElementType::u8) return false;
     }
     return true;
+  }
+
+  // What a sum of bytes becomes a part of has to be computed as it is, every fourth column by itself, and to hold no
+  // more sums than registers do.
+  bool takes_sum_of_bytes(const Stage& consumer, StageId sum) const {
+    for (ExprId e : ir::postorder(graph_, {consumer.body})) {
+      const ExprNode& node = graph_.node(e);
+      if (is_reduction(node.op) || node.op == Op::lookup || node.type == ElementType::f64) return false;
+      if (node.op == Op::access && node.stage != sum && rebuild_.old(node.stage).kind != StageKind::input) return false;
+    }
+    return bytes_alone(consumer.body, [&](StageId s) { return s == sum ? ElementType::u8 : rebuild_.old(s).type; });
   }
 
   // Bytes go in, through this stage of bytes or 16-bit numbers, and bytes come out. The consumer is an old stage still.

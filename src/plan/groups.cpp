@@ -8,6 +8,7 @@
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
 #include "ir/reductions.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/lanes.hpp"
 #include "plan/pairs.hpp"
 #include "plan/rebuild.hpp"
@@ -17,6 +18,8 @@ namespace tessera::plan {
 // Calibrated on the benchmark's jobs: multiply-adds are one instruction and several start in a cycle.
 constexpr double cycles_per_operation = 0.5;
 constexpr double cycles_per_load = 0.5;
+// Of sums of bytes (byte_sums.hpp), for 16 results: a product of four is a cycle; and what becomes of the totals.
+constexpr double products_as_operations = 2, other_operations = 6, loads_of_a_product = 0.3;
 // Of a warp on a device, whose cycle is a turn of one of four: tiles use eight tenths of the turns.
 constexpr double cycles_per_instruction = 1.25;
 
@@ -63,6 +66,7 @@ void Grouper::prepare_stages() {
   plan_.stages.resize(count);
   work_bytes_.clear();
   pairs_.clear();
+  quads_.assign(count, {});
   for (StageId s = 0; s < count; ++s) {
     const Stage& stage = graph_.stage(s);
     StagePlan& p = plan_.stages[s];
@@ -75,7 +79,12 @@ void Grouper::prepare_stages() {
     int widest = ir::nest::size_of(p.lane);
     if (stage.kind == StageKind::point) widest = std::max(widest, widest_lane(stage.body));
     work_bytes_.push_back(widest);
-    pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && works_in_pairs(graph_, s));
+    if (plan_.device.byte_products)
+      for (const ByteSum& sum : works_in_quads(graph_, s).value_or(std::vector<ByteSum>{}))
+        quads_[s].chains += static_cast<int>(sum.chains()), quads_[s].products += static_cast<double>(sum.quads());
+    if (quads_[s].chains > 0) work_bytes_.back() = 4;
+    pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && quads_[s].chains == 0 &&
+                     works_in_pairs(graph_, s));
   }
   strip_reads_.clear();
   instructions_.clear();
@@ -89,6 +98,8 @@ void Grouper::prepare_stages() {
   }
   alone_ = operations_;
   share_rows();
+  for (StageId s = 0; s < count; ++s)
+    if (quads_[s].chains > 0) operations_[s] = products_as_operations * quads_[s].products + other_operations;
   any_sums_planes_ = false;
   for (StageId s = 0; s < count; ++s) any_sums_planes_ |= sums_planes(s);
 }
@@ -141,6 +152,7 @@ bool Grouper::leaves_group(StageId s, const Set& set) const {
 }
 
 double Grouper::load_price(const Edge& edge, const Layout& layout) const {
+  if (quads_[edge.consumer].chains > 0) return loads_of_a_product * quads_[edge.consumer].products;
   // A register block of 4 rows shares what neighbouring rows read of the same columns.
   if (edge.dims.size() < 2 || layout.stages.empty()) return edge.loads;
   const EdgeDimension& row = edge.dims[edge.dims.size() - 2];
@@ -489,7 +501,7 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
         bool same = graph_.stage(other).domain == stage.domain && reduces(graph_.stage(other)) == reduces(stage) &&
                     same_rate(plan_.stages[other], plan_.stages[s]);
-        same = same && together.size() == 1;
+        same = same && together.size() == 1 && quads_[s].chains == 0 && quads_[other].chains == 0;
         if (same && load[p] + operations_[s] >= 400) {
           // Too much for one loop, unless the loop saves computing the same twice.
           std::vector<ExprId> bodies{stage.body};
@@ -546,6 +558,10 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     pass.pairs = true;
     for (StageId s : pass.stages) pass.pairs = pass.pairs && pairs_[s] && plan_.stages[s].home != Home::inside;
     if (pass.pairs) pass.lanes *= 2;
+    // (Alone in its pass: every chain has four totals a row.)
+    const int chains = quads_[pass.stages.front()].chains;
+    pass.quads = chains > 0 && plan_.stages[pass.stages.front()].home != Home::inside;
+    if (pass.quads) pass.lanes = plan_.device.vector_bytes;
     double operations = analyze::operation_count(graph_, roots);
     if (pass.kind == PassKind::compose || lanes)
       pass.rows = 1;
@@ -563,6 +579,7 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     bool dense = lone && !loops && row_taps >= 3 && operations <= 140 && operations_[first] > 0.8 * alone_[first];
     if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
     if (lone && loops && row_taps >= 3 && sums_rows(graph_, graph_.stage(first).body)) pass.rows = 8;
+    if (pass.quads) pass.rows = std::max(1, plan_.device.vector_registers / 8 / chains);
   }
   return list;
 }

@@ -145,7 +145,12 @@ class Grouper {
   std::vector<double> instructions_;  // a point, of a thread; none where no strips are planned
   std::vector<int> work_bytes_;       // of the widest lane that the stage computes in
   std::vector<bool> pairs_;           // see pairs.hpp
-  std::vector<int> group_of_;         // the set that a stage is in; -1: an input
+  struct ByteProducts {
+    int chains = 0;  // of totals; 0: none
+    double products = 0;
+  };
+  std::vector<ByteProducts> quads_;  // see byte_sums.hpp
+  std::vector<int> group_of_;        // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
   std::vector<double> price_of_;                  // by set
   std::vector<std::vector<Decision>> decisions_;  // by set

@@ -9,9 +9,6 @@
 
 namespace tessera::plan {
 
-namespace {
-
-// A field of a struct in memory: its bytes are apart.
 bool in_struct(const ir::Graph& graph, ir::StageId s) {
   const ir::Stage& stage = graph.stage(s);
   if (stage.kind == ir::StageKind::input && graph.arguments[stage.argument].format.is_struct()) return true;
@@ -19,8 +16,6 @@ bool in_struct(const ir::Graph& graph, ir::StageId s) {
     return o.format.is_struct() && std::count(o.stages.begin(), o.stages.end(), s) > 0;
   });
 }
-
-}  // namespace
 
 bool works_in_pairs(const ir::Graph& graph, ir::StageId s) {
   const ir::Stage& stage = graph.stage(s);

@@ -10,4 +10,7 @@ namespace tessera::plan {
 // the low halves and the odd ones in the high halves.
 bool works_in_pairs(const ir::Graph&, ir::StageId);
 
+// A field of a struct in memory: its elements are apart.
+bool in_struct(const ir::Graph&, ir::StageId);
+
 }  // namespace tessera::plan

@@ -37,8 +37,9 @@ struct Device {
   bool columns_together = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
-  bool shuffles = false;  // threads of a warp read each other's registers
-  bool minima = false;    // of two integers of 16 bits in one register, by one instruction
+  bool shuffles = false;       // threads of a warp read each other's registers
+  bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see byte_sums.hpp
+  bool minima = false;         // of two integers of 16 bits in one register, by one instruction
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
@@ -101,6 +102,7 @@ struct Pass {
   std::size_t along = 0;            // the dimension along which these lie, planes in sums over planes
   int lanes = 16;                   // columns that one turn of the loop computes
   bool pairs = false;               // of bytes, computed as two vectors of 16-bit lanes: even and odd columns
+  bool quads = false;               // sums of bytes, as four vectors of 32-bit lanes: every fourth column
 };
 
 // Why two sets of stages, named by their last ones, were put into one group or not.

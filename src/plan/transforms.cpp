@@ -9,6 +9,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/device_tiles.hpp"
 #include "plan/low_rank.hpp"
 #include "plan/running.hpp"
@@ -274,6 +275,8 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
     for (SumChoice::Price& p : choice.prices)
       p.nanoseconds *= 16.0 * 4 / device_.vector_bytes * (stage.type == ElementType::f64 ? 2 : 1);
+    if (const auto products = price_by_quads(graph_, device_, stage, found->source, w))
+      choice.prices[0].nanoseconds = std::min(choice.prices[0].nanoseconds, *products);
   }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
   const Stage::Tiling tiles = tiles_of(stage, *found);
@@ -301,14 +304,26 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   return yes;
 }
 
-// Tiles that such a sum may be taken by, with their price; none where there are no good ones.
+// Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
+// taken in floats where tiles of floats, which are larger, are small enough for the proof.
 Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
+  if (!device_.transforms && !device_.large_tiles) return {};
+  if (is_float(stage.type)) return tiles_of(stage, sum, stage.type);
+  for (const ElementType number : {ElementType::f32, ElementType::f64}) {
+    const Stage::Tiling tiles = tiles_of(stage, sum, number);
+    if (tiles.rows == 0) continue;
+    const double points = static_cast<double>(tiles.rows * tiles.columns * tiles.planes);
+    if (const auto proven = numbers_of(graph_, stage, sum, points); proven && size_of(*proven) <= size_of(number))
+      return tiles;
+  }
+  return {};
+}
+
+Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
-  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum) : Stage::Tiling{};
-  const auto number = numbers_of(graph_, stage, sum, 960.0 * 960.0 * static_cast<double>(planes));
-  if (!number || !device_.transforms) return {};
-  const i64 bytes = *number == ElementType::f64 ? 8 : 4;
+  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum, number) : Stage::Tiling{};
+  const i64 bytes = number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
     return graph_.constant(stage.domain[d]);
@@ -317,27 +332,27 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
   Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
   const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
   tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
-  tiles.number = *number;
+  tiles.number = number;
   return tiles;
 }
 
-// Of a block, or of three kernels.
-Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum) const {
+// Of a block, or of three kernels: the cheaper ones of those that are small enough for the proof.
+Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const std::array<ir::SizeId, 2> sizes{stage.domain[w.rank - 2], stage.domain[w.rank - 1]};
-  Stage::Tiling tiles;
-  const auto of_block = numbers_of(graph_, stage, sum, 960.0 * 960.0);
-  if (of_block && device_.transforms && device_.row_threads > 0) {
-    tiles = device_tile(w, *of_block, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])});
-    tiles.number = *of_block;
-  }
-  const auto of_large = numbers_of(graph_, stage, sum, 2048.0 * 2048.0);
-  if (of_large && device_.large_tiles) {
-    const Stage::Tiling large =
-        large_device_tile(w, *of_large, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)});
-    if (large.rows > 0 && (tiles.rows == 0 || large.nanoseconds < tiles.nanoseconds)) tiles = large;
-  }
-  return tiles;
+  Stage::Tiling best;
+  const auto consider = [&](Stage::Tiling tiles) {
+    if (tiles.rows == 0 || (best.rows > 0 && best.nanoseconds <= tiles.nanoseconds)) return;
+    const auto proven = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns));
+    if (!proven || size_of(*proven) > size_of(number)) return;
+    best = tiles;
+    best.number = number;
+  };
+  if (device_.transforms && device_.row_threads > 0)
+    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}));
+  if (device_.large_tiles)
+    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)}));
+  return best;
 }
 
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {

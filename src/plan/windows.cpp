@@ -11,6 +11,7 @@
 
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/byte_sums.hpp"
 #include "plan/median.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/running.hpp"
@@ -154,19 +155,25 @@ class WindowPass {
         remarks_(remarks),
         rebuild_(graph),
         sums_(graph, numbers, method, device, choices),
+        bytes_(graph, method, device),
         transforms_(graph, numbers, method, device, assumed, choices) {}
 
   void run() {
     std::set<StageId> fields;  // which leave as rows that are spread over structs
     for (const ir::Output& output : graph_.outputs)
       if (output.format.is_struct()) fields.insert(output.stages.begin(), output.stages.end());
+    std::set<StageId> pieces;
+    for (const Stage& whole : rebuild_.old())
+      for (const ir::Piece& piece : whole.pieces)
+        if (piece.stage) pieces.insert(*piece.stage);
     for (StageId s = 0; s < rebuild_.old().size(); ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       if (stage.kind == StageKind::point) {
         current_ = &stage;
         transforms_.take(stage, !fields.contains(s), remarks_);
       }
-      if (stage.kind == StageKind::point && stage.tile.rows == 0) {
+      if (stage.kind == StageKind::point && stage.tile.rows == 0 &&
+          !bytes_.take(stage, !fields.contains(s) && !pieces.contains(s), remarks_)) {
         if (method_ != Method::direct) stage.body = sums_.split(stage, remarks_);
         stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
           return is_reduction(node.op) ? reduce(node) : ExprId{};
@@ -491,6 +498,7 @@ class WindowPass {
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
   SeparableSums sums_;
+  ByteSums bytes_;
   TransformedSums transforms_;
   const Stage* current_ = nullptr;
   std::map<StageId, StageId> copies_;  // of inputs

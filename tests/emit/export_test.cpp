@@ -72,6 +72,29 @@ TEST(Export, IsSilentForEveryMachine) {
     }
 }
 
+// A class of machines of its own, which other programs do not have.
+TEST(Export, SumsOfBytesHaveMachinesThatMultiplyThem) {
+  const Folder folder;
+  const auto text = [](const char* type) {
+    return fmt::format(
+        "table int k[i = 0..6, j = 0..6] = (i * 37 + j * 53) % 91 - 40; stencil f(vector#2 {0} X) {{ return "
+        "saturate<int16>(sum(i = 0..6, j = 0..6) (k[i,j] * X@[i-3,j-3]) / 8); }} parameter M, N; vector#2 {0} a[M,N]; "
+        "return f(a:mirror);",
+        type);
+  };
+  EXPECT_EQ(Program::from_text(text("int16")).emit({.name = "f"}).source.find("avx512vnni"), std::string::npos);
+  const std::string source = Program::from_text(text("uint8")).emit({.name = "f"}).source;
+  EXPECT_NE(source.find("__builtin_cpu_supports(\"avx512vnni\")"), std::string::npos);
+  write(folder / "f.c", source);
+  for (const char* compiler : {"gcc", "clang", "clang-19"})
+    for (const char* flags : {"", "-march=x86-64-v4 -mavx512vnni"}) {
+      if (!have(compiler)) continue;
+      EXPECT_EQ("", shell(folder, fmt::format("cd '{}' && {} -O1 -Wall -Wextra -Werror {} -c f.c -o f.o",
+                                              (folder / "").string(), compiler, flags)))
+          << compiler << " " << flags;
+    }
+}
+
 // ---- text ----------------------------------------------------------------------------------------------------------
 
 const char* const small =

@@ -251,6 +251,35 @@ TEST(Convolution, Volumes) {
   }
 }
 
+// Of weights that barely allow tiles of floats, and of the first that do not; of images whose sums are the largest.
+TEST(Convolution, IntegersAreExactUpToTheProof) {
+  std::mt19937 random(11);
+  for (const int most : {284, 4000}) {
+    std::string rows;
+    int left = most;
+    for (int i = 0; i < 19; ++i) {
+      rows += i > 0 ? ", {" : "{";
+      for (int j = 0; j < 19; ++j) {
+        const int w = std::min(left, most > 361 ? 1 + static_cast<int>(random() % 22) : 1);
+        left -= w;
+        rows += fmt::format("{}{}", j > 0 ? ", " : "", random() % 3 == 0 ? -w : w);
+      }
+      rows += "}";
+    }
+    const Program program = Program::from_text(fmt::format(
+        "table int k[19,19] = {{{}}}; stencil f(vector#2 uint8 X) {{ return sum(i = 0..18, j = 0..18) (k[i,j] * "
+        "X@[i-9,j-9]); }} parameter M, N; vector#2 uint8 a[M,N]; return f(a:mirror);",
+        rows));
+    for (const int kind : {0, 1}) {
+      Array image(ElementType::u8, {60, 170});
+      for (i64 k = 0; k < image.count(); ++k)
+        image.as<std::uint8_t>()[k] = kind == 0 ? 255 : static_cast<std::uint8_t>(random() % 2 * 255);
+      EXPECT_TRUE(same_bits(program.interpret({image}).at(0), program.run({image}, through_transforms()).at(0)))
+          << most << ", image " << kind;
+    }
+  }
+}
+
 TEST(Convolution, LongSumsAreTakenTheCheapestWay) {
   const auto takes = [](i64 k0, i64 k1, Method method) {
     Convolution c;
