@@ -54,8 +54,9 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   std::vector<emit::DeviceVariant> variants;
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
-    engine::DeviceCode code = engine::device_code(graph, engine::abilities_of_target(options.target), schedule,
-                                                  options.numbers, options.method, shared);
+    engine::Abilities abilities = engine::abilities_of_target(options.target);
+    abilities.buffers = false;
+    engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }
   return variants;
@@ -170,7 +171,7 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   run.numbers = options.numbers;
   run.method = options.method;
   run.target = options.target;
-  engine::check_method(*impl_, run);
+  engine::check_method(*impl_, run, kernels);
   if (options.method == Method::whole) {
     const auto whole = engine::whole_program(*impl_, run);
     if (!whole)

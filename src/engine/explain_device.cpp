@@ -174,7 +174,7 @@ class DeviceReporter {
     if (k.marches) r.tile[0] = r.strip_rows;
     r.points = 1;
     for (ir::SizeId d : k.domain) r.points *= static_cast<double>(plan_.graph.evaluate(d, parameters_));
-    traffic(r);
+    traffic(k, r);
     predict(k, r);
     return r;
   }
@@ -198,14 +198,17 @@ class DeviceReporter {
     if (r.blocks_per_multiprocessor >= 0) r.warps = r.blocks_per_multiprocessor * (threads / limits_.lanes);
   }
 
-  void traffic(KernelReport& r) {
+  void traffic(const lower::DeviceKernel& k, KernelReport& r) {
+    r.bytes_read = k.scratch_read * r.points, r.bytes_written = k.scratch_written * r.points;
     std::set<StageId> reads, writes;
     for (StageId s : r.stages) {
       for (StageId from : ir::sources(plan_.graph, s))
-        if ((!r.strips && r.tile.empty()) || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
+        if (!k.reads_sources)
+          continue;
+        else if ((!r.strips && r.tile.empty()) || std::find(r.stages.begin(), r.stages.end(), from) == r.stages.end())
           reads.insert(whole_of(from));
       const bool in_registers = r.strips && whole_of(s) != s;  // of the whole, which is written for it
-      if (in_registers || !has_array(whole_of(s))) continue;
+      if (!k.writes_stages || in_registers || !has_array(whole_of(s))) continue;
       const double bytes = plan::array_bytes(plan_, s, parameters_);  // of a piece its own
       r.bytes_written += bytes;
       if (is_output_[whole_of(s)] || part_of_output(s)) r.compulsory_bytes += bytes;

@@ -12,12 +12,12 @@ namespace tessera::engine {
 
 Abilities abilities_of(const run::gpu::Limits& limits) {
   const bool cuda = limits.target == "cuda";
-  return {limits.shuffles, limits.minima, cuda, cuda, prices_in_use(limits.target, limits.name).prices};
+  return {limits.shuffles, limits.minima, cuda, cuda, true, prices_in_use(limits.target, limits.name).prices};
 }
 
 Abilities abilities_of_target(const std::string& target) {
   const bool cuda = target == "cuda";
-  return {cuda, cuda, cuda, cuda, {}};
+  return {cuda, cuda, cuda, cuda, true, {}};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -34,8 +34,10 @@ plan::Device device_class(Abilities abilities) {
   device.columns_together = true;
   device.strip_registers = 200;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
-  // OpenCL has tables in constant memory alone, which two spectra fill, and which gives a warp one number at a time.
-  device.transforms = abilities.chains, device.row_threads = 2;
+  // Tiles of a block have their tables in the text, which OpenCL keeps in constant memory: two spectra fill it, and a
+  // warp gets one number at a time. Large tiles have buffers.
+  device.transforms = abilities.chains, device.row_threads = abilities.chains ? 2 : 0;
+  device.large_tiles = abilities.buffers;
   device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
   device.prices = abilities.prices;
   return device;

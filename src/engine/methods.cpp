@@ -12,10 +12,10 @@
 
 namespace tessera::engine {
 
-std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions& options) {
+std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions& options, bool emitted) {
   std::vector<plan::SumChoice> all;
   const auto add = [&](const Program::Impl& part) {
-    std::vector<plan::SumChoice> sums = sums_of(part, options);
+    std::vector<plan::SumChoice> sums = sums_of(part, options, emitted);
     std::move(sums.begin(), sums.end(), std::back_inserter(all));
   };
   if (impl.loops) {
@@ -28,7 +28,8 @@ std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions
     ir::Graph graph = impl.graph;
     all = plan::take_whole(graph, options.numbers);
   } else if (options.target == "cuda" || options.target == "opencl") {
-    const Abilities abilities = abilities_of_target(options.target);
+    Abilities abilities = abilities_of_target(options.target);
+    abilities.buffers = !emitted;
     all = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method).plan.sums;
   } else {
     plan::Options how;
@@ -52,15 +53,15 @@ std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const Ru
   return *known;
 }
 
-void check_method(const Program::Impl& impl, const RunOptions& options) {
+void check_method(const Program::Impl& impl, const RunOptions& options, bool emitted) {
   if (options.method == Method::automatic || options.method == Method::direct) return;
   const auto asked = std::make_tuple(static_cast<int>(options.method), static_cast<int>(options.schedule),
-                                     static_cast<int>(options.numbers), options.target);
+                                     static_cast<int>(options.numbers), options.target + (emitted ? " file" : ""));
   {
     std::lock_guard lock(impl.mutex);
     if (impl.methods.contains(asked)) return;
   }
-  const std::vector<plan::SumChoice> sums = sums_of(impl, options);
+  const std::vector<plan::SumChoice> sums = sums_of(impl, options, emitted);
   const auto taken = [&](const plan::SumChoice& c) { return c.taken == options.method; };
   if (std::any_of(sums.begin(), sums.end(), taken)) {
     std::lock_guard lock(impl.mutex);
@@ -70,6 +71,8 @@ void check_method(const Program::Impl& impl, const RunOptions& options) {
   const auto refused = std::find_if(sums.begin(), sums.end(), [](const auto& c) { return !c.refusal.empty(); });
   std::string why = "it has no weighted sum of one image that could be";
   if (options.numbers == Numbers::exact) why += ", in numbers that may be added in another order";
+  if (options.method == Method::transform && emitted)
+    why = "emitted kernels take transforms for CUDA alone, of weights that the tile of a block of threads holds";
   if (options.method == Method::transform && options.schedule != Schedule::automatic)
     why = "other schedules than the automatic one take no transforms";
   if (refused != sums.end()) {

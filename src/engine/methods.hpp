@@ -9,11 +9,12 @@
 
 namespace tessera::engine {
 
-// How the sums of all parts of the program are taken. Plans, compiles nothing. `target` as RunOptions has it, or "c".
-std::vector<plan::SumChoice> sums_of(const Program::Impl&, const RunOptions&);
+// How the sums of all parts of the program are taken, in a run or in an emitted file. Plans, compiles nothing. `target`
+// as RunOptions has it, or "c".
+std::vector<plan::SumChoice> sums_of(const Program::Impl&, const RunOptions&, bool emitted = false);
 
 // Throws Error(argument), which says why, where the method that is asked for takes none of the program's sums.
-void check_method(const Program::Impl&, const RunOptions&);
+void check_method(const Program::Impl&, const RunOptions&, bool emitted = false);
 
 // For Method::whole: the program with Fourier transforms in place of its sums, made once. Nothing for other methods,
 // where there is no such sum, and for programs of parts and sections, which are asked one by one.

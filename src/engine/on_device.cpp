@@ -48,7 +48,8 @@ bool usable(const Array& a) {
 
 // The array of the caller's that takes the place of an array of the interface, or null where the run allocates one.
 const Array* given(const lower::ArrayRef& ref, const std::vector<Array>& inputs, const std::vector<Array>& outputs) {
-  if (ref.kind == lower::ArrayRef::Kind::intermediate) return nullptr;
+  const bool outside = ref.kind == lower::ArrayRef::Kind::argument || ref.kind == lower::ArrayRef::Kind::output;
+  if (!outside) return nullptr;
   const std::vector<Array>& list = ref.kind == lower::ArrayRef::Kind::argument ? inputs : outputs;
   return ref.index < list.size() && list[ref.index].on_device() && usable(list[ref.index]) ? &list[ref.index] : nullptr;
 }
@@ -73,6 +74,24 @@ DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& opt
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
   source_ = emit::print_device(program_, cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl, exact);
   module_ = device_->load(source_, exact);
+  if (!program_.tables.empty()) {
+    const std::unique_ptr<run::gpu::Queue> queue = device_->queue();
+    for (const lower::DeviceTable& table : program_.tables) tables_.push_back(memory_of(*queue, table));
+  }
+}
+
+std::shared_ptr<const DeviceMemory> DeviceExecutable::memory_of(run::gpu::Queue& queue,
+                                                                const lower::DeviceTable& table) const {
+  std::vector<double> values = table.values();
+  values.resize(std::max<std::size_t>(values.size(), 4));
+  const std::vector<float> singles(values.begin(), values.end());
+  const bool doubles = table.type == ElementType::f64;
+  const i64 bytes = std::max(least_block, static_cast<i64>(values.size() * (doubles ? sizeof(double) : sizeof(float))));
+  auto memory = std::make_shared<const DeviceMemory>(device_, device_->allocate(bytes));
+  const void* from = doubles ? static_cast<const void*>(values.data()) : singles.data();
+  queue.upload(*memory->block(), 0, static_cast<const std::byte*>(from), {1, bytes, bytes, bytes});
+  queue.wait();
+  return memory;
 }
 
 DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vector<i64>& parameters,
@@ -99,11 +118,15 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
       continue;
     }
     if (slab.whole && ref.part) continue;
+    if (ref.kind == lower::ArrayRef::Kind::table) {
+      place.memory = program.tables_.at(ref.index);
+      continue;
+    }
     const Laid laid = lay(ref, plan, parameters);
     const i64 size = laid.row_bytes * slab.lying[k].count();
     place.strides = laid.strides;
     place.offset = -laid.row_bytes * slab.lying[k].first;
-    if (ref.kind == lower::ArrayRef::Kind::intermediate)
+    if (is_inside(ref))
       bytes[ref.memory] = std::max(bytes[ref.memory], size);
     else
       place.memory = allocate(size);
@@ -111,7 +134,7 @@ DeviceExecutable::Bound::Bound(const DeviceExecutable& program, const std::vecto
   std::vector<std::shared_ptr<const DeviceMemory>> shared;
   for (const i64 n : bytes) shared.push_back(allocate(n));
   for (std::size_t k = 0; k < places_.size(); ++k)
-    if (arrays[k].kind == lower::ArrayRef::Kind::intermediate) places_[k].memory = shared[arrays[k].memory];
+    if (is_inside(arrays[k])) places_[k].memory = shared[arrays[k].memory];
   for (std::size_t k = 0; k < places_.size(); ++k)
     if (slab.whole && arrays[k].part) lie_in_whole(k);
   for (std::size_t k = 0; k < program.program_.kernels.size(); ++k)

@@ -107,6 +107,7 @@ class DeviceExecutable {
   };
   Split split(const Job&) const;
   i64 bytes_of(const Job&, const Split&) const;
+  std::shared_ptr<const DeviceMemory> memory_of(run::gpu::Queue&, const lower::DeviceTable&) const;
   void run_slabs(const Job&, const Split&) const;
   void run_slab(const Job&, run::gpu::Queue&, i64 part, i64 parts) const;
   std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
@@ -117,6 +118,7 @@ class DeviceExecutable {
   std::string source_;
   std::shared_ptr<run::gpu::Device> device_;
   std::shared_ptr<run::gpu::Module> module_;
+  std::vector<std::shared_ptr<const DeviceMemory>> tables_;  // of the program, there as long as it is
   mutable std::mutex mutex_;
   mutable std::shared_ptr<const DeviceExecutable> small_;
 };

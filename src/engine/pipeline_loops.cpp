@@ -10,11 +10,8 @@ namespace tessera {
 
 namespace {
 
+using detail::fail;
 using detail::View;
-
-[[noreturn]] void fail(std::string message, std::string help = {}) {
-  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
-}
 
 // A stage like another one, with a meaning of its own.
 ir::Stage like(const ir::Graph& g, ir::StageId s, std::string name) {

@@ -119,9 +119,9 @@ i64 bytes_of(const Slab& slab, const plan::Plan& plan, const lower::DeviceProgra
   i64 bytes = 0;
   for (std::size_t k = 0; k < interface.arrays.size(); ++k) {
     const lower::ArrayRef& ref = interface.arrays[k];
-    if (given[k] || (slab.whole && ref.part)) continue;
+    if (given[k] || (slab.whole && ref.part) || ref.kind == lower::ArrayRef::Kind::table) continue;
     const i64 own = lay(ref, plan, parameters).row_bytes * slab.lying[k].count();
-    if (ref.kind == lower::ArrayRef::Kind::intermediate)
+    if (is_inside(ref))
       shared[ref.memory] = std::max(shared[ref.memory], own);
     else
       bytes += std::max(own, least_block);

@@ -12,9 +12,12 @@
 //   N[0], N[1]  bytes to the first element of either side      N[2]  the extent of dimension `counted`
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "fft/butterfly.hpp"
+#include "fft/device_index.hpp"
 #include "fft/problem.hpp"
 #include "ir/nest.hpp"
 
@@ -34,6 +37,7 @@ struct LineEnd {
   i64 spectrum = 0;        // n: times the transform of Bluestein's filter for n points; step 1 or a whole line (to)
   i64 turn = 0;            // n: times exp(-2 pi i point * index along dimension `part` / n) (to)
   bool swapped = false;    // parts exchanged before anything else is done (to)
+  bool halves = false;     // of real numbers, x - i y of the two halves of a line: times exp(-2 pi i position / 4 n)
   bool operator==(const LineEnd&) const = default;
 };
 
@@ -91,6 +95,27 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
 
 // Blocks, where dimension `counted` has so many.
 i64 blocks_of(const DeviceLine&, i64 count);
+
+// The lines of a block as a part of another kernel, which says where its memory lies and may read and write one end of
+// them itself.
+struct LinePoints {
+  Index line;             // along the first dimension
+  ir::nest::Value alive;  // is there such a line? Null: always
+  struct Turn {
+    Index start;            // of a butterfly
+    ir::nest::Value takes;  // is there such a butterfly? Null: always
+  };
+  std::vector<Turn> turns;
+  i64 radix = 1, apart = 1;  // positions start, start + apart, ... of every turn, in the order of the values
+};
+struct LineMemory {
+  Index group;                       // of lines, along the first dimension
+  ir::nest::Value from, to, tables;  // numbers; from and to null where functions read and write
+  ir::nest::Value spectrum;          // of `convolved`: rows of pairs, one of each line
+  std::function<std::vector<Complex>(const LinePoints&)> read;
+  std::function<void(const LinePoints&, const std::vector<Complex>&)> write;
+};
+void write_line_within(const DeviceLine&, const LineMemory&, DeviceLineKernel&, ir::nest::Builder&);
 
 // Radices up to the 31st, threads and lines of a block. `across`: columns.
 struct LineShape {

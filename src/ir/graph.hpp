@@ -211,6 +211,7 @@ struct Stage {
     i64 planes = 1, along = 1, pairs = 1;
     ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
     double nanoseconds = 0;                 // a point, predicted
+    bool large = false;                     // of a device: spectra lie in memory between kernels
   };
   Tiling tile;
 

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -90,12 +91,23 @@ struct DeviceKernel {
   int values = 1;                    // of them in a register
   int registers = 0;                 // of a thread, an estimate; 0: none
   double operations = 0, moves = 0;  // a point: instructions, loads and stores, with what its halo repeats
+  // It reads what its stages read, it writes them; and of a group's scratch memory it moves so many bytes a point.
+  bool reads_sources = true, writes_stages = true;
+  double scratch_read = 0, scratch_written = 0;
+};
+
+// Numbers that kernels read from memory, where a text does not hold them: Kind::table of an interface.
+struct DeviceTable {
+  ElementType type = ElementType::f32;
+  i64 count = 0;
+  std::function<std::vector<double>()> values;
 };
 
 struct DeviceProgram {
   Interface interface;
   ir::nest::Module module;  // a function for every kernel; where its name is another one, it is the same as that one's
   std::vector<DeviceKernel> kernels;
+  std::vector<DeviceTable> tables;
 };
 
 // Extents below which kernels in strips do not take an image: smaller ones need another plan.

@@ -7,8 +7,8 @@
 
 #include "fft/device_tile.hpp"
 #include "ir/build.hpp"
-#include "lower/device_function.hpp"
-#include "plan/transforms.hpp"
+#include "lower/device_large_tile.hpp"
+#include "lower/device_sum.hpp"
 
 namespace tessera::lower {
 
@@ -25,23 +25,16 @@ namespace {
 constexpr double operations_of_number = 42, moves_of_number = 8;  // a number of the tile
 constexpr i64 registers_of_multiprocessor = 65536, registers_of_thread = 168;
 
-class TransformLowering : private DeviceFunction {
+class TransformLowering : private DeviceSum {
  public:
   TransformLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                     std::string name)
-      : DeviceFunction(plan, interface, ranges, std::move(name)), stage_(plan.groups[group].anchor) {
+      : DeviceSum(plan, interface, ranges, group, std::move(name)) {
     const ir::Stage& stage = graph_.stage(stage_);
     const ir::Stage::Tiling& own = stage.tile;
-    sum_ = plan::convolution_of(graph_, stage, plan_.options.numbers).value();
     tile_ = {own.number, own.columns * 2 / own.rows};
     high_ = own.high, wide_ = own.wide;
-    lane_ = ir::nest::lane_of(own.number);
-    rounded_ = !is_float(stage.type);
-    kernel_.group = group;
     kernel_.domain = stage.domain;
-    domain_ = stage.domain;
-    rank_ = stage.domain.size();
-    down_ = rank_ - 2, across_ = rank_ - 1;
     kernel_.points.assign(rank_, 1);
     kernel_.points[down_] = high_, kernel_.points[across_] = wide_;
     kernel_.threads = {static_cast<int>(tile_.threads()), 1, 1};
@@ -49,7 +42,6 @@ class TransformLowering : private DeviceFunction {
     kernel_.shared_bytes = tile_.shared_bytes();
     kernel_.blocks_at_once = static_cast<int>(registers_of_multiprocessor / (registers_of_thread * tile_.threads()));
     kernel_.registers = static_cast<int>(registers_of_thread);
-    kernel_.stages = {stage_};
   }
 
   void into(DeviceProgram& program) {
@@ -71,10 +63,6 @@ class TransformLowering : private DeviceFunction {
   }
 
  private:
-  Type number() const { return {lane_, 1, false}; }
-  const std::vector<ir::SizeId>& source_domain() const { return graph_.stage(sum_.source).domain; }
-  i64 lo(std::size_t d) const { return sum_.weights.lo[d]; }
-
   void add_tables(DeviceProgram& program) {
     const plan::Tensor& w = sum_.weights;
     const auto add = [&](const std::string& what, std::vector<double> values) {
@@ -93,7 +81,6 @@ class TransformLowering : private DeviceFunction {
   }
 
   void place_block() {
-    first_.resize(rank_);
     Value block;
     for (std::size_t d = rank_; d-- > 0;) first_[d] = first_of_block(d, block);
     thread_ = builder_->let("thread", call_i64("tsr_thread_x", {}));
@@ -114,34 +101,14 @@ class TransformLowering : private DeviceFunction {
     return column;
   }
 
-  Value stride() {
-    const ArrayPlace where = place(sum_.source);
-    const std::size_t lead = interface_.arrays[where.array].extents.size() - rank_;
-    return host({Kind::stride, {}, position(where.array), down_ + lead});
-  }
-
-  std::vector<Value> place_of(const Value& y, const Value& x) const {
-    std::vector<Value> at(first_.begin(), first_.end());
-    at[down_] = y, at[across_] = x;
-    return at;
-  }
-
-  Value taken(const Value& bytes) {
-    return convert(number(), load(convert({memory_lane(sum_.source), 1, true}, bytes), integer(0), 1));
-  }
-
   void load_inside(const std::vector<Value>& column) {
     const Value first = element(sum_.source, place_of(top_, left_ + thread_));
     Value row = builder_->let("row", convert(ir::nest::bytes_pointer, first));
-    const Value apart = builder_->let("apart", stride());
+    const Value apart = builder_->let("apart", stride(sum_.source));
     for (std::size_t i = 0; i < column.size(); ++i) {
       if (i > 0) row = builder_->let("row", address(row, apart));
       builder_->assign(column[i], taken(row));
     }
-  }
-
-  BorderMode mode_along(std::size_t d) const {
-    return sum_.border[d].mode == BorderMode::none ? BorderMode::clamp : sum_.border[d].mode;
   }
 
   // A row that lies beyond a constant border is -1 minus the one next to it.
@@ -160,26 +127,17 @@ class TransformLowering : private DeviceFunction {
     const Value x = mapped_index(mode_along(across_), left_ + thread_, extent(source_domain()[across_]), off);
     const Value base =
         builder_->let("base", convert(ir::nest::bytes_pointer, element(sum_.source, place_of(integer(0), x))));
-    const Value apart = builder_->let("apart", stride());
+    const Value apart = builder_->let("apart", stride(sum_.source));
     const bool rows_end = mode_along(down_) == BorderMode::constant;
     for (std::size_t i = 0; i < column.size(); ++i) {
       Value row = builder_->let("r", load(rows, integer(static_cast<i64>(i)), 1));
       const Value above = less(row, integer(0, narrow));
       if (rows_end)
         row = builder_->let("r", operation(Op::select, narrow, {above, operation(Op::bit_not, narrow, {row}), row}));
-      Value v = taken(address(base, convert(index_type, row) * apart));
-      if (off) v = operation(Op::select, number(), {off, border_of(across_), builder_->let("v", v)});
-      if (rows_end) v = operation(Op::select, number(), {above, border_of(down_), builder_->let("v", v)});
-      builder_->assign(column[i], v);
+      const Value v = taken(address(base, convert(index_type, row) * apart));
+      builder_->assign(column[i], bordered(v, off, rows_end ? above : Value()));
     }
     builder_->call("tsr_barrier", {});
-  }
-
-  // Of a number of the source's type.
-  Value border_of(std::size_t d) const {
-    const ElementType type = graph_.stage(sum_.source).type;
-    const double value = ir::evaluate(Op::convert, type, ElementType::f64, &sum_.border[d].value);
-    return lane_constant(value, lane_);
   }
 
   // ---- results ----
@@ -193,17 +151,13 @@ class TransformLowering : private DeviceFunction {
       Value total = results.front();
       for (i64 i = 1; i < high_; ++i)
         total = builder_->let("total", operation(Op::add, number(), {total, results[static_cast<std::size_t>(i)]}));
-      const Value none = operation(Op::sub, number(), {total, total});
-      const Value fine = operation(Op::eq, flag_type, {none, lane_constant(0, lane_)});
-      builder_->branch(fine, [&] { store_column(results, x, count); }, [&] { sum_directly(x, count); });
+      builder_->branch(finite(total), [&] { store_column(results, x, count); }, [&] { sum_column(x, count); });
     });
   }
 
   void store_column(const std::vector<Value>& results, const Value& x, const Value& count) {
     Value row = builder_->let("to", convert(ir::nest::bytes_pointer, element(stage_, place_of(first_[down_], x))));
-    const ArrayPlace where = place(stage_);
-    const std::size_t lead = interface_.arrays[where.array].extents.size() - rank_;
-    const Value apart = builder_->let("apart", host({Kind::stride, {}, position(where.array), down_ + lead}));
+    const Value apart = builder_->let("apart", stride(stage_));
     for (i64 i = 0; i < high_; ++i) {
       if (i > 0) row = builder_->let("to", address(row, apart));
       builder_->branch(less(integer(i, flag_type), count),
@@ -211,43 +165,11 @@ class TransformLowering : private DeviceFunction {
     }
   }
 
-  void put(const Value& to, const std::vector<Value>& at, Value v) {
-    const Lane lane = memory_lane(stage_);
-    if (rounded_) {
-      const Value middle = lane_constant(lane_ == Lane::f64 ? 0x1.8p52 : 0x1.8p23, lane_);  // adds up to integers
-      const Value sum = builder_->let("v", operation(Op::add, number(), {v, middle}));
-      v = convert(index_type, operation(Op::sub, number(), {sum, middle}));  // wider than what wraps around
-    }
-    builder_->store(convert({lane, 1, true}, to), integer(0),
-                    without_margins(stage_, at, convert({lane, 1, false}, v), lane), true);
-  }
-
   // Point by point, weight by weight.
-  void sum_directly(const Value& x, const Value& count) {
-    const plan::Tensor& w = sum_.weights;
+  void sum_column(const Value& x, const Value& count) {
     const Value weights = ir::nest::variable(fmt::format("tsr_table_{}", weights_), {lane_, 1, true});
-    builder_->loop("i", integer(0), convert(index_type, count), integer(1), [&](const Value& i) {
-      const Value total = builder_->var("total", lane_constant(0, lane_));
-      const Value y = builder_->let("y", first_[down_] + i);
-      builder_->loop("k", integer(0), integer(w.extent[down_]), integer(1), [&](const Value& k) {
-        Value above;
-        const Value row = mapped_index(mode_along(down_), y + k + lo(down_), extent(source_domain()[down_]), above);
-        builder_->loop("l", integer(0), integer(w.extent[across_]), integer(1), [&](const Value& l) {
-          const Value weight = builder_->let("w", load(weights, k * w.extent[across_] + l, 1));
-          builder_->branch(operation(Op::ne, flag_type, {weight, lane_constant(0, lane_)}), [&] {
-            Value off;
-            const Value at =
-                mapped_index(mode_along(across_), x + l + lo(across_), extent(source_domain()[across_]), off);
-            Value v = taken(convert(ir::nest::bytes_pointer, element(sum_.source, place_of(row, at))));
-            if (off) v = operation(Op::select, number(), {off, border_of(across_), builder_->let("v", v)});
-            if (above) v = operation(Op::select, number(), {above, border_of(down_), builder_->let("v", v)});
-            builder_->assign(total, operation(Op::add, number(), {total, operation(Op::mul, number(), {weight, v})}));
-          });
-        });
-      });
-      const std::vector<Value> at = place_of(y, x);
-      put(convert(ir::nest::bytes_pointer, element(stage_, at)), at, total);
-    });
+    builder_->loop("i", integer(0), convert(index_type, count), integer(1),
+                   [&](const Value& i) { sum_directly(weights, builder_->let("y", first_[down_] + i), x); });
   }
 
   // A tile reads all of its rows, whatever is wanted of it.
@@ -260,15 +182,9 @@ class TransformLowering : private DeviceFunction {
     writes(stage_);
   }
 
-  const StageId stage_;
-  plan::Convolution sum_;
   fft::DeviceTile tile_;
-  i64 high_ = 0, wide_ = 0;  // results
-  Lane lane_ = Lane::f32;    // of the tile
-  bool rounded_ = false;     // results are integers
-  std::size_t down_ = 0, across_ = 1;
+  i64 high_ = 0, wide_ = 0;                 // results
   std::size_t spectrum_ = 0, weights_ = 0;  // tables of the module
-  std::vector<Value> first_;
   Value thread_, top_, left_;
 };
 
@@ -280,6 +196,8 @@ bool is_transform(const plan::Plan& plan, std::size_t group) {
 
 void lower_transform(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                      std::string name, DeviceProgram& program) {
+  if (plan.graph.stage(plan.groups[group].anchor).tile.large)
+    return lower_large_tiles(plan, interface, ranges, group, name, program);
   TransformLowering(plan, interface, ranges, group, std::move(name)).into(program);
 }
 

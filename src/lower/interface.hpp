@@ -22,13 +22,15 @@
 namespace tessera::lower {
 
 struct ArrayRef {
-  enum class Kind { argument, output, intermediate } kind = Kind::argument;
-  std::size_t index = 0;            // argument, output or stage number
+  // Devices have two more: `scratch`, what kernels of one group leave each other, and `table` (DeviceProgram::tables).
+  enum class Kind { argument, output, intermediate, scratch, table } kind = Kind::argument;
+  std::size_t index = 0;            // argument, output, stage or table number
   Format format;                    // elements in memory
   std::vector<ir::SizeId> extents;  // of the rewritten graph; leading 1s where rank was lifted
   std::size_t strides = 0;          // position in N of the first stride
   bool is_array = true;             // false: a scalar argument
-  // Of an intermediate: arrays of equal number lie at the same place, one after the other; it holds the largest.
+  // Of an intermediate or scratch: arrays of equal number lie at the same place, one after the other; it holds the
+  // largest.
   std::size_t memory = 0;
   // Of an intermediate that is a piece and may lie in the composed array, whose last `extents.size()` dimensions are
   // its own: where its first element stands there.
@@ -38,6 +40,11 @@ struct ArrayRef {
   };
   std::optional<Part> part = {};
 };
+
+// Is it memory of a run's own, which arrays share?
+inline bool is_inside(const ArrayRef& array) {
+  return array.kind == ArrayRef::Kind::intermediate || array.kind == ArrayRef::Kind::scratch;
+}
 
 struct Interface {
   std::vector<ArrayRef> arrays;                 // in the order of P

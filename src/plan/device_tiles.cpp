@@ -14,7 +14,52 @@ constexpr double of_doubles = 2.5;
 constexpr double of_term = 0.0061, of_looped_term = 0.038, least_direct = 0.27, most_written = 128;
 constexpr double along_one_dimension = 0.006, kept = 0.25;
 
+// Large tiles: bytes that a number takes between the kernels, one way; those of a multiprocessor, a nanosecond; what
+// times are longer by, which nobody has measured yet: so much that no tile of one block is given up for it.
+constexpr double bytes_between = 4, bandwidth = 30, unmeasured = 1.6, narrow_columns = 1.15;
+// Of a block: columns of 32 bytes at least.
+constexpr i64 shared_bytes = i64{48} << 10, least_columns = 4;
+constexpr i64 large_extents[] = {64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048};
+
+// What tiles compute for a result: of an image without end, of one of this extent, and of one of a quarter of it.
+struct Repeated {
+  double endless = 1, assumed = 1, small = 1;
+
+  Repeated(i64 read, i64 results, i64 extent) {
+    const auto covering = [&](i64 n) {
+      return static_cast<double>((n + results - 1) / results * read) / static_cast<double>(n);
+    };
+    endless = static_cast<double>(read) / static_cast<double>(results);
+    assumed = covering(std::max<i64>(extent, 1)), small = covering(std::max<i64>(extent / 4, 1));
+  }
+};
+
 }  // namespace
+
+ir::Stage::Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i64, 2>& assumed) {
+  const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
+  const double bytes = number == ElementType::f64 ? 2 : 1;  // in those of floats
+  ir::Stage::Tiling best;
+  double least = 0;  // what it costs for images of any size; the price is that of large ones
+  for (const i64 rows : large_extents)
+    for (const i64 columns : large_extents) {
+      ir::Stage::Tiling tile;
+      tile.large = true, tile.number = number;
+      tile.rows = rows, tile.columns = columns;
+      tile.high = rows - k0 + 1, tile.wide = columns - k1 + 1;
+      if (tile.high < 1 || tile.wide < 1) continue;
+      if (rows * least_columns * (number == ElementType::f64 ? 8 : 4) > shared_bytes) continue;
+      const double kept = static_cast<double>(tile.high) / static_cast<double>(rows);
+      // The image, written, read; then of the rows that are kept written, read; results.
+      const double moved = bytes_between * (3 + 2 * kept) * (rows > 768 ? narrow_columns : 1);
+      const Repeated down(rows, tile.high, assumed[0]), across(columns, tile.wide, assumed[1]);
+      const double large = (down.endless * across.endless + down.assumed * across.assumed) / 2;
+      const double cost = bytes_between + moved * (2 * large + down.small * across.small) / 3;
+      tile.nanoseconds = (bytes_between + moved * large) * bytes / bandwidth * unmeasured;
+      if (best.rows == 0 || cost < least) best = tile, least = cost;
+    }
+  return best;
+}
 
 ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, int parts,
                               const std::array<std::optional<i64>, 2>& extents) {

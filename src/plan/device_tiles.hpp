@@ -15,6 +15,10 @@ namespace tessera::plan {
 ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, int parts,
                               const std::array<std::optional<i64>, 2>& extents);
 
+// The same of tiles that no block holds, in three kernels (fft/device_large_tile.hpp). `assumed`: extents of the image,
+// which tiles are to suit as well as larger ones.
+ir::Stage::Tiling large_device_tile(const Tensor& weights, ElementType number, const std::array<i64, 2>& assumed);
+
 // Nanoseconds a point of a multiprocessor without transforms.
 double device_direct(const Tensor& weights, ElementType type);
 

@@ -133,6 +133,9 @@ class SumSplitter {
     auto w = tensor_of(sum->weights, source_.index, type_);
     if (!w) return {};
     const std::vector<Product> terms = products(*w);
+    if (std::count_if(w->extent.begin(), w->extent.begin() + static_cast<std::ptrdiff_t>(rank),
+                      [](i64 n) { return n > 1; }) < 2)
+      return refused(*w, "its weights lie along one dimension already");
     if (terms.empty())
       return refused(*w, all_.method_ == Method::low_rank
                              ? "its weights are no sum of outer products that have fewer terms, or some "
@@ -198,7 +201,8 @@ class SumSplitter {
 
   // Of the largest sums alone: parts of one that is refused are looked at as well.
   ExprId refused(const Tensor& w, const char* why) {
-    if (all_.method_ == Method::automatic || refused_) return {};
+    const bool asked = all_.method_ == Method::separable || all_.method_ == Method::low_rank;
+    if (!asked || refused_) return {};
     refused_ = true;
     choice(w).refusal = why;
     return {};

@@ -269,7 +269,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   SumChoice choice;
   choice.stage = stage.name;
   choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
-  if (device_.row_threads > 0) {
+  if (of_device()) {
     choice.prices = {{Method::direct, device_direct(w, stage.type)}};
   } else {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
@@ -307,7 +307,7 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
 // Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
 // taken in floats where tiles of floats, which are larger, are small enough for the proof.
 Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
-  if (!device_.transforms) return {};
+  if (!device_.transforms && !device_.large_tiles) return {};
   if (is_float(stage.type)) return tiles_of(stage, sum, stage.type);
   for (const ElementType number : {ElementType::f32, ElementType::f64}) {
     const Stage::Tiling tiles = tiles_of(stage, sum, number);
@@ -322,26 +322,41 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
 Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
+  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum, number) : Stage::Tiling{};
   const i64 bytes = number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
     if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
     return graph_.constant(stage.domain[d]);
   };
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
-  Stage::Tiling tiles;
-  if (device_.row_threads > 0) {  // blocks of threads
-    if (planes == 1) tiles = device_tile(w, number, device_.row_threads, extents);
-  } else {
-    tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
-    const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
-    tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
-  }
+  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
+  const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
+  tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   tiles.number = number;
   return tiles;
 }
 
+// Of a block, or of three kernels: the cheaper ones of those that are small enough for the proof.
+Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum, ElementType number) const {
+  const Tensor& w = sum.weights;
+  const std::array<ir::SizeId, 2> sizes{stage.domain[w.rank - 2], stage.domain[w.rank - 1]};
+  Stage::Tiling best;
+  const auto consider = [&](Stage::Tiling tiles) {
+    if (tiles.rows == 0 || (best.rows > 0 && best.nanoseconds <= tiles.nanoseconds)) return;
+    const auto proven = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns));
+    if (!proven || size_of(*proven) > size_of(number)) return;
+    best = tiles;
+    best.number = number;
+  };
+  if (device_.transforms && device_.row_threads > 0)
+    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}));
+  if (device_.large_tiles)
+    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)}));
+  return best;
+}
+
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
-  if (!device_.transforms || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
+  if ((!device_.transforms && !device_.large_tiles) || stage.domain.size() < (method_ == Method::whole ? 1 : 2)) return;
   std::vector<ExprId> order = ir::postorder(graph_, {stage.body});
   double terms = 0;
   for (const ExprId e : order) {

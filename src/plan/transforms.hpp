@@ -46,8 +46,10 @@ class TransformedSums {
  private:
   bool mark(ir::Stage&, std::vector<std::string>& remarks);
   bool mark_whole(ir::Stage&);
+  bool of_device() const { return device_.row_threads > 0 || device_.large_tiles; }
   ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
   ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&, ElementType number) const;
+  ir::Stage::Tiling tiles_of_device(const ir::Stage&, const Convolution&, ElementType number) const;
 
   ir::Graph& graph_;
   Numbers numbers_;

@@ -328,19 +328,35 @@ class WindowPass {
     return ir::step_of(reduction);
   }
 
-  bool by_blocks(i64 length, StageId image) const {
-    return rows_together_ && worth_running(length, true, graph_.stage(image).kind != StageKind::input);
+  bool by_blocks(Op op, i64 length, StageId image) const {
+    return rows_together_ && worth_running(length, op != Op::add, graph_.stage(image).kind != StageKind::input);
   }
 
   // The least or greatest of consecutive samples along one dimension: of many, on cores, by blocks that are kept.
   // `domain`: of the stage that it is for.
   ExprId window(Op op, const ExprNode& access, std::size_t dim, i64 lo, i64 length,
                 const std::vector<ir::SizeId>& domain, StageId image) {
-    if (!by_blocks(length, image)) return doubled_window(graph_, op, access, dim, lo, length);
+    if (!by_blocks(op, length, image)) return doubled_window(graph_, op, access, dim, lo, length);
     ExprNode first = access;
     first.index[dim].vars.clear();
     first.index[dim].offset = lo;
     return RunningWindow(graph_, op, graph_.expr(std::move(first)), dim, length, domain, *current_).value();
+  }
+
+  // The sum of consecutive samples along one dimension, as numbers of a type; otherwise as above.
+  ExprId total(const ExprNode& access, ElementType type, std::size_t dim, i64 lo, i64 length,
+               const std::vector<ir::SizeId>& domain, StageId image) {
+    const auto sample = [&](i64 offset) {
+      ExprNode moved = access;
+      moved.index[dim].vars.clear();
+      moved.index[dim].offset = offset;
+      return ir::convert(graph_, type, graph_.expr(std::move(moved)));
+    };
+    if (by_blocks(Op::add, length, image))
+      return RunningWindow(graph_, Op::add, sample(lo), dim, length, domain, *current_).value();
+    ExprId sum = sample(lo);
+    for (i64 t = 1; t < length; ++t) sum = combine(graph_, Op::add, type, sum, sample(lo + t));
+    return sum;
   }
 
   // Of one dimension, of an image of any extents.
@@ -398,7 +414,6 @@ class WindowPass {
     for (std::size_t d = 0; d < rank; ++d) {
       if (body.index[d].scale != 1 || body.index[d].shift != ir::SizeId{}) return {};
       if (source.domain[d] != current_->domain[d]) return {};
-      if (body.border[d].mode == BorderMode::constant && sum) return {};
       if (!var_of[d] && body.index[d].offset != 0) return {};
     }
     // A stage per dimension, fastest dimension first: rows are shared by register blocks in the last one.
@@ -416,8 +431,10 @@ class WindowPass {
     for (std::size_t k = 1; k < order.size(); ++k) {
       const std::size_t d = order[k];
       const i64 length = var_of[d]->hi - var_of[d]->lo + 1;
-      ahead[d] = idempotent && by_blocks(length, body.stage);
+      ahead[d] = by_blocks(step_on(node.op, node.type), length, body.stage);
       if (ahead[d]) domain[d] = graph_.size_binary(ir::SizeOp::add, domain[d], graph_.size(length - 1));
+      // What has been added up along others is not the constant.
+      if (sum && !ahead[d] && body.border[d].mode == BorderMode::constant) return {};
     }
     for (std::size_t k = 0; k < order.size(); ++k) {
       std::size_t d = order[k];
@@ -436,33 +453,10 @@ class WindowPass {
         if (body.border[e].mode != BorderMode::none) access.border[e] = body.border[e];
       }
       domain[d] = current_->domain[d];
-      if (k == 0 && widened && sum) {
-        ExprNode reduced;
-        reduced.op = node.op;
-        reduced.type = node.type;
-        ir::Var inner = v;
-        access.index[d].offset = body.index[d].offset;
-        access.index[d].vars = {{v.id, 1}};
-        ExprNode convert_node;
-        convert_node.op = Op::convert;
-        convert_node.type = *widened;
-        convert_node.args = {graph_.expr(access)};
-        reduced.args = {graph_.expr(std::move(convert_node))};
-        reduced.vars = {inner};
-        std::vector<ExprId> all = terms_of(graph_, reduced);
-        value = all[0];
-        for (std::size_t t = 1; t < all.size(); ++t) value = combine(graph_, Op::add, node.type, value, all[t]);
-      } else if (idempotent) {
+      if (idempotent)
         value = window(step_on(node.op, type), access, d, ahead[d] ? 0 : lo, length, domain, body.stage);
-      } else {
-        value = ExprId{};
-        for (i64 t = 0; t < length; ++t) {
-          ExprNode term = access;
-          term.index[d].offset = lo + t;
-          ExprId e = graph_.expr(std::move(term));
-          value = value.valid() ? combine(graph_, ir::step_of(node.op), type, value, e) : e;
-        }
-      }
+      else
+        value = total(access, node.type, d, ahead[d] ? 0 : lo, length, domain, body.stage);
       type = graph_.node(value).type;
       if (body.border[d].mode == BorderMode::none) {
         margin_lo[d] = std::max<i64>(0, -lo);

@@ -218,6 +218,22 @@ TEST(CudaOnCpu, WhatAGpuRefusesEndsTheProcess) {
   EXPECT_EXIT(runs("((uint4*)(p + t % 2))->x = 0;"), testing::KilledBySignal(SIGILL), "");
 }
 
+// A program that is kept to the end of the process frees its memory when the library has been left.
+TEST(CudaOnCpu, MemoryMayBeGivenBackAtTheEnd) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not opened the library yet
+  const auto runs = [] {
+    static Address block = 0;
+    std::atexit([] { std::_Exit(call("cuMemFree_v2", block) == 0 ? 9 : 1); });
+    void* context = nullptr;
+    call("cuDevicePrimaryCtxRetain", &context, 0);
+    call("cuCtxSetCurrent", context);
+    call("cuMemAlloc_v2", &block, std::size_t{256});
+    std::exit(0);
+  };
+  EXPECT_EXIT(runs(), testing::ExitedWithCode(9), "");
+  GTEST_FLAG_SET(death_test_style, "fast");
+}
+
 // One element beside its memory, read or written; the side that has no guard is looked at when the memory is given
 // back.
 TEST(CudaOnCpu, TheElementBesideAnArrayIsNotTouched) {

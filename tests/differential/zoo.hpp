@@ -17,7 +17,8 @@ struct ZooProgram {
 };
 
 const std::vector<ZooProgram>& zoo();
-const std::vector<ZooProgram>& zoo_of_groups();        // the last of them, and
+const std::vector<ZooProgram>& zoo_of_language();      // the first of them,
+const std::vector<ZooProgram>& zoo_of_groups();        // the next, and
 const std::vector<ZooProgram>& zoo_of_convolutions();  // behind those
 const std::vector<ZooProgram>& zoo_of_reductions();
 const std::vector<ZooProgram>& zoo_of_loops();

@@ -260,6 +260,32 @@ TEST(NamedFilters, LongWindows) {
   }
 }
 
+// Boxes of more points than sums are looked at term by term: taken by blocks along each dimension, whatever the border.
+TEST(NamedFilters, BoxesOfAnySize) {
+  constexpr i64 radius = 190, length = 2 * radius + 1;
+  std::mt19937 random(11);
+  const Shape shape{5, 9};
+  const Array image = random_image(random, ElementType::f32, shape);
+  const Border modes[] = {{BorderMode::mirror, 0}, {BorderMode::constant, 3}, {BorderMode::wrap, 0}};
+  for (const Border& border : modes) {
+    const FilterRequest request{.name = "box", .numbers = {{"radius", PerAxis(radius)}}, .border = Borders(border)};
+    const auto made = engine::make_filter(request, ElementType::f32, 2);
+    const Array result = made->program.run({image}).at(0);
+    std::vector<double> rows(static_cast<std::size_t>((shape[0] + 2 * radius) * shape[1]));
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const i64 y = static_cast<i64>(k) / shape[1] - radius, x = static_cast<i64>(k) % shape[1];
+      for (i64 d = -radius; d <= radius; ++d) rows[k] += value_at(image, {y, x + d}, {border, border});
+    }
+    for (i64 i = 0; i < image.count(); ++i) {
+      double sum = 0;
+      for (i64 d = 0; d < length; ++d) sum += rows[static_cast<std::size_t>(i + d * shape[1])];
+      ASSERT_NEAR(load(result, i), sum / (length * length), 1e-4) << i;
+    }
+    const std::string plan = made->program.explain({{600, 600}});
+    EXPECT_THAT(plan, testing::HasSubstr("result.of")) << plan;  // and not 381 terms
+  }
+}
+
 Array row(std::vector<float> values) {
   const auto n = static_cast<i64>(values.size());
   return Array::from<float>(std::span<const float>(values), {n});

@@ -21,6 +21,9 @@ const char* const random_weights =
     "{ "
     "return sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]); } parameter M, N; vector#2 float a[M,N]; return "
     "f(a:clamped);";
+const char* const row =
+    "stencil f(vector#2 float X) { return X@[0,-2] + 2*X@[0,-1] + 3*X + 2*X@[0,1] + X@[0,2]; } parameter M, N; "
+    "vector#2 float a[M,N]; return f(a:clamped);";
 const char* const point =
     "stencil f(vector#2 float X) { return X + 1; } parameter M, N; vector#2 float a[M,N]; return f(a);";
 
@@ -56,6 +59,7 @@ TEST(Methods, WhatTakesNoSumIsRefusedWithAReason) {
     EXPECT_THAT(refusal(point, asking(m)), HasSubstr("takes no sum of the program: it has no weighted sum"));
     EXPECT_THAT(refusal(gaussians, asking(m, Numbers::exact)), HasSubstr("takes no sum"));
   }
+  EXPECT_THAT(refusal(row, asking(Method::separable)), HasSubstr("its weights lie along one dimension already"));
   EXPECT_EQ(refusal(point, asking(Method::direct)), "");
   EXPECT_EQ(refusal(point, asking(Method::automatic)), "");
   EXPECT_THAT(refusal(gaussians, asking(Method::separable)), HasSubstr("'f', 9 x 9 weights: its weights are no outer"));

@@ -56,7 +56,8 @@ struct FakeEvent {
 
 std::mutex mutex;
 Status stuck = success;
-std::map<Address, std::unique_ptr<Pages>> blocks;
+// Left to the system: programs that are kept until the process ends give their memory back after this library's end.
+auto& blocks = *new std::map<Address, std::unique_ptr<Pages>>;
 std::size_t taken = 0;
 thread_local void* current = nullptr;
 int the_context = 0, the_pool = 0, the_stream = 0;
