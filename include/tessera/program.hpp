@@ -95,10 +95,19 @@ struct HardwareOptions {
   i64 height = 0, width = 0;
   bool fixed = true;  // false: extents are arguments, these the largest
   int lanes = 1;      // pixels a clock: 1, 2, 4 or 8
+  // Integers that come in for an argument of floats: value * 2^-fraction. Floats become fixed point.
+  struct Input {
+    ElementType type = ElementType::u8;
+    int fraction = 0;
+  };
+  std::map<std::string, Input> inputs = {};
+  double error =
+      0;  // of floats that are returned, compared or made whole; 0: 2^-10 of their largest value, where it can be
 };
 
 struct EmitOptions {
-  // "c", "cuda" (a .cu file), "opencl" (a .cl file and a host file in C) or "hls" (C++ for synthesis and a test bench)
+  // "c", "cuda" (a .cu file), "opencl" (a .cl file and a host file in C) "hls" (C++ for synthesis) or "verilog", with a
+  // test bench
   std::string target = "c";
   std::string name = "filter";  // of the entry point: a C identifier
   Schedule schedule = Schedule::automatic;
@@ -106,13 +115,13 @@ struct EmitOptions {
   Method method = Method::automatic;       // transforms: of "c" alone
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
-  HardwareOptions hardware = {};           // of "hls"
+  HardwareOptions hardware = {};           // of "hls" and "verilog"
 };
 
 struct EmittedCode {
   std::string source;  // C includes nothing; CUDA its runtime
   std::string header;  // declares the entry points
-  std::string host;    // of "opencl": the C file that runs the kernels; of "hls": the test bench
+  std::string host;    // of "opencl": the C file that runs the kernels; of hardware: the test bench
 };
 
 enum class ExplainFormat { text, json, svg };

@@ -178,6 +178,9 @@ std::string HlsValues::expression(NodeId id) {
     case Signal::remainder:
       return fmt::format("{} == 0 ? {}(0) : {}({})", text(arg(1)), hls_type(node.bits), hls_type(node.bits),
                          mixed(arg(0), node.op == Signal::divide ? "/" : "%", arg(1)));
+    case Signal::root:
+      return fmt::format("tessera_streaming::whole_root<{}>({})", netlist_.node(arg(0)).bits.width,
+                         cast({false, netlist_.node(arg(0)).bits.width}, arg(0)));
     case Signal::table: {
       const hardware::Rom& rom = netlist_.tables[static_cast<std::size_t>(node.value)];
       // A table has a power of two of elements, so that no index leaves it.

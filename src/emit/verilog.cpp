@@ -1,3 +1,4 @@
+// A netlist and its clocks as text: ports, ticks, positions, nodes by stage, line buffers, results.
 #include "emit/verilog.hpp"
 
 #include <fmt/format.h>
@@ -381,6 +382,10 @@ class Printer {
         return;
       case Signal::table:
         return table(n, name, type, clock);
+      case Signal::root:
+        line("  wire {} {};\n  {}_root #(.W({})) {}_root (.clk, .x({}), .root({}));", type, name, options_.name,
+             2 * hardware::root_bits(netlist_.node(n.args[0]).bits), name, signed_at(n.args[0], clock - latency), name);
+        return;
       case Signal::divide:
       case Signal::remainder:
         return division(n, name, type, clock - latency);

@@ -1,3 +1,4 @@
+// The text of the modules that every circuit has; NAME stands for the name of the circuit.
 #pragma once
 
 namespace tessera::emit {

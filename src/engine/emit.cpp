@@ -157,8 +157,8 @@ EmittedCode Program::emit(const EmitOptions& options) const {
   const bool kernels = options.target == "cuda" || options.target == "opencl";
   const bool hardware = engine::is_hardware(options.target);
   if (!kernels && !hardware && options.target != "c")
-    throw Error(ErrorClass::argument,
-                fmt::format("there is no target {}; expected c, cuda, opencl or hls", base::quoted(options.target)));
+    throw Error(ErrorClass::argument, fmt::format("there is no target {}; expected c, cuda, opencl, hls or verilog",
+                                                  base::quoted(options.target)));
   if (options.tile_rows < 0 || options.tile_columns < 0)
     throw Error(ErrorClass::argument,
                 fmt::format("tiles of {} x {} were asked for; expected positive numbers, or 0 to let the plan choose",

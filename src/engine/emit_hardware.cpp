@@ -3,15 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/text.hpp"
 #include "emit/hls.hpp"
+#include "emit/verilog.hpp"
 #include "hardware/build.hpp"
+#include "hardware/schedule.hpp"
 #include "hardware/stream.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
 
 bool is_hardware(const std::string& target) {
-  return target == "hls";
+  return target == "hls" || target == "verilog";
 }
 
 EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
@@ -24,7 +29,22 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
   how.width = own.width;
   how.fixed = own.fixed;
   how.lanes = own.lanes;
+  how.error = own.error;
+  for (const auto& [name, input] : own.inputs) {
+    const auto is = [&](const ir::Argument& a) { return a.name == name; };
+    if (std::none_of(graph.arguments.begin(), graph.arguments.end(), is))
+      throw Error(ErrorClass::argument,
+                  fmt::format("--input names {}, which is no argument of the program", base::quoted(name)));
+    how.inputs[name] = {input.type, input.fraction};
+  }
   const hardware::Netlist netlist = hardware::build_netlist(hardware::make_stream(graph, how));
+  if (options.target == "verilog") {
+    emit::BenchOptions bench;
+    bench.name = options.name;
+    bench.height = own.height, bench.width = own.width;
+    return {emit::print_verilog(netlist, hardware::make_schedule(netlist), {options.name}), "",
+            emit::print_verilog_bench(netlist, bench)};
+  }
   emit::HlsOptions hls;
   hls.name = options.name;
   emit::HlsFiles files = emit::print_hls(netlist, hls);

@@ -1,3 +1,4 @@
+// Sums in pairs, factors as signed digits, divisions as products: see arithmetic.hpp.
 #include "hardware/arithmetic.hpp"
 
 #include <algorithm>

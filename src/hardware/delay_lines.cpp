@@ -1,3 +1,4 @@
+// Taps are sorted by ticks; what is too long for registers between two of them becomes part of a memory.
 #include "hardware/delay_lines.hpp"
 
 #include <algorithm>

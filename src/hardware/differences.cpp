@@ -1,3 +1,4 @@
+// The flow: paths of greatest length, found with a queue, are filled until all is sent.
 #include "hardware/differences.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What each operation makes of widths, fractions and errors: see expressions.hpp.
 #include "hardware/expressions.hpp"
 
 #include <fmt/format.h>

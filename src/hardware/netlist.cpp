@@ -1,3 +1,4 @@
+// Nodes by content, their verifier and their text.
 #include "hardware/netlist.hpp"
 
 #include <fmt/format.h>

@@ -54,6 +54,7 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
 //   up, down  shifts by an operand, which is 0 to 63
 //   root      the whole part of the square root; of negative numbers 0
 //   table     element of table `value` at the operand, which lies in it
+// clang-format off
 #define TESSERA_SIGNALS(X)                                                                                             \
   X(input, 0)                                                                                                          \
   X(scalar, 0)                                                                                                         \
@@ -64,6 +65,7 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
   X(row_is, 0) X(row_left_is, 0) X(column_is, 0) X(column_left_is, 0) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1)   \
       X(shift_right, 1) X(resize, 1) X(bit_and, 2) X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) X(lt, 2) X(le, 2) \
           X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1) X(root, 1)
+// clang-format on
 
 enum class Signal : std::uint8_t {
 #define X(name, operands) name,

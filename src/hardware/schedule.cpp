@@ -1,3 +1,4 @@
+// Clocks as differences: a value is there after its operands, a line keeps its past at one clock.
 #include "hardware/schedule.hpp"
 
 #include <algorithm>
@@ -21,19 +22,24 @@ bool is_position(Signal s) {
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
 class Clocks {
  public:
-  explicit Clocks(const Netlist& netlist)
+  // `tied`: the lanes of a stage keep their past at the same clock.
+  Clocks(const Netlist& netlist, bool tied)
       : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
     constrain();
+    if (tied) tie_lanes();
   }
 
-  Schedule solve() {
+  // Nothing where the constraints contradict each other.
+  std::optional<Schedule> solve() {
     std::vector<i64> x;
     if (n_ <= most_exact) {
       const auto best = minimise_differences(cost_, constraints_);
-      if (!best) throw Error(ErrorClass::internal, "no clocks fit a netlist");
+      if (!best) return {};
       x = *best;
     } else {
-      x = earliest();
+      const auto found = earliest();
+      if (!found) return {};
+      x = *found;
     }
     Schedule s;
     for (std::size_t k = 0; k < n_; ++k) {
@@ -70,7 +76,6 @@ class Clocks {
       if (rings) at_least(2 * n_ + k, zero_, memory_clock);
       for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
     }
-    tie_lanes();
     for (std::size_t k = 0; k < n_; ++k) {
       if (is_static(node(k))) {
         equal(k, zero_);
@@ -114,9 +119,11 @@ class Clocks {
   }
 
   // Longest paths from the clock 0, of clocks alone: last readings follow.
-  std::vector<i64> earliest() const {
+  std::optional<std::vector<i64>> earliest() const {
     std::vector<i64> x(zero_ + 1, 0);
+    std::size_t rounds = 0;
     for (bool changed = true; changed;) {
+      if (++rounds > n_) return {};
       changed = false;
       for (const Difference& d : constraints_)
         if (x[d.from] + d.least > x[d.to] && d.to != zero_) x[d.to] = x[d.from] + d.least, changed = true;
@@ -170,7 +177,11 @@ int latency_of(const Netlist& netlist, const Node& node) {
 }
 
 Schedule make_schedule(const Netlist& netlist) {
-  return Clocks(netlist).solve();
+  // A stage that hands a value on as it is may stand in two stages' lanes: then they cannot be tied.
+  auto schedule = Clocks(netlist, true).solve();
+  if (!schedule) schedule = Clocks(netlist, false).solve();
+  if (!schedule) throw Error(ErrorClass::internal, "no clocks fit a netlist");
+  return *schedule;
 }
 
 }  // namespace tessera::hardware

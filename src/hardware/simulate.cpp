@@ -1,3 +1,4 @@
+// Every node at every tick, one after the other in topological order.
 #include "hardware/simulate.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// What can stream, which numbers stages hold, which of them are stored, and how far they lag.
 #include "hardware/stream.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Reductions as trees of their terms, medians as networks.
 #include "hardware/windows.hpp"
 
 #include <fmt/format.h>

@@ -216,7 +216,14 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--max-size", "9x9"}, 2, "were both given");
   refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--lanes", "3"}, 2, "expected 1, 2, 4 or 8");
   refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--tile", "8x8"}, 2, "has no tiles to choose");
-  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "are of target hls; the target is 'c'");
+  refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image"}, 2,
+          "--input is 'image'; expected NAME=TYPE");
+  refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=float"}, 2,
+          "with an integer type");
+  refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "other=uint8"}, 2,
+          "no argument of the program");
+  refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9"}, 2, "range is not known");
+  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "are of targets hls and verilog; the target is 'c'");
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,
