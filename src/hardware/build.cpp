@@ -12,6 +12,7 @@
 #include "hardware/arithmetic.hpp"
 #include "hardware/delay_lines.hpp"
 #include "hardware/expressions.hpp"
+#include "hardware/pack_lines.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -344,7 +345,7 @@ class Builder {
 }  // namespace
 
 Netlist build_netlist(const Stream& stream) {
-  Netlist netlist = Builder(stream).run();
+  Netlist netlist = pack_lines(Builder(stream).run());
   verify(netlist);
   return netlist;
 }

@@ -14,6 +14,7 @@
 #include "hardware/expressions.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
+#include "plan/plan.hpp"
 #include "plan/rebuild.hpp"
 #include "tessera/error.hpp"
 
@@ -388,6 +389,16 @@ void find_windows(Stream& stream) {
   }
 }
 
+// Sums and extremes that can be taken one dimension at a time are, rows first: fewer products, and no row is kept of
+// what is in between.
+void take_dimensions_apart(Graph& graph) {
+  plan::Device none;
+  none.transforms = false;
+  std::vector<std::string> remarks;
+  std::vector<plan::SumChoice> sums;
+  plan::expand_windows(graph, Numbers::fast, Method::separable, none, plan::assumed_parameters(graph), remarks, sums);
+}
+
 }  // namespace
 
 Reach reach_of(BorderMode mode, i64 offset) {
@@ -414,6 +425,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
                             options.width));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);
+  take_dimensions_apart(graph);
   write_windows_out(graph);
   plan::merge_equal_stages(graph);
   plan::remove_dead_stages(graph);
