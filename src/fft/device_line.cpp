@@ -15,7 +15,7 @@ DeviceLineKernel write_line(const DeviceLine& line, const std::string& name) {
   kernel.function.essay = fmt::format("lines of {} points{}{}, {} a block of {} threads", line.points,
                                       radices.empty() ? "" : " as ", radices, line.lines, line.lines * line.threads);
   Builder out(kernel.function.body);
-  LineWriter(line, kernel, out).write({});
+  DeviceLineWriter(line, kernel, out).write({});
   return kernel;
 }
 
@@ -34,7 +34,7 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
   const Index strip = let("strip", ticket / order.items()), item = let("item", ticket % order.items());
   // A group of columns, counted along the first dimension and those that are no part of the line.
   const auto group_of = [&](const Index& all, i64 groups, const Index& part) {
-    LineWriter::Given given;
+    DeviceLineWriter::Given given;
     given.group = let("group", all % groups);
     given.rest = {part};
     Index others = let("others", all / groups);
@@ -50,9 +50,9 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
       [&] {
         const Index all = let("all", strip * order.strip + item % order.strip);
         out.branch(less(all, Index(order.groups * order.others)), [&] {
-          LineWriter::Given given = group_of(all, order.groups, let("part", item / order.strip));
+          DeviceLineWriter::Given given = group_of(all, order.groups, let("part", item / order.strip));
           given.target = order.source ? 0 : 1;
-          LineWriter(first, kernel, out).write(given);
+          DeviceLineWriter(first, kernel, out).write(given);
           out.call("tsr_fft_done", {counters, (all + 1).value});
         });
       },
@@ -65,19 +65,19 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
                                 {less(Index(0), strip), less(all, Index(order.groups * order.others * order.finer))});
         out.branch(there, [&] {
           out.call("tsr_fft_await", {counters, (all / order.finer + 1).value, Index(order.parts).value});
-          LineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));
+          DeviceLineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));
           given.source = order.source ? 0 : 1;
-          LineWriter(second, kernel, out).write(given);
+          DeviceLineWriter(second, kernel, out).write(given);
         });
       });
   return kernel;
 }
 
 void write_line_within(const DeviceLine& line, const LineMemory& memory, DeviceLineKernel& kernel, Builder& out) {
-  LineWriter::Given given;
+  DeviceLineWriter::Given given;
   given.group = memory.group;
   given.memory = &memory;
-  LineWriter(line, kernel, out).write(given);
+  DeviceLineWriter(line, kernel, out).write(given);
 }
 
 i64 blocks_of(const DeviceLine& line, i64 count) {

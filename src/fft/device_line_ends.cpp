@@ -3,14 +3,14 @@
 
 namespace tessera::fft {
 
-LinePoints LineWriter::points_of(std::size_t pass, const Place& place) {
+LinePoints DeviceLineWriter::points_of(std::size_t pass, const Place& place) {
   LinePoints points{place.indices[0], place.alive, {}, radix(pass), count_of(pass)};
   for (i64 turn = 0; turn < turns(pass); ++turn)
     points.turns.push_back({butterfly(pass, turn, place), takes_part(count_of(pass), turn, place)});
   return points;
 }
 
-void LineWriter::turn_halves(std::size_t pass, i64 turn, const Place& place, std::vector<Complex>& values, bool back) {
+void DeviceLineWriter::turn_halves(std::size_t pass, i64 turn, const Place& place, std::vector<Complex>& values, bool back) {
   const i64 n = line_.points;
   Complex w = entry(tables_.turns(4 * n, 1, count_of(pass)), butterfly(pass, turn, place));
   if (back) w.im = negative(w.im);
@@ -22,7 +22,7 @@ void LineWriter::turn_halves(std::size_t pass, i64 turn, const Place& place, std
   }
 }
 
-Complex LineWriter::read(const Index& b, i64 j) {
+Complex DeviceLineWriter::read(const Index& b, i64 j) {
   const LineEnd& end = line_.from;
   Complex x;
   if (reach(end, j, 0) == Reach::outside) return {butterfly_.constant(0), butterfly_.constant(0)};
@@ -36,18 +36,18 @@ Complex LineWriter::read(const Index& b, i64 j) {
   return x;
 }
 
-Index LineWriter::position_of(const LineEnd& end, const Place& place, const Index& b, i64 j) {
+Index DeviceLineWriter::position_of(const LineEnd& end, const Place& place, const Index& b, i64 j) {
   Index p = (b + j) * end.step;
   if (end.part >= 0) p = p + place.indices[static_cast<std::size_t>(end.part)];
   return let("position", p);
 }
 
-Complex LineWriter::number_at(const Value& pointer, const Value& offset, bool real) {
+Complex DeviceLineWriter::number_at(const Value& pointer, const Value& offset, bool real) {
   if (!real) return loaded(ir::nest::address(pointer, offset), fresh_);
   return {out_.let("x", ir::nest::load(pointer, offset, 1)), butterfly_.constant(0)};
 }
 
-Complex LineWriter::read_position(const Index& position, bool always) {
+Complex DeviceLineWriter::read_position(const Index& position, bool always) {
   const LineEnd& end = line_.from;
   Index p = position;
   Value mirrored, inside;
@@ -76,7 +76,7 @@ Complex LineWriter::read_position(const Index& position, bool always) {
   return x;
 }
 
-Complex LineWriter::put_together(const Index& b, i64 j) {
+Complex DeviceLineWriter::put_together(const Index& b, i64 j) {
   const i64 n = line_.points, leg = line_.from.leg;
   const Index k = let("k", b + j);
   const Complex x = loaded(ir::nest::address(from_, wide(k) * leg), false);
@@ -93,7 +93,7 @@ Complex LineWriter::put_together(const Index& b, i64 j) {
   return {butterfly_.sub(even.re, odd.im), butterfly_.add(even.im, odd.re)};
 }
 
-std::vector<Complex> LineWriter::filtered(std::vector<Complex> values) {
+std::vector<Complex> DeviceLineWriter::filtered(std::vector<Complex> values) {
   const std::size_t pass = last_pass();
   const i64 table = spectrum_ ? 0 : tables_.filter(line_.convolved, line_.points);
   const i64 apart = 2 * line_.dimensions.front().extent;  // rows of a spectrum in memory
@@ -111,7 +111,7 @@ std::vector<Complex> LineWriter::filtered(std::vector<Complex> values) {
   return values;
 }
 
-void LineWriter::last(const std::vector<Complex>& values) {
+void DeviceLineWriter::last(const std::vector<Complex>& values) {
   const std::size_t pass = last_pass();
   const LineEnd& end = line_.to;
   if (memory_ && memory_->write) return hand_over(values);
@@ -136,7 +136,7 @@ void LineWriter::last(const std::vector<Complex>& values) {
   }
 }
 
-void LineWriter::hand_over(const std::vector<Complex>& values) {
+void DeviceLineWriter::hand_over(const std::vector<Complex>& values) {
   const std::size_t pass = last_pass();
   std::vector<Complex> results;
   for (std::size_t k = 0; k < values.size(); ++k)
@@ -146,14 +146,14 @@ void LineWriter::hand_over(const std::vector<Complex>& values) {
   memory_->write(points_of(pass, within_), results);
 }
 
-void LineWriter::write_number(const Value& offset, const Complex& v) {
+void DeviceLineWriter::write_number(const Value& offset, const Complex& v) {
   if (line_.to.real)
     out_.store(ir::nest::address(to_, offset), ir::nest::integer(0), v.re);
   else
     out_.call(size_ == 4 ? "tsr_store_f32x2" : "tsr_store_f64x2", {ir::nest::address(to_, offset), v.re, v.im});
 }
 
-Complex LineWriter::finished(Complex v, const Index& b, i64 point) {
+Complex DeviceLineWriter::finished(Complex v, const Index& b, i64 point) {
   const LineEnd& end = line_.to;
   if (end.swapped) std::swap(v.re, v.im);
   if (end.turn > 0) {
@@ -174,7 +174,7 @@ Complex LineWriter::finished(Complex v, const Index& b, i64 point) {
   return v;
 }
 
-Complex LineWriter::turn_of(i64 n, const Index& e) {
+Complex DeviceLineWriter::turn_of(i64 n, const Index& e) {
   constexpr i64 most_entries = 8192;
   if (n <= most_entries) return entry(tables_.turns(n, 1, n), e);
   i64 fine = 1;
@@ -184,7 +184,7 @@ Complex LineWriter::turn_of(i64 n, const Index& e) {
   return named(butterfly_.times(low, high));
 }
 
-void LineWriter::take_apart(const std::vector<Complex>& values) {
+void DeviceLineWriter::take_apart(const std::vector<Complex>& values) {
   const i64 n = line_.points, pairs = n / 2 + 1;
   const Written to = results_of(last_pass());
   std::vector<Slot> from;

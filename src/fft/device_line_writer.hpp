@@ -20,9 +20,9 @@ using ir::nest::Lane;
 using ir::nest::Type;
 using ir::nest::Value;
 
-class LineWriter {
+class DeviceLineWriter {
  public:
-  LineWriter(const DeviceLine& line, DeviceLineKernel& kernel, Builder& out)
+  DeviceLineWriter(const DeviceLine& line, DeviceLineKernel& kernel, Builder& out)
       : line_(line),
         out_(out),
         number_{ir::nest::lane_of(line.type), 1, false},
