@@ -58,6 +58,7 @@ Netlist living(const Netlist& all) {
   Netlist kept;
   kept.frame = all.frame;
   kept.inputs = all.inputs, kept.scalars = all.scalars, kept.tables = all.tables, kept.stages = all.stages;
+  kept.given = all.given, kept.extents = all.extents;
   kept.least_height = all.least_height, kept.least_width = all.least_width;
   std::vector<NodeId> now(all.size());
   for (std::uint32_t k = 0; k < all.size(); ++k) {

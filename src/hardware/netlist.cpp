@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/division.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
@@ -31,6 +32,7 @@ std::uint64_t hash_of(const Node& n) {
   std::uint64_t h =
       mix(static_cast<std::uint64_t>(n.op), static_cast<std::uint64_t>(n.bits.width * 2 + n.bits.is_signed));
   h = mix(mix(h, static_cast<std::uint64_t>(n.value)), static_cast<std::uint64_t>(n.lane));
+  h = mix(h, static_cast<std::uint64_t>(n.extent + 1));
   h = mix(mix(h, static_cast<std::uint64_t>(n.lag.rows)), static_cast<std::uint64_t>(n.lag.words));
   for (const NodeId a : n.args) h = mix(h, a.id);
   return h;
@@ -38,7 +40,7 @@ std::uint64_t hash_of(const Node& n) {
 
 bool same(const Node& a, const Node& b) {
   return a.op == b.op && a.bits == b.bits && a.args == b.args && a.value == b.value && a.lag == b.lag &&
-         a.lane == b.lane;
+         a.lane == b.lane && a.extent == b.extent;
 }
 
 }  // namespace
@@ -73,7 +75,11 @@ i64 wrap(Bits f, __int128 value) {
 }
 
 i64 Frame::pitch() const {
-  return std::max(words(), least_pitch);
+  return base::ceil_divide(std::max(words(), least_pitch), word_unit) * word_unit;
+}
+
+i64 Extent::points(i64 given) const {
+  return times * base::floor_divide(given + plus, over) + then;
 }
 
 NodeId Netlist::add(Node node) {
@@ -100,12 +106,19 @@ void verify(const Netlist& netlist) {
     if (node.op == Signal::delay && netlist.ticks(node.lag) < 0) fail(k, "a delay into the future");
     if (node.op == Signal::delay && node.bits != netlist.node(node.args[0]).bits)
       fail(k, "a delay that changes its format");
+    if ((node.op == Signal::held || node.op == Signal::line) && node.bits != netlist.node(node.args[0]).bits)
+      fail(k, "a past that changes its format");
+    if (node.op == Signal::line && netlist.ticks(node.lag) < node.value) fail(k, "a line without a place");
+    for (std::size_t a = 1; a < node.args.size(); ++a)
+      if ((node.op == Signal::held || node.op == Signal::line) && netlist.node(node.args[a]).bits != Bits{})
+        fail(k, "a condition of several bits");
+    if (node.extent >= static_cast<int>(netlist.extents.size())) fail(k, "no such extent");
     if (node.op == Signal::select && netlist.node(node.args[0]).bits != Bits{}) fail(k, "a condition of several bits");
     if (node.op == Signal::table && static_cast<std::size_t>(node.value) >= netlist.tables.size())
       fail(k, "no such table");
   }
   for (const Result& r : netlist.results)
-    if (r.lanes.size() != static_cast<std::size_t>(netlist.frame.lanes))
+    if (r.lanes.size() != static_cast<std::size_t>(netlist.lanes(r.port.grid)))
       fail(netlist.size(), "a result without all of its lanes");
 }
 
@@ -117,6 +130,7 @@ std::string print(const Netlist& netlist) {
     text += fmt::format("%{} = {}", k, name_of(node.op));
     for (const NodeId a : node.args) text += fmt::format(" %{}", a.id);
     if (node.lag != Lag{}) text += fmt::format(" lag {}:{}", node.lag.rows, node.lag.words);
+    if (node.extent >= 0) text += fmt::format(" extent {}", node.extent);
     text += fmt::format(" value {} lane {} : {}{}\n", node.value, node.lane, node.bits.is_signed ? 's' : 'u',
                         node.bits.width);
   }

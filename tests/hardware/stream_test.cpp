@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <iostream>
+#include <map>
 #include <optional>
 #include <random>
 
@@ -100,6 +102,54 @@ TEST(Stream, RandomProgramsAgreeWithTheInterpreter) {
     if (text.find("extent") == std::string::npos) expect_equal(text, size[0], size[1], options, seed);
     if (HasFatalFailure()) return;
   }
+}
+
+// Images of different extents. Those that contradict each other are refused; the others agree.
+TEST(Stream, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 200 : std::strtoull(more, nullptr, 10);
+  const i64 sizes[][2] = {{1, 1}, {2, 4}, {6, 8}, {4, 12}, {3, 5}, {5, 3}, {9, 17}, {12, 36}, {8, 24}};
+  std::uint64_t ran = 0;
+  std::map<std::string, int> refused;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    const std::string text = random_rated_program(seed);
+    const auto& size = sizes[seed % 9];
+    ir::Graph graph;
+    try {
+      graph = graph_of(text);
+    } catch (const Error&) {
+      continue;  // two extents that cannot meet, say
+    }
+    const auto set = interpreted_if(graph, size[0], size[1], 2, seed);
+    if (!set) continue;
+    StreamOptions options;
+    options.lanes = 1 << (seed / 9 % 4);
+    options.repeat = seed % 3 != 0;
+    for (const bool fixed : {true, false}) {
+      options.fixed = fixed;
+      options.height = fixed ? size[0] : 20, options.width = fixed ? size[1] : 64;
+      try {
+        const Stream stream = make_stream(graph, options);
+        const Given& given = stream.grids.given;
+        if (!fixed && (stream.least_height > size[0] || stream.least_width > size[1] ||
+                       size[1] % given.unit[1] != given.rest[1]))
+          continue;
+        const Netlist netlist = build_netlist(stream);
+        const std::vector<Frames> got = simulate(netlist, set->inputs, set->scalars, size[0], size[1]);
+        ASSERT_EQ(got, set->results) << text << size[0] << " x " << size[1] << ", lanes " << options.lanes
+                                     << (options.repeat ? "" : ", all stored") << (fixed ? "" : ", extents at run time")
+                                     << ", seed " << seed;
+        ++ran;
+      } catch (const Error& e) {
+        ASSERT_EQ(e.error_class(), ErrorClass::argument) << text << e.what();
+        ++refused[e.message()];
+      }
+    }
+  }
+  if (std::getenv("TESSERA_CASES") != nullptr) std::cout << ran << " ran\n";
+  if (std::getenv("TESSERA_CASES") != nullptr)
+    for (const auto& [why, count] : refused) std::cout << count << " " << why << "\n";
+  EXPECT_GE(2 * ran, most / 2) << "of " << most;
 }
 
 // Floats: what comes of the netlist is as near to the interpreter's floats as it says.
@@ -214,7 +264,7 @@ TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   };
   const std::string head = "parameter M, N;\nvector#2 uint8 a[M, N];\n";
   EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X@[1,0]; }\n" + head + "return f(a:wrap);")
-                .find("stage 'f' cannot stream: it reads 'a' around the edge"),
+                .find("stage 'f' cannot stream: it reads rows of 'a' around the edge"),
             std::string::npos);
   EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X[3, coord(1)] + X@[0,1]; }\n" + head + "return f(a:clamped);")
                 .find("at computed places"),
