@@ -58,12 +58,14 @@ std::vector<Step> steps_of(const Graph& graph, std::size_t d) {
   return all;
 }
 
-// Of every stage: whole numbers without a common factor, along one dimension.
-std::vector<i64> rates_of(const Graph& graph, std::size_t d) {
+// Of every stage: whole numbers, along one dimension, without a common factor among stages that hang together. `points`
+// at some extents of frames: stages that do not hang together are as large as each other, as nearly as can be.
+std::vector<i64> rates_of(const Graph& graph, std::size_t d, const std::vector<i64>& points) {
   const std::vector<Step> steps = steps_of(graph, d);
   const std::size_t n = graph.stage_count();
   std::vector<std::optional<Ratio>> rate(n);
   std::vector<i64> rates(n, 1);
+  i64 largest = 1;
   for (StageId first = 0; first < n; ++first) {
     if (rate[first]) continue;
     rate[first] = Ratio{};
@@ -87,8 +89,14 @@ std::vector<i64> rates_of(const Graph& graph, std::size_t d) {
     i64 under = 1, common = 0;
     for (const StageId s : part) under = std::lcm(under, rate[s]->under);
     for (const StageId s : part) common = std::gcd(common, rate[s]->over * (under / rate[s]->under));
+    i64 own = 1;
     for (const StageId s : part) {
       rates[s] = rate[s]->over * (under / rate[s]->under) / common;
+      own = std::max(own, rates[s] * points[s]);
+    }
+    if (first == 0) largest = own;
+    for (const StageId s : part) {
+      rates[s] *= std::max<i64>(1, (largest + own / 2) / own);
       if (rates[s] > most_rate)
         refuse(graph.stage(s), fmt::format("it has a point for {} {} of the finest image; expected {} at most",
                                            rates[s], d == 0 ? "rows" : "columns", most_rate));
@@ -314,13 +322,13 @@ Grids make_grids(const Graph& graph, const StreamOptions& options) {
   while (first + 1 < n && graph.stage(first).kind != StageKind::input) ++first;
   i64 units[2] = {1, 1};
   for (std::size_t d = 0; d < 2; ++d) {
-    const std::vector<i64> rates = rates_of(graph, d);
     grids.samples[d] = sizes[d].samples(values);
     if (grids.samples[d].empty())
       refuse(graph.stage(graph.outputs.front().stages.front()),
              fmt::format("frames of {} x {} leave no {} of it or of what it reads", options.height, options.width,
                          d == 0 ? "row" : "column"));
     limit(grids.given, d, grids.samples[d]);
+    const std::vector<i64> rates = rates_of(graph, d, grids.samples[d].back().points);
     for (StageId s = 0; s < n; ++s) {
       const Extent e = formula(graph.stage(s), s, grids.samples[d], rates[s], rates[first]);
       (d == 0 ? grids.stages[s].rows : grids.stages[s].columns) = e;
