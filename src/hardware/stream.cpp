@@ -267,7 +267,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   const Graph& graph = stream.graph;
   analyze::Ranges ranges(graph);
   Netlist scratch;
-  Arithmetic make(scratch);
+  Arithmetic make(scratch, stream.additions);
   Expressions expressions(graph, ranges, scratch, make, fraction);
   stream.fraction = fraction;
   stream.stages.assign(graph.stage_count(), {});
@@ -434,6 +434,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   stream.frame = {options.height, options.width, options.fixed, options.lanes};
   for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
   stream.inputs = options.inputs;
+  stream.additions = options.additions;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();
