@@ -25,7 +25,8 @@ struct EmitVerb {
   std::string target = "c", name, output, header, size, max_size;
   std::optional<int> lanes;
   std::vector<std::string> inputs;
-  std::optional<double> error;
+  std::optional<double> error, frequency;
+  std::optional<int> additions;
 
   bool hardware() const { return target == "hls" || target == "verilog"; }
 };
@@ -57,12 +58,19 @@ std::pair<std::string, HardwareOptions::Input> fixed_input(const std::string& te
 // `--size 1080x1920`, or `--max-size`, `--lanes` and numbers: of targets that are hardware.
 HardwareOptions hardware_options(const EmitVerb& verb) {
   HardwareOptions own;
-  const bool any = !verb.size.empty() || !verb.max_size.empty() || verb.lanes || !verb.inputs.empty() || verb.error;
+  const bool any = !verb.size.empty() || !verb.max_size.empty() || verb.lanes || !verb.inputs.empty() || verb.error ||
+                   verb.additions;
   if (!verb.hardware() && any)
     throw Error(
         ErrorClass::argument,
-        fmt::format("--size, --max-size, --lanes, --input and --error are of targets hls and verilog; the target is {}",
+        fmt::format("--size, --max-size, --lanes, --input, --error and --additions are of targets hls and verilog; the "
+                    "target is {}",
                     base::quoted(verb.target)));
+  if (verb.frequency && verb.target != "verilog")
+    throw Error(ErrorClass::argument,
+                fmt::format("--frequency is of target verilog; the target is {}", base::quoted(verb.target)));
+  own.frequency = verb.frequency.value_or(own.frequency);
+  own.additions = verb.additions.value_or(own.additions);
   for (const std::string& text : verb.inputs) {
     auto [name, given] = fixed_input(text);
     own.inputs[name] = given;
@@ -157,6 +165,10 @@ Verb add_emit(CLI::App& root) {
       ->type_name("NAME=TYPE");
   app->add_option("--error", verb->error, "of what is float in the program, at most, of hls and verilog")
       ->type_name("E");
+  app->add_option("--frequency", verb->frequency, "to reach on an ECP5 of speed 8, of verilog (200)")->type_name("MHZ");
+  app->add_option("--additions", verb->additions,
+                  "that a product with a constant takes at most before it becomes a multiplier, of hls and verilog (2)")
+      ->type_name("N");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");
   app->add_option("--header", verb->header, "file of a header that declares the function")->type_name("FILE");

@@ -30,6 +30,9 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
   how.fixed = own.fixed;
   how.lanes = own.lanes;
   how.error = own.error;
+  if (own.additions < 0 || own.additions > 64)
+    throw Error(ErrorClass::argument, fmt::format("products of at most {} additions; expected 0 to 64", own.additions));
+  how.additions = own.additions;
   for (const auto& [name, input] : own.inputs) {
     const auto is = [&](const ir::Argument& a) { return a.name == name; };
     if (std::none_of(graph.arguments.begin(), graph.arguments.end(), is))
@@ -42,7 +45,7 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
     emit::BenchOptions bench;
     bench.name = options.name;
     bench.height = own.height, bench.width = own.width;
-    return {emit::print_verilog(netlist, hardware::make_schedule(netlist), {options.name}), "",
+    return {emit::print_verilog(netlist, hardware::make_schedule(netlist, {own.frequency}), {options.name}), "",
             emit::print_verilog_bench(netlist, bench)};
   }
   emit::HlsOptions hls;

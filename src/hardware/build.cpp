@@ -35,7 +35,7 @@ class Builder {
       : stream_(stream),
         graph_(stream.graph),
         ranges_(graph_),
-        make_(netlist_),
+        make_(netlist_, stream.additions),
         expressions_(graph_, ranges_, netlist_, make_, stream.fraction) {
     netlist_.frame = stream.frame;
     netlist_.given = stream.grids.given;

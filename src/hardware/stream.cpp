@@ -335,7 +335,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   const Graph& graph = stream.graph;
   analyze::Ranges ranges(graph);
   Netlist scratch;
-  Arithmetic make(scratch);
+  Arithmetic make(scratch, stream.additions);
   Expressions expressions(graph, ranges, scratch, make, fraction);
   stream.fraction = fraction;
   stream.stages.assign(graph.stage_count(), {});
@@ -544,6 +544,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   stream.frame = stream.grids.frame;
   stream.least_height = stream.grids.given.least[0], stream.least_width = stream.grids.given.least[1];
   stream.inputs = options.inputs;
+  stream.additions = options.additions;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

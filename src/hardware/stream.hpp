@@ -26,6 +26,8 @@ struct FixedInput {
   int fraction = 0;
 };
 
+constexpr int most_additions = 2;
+
 struct StreamOptions {
   i64 height = 0, width = 0;  // of every frame; of frames whose extents are given at run time, at most
   bool fixed = true;
@@ -34,6 +36,7 @@ struct StreamOptions {
   std::map<std::string, FixedInput> inputs;  // what comes in for arguments of floats
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
+  int additions = most_additions;  // see Stream
 };
 
 struct StreamStage {
@@ -66,6 +69,7 @@ struct Stream {
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
   double decided = 0;                        // error of floats that are compared or made whole
+  int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
   i64 delay_bits = 0;                        // of all stored stages
   i64 least_height = 1, least_width = 1;     // of extents given at run time
 };
