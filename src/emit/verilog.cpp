@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/text.hpp"
 #include "emit/verilog_parts.hpp"
@@ -29,7 +30,7 @@ using hardware::Schedule;
 using hardware::Signal;
 
 int word_bits(const Netlist& netlist, const Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8 * netlist.frame.lanes;
+  return static_cast<int>(size_of(port.type)) * 8 * netlist.lanes(port.grid);
 }
 
 namespace {
@@ -48,6 +49,7 @@ class Printer {
         schedule_(schedule),
         options_(options),
         lines_(hardware::delay_lines(netlist, schedule.line)),
+        rows_(hardware::line_memories(netlist, schedule.clock)),
         ticks_(netlist.frame.fixed ? fixed_ticks(netlist, text_)
                                    : run_time_ticks(netlist, lines_, options.name, text_)) {}
 
@@ -98,8 +100,8 @@ class Printer {
     line("module {} (", options_.name);
     line("  input wire clk, input wire rst,");
     if (!frame().fixed)
-      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(frame().height) - 1,
-           bits_to(frame().width) - 1);
+      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(netlist_.given.most[0]) - 1,
+           bits_to(netlist_.given.most[1]) - 1);
     for (const Port& p : netlist_.inputs)
       line(
           "  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, "
@@ -118,13 +120,14 @@ class Printer {
 
   void entry(const Port& p) {
     const int w = word_bits(netlist_, p);
-    line("  wire [{}:0] {}_word;\n  wire {}_valid, take;", w + 1, p.name, p.name);
-    if (&p != &netlist_.inputs.front()) text_.erase(text_.rfind(", take"), 6);
+    const std::string take = take_of(netlist_, p);
+    line("  wire [{}:0] {}_word;\n  wire {}_valid;", w + 1, p.name, p.name);
+    if (taken_.insert(take).second) line("  wire {};", take);
     line(
         "  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), "
         ".in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
         options_.name, w + 2, p.name, p.name, p.name, p.name, p.name, p.name);
-    line("    .out({}_word), .out_valid({}_valid), .take);", p.name, p.name);
+    line("    .out({}_word), .out_valid({}_valid), .take({}));", p.name, p.name, take);
   }
 
   // ---- ticks -------------------------------------------------------------------------------------------------------
@@ -217,7 +220,12 @@ class Printer {
       case Signal::input:
         return input(n, name, type);
       case Signal::delay:
+      case Signal::line:
         line("  wire {} {};", type, name);
+        return;
+      case Signal::held:
+        line("  reg {} {}; always @(posedge clk) if (en[{}] & {}) {} <= {};", type, name, clock,
+             bits_at(n.args[1].id, clock), name, bits_at(n.args[0].id, clock));
         return;
       case Signal::mul:
         return product(n, name, type, clock);
@@ -309,6 +317,7 @@ class Printer {
   // ---- delays ------------------------------------------------------------------------------------------------------
 
   void delays() {
+    for (std::size_t m = 0; m < rows_.size(); ++m) rows(m);
     if (lines_.lines.empty()) return;
     line("\n  // What was: shift registers and line buffers.");
     // By memory: the pieces that lie in it, lowest bits first, what they take and what they give.
@@ -335,6 +344,31 @@ class Printer {
         line("  assign {} = {}_past{};", name_of(tap), name_of(l.source.id), piece);
     }
     for (std::size_t m = 0; m < lines_.memories.size(); ++m) ring(m, in[static_cast<int>(m)], out[static_cast<int>(m)]);
+  }
+
+  // Lines of images that are coarser than the frame: written in their rows alone.
+  void rows(std::size_t m) {
+    const hardware::LineMemory& memory = rows_[m];
+    const i64 size = netlist_.ticks(memory.length) / memory.step;
+    const int log = bits_to(size - 1), clock = memory.clock;
+    std::string in, out;
+    for (const NodeId n : memory.lines) {
+      in = bits_at(netlist_.node(n).args[0].id, clock) + (in.empty() ? "" : ", " + in);
+      out = name_of(n.id) + (out.empty() ? "" : ", " + out);
+    }
+    line("  wire [{}:0] line{}_in = {{{}}};\n  wire [{}:0] line{}_out;", memory.width - 1, m, in, memory.width - 1, m);
+    line("  assign {{{}}} = line{}_out;", out, m);
+    const std::string length = ticks_->length(memory.length);
+    line("  wire [{}:0] line{}_last = {} - 1;", log - 1, m,
+         frame().fixed ? fmt::format("{}", size)
+         : memory.step == 1 ? length
+                            : fmt::format("{} / {}", length, memory.step));
+    line(
+        "  {}_ring #(.W({}), .LOG({}), .SIZE({})) line{} (.clk, .rst({}), .ahead(en[{}] & {}), .en(en[{}] & {}), "
+        ".last(line{}_last), .d(line{}_in), .q(line{}_out));",
+        options_.name, memory.width, log, frame().fixed ? size : i64{1} << log, m,
+        frame().fixed ? "rst" : fmt::format("rst | restart[{}]", clock - 2), clock - 2,
+        bits_at(memory.steps.id, clock - 2), clock, bits_at(memory.writes.id, clock), m, m, m);
   }
 
   void ring(std::size_t m, const std::string& in, const std::string& out) {
@@ -366,7 +400,7 @@ class Printer {
     const std::string& n = r.port.name;
     const int clock = schedule_.result[k], by = clock - hardware::position_clock;
     line("\n  // {}", n);
-    ticks_->marks(r.lag, n);
+    ticks_->marks(r, n);
     for (const char* mark : {"there", "first", "last"})
       if (by > 0)
         line("  reg [{0}:0] {1}_{2}_q; always @(posedge clk) {1}_{2}_q <= {{{1}_{2}_q, {1}_{2}}};", by - 1, n, mark);
@@ -379,7 +413,7 @@ class Printer {
       data += (data.empty() ? "" : ", ") + lane;
     }
     // What may be under way when the sink stops, twice: so much is there, too, until new words are, when it goes on.
-    const int room = clock + 2, log = bits_to(2 * room - 1), w = bits * frame().lanes;
+    const int room = clock + 2, log = bits_to(2 * room - 1), w = bits * netlist_.lanes(r.port.grid);
     line("  wire [{}:0] {}_out;", w + 1, n);
     line(
         "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first{}, {}_last{}, {}}}), "
@@ -397,26 +431,28 @@ class Printer {
     const std::string& n = port.name;
     const int element = static_cast<int>(size_of(port.type)) * 8;
     std::string word;
-    for (int l = frame().lanes; l-- > 0;) {
+    for (int l = netlist_.lanes(port.grid); l-- > 0;) {
       const std::string value = fmt::format("{}_out[{}:{}]", n, (l + 1) * bits - 1, l * bits);
       const std::string sign = port.bits.is_signed ? fmt::format("{}_out[{}]", n, (l + 1) * bits - 1) : "1'b0";
       word += word.empty() ? "" : ", ";
       word += bits == element ? value : fmt::format("{{{}{{{}}}}}, {}", element - bits, sign, value);
     }
     line("  assign m_{}_tdata = {{{}}};", n, word);
-    keep(n, element / 8, frame().lanes);
+    keep(port, element / 8);
   }
 
-  void keep(const std::string& n, int bytes, int lanes) {
+  void keep(const Port& port, int bytes) {
+    const std::string& n = port.name;
+    const int lanes = netlist_.lanes(port.grid), low = std::countr_zero(static_cast<unsigned>(lanes)) - 1;
+    const i64 rest = port.grid.columns.points(netlist_.given.most[1]) % lanes;
+    const std::string columns = frame().fixed || lanes == 1 ? "" : ticks_->columns(port.grid);
     std::string mask;
     for (int l = lanes; l-- > 0;) {
       std::string there = "1'b1";
-      if (l > 0 && frame().fixed && frame().width % lanes != 0 && l >= frame().width % lanes)
+      if (l > 0 && frame().fixed && rest != 0 && l >= rest)
         there = fmt::format("~m_{}_tlast", n);
       else if (l > 0 && !frame().fixed)
-        there = fmt::format("~m_{}_tlast | width[{}:0] == 0 | width[{}:0] > {}", n,
-                            std::countr_zero(static_cast<unsigned>(lanes)) - 1,
-                            std::countr_zero(static_cast<unsigned>(lanes)) - 1, l);
+        there = fmt::format("~m_{0}_tlast | {1}[{2}:0] == 0 | {1}[{2}:0] > {3}", n, columns, low, l);
       mask += fmt::format("{}{{{}{{{}}}}}", mask.empty() ? "" : ", ", bytes, there);
     }
     line("  assign m_{}_tkeep = {{{}}};", n, mask);
@@ -426,6 +462,8 @@ class Printer {
   const Schedule& schedule_;
   const VerilogOptions& options_;
   hardware::DelayLines lines_;
+  std::vector<hardware::LineMemory> rows_;
+  std::set<std::string> taken_;
   std::string text_;
   std::unique_ptr<VerilogTicks> ticks_;
 };

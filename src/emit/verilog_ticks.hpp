@@ -25,10 +25,12 @@ class VerilogTicks {
   virtual void print() = 0;
   // The wire or register `name`: a node that is a position, at hardware::position_clock.
   virtual void position(const hardware::Node&, const std::string& name) = 0;
-  // Registers NAME_there, NAME_first, NAME_last of the words of a result's lag, at hardware::position_clock.
-  virtual void marks(hardware::Lag, const std::string& name) = 0;
+  // NAME_there, NAME_first, NAME_last of the words of a result, at hardware::position_clock.
+  virtual void marks(const hardware::Result&, const std::string& name) = 0;
   // Ticks of a lag, as an expression.
   virtual std::string length(hardware::Lag) = 0;
+  // A signal: how many columns an image has.
+  virtual std::string columns(const hardware::Grid&) = 0;
 };
 
 // `module` is what names of modules begin with. The netlist, the lines and the text are to outlive them.
@@ -38,6 +40,13 @@ std::unique_ptr<VerilogTicks> run_time_ticks(const hardware::Netlist&, const har
 
 bool is_position(hardware::Signal);
 int bits_to(i64 n);  // that count to n
+// Is `signal` so much more than a multiple of `step`?
+std::string phase_is(const std::string& signal, i64 step, i64 rest);
+// Does an input have a word for every word of a frame?
+bool fills_frame(const hardware::Netlist&, const hardware::Port&);
+// The wire that takes a word of an input: `take`, or of those that do not fill the frame, NAME_take; these have words
+// where NAME_in.
+std::string take_of(const hardware::Netlist&, const hardware::Port&);
 // "a_valid & b_valid" of all inputs; " | (take & wrong marks)" of all inputs; "a_full | b_full" of all results.
 std::string all_valid(const hardware::Netlist&);
 std::string wrong_marks(const hardware::Netlist&, const std::string& first, const std::string& last);

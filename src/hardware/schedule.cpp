@@ -24,7 +24,12 @@ constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
   return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
-         s == Signal::column_is || s == Signal::column_left_is;
+         s == Signal::column_is || s == Signal::column_left_is || s == Signal::row_phase || s == Signal::word_phase;
+}
+
+// Is it the state of registers or a memory?
+bool is_past(Signal s) {
+  return s == Signal::delay || s == Signal::held || s == Signal::line;
 }
 
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
@@ -100,15 +105,19 @@ class Clocks {
       if (node(k).op == Signal::input) at_clock(k, input_clock);
       if (is_position(node(k).op)) at_clock(k, position_clock);
       if (node(k).op == Signal::delay || node(k).op == Signal::input || is_position(node(k).op)) continue;
-      const int latency = latency_of(netlist_, node(k));
+      if (node(k).op == Signal::held) at_least(k, zero_, shift_clock);
+      if (node(k).op == Signal::line) at_least(k, zero_, memory_clock);
       bool moves = false;
-      for (const NodeId a : node(k).args) {
+      for (std::size_t arg = 0; arg < node(k).args.size(); ++arg) {
+        const NodeId a = node(k).args[arg];
+        // A line is read two clocks ahead.
+        const int latency = node(k).op == Signal::line && arg == 1 ? 2 : latency_of(netlist_, node(k));
         if (is_static(netlist_.node(a))) continue;
         moves = true;
         at_least(k, a.id, latency);
         at_least(n_ + a.id, k, -latency);
       }
-      if (!moves) at_least(k, zero_, latency);
+      if (!moves) at_least(k, zero_, latency_of(netlist_, node(k)));
     }
     for (std::size_t r = 0; r < netlist_.results.size(); ++r) {
       at_least(3 * n_ + r, zero_, position_clock);
@@ -124,7 +133,7 @@ class Clocks {
 
   bool chains(std::size_t k) const {
     const Node& one = node(k);
-    return !is_static(one) && !one.args.empty() && one.op != Signal::delay && latency_of(netlist_, one) == 0;
+    return !is_static(one) && !one.args.empty() && !is_past(one.op) && latency_of(netlist_, one) == 0;
   }
 
   // From every operation along what may share its clock, in order, to the first that fit no more.
