@@ -47,31 +47,6 @@ int element_bits(const hardware::Port& port) {
   return static_cast<int>(size_of(port.type)) * 8;
 }
 
-// Without signals that no result needs.
-Netlist living(const Netlist& all) {
-  std::vector<bool> needed(all.size(), false);
-  for (const hardware::Result& r : all.results)
-    for (const NodeId n : r.lanes) needed[n.id] = true;
-  for (std::size_t k = all.size(); k-- > 0;)
-    if (needed[k])
-      for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
-  Netlist kept;
-  kept.frame = all.frame;
-  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.tables = all.tables, kept.stages = all.stages;
-  kept.least_height = all.least_height, kept.least_width = all.least_width;
-  std::vector<NodeId> now(all.size());
-  for (std::uint32_t k = 0; k < all.size(); ++k) {
-    if (!needed[k]) continue;
-    Node node = all.node({k});
-    for (NodeId& a : node.args) a = now[a.id];
-    now[k] = kept.add(std::move(node));
-  }
-  kept.results = all.results;
-  for (hardware::Result& r : kept.results)
-    for (NodeId& n : r.lanes) n = now[n.id];
-  return kept;
-}
-
 void check_top_name(const std::string& name) {
   check_entry_name(name);
   for (const std::string_view taken : {"hls", "ap_int", "ap_uint", "ap_axiu", "tessera_streaming", "tessera_bench"})

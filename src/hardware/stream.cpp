@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/division.hpp"
@@ -31,6 +32,7 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 long_row = i64{1} << 20;  // ticks a row where its extent is not known
+constexpr i64 float_operation = 400;    // of floats: as a sum of so many bits
 constexpr i64 memory_per_bit = 16;      // bits of memory that weigh as much as one bit of an addition
 
 [[noreturn]] void refuse(const Stage& stage, const std::string& why, const std::string& help = "") {
@@ -119,7 +121,7 @@ class Search {
       if (node.args.empty()) continue;
       const auto width = [&](ExprId x) {
         const ExprNode& n = graph_.node(x);
-        if (is_float(n.type)) return i64{24};
+        if (is_float(n.type)) return options_.exact ? float_operation : i64{24};
         const analyze::Range r = ranges_.of(x);
         return static_cast<i64>(bits_of(r.lo, r.hi).width);
       };
@@ -252,7 +254,7 @@ class Search {
 };
 
 FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode& node, const StreamOptions& options) {
-  if (!is_float(node.type)) return {node.type, 0};
+  if (!is_float(node.type) || options.exact) return {node.type, 0};
   const std::string& name = graph.arguments[static_cast<std::size_t>(node.ivalue)].name;
   const auto it = options.inputs.find(name);
   if (it == options.inputs.end() || is_float(it->second.type))
@@ -268,7 +270,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   analyze::Ranges ranges(graph);
   Netlist scratch;
   Arithmetic make(scratch);
-  Expressions expressions(graph, ranges, scratch, make, fraction);
+  Expressions expressions(graph, ranges, scratch, make, fraction, options.exact);
   stream.fraction = fraction;
   stream.stages.assign(graph.stage_count(), {});
   i64 leaves = 0;
@@ -279,7 +281,8 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     const Stage& stage = graph.stage(s);
     StreamStage& format = stream.stages[s];
     analyze::Range r = ranges.of_stage(s);
-    if (stage.kind == StageKind::input && is_float(stage.type)) {
+    if (options.exact && is_float(stage.type)) r = range_of(stage.type);
+    if (!options.exact && stage.kind == StageKind::input && is_float(stage.type)) {
       const auto it = options.inputs.find(graph.arguments[stage.argument].name);
       if (it == options.inputs.end() || is_float(it->second.type))
         refuse(stage, "floats come in, whose range is not known",
@@ -297,13 +300,13 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
         }
         if (node.op == Op::scalar) {
           const FixedInput given = scalar_format(graph, stage, node, options);
-          const auto limits = ir::integer_limits(given.type);
+          const analyze::Range limits = range_of(given.type);
           return leaf(limits.lo, limits.hi, given.fraction, 0);
         }
         const StreamStage& from = stream.stages[node.stage];
         Value v{{}, from.lo, from.hi, from.fraction, from.error};
         for (const Border& b : node.border)
-          if (b.mode == BorderMode::constant) {
+          if (b.mode == BorderMode::constant && !(options.exact && is_float(node.type))) {
             const Value c = expressions.border(b.value, graph.stage(node.stage).type);
             const int f = std::max(v.fraction, c.fraction);
             v.lo = std::min(std::ldexp(v.lo, f - v.fraction), std::ldexp(c.lo, f - c.fraction));
@@ -312,7 +315,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
           }
         return leaf(v.lo, v.hi, v.fraction, v.error);
       });
-      if (is_float(stage.type)) r = {v.lo, v.hi};
+      if (is_float(stage.type) && !options.exact) r = {v.lo, v.hi};
       format.fraction = v.fraction;
       format.error = is_float(stage.type) ? v.error : 0;
       bool margin = false;
@@ -323,6 +326,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     format.bits = bits_of(r.lo, r.hi);
   }
   stream.decided = expressions.decided;
+  stream.decisions = expressions.decisions;
   double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
   for (const ir::Output& output : graph.outputs)
     for (const StageId s : output.stages) {
@@ -337,19 +341,26 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
 void find_formats(Stream& stream, const StreamOptions& options) {
   constexpr int most_fraction = 24;
   const double wanted = options.error > 0 ? options.error : std::exp2(-10);
+  if (options.exact) {
+    try_formats(stream, options, 0);
+    return;
+  }
   double least = 0;
   int best = -1;
+  std::optional<Error> wrong;  // with few bits of fraction a divisor may be 0 that is not with more
   for (int fraction = 0; fraction <= most_fraction; ++fraction) {
     double error = 0;
     try {
       error = try_formats(stream, options, fraction);
-    } catch (const Error&) {
-      if (best < 0) throw;
-      break;  // values become too wide
+    } catch (const Error& e) {
+      if (best >= 0) break;  // values become too wide
+      if (!wrong) wrong = e;
+      continue;
     }
     if (error <= wanted) return;
     if (best < 0 || error < least) least = error, best = fraction;
   }
+  if (best < 0) throw Error(*wrong);
   if (options.error > 0)
     refuse(stream.graph.stage(stream.graph.outputs.front().stages.front()),
            fmt::format("its error in fixed point is {:.3g} at least; expected {:.3g} at most", least, wanted));
@@ -391,15 +402,21 @@ void find_windows(Stream& stream) {
 
 // Sums and extremes that can be taken one dimension at a time are, rows first: fewer products, and no row is kept of
 // what is in between.
-void take_dimensions_apart(Graph& graph) {
+void take_dimensions_apart(Graph& graph, bool exact) {
   plan::Device none;
   none.transforms = false;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
-  plan::expand_windows(graph, Numbers::fast, Method::separable, none, plan::assumed_parameters(graph), remarks, sums);
+  plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
+                       plan::assumed_parameters(graph), remarks, sums);
 }
 
 }  // namespace
+
+analyze::Range range_of(ElementType type) {
+  if (is_float(type)) return {0, std::exp2(8.0 * static_cast<double>(size_of(type))) - 1};
+  return analyze::full_range(type);
+}
 
 Reach reach_of(BorderMode mode, i64 offset) {
   const i64 far = std::abs(offset);
@@ -425,7 +442,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
                             options.width));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);
-  take_dimensions_apart(graph);
+  take_dimensions_apart(graph, options.exact);
   write_windows_out(graph);
   plan::merge_equal_stages(graph);
   plan::remove_dead_stages(graph);
@@ -434,6 +451,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   stream.frame = {options.height, options.width, options.fixed, options.lanes};
   for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
   stream.inputs = options.inputs;
+  stream.exact = options.exact;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

@@ -30,6 +30,7 @@ struct StreamOptions {
   std::map<std::string, FixedInput> inputs;  // what comes in for arguments of floats
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
+  bool exact = false;  // floats are floats, in the interpreter's order: no circuit, but HLS computes them
 };
 
 struct StreamStage {
@@ -57,7 +58,9 @@ struct Stream {
   std::map<std::string, FixedInput> inputs;  // see StreamOptions
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
+  bool exact = false;                        // see StreamOptions
   double decided = 0;                        // error of floats that are compared or made whole
+  std::vector<Decision> decisions;           // where
   i64 delay_bits = 0;                        // of all stored stages
   i64 least_height = 1, least_width = 1;     // of extents given at run time
 };
@@ -67,6 +70,9 @@ struct Reach {
   i64 first = 0, last = 0;
 };
 Reach reach_of(BorderMode, i64 offset);
+
+// Of what stands for elements of a type: of floats, of their bits.
+analyze::Range range_of(ElementType);
 
 // Throws Error(argument) for programs that cannot stream, with the stage and the reason, and for bad options.
 Stream make_stream(ir::Graph graph, const StreamOptions&);

@@ -17,11 +17,15 @@ ir::Graph graph_of(const std::string& text);
 // offsets, borders and operations. The same for the same seed.
 std::string random_program(std::uint64_t seed);
 
+// A random program of floats of a type ("float", "double"): up to three stages over images of floats. `bounded`: with
+// arguments of functions that fixed point can hold; else anything goes, whole numbers in between included.
+std::string random_float_program(std::uint64_t seed, const std::string& type, bool bounded);
+
 struct Frameset {
   std::vector<Frames> inputs, results;  // by stream
   std::vector<i64> scalars;
 };
-// Random frames, and what the interpreter makes of each.
+// Random frames, and what the interpreter makes of each. Floats are their bits (pattern_of).
 Frameset interpreted(const ir::Graph&, i64 height, i64 width, int frames, std::uint64_t seed);
 
 }  // namespace tessera::hardware
