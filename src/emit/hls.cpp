@@ -21,6 +21,7 @@
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
+#include "emit/number_notes.hpp"
 #include "hardware/delay_lines.hpp"
 #include "tessera/error.hpp"
 
@@ -45,32 +46,6 @@ constexpr int widest_word = 1024;  // of a memory: what ap_uint has at most unle
 
 int element_bits(const hardware::Port& port) {
   return static_cast<int>(size_of(port.type)) * 8;
-}
-
-// Without signals that no result needs.
-Netlist living(const Netlist& all) {
-  std::vector<bool> needed(all.size(), false);
-  for (const hardware::Result& r : all.results)
-    for (const NodeId n : r.lanes) needed[n.id] = true;
-  for (std::size_t k = all.size(); k-- > 0;)
-    if (needed[k])
-      for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
-  Netlist kept;
-  kept.frame = all.frame;
-  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.tables = all.tables, kept.stages = all.stages;
-  kept.given = all.given, kept.extents = all.extents;
-  kept.least_height = all.least_height, kept.least_width = all.least_width;
-  std::vector<NodeId> now(all.size());
-  for (std::uint32_t k = 0; k < all.size(); ++k) {
-    if (!needed[k]) continue;
-    Node node = all.node({k});
-    for (NodeId& a : node.args) a = now[a.id];
-    now[k] = kept.add(std::move(node));
-  }
-  kept.results = all.results;
-  for (hardware::Result& r : kept.results)
-    for (NodeId& n : r.lanes) n = now[n.id];
-  return kept;
 }
 
 void check_top_name(const std::string& name) {
@@ -111,6 +86,11 @@ class Printer {
                       "windows need",
                       frame_.height, frame_.width, ports_.least_height, ports_.least_width));
     name_ports();
+    for (std::uint32_t k = 0; k < netlist_.size(); ++k) {
+      const Signal op = netlist_.node({k}).op;
+      floats_ |= op == Signal::float_unary || op == Signal::float_binary;
+    }
+    ports_.floats = floats_;
     for (const hardware::Result& r : netlist_.results) flush_ = std::max(flush_, netlist_.ticks(r.lag));
   }
 
@@ -135,9 +115,6 @@ class Printer {
       return name;
     };
     const auto stream = [&](const hardware::Port& port) {
-      if (is_float(port.type))
-        throw Error(ErrorClass::argument, fmt::format("stream {} has elements of type {}; expected integers",
-                                                      base::quoted(port.name), name_of(port.type)));
       return HlsStream{fresh(port.name), element_bits(port) * frame_.lanes, port.type};
     };
     for (const hardware::Port& port : netlist_.inputs) ports_.inputs.push_back(stream(port));
@@ -168,11 +145,13 @@ class Printer {
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);
+    text += number_notes(netlist_, "//");
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
         "the\n"
         "// other, and gives as many. The side channels of inputs are not looked at.\n"
-        "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n";
+        "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n";
+    text += fmt::format("{}#include <hls_stream.h>\n\n", floats_ ? "#include <hls_math.h>\n" : "");
     return text;
   }
 
@@ -191,15 +170,16 @@ class Printer {
       while (size < rom.values.size()) size *= 2;
       text += fmt::format("  static const {} {} {}_table[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
                           table_name(t), size);
-      for (std::size_t k = 0; k < size; ++k)
-        text += fmt::format("{}{}",
-                            k == 0        ? ""
-                            : k % 16 == 0 ? ",\n    "
-                                          : ", ",
-                            k < rom.values.size() ? rom.values[k] : 0);
+      for (std::size_t k = 0; k < size; ++k) text += (k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ") + element(rom, k);
       text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={}_table type=rom_np\n", table_name(t));
     }
     return text;
+  }
+  // Of a power of two of elements, so that no index leaves the table.
+  static std::string element(const hardware::Rom& rom, std::size_t k) {
+    const i64 v = k < rom.values.size() ? rom.values[k] : 0;
+    if (rom.bits.width <= 32) return fmt::format("{}", v);
+    return rom.bits.is_signed ? fmt::format("{}LL", v) : fmt::format("{}ULL", static_cast<std::uint64_t>(v));
   }
   std::string table_name(std::size_t t) const { return hls_name(netlist_.tables[t].name); }
 
@@ -406,7 +386,7 @@ class Printer {
         value = lane_of(node);
       else
         value = values_.expression({k});
-      text += fmt::format("    const {} {} = {};\n", hls_type(node.bits), values_.text({k}), value);
+      text += fmt::format("    const {} {} = {};\n", values_.type({k}), values_.name({k}), value);
     }
     return text;
   }
@@ -486,6 +466,7 @@ class Printer {
   HlsValues values_;
   DelayLines lines_;
   i64 flush_ = 0;
+  bool floats_ = false;
   HlsPorts ports_;
   std::vector<Memory> memories_;
   std::map<std::uint32_t, std::string> reads_;  // of delays

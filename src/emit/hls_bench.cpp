@@ -27,11 +27,18 @@ std::string names(const HlsPorts& ports) {
   return all;
 }
 
+// Of random elements.
+std::string_view kind(ElementType type) {
+  if (type == ElementType::boolean) return "zero_or_one";
+  return type == ElementType::f32 ? "single" : type == ElementType::f64 ? "twofold" : "any_bytes";
+}
+
 std::string arguments(const HlsPorts& ports) {
   std::vector<std::string> given;
   for (const HlsStream& s : streams_of(ports)) given.push_back(s.name + "_port");
   for (const HlsStream& s : ports.scalars)
-    given.push_back(fmt::format("static_cast<{}>(b.scalar(\"{}\"))", hls_spelling(s.type), s.name));
+    given.push_back(fmt::format("static_cast<{}>(b.{}(\"{}\"))", hls_spelling(s.type),
+                                is_float(s.type) ? "real" : "scalar", s.name));
   if (!ports.frame.fixed) given.insert(given.end(), {"b.height", "b.width"});
   given.emplace_back("b.frames");
   return base::join(given, ", ");
@@ -50,6 +57,10 @@ std::string_view hls_spelling(ElementType type) {
       return "unsigned short";
     case ElementType::i32:
       return "int";
+    case ElementType::f32:
+      return "float";
+    case ElementType::f64:
+      return "double";
     default:
       return "unsigned";
   }
@@ -69,11 +80,11 @@ std::string hls_bench(const HlsPorts& ports) {
   const hardware::Frame& frame = ports.frame;
   std::string text = fmt::format(
       "// Feeds {0} frames and checks what comes back; `-I` names the headers of a tool, or Tessera's share/hls.\n"
-      "//   g++ -Wno-unknown-pragmas -I share/hls {0}.cpp {0}_test.cpp -o {0}_test && ./{0}_test --frames 2\n"
+      "//   g++ {1}-Wno-unknown-pragmas -I share/hls {0}.cpp {0}_test.cpp -o {0}_test && ./{0}_test --frames 2\n"
       "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n"
       "#if !defined(TESSERA_HLS) && !defined(TESSERA_PROCESS)\n#define TESSERA_PROCESS(...) __VA_ARGS__\n"
       "#define TESSERA_TICK()\n#define TESSERA_STREAM(type, name) hls::stream<type> name(#name)\n#endif\n\n",
-      ports.name);
+      ports.name, ports.floats ? "-ffp-contract=off " : "");
   text += std::string(detail::hls_bench_text) + "\n";
   text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", hls_signature(ports, ",\n    "));
   text += fmt::format("  tessera_bench::bench b(count, words, \"{}\", {}, {}, {}, {}, {}, {});\n", names(ports),
@@ -81,8 +92,8 @@ std::string hls_bench(const HlsPorts& ports) {
                       frame.fixed ? 1 : ports.least_width, frame.lanes);
   const auto element = [&](const HlsStream& s) { return s.bits / 8 / frame.lanes; };
   for (const HlsStream& s : ports.inputs)
-    text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, {2});\n", s.name, element(s),
-                        s.type == ElementType::boolean);
+    text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, tessera_bench::{2});\n", s.name,
+                        element(s), kind(s.type));
   for (const HlsStream& s : ports.results)
     text += fmt::format("  tessera_bench::bytes {}_bytes(b.all_bytes({}));\n", s.name, element(s));
   text += "  {\n";

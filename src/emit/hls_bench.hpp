@@ -20,6 +20,7 @@ struct HlsPorts {
   hardware::Frame frame;
   i64 least_height = 1, least_width = 1;  // of extents that are arguments
   std::vector<HlsStream> inputs, results, scalars;
+  bool floats = false;  // are there any in between?
 };
 
 std::string_view hls_spelling(ElementType);

@@ -19,6 +19,18 @@ bool is_hardware(const std::string& target) {
   return target == "hls" || target == "verilog";
 }
 
+namespace {
+
+bool floats_come_as_integers(const ir::Graph& graph, const HardwareOptions& own) {
+  return std::any_of(graph.arguments.begin(), graph.arguments.end(), [&](const ir::Argument& a) {
+    if (!own.inputs.contains(a.name)) return false;
+    if (!a.format.is_struct()) return is_float(a.format.scalar);
+    return std::any_of(a.format.fields.begin(), a.format.fields.end(), [](const auto& f) { return is_float(f.type); });
+  });
+}
+
+}  // namespace
+
 EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
   const HardwareOptions& own = options.hardware;
   if (own.height == 0 && own.width == 0)
@@ -40,6 +52,8 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
                   fmt::format("--input names {}, which is no argument of the program", base::quoted(name)));
     how.inputs[name] = {input.type, input.fraction};
   }
+  // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
+  how.exact = options.target == "hls" && own.error == 0 && !floats_come_as_integers(graph, own);
   const hardware::Netlist netlist = hardware::build_netlist(hardware::make_stream(graph, how));
   if (options.target == "verilog") {
     emit::BenchOptions bench;

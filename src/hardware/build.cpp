@@ -36,7 +36,7 @@ class Builder {
         graph_(stream.graph),
         ranges_(graph_),
         make_(netlist_, stream.additions),
-        expressions_(graph_, ranges_, netlist_, make_, stream.fraction) {
+        expressions_(graph_, ranges_, netlist_, make_, stream.fraction, stream.exact) {
     netlist_.frame = stream.frame;
     netlist_.given = stream.grids.given;
     netlist_.least_height = stream.least_height;
@@ -55,6 +55,7 @@ class Builder {
       }
     for (const ir::Output& output : graph_.outputs)
       for (std::size_t k = 0; k < output.stages.size(); ++k) result(output, k);
+    netlist_.decisions = expressions_.decisions;
     return std::move(netlist_);
   }
 
@@ -71,12 +72,13 @@ class Builder {
     }
   }
 
-  // What stands for floats goes over streams as integers that hold it.
+  // What stands for floats goes over streams as integers that hold it, floats as their bits.
   Port port(const std::string& name, StageId s) const {
     const StreamStage& stage = stream_.stages[s];
-    return {name,           carrier(graph_.stage(s).type, stage.lo, stage.hi),
-            stage.bits,     stage.fraction,
-            stage.error,    stream_.grids.stages[s]};
+    const ElementType type = graph_.stage(s).type;
+    return {name,       stream_.exact ? type : carrier(type, stage.lo, stage.hi),
+            stage.bits, stage.fraction,
+            stage.error, stream_.grids.stages[s]};
   }
 
   static ElementType carrier(ElementType type, double lo, double hi) {
@@ -97,7 +99,7 @@ class Builder {
     r.lag = stream_.stages[s].lag;
     for (int lane = 0; lane < stream_.frame.lanes; lane += lane_step(s)) {
       Value v = stored(s, lane);
-      if (is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
+      if (!stream_.exact && is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
         // A stream's element has 32 bits: the fraction gives way.
         v = expressions_.rounded(v, v.fraction - (netlist_.node(v.node).bits.width - 32) - 1);
         r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error,
@@ -105,7 +107,7 @@ class Builder {
       }
       r.lanes.push_back(v.node);
     }
-    if (r.port.bits.width > 32)
+    if (!stream_.exact && r.port.bits.width > 32)
       throw Error(ErrorClass::argument, fmt::format("'{}' has {} bits in fixed point; expected 32 at most in a stream",
                                                     r.port.name, r.port.bits.width));
     netlist_.results.push_back(std::move(r));
@@ -467,7 +469,7 @@ class Builder {
     const FixedInput format =
         is_float(node.type) && given != stream_.inputs.end() ? given->second : FixedInput{node.type, 0};
     const auto [it, fresh] = scalars_.try_emplace(node.ivalue, netlist_.scalars.size());
-    const auto limits = ir::integer_limits(format.type);
+    const analyze::Range limits = range_of(format.type);
     const Bits bits = bits_of(limits.lo, limits.hi);
     if (fresh) netlist_.scalars.push_back({name, format.type, bits, format.fraction, 0});
     return {make_.node(Signal::scalar, bits, {}, static_cast<i64>(it->second)), limits.lo, limits.hi, format.fraction,
@@ -488,7 +490,7 @@ class Builder {
 }  // namespace
 
 Netlist build_netlist(const Stream& stream) {
-  Netlist netlist = pack_lines(Builder(stream).run());
+  Netlist netlist = pack_lines(living(Builder(stream).run()));
   verify(netlist);
   return netlist;
 }

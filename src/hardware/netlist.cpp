@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/division.hpp"
+#include "data/half.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
@@ -91,6 +93,67 @@ NodeId Netlist::add(Node node) {
   nodes_.push_back(std::move(node));
   index_.emplace(h, id);
   return id;
+}
+
+std::size_t Netlist::add_table(Rom rom) {
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    if (tables[t].bits == rom.bits && tables[t].values == rom.values) return t;
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(tables.begin(), tables.end(), [&](const Rom& r) { return r.name == name; });
+  };
+  if (taken(rom.name)) {
+    std::size_t number = tables.size();
+    while (taken(fmt::format("{}_{}", rom.name, number))) ++number;
+    rom.name = fmt::format("{}_{}", rom.name, number);
+  }
+  tables.push_back(std::move(rom));
+  return tables.size() - 1;
+}
+
+Netlist living(const Netlist& all) {
+  std::vector<bool> needed(all.size(), false);
+  for (const Result& r : all.results)
+    for (const NodeId n : r.lanes) needed[n.id] = true;
+  for (std::size_t k = all.size(); k-- > 0;)
+    if (needed[k])
+      for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
+  Netlist kept;
+  kept.frame = all.frame, kept.given = all.given, kept.extents = all.extents;
+  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.stages = all.stages, kept.decisions = all.decisions;
+  kept.least_height = all.least_height, kept.least_width = all.least_width;
+  std::vector<NodeId> now(all.size());
+  for (std::uint32_t k = 0; k < all.size(); ++k) {
+    if (!needed[k]) continue;
+    Node node = all.node({k});
+    for (NodeId& a : node.args) a = now[a.id];
+    if (node.op == Signal::table)
+      node.value = static_cast<i64>(kept.add_table(all.tables[static_cast<std::size_t>(node.value)]));
+    now[k] = kept.add(std::move(node));
+  }
+  for (const std::vector<NodeId>& lanes : all.stored) {
+    std::vector<NodeId> left;
+    for (const NodeId n : lanes)
+      if (needed[n.id]) left.push_back(now[n.id]);
+    if (!left.empty()) kept.stored.push_back(std::move(left));
+  }
+  kept.results = all.results;
+  for (Result& r : kept.results)
+    for (NodeId& n : r.lanes) n = now[n.id];
+  return kept;
+}
+
+i64 pattern_of(double v, ElementType type) {
+  if (type == ElementType::f64) return std::bit_cast<i64>(v);
+  if (type == ElementType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(v));
+  if (type == ElementType::f16) return double_to_half(v);
+  return static_cast<i64>(v);
+}
+
+double number_of(i64 pattern, ElementType type) {
+  if (type == ElementType::f64) return std::bit_cast<double>(pattern);
+  if (type == ElementType::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(pattern)));
+  if (type == ElementType::f16) return static_cast<double>(half_to_float(static_cast<std::uint16_t>(pattern)));
+  return static_cast<double>(pattern);
 }
 
 void verify(const Netlist& netlist) {

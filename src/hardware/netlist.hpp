@@ -60,6 +60,8 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
 //   up, down  shifts by an operand, which is 0 to 63
 //   root      the whole part of the square root; of negative numbers 0
 //   table     element of table `value` at the operand, which lies in it
+//   float_unary, float_binary   the operation of the language on floats that `value` names (FloatOperation). Operands
+//             and results that are floats are the bits of one. No circuit is printed of these: HLS computes them
 // clang-format off
 #define TESSERA_SIGNALS(X)                                                                                             \
   X(input, 0)                                                                                                          \
@@ -71,7 +73,8 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
   X(row_is, 0) X(row_left_is, 0) X(column_is, 0) X(column_left_is, 0) X(row_phase, 0) X(word_phase, 0)                 \
   X(held, 2) X(line, 3) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1)   \
       X(shift_right, 1) X(resize, 1) X(bit_and, 2) X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) X(lt, 2) X(le, 2) \
-          X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1) X(root, 1)
+          X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1) X(root, 1)             \
+          X(float_unary, 1) X(float_binary, 2)
 // clang-format on
 
 enum class Signal : std::uint8_t {
@@ -134,6 +137,27 @@ struct Rom {
   std::vector<i64> values;
 };
 
+// A stage in which something else may come out than exact arithmetic gives: values with errors decide there.
+struct Decision {
+  std::string stage, what;  // "compares floats"
+  double error = 0;         // of what decides, at most
+};
+
+// An operation of the language on floats, as the value of a node.
+struct FloatOperation {
+  std::uint8_t op = 0;                      // ir::Op
+  ElementType type = ElementType::f32;      // of the result
+  ElementType operands = ElementType::f32;  // of the operands
+  i64 value() const { return op | static_cast<i64>(type) << 8 | static_cast<i64>(operands) << 16; }
+  static FloatOperation of(i64 v) {
+    return {static_cast<std::uint8_t>(v & 255), static_cast<ElementType>(v >> 8 & 255),
+            static_cast<ElementType>(v >> 16 & 255)};
+  }
+};
+// A number as the bits that stand for it in a type, floats as such, and back.
+i64 pattern_of(double, ElementType);
+double number_of(i64 pattern, ElementType);
+
 // Extents of frames: of the finest image.
 struct Frame {
   i64 height = 0, width = 0;  // what they are, or their maxima
@@ -160,6 +184,7 @@ class Netlist {
   std::vector<Port> inputs, scalars;
   std::vector<Result> results;
   std::vector<Rom> tables;
+  std::vector<Decision> decisions;
   std::vector<std::string> stages;          // names
   std::vector<std::vector<NodeId>> stored;  // the lanes of stages that are stored
   i64 least_height = 1, least_width = 1;    // of extents given at run time
@@ -175,6 +200,7 @@ class Netlist {
   bool whole(const Grid& g) const { return g.rows == given.high && g.columns == given.wide; }
 
   NodeId add(Node node);
+  std::size_t add_table(Rom);  // equal ones once, no two of the same name
   const Node& node(NodeId n) const { return nodes_[n.id]; }
   std::size_t size() const { return nodes_.size(); }
   i64 ticks(Lag lag) const { return lag.rows * frame.pitch() + lag.words; }
@@ -183,6 +209,9 @@ class Netlist {
   std::vector<Node> nodes_;
   std::unordered_multimap<std::uint64_t, NodeId> index_;
 };
+
+// Without nodes and tables that no result needs.
+Netlist living(const Netlist&);
 
 // Are operands there before their users, counts and widths right? Throws Error(internal) with the node.
 void verify(const Netlist&);

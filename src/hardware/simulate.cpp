@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/division.hpp"
+#include "ir/build.hpp"
 
 namespace tessera::hardware {
 
@@ -167,6 +168,12 @@ class Simulation {
         while (static_cast<__int128>(r) * r > a && r > 0) --r;
         while (static_cast<__int128>(r + 1) * (r + 1) <= a) ++r;
         return r;
+      }
+      case Signal::float_unary:
+      case Signal::float_binary: {
+        const FloatOperation f = FloatOperation::of(node.value);
+        const double x[2] = {number_of(v[0], f.operands), number_of(v[1], f.operands)};
+        return pattern_of(ir::evaluate(static_cast<ir::Op>(f.op), f.type, f.operands, x), f.type);
       }
       case Signal::table:
         return netlist_.tables[static_cast<std::size_t>(node.value)].values[static_cast<std::size_t>(std::clamp<i64>(

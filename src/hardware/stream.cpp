@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/division.hpp"
@@ -32,6 +33,7 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 long_row = i64{1} << 20;  // ticks a row where its extent is not known
+constexpr i64 float_operation = 400;    // of floats: as a sum of so many bits
 constexpr i64 memory_per_bit = 16;      // bits of memory that weigh as much as one bit of an addition
 
 void check_access(const Graph& graph, const Stage& stage, const ExprNode& access, bool fixed) {
@@ -118,7 +120,7 @@ class Search {
       if (node.args.empty()) continue;
       const auto width = [&](ExprId x) {
         const ExprNode& n = graph_.node(x);
-        if (is_float(n.type)) return i64{24};
+        if (is_float(n.type)) return options_.exact ? float_operation : i64{24};
         const analyze::Range r = ranges_.of(x);
         return static_cast<i64>(bits_of(r.lo, r.hi).width);
       };
@@ -299,7 +301,7 @@ class Search {
 };
 
 FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode& node, const StreamOptions& options) {
-  if (!is_float(node.type)) return {node.type, 0};
+  if (!is_float(node.type) || options.exact) return {node.type, 0};
   const std::string& name = graph.arguments[static_cast<std::size_t>(node.ivalue)].name;
   const auto it = options.inputs.find(name);
   if (it == options.inputs.end() || is_float(it->second.type))
@@ -336,7 +338,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   analyze::Ranges ranges(graph);
   Netlist scratch;
   Arithmetic make(scratch, stream.additions);
-  Expressions expressions(graph, ranges, scratch, make, fraction);
+  Expressions expressions(graph, ranges, scratch, make, fraction, options.exact);
   stream.fraction = fraction;
   stream.stages.assign(graph.stage_count(), {});
   i64 leaves = 0;
@@ -347,7 +349,8 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     const Stage& stage = graph.stage(s);
     StreamStage& format = stream.stages[s];
     analyze::Range r = ranges.of_stage(s);
-    if (stage.kind == StageKind::input && is_float(stage.type)) {
+    if (options.exact && is_float(stage.type)) r = range_of(stage.type);
+    if (!options.exact && stage.kind == StageKind::input && is_float(stage.type)) {
       const auto it = options.inputs.find(graph.arguments[stage.argument].name);
       if (it == options.inputs.end() || is_float(it->second.type))
         refuse(stage, "floats come in, whose range is not known",
@@ -364,13 +367,13 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
         }
         if (node.op == Op::scalar) {
           const FixedInput given = scalar_format(graph, stage, node, options);
-          const auto limits = ir::integer_limits(given.type);
+          const analyze::Range limits = range_of(given.type);
           return leaf(limits.lo, limits.hi, given.fraction, 0);
         }
         const StreamStage& from = stream.stages[node.stage];
         Value v{{}, from.lo, from.hi, from.fraction, from.error};
         for (const Border& b : node.border)
-          if (b.mode == BorderMode::constant) {
+          if (b.mode == BorderMode::constant && !(options.exact && is_float(node.type))) {
             const Value c = expressions.border(b.value, graph.stage(node.stage).type);
             const int f = std::max(v.fraction, c.fraction);
             v.lo = std::min(std::ldexp(v.lo, f - v.fraction), std::ldexp(c.lo, f - c.fraction));
@@ -379,14 +382,14 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
           }
         return leaf(v.lo, v.hi, v.fraction, v.error);
       });
-      if (is_float(stage.type)) r = {v.lo, v.hi};
+      if (is_float(stage.type) && !options.exact) r = {v.lo, v.hi};
       format.fraction = v.fraction;
       format.error = is_float(stage.type) ? v.error : 0;
       bool margin = false;
       for (std::size_t d = 0; d < stage.domain.size(); ++d) margin |= stage.margin_lo[d] > 0 || stage.margin_hi[d] > 0;
       if (margin) r.lo = std::min(r.lo, 0.0), r.hi = std::max(r.hi, 0.0);
     }
-    if (stage.kind == StageKind::compose && is_float(stage.type)) {
+    if (stage.kind == StageKind::compose && is_float(stage.type) && !options.exact) {
       const Value v = hull(stage, stream.stages, expressions);
       r = {v.lo, v.hi};
       format.fraction = v.fraction, format.error = v.error;
@@ -395,6 +398,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     format.bits = bits_of(r.lo, r.hi);
   }
   stream.decided = expressions.decided;
+  stream.decisions = expressions.decisions;
   double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
   for (const ir::Output& output : graph.outputs)
     for (const StageId s : output.stages) {
@@ -409,19 +413,26 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
 void find_formats(Stream& stream, const StreamOptions& options) {
   constexpr int most_fraction = 24;
   const double wanted = options.error > 0 ? options.error : std::exp2(-10);
+  if (options.exact) {
+    try_formats(stream, options, 0);
+    return;
+  }
   double least = 0;
   int best = -1;
+  std::optional<Error> wrong;  // with few bits of fraction a divisor may be 0 that is not with more
   for (int fraction = 0; fraction <= most_fraction; ++fraction) {
     double error = 0;
     try {
       error = try_formats(stream, options, fraction);
-    } catch (const Error&) {
-      if (best < 0) throw;
-      break;  // values become too wide
+    } catch (const Error& e) {
+      if (best >= 0) break;  // values become too wide
+      if (!wrong) wrong = e;
+      continue;
     }
     if (error <= wanted) return;
     if (best < 0 || error < least) least = error, best = fraction;
   }
+  if (best < 0) throw Error(*wrong);
   if (options.error > 0)
     refuse(stream.graph.stage(stream.graph.outputs.front().stages.front()),
            fmt::format("its error in fixed point is {:.3g} at least; expected {:.3g} at most", least, wanted));
@@ -506,12 +517,13 @@ void find_windows(Stream& stream) {
 
 // Sums and extremes that can be taken one dimension at a time are, rows first: fewer products, and no row is kept of
 // what is in between.
-void take_dimensions_apart(Graph& graph) {
+void take_dimensions_apart(Graph& graph, bool exact) {
   plan::Device none;
   none.transforms = false;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
-  plan::expand_windows(graph, Numbers::fast, Method::separable, none, plan::assumed_parameters(graph), remarks, sums);
+  plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
+                       plan::assumed_parameters(graph), remarks, sums);
 }
 
 }  // namespace
@@ -520,6 +532,11 @@ std::vector<Lag> Window::entries() const {
   std::vector<Lag> all(far.begin(), far.end());
   if (last_word) all.push_back({0, *last_word});
   return all;
+}
+
+analyze::Range range_of(ElementType type) {
+  if (is_float(type)) return {0, std::exp2(8.0 * static_cast<double>(size_of(type))) - 1};
+  return analyze::full_range(type);
 }
 
 Stream make_stream(Graph graph, const StreamOptions& options) {
@@ -532,7 +549,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
                             options.width));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);
-  take_dimensions_apart(graph);
+  take_dimensions_apart(graph, options.exact);
   write_windows_out(graph);
   plan::merge_equal_stages(graph);
   plan::remove_dead_stages(graph);
@@ -545,6 +562,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   stream.least_height = stream.grids.given.least[0], stream.least_width = stream.grids.given.least[1];
   stream.inputs = options.inputs;
   stream.additions = options.additions;
+  stream.exact = options.exact;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

@@ -37,6 +37,7 @@ struct StreamOptions {
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
   int additions = most_additions;  // see Stream
+  bool exact = false;  // floats are floats, in the interpreter's order: no circuit, but HLS computes them
 };
 
 struct StreamStage {
@@ -68,11 +69,16 @@ struct Stream {
   std::map<std::string, FixedInput> inputs;  // see StreamOptions
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
+  bool exact = false;                        // see StreamOptions
   double decided = 0;                        // error of floats that are compared or made whole
   int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
+  std::vector<Decision> decisions;           // where
   i64 delay_bits = 0;                        // of all stored stages
   i64 least_height = 1, least_width = 1;     // of extents given at run time
 };
+
+// Of what stands for elements of a type: of floats, of their bits.
+analyze::Range range_of(ElementType);
 
 // Throws Error(argument) for programs that cannot stream, with the stage and the reason, and for bad options.
 Stream make_stream(ir::Graph graph, const StreamOptions&);

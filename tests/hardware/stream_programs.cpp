@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -270,6 +271,92 @@ class RatedWriter {
   std::vector<Image> images_;
 };
 
+class FloatWriter {
+ public:
+  FloatWriter(std::uint64_t seed, std::string type, bool bounded)
+      : random_(seed), type_(std::move(type)), bounded_(bounded) {}
+
+  std::string program() {
+    const int stages = 1 + pick(3);
+    std::string text, calls;
+    for (int s = 0; s < stages; ++s) {
+      const std::string result = bounded_ || pick(3) > 0 ? type_ : pick(2) == 0 ? "uint8" : "int16";
+      const std::string body = expression(3);
+      const std::string kept =
+          result == type_ ? fmt::format("cast<{}>({})", type_, body) : fmt::format("saturate<{}>({})", result, body);
+      text += fmt::format("stencil f{0}(vector#2 {1} x) {{ return {2}; }}\n", s, kind_, kept);
+      calls += fmt::format("s{0} = f{0}({1}{2});\n", s, s == 0 ? "in0" : fmt::format("s{}", s - 1), border());
+      kind_ = result;
+    }
+    return fmt::format("{}parameter M, N;\nvector#2 {} in0[M, N];\n{}return s{};\n", text, first_, calls, stages - 1);
+  }
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+
+  std::string border() {
+    const char* all[] = {":clamped", ":mirror", ":symmetric", ":constant(3.5)", ""};
+    return all[pick(5)];
+  }
+
+  std::string leaf() {
+    if (pick(5) == 0) return fmt::format("{}", 0.37 * (pick(21) - 10));
+    if (pick(8) == 0) return fmt::format("sum(i = -1..1) (x@[i,{}] * 0.3)", pick(3) - 1);
+    return fmt::format("x@[{},{}]", pick(3) - 1, pick(3) - 1);
+  }
+
+  std::string expression(int depth) {
+    if (depth == 0 || pick(6) == 0) return leaf();
+    const std::string a = expression(depth - 1);
+    const char* one[] = {"exp(min({0}, 2))",
+                         "sqrt(max({0}, 0))",
+                         "log(max({0}, 0.5))",
+                         "sin({0})",
+                         "cos({0} * 0.1)",
+                         "atan({0})",
+                         "tanh({0} / 64)",
+                         "fabs({0})",
+                         "pow(max({0}, 0), 0.45)",
+                         "cbrt({0})",
+                         "asin(min(max({0} / 99, -1), 1))",
+                         "-({0})"};
+    const char* two[] = {"({0} + {1})",   "({0} - {1})",   "({0} * {1})",
+                         "min({0}, {1})", "max({0}, {1})", "({0} / max(fabs({1}), 1))"};
+    const char* any[] = {"log({0})",
+                         "({0} / {1})",
+                         "fmod({0}, {1})",
+                         "pow({0}, {1})",
+                         "atan2({0}, {1})",
+                         "floor({0})",
+                         "cast<uint8>({0})",
+                         "saturate<int16>({0})",
+                         "({0} < {1} ? {0} : {1} + 1)",
+                         "acos({0})",
+                         "tan({0})",
+                         "cast<float>(coord(1)) * {0}"};
+    switch (pick(bounded_ ? 2 : 3)) {
+      case 0:
+        return fmt::format(fmt::runtime(one[pick(12)]), a);
+      case 1:
+        return fmt::format(fmt::runtime(two[pick(6)]), a, expression(depth - 1));
+      default:
+        return fmt::format(fmt::runtime(any[pick(12)]), a, expression(depth - 1));
+    }
+  }
+
+  std::mt19937_64 random_;
+  std::string type_;
+  bool bounded_;
+  std::string first_ = type_, kind_ = type_;
+};
+
+// Mostly small numbers, now and then one of those that are none or the largest.
+double random_float(std::mt19937_64& random) {
+  const double special[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1e-42, 3e38, -1.0};
+  if (random() % 40 == 0) return special[random() % 8];
+  return static_cast<double>(random() % 65536) / 256 - 64;
+}
+
 Array array_of(const std::vector<i64>& frame, ElementType type, const Shape& shape) {
   Array a(type, shape);
   std::byte* at = static_cast<std::byte*>(a.data());
@@ -281,7 +368,9 @@ i64 element(const Array& a, std::size_t k) {
   const std::byte* at = static_cast<const std::byte*>(a.data()) + k * size_of(a.format().scalar);
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, size_of(a.format().scalar));
-  const auto limits = ir::integer_limits(a.format().scalar);
+  const ElementType type = a.format().scalar;
+  if (is_float(type)) return wrap({false, static_cast<int>(size_of(type)) * 8}, static_cast<__int128>(bits));
+  const auto limits = ir::integer_limits(type);
   return wrap(bits_of(limits.lo, limits.hi), static_cast<__int128>(bits));
 }
 
@@ -289,6 +378,10 @@ i64 element(const Array& a, std::size_t k) {
 
 std::string random_program(std::uint64_t seed) {
   return Writer(seed).program();
+}
+
+std::string random_float_program(std::uint64_t seed, const std::string& type, bool bounded) {
+  return FloatWriter(seed, type, bounded).program();
 }
 
 std::string random_rated_program(std::uint64_t seed) {
@@ -331,8 +424,9 @@ std::optional<Frameset> interpreted_if(const ir::Graph& graph, i64 height, i64 w
     for (int f = 0; f < frames; ++f) {
       std::vector<i64>& frame = all.emplace_back();
       for (i64 k = 0; k < points; ++k)
-        frame.push_back(random() % 8 == 0 ? (random() % 2 == 0 ? least_of(bits) : most_of(bits))
-                                          : wrap(bits, static_cast<__int128>(random())));
+        frame.push_back(is_float(a.format.scalar) ? pattern_of(random_float(random), a.format.scalar)
+                        : random() % 8 == 0       ? (random() % 2 == 0 ? least_of(bits) : most_of(bits))
+                                                  : wrap(bits, static_cast<__int128>(random())));
     }
   }
   set.results.resize(graph.outputs.size());

@@ -252,6 +252,67 @@ TEST(Stream, FloatsBecomeFixedPointWithinTheirBounds) {
   }
 }
 
+// Doubles, so that the interpreter's own errors are far below those of fixed point. Programs that compare values with
+// errors may decide otherwise: these have none.
+TEST(Stream, RandomProgramsOfFloatsStayWithinTheirBounds) {
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 60 : std::strtoull(more, nullptr, 10);
+  constexpr i64 height = 6, width = 11;
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    const std::string text = random_float_program(seed, "double", true);
+    const ir::Graph graph = graph_of(text);
+    StreamOptions options;
+    options.height = height, options.width = width, options.lanes = seed % 2 == 0 ? 1 : 4;
+    options.inputs["in0"] = {ElementType::u8, seed % 3 == 0 ? 4 : 0};
+    Netlist netlist;
+    try {
+      netlist = build_netlist(make_stream(graph, options));
+    } catch (const Error& e) {
+      ASSERT_EQ(e.error_class(), ErrorClass::argument) << text;
+      continue;
+    }
+    std::mt19937_64 random(seed);
+    Frames frames(1);
+    Array array(ElementType::f64, {height, width});
+    for (i64 k = 0; k < height * width; ++k) {
+      frames[0].push_back(static_cast<i64>(random() % 256));
+      array.as<double>()[k] = std::ldexp(static_cast<double>(frames[0].back()), -options.inputs["in0"].fraction);
+    }
+    const Frames got = simulate(netlist, std::vector<Frames>(netlist.inputs.size(), frames))[0];
+    const std::vector<Array> expected = ref::interpret(graph, {height, width}, {array});
+    const Port& port = netlist.results[0].port;
+    ++held;
+    for (i64 k = 0; k < height * width; ++k) {
+      const double is = std::ldexp(static_cast<double>(got[0][static_cast<std::size_t>(k)]), -port.fraction);
+      const double should = expected[0].as<double>()[k];
+      ASSERT_LE(std::abs(is - should), port.error + 1e-6 * std::abs(should)) << text << "seed " << seed << " at " << k;
+    }
+  }
+  EXPECT_GT(held, most / 2);
+}
+
+// Floats as floats, before anything is printed.
+TEST(Stream, ExactFloatsAreTheInterpretersToTheBit) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const std::string text = random_float_program(3000 + seed, seed % 3 == 2 ? "double" : "float", false);
+    const ir::Graph graph = graph_of(text);
+    StreamOptions options;
+    options.height = 5, options.width = 9, options.exact = true, options.lanes = 1 << (seed % 3);
+    const Netlist netlist = build_netlist(make_stream(graph, options));
+    EXPECT_TRUE(netlist.decisions.empty());
+    const Frameset set = interpreted(graph, 5, 9, 2, seed);
+    const std::vector<Frames> got = simulate(netlist, set.inputs);
+    const ElementType type = netlist.results[0].port.type;
+    for (std::size_t f = 0; f < 2; ++f)
+      for (std::size_t k = 0; k < 45; ++k) {
+        const i64 is = got[0][f][k], should = set.results[0][f][k];
+        if (is_float(type) && std::isnan(number_of(is, type)) && std::isnan(number_of(should, type))) continue;
+        ASSERT_EQ(is, should) << text << "seed " << seed << " frame " << f << " at " << k;
+      }
+  }
+}
+
 TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   const auto said = [](const std::string& text, StreamOptions options = {}) {
     if (options.height == 0) options.height = 40, options.width = 60;
