@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <utility>
+
 #include "base/text.hpp"
 
 namespace tessera::emit {
@@ -46,6 +49,22 @@ std::string arguments(const HlsPorts& ports) {
 
 }  // namespace
 
+std::string hls_points(const hardware::Extent& e, const std::string& given, bool fixed) {
+  if (fixed) return fmt::format("{}", e.points(0));
+  std::string text = given;
+  if (e.plus != 0) text = fmt::format("({} + {})", text, e.plus);
+  if (e.over != 1) text = fmt::format("{} / {}", text, e.over);
+  if (e.times != 1) text = fmt::format("({}) * {}", text, e.times);
+  if (e.then != 0) text = fmt::format("{} {} {}", text, e.then < 0 ? "-" : "+", std::abs(e.then));
+  return text;
+}
+
+std::string hls_fine(const hardware::Extent& e, const std::string& given, bool fixed) {
+  if (fixed) return fmt::format("{}", e.fine(0));
+  const std::string points = hls_points(e, given, fixed);
+  return e.rate == 1 ? points : fmt::format("({}) * {}", points, e.rate);
+}
+
 std::string_view hls_spelling(ElementType type) {
   switch (type) {
     case ElementType::boolean:
@@ -88,27 +107,33 @@ std::string hls_bench(const HlsPorts& ports) {
   text += std::string(detail::hls_bench_text) + "\n";
   text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", hls_signature(ports, ",\n    "));
   text += fmt::format("  tessera_bench::bench b(count, words, \"{}\", {}, {}, {}, {}, {}, {});\n", names(ports),
-                      frame.height, frame.width, frame.fixed, frame.fixed ? 1 : ports.least_height,
+                      ports.given.most[0], ports.given.most[1], frame.fixed, frame.fixed ? 1 : ports.least_height,
                       frame.fixed ? 1 : ports.least_width, frame.lanes);
-  const auto element = [&](const HlsStream& s) { return s.bits / 8 / frame.lanes; };
+  const auto &unit = ports.given.unit, &rest = ports.given.rest;
+  if (!frame.fixed && (unit[0] > 1 || unit[1] > 1))
+    text += fmt::format("  b.check_units({}, {}, {}, {});\n", unit[0], rest[0], unit[1], rest[1]);
+  for (const HlsStream& s : streams_of(ports))
+    text += fmt::format("  const tessera_bench::image {}_image = {{{}, {}, {}}};\n", s.name,
+                        hls_points(s.grid.rows, "b.height", frame.fixed),
+                        hls_points(s.grid.columns, "b.width", frame.fixed), s.bits / 8 / s.lanes);
   for (const HlsStream& s : ports.inputs)
-    text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {1}, tessera_bench::{2});\n", s.name,
-                        element(s), kind(s.type));
+    text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {0}_image, tessera_bench::{1});\n",
+                        s.name, kind(s.type));
   for (const HlsStream& s : ports.results)
-    text += fmt::format("  tessera_bench::bytes {}_bytes(b.all_bytes({}));\n", s.name, element(s));
+    text += fmt::format("  tessera_bench::bytes {0}_bytes(b.all_bytes({0}_image));\n", s.name);
   text += "  {\n";
   for (const HlsStream& s : streams_of(ports))
     text += fmt::format("    typedef ap_axiu<{0}, 1, 1, 1> {1}_words;\n    TESSERA_STREAM({1}_words, {1}_port);\n",
                         s.bits, s.name);
   text += "    {\n";
   for (const HlsStream& s : ports.inputs)
-    text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
-                        s.bits, element(s));
+    text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {0}_image, b));\n", s.name,
+                        s.bits);
   text +=
       fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) ::{}({}));\n", ports.name, arguments(ports));
   for (const HlsStream& s : ports.results)
-    text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {2}, b));\n", s.name,
-                        s.bits, element(s));
+    text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {0}_image, b));\n", s.name,
+                        s.bits);
   text += "    }\n";
   for (const HlsStream& s : streams_of(ports))
     text += fmt::format("    tessera_bench::check_empty({0}_port, \"{0}\", b);\n", s.name);

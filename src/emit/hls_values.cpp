@@ -14,6 +14,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "emit/hls_bench.hpp"
 #include "emit/names.hpp"
 #include "ir/graph.hpp"
 
@@ -149,8 +150,12 @@ std::string HlsValues::position(const Node& node) {
   const std::string column = lanes == 1 ? fmt::format("at{}_word.to_int()", at)
                                         : fmt::format("at{}_word.to_int() * {} + {}", at, lanes, node.lane);
   const auto end = [&](const char* name, i64 extent) {
-    return netlist_.frame.fixed ? fmt::format("{}", extent - node.value - 1)
-                                : fmt::format("{} - {}", name, node.value + 1);
+    if (netlist_.frame.fixed && node.extent < 0) return fmt::format("{}", extent - node.value - 1);
+    const bool rows = node.op == Signal::row_left_is;
+    const hardware::Extent& e = node.extent >= 0 ? netlist_.extents[static_cast<std::size_t>(node.extent)]
+                                : rows           ? netlist_.given.high
+                                                 : netlist_.given.wide;
+    return fmt::format("{} - {}", hls_fine(e, name, netlist_.frame.fixed), node.value + 1);
   };
   const auto there = [&](const std::string& what) { return fmt::format("at{}_there && {}", at, what); };
   switch (node.op) {
@@ -160,6 +165,10 @@ std::string HlsValues::position(const Node& node) {
       return fmt::format("at{}_there ? {} : 0", at, column);
     case Signal::row_is:
       return there(fmt::format("at{}_row == {}", at, node.value));
+    case Signal::row_phase:
+      return there(fmt::format("at{}_row.to_int() % {} == {}", at, node.value, node.lane));
+    case Signal::word_phase:
+      return there(fmt::format("at{}_word.to_int() % {} == {}", at, node.value, node.lane));
     case Signal::row_left_is:
       return there(fmt::format("at{}_row.to_int() == {}", at, end("height", netlist_.frame.height)));
     case Signal::column_is: {
@@ -243,6 +252,8 @@ std::string HlsValues::expression(NodeId id) {
     case Signal::row_left_is:
     case Signal::column_is:
     case Signal::column_left_is:
+    case Signal::row_phase:
+    case Signal::word_phase:
       return position(node);
     case Signal::add:
       return mixed(arg(0), "+", arg(1));

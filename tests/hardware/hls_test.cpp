@@ -213,6 +213,46 @@ TEST(Hls, TakesScalarsTablesAndHalvesOfFloats) {
   EXPECT_EQ(canonical(read(folder / "out"), ElementType::f16), bytes_of(expected, ElementType::f16));
 }
 
+TEST(Hls, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
+  ASSERT_TRUE(have("g++"));
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 20 : std::strtoull(more, nullptr, 10);
+  const i64 sizes[][2] = {{6, 8}, {4, 12}, {3, 5}, {9, 17}, {12, 36}};
+  Unit unit;
+  std::uint64_t ran = 0;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    Case c;
+    c.text = random_rated_program(3000 + seed);
+    c.options.lanes = 1 << (seed % 4);
+    c.options.fixed = seed % 3 != 0;
+    const auto& size = sizes[seed / 2 % 5];
+    c.options.height = c.options.fixed ? size[0] : 20, c.options.width = c.options.fixed ? size[1] : 64;
+    try {
+      const ir::Graph graph = graph_of(c.text);
+      const Netlist netlist = build_netlist(make_stream(graph, c.options));
+      for (const auto& [height, width] : {std::pair(size[0], size[1]), std::pair(i64{20}, i64{64})}) {
+        const Given& given = netlist.given;
+        const bool fits = c.options.fixed ? height == size[0]
+                                          : netlist.least_height <= height &&
+                                                least_width(netlist, delay_lines(netlist)) <= width &&
+                                                height % given.unit[0] == given.rest[0] &&
+                                                width % given.unit[1] == given.rest[1];
+        if (fits && interpreted_if(graph, height, width, 1, 1))
+          c.runs.push_back({height, width, 2, 2, c.runs.empty() ? 0 : 30});
+      }
+      if (c.runs.empty()) continue;
+      unit.enter(c, seed);
+      ++ran;
+    } catch (const Error& e) {
+      ASSERT_EQ(e.error_class(), ErrorClass::argument) << e.what();
+    } catch (const std::bad_optional_access&) {
+      FAIL() << c.text;
+    }
+  }
+  EXPECT_GE(ran, most / 4);
+  unit.run(compiler);
+}
+
 // A word a clock over a frame whose rows fill memories, stage after stage; scalars, tables, booleans, structs.
 TEST(Hls, TakesAWordAClock) {
   ASSERT_TRUE(have("g++"));
