@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "hardware/build.hpp"
@@ -144,6 +145,31 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
           << (stalls ? " stalls" : "") << " seed " << seed << "\n"
           << got.said;
     }
+  }
+}
+
+// Curves, tables, shifts by values, dividers and roots, as the netlist says they are.
+TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
+  std::mt19937_64 random(3);
+  for (const char* const body :
+       {"exp((x * 256 + x@[0,1]) / 8192 - 6) + sin(x * 0.37f - x@[0,1])",
+        "log(x * 0.3f + x@[1,0] + 1) * pow(x + x@[0,1] * 0.7f, 0.45f)",
+        "atan2(x - 100, x@[0,1] - 99) + tanh(x * 0.03f - 1.1f * x@[1,0])",
+        "fmod(x * 3, x@[0,1] + 1.5f) + cbrt(x - 0.7f * x@[0,-1]) + asin((x * 256 + x@[0,1]) / 32768 - 1)"}) {
+    const ir::Graph graph = graph_of(std::string("stencil f(vector#2 float x) { return ") + body +
+                                     "; }\nparameter M, N;\nvector#2 float a[M, N];\nreturn f(a:clamped);\n");
+    StreamOptions options;
+    options.height = 5, options.width = 21, options.lanes = 2;
+    options.inputs["a"] = {ElementType::u8, 0};
+    const Circuit c = circuit_of(graph, options);
+    Frameset set;
+    set.inputs.emplace_back(2);
+    for (std::vector<i64>& frame : set.inputs[0])
+      for (int k = 0; k < 5 * 21; ++k) frame.push_back(static_cast<i64>(random() % 256));
+    set.results = simulate(c.netlist, set.inputs);
+    const Outcome got = run(c, set, 5, 21, false, 1);
+    ASSERT_TRUE(got.sound) << body << got.said;
+    ASSERT_EQ(got.results, set.results) << body << got.said;
   }
 }
 
