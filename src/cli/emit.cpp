@@ -155,7 +155,8 @@ Verb add_emit(CLI::App& root) {
                   "integers that come in for an argument of floats, of hls and verilog: image=uint8, "
                   "gain=uint16.8 with 8 bits of fraction")
       ->type_name("NAME=TYPE");
-  app->add_option("--error", verb->error, "of what is float in the program, at most, of hls and verilog")
+  app->add_option("--error", verb->error,
+                  "of what is float in the program, at most, of verilog, and of hls, which then has fixed point")
       ->type_name("E");
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");

@@ -30,7 +30,7 @@ using hardware::Schedule;
 using hardware::Signal;
 
 int word_bits(const Netlist& netlist, const Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8 * netlist.frame.lanes;
+  return port.bytes() * 8 * netlist.frame.lanes;
 }
 
 namespace {
@@ -407,7 +407,7 @@ class Printer {
 
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
-    const int element = static_cast<int>(size_of(p.type)) * 8;
+    const int element = p.bytes() * 8;
     line("  reg {} {}; always @(posedge clk) {} <= {}_word[{}:{}];", type, name, name, p.name,
          n.lane * element + n.bits.width - 1, n.lane * element);
   }
@@ -503,7 +503,7 @@ class Printer {
   void result(std::size_t k) {
     const Result& r = netlist_.results[k];
     const std::string& n = r.port.name;
-    const int clock = schedule_.result[k], element = static_cast<int>(size_of(r.port.type)) * 8, lanes = frame().lanes;
+    const int clock = schedule_.result[k], element = r.port.bytes() * 8, lanes = frame().lanes;
     const std::string lag = lag_name(whole(r.lag));
     line("\n  // {}", n);
     line("  reg [{}:1] {}_is, {}_first, {}_last;", clock, n, n, n);

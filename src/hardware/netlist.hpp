@@ -100,6 +100,8 @@ struct Port {
   Bits bits;         // of an element
   int fraction = 0;  // of its bits: what stands for a float is an element * 2^-fraction
   double error = 0;  // at most, from what exact arithmetic gives
+  // Of an element in a stream: those of its type; 8 of what stands for a float and is wider than 32 bits.
+  int bytes() const { return bits.width > 32 ? 8 : static_cast<int>(size_of(type)); }
 };
 
 struct Result {

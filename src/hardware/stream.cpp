@@ -456,6 +456,7 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
   stream.inputs = options.inputs;
   stream.exact = options.exact;
+  stream.wanted = options.error;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

@@ -59,6 +59,7 @@ struct Stream {
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
   bool exact = false;                        // see StreamOptions
+  double wanted = 0;                         // StreamOptions::error
   double decided = 0;                        // error of floats that are compared or made whole
   std::vector<Decision> decisions;           // where
   i64 delay_bits = 0;                        // of all stored stages
