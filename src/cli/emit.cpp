@@ -163,7 +163,8 @@ Verb add_emit(CLI::App& root) {
                   "integers that come in for an argument of floats, of hls and verilog: image=uint8, "
                   "gain=uint16.8 with 8 bits of fraction")
       ->type_name("NAME=TYPE");
-  app->add_option("--error", verb->error, "of what is float in the program, at most, of hls and verilog")
+  app->add_option("--error", verb->error,
+                  "of what is float in the program, at most, of verilog, and of hls, which then has fixed point")
       ->type_name("E");
   app->add_option("--frequency", verb->frequency, "to reach on an ECP5 of speed 8, of verilog (200)")->type_name("MHZ");
   app->add_option("--additions", verb->additions,

@@ -46,7 +46,7 @@ namespace {
 constexpr int widest_word = 1024;  // of a memory: what ap_uint has at most unless it is told otherwise
 
 int element_bits(const hardware::Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8;
+  return port.bytes() * 8;
 }
 
 void check_top_name(const std::string& name) {

@@ -31,7 +31,7 @@ using hardware::Schedule;
 using hardware::Signal;
 
 int word_bits(const Netlist& netlist, const Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8 * netlist.lanes(port.grid);
+  return port.bytes() * 8 * netlist.lanes(port.grid);
 }
 
 namespace {
@@ -258,7 +258,7 @@ class Printer {
 
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
-    const int element = static_cast<int>(size_of(p.type)) * 8;
+    const int element = p.bytes() * 8;
     line("  wire {} {} = {}_word[{}:{}];", type, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
   }
 
@@ -426,11 +426,11 @@ class Printer {
   }
 
   // Of an element, those that say something.
-  static int kept_bits(const Port& port) { return std::min(port.bits.width, static_cast<int>(size_of(port.type)) * 8); }
+  static int kept_bits(const Port& port) { return std::min(port.bits.width, port.bytes() * 8); }
 
   void words_out(const Port& port, int bits) {
     const std::string& n = port.name;
-    const int element = static_cast<int>(size_of(port.type)) * 8;
+    const int element = port.bytes() * 8;
     std::string word;
     for (int l = netlist_.lanes(port.grid); l-- > 0;) {
       const std::string value = fmt::format("{}_out[{}:{}]", n, (l + 1) * bits - 1, l * bits);

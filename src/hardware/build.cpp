@@ -87,7 +87,7 @@ class Builder {
       const auto limits = ir::integer_limits(t);
       if (limits.lo <= lo && limits.hi >= hi) return t;
     }
-    return ElementType::u32;
+    return lo < 0 ? ElementType::i32 : ElementType::u32;
   }
 
   void result(const ir::Output& output, std::size_t k) {
@@ -99,18 +99,23 @@ class Builder {
     r.lag = stream_.stages[s].lag;
     for (int lane = 0; lane < stream_.frame.lanes; lane += lane_step(s)) {
       Value v = stored(s, lane);
-      if (!stream_.exact && is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
-        // A stream's element has 32 bits: the fraction gives way.
-        v = expressions_.rounded(v, v.fraction - (netlist_.node(v.node).bits.width - 32) - 1);
-        r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error,
-                  r.port.grid};
-      }
+      if (!stream_.exact) v = in_a_word(v, r.port);
       r.lanes.push_back(v.node);
     }
-    if (!stream_.exact && r.port.bits.width > 32)
-      throw Error(ErrorClass::argument, fmt::format("'{}' has {} bits in fixed point; expected 32 at most in a stream",
-                                                    r.port.name, r.port.bits.width));
     netlist_.results.push_back(std::move(r));
+  }
+
+  // Elements of streams have 32 bits where the error that was asked for allows it: the fraction gives way. Else 64.
+  Value in_a_word(const Value& v, Port& port) {
+    const int width = netlist_.node(v.node).bits.width;
+    if (width <= 32) return v;
+    const Value less = expressions_.rounded(v, v.fraction - (width - 32) - 1);
+    const double most = std::ldexp(std::max({std::abs(v.lo), std::abs(v.hi), 1.0}), -v.fraction);
+    const bool enough = stream_.wanted > 0 ? less.error <= stream_.wanted : less.error <= most * std::exp2(-10);
+    const Value& kept = enough && v.fraction > width - 32 ? less : v;
+    port = {port.name, carrier(ElementType::f32, kept.lo, kept.hi), netlist_.node(kept.node).bits, kept.fraction,
+            kept.error, port.grid};
+    return kept;
   }
 
   // ---- values of stages --------------------------------------------------------------------------------------------

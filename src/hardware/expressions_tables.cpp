@@ -172,7 +172,9 @@ std::optional<Value> Expressions::mean(const ExprNode& division, const Value& ab
   const Value a = rounded(above, fraction_), b = rounded(below, fraction_);
   const double away = std::ldexp(b.lo, -b.fraction) - b.error;
   if (away <= 0) return {};
-  Value q = make_.divide(make_.shift_left(a, fraction_ + b.fraction - a.fraction), b);
+  const int up = fraction_ + b.fraction - a.fraction;
+  if (netlist_.node(a.node).bits.width + up > 63) return {};
+  Value q = make_.divide(make_.shift_left(a, up), b);
   q.fraction = fraction_;
   q.error =
       (a.error + std::max(std::abs(lo), std::abs(hi)) * (b.error - below.error) + (hi - lo) * below.error) / away +

@@ -123,6 +123,8 @@ struct Port {
   int fraction = 0;  // of its bits: what stands for a float is an element * 2^-fraction
   double error = 0;  // at most, from what exact arithmetic gives
   Grid grid = {};
+  // Of an element in a stream: those of its type; 8 of what stands for a float and is wider than 32 bits.
+  int bytes() const { return bits.width > 32 ? 8 : static_cast<int>(size_of(type)); }
 };
 
 struct Result {

@@ -70,6 +70,7 @@ struct Stream {
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
   bool exact = false;                        // see StreamOptions
+  double wanted = 0;                         // StreamOptions::error
   double decided = 0;                        // error of floats that are compared or made whole
   int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
   std::vector<Decision> decisions;           // where

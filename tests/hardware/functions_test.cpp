@@ -177,6 +177,15 @@ TEST(Functions, WhatNoIntervalBoundsIsRefusedWithWhatToWrite) {
   expect("return a / b;", "it divides by floats that may be 0", "keep the divisor away from 0");
 }
 
+TEST(Functions, FormatsHoldNumbersBeyondTheDigitsOfADouble) {
+  EXPECT_EQ(bits_of(0, 255), (Bits{false, 8}));
+  EXPECT_EQ(bits_of(0, 256), (Bits{false, 9}));
+  EXPECT_EQ(bits_of(-128, 127), (Bits{true, 8}));
+  EXPECT_EQ(bits_of(-1, 128), (Bits{true, 9}));
+  EXPECT_EQ(bits_of(0, std::exp2(54)), (Bits{false, 55}));
+  EXPECT_EQ(bits_of(-1, std::exp2(60)), (Bits{true, 62}));
+}
+
 TEST(Functions, ExamplesHoldTheirBounds) {
   for (const char* const name : {"sobel", "bilateral"}) {
     SCOPED_TRACE(name);

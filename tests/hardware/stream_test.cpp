@@ -226,6 +226,26 @@ TEST(Stream, BordersGoAroundAlongRows) {
     }
 }
 
+// Products of 65 bits, which no word holds: a divider stands for the product and the shift.
+TEST(Stream, WordsOf32BitsAreDividedByConstants) {
+  StreamOptions options;
+  for (const char* const by : {"7", "641", "65537", "2147483647", "3"})
+    expect_equal(std::string("stencil f(vector#2 uint32 x, vector#2 int32 y) { return x / ") + by +
+                     " + cast<uint32>(y / 7 + y % 641); }\nparameter M, N;\nvector#2 uint32 in0[M, N];\n"
+                     "vector#2 int32 in1[M, N];\nreturn f(in0, in1);\n",
+                 9, 17, options, 4);
+}
+
+// 2^31 and -1 are no weights of the types in which these sums wrap.
+TEST(Stream, SumsWrapWhateverTheirWeights) {
+  StreamOptions options;
+  for (const char* const body : {"sum(i = -1..1, j = -1..1) (x@[i,j]) << -1", "(x@[0,1] + x@[1,1]) * 65536 * 32768",
+                                 "cast<uint32>(x@[1,0]) - cast<uint32>(x@[-1,0]) + cast<uint32>(x@[1,1]) - x@[-1,1]"})
+    expect_equal(std::string("stencil f(vector#2 uint16 x) { return saturate<uint8>(") + body +
+                     "); }\nparameter M, N;\nvector#2 uint16 in0[M, N];\nreturn f(in0:clamped);\n",
+                 9, 17, options, 4);
+}
+
 // Floats: what comes of the netlist is as near to the interpreter's floats as it says.
 void expect_near(const std::string& text, StreamOptions options, bool exact) {
   const ir::Graph graph = graph_of(text);
