@@ -253,23 +253,14 @@ class Printer {
     line("  wire {} {} = {}_word[{}:{}];", type, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
   }
 
-  // Registers before and behind the multiplier; a factor that is constant has none.
   void product(const Node& n, const std::string& name, const std::string& type, int clock) {
-    std::string factors, takes;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Node& arg = netlist_.node(n.args[k]);
-      const std::string value = signed_at(n.args[k], clock - 2);
-      factors += k == 0 ? "" : " * ";
-      if (arg.op == Signal::constant) {
-        factors += value;
-        continue;
-      }
-      const char letter = k == 0 ? 'a' : 'b';
-      line("  reg signed [{}:0] {}_{};", arg.bits.width - (arg.bits.is_signed ? 1 : 0), name, letter);
-      takes += fmt::format("{}_{} <= {}; ", name, letter, value);
-      factors += fmt::format("{}_{}", name, letter);
-    }
-    line("  reg {} {}; always @(posedge clk) begin {}{} <= {}; end", type, name, takes, name, factors);
+    const auto width = [&](std::size_t k) {
+      const Bits bits = netlist_.node(n.args[k]).bits;
+      return bits.width + (bits.is_signed ? 0 : 1);
+    };
+    line("  wire {} {};", type, name);
+    line("  {}_multiply #(.A({}), .B({}), .P({})) {}_multiply (.clk, .a({}), .b({}), .p({}));", options_.name, width(0),
+         width(1), n.bits.width, name, signed_at(n.args[0], clock - 2), signed_at(n.args[1], clock - 2), name);
   }
 
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {

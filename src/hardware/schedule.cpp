@@ -18,8 +18,9 @@ namespace {
 constexpr std::size_t most_exact = 60000;  // nodes
 
 // Picoseconds on an ECP5 of speed 8, with the way to the next cell.
-constexpr int clock_delay = 900;  // out of a register, and into one
-constexpr int cell_delay = 1000, carry_delay = 1300, carry_bit_delay = 35;
+constexpr int clock_delay = 700;  // out of a register, and into one
+constexpr int cell_delay = 1300, carry_delay = 1800, carry_bit_delay = 30;
+constexpr int fan_delay = 300, narrow = 8;  // of a condition that goes to more bits
 constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
@@ -87,6 +88,8 @@ class Clocks {
           earliest = std::max(
               earliest, follows_columns(netlist_, piece.length, row_memory_clock) ? row_memory_clock : memory_clock);
       at_least(2 * n_ + k, zero_, earliest);
+      // Memories lie far away.
+      if (earliest > shift_clock && chains(k)) at_least(2 * n_ + k, k, 1);
       for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
     }
     for (std::size_t k = 0; k < n_; ++k) {
@@ -116,7 +119,7 @@ class Clocks {
       cost_[zero_] -= mark_cost;
       for (const NodeId lane : netlist_.results[r].lanes) {
         if (is_static(netlist_.node(lane))) continue;
-        at_least(3 * n_ + r, lane.id, 0);
+        at_least(3 * n_ + r, lane.id, chains(lane.id) ? 1 : 0);
         at_least(n_ + lane.id, 3 * n_ + r, 0);
       }
     }
@@ -235,8 +238,9 @@ int delay_of(const Netlist& netlist, const Node& node) {
     case Signal::bit_and:
     case Signal::bit_or:
     case Signal::bit_xor:
-    case Signal::select:
       return cell_delay;
+    case Signal::select:
+      return cell_delay + (node.bits.width > narrow ? fan_delay : 0);
     default:
       return 0;
   }

@@ -394,6 +394,7 @@ void find_windows(Stream& stream) {
 void take_dimensions_apart(Graph& graph) {
   plan::Device none;
   none.transforms = false;
+  none.rows_first = true;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
   plan::expand_windows(graph, Numbers::fast, Method::separable, none, plan::assumed_parameters(graph), remarks, sums);
