@@ -35,7 +35,8 @@ struct Device {
   double load_price = 0.5, ring_price = 5, fold_price = 12;
   // One body computes neighbouring columns, as a thread does, and not neighbouring rows, as a vector core does.
   bool columns_together = false;
-  // Sums of several rows before those of several columns: a circuit keeps rows of what is narrow, and a column moves on.
+  // Sums of several rows before those of several columns: a circuit keeps rows of what is narrow, and a column moves
+  // on.
   bool rows_first = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;

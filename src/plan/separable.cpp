@@ -345,7 +345,8 @@ class SumSplitter {
     for (const Border& b : source_.border)
       if (b.mode == BorderMode::constant) constants.push_back(b.value);
     bool one_value = std::all_of(constants.begin(), constants.end(), [&](double v) { return v == constants[0]; });
-    if (!one_value && (rank > 2 || all_.device_.rows_first)) return {};  // which value stands in a corner depends on the order of the dimensions
+    if (!one_value && (rank > 2 || all_.device_.rows_first))
+      return {};  // which value stands in a corner depends on the order of the dimensions
     // Borders first: nothing is added to the graph when one of them has no counterpart.
     std::vector<std::vector<Border>> borders;
     double total = 1;

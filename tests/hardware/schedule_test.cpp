@@ -1,4 +1,5 @@
-// Clocks: whatever is chained fits the period, what is read is there, and registers are the fewer the longer a clock is.
+// Clocks: whatever is chained fits the period, what is read is there, and registers are the fewer the longer a clock
+// is.
 #include "hardware/schedule.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ int arrival(const Netlist& netlist, const Schedule& schedule, std::vector<int>& 
   const Node& node = netlist.node({k});
   int before = 0;
   for (const NodeId a : node.args)
-    if (!is_static(netlist.node(a)) && schedule.clock[a.id] == schedule.clock[k]) before = std::max(before, known[a.id]);
+    if (!is_static(netlist.node(a)) && schedule.clock[a.id] == schedule.clock[k])
+      before = std::max(before, known[a.id]);
   return before + delay_of(netlist, node);
 }
 
