@@ -520,6 +520,7 @@ void find_windows(Stream& stream) {
 void take_dimensions_apart(Graph& graph, bool exact) {
   plan::Device none;
   none.transforms = false;
+  none.rows_first = true;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
   plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
