@@ -123,7 +123,8 @@ class Printer {
     };
     for (const hardware::Port& port : netlist_.inputs) ports_.inputs.push_back(stream(port));
     for (const hardware::Result& r : netlist_.results) ports_.results.push_back(stream(r.port));
-    for (const hardware::Port& port : netlist_.scalars) ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
+    for (const hardware::Port& port : netlist_.scalars)
+      ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
   }
 
   std::string ticks_text(Lag lag) const {

@@ -362,7 +362,7 @@ class Printer {
     line("  assign {{{}}} = line{}_out;", out, m);
     const std::string length = ticks_->length(memory.length);
     line("  wire [{}:0] line{}_last = {} - 1;", log - 1, m,
-         frame().fixed ? fmt::format("{}", size)
+         frame().fixed      ? fmt::format("{}", size)
          : memory.step == 1 ? length
                             : fmt::format("{} / {}", length, memory.step));
     line(

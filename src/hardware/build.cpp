@@ -76,8 +76,8 @@ class Builder {
   Port port(const std::string& name, StageId s) const {
     const StreamStage& stage = stream_.stages[s];
     const ElementType type = graph_.stage(s).type;
-    return {name,       stream_.exact ? type : carrier(type, stage.lo, stage.hi),
-            stage.bits, stage.fraction,
+    return {name,        stream_.exact ? type : carrier(type, stage.lo, stage.hi),
+            stage.bits,  stage.fraction,
             stage.error, stream_.grids.stages[s]};
   }
 
@@ -113,8 +113,12 @@ class Builder {
     const double most = std::ldexp(std::max({std::abs(v.lo), std::abs(v.hi), 1.0}), -v.fraction);
     const bool enough = stream_.wanted > 0 ? less.error <= stream_.wanted : less.error <= most * std::exp2(-10);
     const Value& kept = enough && v.fraction > width - 32 ? less : v;
-    port = {port.name, carrier(ElementType::f32, kept.lo, kept.hi), netlist_.node(kept.node).bits, kept.fraction,
-            kept.error, port.grid};
+    port = {port.name,
+            carrier(ElementType::f32, kept.lo, kept.hi),
+            netlist_.node(kept.node).bits,
+            kept.fraction,
+            kept.error,
+            port.grid};
     return kept;
   }
 
@@ -150,9 +154,7 @@ class Builder {
   }
 
   // Is the word that lies `lag` behind, its row, one of every `step`? A row holds a whole number of steps, and a frame.
-  NodeId every_word(Lag lag, i64 step, i64 rest = 0) {
-    return phase(Signal::word_phase, {}, step, lag.words + rest);
-  }
+  NodeId every_word(Lag lag, i64 step, i64 rest = 0) { return phase(Signal::word_phase, {}, step, lag.words + rest); }
   NodeId every_row(Lag lag, i64 step, i64 rest = 0) {
     const i64 row = lag.words < 0 ? 1 : 0;
     return phase(Signal::row_phase, {row, lag.words}, step, lag.rows - row + rest);
@@ -350,8 +352,8 @@ class Builder {
       const auto row = [&](const Place& y) {
         return value(node.stage, static_cast<int>(x - word * lanes), entering - Lag{*y.offset * from.rows.rate, 0});
       };
-      const Value v = bordered(node.border[0], node.index[0].offset, cases(consumer, node, 0, entering, 0), node.stage,
-                               row);
+      const Value v =
+          bordered(node.border[0], node.index[0].offset, cases(consumer, node, 0, entering, 0), node.stage, row);
       const NodeId here = moved(v.node, enters - word, netlist_.word_step(from), entering);
       return Value{here, v.lo, v.hi, v.fraction, v.error};
     };

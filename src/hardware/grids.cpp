@@ -187,9 +187,8 @@ class Sizes {
   }
 
   [[noreturn]] void fail(const ir::Argument& a, const std::string& why) const {
-    throw Error(ErrorClass::argument,
-                fmt::format("frames of {} {} were asked for, but that extent of '{}' {}", most_,
-                            d_ == 0 ? "rows" : "columns", a.name, why));
+    throw Error(ErrorClass::argument, fmt::format("frames of {} {} were asked for, but that extent of '{}' {}", most_,
+                                                  d_ == 0 ? "rows" : "columns", a.name, why));
   }
 
   // The largest value of a parameter with which an extent is `most` at most.

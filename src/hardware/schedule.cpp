@@ -114,7 +114,11 @@ class Clocks {
       if (is_position(node(k).op)) at_clock(k, position_clock);
       if (node(k).op == Signal::delay || node(k).op == Signal::input || is_position(node(k).op)) continue;
       if (node(k).op == Signal::held) at_least(k, zero_, shift_clock);
-      if (node(k).op == Signal::line) at_least(k, zero_, memory_clock);
+      if (node(k).op == Signal::line) {
+        at_least(k, zero_, memory_clock);
+        from_memory_[k] = true;
+        if (chains(node(k).args[0].id)) at_least(k, node(k).args[0].id, 1);
+      }
       bool moves = false;
       for (std::size_t arg = 0; arg < node(k).args.size(); ++arg) {
         const NodeId a = node(k).args[arg];

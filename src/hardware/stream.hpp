@@ -37,7 +37,7 @@ struct StreamOptions {
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
   int additions = most_additions;  // see Stream
-  bool exact = false;  // floats are floats, in the interpreter's order: no circuit, but HLS computes them
+  bool exact = false;              // floats are floats, in the interpreter's order: no circuit, but HLS computes them
 };
 
 struct StreamStage {

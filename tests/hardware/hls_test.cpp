@@ -232,11 +232,10 @@ TEST(Hls, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
       const Netlist netlist = build_netlist(make_stream(graph, c.options));
       for (const auto& [height, width] : {std::pair(size[0], size[1]), std::pair(i64{20}, i64{64})}) {
         const Given& given = netlist.given;
-        const bool fits = c.options.fixed ? height == size[0]
-                                          : netlist.least_height <= height &&
-                                                least_width(netlist, delay_lines(netlist)) <= width &&
-                                                height % given.unit[0] == given.rest[0] &&
-                                                width % given.unit[1] == given.rest[1];
+        const bool fits = c.options.fixed
+                              ? height == size[0]
+                              : netlist.least_height <= height && least_width(netlist, delay_lines(netlist)) <= width &&
+                                    height % given.unit[0] == given.rest[0] && width % given.unit[1] == given.rest[1];
         if (fits && interpreted_if(graph, height, width, 1, 1))
           c.runs.push_back({height, width, 2, 2, c.runs.empty() ? 0 : 30});
       }

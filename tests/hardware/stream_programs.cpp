@@ -216,8 +216,8 @@ class RatedWriter {
         return strided(k, a, down, across);
       case 3:
         if (a.rows.under * down > 4 || a.columns.under * across > 4) return point(k, a);
-        calls_ += fmt::format("{}@[({},{}),({},{})] = {};\n", name, pick(down + 1), down, pick(across + 1), across,
-                              a.name);
+        calls_ +=
+            fmt::format("{}@[({},{}),({},{})] = {};\n", name, pick(down + 1), down, pick(across + 1), across, a.name);
         images_.push_back({name, a.rows.times(1, down), a.columns.times(1, across)});
         return;
       case 4:
@@ -237,7 +237,8 @@ class RatedWriter {
   void point(int k, const Image& a) {
     const Image b = beside(a);
     functions_ += fmt::format(
-        "stencil f{0}(vector#2 {1} x, vector#2 {1} y) {{ return cast<{1}>(x@[{2},{3}] * {4} + y@[{5},{6}] - y{7}); }}\n",
+        "stencil f{0}(vector#2 {1} x, vector#2 {1} y) {{ return cast<{1}>(x@[{2},{3}] * {4} + y@[{5},{6}] - y{7}); "
+        "}}\n",
         k, type_, pick(3) - 1, pick(7) - 3, 1 + pick(5), pick(5) - 2, pick(3) - 1,
         pick(3) == 0 ? " + coord(0) * 3 + coord(1)" : "");
     enter(fmt::format("s{}", k), fmt::format("f{}({}{}, {}{})", k, a.name, border(), b.name, border()), a.rows,
@@ -247,7 +248,8 @@ class RatedWriter {
   void strided(int k, const Image& a, int down, int across) {
     if (a.rows.over * down > 12 || a.columns.over * across > 12) return point(k, a);
     functions_ += fmt::format(
-        "stencil f{0}(vector#2 {1} x) {{ return cast<{1}>(sum(i = -1..1, j = -{2}..1) ((2 - i + j) * x@[(i,{3}),(j,{4})]) "
+        "stencil f{0}(vector#2 {1} x) {{ return cast<{1}>(sum(i = -1..1, j = -{2}..1) ((2 - i + j) * "
+        "x@[(i,{3}),(j,{4})]) "
         "- x@[({5},{3}),({6},{4})]); }}\n",
         k, type_, pick(3), down, across, pick(4) - 1, pick(4) - 1);
     enter(fmt::format("s{}", k), fmt::format("f{}({}{})", k, a.name, border()), a.rows.times(down, 1),
@@ -392,8 +394,8 @@ namespace {
 
 // Parameters with which the first input has those extents: the first one counts rows, the second columns.
 std::optional<std::vector<i64>> parameters_for(const ir::Graph& graph, const Shape& extents) {
-  const ir::Argument& first = *std::find_if(graph.arguments.begin(), graph.arguments.end(),
-                                            [](const ir::Argument& a) { return a.is_array; });
+  const ir::Argument& first =
+      *std::find_if(graph.arguments.begin(), graph.arguments.end(), [](const ir::Argument& a) { return a.is_array; });
   std::vector<i64> all(graph.parameters.size(), 1);
   for (std::size_t d = 0; d < first.extents.size(); ++d) {
     const i64 wanted = extents[extents.size() - first.extents.size() + d];

@@ -61,7 +61,7 @@ struct Circuit {
   Schedule schedule;
 };
 
-Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency) {
+Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200) {
   Circuit c;
   c.netlist = build_netlist(make_stream(graph, options));
   c.schedule = make_schedule(c.netlist, {frequency});
@@ -138,10 +138,9 @@ void expect_equal(const Circuit& c, const Frameset& set, i64 height, i64 width, 
 
 bool takes(const Circuit& c, i64 height, i64 width) {
   const Given& given = c.netlist.given;
-  return c.netlist.frame.fixed ||
-         (c.netlist.least_height <= height && width % given.unit[1] == given.rest[1] &&
-          height % given.unit[0] == given.rest[0] &&
-          least_width(c.netlist, delay_lines(c.netlist, c.schedule.line)) <= width);
+  return c.netlist.frame.fixed || (c.netlist.least_height <= height && width % given.unit[1] == given.rest[1] &&
+                                   height % given.unit[0] == given.rest[0] &&
+                                   least_width(c.netlist, delay_lines(c.netlist, c.schedule.line)) <= width);
 }
 
 TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
