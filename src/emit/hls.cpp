@@ -19,10 +19,10 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "emit/decision_notes.hpp"
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
-#include "emit/number_notes.hpp"
 #include "hardware/delay_lines.hpp"
 #include "tessera/error.hpp"
 
@@ -150,7 +150,7 @@ class Printer {
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);
-    text += number_notes(netlist_, "//");
+    text += decision_notes(netlist_);
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
         "the\n"

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "emit/number_notes.hpp"
+#include "emit/decision_notes.hpp"
 #include "emit/verilog_parts.hpp"
 #include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
@@ -74,7 +74,7 @@ class Printer {
     std::string parts = parts_text();
     return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}`default_nettype none\n",
                        options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height,
-                       netlist_.frame.width, netlist_.frame.lanes, number_notes(netlist_, "//")) +
+                       netlist_.frame.width, netlist_.frame.lanes, decision_notes(netlist_)) +
            parts + "\n" + text_;
   }
 

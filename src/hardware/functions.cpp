@@ -26,7 +26,7 @@ double high_of(const Value& v) {
 
 // Bits before the point of numbers up to v.
 int whole_bits(double v) {
-  return std::max(0, static_cast<int>(std::ceil(std::log2(v + 1e-300))));
+  return static_cast<int>(std::clamp(std::ceil(std::log2(v + 1e-300)), 0.0, 1000.0));
 }
 
 Value with(Value v, int fraction, double error) {

@@ -170,6 +170,9 @@ TEST(Functions, WhatNoIntervalBoundsIsRefusedWithWhatToWrite) {
   expect("return sqrt(a - b);", "the square root of floats that may be negative", "keep them at 0 and above");
   expect("return pow(a - b, 0.4f);", "the power 0.4 of floats that may be negative", "keep them at 0 and above");
   expect("return pow(a + b, -0.4f);", "a negative power of floats that may be 0", "keep them above 0");
+  expect("return pow(a * 256 + b + 1, 900.5f);", "is too large for fixed point", "bound its argument with min");
+  expect("return pow(a * 256 + b + 1, b);", "bits of fraction; expected 36 at most", "bound its arguments");
+  expect("return sin((a * 256 + b) * 1e12f);", "too large", "bound");
   expect("return tan((a * 256 + b) / 64);", "the tangent of floats from 0 to 1024, where it has a pole",
          "bound them with min and max");
   expect("return asin(a - b);", "the asin of floats from -255 to 255; expected -1 to 1", "bound them");
