@@ -18,6 +18,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "emit/hardware_notes.hpp"
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
@@ -119,6 +120,7 @@ class Printer {
     files.source = head() + std::string(detail::hls_parts_text) + "\n" + body + top();
     files.header = header();
     files.bench = hls_bench(ports_);
+    for (const Memory& m : memories_) files.memories.push_back({netlist_.ticks(m.length), m.width});
     return files;
   }
 
@@ -159,11 +161,7 @@ class Printer {
     std::string text = fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera.\n",
                                    options_.name, frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels",
                                    frame_.fixed ? "" : "at most ", frame_.height, frame_.width);
-    text +=
-        fmt::format("// Line buffers hold {} bits, shift registers {}.\n", lines_.memory_bits, lines_.register_bits);
-    for (std::size_t r = 0; r < ports_.results.size(); ++r)
-      text += fmt::format("// {} comes {} ticks of a word after the input{}.\n", ports_.results[r].name,
-                          netlist_.ticks(netlist_.results[r].lag), frame_.fixed ? "" : ", where rows are longest");
+    text += hardware_notes(netlist_, lines_);
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);

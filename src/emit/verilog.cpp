@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "emit/hardware_notes.hpp"
 #include "emit/verilog_parts.hpp"
 #include "tessera/error.hpp"
 
@@ -80,10 +81,10 @@ class Printer {
     line("endmodule");
     line("`default_nettype wire");
     std::string parts = parts_text();
-    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n`default_nettype none\n",
-                       options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height,
-                       netlist_.frame.width, netlist_.frame.lanes) +
-           parts + "\n" + text_;
+    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n", options_.name,
+                       netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
+                       netlist_.frame.lanes) +
+           hardware_notes(netlist_, lines_) + "`default_nettype none\n" + parts + "\n" + text_;
   }
 
  private:

@@ -30,6 +30,9 @@ int root_bits(Bits);
 bool is_static(const Node&);
 
 constexpr int input_clock = 1, position_clock = 2, memory_clock = 4;  // the earliest
+// What a printed circuit adds to a result's clock between taking a word and handing one out that nobody stalls: its
+// entry, its exit (emit/parts.sv.inc).
+constexpr int port_clocks = 3;
 
 Schedule make_schedule(const Netlist&);
 

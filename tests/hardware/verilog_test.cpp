@@ -11,6 +11,7 @@
 
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
+#include "hardware/facts.hpp"
 #include "stream_programs.hpp"
 
 namespace tessera::hardware {
@@ -56,12 +57,15 @@ struct Outcome {
 struct Circuit {
   Netlist netlist;
   Schedule schedule;
+  Facts facts;
 };
 
 Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options) {
   Circuit c;
-  c.netlist = build_netlist(make_stream(graph, options));
+  const Stream stream = make_stream(graph, options);
+  c.netlist = build_netlist(stream);
   c.schedule = make_schedule(c.netlist);
+  c.facts = facts_of(stream, c.netlist, &c.schedule);
   return c;
 }
 
@@ -116,6 +120,17 @@ Outcome run(const Circuit& c, const Frameset& set, i64 height, i64 width, bool s
   return outcome;
 }
 
+// What the bench counts when nothing stalls: from the first word in to the last one out, and to the first one of the
+// result that begins last.
+std::string predicted(const Facts& facts, i64 frames) {
+  i64 clocks = 0, latency = 0;
+  for (const ResultFacts& r : facts.results) {
+    clocks = std::max(clocks, clocks_of(facts, r, frames));
+    latency = std::max(latency, r.clocks);
+  }
+  return "clocks " + std::to_string(clocks) + " latency " + std::to_string(latency) + " ";
+}
+
 TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
   const i64 sizes[][2] = {{1, 1}, {1, 9}, {7, 1}, {2, 2}, {3, 5}, {5, 3}, {9, 17}, {12, 60}};
   const char* more = std::getenv("TESSERA_CASES");
@@ -139,6 +154,11 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
       ASSERT_TRUE(got.sound) << text << got.said;
       EXPECT_NE(got.said.find("error 0"), std::string::npos) << text << got.said;
       EXPECT_EQ(got.said.find("changed"), std::string::npos) << text << got.said;
+      if (!stalls && options.fixed) {
+        EXPECT_NE(got.said.find(predicted(c.facts, 2)), std::string::npos)
+            << predicted(c.facts, 2) << "\n"
+            << got.said << size[0] << " x " << size[1] << " lanes " << options.lanes << text;
+      }
       ASSERT_EQ(got.results, set.results)
           << text << size[0] << " x " << size[1] << " lanes " << options.lanes << (options.fixed ? "" : " at run time")
           << (stalls ? " stalls" : "") << " seed " << seed << "\n"

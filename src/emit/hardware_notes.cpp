@@ -1,0 +1,29 @@
+// Notes on ports and on what is kept.
+#include "emit/hardware_notes.hpp"
+
+#include <fmt/format.h>
+
+namespace tessera::emit {
+
+std::string number_note(const hardware::Port& port) {
+  std::string note(name_of(port.type));
+  if (port.fraction > 0) note += fmt::format(" / 2^{}", port.fraction);
+  if (port.fraction < 0) note += fmt::format(" * 2^{}", -port.fraction);
+  if (port.error > 0) note += fmt::format(", at most {:.3g} from exact arithmetic", port.error);
+  return note;
+}
+
+std::string hardware_notes(const hardware::Netlist& netlist, const hardware::DelayLines& lines) {
+  std::string text = "//\n";
+  for (const hardware::Port& port : netlist.inputs) text += fmt::format("// {} in: {}\n", port.name, number_note(port));
+  for (const hardware::Port& port : netlist.scalars)
+    text += fmt::format("// {} for all of a frame: {}\n", port.name, number_note(port));
+  for (const hardware::Result& r : netlist.results)
+    text += fmt::format("// {} out: {}; {} ticks of a word after the input{}\n", r.port.name, number_note(r.port),
+                        netlist.ticks(r.lag), netlist.frame.fixed ? "" : ", where rows are longest");
+  text +=
+      fmt::format("//\n// Line buffers hold {} bits, shift registers {}.\n", lines.memory_bits, lines.register_bits);
+  return text;
+}
+
+}  // namespace tessera::emit
