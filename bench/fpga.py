@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Circuits through open tools: ./dev fpga [--only NAME,...] [--lanes 1,4,8] [--size HxW] [--no-route] [--publish].
+"""Circuits through open tools: ./dev fpga [--only NAME,...] [--lanes 1,4,8] [--size HxW] [--no-route] [--no-synthesis] [--publish].
 
 Of every program below, at 1 and 4 pixels a clock (some at 8 too), for frames of 1080 x 1920:
   simulated   in Verilator: a whole frame that nothing stalls, whose latency and clocks must be those that `explain` says; then two frames
@@ -63,6 +63,7 @@ def arguments():
     parser.add_argument("--lanes", metavar="LIST", help="pixels a clock, as in 1,4 (what each program has)")
     parser.add_argument("--size", metavar="HxW", default="1080x1920", help="extents of frames (1080x1920)")
     parser.add_argument("--no-route", action="store_true", help="without placing and routing")
+    parser.add_argument("--no-synthesis", action="store_true", help="simulate and check alone")
     parser.add_argument("--publish", action="store_true", help="keep the results in bench/results/ too")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N", help="circuits at a time (number of cores)")
     parser.add_argument("--tessera", metavar="FILE", default=ROOT / "build" / "release" / "src" / "cli" / "tessera", help="the compiler")
@@ -111,17 +112,21 @@ def simulate(design, circuit, tessera):
 
 
 def compare(circuit, expected, count, folder, found):
+    """Floats within their bound. Whole numbers are equal; where floats with errors decided them, some of them may be others: a float that is made
+    whole, by one and as often as it is as close to a limit as its error (twice that, for both sides; one in twenty at most), a class in one point of a hundred."""
+    decided = circuit["error_decided"]
     for result in circuit["results"]:
         name = result["name"]
         d = fpga_frames.Difference(result, (folder / f"{name}.out").read_bytes(), expected[name], count)
-        share = d.beyond / d.count
         if not d.exact:
             found[f"{name}: largest error"] = float(f"{d.largest:.3g}")
-        if d.beyond and (not d.exact or circuit["error_decided"] == 0 or share > 0.01):
-            raise steps.Failed(f"{d.beyond} of {d.count} points of '{name}' are wrong" if d.exact else
-                               f"{d.beyond} of {d.count} points of '{name}' are further off than {result['error']:.3g}: {d.largest:.3g}")
-        if d.beyond:
-            found[f"{name}: decided otherwise"] = f"{d.beyond} of {d.count}"
+            if d.beyond:
+                raise steps.Failed(f"{d.beyond} of {d.count} points of '{name}' are further off than {result['error']:.3g}: {d.largest:.3g}")
+        elif d.beyond:
+            most = min(0.05, max(0.01, 2 * decided)) if d.largest <= 1 else 0.01
+            if decided == 0 or d.beyond > most * d.count:
+                raise steps.Failed(f"{d.beyond} of {d.count} points of '{name}' are wrong, by {d.largest} at most")
+            found[f"{name}: decided otherwise"] = f"{d.beyond} of {d.count}, by {d.largest} at most"
 
 
 def check_blocks(circuit, text, found):
@@ -145,6 +150,7 @@ def measure(design, options):
         circuit = steps.emit(options.tessera, design, design.folder)
     except steps.Failed as failure:
         row["failed"].append(str(failure))
+        row["seconds"] = {"all": round(time.time() - started, 1)}
         return row
     row["text"] = circuit["text"]
     row["plan"] = {key: circuit[key] for key in ("clocks_a_frame", "line_buffer_bits", "memories", "shift_register_bits", "waiting_bits", "pipeline_clocks",
@@ -164,7 +170,8 @@ def measure(design, options):
 
     row["simulated"] = step("simulation", lambda: simulate(design, circuit, options.tessera))
     step("check", lambda: steps.check(design.stem, design.folder))
-    for name, synthesis in (("Xilinx 7", steps.xilinx), ("ECP5", steps.ecp5), ("iCE40", steps.ice40)):
+    families = [] if options.no_synthesis else [("Xilinx 7", steps.xilinx), ("ECP5", steps.ecp5), ("iCE40", steps.ice40)]
+    for name, synthesis in families:
         counts = step(name, lambda: synthesis(design.stem, design.folder))
         if counts:
             made[name] = counts
@@ -172,7 +179,7 @@ def measure(design, options):
         row["blocks"], good = check_blocks(circuit, (design.folder / f"{design.stem}.sv").read_text(), made)
         if not good:
             row["failed"].append(f"blocks of memory: {row['blocks']}")
-    if not options.no_route:
+    if made and not options.no_route:
         steps.write_pins(circuit, design.stem, design.folder)
         if "ECP5" in made:
             chip, speed = step("ECP5 routed", lambda: steps.route_ecp5(made["ECP5"], design.stem, design.folder, NEXTPNR)) or (None, None)
@@ -248,7 +255,7 @@ def main():
     rows = []
     with concurrent.futures.ThreadPoolExecutor(max(1, options.processes)) as pool:
         for row in pool.map(lambda design: measure(design, options), designs):
-            say(f"{row['name']}, {row['lanes']} a clock: " + (f"{row['seconds']['all']:.0f} s" if "seconds" in row else "refused"))
+            say(f"{row['name']}, {row['lanes']} a clock: " + f"{row['seconds']['all']:.0f} s")
             for failure in row["failed"]:
                 say(f"FAILED: {failure}")
             rows.append(row)

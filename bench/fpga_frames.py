@@ -13,19 +13,22 @@ CODES = {"uint8": ("B", "|u1"), "bool": ("B", "|b1"), "int16": ("h", "<i2"), "ui
          "float": ("f", "<f4")}
 
 
-def write_npy(path, type_name, shape, data):
-    head = f"{{'descr': '{CODES[type_name][1]}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+def write_npy(path, type_name, shape, data, fields=()):
+    """`fields`: the names of those of a struct, all of that type."""
+    one = CODES[type_name][1]
+    head = repr({"descr": [(field, one) for field in fields] or one, "fortran_order": False, "shape": tuple(shape)})
     head += " " * (-(len(head) + 11) % 64) + "\n"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
 
 
 def read_npy(path):
-    """(array of elements, shape)"""
+    """Elements, those of a struct one behind the other."""
     raw = path.read_bytes()
     start = 10 + struct.unpack("<H", raw[8:10])[0]
     head = ast.literal_eval(raw[10:start].decode())
-    code = {descr: code for code, descr in CODES.values()}[head["descr"]]
-    return array.array(code, raw[start:]), head["shape"]
+    descr = head["descr"] if isinstance(head["descr"], str) else head["descr"][0][1]
+    code = {descr: code for code, descr in CODES.values()}[descr]
+    return array.array(code, raw[start:])
 
 
 class Frames:
@@ -54,7 +57,8 @@ class Frames:
             for name, fields in groups.items():
                 planes = [array.array(CODES[types[f]][0], self.inputs[f][k]) for f in fields]
                 together = interleaved(planes)
-                write_npy(folder / f"{name}.npy", types[fields[0]], shape + ((len(fields),) if len(fields) > 1 else ()), together.tobytes())
+                inner = [field.rpartition("_")[2] for field in fields] if len(fields) > 1 else []
+                write_npy(folder / f"{name}.npy", types[fields[0]], shape, together.tobytes(), inner)
                 command.append(f"{name}={folder / f'{name}.npy'}")
             command += settings
             for name in outputs:
@@ -63,7 +67,7 @@ class Frames:
             if done.returncode != 0:
                 raise RuntimeError(done.stderr.strip())
             for name, fields in outputs.items():
-                elements, _ = read_npy(folder / f"{name}_ref.npy")
+                elements = read_npy(folder / f"{name}_ref.npy")
                 for at, field in enumerate(fields):
                     part = elements[at::len(fields)]
                     found[field] = part if found[field] is None else found[field] + part
@@ -100,7 +104,9 @@ class Difference:
         self.largest, self.beyond, self.exact = 0.0, 0, False
         if want.typecode == code:
             self.exact = True
-            self.beyond = 0 if got == want else sum(a != b for a, b in zip(got, want))
+            if got != want:
+                self.beyond = sum(a != b for a, b in zip(got, want))
+                self.largest = max(abs(a - b) for a, b in zip(got, want))
         else:
             scale, bound = 2.0 ** -port["fraction"], port["error"]
             for a, b in zip(got, want):

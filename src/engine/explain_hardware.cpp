@@ -114,8 +114,8 @@ class Text {
   }
 
   void rates() {
-    line("a frame takes {}, {:.4g} points each{}", some(f_.ticks, "clock"),
-         static_cast<double>(f_.points()) / static_cast<double>(f_.ticks),
+    const double each = static_cast<double>(f_.points()) / static_cast<double>(f_.ticks);
+    line("a frame takes {}, {:.4g} point{} each{}", some(f_.ticks, "clock"), each, each == 1 ? "" : "s",
          f_.frame.words() < f_.frame.pitch()
              ? fmt::format("; rows of {} take {}", some(f_.frame.words(), "word"), some(f_.frame.pitch(), "clock"))
              : "");

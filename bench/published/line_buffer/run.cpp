@@ -142,7 +142,7 @@ void run(const char* filter, std::vector<pixel> image) {
     });
   }
   tell(filter, "line buffer", 1, reads, static_cast<long long>(out.size()), hls::clocks() - before,
-       8LL * (Operation::size - 1) * width, out == expected);
+       8LL * (Operation::size - 1) * width + 8LL * Operation::size * Operation::size, out == expected);
 }
 
 }  // namespace
