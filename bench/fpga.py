@@ -49,11 +49,11 @@ PROGRAMS = [
 
 
 class Design:
-    def __init__(self, program, lanes, size):
+    def __init__(self, program, lanes, size, work):
         self.name, self.program, self.lanes = program.name, ROOT / program.path, lanes
         self.stem, self.options, self.settings = self.program.stem, program.options, program.settings
         self.height, self.width = size
-        self.folder = WORK / f"{program.name}-{lanes}"
+        self.folder = work / f"{program.name}-{lanes}"
 
 
 def arguments():
@@ -67,7 +67,11 @@ def arguments():
     parser.add_argument("--publish", action="store_true", help="keep the results in bench/results/ too")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N", help="circuits at a time (number of cores)")
     parser.add_argument("--tessera", metavar="FILE", default=ROOT / "build" / "release" / "src" / "cli" / "tessera", help="the compiler")
+    parser.add_argument("--out", metavar="FOLDER", type=Path, help="where all files go (build/fpga, and a copy of the table in the folder of the cache)")
     options = parser.parse_args()
+    options.cached = options.out is None
+    options.out = (options.out or WORK).resolve()
+    options.tessera = Path(options.tessera).resolve()
     known = [p.name for p in PROGRAMS]
     options.only = options.only.split(",") if options.only else known
     for name in options.only:
@@ -227,10 +231,10 @@ def cache_folder():
 
 
 def write(about, options):
-    places = {WORK / "fpga.json": about}
+    places = {options.out / "fpga.json": about}
     if options.publish:
         places[RESULTS / "fpga.json"] = about
-    if cache_folder():
+    if options.cached and cache_folder():
         place = cache_folder() / "fpga.json"
         places[place] = {**about, "designs": about["designs"] + others(place, {row.get("text") for row in about["designs"]})}
     for place, content in places.items():
@@ -249,9 +253,8 @@ def others(place, texts):
 
 def main():
     options = arguments()
-    designs = [Design(program, lanes, options.size) for program in PROGRAMS if program.name in options.only
+    designs = [Design(program, lanes, options.size, options.out) for program in PROGRAMS if program.name in options.only
                for lanes in (options.lanes or program.lanes)]
-    WORK.mkdir(parents=True, exist_ok=True)
     rows = []
     with concurrent.futures.ThreadPoolExecutor(max(1, options.processes)) as pool:
         for row in pool.map(lambda design: measure(design, options), designs):
