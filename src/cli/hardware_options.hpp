@@ -13,12 +13,13 @@ class App;
 
 namespace tessera::cli {
 
-// `--max-size --lanes --input --error`, and a size that the verb declares.
+// `--max-size --lanes --input --error --frequency --additions`, and a size that the verb declares.
 struct HardwareFlags {
   std::string max_size;
   std::optional<int> lanes;
   std::vector<std::string> inputs;
-  std::optional<double> error;
+  std::optional<double> error, frequency;
+  std::optional<int> additions;
 
   void declare(CLI::App&);
   // `size`: of `--size`, empty where it was not given. Throws Error(argument) for values that cannot be used, and for

@@ -5,24 +5,19 @@
 
 namespace tessera::emit {
 
-std::string number_note(const hardware::Port& port) {
-  std::string note(name_of(port.type));
-  if (port.fraction > 0) note += fmt::format(" / 2^{}", port.fraction);
-  if (port.fraction < 0) note += fmt::format(" * 2^{}", -port.fraction);
-  if (port.error > 0) note += fmt::format(", at most {:.3g} from exact arithmetic", port.error);
-  return note;
-}
-
 std::string hardware_notes(const hardware::Netlist& netlist, const hardware::DelayLines& lines) {
   std::string text = "//\n";
-  for (const hardware::Port& port : netlist.inputs) text += fmt::format("// {} in: {}\n", port.name, number_note(port));
+  for (const hardware::Port& port : netlist.inputs)
+    text += fmt::format("// {} in: {}\n", port.name, name_of(port.type));
   for (const hardware::Port& port : netlist.scalars)
-    text += fmt::format("// {} for all of a frame: {}\n", port.name, number_note(port));
+    text += fmt::format("// {} for all of a frame: {}\n", port.name, name_of(port.type));
   for (const hardware::Result& r : netlist.results)
-    text += fmt::format("// {} out: {}; {} ticks of a word after the input{}\n", r.port.name, number_note(r.port),
+    text += fmt::format("// {} out: {}; {} ticks of a word after the input{}\n", r.port.name, name_of(r.port.type),
                         netlist.ticks(r.lag), netlist.frame.fixed ? "" : ", where rows are longest");
-  text +=
-      fmt::format("//\n// Line buffers hold {} bits, shift registers {}.\n", lines.memory_bits, lines.register_bits);
+  i64 bits = lines.memory_bits;
+  for (const hardware::LineMemory& m : hardware::line_memories(netlist, std::vector<int>(netlist.size(), 0)))
+    bits += netlist.ticks(m.length) / m.step * m.width;
+  text += fmt::format("//\n// Line buffers hold {} bits, shift registers {}.\n", bits, lines.register_bits);
   return text;
 }
 

@@ -16,12 +16,14 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "base/text.hpp"
 #include "emit/hardware_notes.hpp"
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
+#include "emit/number_notes.hpp"
 #include "hardware/delay_lines.hpp"
 #include "tessera/error.hpp"
 
@@ -46,31 +48,6 @@ constexpr int widest_word = 1024;  // of a memory: what ap_uint has at most unle
 
 int element_bits(const hardware::Port& port) {
   return static_cast<int>(size_of(port.type)) * 8;
-}
-
-// Without signals that no result needs.
-Netlist living(const Netlist& all) {
-  std::vector<bool> needed(all.size(), false);
-  for (const hardware::Result& r : all.results)
-    for (const NodeId n : r.lanes) needed[n.id] = true;
-  for (std::size_t k = all.size(); k-- > 0;)
-    if (needed[k])
-      for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
-  Netlist kept;
-  kept.frame = all.frame;
-  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.tables = all.tables, kept.stages = all.stages;
-  kept.least_height = all.least_height, kept.least_width = all.least_width;
-  std::vector<NodeId> now(all.size());
-  for (std::uint32_t k = 0; k < all.size(); ++k) {
-    if (!needed[k]) continue;
-    Node node = all.node({k});
-    for (NodeId& a : node.args) a = now[a.id];
-    now[k] = kept.add(std::move(node));
-  }
-  kept.results = all.results;
-  for (hardware::Result& r : kept.results)
-    for (NodeId& n : r.lanes) n = now[n.id];
-  return kept;
 }
 
 void check_top_name(const std::string& name) {
@@ -104,13 +81,20 @@ class Printer {
     ports_.frame = frame_;
     ports_.least_height = netlist_.least_height;
     ports_.least_width = hardware::least_width(netlist_, lines_);
-    if (!frame_.fixed && (ports_.least_height > frame_.height || ports_.least_width > frame_.width))
+    ports_.given = netlist_.given;
+    const hardware::Given& given = netlist_.given;
+    if (!frame_.fixed && (ports_.least_height > given.most[0] || ports_.least_width > given.most[1]))
       throw Error(
           ErrorClass::argument,
           fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
                       "windows need",
-                      frame_.height, frame_.width, ports_.least_height, ports_.least_width));
+                      given.most[0], given.most[1], ports_.least_height, ports_.least_width));
     name_ports();
+    for (std::uint32_t k = 0; k < netlist_.size(); ++k) {
+      const Signal op = netlist_.node({k}).op;
+      floats_ |= op == Signal::float_unary || op == Signal::float_binary;
+    }
+    ports_.floats = floats_;
     for (const hardware::Result& r : netlist_.results) flush_ = std::max(flush_, netlist_.ticks(r.lag));
   }
 
@@ -121,6 +105,8 @@ class Printer {
     files.header = header();
     files.bench = hls_bench(ports_);
     for (const Memory& m : memories_) files.memories.push_back({netlist_.ticks(m.length), m.width});
+    for (const Line& line : coarse_)
+      files.memories.push_back({netlist_.ticks(line.memory.length) / line.memory.step, line.memory.width});
     return files;
   }
 
@@ -136,14 +122,12 @@ class Printer {
       return name;
     };
     const auto stream = [&](const hardware::Port& port) {
-      if (is_float(port.type))
-        throw Error(ErrorClass::argument, fmt::format("stream {} has elements of type {}; expected integers",
-                                                      base::quoted(port.name), name_of(port.type)));
-      return HlsStream{fresh(port.name), element_bits(port) * frame_.lanes, port.type};
+      const int lanes = netlist_.lanes(port.grid);
+      return HlsStream{fresh(port.name), element_bits(port) * lanes, port.type, lanes, port.grid};
     };
     for (const hardware::Port& port : netlist_.inputs) ports_.inputs.push_back(stream(port));
     for (const hardware::Result& r : netlist_.results) ports_.results.push_back(stream(r.port));
-    for (const hardware::Port& port : netlist_.scalars) ports_.scalars.push_back({fresh(port.name), 0, port.type});
+    for (const hardware::Port& port : netlist_.scalars) ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
   }
 
   std::string ticks_text(Lag lag) const {
@@ -165,11 +149,13 @@ class Printer {
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);
+    text += number_notes(netlist_, "//");
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
         "the\n"
         "// other, and gives as many. The side channels of inputs are not looked at.\n"
-        "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n#include <hls_stream.h>\n\n";
+        "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n";
+    text += fmt::format("{}#include <hls_stream.h>\n\n", floats_ ? "#include <hls_math.h>\n" : "");
     return text;
   }
 
@@ -188,15 +174,16 @@ class Printer {
       while (size < rom.values.size()) size *= 2;
       text += fmt::format("  static const {} {} {}_table[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
                           table_name(t), size);
-      for (std::size_t k = 0; k < size; ++k)
-        text += fmt::format("{}{}",
-                            k == 0        ? ""
-                            : k % 16 == 0 ? ",\n    "
-                                          : ", ",
-                            k < rom.values.size() ? rom.values[k] : 0);
+      for (std::size_t k = 0; k < size; ++k) text += (k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ") + element(rom, k);
       text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={}_table type=rom_np\n", table_name(t));
     }
     return text;
+  }
+  // Of a power of two of elements, so that no index leaves the table.
+  static std::string element(const hardware::Rom& rom, std::size_t k) {
+    const i64 v = k < rom.values.size() ? rom.values[k] : 0;
+    if (rom.bits.width <= 32) return fmt::format("{}", v);
+    return rom.bits.is_signed ? fmt::format("{}LL", v) : fmt::format("{}ULL", static_cast<std::uint64_t>(v));
   }
   std::string table_name(std::size_t t) const { return hls_name(netlist_.tables[t].name); }
 
@@ -225,23 +212,35 @@ class Printer {
         given += fmt::format("{}_ticks, ", s.name);
       }
     for (const HlsStream& s : ports_.scalars) given += s.name + ", ";
-    const std::string extents = extents_text(), own = frame_.fixed ? "frames" : extents;
     // Lags of run-time extents are known where the pitch is: the processes take rows and words.
     const auto lag = [&](Lag l) { return fmt::format("{}, {}", l.rows, l.words); };
+    const auto place = [&](const HlsStream& s) {
+      return fmt::format("tessera_streaming::place<{}, {}>", s.grid.rows.rate, netlist_.word_step(s.grid));
+    };
+    const auto rows = [&](const HlsStream& s) { return hls_points(s.grid.rows, "height", frame_.fixed); };
+    const auto columns = [&](const HlsStream& s) { return hls_points(s.grid.columns, "width", frame_.fixed); };
     for (const HlsStream& s : ports_.inputs)
-      text += fmt::format("  TESSERA_PROCESS(tessera_streaming::lay_at_ticks<{0}, {1}>({2}, {2}_ticks, {3}, {4}));\n",
-                          s.bits, frame_.lanes, s.name, extents, lag(last_lag()));
-    text += fmt::format("  TESSERA_PROCESS({}_compute({}{}));\n", options_.name, given, own);
-    for (std::size_t r = 0; r < ports_.results.size(); ++r)
-      text +=
-          fmt::format("  TESSERA_PROCESS(tessera_streaming::pass_words_on<{0}, {1}>({2}_ticks, {2}, {3}, {4}, {5}));\n",
-                      ports_.results[r].bits, frame_.lanes, ports_.results[r].name, extents,
-                      lag(netlist_.results[r].lag), lag(last_lag()));
+      text += fmt::format(
+          "  TESSERA_PROCESS(tessera_streaming::lay_at_ticks<{0}, {1} >({2}, {2}_ticks, {3}, {4}, ({5} + {6}) / {7}, "
+          "{8}));\n",
+          s.bits, place(s), s.name, extents_text(), rows(s), columns(s), s.lanes - 1, s.lanes, lag(last_lag()));
+    text += fmt::format("  TESSERA_PROCESS({}_compute({}{}));\n", options_.name, given,
+                        frame_.fixed ? "frames" : "height, width, frames");
+    for (std::size_t r = 0; r < ports_.results.size(); ++r) {
+      const HlsStream& s = ports_.results[r];
+      text += fmt::format(
+          "  TESSERA_PROCESS(tessera_streaming::pass_words_on<{0}, {1}, {2} >({3}_ticks, {3}, {4}, {5}, {6}, {7}, "
+          "{8}));\n",
+          s.bits, s.lanes, place(s), s.name, extents_text(), rows(s), columns(s), lag(netlist_.results[r].lag),
+          lag(last_lag()));
+    }
     return text + "}\n";
   }
 
   std::string extents_text() const {
-    return frame_.fixed ? fmt::format("{}, {}, frames", frame_.height, frame_.width) : "height, width, frames";
+    return fmt::format("tessera_streaming::extents_of<{}, {}, {}>({}, {}, frames)", frame_.lanes, frame_.row_unit,
+                       frame_.word_unit, hls_fine(netlist_.given.high, "height", frame_.fixed),
+                       hls_fine(netlist_.given.wide, "width", frame_.fixed));
   }
 
   Lag last_lag() const {
@@ -299,6 +298,83 @@ class Printer {
       }
     }
   }
+  // Lines of images that are coarser than the frame: read and written where they stand alone.
+  struct Line {
+    hardware::LineMemory memory;
+    int low = 0;  // of the next element
+    bool is_read = false;
+    std::string next;
+  };
+  void lay_out_coarse() {
+    for (const hardware::LineMemory& all : line_memories(netlist_, stages_of(netlist_))) {
+      std::size_t room = coarse_.size();
+      for (const NodeId n : all.lines) {
+        const int width = netlist_.node(n).bits.width;
+        if (room == coarse_.size() || coarse_[room].memory.width + width > widest_word) {
+          room = coarse_.size();
+          coarse_.push_back({all, 0, false, ""});
+          coarse_[room].memory.width = 0;
+        }
+        const int low = coarse_[room].memory.width, high = low + width - 1;
+        coarse_[room].memory.width += width;
+        coarse_[room].next += fmt::format("    rows{}_next.range({}, {}) = {};\n", room, high, low,
+                                          values_.text(netlist_.node(n).args[0]));
+        coarse_at_[n.id] = room;
+        reads_[n.id] = fmt::format("rows{}_word.range({}, {})", room, high, low);
+      }
+    }
+    for (std::uint32_t k = 0; k < netlist_.size(); ++k) {
+      const Node& node = netlist_.node({k});
+      if (node.op != Signal::held) continue;
+      const std::string past = values_.name({k}) + "_past";
+      registers_ += fmt::format("  static {} {};\n", hls_type(node.bits), past);
+      moves_ += fmt::format("    if ({}) {} = {};\n", values_.text(node.args[1]), past, values_.text(node.args[0]));
+      reads_[k] = past;
+    }
+  }
+
+  std::string read_coarse(std::uint32_t k) {
+    Line& line = coarse_[coarse_at_.at(k)];
+    if (std::exchange(line.is_read, true)) return "";
+    return fmt::format(
+        "    ap_uint<{0}> rows{1}_word = 0;\n    if ({2}) rows{1}_word = {3}_rows{1}[rows{1}_at.to_int()];\n",
+        line.memory.width, coarse_at_.at(k), values_.text(line.memory.steps), options_.name);
+  }
+
+  std::string declared_coarse() const {
+    std::string text;
+    for (std::size_t m = 0; m < coarse_.size(); ++m) {
+      const hardware::LineMemory& line = coarse_[m].memory;
+      const i64 most = netlist_.ticks(line.length) / line.step;
+      const i64 least =
+          frame_.fixed ? netlist_.ticks(line.length) : line.length.rows * lines_.least_pitch + line.length.words;
+      text += fmt::format(
+          "  TESSERA_MEMORY(ap_uint<{0}>, {3}_rows{1}, {2}, {4});\n"
+          "#pragma HLS BIND_STORAGE variable={3}_rows{1} type=ram_s2p\n"
+          "#pragma HLS DEPENDENCE variable={3}_rows{1} type=inter direction=RAW distance={4} dependent=true\n",
+          line.width, m, most, options_.name, least);
+      text += fmt::format("  {} rows{}_at = 0;\n", hls_type(counter(most - 1)), m);
+      if (!frame_.fixed)
+        text += fmt::format("  const int rows{}_last = ({}) / {} - 1;\n", m, ticks_text(line.length), line.step);
+    }
+    return text;
+  }
+
+  std::string moved_coarse() const {
+    std::string text;
+    for (std::size_t m = 0; m < coarse_.size(); ++m) {
+      const hardware::LineMemory& line = coarse_[m].memory;
+      const i64 most = netlist_.ticks(line.length) / line.step;
+      const std::string last = frame_.fixed ? fmt::format("{}", most - 1) : fmt::format("rows{}_last", m);
+      text += fmt::format(
+          "    ap_uint<{0}> rows{1}_next = 0;\n{2}    if ({3}) {4}_rows{1}[rows{1}_at.to_int()] = rows{1}_next;\n"
+          "    if ({5}) rows{1}_at = rows{1}_at == {6} ? {7}(0) : {7}(rows{1}_at + 1);\n",
+          line.width, m, coarse_[m].next, values_.text(line.writes), options_.name, values_.text(line.steps), last,
+          hls_type(counter(most - 1)));
+    }
+    return text;
+  }
+
   NodeId line_tap(const hardware::DelayLine& line, std::size_t piece) const {
     for (const auto& [tap, at] : line.taps)
       if (at == piece) return {tap};
@@ -357,7 +433,7 @@ class Printer {
     for (std::size_t k = 0; k < lags.size(); ++k)
       text +=
           fmt::format("  {1} at{0}_row = 0;\n  {2} at{0}_word = 0;  // {3} ticks back\n", k,
-                      hls_type(counter(frame_.height - 1)), hls_type(counter(frame_.pitch() - 1)), ticks_text(lags[k]));
+                      hls_type(counter(frame_.rows() - 1)), hls_type(counter(frame_.pitch() - 1)), ticks_text(lags[k]));
     return text;
   }
 
@@ -376,7 +452,7 @@ class Printer {
     const auto& lags = values_.positions().lags();
     for (std::size_t k = 0; k < lags.size(); ++k)
       text += fmt::format("    tessera_streaming::next_position(at{0}_word, at{0}_row, at{0}_there, {1});\n", k,
-                          frame_.fixed ? fmt::format("{}, {}", frame_.pitch(), frame_.height) : "pitch, height");
+                          frame_.fixed ? fmt::format("{}, {}", frame_.pitch(), frame_.rows()) : "pitch, extents.rows");
     if (longest_position() > 0)
       text += fmt::format("    if (passed != {}) ++passed;\n",
                           frame_.fixed ? fmt::format("{}", longest_position()) : "longest");
@@ -397,13 +473,14 @@ class Printer {
         text += fmt::format("\n    // {}\n", name.empty() ? "result" : name);
       }
       std::string value;
-      if (node.op == Signal::delay)
+      if (node.op == Signal::line) text += read_coarse(k);
+      if (reads_.contains(k))
         value = reads_.at(k);
       else if (node.op == Signal::input)
         value = lane_of(node);
       else
         value = values_.expression({k});
-      text += fmt::format("    const {} {} = {};\n", hls_type(node.bits), values_.text({k}), value);
+      text += fmt::format("    const {} {} = {};\n", values_.type({k}), values_.name({k}), value);
     }
     return text;
   }
@@ -421,7 +498,7 @@ class Printer {
       const hardware::Result& result = netlist_.results[r];
       const int bits = element_bits(result.port);
       text += fmt::format("    ap_uint<{}> {}_out = 0;\n", ports_.results[r].bits, ports_.results[r].name);
-      for (int lane = 0; lane < frame_.lanes; ++lane) {
+      for (int lane = 0; lane < ports_.results[r].lanes; ++lane) {
         const NodeId n = result.lanes[static_cast<std::size_t>(lane)];
         text += fmt::format("    {}_out.range({}, {}) = {}({});\n", ports_.results[r].name, (lane + 1) * bits - 1,
                             lane * bits, hls_type({netlist_.node(n).bits.is_signed, bits}), values_.text(n));
@@ -445,6 +522,7 @@ class Printer {
 
   std::string compute() {
     lay_out();
+    lay_out_coarse();
     const std::string loop = statements();  // enters the positions that it asks for
     std::vector<std::string> given;
     for (const auto* list : {&ports_.inputs, &ports_.results})
@@ -454,25 +532,25 @@ class Printer {
       given.push_back(fmt::format("{} {}_value", hls_spelling(port.type), hls_name(port.name)));
     if (!frame_.fixed) given.insert(given.end(), {"int height", "int width"});
     given.emplace_back("int frames");
-    const std::string state = tables() + declared_memories() + registers_ + declared_positions();
+    const std::string state = tables() + declared_memories() + declared_coarse() + registers_ + declared_positions();
     std::string text = fmt::format(
         "  for (tessera_streaming::count n = 0; n < ticks; ++n) {{\n#pragma HLS PIPELINE II=1\n"
         "#pragma HLS LOOP_TRIPCOUNT max={}\n    TESSERA_TICK();\n",
-        frame_.height * frame_.pitch() + flush_);
+        frame_.rows() * frame_.pitch() + flush_);
     text += read_inputs();
     for (std::size_t m = 0; m < memories_.size(); ++m)
       text += fmt::format("    const ap_uint<{0}> lines{1}_word = {2}_lines{1}[lines{1}_at.to_int()];\n",
                           memories_[m].width, m, options_.name);
     text += read_positions() + loop + "\n    // results\n" + written_results();
-    const std::string moves = moved_memories() + moves_ + moved_positions();
+    const std::string moves = moved_memories() + moved_coarse() + moves_ + moved_positions();
     if (!moves.empty()) text += "\n    // state, a tick on\n" + moves;
     const std::string all = ticks_text(last_lag());
     const bool needs_pitch = !frame_.fixed && (all + state + text).find("pitch") != std::string::npos;
     return fmt::format(
                "static void {}_compute({}) {{\n"
-               "  const tessera_streaming::extents extents = tessera_streaming::extents_of<{}>({});\n{}"
+               "  const tessera_streaming::extents extents = {};\n{}"
                "  const tessera_streaming::count ticks = extents.ticks + ap_uint<48>({});\n",
-               options_.name, base::join(given, ",\n    "), frame_.lanes, extents_text(),
+               options_.name, base::join(given, ",\n    "), extents_text(),
                needs_pitch ? "  const int pitch = extents.pitch;  // ticks a row\n" : "", all) +
            state + text + "  }\n}\n\n";
   }
@@ -483,8 +561,11 @@ class Printer {
   HlsValues values_;
   DelayLines lines_;
   i64 flush_ = 0;
+  bool floats_ = false;
   HlsPorts ports_;
   std::vector<Memory> memories_;
+  std::vector<Line> coarse_;
+  std::map<std::uint32_t, std::size_t> coarse_at_;
   std::map<std::uint32_t, std::string> reads_;  // of delays
   std::string registers_, moves_;
 };

@@ -13,14 +13,22 @@ struct HlsStream {
   std::string name;
   int bits = 0;  // of a word; of a scalar none
   ElementType type = ElementType::u8;
+  int lanes = 1;  // elements in a word
+  hardware::Grid grid = {};
 };
 
 struct HlsPorts {
   std::string name;  // of the top function
   hardware::Frame frame;
+  hardware::Given given;
   i64 least_height = 1, least_width = 1;  // of extents that are arguments
   std::vector<HlsStream> inputs, results, scalars;
+  bool floats = false;  // are there any in between?
 };
+
+// An extent, in points or in rows and columns of the frame, of what is given.
+std::string hls_points(const hardware::Extent&, const std::string& given, bool fixed);
+std::string hls_fine(const hardware::Extent&, const std::string& given, bool fixed);
 
 std::string_view hls_spelling(ElementType);
 std::string hls_signature(const HlsPorts&, std::string_view separator);

@@ -25,8 +25,10 @@ class HlsValues {
  public:
   explicit HlsValues(const hardware::Netlist&);
 
-  // How a value is written where it is used: its name, or a number.
+  // How a value is written where its bits are used: its name, or a number; of a float, the bits of its name.
   const std::string& text(hardware::NodeId n) const { return texts_[n.id]; }
+  const std::string& name(hardware::NodeId n) const { return names_[n.id]; }
+  std::string type(hardware::NodeId) const;
   bool has_statement(hardware::NodeId) const;
   // What it is; of a delay, an input: nothing, for who keeps the state knows.
   std::string expression(hardware::NodeId);
@@ -37,11 +39,16 @@ class HlsValues {
   std::string mixed(hardware::NodeId a, std::string_view op, hardware::NodeId b) const;
   std::string position(const hardware::Node&);
   std::string widened_shift(const hardware::Node&, std::string_view op, const std::string& count) const;
+  std::string float_operand(hardware::NodeId, ElementType) const;
+  std::string float_expression(const hardware::Node&) const;
 
   const hardware::Netlist& netlist_;
-  std::vector<std::string> texts_;
+  std::vector<std::string> texts_, names_;
   HlsPositions positions_;
 };
+
+// "float", "double", "int" of what computes with elements of that type.
+std::string_view hls_number(ElementType);
 
 // Letters, digits and _ of a name, in C's sense and free in it.
 std::string hls_name(const std::string&);

@@ -7,11 +7,14 @@
 #include <bit>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "base/text.hpp"
 #include "emit/hardware_notes.hpp"
+#include "emit/number_notes.hpp"
 #include "emit/verilog_parts.hpp"
+#include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::emit {
@@ -20,7 +23,6 @@ using hardware::Bits;
 using hardware::DelayLine;
 using hardware::DelayPiece;
 using hardware::Frame;
-using hardware::Lag;
 using hardware::Netlist;
 using hardware::Node;
 using hardware::NodeId;
@@ -30,15 +32,10 @@ using hardware::Schedule;
 using hardware::Signal;
 
 int word_bits(const Netlist& netlist, const Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8 * netlist.frame.lanes;
+  return static_cast<int>(size_of(port.type)) * 8 * netlist.lanes(port.grid);
 }
 
 namespace {
-
-// Bits that count to n.
-int bits_to(i64 n) {
-  return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
-}
 
 std::string plain_name(std::string_view name) {
   std::string out;
@@ -53,20 +50,15 @@ class Printer {
       : netlist_(netlist),
         schedule_(schedule),
         options_(options),
-        lines_(hardware::delay_lines(netlist, schedule.line)) {
-    for (const DelayLine& line : lines_.lines)
-      for (const auto& [tap, piece] : line.taps) taps_[tap] = {&line, piece};
-    row_bits_ = bits_to(netlist.frame.pitch());
-    column_bits_ = bits_to(netlist.frame.height);
-    lag_bits_ = row_bits_ + column_bits_ + 1;
-  }
+        lines_(hardware::delay_lines(netlist, schedule.line)),
+        rows_(hardware::line_memories(netlist, schedule.clock)),
+        ticks_(netlist.frame.fixed ? fixed_ticks(netlist, text_)
+                                   : run_time_ticks(netlist, lines_, options.name, text_)) {}
 
   std::string print() {
     head();
     for (const Port& p : netlist_.inputs) entry(p);
-    extents();
     ticks();
-    for (const Lag& lag : lags()) position(lag);
     std::uint32_t stage = 0xffffffff;
     for (std::uint32_t k = 0; k < netlist_.size(); ++k) {
       if (at(k).stage != stage && at(k).stage < netlist_.stages.size()) {
@@ -81,10 +73,11 @@ class Printer {
     line("endmodule");
     line("`default_nettype wire");
     std::string parts = parts_text();
-    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n", options_.name,
-                       netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-                       netlist_.frame.lanes) +
-           hardware_notes(netlist_, lines_) + "`default_nettype none\n" + parts + "\n" + text_;
+    return fmt::format(
+               "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
+               options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
+               netlist_.frame.lanes, hardware_notes(netlist_, lines_), number_notes(netlist_, "//")) +
+           parts + "\n" + text_;
   }
 
  private:
@@ -110,8 +103,8 @@ class Printer {
     line("module {} (", options_.name);
     line("  input wire clk, input wire rst,");
     if (!frame().fixed)
-      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(frame().height) - 1,
-           bits_to(frame().width) - 1);
+      line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(netlist_.given.most[0]) - 1,
+           bits_to(netlist_.given.most[1]) - 1);
     for (const Port& p : netlist_.inputs)
       line(
           "  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, "
@@ -130,162 +123,23 @@ class Printer {
 
   void entry(const Port& p) {
     const int w = word_bits(netlist_, p);
-    line("  wire [{}:0] {}_word;\n  wire {}_valid, take;", w + 1, p.name, p.name);
-    if (&p != &netlist_.inputs.front()) text_.erase(text_.rfind(", take"), 6);
+    const std::string take = take_of(netlist_, p);
+    line("  wire [{}:0] {}_word;\n  wire {}_valid;", w + 1, p.name, p.name);
+    if (taken_.insert(take).second) line("  wire {};", take);
     line(
         "  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), "
         ".in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
         options_.name, w + 2, p.name, p.name, p.name, p.name, p.name, p.name);
-    line("    .out({}_word), .out_valid({}_valid), .take);", p.name, p.name);
-  }
-
-  // ---- extents -----------------------------------------------------------------------------------------------------
-
-  void extents() {
-    const int x = row_bits_, y = column_bits_;
-    if (frame().fixed) {
-      line("  localparam [{}:0] last_x = {}, last_word = {};", x - 1, frame().pitch() - 1, frame().words() - 1);
-      line("  localparam [{}:0] last_y = {};", y - 1, frame().height - 1);
-      line("  wire good = 1'b1;");
-      return;
-    }
-    const int lanes = frame().lanes, shift = std::countr_zero(static_cast<unsigned>(lanes));
-    const i64 least = hardware::least_width(netlist_, lines_);
-    line("  // What follows from the extents; they stand still while frames are under way.");
-    line("  reg [{}:0] last_x, last_word;\n  reg [{}:0] last_y;\n  reg good;", x - 1, y - 1);
-    line("  wire [{}:0] words = (width + {}) >> {};", bits_to(frame().width + lanes), lanes - 1, shift);
-    line("  always @(posedge clk) begin");
-    line("    last_word <= words - 1;");
-    line("    last_x <= words < {} ? {} : words - 1;", hardware::least_pitch, hardware::least_pitch - 1);
-    line("    last_y <= height - 1;");
-    line("    good <= height >= {} && height <= {} && width >= {} && width <= {};", netlist_.least_height,
-         frame().height, least, frame().width);
-    line("  end");
-  }
-
-  // Ticks of a lag.
-  std::string ticks_of(Lag lag) const {
-    if (frame().fixed) return fmt::format("{}'d{}", lag_bits_, netlist_.ticks(lag));
-    if (lag.rows == 0) return fmt::format("{}'d{}", lag_bits_, lag.words);
-    return fmt::format("lag_{}", lag_name(lag));
-  }
-
-  static std::string lag_name(Lag lag) {
-    return fmt::format("{}_{}{}", lag.rows, lag.words < 0 ? "m" : "", std::abs(lag.words));
-  }
-
-  void declare_lag(Lag lag) {
-    if (frame().fixed || lag.rows == 0 || !declared_.insert(lag).second) return;
-    line("  reg [{}:0] lag_{};", lag_bits_ - 1, lag_name(lag));
-    line("  always @(posedge clk) lag_{} <= {} * ({}'d0 + last_x + 1'b1) {} {};", lag_name(lag), lag.rows, lag_bits_,
-         lag.words < 0 ? '-' : '+', std::abs(lag.words));
+    line("    .out({}_word), .out_valid({}_valid), .take({}));", p.name, p.name, take);
   }
 
   // ---- ticks -------------------------------------------------------------------------------------------------------
 
-  Lag longest() const {
-    Lag most;
-    for (const Result& r : netlist_.results)
-      if (netlist_.ticks(r.lag) > netlist_.ticks(most)) most = r.lag;
-    return most;
-  }
-
+  // The tick travels: en[c] is set while it is at clock c.
   void ticks() {
-    const Lag lag = longest();
-    std::string have = "1'b1", full, wrong;
-    for (const Port& p : netlist_.inputs) {
-      have += fmt::format(" & {}_valid", p.name);
-      wrong += fmt::format(" | (take & ({{{}_word[{}], {}_word[{}]}} != {{first, at_word == last_word}}))", p.name,
-                           word_bits(netlist_, p) + 1, p.name, word_bits(netlist_, p));
-    }
-    for (const Result& r : netlist_.results) {
-      line("  wire {}_full;", r.port.name);
-      full += fmt::format("{}{}_full", full.empty() ? "" : " | ", r.port.name);
-    }
-    for (const Lag& l : lags()) declare_lag(l);
-    declare_lag(lag);
-    line("\n  // Ticks: a word of every input, or none beyond the end of a short row and behind the last frame.");
-    line("  reg [{}:0] at_word;\n  reg [{}:0] at_row;\n  reg first, under_way, drains;\n  reg [{}:0] drained;",
-         row_bits_ - 1, column_bits_ - 1, lag_bits_ - 1);
-    line("  wire go = good & ~({});", full);
-    line("  wire in_row = at_word <= last_word;");
-    line("  wire have = {};", have);
-    line("  wire ends = drained + 1'b1 == {};", ticks_of(lag));
-    line("  wire drain = go & (drains | (first & under_way & ~have){});", netlist_.ticks(lag) == 0 ? " & 1'b0" : "");
-    line("  wire word = go & ~drain & ~drains & (have | ~in_row);");
-    line("  wire tick = drain | word;");
-    if (!netlist_.inputs.empty()) line("  assign take = word & in_row;");
-    line("  always @(posedge clk) begin");
-    line("    if (rst) begin");
-    line("      at_word <= 0; at_row <= 0; first <= 1'b1; under_way <= 1'b0; drains <= 1'b0; drained <= 0;");
-    line("    end else begin");
-    line("      if (word) begin");
-    line("        first <= at_word == last_x & at_row == last_y;");
-    line("        under_way <= 1'b1;");
-    line("        at_word <= at_word == last_x ? 0 : at_word + 1'b1;");
-    line("        if (at_word == last_x) at_row <= at_row == last_y ? 0 : at_row + 1'b1;");
-    line("      end");
-    line("      if (drain) begin");
-    line("        drains <= ~ends;");
-    line("        if (ends) under_way <= 1'b0;");
-    line("        drained <= ends ? 0 : drained + 1'b1;");
-    line("      end");
-    line("    end");
-    line("    error <= ~rst & (error{}{});", frame().fixed ? "" : " | (have & ~good)", wrong);
-    line("  end");
-    // The tick travels: en[c] is set while it is at clock c.
-    line("  reg [{}:1] en;", std::max(schedule_.depth, 4));
+    line("  reg [{}:1] en{};", std::max(schedule_.depth, 4), frame().fixed ? "" : ", restart");
+    ticks_->print();
     line("  always @(posedge clk) en <= rst ? 0 : {{en, tick}};");
-    line("  reg drain_1, restart_1;\n  reg [{}:0] drained_1;", lag_bits_ - 1);
-    line("  always @(posedge clk) begin drain_1 <= drain; restart_1 <= drain & ends; drained_1 <= drained; end");
-  }
-
-  // ---- positions ---------------------------------------------------------------------------------------------------
-
-  Lag whole(Lag lag) const { return frame().fixed ? Lag{0, netlist_.ticks(lag)} : lag; }
-
-  std::set<Lag> lags() const {
-    std::set<Lag> all;
-    for (std::uint32_t k = 0; k < netlist_.size(); ++k)
-      if (of_position(at(k).op)) all.insert(whole(at(k).lag));
-    for (const Result& r : netlist_.results) all.insert(whole(r.lag));
-    return all;
-  }
-
-  static bool of_position(Signal s) {
-    return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
-           s == Signal::column_is || s == Signal::column_left_is;
-  }
-
-  void position(Lag lag) {
-    const std::string n = lag_name(lag);
-    line("  wire there_{};\n  wire [{}:0] x_{};\n  wire [{}:0] y_{};", n, row_bits_ - 1, n, column_bits_ - 1, n);
-    line(
-        "  {}_position #(.X({}), .Y({}), .L({})) position_{} (.clk, .rst, .step(en[1]), .restart(en[1] & restart_1), "
-        ".lag({}), .last_x, .last_y,",
-        options_.name, row_bits_, column_bits_, lag_bits_, n, ticks_of(lag));
-    line("    .there(there_{}), .x(x_{}), .y(y_{}));", n, n, n);
-  }
-
-  std::string position_value(const Node& node) const {
-    const std::string n = lag_name(whole(node.lag));
-    const int lanes = frame().lanes, shift = std::countr_zero(static_cast<unsigned>(lanes));
-    const std::string column =
-        lanes == 1 ? fmt::format("x_{}", n) : fmt::format("{{x_{}, {}'d{}}}", n, shift, node.lane);
-    switch (node.op) {
-      case Signal::row:
-        return fmt::format("y_{}", n);
-      case Signal::column:
-        return column;
-      case Signal::row_is:
-        return fmt::format("there_{} & y_{} == {}", n, n, node.value);
-      case Signal::row_left_is:
-        return fmt::format("there_{} & y_{} + {} == last_y", n, n, node.value);
-      case Signal::column_is:
-        return fmt::format("there_{} & x_{} == {}", n, n, (node.value - node.lane) / lanes);
-      default:
-        return fmt::format("there_{} & {} + {} == width", n, column, node.value + 1);
-    }
   }
 
   // ---- nodes -------------------------------------------------------------------------------------------------------
@@ -347,7 +201,7 @@ class Printer {
       case Signal::select:
         return fmt::format("{} ? {} : {}", bits_at(node.args[0].id, clock), a(1), a(2));
       default:
-        return position_value(node);
+        return {};
     }
   }
 
@@ -369,7 +223,12 @@ class Printer {
       case Signal::input:
         return input(n, name, type);
       case Signal::delay:
+      case Signal::line:
         line("  wire {} {};", type, name);
+        return;
+      case Signal::held:
+        line("  reg {} {}; always @(posedge clk) if (en[{}] & {}) {} <= {};", type, name, clock,
+             bits_at(n.args[1].id, clock), name, bits_at(n.args[0].id, clock));
         return;
       case Signal::mul:
         return product(n, name, type, clock);
@@ -393,31 +252,35 @@ class Printer {
       default:
         break;
     }
-    if (latency == 0)
-      line("  wire {} {} = {};", type, name, expression(n, clock));
-    else if (of_position(n.op) && clock > hardware::position_clock)
-      line(
-          "  wire [{}:0] {}_p = {};\n  reg [{}:0] {}_r; always @(posedge clk) {}_r <= {{{}_r, {}_p}};\n  wire {} {} = "
-          "{}_r[{}:{}];",
-          n.bits.width - 1, name, position_value(n), (clock - 1) * n.bits.width - 1, name, name, name, name, type, name,
-          name, (clock - 1) * n.bits.width - 1, (clock - 2) * n.bits.width);
+    if (is_position(n.op))
+      ticks_->position(n, name);
     else
-      line("  reg {} {}; always @(posedge clk) {} <= {};", type, name, name, expression(n, clock - 1));
+      line("  wire {} {} = {};", type, name, expression(n, clock));
   }
 
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
     const int element = static_cast<int>(size_of(p.type)) * 8;
-    line("  reg {} {}; always @(posedge clk) {} <= {}_word[{}:{}];", type, name, name, p.name,
-         n.lane * element + n.bits.width - 1, n.lane * element);
+    line("  wire {} {} = {}_word[{}:{}];", type, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
   }
 
+  // Registers before and behind the multiplier; a factor that is constant has none.
   void product(const Node& n, const std::string& name, const std::string& type, int clock) {
-    const auto width = [&](std::size_t k) { return netlist_.node(n.args[k]).bits.width; };
-    line("  reg signed [{}:0] {}_a; reg signed [{}:0] {}_b; reg {} {}_m, {};", width(0), name, width(1), name, type,
-         name, name);
-    line("  always @(posedge clk) begin {}_a <= {}; {}_b <= {}; {}_m <= {}_a * {}_b; {} <= {}_m; end", name,
-         signed_at(n.args[0], clock - 3), name, signed_at(n.args[1], clock - 3), name, name, name, name, name);
+    std::string factors, takes;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Node& arg = netlist_.node(n.args[k]);
+      const std::string value = signed_at(n.args[k], clock - 2);
+      factors += k == 0 ? "" : " * ";
+      if (arg.op == Signal::constant) {
+        factors += value;
+        continue;
+      }
+      const char letter = k == 0 ? 'a' : 'b';
+      line("  reg signed [{}:0] {}_{};", arg.bits.width - (arg.bits.is_signed ? 1 : 0), name, letter);
+      takes += fmt::format("{}_{} <= {}; ", name, letter, value);
+      factors += fmt::format("{}_{}", name, letter);
+    }
+    line("  reg {} {}; always @(posedge clk) begin {}{} <= {}; end", type, name, takes, name, factors);
   }
 
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
@@ -457,6 +320,7 @@ class Printer {
   // ---- delays ------------------------------------------------------------------------------------------------------
 
   void delays() {
+    for (std::size_t m = 0; m < rows_.size(); ++m) rows(m);
     if (lines_.lines.empty()) return;
     line("\n  // What was: shift registers and line buffers.");
     // By memory: the pieces that lie in it, lowest bits first, what they take and what they give.
@@ -482,20 +346,54 @@ class Printer {
       for (const auto& [tap, piece] : l.taps)
         line("  assign {} = {}_past{};", name_of(tap), name_of(l.source.id), piece);
     }
-    for (std::size_t m = 0; m < lines_.memories.size(); ++m) {
-      const hardware::DelayMemory& memory = lines_.memories[m];
-      declare_lag(memory.length);
-      const i64 length = netlist_.ticks(memory.length);
-      const int log = bits_to(length - 1);
-      line("  wire [{}:0] ring{}_in = {{{}}};\n  wire [{}:0] ring{}_out;", memory.width - 1, m, in[static_cast<int>(m)],
-           memory.width - 1, m);
-      line("  assign {{{}}} = ring{}_out;", out[static_cast<int>(m)], m);
-      line("  wire [{}:0] ring{}_last = {} - 1'b1;", log - 1, m, ticks_of(memory.length));
-      line(
-          "  {}_ring #(.W({}), .LOG({})) ring{} (.clk, .rst, .ahead(en[{}]), .en(en[{}]), .last(ring{}_last), "
-          ".d(ring{}_in), .q(ring{}_out));",
-          options_.name, memory.width, log, m, memory.clock - 2, memory.clock, m, m, m);
+    for (std::size_t m = 0; m < lines_.memories.size(); ++m) ring(m, in[static_cast<int>(m)], out[static_cast<int>(m)]);
+  }
+
+  // Lines of images that are coarser than the frame: written in their rows alone.
+  void rows(std::size_t m) {
+    const hardware::LineMemory& memory = rows_[m];
+    const i64 size = netlist_.ticks(memory.length) / memory.step;
+    const int log = bits_to(size - 1), clock = memory.clock;
+    std::string in, out;
+    for (const NodeId n : memory.lines) {
+      in = bits_at(netlist_.node(n).args[0].id, clock) + (in.empty() ? "" : ", " + in);
+      out = name_of(n.id) + (out.empty() ? "" : ", " + out);
     }
+    line("  wire [{}:0] line{}_in = {{{}}};\n  wire [{}:0] line{}_out;", memory.width - 1, m, in, memory.width - 1, m);
+    line("  assign {{{}}} = line{}_out;", out, m);
+    const std::string length = ticks_->length(memory.length);
+    line("  wire [{}:0] line{}_last = {} - 1;", log - 1, m,
+         frame().fixed      ? fmt::format("{}", size)
+         : memory.step == 1 ? length
+                            : fmt::format("{} / {}", length, memory.step));
+    line(
+        "  {}_ring #(.W({}), .LOG({}), .SIZE({})) line{} (.clk, .rst({}), .ahead(en[{}] & {}), .en(en[{}] & {}), "
+        ".last(line{}_last), .d(line{}_in), .q(line{}_out));",
+        options_.name, memory.width, log, frame().fixed ? size : i64{1} << log, m,
+        frame().fixed ? "rst" : fmt::format("rst | restart[{}]", clock - 2), clock - 2,
+        bits_at(memory.steps.id, clock - 2), clock, bits_at(memory.writes.id, clock), m, m, m);
+  }
+
+  void ring(std::size_t m, const std::string& in, const std::string& out) {
+    const hardware::DelayMemory& memory = lines_.memories[m];
+    const i64 length = netlist_.ticks(memory.length);
+    const int log = bits_to(length - 1);
+    line("  wire [{}:0] ring{}_in = {{{}}};\n  wire [{}:0] ring{}_out;", memory.width - 1, m, in, memory.width - 1, m);
+    line("  assign {{{}}} = ring{}_out;", out, m);
+    if (hardware::follows_columns(netlist_, memory.length, memory.clock)) {
+      line(
+          "  {}_rows #(.W({}), .LOG({}), .SIZE({})) ring{} (.clk, .at(x), .en(en[{}]), .d(ring{}_in), .q(ring{}_out));",
+          options_.name, memory.width, log, length, m, memory.clock, m, m);
+      return;
+    }
+    const std::string ticks = ticks_->length(memory.length);
+    line("  wire [{}:0] ring{}_last = {} - 1;", log - 1, m, ticks);
+    line(
+        "  {}_ring #(.W({}), .LOG({}), .SIZE({})) ring{} (.clk, .rst({}), .ahead(en[{}]), .en(en[{}]), "
+        ".last(ring{}_last), .d(ring{}_in), .q(ring{}_out));",
+        options_.name, memory.width, log, frame().fixed ? length : i64{1} << log, m,
+        frame().fixed ? "rst" : fmt::format("rst | restart[{}]", memory.clock - 2), memory.clock - 2, memory.clock, m,
+        m, m);
   }
 
   // ---- results -----------------------------------------------------------------------------------------------------
@@ -503,47 +401,61 @@ class Printer {
   void result(std::size_t k) {
     const Result& r = netlist_.results[k];
     const std::string& n = r.port.name;
-    const int clock = schedule_.result[k], element = static_cast<int>(size_of(r.port.type)) * 8, lanes = frame().lanes;
-    const std::string lag = lag_name(whole(r.lag));
+    const int clock = schedule_.result[k], by = clock - hardware::position_clock;
     line("\n  // {}", n);
-    line("  reg [{}:1] {}_is, {}_first, {}_last;", clock, n, n, n);
-    line("  always @(posedge clk) begin");
-    // {x, 1} at clock 1; bits 2 and up are registers, so that they stand beside the value.
-    line("    {}_is <= rst ? 0 : {{{}_is, en[1] & there_{} & x_{} <= last_word & ~(drain_1 & drained_1 >= {})}};", n, n,
-         lag, lag, ticks_of(whole(r.lag)));
-    line("    {}_first <= {{{}_first, x_{} == 0 & y_{} == 0}};", n, n, lag, lag);
-    line("    {}_last <= {{{}_last, x_{} == last_word}};", n, n, lag);
-    line("  end");
+    ticks_->marks(r, n);
+    for (const char* mark : {"there", "first", "last"})
+      if (by > 0)
+        line("  reg [{0}:0] {1}_{2}_q; always @(posedge clk) {1}_{2}_q <= {{{1}_{2}_q, {1}_{2}}};", by - 1, n, mark);
+    const std::string at = by > 0 ? fmt::format("_q[{}]", by - 1) : "";
     std::string data;
+    const int bits = kept_bits(r.port);
     for (std::size_t l = r.lanes.size(); l-- > 0;) {
       const std::string lane = fmt::format("{}_lane{}", n, l);
-      line("  wire {}[{}:0] {} = {};", r.port.bits.is_signed ? "signed " : "", element - 1, lane,
-           signed_at(r.lanes[l], clock));
+      line("  wire [{}:0] {} = {};", bits - 1, lane, signed_at(r.lanes[l], clock));
       data += (data.empty() ? "" : ", ") + lane;
     }
-    const int w = word_bits(netlist_, r.port), room = clock + 6;
-    const int log = bits_to(2 * room + 2);
+    // What may be under way when the sink stops, twice: so much is there, too, until new words are, when it goes on.
+    const int room = clock + 2, log = bits_to(2 * room - 1), w = bits * netlist_.lanes(r.port.grid);
     line("  wire [{}:0] {}_out;", w + 1, n);
     line(
-        "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first[{}], {}_last[{}], {}}}), "
-        ".in_valid({}_is[{}]), .full({}_full),",
-        options_.name, w + 2, log, room, n, n, clock - 1, n, clock - 1, data, n, clock - 1, n);
+        "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first{}, {}_last{}, {}}}), "
+        ".in_valid(en[{}] & {}_there{}), .full({}_full),",
+        options_.name, w + 2, log, (1 << log) - room, n, n, at, n, at, data, clock, n, at, n);
     line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready));", n, n, n);
-    line("  assign m_{}_tdata = {}_out[{}:0];\n  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", n,
-         n, w - 1, n, n, w, n, n, w + 1);
-    keep(n, element / 8, lanes);
+    line("  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", n, n, w, n, n, w + 1);
+    words_out(r.port, bits);
   }
 
-  void keep(const std::string& n, int bytes, int lanes) {
+  // Of an element, those that say something.
+  static int kept_bits(const Port& port) { return std::min(port.bits.width, static_cast<int>(size_of(port.type)) * 8); }
+
+  void words_out(const Port& port, int bits) {
+    const std::string& n = port.name;
+    const int element = static_cast<int>(size_of(port.type)) * 8;
+    std::string word;
+    for (int l = netlist_.lanes(port.grid); l-- > 0;) {
+      const std::string value = fmt::format("{}_out[{}:{}]", n, (l + 1) * bits - 1, l * bits);
+      const std::string sign = port.bits.is_signed ? fmt::format("{}_out[{}]", n, (l + 1) * bits - 1) : "1'b0";
+      word += word.empty() ? "" : ", ";
+      word += bits == element ? value : fmt::format("{{{}{{{}}}}}, {}", element - bits, sign, value);
+    }
+    line("  assign m_{}_tdata = {{{}}};", n, word);
+    keep(port, element / 8);
+  }
+
+  void keep(const Port& port, int bytes) {
+    const std::string& n = port.name;
+    const int lanes = netlist_.lanes(port.grid), low = std::countr_zero(static_cast<unsigned>(lanes)) - 1;
+    const i64 rest = port.grid.columns.points(netlist_.given.most[1]) % lanes;
+    const std::string columns = frame().fixed || lanes == 1 ? "" : ticks_->columns(port.grid);
     std::string mask;
     for (int l = lanes; l-- > 0;) {
       std::string there = "1'b1";
-      if (l > 0 && frame().fixed && frame().width % lanes != 0 && l >= frame().width % lanes)
+      if (l > 0 && frame().fixed && rest != 0 && l >= rest)
         there = fmt::format("~m_{}_tlast", n);
       else if (l > 0 && !frame().fixed)
-        there = fmt::format("~m_{}_tlast | width[{}:0] == 0 | width[{}:0] > {}", n,
-                            std::countr_zero(static_cast<unsigned>(lanes)) - 1,
-                            std::countr_zero(static_cast<unsigned>(lanes)) - 1, l);
+        there = fmt::format("~m_{0}_tlast | {1}[{2}:0] == 0 | {1}[{2}:0] > {3}", n, columns, low, l);
       mask += fmt::format("{}{{{}{{{}}}}}", mask.empty() ? "" : ", ", bytes, there);
     }
     line("  assign m_{}_tkeep = {{{}}};", n, mask);
@@ -553,10 +465,10 @@ class Printer {
   const Schedule& schedule_;
   const VerilogOptions& options_;
   hardware::DelayLines lines_;
-  std::map<std::uint32_t, std::pair<const DelayLine*, std::size_t>> taps_;
-  std::set<Lag> declared_;
-  int row_bits_ = 1, column_bits_ = 1, lag_bits_ = 1;
+  std::vector<hardware::LineMemory> rows_;
+  std::set<std::string> taken_;
   std::string text_;
+  std::unique_ptr<VerilogTicks> ticks_;
 };
 
 }  // namespace

@@ -12,9 +12,15 @@ namespace {
 
 using hardware::Port;
 
+// Words a row, and rows.
+std::pair<i64, i64> words_of(const hardware::Netlist& netlist, const hardware::Grid& grid, const BenchOptions& options) {
+  const i64 lanes = netlist.lanes(grid);
+  return {(grid.columns.points(options.width) + lanes - 1) / lanes, grid.rows.points(options.height)};
+}
+
 std::string source(const hardware::Netlist& netlist, const Port& p, const BenchOptions& options) {
-  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
-            all = words * options.height * options.frames;
+  const auto [words, rows] = words_of(netlist, p.grid, options);
+  const i64 all = words * rows * options.frames;
   const int w = word_bits(netlist, p);
   std::string t = fmt::format("  reg [{}:0] {}_words [0:{}]; initial $readmemh(\"{}.hex\", {}_words);\n", w - 1, p.name,
                               all - 1, p.name, p.name);
@@ -28,13 +34,13 @@ std::string source(const hardware::Netlist& netlist, const Port& p, const BenchO
   t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, p.name, p.name, p.name, all,
                    p.name);
   t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", p.name, words,
-                   words * options.height);
+                   words * rows);
   return t;
 }
 
 std::string sink(const hardware::Netlist& netlist, const Port& p, const BenchOptions& options) {
-  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
-            all = words * options.height * options.frames;
+  const auto [words, rows] = words_of(netlist, p.grid, options);
+  const i64 all = words * rows * options.frames;
   const int w = word_bits(netlist, p);
   std::string t = fmt::format(
       "  wire [{}:0] {}_data; wire [{}:0] {}_keep; wire {}_valid, {}_last, {}_user; reg {}_ready = 0; reg [31:0] "
@@ -61,8 +67,8 @@ std::string sink(const hardware::Netlist& netlist, const Port& p, const BenchOpt
 }  // namespace
 
 std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOptions& options) {
-  const i64 words = (options.width + netlist.frame.lanes - 1) / netlist.frame.lanes,
-            all = words * options.height * options.frames;
+  const auto [words, rows] = words_of(netlist, {netlist.given.high, netlist.given.wide}, options);
+  const i64 all = words * rows * options.frames;
   std::string t = fmt::format(
       "`timescale 1ns/1ps\nmodule {}_bench;\n  reg clk = 0, rst = 1; always #5 clk = ~clk;\n  reg [63:0] clocks = 0, "
       "first_in = 0, first_out = 0, last_out = 0; reg begun = 0;\n",
@@ -71,8 +77,8 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
   std::string ports, done, begun = "1'b0";
   if (!netlist.frame.fixed)
     ports += fmt::format(".height({}'d{}), .width({}'d{}), ",
-                         std::bit_width(static_cast<std::uint64_t>(netlist.frame.height)), options.height,
-                         std::bit_width(static_cast<std::uint64_t>(netlist.frame.width)), options.width);
+                         std::bit_width(static_cast<std::uint64_t>(netlist.given.most[0])), options.height,
+                         std::bit_width(static_cast<std::uint64_t>(netlist.given.most[1])), options.width);
   for (const Port& p : netlist.inputs) {
     t += source(netlist, p, options);
     ports += fmt::format(
@@ -90,7 +96,9 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
         ".m_{0}_tdata({0}_data), .m_{0}_tkeep({0}_keep), .m_{0}_tvalid({0}_valid), .m_{0}_tready({0}_ready), "
         ".m_{0}_tlast({0}_last), .m_{0}_tuser({0}_user),\n    ",
         r.port.name);
-    done += fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name, all);
+    const auto [own_words, own_rows] = words_of(netlist, r.port.grid, options);
+    done += fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name,
+                        own_words * own_rows * options.frames);
   }
   t += fmt::format("  {} circuit (.clk, .rst, {}.error);\n", options.name, ports);
   t += fmt::format(

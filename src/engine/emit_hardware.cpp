@@ -19,6 +19,18 @@ bool is_hardware(const std::string& target) {
   return target == "hls" || target == "verilog";
 }
 
+namespace {
+
+bool floats_come_as_integers(const ir::Graph& graph, const HardwareOptions& own) {
+  return std::any_of(graph.arguments.begin(), graph.arguments.end(), [&](const ir::Argument& a) {
+    if (!own.inputs.contains(a.name)) return false;
+    if (!a.format.is_struct()) return is_float(a.format.scalar);
+    return std::any_of(a.format.fields.begin(), a.format.fields.end(), [](const auto& f) { return is_float(f.type); });
+  });
+}
+
+}  // namespace
+
 EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, hardware::Facts* facts) {
   const HardwareOptions& own = options.hardware;
   if (own.height == 0 && own.width == 0)
@@ -30,6 +42,9 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, h
   how.fixed = own.fixed;
   how.lanes = own.lanes;
   how.error = own.error;
+  if (own.additions < 0 || own.additions > 64)
+    throw Error(ErrorClass::argument, fmt::format("products of at most {} additions; expected 0 to 64", own.additions));
+  how.additions = own.additions;
   for (const auto& [name, input] : own.inputs) {
     const auto is = [&](const ir::Argument& a) { return a.name == name; };
     if (std::none_of(graph.arguments.begin(), graph.arguments.end(), is))
@@ -37,13 +52,15 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, h
                   fmt::format("--input names {}, which is no argument of the program", base::quoted(name)));
     how.inputs[name] = {input.type, input.fraction};
   }
+  // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
+  how.exact = options.target == "hls" && own.error == 0 && !floats_come_as_integers(graph, own);
   const hardware::Stream stream = hardware::make_stream(graph, how);
   const hardware::Netlist netlist = hardware::build_netlist(stream);
   if (options.target == "verilog") {
     emit::BenchOptions bench;
     bench.name = options.name;
     bench.height = own.height, bench.width = own.width;
-    const hardware::Schedule schedule = hardware::make_schedule(netlist);
+    const hardware::Schedule schedule = hardware::make_schedule(netlist, {own.frequency});
     if (facts != nullptr) *facts = hardware::facts_of(stream, netlist, &schedule);
     return {emit::print_verilog(netlist, schedule, {options.name}), "", emit::print_verilog_bench(netlist, bench)};
   }

@@ -12,8 +12,6 @@ namespace tessera::hardware {
 
 namespace {
 
-constexpr int most_digits = 3;  // signed digits of a factor that is additions and no multiplier
-
 struct Digit {
   int shift;
   bool minus;
@@ -124,7 +122,8 @@ Value Arithmetic::product(Value v, double factor) {
   if (factor == 0) return constant(0);
   const std::vector<Digit> digits = signed_digits(static_cast<i64>(factor));
   const double lo = std::min(v.lo * factor, v.hi * factor), hi = std::max(v.lo * factor, v.hi * factor);
-  if (digits.size() > most_digits) return {node(Signal::mul, bits_of(lo, hi), {v.node, constant(factor).node}), lo, hi};
+  if (static_cast<int>(digits.size()) > additions_ + 1)
+    return {node(Signal::mul, bits_of(lo, hi), {v.node, constant(factor).node}), lo, hi};
   std::vector<Term> terms;
   for (const Digit& d : digits) terms.push_back({shift_left(v, d.shift), d.minus});
   Value result = sum(std::move(terms));

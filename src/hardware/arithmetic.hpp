@@ -23,7 +23,8 @@ struct Value {
 
 class Arithmetic {
  public:
-  explicit Arithmetic(Netlist& netlist) : netlist_(netlist) {}
+  // A product with a constant is at most so many additions; what takes more is a multiplier.
+  Arithmetic(Netlist& netlist, int additions) : netlist_(netlist), additions_(additions) {}
   std::uint32_t stage = 0;  // that nodes are made for
 
   Value constant(double v);
@@ -62,6 +63,7 @@ class Arithmetic {
  private:
   Value product(Value, double factor);
   Netlist& netlist_;
+  int additions_;
 };
 
 }  // namespace tessera::hardware

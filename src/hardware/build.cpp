@@ -8,11 +8,11 @@
 #include <map>
 
 #include "base/division.hpp"
-#include "data/border.hpp"
 #include "hardware/arithmetic.hpp"
 #include "hardware/delay_lines.hpp"
 #include "hardware/expressions.hpp"
 #include "hardware/pack_lines.hpp"
+#include "hardware/places.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -35,9 +35,10 @@ class Builder {
       : stream_(stream),
         graph_(stream.graph),
         ranges_(graph_),
-        make_(netlist_),
-        expressions_(graph_, ranges_, netlist_, make_, stream.fraction) {
+        make_(netlist_, stream.additions),
+        expressions_(graph_, ranges_, netlist_, make_, stream.fraction, stream.exact) {
     netlist_.frame = stream.frame;
+    netlist_.given = stream.grids.given;
     netlist_.least_height = stream.least_height;
     netlist_.least_width = stream.least_width;
     for (StageId s = 0; s < graph_.stage_count(); ++s) netlist_.stages.push_back(graph_.stage(s).name);
@@ -50,10 +51,11 @@ class Builder {
     for (StageId s = 0; s < graph_.stage_count(); ++s)
       if (stream_.stages[s].stored) {
         std::vector<NodeId>& lanes = netlist_.stored.emplace_back();
-        for (int lane = 0; lane < stream_.frame.lanes; ++lane) lanes.push_back(stored(s, lane).node);
+        for (int lane = 0; lane < stream_.frame.lanes; lane += lane_step(s)) lanes.push_back(stored(s, lane).node);
       }
     for (const ir::Output& output : graph_.outputs)
       for (std::size_t k = 0; k < output.stages.size(); ++k) result(output, k);
+    netlist_.decisions = expressions_.decisions;
     return std::move(netlist_);
   }
 
@@ -70,10 +72,13 @@ class Builder {
     }
   }
 
-  // What stands for floats goes over streams as integers that hold it.
+  // What stands for floats goes over streams as integers that hold it, floats as their bits.
   Port port(const std::string& name, StageId s) const {
     const StreamStage& stage = stream_.stages[s];
-    return {name, carrier(graph_.stage(s).type, stage.lo, stage.hi), stage.bits, stage.fraction, stage.error};
+    const ElementType type = graph_.stage(s).type;
+    return {name,       stream_.exact ? type : carrier(type, stage.lo, stage.hi),
+            stage.bits, stage.fraction,
+            stage.error, stream_.grids.stages[s]};
   }
 
   static ElementType carrier(ElementType type, double lo, double hi) {
@@ -92,22 +97,28 @@ class Builder {
     if (output.format.is_struct()) r.port.name += "_" + output.format.fields[k].name;
     r.port = port(r.port.name, s);
     r.lag = stream_.stages[s].lag;
-    for (int lane = 0; lane < stream_.frame.lanes; ++lane) {
+    for (int lane = 0; lane < stream_.frame.lanes; lane += lane_step(s)) {
       Value v = stored(s, lane);
-      if (is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
+      if (!stream_.exact && is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
         // A stream's element has 32 bits: the fraction gives way.
         v = expressions_.rounded(v, v.fraction - (netlist_.node(v.node).bits.width - 32) - 1);
-        r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error};
+        r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error,
+                  r.port.grid};
       }
       r.lanes.push_back(v.node);
     }
-    if (r.port.bits.width > 32)
+    if (!stream_.exact && r.port.bits.width > 32)
       throw Error(ErrorClass::argument, fmt::format("'{}' has {} bits in fixed point; expected 32 at most in a stream",
                                                     r.port.name, r.port.bits.width));
     netlist_.results.push_back(std::move(r));
   }
 
   // ---- values of stages --------------------------------------------------------------------------------------------
+  // Lanes are columns of the frame in a word: a stage that is coarser has some of them. A value for a lag is right at
+  // the ticks whose word, that lag ago, has a point of the stage.
+
+  const Grid& grid(StageId s) const { return stream_.grids.stages[s]; }
+  int lane_step(StageId s) const { return static_cast<int>(grid(s).columns.rate); }
 
   Value bounded(StageId s, NodeId node) {
     const StreamStage& stage = stream_.stages[s];
@@ -123,7 +134,64 @@ class Builder {
   Value value(StageId s, int lane, Lag lag) {
     if (!stream_.stages[s].stored) return computed(s, lane, lag);
     const Value now = stored(s, lane);
-    return bounded(s, delayed(now.node, lag - stream_.stages[s].lag));
+    const Lag since = stream_.stages[s].lag, by = lag - since;
+    if (grid(s).rows.rate == 1 && grid(s).columns.rate == 1) return bounded(s, delayed(now.node, by));
+    NodeId past = now.node;
+    const i64 step = netlist_.word_step(grid(s)), rows = base::ceil_divide(by.rows, grid(s).rows.rate);
+    for (i64 row = 0; row < rows; ++row)
+      past = line(past, {1, 0}, step, every_word(since, step),
+                  make_.both(every_word(since, step), every_row(since, grid(s).rows.rate)));
+    return bounded(s, moved(past, by.words, step, since));
+  }
+
+  // Is the word that lies `lag` behind, its row, one of every `step`? A row holds a whole number of steps, and a frame.
+  NodeId every_word(Lag lag, i64 step, i64 rest = 0) {
+    return phase(Signal::word_phase, {}, step, lag.words + rest);
+  }
+  NodeId every_row(Lag lag, i64 step, i64 rest = 0) {
+    const i64 row = lag.words < 0 ? 1 : 0;
+    return phase(Signal::row_phase, {row, lag.words}, step, lag.rows - row + rest);
+  }
+  NodeId phase(Signal op, Lag lag, i64 step, i64 rest) {
+    if (step == 1) return make_.constant(1).node;
+    Node node;
+    node.op = op;
+    node.lag = stream_.frame.fixed ? Lag{0, netlist_.ticks(lag)} : lag;
+    node.value = step;
+    node.lane = static_cast<int>(rest - base::floor_divide(rest, step) * step);
+    node.stage = make_.stage;
+    return netlist_.add(std::move(node));
+  }
+
+  NodeId line(NodeId of, Lag length, i64 step, NodeId steps, NodeId writes) {
+    const Bits bits = netlist_.node(of).bits;
+    if (netlist_.node(of).op == Signal::constant) return of;
+    Node node;
+    node.op = Signal::line;
+    node.bits = bits;
+    node.lag = length;
+    node.value = step;
+    node.args = {of, steps, writes};
+    node.stage = make_.stage;
+    return netlist_.add(std::move(node));
+  }
+
+  // A value that is right at one of every `step` ticks, those of `at`, so many ticks ago.
+  NodeId moved(NodeId of, i64 words, i64 step, Lag at) {
+    if (step == 1) return delayed(of, {0, words});
+    if (netlist_.node(of).op == Signal::constant) return of;
+    const i64 count = base::ceil_divide(words, step);
+    const NodeId steps = every_word(at, step);
+    if (count >= least_memory) return line(of, {0, count * step}, step, steps, steps);
+    for (i64 k = 0; k < count; ++k) {
+      Node node;
+      node.op = Signal::held;
+      node.bits = netlist_.node(of).bits;
+      node.args = {of, steps};
+      node.stage = make_.stage;
+      of = netlist_.add(std::move(node));
+    }
+    return of;
   }
 
   NodeId delayed(NodeId of, Lag by) {
@@ -153,11 +221,12 @@ class Builder {
       node.op = Signal::input;
       node.bits = stream_.stages[s].bits;
       node.value = inputs_.at(s);
-      node.lane = lane;
+      node.lane = lane / lane_step(s);
       node.stage = s;
       v = bounded(s, netlist_.add(std::move(node)));
     } else {
-      v = within_margins(stage, fitted(s, expression(s, lane, lag)), lane, lag);
+      v = stage.kind == StageKind::compose ? fitted(s, composed(s, lane, lag))
+                                           : within_margins(s, fitted(s, expression(s, lane, lag)), lane, lag);
       v = bounded(s, make_.resized(v.node, stream_.stages[s].bits));
     }
     make_.stage = before;
@@ -177,82 +246,82 @@ class Builder {
 
   // ---- positions ---------------------------------------------------------------------------------------------------
 
-  NodeId flag(Signal op, Lag lag, int lane, i64 which) {
+  // `of`: the extent whose end is counted from.
+  NodeId flag(Signal op, Lag lag, int lane, i64 which, const Extent& of) {
     const i64 lanes = stream_.frame.lanes;
     const bool of_rows = op == Signal::row_is || op == Signal::row_left_is;
-    if (op == Signal::column_is && base::floor_divide(which - lane, lanes) * lanes != which - lane)
-      return make_.constant(0).node;
     if (stream_.frame.fixed) {
       lag = {0, netlist_.ticks(lag)};
-      if (of_rows && which >= stream_.frame.height) return make_.constant(0).node;
-      if (!of_rows && which >= stream_.frame.width) return make_.constant(0).node;
-      const i64 column = stream_.frame.width - 1 - which;
-      if (op == Signal::column_left_is && base::floor_divide(column - lane, lanes) * lanes != column - lane)
-        return make_.constant(0).node;
-      if (op == Signal::row_left_is) op = Signal::row_is, which = stream_.frame.height - 1 - which;
-      if (op == Signal::column_left_is) op = Signal::column_is, which = column;
+      const i64 extent = of.fine(stream_.grids.given.most[of_rows ? 0 : 1]);
+      if (op == Signal::row_left_is) op = Signal::row_is, which = extent - 1 - which;
+      if (op == Signal::column_left_is) op = Signal::column_is, which = extent - 1 - which;
+      if (which < 0 || which >= (of_rows ? stream_.frame.height : stream_.frame.width)) return make_.constant(0).node;
     }
+    if (op == Signal::column_is && base::floor_divide(which - lane, lanes) * lanes != which - lane)
+      return make_.constant(0).node;
     Node node;
     node.op = op;
     node.lag = lag;
     node.lane = of_rows ? 0 : lane;
     node.value = which;
+    if (op == Signal::row_left_is || op == Signal::column_left_is) node.extent = extent_index(of, of_rows);
     node.stage = make_.stage;
     return netlist_.add(std::move(node));
   }
 
+  int extent_index(const Extent& of, bool of_rows) {
+    if (of == (of_rows ? netlist_.given.high : netlist_.given.wide)) return -1;
+    const auto it = std::find(netlist_.extents.begin(), netlist_.extents.end(), of);
+    if (it != netlist_.extents.end()) return static_cast<int>(it - netlist_.extents.begin());
+    netlist_.extents.push_back(of);
+    return static_cast<int>(netlist_.extents.size()) - 1;
+  }
+
   // Outside [margin_lo, extent - margin_hi) a stage is 0.
-  Value within_margins(const Stage& stage, Value v, int lane, Lag lag) {
+  Value within_margins(StageId s, Value v, int lane, Lag lag) {
+    const Stage& stage = graph_.stage(s);
     std::vector<NodeId> outside;
-    for (i64 k = 0; k < stage.margin_lo[0]; ++k) outside.push_back(flag(Signal::row_is, lag, 0, k));
-    for (i64 k = 0; k < stage.margin_hi[0]; ++k) outside.push_back(flag(Signal::row_left_is, lag, 0, k));
-    for (i64 k = 0; k < stage.margin_lo[1]; ++k) outside.push_back(flag(Signal::column_is, lag, lane, k));
-    for (i64 k = 0; k < stage.margin_hi[1]; ++k) outside.push_back(flag(Signal::column_left_is, lag, lane, k));
+    for (std::size_t d = 0; d < 2; ++d) {
+      const Extent& e = stream_.grids.extent(s, static_cast<int>(d));
+      const Signal from_start = d == 0 ? Signal::row_is : Signal::column_is;
+      const Signal from_end = d == 0 ? Signal::row_left_is : Signal::column_left_is;
+      for (i64 k = 0; k < stage.margin_lo[d]; ++k) outside.push_back(flag(from_start, lag, lane, k * e.rate, e));
+      for (i64 k = 0; k < stage.margin_hi[d]; ++k)
+        outside.push_back(flag(from_end, lag, lane, (k + 1) * e.rate - 1, e));
+    }
     return outside.empty() ? v : make_.select(make_.any(outside), make_.constant(0), v);
   }
 
   // ---- windows -----------------------------------------------------------------------------------------------------
 
-  // What an access at `offset` reads at each place near an edge: a flag, and the offset there, or nothing for a
-  // constant.
+  // What an access reads at each place near an edge: a flag, and what it is then.
   struct Case {
     NodeId flag;
-    std::optional<i64> offset;
+    Place place;
   };
-  std::vector<Case> cases(Border border, i64 offset, Lag lag, int lane, bool rows) {
+  std::vector<Case> cases(StageId consumer, const ExprNode& node, std::size_t d, Lag lag, int lane) {
     std::vector<Case> result;
-    if (offset == 0 || border.mode == BorderMode::none) return result;
-    const i64 far = std::abs(offset), extent = rows ? stream_.frame.height : stream_.frame.width;
-    const Signal from_start = rows ? Signal::row_is : Signal::column_is;
-    const Signal from_end = rows ? Signal::row_left_is : Signal::column_left_is;
-    const auto enter = [&](Signal op, i64 which, i64 at, i64 n) {
-      const i64 to = map_index(border.mode, at + offset, n);
-      const bool outside = to < 0;
-      const NodeId f = flag(op, lag, lane, which);
-      if (netlist_.node(f).op == Signal::constant && netlist_.node(f).value == 0) return;
-      result.push_back({f, outside ? std::nullopt : std::optional<i64>(to - at)});
-    };
-    const bool narrow = stream_.frame.fixed && extent <= 2 * far;
-    if (narrow) {
-      for (i64 at = 0; at < extent; ++at)
-        if (at + offset < 0 || at + offset >= extent) enter(from_start, at, at, extent);
-    } else if (offset < 0) {
-      for (i64 at = 0; at < far; ++at) enter(from_start, at, at, 4 * far + 4);
-    } else {
-      const i64 n = 4 * far + 4;
-      for (i64 left = 0; left < far; ++left) enter(from_end, left, n - 1 - left, n);
+    for (const Place& place : places_of(graph_, stream_.grids, consumer, node, d)) {
+      const Signal op = d == 0 ? (place.from_end ? Signal::row_left_is : Signal::row_is)
+                               : (place.from_end ? Signal::column_left_is : Signal::column_is);
+      const StageId of = place.from_end ? node.stage : consumer;
+      const NodeId f = flag(op, lag, lane, place.at, stream_.grids.extent(of, static_cast<int>(d)));
+      if (netlist_.node(f).op != Signal::constant || netlist_.node(f).value != 0) result.push_back({f, place});
     }
     return result;
   }
 
   template <class Raw>
   Value bordered(Border border, i64 offset, const std::vector<Case>& all, StageId producer, Raw raw) {
-    Value v = raw(offset);
+    Value v = raw(Place{false, 0, offset, false, 0});
     // Cases that read the same place share a selection.
-    std::map<std::optional<i64>, std::vector<NodeId>> places;
-    for (const Case& c : all) places[c.offset].push_back(c.flag);
-    for (const auto& [place, flags] : places) {
-      const Value beyond = place ? raw(*place) : expressions_.border(border.value, graph_.stage(producer).type);
+    std::map<std::pair<std::optional<i64>, i64>, std::vector<Case>> places;
+    for (const Case& c : all) places[{c.place.offset, c.place.turns}].push_back(c);
+    for (const auto& [at, same] : places) {
+      std::vector<NodeId> flags;
+      for (const Case& c : same) flags.push_back(c.flag);
+      const Place& place = same.front().place;
+      const Value beyond = at.first ? raw(place) : expressions_.border(border.value, graph_.stage(producer).type);
       const auto [there, here] = expressions_.aligned(beyond, v);
       const double error = std::max(there.error, here.error);
       v = make_.select(make_.any(flags), there, here);
@@ -267,18 +336,87 @@ class Builder {
     const Window& window =
         *std::find_if(windows.begin(), windows.end(), [&](const Window& w) { return w.producer == node.stage; });
     const i64 lanes = stream_.frame.lanes;
-    const Lag entering = lag - Lag{0, window.last_word};
-    const i64 dy = node.index[0].offset;
+    const Grid& from = grid(node.stage);
     // The column at x: its rows are mapped where it enters, then it moves along.
-    const auto column = [&](i64 dx) {
-      const i64 word = base::floor_divide(lane + dx, lanes);
-      const int from = static_cast<int>(lane + dx - word * lanes);
-      const auto row = [&](i64 y) { return value(node.stage, from, entering - Lag{y, 0}); };
-      const Value v = bordered(node.border[0], dy, cases(node.border[0], dy, entering, 0, true), node.stage, row);
-      return Value{delayed(v.node, {0, window.last_word - word}), v.lo, v.hi, v.fraction, v.error};
+    const auto column = [&](const Place& at) {
+      const i64 x = lane + *at.offset * from.columns.rate, word = base::floor_divide(x, lanes);
+      const i64 enters = at.far ? word : *window.last_word;
+      const Lag entering = lag - Lag{at.turns, enters};
+      const auto row = [&](const Place& y) {
+        return value(node.stage, static_cast<int>(x - word * lanes), entering - Lag{*y.offset * from.rows.rate, 0});
+      };
+      const Value v = bordered(node.border[0], node.index[0].offset, cases(consumer, node, 0, entering, 0), node.stage,
+                               row);
+      const NodeId here = moved(v.node, enters - word, netlist_.word_step(from), entering);
+      return Value{here, v.lo, v.hi, v.fraction, v.error};
     };
-    const i64 dx = node.index[1].offset;
-    return bordered(node.border[1], dx, cases(node.border[1], dx, lag, lane, false), node.stage, column);
+    return bordered(node.border[1], node.index[1].offset, cases(consumer, node, 1, lag, lane), node.stage, column);
+  }
+
+  // ---- pieces ------------------------------------------------------------------------------------------------------
+
+  // Is the point among those of a piece, along one dimension? Nothing: in no word of this lane. Appends what is to be
+  // tested.
+  bool within_piece(StageId s, const ir::Piece& piece, std::size_t d, int lane, Lag lag, std::vector<NodeId>& tests) {
+    const Extent& e = stream_.grids.extent(s, static_cast<int>(d));
+    const i64 start = *graph_.constant(piece.start[d]), step = piece.stride[d] * e.rate, first = start * e.rate;
+    const i64 lanes = stream_.frame.lanes;
+    if (d == 0 && piece.stride[d] > 1) tests.push_back(every_row(lag, step, first));
+    if (d == 1 && piece.stride[d] > 1) {
+      if (step % lanes != 0 && lanes % step != 0)
+        refuse(graph_.stage(s), fmt::format("a piece has a point for {} columns, and {} come a clock", step, lanes),
+               "take 1 point a clock");
+      const i64 together = std::min(step, lanes);
+      if ((lane - first) % together != 0) return false;
+      if (step > lanes) tests.push_back(every_word(lag, step / lanes, (first - lane) / lanes));
+    }
+    if (start >= piece.stride[d])
+      tests.push_back(make_.not_of(make_.less(place(d, lane, lag), make_.constant(static_cast<double>(first)))));
+    // The end is looked for where points of its phase follow it.
+    const auto& samples = stream_.grids.samples[d];
+    std::optional<i64> end;
+    bool inside = false;
+    for (const GridSample& sample : samples) {
+      const i64 last = start + piece.stride[d] * graph_.evaluate(piece.count[d], sample.parameters);
+      if (last < sample.points[s]) inside = true;
+      if (end && *end != last && !stream_.frame.fixed) end = -1;
+      if (!end) end = last;
+    }
+    if (!inside) return true;
+    if (*end < 0)
+      refuse(graph_.stage(s), "a piece ends at a place that depends on extents, which are given at run time",
+             "emit for frames of one size");
+    tests.push_back(make_.less(place(d, lane, lag), make_.constant(static_cast<double>(*end * e.rate))));
+    return true;
+  }
+
+  Value composed(StageId s, int lane, Lag lag) {
+    const Stage& stage = graph_.stage(s);
+    const i64 lanes = stream_.frame.lanes;
+    Value v = make_.constant(0);
+    for (const ir::Piece& piece : stage.pieces) {
+      std::vector<NodeId> tests;
+      if (!within_piece(s, piece, 0, lane, lag, tests) || !within_piece(s, piece, 1, lane, lag, tests)) continue;
+      Value own;
+      if (piece.stage) {
+        const i64 row = *graph_.constant(piece.start[0]) * grid(s).rows.rate;
+        const i64 x = lane - *graph_.constant(piece.start[1]) * grid(s).columns.rate;
+        const i64 word = base::floor_divide(x, lanes);
+        own = value(*piece.stage, static_cast<int>(x - word * lanes), lag + Lag{row, -word});
+      } else {
+        own = expressions_.border(piece.value, stage.type);
+      }
+      const auto [there, here] = expressions_.aligned(own, v);
+      const double error = std::max(there.error, here.error);
+      v = there;
+      if (!tests.empty()) {
+        NodeId all = tests[0];
+        for (std::size_t k = 1; k < tests.size(); ++k) all = make_.both(all, tests[k]);
+        v = make_.select(all, there, here);
+      }
+      v.fraction = there.fraction, v.error = error;
+    }
+    return v;
   }
 
   // ---- expressions -------------------------------------------------------------------------------------------------
@@ -287,7 +425,7 @@ class Builder {
     return expressions_.body(s, [&](const ExprNode& node) {
       switch (node.op) {
         case Op::coord:
-          return coordinate(node.ivalue, lane, lag);
+          return coordinate(s, node.ivalue, lane, lag);
         case Op::extent:
           if (!stream_.frame.fixed)
             throw Error(
@@ -295,7 +433,7 @@ class Builder {
                 fmt::format("stage '{}' cannot become hardware: it computes with an extent, which is given at run time",
                             graph_.stage(s).name),
                 {}, "emit for frames of one size");
-          return make_.constant(static_cast<double>(node.ivalue == 0 ? stream_.frame.height : stream_.frame.width));
+          return make_.constant(static_cast<double>(stream_.grids.points(s, static_cast<int>(node.ivalue))));
         case Op::scalar:
           return scalar(node);
         default:
@@ -304,7 +442,8 @@ class Builder {
     });
   }
 
-  Value coordinate(i64 dimension, int lane, Lag lag) {
+  // The row or column of the frame.
+  Value place(std::size_t dimension, int lane, Lag lag) {
     const bool rows = dimension == 0;
     const auto most =
         static_cast<double>((rows ? stream_.frame.height : stream_.frame.words() * stream_.frame.lanes) - 1);
@@ -318,13 +457,19 @@ class Builder {
     return {netlist_.add(std::move(node)), 0, most};
   }
 
+  Value coordinate(StageId s, i64 dimension, int lane, Lag lag) {
+    const Value at = place(static_cast<std::size_t>(dimension), lane, lag);
+    const i64 rate = stream_.grids.extent(s, static_cast<int>(dimension)).rate;
+    return rate == 1 ? at : make_.divide(at, make_.constant(static_cast<double>(rate)));
+  }
+
   Value scalar(const ExprNode& node) {
     const std::string& name = graph_.arguments[static_cast<std::size_t>(node.ivalue)].name;
     const auto given = stream_.inputs.find(name);
     const FixedInput format =
         is_float(node.type) && given != stream_.inputs.end() ? given->second : FixedInput{node.type, 0};
     const auto [it, fresh] = scalars_.try_emplace(node.ivalue, netlist_.scalars.size());
-    const auto limits = ir::integer_limits(format.type);
+    const analyze::Range limits = range_of(format.type);
     const Bits bits = bits_of(limits.lo, limits.hi);
     if (fresh) netlist_.scalars.push_back({name, format.type, bits, format.fraction, 0});
     return {make_.node(Signal::scalar, bits, {}, static_cast<i64>(it->second)), limits.lo, limits.hi, format.fraction,
@@ -345,7 +490,7 @@ class Builder {
 }  // namespace
 
 Netlist build_netlist(const Stream& stream) {
-  Netlist netlist = pack_lines(Builder(stream).run());
+  Netlist netlist = pack_lines(living(Builder(stream).run()));
   verify(netlist);
   return netlist;
 }

@@ -51,6 +51,28 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
     }
     all.lines.push_back(std::move(line));
   }
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({k});
+    if (node.op == Signal::held) all.register_bits += node.bits.width;
+    if (node.op == Signal::line) all.memory_bits += netlist.ticks(node.lag) / node.value * node.bits.width;
+  }
+  return all;
+}
+
+std::vector<LineMemory> line_memories(const Netlist& netlist, const std::vector<int>& clock) {
+  std::vector<LineMemory> all;
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({k});
+    if (node.op != Signal::line) continue;
+    const auto it = std::find_if(all.begin(), all.end(), [&](const LineMemory& m) {
+      return m.steps == node.args[1] && m.writes == node.args[2] && m.length == node.lag && m.step == node.value &&
+             m.clock == clock[k];
+    });
+    LineMemory& memory =
+        it != all.end() ? *it : all.emplace_back(LineMemory{node.args[1], node.args[2], node.lag, node.value, clock[k], 0, {}});
+    memory.width += node.bits.width;
+    memory.lines.push_back({k});
+  }
   return all;
 }
 

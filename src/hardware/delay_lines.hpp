@@ -44,6 +44,17 @@ constexpr i64 least_memory = 48;
 // `clock` says when the past of a source is at hand, by node; empty: all at once (no clocks).
 DelayLines delay_lines(const Netlist&, const std::vector<int>& clock = {});
 
+// Lines that move together lie side by side in one memory.
+struct LineMemory {
+  NodeId steps, writes;
+  Lag length;
+  i64 step = 1;  // ticks from one place to the next
+  int clock = 0, width = 0;
+  std::vector<NodeId> lines;  // from the low bits on
+};
+// `clock`: what lines in one memory have in common, by node.
+std::vector<LineMemory> line_memories(const Netlist&, const std::vector<int>& clock);
+
 // The least width of frames, where it is given at run time.
 i64 least_width(const Netlist&, const DelayLines&);
 

@@ -4,8 +4,7 @@
 //
 // The costs add up to 0, so that only differences matter. The dual is a flow: constraints are arcs that carry any
 // amount, a variable of negative cost sends what it costs, one of positive cost takes it, and the sum of least * flow
-// is to be as large as it can be. Paths of greatest length are filled one after the other until all is sent; then the
-// longest paths of what is left are the best x, whole numbers, since all numbers of the constraints are.
+// is to be as large as it can be. The best x are whole numbers, since all numbers of the constraints are.
 // Ahuja, Magnanti, Orlin, Network Flows (1993), chapters 9 and 11.
 #pragma once
 

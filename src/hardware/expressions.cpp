@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "hardware/functions.hpp"
 #include "ir/build.hpp"
-#include "tessera/error.hpp"
 
 namespace tessera::hardware {
 
@@ -18,10 +19,6 @@ using ir::Op;
 namespace {
 
 constexpr int most_bits = 60;  // of a value that stands for a float
-
-double magnitude(const Value& v) {
-  return std::ldexp(std::max(std::abs(v.lo), std::abs(v.hi)), -v.fraction);
-}
 
 Value with(Value v, int fraction, double error) {
   v.fraction = fraction;
@@ -38,44 +35,81 @@ std::optional<int> exact_bits(double c, int most) {
 
 }  // namespace
 
-void Expressions::refuse(const std::string& what) const {
+void Expressions::refuse(const std::string& what, const std::string& help) const {
   throw Error(ErrorClass::argument,
-              fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(stage_).name, what));
+              fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(stage_).name, what), {}, help);
 }
 
-void Expressions::decide(const Value& v, double error) {
+void Expressions::decide(Op op, const Value& v, double error) {
   decided = std::max(decided, error);
-  if (error > 0) decided_relative = std::max(decided_relative, error / std::max(magnitude(v), 1e-300));
+  if (!(error > 0)) return;
+  decided_relative = std::max(decided_relative, error / std::max(magnitude(v), 1e-300));
+  std::string what = "compares floats";
+  if (op == Op::atan2) what = "takes angles of short vectors, and of those beside the negative axis";
+  if (op == Op::fmod) what = "takes remainders of floats";
+  if (op == Op::convert || op == Op::saturate || op == Op::floor || op == Op::ceil || op == Op::trunc ||
+      op == Op::round)
+    what = "makes floats whole";
+  const std::string& name = graph_.stage(stage_).name;
+  for (Decision& d : decisions)
+    if (d.stage == name && d.what == what) {
+      d.error = std::max(d.error, error);
+      return;
+    }
+  decisions.push_back({name, what, error});
+}
+
+// What is known of a value, and of its node; where the language wraps, the former alone.
+Value Expressions::checked(ExprId e, Value v) {
+  const ExprNode& node = graph_.node(e);
+  if (!is_float(node.type)) {
+    const analyze::Range r = ranges_.of(e);
+    return v.lo < r.lo || v.hi > r.hi ? make_.wrapped(v, r.lo, r.hi) : v;
+  }
+  if (!exact_ && netlist_.node(v.node).bits.width > most_bits)
+    refuse(fmt::format("a value has more than {} bits in fixed point", most_bits),
+           "bound it with min and max, or allow a larger --error");
+  return v;
 }
 
 Value Expressions::body(ir::StageId s, const std::function<Value(const ExprNode&)>& leaf) {
   const ir::StageId before = std::exchange(stage_, s);
-  std::map<ExprId, Value> known;
+  const Known outer = std::exchange(known_, {});  // of a stage whose window asked for this one
   for (const ExprId e : ir::postorder(graph_, {graph_.stage(s).body})) {
     const ExprNode& node = graph_.node(e);
+    known_.sources[e] = source_of(e);
+    if (asks_for_table(e))
+      if (const auto v = tabulated(e)) {
+        known_.values[e] = *v;
+        known_.tabled[e] = true;
+        continue;
+      }
     std::vector<Value> args;
-    for (const ExprId a : node.args) args.push_back(known.at(a));
-    Value v = operation(node, args, leaf);
-    if (!is_float(node.type)) {
-      // What is known of the expression, and of the node; where the language wraps, the former alone.
-      const analyze::Range r = ranges_.of(e);
-      if (v.lo < r.lo || v.hi > r.hi) v = make_.wrapped(v, r.lo, r.hi);
-    } else if (netlist_.node(v.node).bits.width > most_bits) {
-      refuse(fmt::format("a value has more than {} bits in fixed point", most_bits));
+    std::optional<Error> wrong;
+    for (const ExprId a : node.args) {
+      if (const auto it = known_.broken.find(a); it != known_.broken.end()) wrong = it->second;
+      args.push_back(known_.values[a]);
     }
-    known[e] = v;
+    try {
+      if (wrong) throw Error(*wrong);
+      known_.values[e] = checked(e, operation(node, args, leaf));
+    } catch (const Error& error) {
+      // What needs it may still be a table: log(x) where x is above 0.
+      if (!is_narrow(e) || known_.sources[e] == e) throw;
+      known_.broken.insert_or_assign(e, error);
+    }
   }
-  Value result = known.at(graph_.stage(s).body);
-  if (is_float(graph_.stage(s).type)) result = rounded(result, fraction_);
+  const ExprId body = graph_.stage(s).body;
+  if (const auto it = known_.broken.find(body); it != known_.broken.end()) throw Error(it->second);
+  Value result = known_.values.at(body);
+  if (is_float(graph_.stage(s).type) && !exact_) result = rounded(result, fraction_);
   stage_ = before;
+  known_ = outer;
   return result;
 }
 
 Value Expressions::rounded(Value v, int fraction) {
-  if (v.fraction <= fraction) return v;
-  const int by = v.fraction - fraction;
-  const Value half = make_.constant(std::exp2(by - 1));
-  return with(make_.shift_right(make_.add(v, half), by), fraction, v.error + std::exp2(-fraction - 1));
+  return hardware::rounded(make_, v, fraction);
 }
 
 Value Expressions::constant(double c, int most_fraction) {
@@ -87,6 +121,7 @@ Value Expressions::constant(double c, int most_fraction) {
 }
 
 Value Expressions::border(double v, ElementType type) {
+  if (is_float(type) && exact_) return float_constant(v, type);
   if (is_float(type)) return constant(v, fraction_ + 6);
   return make_.constant(ir::evaluate(Op::convert, type, ElementType::f64, &v));
 }
@@ -100,6 +135,7 @@ Value Expressions::operation(const ExprNode& node, const std::vector<Value>& a,
     case Op::scalar:
       return leaf(node);
     case Op::constant:
+      if (is_float(node.type) && exact_) return float_constant(node.fvalue, node.type);
       return is_float(node.type) ? constant(node.fvalue, fraction_ + 6)
                                  : make_.constant(static_cast<double>(node.ivalue));
     case Op::lookup:
@@ -108,11 +144,12 @@ Value Expressions::operation(const ExprNode& node, const std::vector<Value>& a,
       break;
   }
   const bool of_floats = !node.args.empty() && is_float(graph_.node(node.args.back()).type);
+  if (exact_ && (is_float(node.type) || of_floats) && node.op != Op::select) return float_operation(node, a);
   if (is_float(node.type)) return real(node, a);
   if (!of_floats || node.op == Op::select) return whole(node, a);
   if (a.size() == 1) return from_float(node, a[0]);
   const auto [x, y] = aligned(a[0], a[1]);
-  decide(magnitude(x) > magnitude(y) ? x : y, x.error + y.error);
+  decide(node.op, magnitude(x) > magnitude(y) ? x : y, x.error + y.error);
   return whole(node, {x, y});
 }
 
@@ -183,7 +220,7 @@ Value Expressions::lookup(const ExprNode& node, const std::vector<Value>& a) {
   }
   int fraction = 0;
   double error = 0;
-  if (is_float(table.type)) {
+  if (is_float(table.type) && !exact_) {
     for (const double v : table.values) {
       const auto exact = exact_bits(v, fraction_ + 6);
       fraction = std::max(fraction, exact.value_or(fraction_ + 6));
@@ -195,13 +232,17 @@ Value Expressions::lookup(const ExprNode& node, const std::vector<Value>& a) {
   for (const double v : table.values) {
     const double raw = std::round(std::ldexp(v, fraction));
     lo = std::min(lo, raw), hi = std::max(hi, raw);
-    rom.values.push_back(static_cast<i64>(raw));
+    rom.values.push_back(exact_ && is_float(table.type) ? pattern_of(v, table.type) : static_cast<i64>(raw));
+  }
+  if (exact_ && is_float(table.type)) {
+    rom.bits = {false, static_cast<int>(size_of(table.type)) * 8};
+    const auto which = static_cast<i64>(netlist_.add_table(rom));
+    return pattern(make_.node(Signal::table, rom.bits, {at.node}, which), table.type);
   }
   rom.bits = bits_of(lo, hi);
   const Bits bits = rom.bits;
-  const auto [it, fresh] = tables_.try_emplace({node.ivalue, fraction}, netlist_.tables.size());
-  if (fresh) netlist_.tables.push_back(std::move(rom));
-  return {make_.node(Signal::table, bits, {at.node}, static_cast<i64>(it->second)), lo, hi, fraction, error};
+  const auto which = static_cast<i64>(netlist_.add_table(std::move(rom)));
+  return {make_.node(Signal::table, bits, {at.node}, which), lo, hi, fraction, error};
 }
 
 Value Expressions::bitwise(const ExprNode& node, const std::vector<Value>& a) {
@@ -267,31 +308,6 @@ Value Expressions::product(Value a, Value b) {
   return p;
 }
 
-Value Expressions::quotient(Value a, Value b) {
-  const double least = b.lo > 0 ? b.lo : b.hi < 0 ? -b.hi : 0;
-  const double away = std::ldexp(least, -b.fraction) - b.error;
-  if (away <= 0) refuse("it divides by floats that may be 0: no fixed point holds the result");
-  a = rounded(a, fraction_), b = rounded(b, fraction_);
-  const int up = fraction_ + b.fraction - a.fraction;
-  const Value q = make_.divide(make_.shift_left(a, up), b);
-  const double most = (magnitude(a) + a.error) / away;
-  Value result = with(q, fraction_, (a.error + most * b.error) / away + std::exp2(-fraction_));
-  const double bound = std::ceil(std::ldexp(most, fraction_)) + 1;
-  result.lo = std::max(result.lo, -bound), result.hi = std::min(result.hi, bound);
-  result.node = make_.resized(result.node, bits_of(result.lo, result.hi));
-  return result;
-}
-
-Value Expressions::root(Value v) {
-  if (v.lo < 0) refuse("it takes the square root of floats that may be negative");
-  // The length of a vector errs no more than the vector does.
-  const double before = v.squares >= 0 ? std::sqrt(v.squares) : std::sqrt(v.error);
-  const int kept = v.fraction;
-  v = rounded(v, 2 * fraction_);
-  const Value r = make_.root(make_.shift_left(v, 2 * fraction_ - v.fraction));
-  return with(r, fraction_, before + (kept > 2 * fraction_ ? 2 : 1) * std::exp2(-fraction_));
-}
-
 Value Expressions::toward_zero(Value v) {
   if (v.fraction == 0) return v;
   const Value down = make_.shift_right(make_.magnitude(v), v.fraction);
@@ -310,6 +326,7 @@ Value Expressions::real(const ExprNode& node, const std::vector<Value>& a) {
       return a[0];
     case Op::add:
     case Op::sub: {
+      if (node.op == Op::sub && node.args[0] == node.args[1]) return make_.constant(0);
       const auto [x, y] = aligned(a[0], a[1]);
       Value sum = with(node.op == Op::add ? make_.add(x, y) : make_.subtract(x, y), x.fraction, x.error + y.error);
       if (node.op == Op::add && a[0].squares >= 0 && a[1].squares >= 0) sum.squares = a[0].squares + a[1].squares;
@@ -321,7 +338,8 @@ Value Expressions::real(const ExprNode& node, const std::vector<Value>& a) {
       return product(a[0], a[1]);
     case Op::div:
       if (const auto c = ir::constant_value(graph_, node.args[1]); c && *c != 0) return scaled(a[0], 1 / *c);
-      return quotient(a[0], a[1]);
+      if (const auto m = mean(node, a[0], a[1])) return *m;
+      return function(node, a);
     case Op::neg:
       return exactly(make_.subtract(make_.constant(0), a[0]));
     case Op::abs:
@@ -336,27 +354,25 @@ Value Expressions::real(const ExprNode& node, const std::vector<Value>& a) {
       const auto [x, y] = aligned(a[1], a[2]);
       return with(make_.select(a[0].node, x, y), x.fraction, std::max(x.error, y.error));
     }
-    case Op::sqrt:
-      return root(a[0]);
     case Op::hypot: {
       const auto [x, y] = aligned(product(a[0], a[0]), product(a[1], a[1]));
       Value sum = with(make_.add(x, y), x.fraction, x.error + y.error);
       if (x.squares >= 0 && y.squares >= 0) sum.squares = x.squares + y.squares;
-      return root(sum);
+      return function(node, {sum});
     }
     case Op::floor:
-      decide(a[0], a[0].error);
+      decide(node.op, a[0], a[0].error);
       return make_.shift_right(a[0], a[0].fraction);
     case Op::ceil: {
-      decide(a[0], a[0].error);
+      decide(node.op, a[0], a[0].error);
       const Value minus = make_.shift_right(make_.subtract(make_.constant(0), a[0]), a[0].fraction);
       return make_.subtract(make_.constant(0), minus);
     }
     case Op::trunc:
-      decide(a[0], a[0].error);
+      decide(node.op, a[0], a[0].error);
       return toward_zero(a[0]);
     case Op::round: {
-      decide(a[0], a[0].error);
+      decide(node.op, a[0], a[0].error);
       if (a[0].fraction == 0) return a[0];
       const Value half = make_.constant(std::exp2(a[0].fraction - 1));
       const Value away =
@@ -364,8 +380,19 @@ Value Expressions::real(const ExprNode& node, const std::vector<Value>& a) {
       return toward_zero(with(away, a[0].fraction, 0));
     }
     default:
-      refuse(fmt::format("it uses {} of floats, which is not built in fixed point", ir::name_of(node.op)));
+      return function(node, a);
   }
+}
+
+Value Expressions::function(const ExprNode& node, const std::vector<Value>& a) {
+  Functions functions(
+      netlist_, make_, fraction_, [&](const std::string& what, const std::string& help) { refuse(what, help); },
+      [&](Op op, const Value& v, double error) { decide(op, v, error); });
+  if (node.op == Op::div) return functions.quotient(a[0], a[1]);
+  if (node.op == Op::hypot) return functions.root(a[0]);
+  if (node.op == Op::pow)
+    if (const auto c = ir::constant_value(graph_, node.args[1])) return functions.power(a[0], *c);
+  return functions.of(node.op, a);
 }
 
 // ---- floats that become whole
@@ -373,7 +400,7 @@ Value Expressions::real(const ExprNode& node, const std::vector<Value>& a) {
 
 Value Expressions::from_float(const ExprNode& node, Value v) {
   const auto limits = ir::integer_limits(node.type);
-  decide(v, v.error);
+  decide(node.op, v, v.error);
   if (node.op == Op::convert && node.type == ElementType::boolean)
     return make_.zero_or_one(make_.not_of(make_.equal(v, make_.constant(0))));
   if (node.op == Op::convert) {

@@ -41,6 +41,13 @@ void count_node(Facts& facts, const Netlist& netlist, const Node& node) {
   }
 }
 
+// Of a frame's words of an image, from the first one on. Rows may end in empty ticks.
+i64 last_tick(const Netlist& netlist, const Grid& grid) {
+  const i64 rows = grid.rows.points(netlist.given.most[0]), columns = grid.columns.points(netlist.given.most[1]);
+  const i64 words = (columns + netlist.lanes(grid) - 1) / netlist.lanes(grid);
+  return (rows - 1) * grid.rows.rate * netlist.frame.pitch() + (words - 1) * netlist.word_step(grid);
+}
+
 StageFacts stage_facts(const Stream& stream, ir::StageId s) {
   const ir::Stage& stage = stream.graph.stage(s);
   const StreamStage& plan = stream.stages[s];
@@ -76,24 +83,28 @@ Facts facts_of(const Stream& stream, const Netlist& netlist, const Schedule* sch
   facts.least_height = netlist.least_height, facts.least_width = least_width(netlist, lines);
   facts.memory_bits = lines.memory_bits, facts.shift_bits = lines.register_bits;
   for (const DelayMemory& m : lines.memories) facts.memories.push_back({netlist.ticks(m.length), m.width});
+  for (const LineMemory& m :
+       line_memories(netlist, schedule != nullptr ? schedule->clock : std::vector<int>(netlist.size(), 0))) {
+    facts.memories.push_back({netlist.ticks(m.length) / m.step, m.width});
+    facts.memory_bits += facts.memories.back().words * m.width;
+  }
   for (ir::StageId s = 0; s < stream.graph.stage_count(); ++s) facts.stages.push_back(stage_facts(stream, s));
   const std::vector<bool> needed = needed_nodes(netlist);
   for (std::uint32_t k = 0; k < netlist.size(); ++k)
     if (needed[k]) count_node(facts, netlist, netlist.node({k}));
   if (schedule != nullptr) facts.waiting_bits = schedule->waiting_bits, facts.depth = schedule->depth;
   facts.decided = stream.decided;
-  facts.ticks = netlist.frame.height * netlist.frame.pitch();
+  facts.ticks = netlist.frame.rows() * netlist.frame.pitch();
   for (std::size_t r = 0; r < netlist.results.size(); ++r) {
     const i64 ticks = netlist.ticks(netlist.results[r].lag);
-    facts.results.push_back(
-        {netlist.results[r].port, ticks, schedule != nullptr ? ticks + schedule->result[r] + port_clocks : 0});
+    facts.results.push_back({netlist.results[r].port, last_tick(netlist, netlist.results[r].port.grid), ticks,
+                             schedule != nullptr ? ticks + schedule->result[r] + port_clocks : 0});
   }
   return facts;
 }
 
 i64 clocks_of(const Facts& facts, const ResultFacts& result, i64 frames) {
-  // The last word is the last one of its row, which may be followed by empty ticks.
-  return result.clocks + frames * facts.ticks - (facts.frame.pitch() - facts.frame.words());
+  return result.clocks + (frames - 1) * facts.ticks + result.last + 1;
 }
 
 }  // namespace tessera::hardware

@@ -33,6 +33,7 @@ struct MemoryFacts {
 
 struct ResultFacts {
   Port port;
+  i64 last = 0;    // ticks from its first word to the last one of a frame
   i64 ticks = 0;   // from the first word in to the tick of the first one out
   i64 clocks = 0;  // from the clock that takes the first word in to the one that hands out the first; 0: not known
 };

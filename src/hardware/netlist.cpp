@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "base/division.hpp"
+#include "data/half.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
@@ -31,6 +34,7 @@ std::uint64_t hash_of(const Node& n) {
   std::uint64_t h =
       mix(static_cast<std::uint64_t>(n.op), static_cast<std::uint64_t>(n.bits.width * 2 + n.bits.is_signed));
   h = mix(mix(h, static_cast<std::uint64_t>(n.value)), static_cast<std::uint64_t>(n.lane));
+  h = mix(h, static_cast<std::uint64_t>(n.extent + 1));
   h = mix(mix(h, static_cast<std::uint64_t>(n.lag.rows)), static_cast<std::uint64_t>(n.lag.words));
   for (const NodeId a : n.args) h = mix(h, a.id);
   return h;
@@ -38,7 +42,7 @@ std::uint64_t hash_of(const Node& n) {
 
 bool same(const Node& a, const Node& b) {
   return a.op == b.op && a.bits == b.bits && a.args == b.args && a.value == b.value && a.lag == b.lag &&
-         a.lane == b.lane;
+         a.lane == b.lane && a.extent == b.extent;
 }
 
 }  // namespace
@@ -73,7 +77,11 @@ i64 wrap(Bits f, __int128 value) {
 }
 
 i64 Frame::pitch() const {
-  return std::max(words(), least_pitch);
+  return base::ceil_divide(std::max(words(), least_pitch), word_unit) * word_unit;
+}
+
+i64 Extent::points(i64 given) const {
+  return times * base::floor_divide(given + plus, over) + then;
 }
 
 NodeId Netlist::add(Node node) {
@@ -85,6 +93,67 @@ NodeId Netlist::add(Node node) {
   nodes_.push_back(std::move(node));
   index_.emplace(h, id);
   return id;
+}
+
+std::size_t Netlist::add_table(Rom rom) {
+  for (std::size_t t = 0; t < tables.size(); ++t)
+    if (tables[t].bits == rom.bits && tables[t].values == rom.values) return t;
+  const auto taken = [&](const std::string& name) {
+    return std::any_of(tables.begin(), tables.end(), [&](const Rom& r) { return r.name == name; });
+  };
+  if (taken(rom.name)) {
+    std::size_t number = tables.size();
+    while (taken(fmt::format("{}_{}", rom.name, number))) ++number;
+    rom.name = fmt::format("{}_{}", rom.name, number);
+  }
+  tables.push_back(std::move(rom));
+  return tables.size() - 1;
+}
+
+Netlist living(const Netlist& all) {
+  std::vector<bool> needed(all.size(), false);
+  for (const Result& r : all.results)
+    for (const NodeId n : r.lanes) needed[n.id] = true;
+  for (std::size_t k = all.size(); k-- > 0;)
+    if (needed[k])
+      for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
+  Netlist kept;
+  kept.frame = all.frame, kept.given = all.given, kept.extents = all.extents;
+  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.stages = all.stages, kept.decisions = all.decisions;
+  kept.least_height = all.least_height, kept.least_width = all.least_width;
+  std::vector<NodeId> now(all.size());
+  for (std::uint32_t k = 0; k < all.size(); ++k) {
+    if (!needed[k]) continue;
+    Node node = all.node({k});
+    for (NodeId& a : node.args) a = now[a.id];
+    if (node.op == Signal::table)
+      node.value = static_cast<i64>(kept.add_table(all.tables[static_cast<std::size_t>(node.value)]));
+    now[k] = kept.add(std::move(node));
+  }
+  for (const std::vector<NodeId>& lanes : all.stored) {
+    std::vector<NodeId> left;
+    for (const NodeId n : lanes)
+      if (needed[n.id]) left.push_back(now[n.id]);
+    if (!left.empty()) kept.stored.push_back(std::move(left));
+  }
+  kept.results = all.results;
+  for (Result& r : kept.results)
+    for (NodeId& n : r.lanes) n = now[n.id];
+  return kept;
+}
+
+i64 pattern_of(double v, ElementType type) {
+  if (type == ElementType::f64) return std::bit_cast<i64>(v);
+  if (type == ElementType::f32) return std::bit_cast<std::uint32_t>(static_cast<float>(v));
+  if (type == ElementType::f16) return double_to_half(v);
+  return static_cast<i64>(v);
+}
+
+double number_of(i64 pattern, ElementType type) {
+  if (type == ElementType::f64) return std::bit_cast<double>(pattern);
+  if (type == ElementType::f32) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(pattern)));
+  if (type == ElementType::f16) return static_cast<double>(half_to_float(static_cast<std::uint16_t>(pattern)));
+  return static_cast<double>(pattern);
 }
 
 void verify(const Netlist& netlist) {
@@ -100,12 +169,19 @@ void verify(const Netlist& netlist) {
     if (node.op == Signal::delay && netlist.ticks(node.lag) < 0) fail(k, "a delay into the future");
     if (node.op == Signal::delay && node.bits != netlist.node(node.args[0]).bits)
       fail(k, "a delay that changes its format");
+    if ((node.op == Signal::held || node.op == Signal::line) && node.bits != netlist.node(node.args[0]).bits)
+      fail(k, "a past that changes its format");
+    if (node.op == Signal::line && netlist.ticks(node.lag) < node.value) fail(k, "a line without a place");
+    for (std::size_t a = 1; a < node.args.size(); ++a)
+      if ((node.op == Signal::held || node.op == Signal::line) && netlist.node(node.args[a]).bits != Bits{})
+        fail(k, "a condition of several bits");
+    if (node.extent >= static_cast<int>(netlist.extents.size())) fail(k, "no such extent");
     if (node.op == Signal::select && netlist.node(node.args[0]).bits != Bits{}) fail(k, "a condition of several bits");
     if (node.op == Signal::table && static_cast<std::size_t>(node.value) >= netlist.tables.size())
       fail(k, "no such table");
   }
   for (const Result& r : netlist.results)
-    if (r.lanes.size() != static_cast<std::size_t>(netlist.frame.lanes))
+    if (r.lanes.size() != static_cast<std::size_t>(netlist.lanes(r.port.grid)))
       fail(netlist.size(), "a result without all of its lanes");
 }
 
@@ -117,6 +193,7 @@ std::string print(const Netlist& netlist) {
     text += fmt::format("%{} = {}", k, name_of(node.op));
     for (const NodeId a : node.args) text += fmt::format(" %{}", a.id);
     if (node.lag != Lag{}) text += fmt::format(" lag {}:{}", node.lag.rows, node.lag.words);
+    if (node.extent >= 0) text += fmt::format(" extent {}", node.extent);
     text += fmt::format(" value {} lane {} : {}{}\n", node.value, node.lane, node.bits.is_signed ? 's' : 'u',
                         node.bits.width);
   }

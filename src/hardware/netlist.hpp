@@ -10,6 +10,7 @@
 // Nodes are hash-consed and stored in topological order.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <string>
 #include <string_view>
@@ -45,15 +46,22 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
 //   constant  `value`
 //   delay     the operand as many ticks ago as `lag` says (0 before the first tick)
 //   row, column   of the word n - lag: its row; the column of lane `lane`. Numbers from 0, or 0 where there is no word
+//   held      the first operand at the last tick before this one at which the second, one bit, was set
+//   line      a memory of ticks(lag) / value places, at one of which each tick stands: what lies there. It moves on to
+//             the next place after ticks at which the second operand is set; then, where the third is set too, the
+//             first is put there before. At other ticks it is anything
 //   row_is, row_left_is     of the word n - lag: is its row `value`; are there `value` rows after it?
 //   column_is, column_left_is   is the column of lane `lane` `value`; are there `value` columns after it (negative: it
-//             lies that far beyond the last one)?
+//             lies that far beyond the last one)? Of the image whose extent is `extent`; -1: of the frame
+//   row_phase, word_phase   is its row, the word in the row, `lane` more than a multiple of `value`?
 //   shift_left, shift_right   by the constant `value`; the latter rounds down
 //   divide, remainder   of whole numbers, towards zero; by zero gives 0
 //   select    of a condition of one bit, the value if it is set, the value if not
 //   up, down  shifts by an operand, which is 0 to 63
 //   root      the whole part of the square root; of negative numbers 0
 //   table     element of table `value` at the operand, which lies in it
+//   float_unary, float_binary   the operation of the language on floats that `value` names (FloatOperation). Operands
+//             and results that are floats are the bits of one. No circuit is printed of these: HLS computes them
 // clang-format off
 #define TESSERA_SIGNALS(X)                                                                                             \
   X(input, 0)                                                                                                          \
@@ -62,9 +70,11 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
   X(delay, 1)                                                                                                          \
   X(row, 0)                                                                                                            \
   X(column, 0)                                                                                                         \
-  X(row_is, 0) X(row_left_is, 0) X(column_is, 0) X(column_left_is, 0) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1)   \
+  X(row_is, 0) X(row_left_is, 0) X(column_is, 0) X(column_left_is, 0) X(row_phase, 0) X(word_phase, 0)                 \
+  X(held, 2) X(line, 3) X(add, 2) X(sub, 2) X(mul, 2) X(shift_left, 1)   \
       X(shift_right, 1) X(resize, 1) X(bit_and, 2) X(bit_or, 2) X(bit_xor, 2) X(bit_not, 1) X(eq, 2) X(lt, 2) X(le, 2) \
-          X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1) X(root, 1)
+          X(select, 3) X(divide, 2) X(remainder, 2) X(up, 2) X(down, 2) X(table, 1) X(root, 1)             \
+          X(float_unary, 1) X(float_binary, 2)
 // clang-format on
 
 enum class Signal : std::uint8_t {
@@ -88,7 +98,22 @@ struct Node {
   i64 value = 0;
   Lag lag;
   int lane = 0;
+  int extent = -1;  // of Netlist::extents
   std::uint32_t stage = 0;  // of the graph, for which it was made first; no part of what it is
+};
+
+// The extent of an image along a dimension, from the one that frames are given with: times * floor((given + plus) /
+// over) + then points, each `rate` rows or columns of the frame from the next.
+struct Extent {
+  i64 rate = 1, times = 1, plus = 0, over = 1, then = 0;
+  auto operator<=>(const Extent&) const = default;
+  i64 points(i64 given) const;
+  i64 fine(i64 given) const { return rate * points(given); }  // in rows or columns of the frame
+};
+
+struct Grid {
+  Extent rows, columns;
+  bool operator==(const Grid&) const = default;
 };
 
 struct Port {
@@ -97,6 +122,7 @@ struct Port {
   Bits bits;         // of an element
   int fraction = 0;  // of its bits: what stands for a float is an element * 2^-fraction
   double error = 0;  // at most, from what exact arithmetic gives
+  Grid grid = {};
 };
 
 struct Result {
@@ -111,13 +137,44 @@ struct Rom {
   std::vector<i64> values;
 };
 
-// Extents of frames.
+// A stage in which something else may come out than exact arithmetic gives: values with errors decide there.
+struct Decision {
+  std::string stage, what;  // "compares floats"
+  double error = 0;         // of what decides, at most
+};
+
+// An operation of the language on floats, as the value of a node.
+struct FloatOperation {
+  std::uint8_t op = 0;                      // ir::Op
+  ElementType type = ElementType::f32;      // of the result
+  ElementType operands = ElementType::f32;  // of the operands
+  i64 value() const { return op | static_cast<i64>(type) << 8 | static_cast<i64>(operands) << 16; }
+  static FloatOperation of(i64 v) {
+    return {static_cast<std::uint8_t>(v & 255), static_cast<ElementType>(v >> 8 & 255),
+            static_cast<ElementType>(v >> 16 & 255)};
+  }
+};
+// A number as the bits that stand for it in a type, floats as such, and back.
+i64 pattern_of(double, ElementType);
+double number_of(i64 pattern, ElementType);
+
+// Extents of frames: of the finest image.
 struct Frame {
   i64 height = 0, width = 0;  // what they are, or their maxima
   bool fixed = true;
-  int lanes = 1;  // points a tick
+  int lanes = 1;                    // points a tick
+  i64 row_unit = 1, word_unit = 1;  // rows and ticks are filled up to multiples of them: the rates of all images
   i64 words() const { return (width + lanes - 1) / lanes; }
   i64 pitch() const;  // ticks a row
+  i64 rows() const { return (height + row_unit - 1) / row_unit * row_unit; }
+};
+
+// What extents are given: those of the first input; frames follow from them. By dimension.
+struct Given {
+  Extent high, wide;  // of frames
+  std::array<i64, 2> least{1, 1}, most{0, 0}, unit{1, 1}, rest{0, 0};  // `rest` more than multiples of `unit`
+  // Frames that have them are as large as what is given.
+  bool plain() const { return high == Extent{} && wide == Extent{}; }
 };
 constexpr i64 least_pitch = 8;
 
@@ -127,11 +184,23 @@ class Netlist {
   std::vector<Port> inputs, scalars;
   std::vector<Result> results;
   std::vector<Rom> tables;
+  std::vector<Decision> decisions;
   std::vector<std::string> stages;          // names
   std::vector<std::vector<NodeId>> stored;  // the lanes of stages that are stored
   i64 least_height = 1, least_width = 1;    // of extents given at run time
+  Given given;
+  std::vector<Extent> extents;  // that nodes name
+
+  // Points of an image that a tick carries, and the ticks from one such tick to the next.
+  int lanes(const Grid& g) const {
+    return g.columns.rate >= frame.lanes ? 1 : frame.lanes / static_cast<int>(g.columns.rate);
+  }
+  i64 word_step(const Grid& g) const { return g.columns.rate <= frame.lanes ? 1 : g.columns.rate / frame.lanes; }
+  // Is an image as large as the frame, whatever is given?
+  bool whole(const Grid& g) const { return g.rows == given.high && g.columns == given.wide; }
 
   NodeId add(Node node);
+  std::size_t add_table(Rom);  // equal ones once, no two of the same name
   const Node& node(NodeId n) const { return nodes_[n.id]; }
   std::size_t size() const { return nodes_.size(); }
   i64 ticks(Lag lag) const { return lag.rows * frame.pitch() + lag.words; }
@@ -140,6 +209,9 @@ class Netlist {
   std::vector<Node> nodes_;
   std::unordered_multimap<std::uint64_t, NodeId> index_;
 };
+
+// Without nodes and tables that no result needs.
+Netlist living(const Netlist&);
 
 // Are operands there before their users, counts and widths right? Throws Error(internal) with the node.
 void verify(const Netlist&);

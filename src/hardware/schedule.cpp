@@ -1,7 +1,10 @@
 // Clocks as differences: a value is there after its operands, a line keeps its past at one clock.
 #include "hardware/schedule.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "hardware/delay_lines.hpp"
@@ -12,20 +15,31 @@ namespace tessera::hardware {
 
 namespace {
 
-constexpr std::size_t most_exact = 3000;  // nodes
+constexpr std::size_t most_exact = 60000;  // nodes
+
+// Picoseconds on an ECP5 of speed 8, with the way to the next cell.
+constexpr int clock_delay = 900;  // out of a register, and into one
+constexpr int cell_delay = 1000, carry_delay = 1300, carry_bit_delay = 35;
+constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
   return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
-         s == Signal::column_is || s == Signal::column_left_is;
+         s == Signal::column_is || s == Signal::column_left_is || s == Signal::row_phase || s == Signal::word_phase;
+}
+
+// Is it the state of registers or a memory?
+bool is_past(Signal s) {
+  return s == Signal::delay || s == Signal::held || s == Signal::line;
 }
 
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
 class Clocks {
  public:
   // `tied`: the lanes of a stage keep their past at the same clock.
-  Clocks(const Netlist& netlist, bool tied)
+  Clocks(const Netlist& netlist, double period, bool tied)
       : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
     constrain();
+    break_chains(static_cast<int>(period) - clock_delay);
     if (tied) tie_lanes();
   }
 
@@ -61,6 +75,7 @@ class Clocks {
   const Node& node(std::size_t k) const { return netlist_.node({static_cast<std::uint32_t>(k)}); }
   void at_least(std::size_t later, std::size_t earlier, i64 by) { constraints_.push_back({earlier, later, by}); }
   void equal(std::size_t a, std::size_t b) { at_least(a, b, 0), at_least(b, a, 0); }
+  void at_clock(std::size_t v, int clock) { at_least(v, zero_, clock), at_least(zero_, v, -clock); }
 
   void constrain() {
     cost_.assign(zero_ + 1, 0);
@@ -71,9 +86,12 @@ class Clocks {
       has_line_[k] = true;
       at_least(2 * n_ + k, k, 0);
       at_least(n_ + k, 2 * n_ + k, 0);
-      const bool rings =
-          std::any_of(line.pieces.begin(), line.pieces.end(), [](const DelayPiece& p) { return p.memory >= 0; });
-      if (rings) at_least(2 * n_ + k, zero_, memory_clock);
+      int earliest = shift_clock;
+      for (const DelayPiece& piece : line.pieces)
+        if (piece.memory >= 0)
+          earliest = std::max(
+              earliest, follows_columns(netlist_, piece.length, row_memory_clock) ? row_memory_clock : memory_clock);
+      at_least(2 * n_ + k, zero_, earliest);
       for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
     }
     for (std::size_t k = 0; k < n_; ++k) {
@@ -84,25 +102,62 @@ class Clocks {
       at_least(n_ + k, k, 0);
       cost_[n_ + k] += node(k).bits.width;
       cost_[k] -= node(k).bits.width;
-      if (node(k).op == Signal::input) at_least(k, zero_, input_clock), at_least(zero_, k, -input_clock);
-      if (is_position(node(k).op)) at_least(k, zero_, position_clock);
-      if (node(k).op == Signal::delay) continue;
-      const int latency = latency_of(netlist_, node(k));
+      if (node(k).op == Signal::input) at_clock(k, input_clock);
+      if (is_position(node(k).op)) at_clock(k, position_clock);
+      if (node(k).op == Signal::delay || node(k).op == Signal::input || is_position(node(k).op)) continue;
+      if (node(k).op == Signal::held) at_least(k, zero_, shift_clock);
+      if (node(k).op == Signal::line) at_least(k, zero_, memory_clock);
       bool moves = false;
-      for (const NodeId a : node(k).args) {
+      for (std::size_t arg = 0; arg < node(k).args.size(); ++arg) {
+        const NodeId a = node(k).args[arg];
+        // A line is read two clocks ahead.
+        const int latency = node(k).op == Signal::line && arg == 1 ? 2 : latency_of(netlist_, node(k));
         if (is_static(netlist_.node(a))) continue;
         moves = true;
         at_least(k, a.id, latency);
         at_least(n_ + a.id, k, -latency);
       }
-      if (!moves) at_least(k, zero_, latency);
+      if (!moves) at_least(k, zero_, latency_of(netlist_, node(k)));
     }
     for (std::size_t r = 0; r < netlist_.results.size(); ++r) {
       at_least(3 * n_ + r, zero_, position_clock);
+      cost_[3 * n_ + r] += mark_cost;
+      cost_[zero_] -= mark_cost;
       for (const NodeId lane : netlist_.results[r].lanes) {
         if (is_static(netlist_.node(lane))) continue;
         at_least(3 * n_ + r, lane.id, 0);
         at_least(n_ + lane.id, 3 * n_ + r, 0);
+      }
+    }
+  }
+
+  bool chains(std::size_t k) const {
+    const Node& one = node(k);
+    return !is_static(one) && !one.args.empty() && !is_past(one.op) && latency_of(netlist_, one) == 0;
+  }
+
+  // From every operation along what may share its clock, in order, to the first that fit no more.
+  void break_chains(int room) {
+    std::vector<std::vector<std::size_t>> readers(n_);
+    for (std::size_t k = 0; k < n_; ++k)
+      if (chains(k))
+        for (const NodeId a : node(k).args)
+          if (chains(a.id) && (readers[a.id].empty() || readers[a.id].back() != k)) readers[a.id].push_back(k);
+    std::vector<int> delay(n_, 0);
+    for (std::size_t k = 0; k < n_; ++k)
+      if (chains(k)) delay[k] = delay_of(netlist_, node(k));
+    for (std::size_t first = 0; first < n_; ++first) {
+      if (delay[first] == 0) continue;
+      std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
+      for (auto it = until.begin(); it != until.end(); it = until.erase(it)) {
+        if (it->first != first && it->second > room) {
+          at_least(it->first, first, 1);
+          continue;
+        }
+        for (const std::size_t next : readers[it->first]) {
+          int& way = until[next];
+          way = std::max(way, it->second + delay[next]);
+        }
       }
     }
   }
@@ -161,7 +216,6 @@ int latency_of(const Netlist& netlist, const Node& node) {
     case Signal::delay:
       return 0;
     case Signal::mul:
-      return 3;
     case Signal::up:
     case Signal::down:
     case Signal::table:
@@ -172,14 +226,43 @@ int latency_of(const Netlist& netlist, const Node& node) {
     case Signal::remainder:
       return dividend_bits(netlist.node(node.args[0]).bits) + 2;
     default:
-      return is_static(node) ? 0 : 1;
+      return 0;
   }
 }
 
-Schedule make_schedule(const Netlist& netlist) {
+int delay_of(const Netlist& netlist, const Node& node) {
+  const auto width = [&](std::size_t k) { return netlist.node(node.args[k]).bits.width; };
+  switch (node.op) {
+    case Signal::add:
+    case Signal::sub:
+      return carry_delay + carry_bit_delay * node.bits.width;
+    case Signal::lt:
+    case Signal::le:
+      return carry_delay + carry_bit_delay * std::max(width(0), width(1));
+    case Signal::eq:
+      return cell_delay * (std::max(width(0), width(1)) > 2 ? 2 : 1);
+    case Signal::bit_and:
+    case Signal::bit_or:
+    case Signal::bit_xor:
+    case Signal::select:
+      return cell_delay;
+    default:
+      return 0;
+  }
+}
+
+bool follows_columns(const Netlist& netlist, Lag length, int clock) {
+  return netlist.frame.fixed && netlist.ticks(length) == netlist.frame.pitch() && clock == row_memory_clock;
+}
+
+Schedule make_schedule(const Netlist& netlist, const ScheduleOptions& options) {
+  if (!(options.frequency >= least_frequency && options.frequency <= most_frequency))
+    throw Error(ErrorClass::argument, fmt::format("a frequency of {} MHz; expected {} to {}", options.frequency,
+                                                  least_frequency, most_frequency));
+  const double period = 1e6 / options.frequency;
   // A stage that hands a value on as it is may stand in two stages' lanes: then they cannot be tied.
-  auto schedule = Clocks(netlist, true).solve();
-  if (!schedule) schedule = Clocks(netlist, false).solve();
+  auto schedule = Clocks(netlist, period, true).solve();
+  if (!schedule) schedule = Clocks(netlist, period, false).solve();
   if (!schedule) throw Error(ErrorClass::internal, "no clocks fit a netlist");
   return *schedule;
 }

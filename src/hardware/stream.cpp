@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "base/division.hpp"
-#include "data/border.hpp"
 #include "hardware/differences.hpp"
 #include "hardware/expressions.hpp"
+#include "hardware/places.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
 #include "plan/plan.hpp"
@@ -31,38 +33,35 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 long_row = i64{1} << 20;  // ticks a row where its extent is not known
+constexpr i64 float_operation = 400;    // of floats: as a sum of so many bits
 constexpr i64 memory_per_bit = 16;      // bits of memory that weigh as much as one bit of an addition
 
-[[noreturn]] void refuse(const Stage& stage, const std::string& why, const std::string& help = "") {
-  throw Error(ErrorClass::argument,
-              fmt::format("stage '{}' cannot stream: {}", stage.name.empty() ? "result" : stage.name, why),
-              stage.span.line > 0 ? std::vector<std::string>{fmt::format("it stands in line {} of {}", stage.span.line,
-                                                                         stage.span.file)}
-                                  : std::vector<std::string>{},
-              help);
-}
-
-void check_access(const Graph& graph, const Stage& stage, const ExprNode& access) {
+void check_access(const Graph& graph, const Stage& stage, const ExprNode& access, bool fixed) {
   const Stage& source = graph.stage(access.stage);
-  if (source.domain != stage.domain) refuse(stage, fmt::format("it reads '{}', whose extents are others", source.name));
   for (std::size_t d = 0; d < access.index.size(); ++d) {
     const ir::Index& index = access.index[d];
     if (index.scale == 0) refuse(stage, fmt::format("it reads '{}' at a fixed place", source.name));
-    if (index.scale != 1) refuse(stage, fmt::format("it reads every {} points of '{}'", index.scale, source.name));
     if (index.shift != ir::SizeId{}) refuse(stage, "an offset depends on a parameter");
-    if (access.border[d].mode == BorderMode::wrap)
-      refuse(stage, fmt::format("it reads '{}' around the edge (wrap), before it has come", source.name),
-             "use another border mode");
+    if (d == 0 && index.offset != 0 && access.border[d].mode == BorderMode::wrap)
+      refuse(stage, fmt::format("it reads rows of '{}' around the edge (wrap), before they have come", source.name),
+             fixed ? "use another border mode along columns, as in [clamped,wrap]" : "use another border mode");
   }
 }
 
-void check_stage(const Graph& graph, const Stage& stage) {
+void check_pieces(const Graph& graph, const Stage& stage) {
+  for (const ir::Piece& piece : stage.pieces)
+    for (const ir::SizeId start : piece.start)
+      if (!graph.constant(start))
+        refuse(stage, fmt::format("a piece begins at {}, which is known at run time alone", graph.to_string(start)));
+}
+
+void check_stage(const Graph& graph, const Stage& stage, bool fixed) {
   if (stage.domain.size() != 2)
     refuse(stage, fmt::format("it has {} dimensions; expected 1 or 2", stage.domain.size()));
   if (stage.kind == StageKind::fourier) refuse(stage, "a spectrum needs the whole image");
   if (stage.kind == StageKind::carried || stage.kind == StageKind::last)
     refuse(stage, "a loop with a test needs whole images");
-  if (stage.kind == StageKind::compose) refuse(stage, "it is put together from pieces");
+  if (stage.kind == StageKind::compose) check_pieces(graph, stage);
   if (stage.kind != StageKind::point) return;
   for (const ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
@@ -70,7 +69,7 @@ void check_stage(const Graph& graph, const Stage& stage) {
       refuse(stage, fmt::format("it reads '{}' at computed places", graph.stage(node.stage).name));
     if (ir::is_whole(node.op) || ir::is_lanes(node.op) || node.op == Op::value)
       refuse(stage, "it needs what a whole image comes to before the image has passed");
-    if (node.op == Op::access) check_access(graph, stage, node);
+    if (node.op == Op::access) check_access(graph, stage, node, fixed);
   }
 }
 
@@ -86,6 +85,8 @@ class Search {
       bits_.push_back(stream.stages[s].bits);
       if (graph_.stage(s).kind == StageKind::point) operations_[s] = operations_of(graph_.stage(s).body);
     }
+    rates_ = std::any_of(stream.grids.stages.begin(), stream.grids.stages.end(),
+                         [](const Grid& g) { return g.rows.rate > 1 || g.columns.rate > 1; });
     needed_.assign(n, false);
     for (const ir::Output& output : graph_.outputs)
       for (const StageId s : output.stages) needed_[s] = true;
@@ -119,7 +120,7 @@ class Search {
       if (node.args.empty()) continue;
       const auto width = [&](ExprId x) {
         const ExprNode& n = graph_.node(x);
-        if (is_float(n.type)) return i64{24};
+        if (is_float(n.type)) return options_.exact ? float_operation : i64{24};
         const analyze::Range r = ranges_.of(x);
         return static_cast<i64>(bits_of(r.lo, r.hi).width);
       };
@@ -137,85 +138,132 @@ class Search {
     const i64 rows = base::floor_divide(ticks + row / 2, row);
     return {rows, ticks - rows * row};
   }
+  i64 row_step(StageId s) const { return stream_.grids.stages[s].rows.rate; }
+  i64 word_step(StageId s) const {
+    return std::max<i64>(1, stream_.grids.stages[s].columns.rate / stream_.frame.lanes);
+  }
+  i64 lanes(StageId s) const { return std::max<i64>(1, stream_.frame.lanes / stream_.grids.stages[s].columns.rate); }
 
-  // The offsets, in ticks, at which stage `c` reads stored stages, itself at 0, through repeated ones.
-  using Taps = std::map<StageId, std::set<i64>>;
+  // The offsets at which stage `c` reads stored stages, itself at 0, through repeated ones.
+  using Taps = std::map<StageId, std::set<Lag>>;
   const Taps& taps(StageId c) {
     const auto [it, fresh] = taps_.try_emplace(c);
     if (!fresh) return it->second;
     Taps all;
-    i64 early = 0;
-    for (const Window& w : stream_.windows[c]) {
-      early = std::max(early, number({0, w.last_word}));
-      for (i64 row = w.first_row; row <= w.last_row; ++row) {
-        const i64 here = number({row, w.last_word});
-        if (stored_[w.producer]) {
-          all[w.producer].insert(here);
-        } else {
+    std::set<Lag> early{Lag{}};
+    for (const Window& w : stream_.windows[c])
+      for (const Lag entry : w.entries()) {
+        early.insert(entry);
+        for (const i64 row : w.rows) {
+          const Lag here = Lag{row, 0} + entry;
+          if (stored_[w.producer]) {
+            all[w.producer].insert(here);
+            continue;
+          }
           for (const auto& [p, offsets] : taps(w.producer))
-            for (const i64 o : offsets) all[p].insert(o + here);
-          early = std::max(early, early_[w.producer] + here);
+            for (const Lag o : offsets) all[p].insert(o + here);
+          for (const Lag e : early_[w.producer]) early.insert(e + here);
         }
       }
-    }
-    early_[c] = early;
+    early_[c] = std::move(early);
     return taps_[c] = std::move(all);
   }
 
   // How often each repeated stage is computed a tick.
-  std::map<StageId, std::set<i64>> evaluations() {
-    std::map<StageId, std::set<i64>> at;
+  std::map<StageId, std::set<Lag>> evaluations() {
+    std::map<StageId, std::set<Lag>> at;
     for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
       if (stored_[s]) at[s] = {lags_[s]};
       for (const Window& w : stream_.windows[s]) {
         if (stored_[w.producer] || !at.contains(s)) continue;
-        for (const i64 lag : at[s])
-          for (i64 row = w.first_row; row <= w.last_row; ++row) at[w.producer].insert(lag - number({row, w.last_word}));
+        for (const Lag lag : at[s])
+          for (const Lag entry : w.entries())
+            for (const i64 row : w.rows) at[w.producer].insert(lag - Lag{row, 0} - entry);
       }
     }
     return at;
   }
 
-  void solve() {
-    taps_.clear();
-    early_.clear();
+  // The best lags, as `count` counts them, where a bit that stage s keeps for one of these weighs weight(s).
+  template <class Count, class Weight>
+  std::vector<i64> best_lags(Count count, Weight weight, std::vector<i64>& kept) {
     const std::size_t n = graph_.stage_count(), zero = 2 * n;
     std::vector<i64> costs(2 * n + 1, 0);
     std::vector<Difference> constraints;
+    const auto most = [&](const std::set<Lag>& all) {
+      i64 m = count(*all.begin());
+      for (const Lag l : all) m = std::max(m, count(l));
+      return m;
+    };
+    const auto least = [&](const std::set<Lag>& all) {
+      i64 m = count(*all.begin());
+      for (const Lag l : all) m = std::min(m, count(l));
+      return m;
+    };
     for (StageId s = 0; s < n; ++s) {
       if (graph_.stage(s).kind == StageKind::input) constraints.push_back({s, zero, 0});
       if (!stored_[s]) continue;
       const Taps& all = taps(s);
-      constraints.push_back({zero, s, early_[s]});
+      constraints.push_back({zero, s, most(early_[s])});
       for (const auto& [p, offsets] : all) {
-        constraints.push_back({p, s, *offsets.rbegin()});
-        constraints.push_back({s, n + p, -*offsets.begin()});
-        const i64 weight = i64{bits_[p].width} * stream_.frame.lanes;
-        if (costs[n + p] == 0) costs[n + p] = weight, costs[p] = -weight;
+        constraints.push_back({p, s, most(offsets)});
+        constraints.push_back({s, n + p, -least(offsets)});
+        if (costs[n + p] == 0) costs[n + p] = weight(p), costs[p] = -weight(p);
       }
     }
     const auto best = minimise_differences(costs, constraints);
     if (!best) throw Error(ErrorClass::internal, "no lags fit a stream");
-    lags_.assign(n, 0);
-    kept_.assign(n, 0);
+    std::vector<i64> lags(n, 0);
+    kept.assign(n, 0);
     for (StageId s = 0; s < n; ++s) {
-      lags_[s] = (*best)[s] - (*best)[zero];
-      if (costs[n + s] > 0) kept_[s] = (*best)[n + s] - (*best)[s];
+      lags[s] = (*best)[s] - (*best)[zero];
+      if (costs[n + s] > 0) kept[s] = (*best)[n + s] - (*best)[s];
     }
+    return lags;
+  }
+
+  // Where all stages are as fine as the frame, lags are whole numbers of ticks. Where some are not, rows and words are
+  // counted apart: a coarse stage's past is kept in lines of whole rows, and words move on from there.
+  void solve() {
+    taps_.clear();
+    early_.clear();
+    const std::size_t n = graph_.stage_count();
+    const auto bits = [&](StageId s) { return i64{bits_[s].width} * lanes(s); };
+    std::vector<i64> kept, kept_words;
+    lags_.clear();
+    kept_.assign(n, {});
+    if (!rates_) {
+      for (const i64 ticks : best_lags([&](Lag l) { return number(l); }, bits, kept)) lags_.push_back(lag_of(ticks));
+      for (StageId s = 0; s < n; ++s) kept_[s] = lag_of(kept[s]);
+      return;
+    }
+    const i64 all = stream_.frame.row_unit * stream_.frame.word_unit;
+    const auto rows = best_lags([](Lag l) { return l.rows; },
+                                [&](StageId s) { return bits(s) * all / (row_step(s) * word_step(s)); }, kept);
+    const auto words = best_lags([](Lag l) { return l.words; },
+                                 [&](StageId s) { return bits(s) * all / word_step(s); }, kept_words);
+    for (StageId s = 0; s < n; ++s) {
+      lags_.push_back({rows[s], words[s]});
+      kept_[s] = {kept[s], kept_words[s]};
+    }
+  }
+
+  // Bits of what stage s keeps.
+  i64 bits_kept(StageId s) const {
+    const i64 rows = base::ceil_divide(kept_[s].rows, row_step(s)),
+              words = base::ceil_divide(kept_[s].words, word_step(s));
+    const i64 places = rows * (stream_.frame.pitch() / word_step(s)) + words;
+    return std::max<i64>(0, places) * bits_[s].width * lanes(s);
   }
 
   i64 cost() {
     solve();
     double bits = 0;
-    for (StageId s = 0; s < graph_.stage_count(); ++s) {
-      const Lag kept = lag_of(kept_[s]);
-      const double ticks =
-          static_cast<double>(kept.rows) * static_cast<double>(stream_.frame.pitch()) + static_cast<double>(kept.words);
-      bits += std::max(0.0, ticks) * bits_[s].width * stream_.frame.lanes;
-    }
+    for (StageId s = 0; s < graph_.stage_count(); ++s) bits += static_cast<double>(bits_kept(s));
     double operations = 0;
     for (const auto& [s, lags] : evaluations())
-      operations += static_cast<double>(lags.size()) * static_cast<double>(operations_[s]) * stream_.frame.lanes;
+      operations +=
+          static_cast<double>(lags.size()) * static_cast<double>(operations_[s]) * static_cast<double>(lanes(s));
     return static_cast<i64>(bits + operations * memory_per_bit);
   }
 
@@ -224,15 +272,14 @@ class Search {
       StreamStage& stage = stream_.stages[s];
       stage.stored = stored_[s];
       if (!stored_[s]) continue;
-      stage.lag = lag_of(lags_[s]);
-      stage.kept = lag_of(kept_[s]);
-      stage.kept_bits =
-          (stage.kept.rows * stream_.frame.pitch() + stage.kept.words) * stage.bits.width * stream_.frame.lanes;
+      stage.lag = lags_[s];
+      stage.kept = kept_[s];
+      stage.kept_bits = bits_kept(s);
       stream_.delay_bits += stage.kept_bits;
       // Where rows are short, a lag of some rows less some words must not turn negative.
       for (const auto& [p, offsets] : taps(s))
-        for (const i64 o : offsets) {
-          const Lag delay = lag_of(lags_[s] - lags_[p] - o);
+        for (const Lag o : offsets) {
+          const Lag delay = lags_[s] - lags_[p] - o;
           if (!stream_.frame.fixed && delay.words < 0 && delay.rows > 0)
             stream_.least_width =
                 std::max(stream_.least_width, base::ceil_divide(-delay.words, delay.rows) * stream_.frame.lanes);
@@ -246,13 +293,15 @@ class Search {
   analyze::Ranges ranges_;
   std::vector<bool> stored_, needed_;
   std::vector<Bits> bits_;
-  std::vector<i64> operations_, lags_, kept_;
+  std::vector<i64> operations_;
+  std::vector<Lag> lags_, kept_;
   std::map<StageId, Taps> taps_;
-  std::map<StageId, i64> early_;  // how far ahead of a stage columns enter: nothing does before tick 0
+  std::map<StageId, std::set<Lag>> early_;  // how far ahead of a stage columns enter: nothing does before tick 0
+  bool rates_ = false;                      // is a stage coarser than the frame?
 };
 
 FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode& node, const StreamOptions& options) {
-  if (!is_float(node.type)) return {node.type, 0};
+  if (!is_float(node.type) || options.exact) return {node.type, 0};
   const std::string& name = graph.arguments[static_cast<std::size_t>(node.ivalue)].name;
   const auto it = options.inputs.find(name);
   if (it == options.inputs.end() || is_float(it->second.type))
@@ -262,13 +311,34 @@ FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode&
   return it->second;
 }
 
+// What a stage holds that is put together from pieces, and 0 elsewhere: the finest of their formats.
+Value hull(const Stage& stage, const std::vector<StreamStage>& stages, Expressions& expressions) {
+  Value all;
+  const auto enter = [&](double lo, double hi, int fraction, double error) {
+    const int f = std::max(all.fraction, fraction);
+    all.lo = std::min(std::ldexp(all.lo, f - all.fraction), std::ldexp(lo, f - fraction));
+    all.hi = std::max(std::ldexp(all.hi, f - all.fraction), std::ldexp(hi, f - fraction));
+    all.fraction = f, all.error = std::max(all.error, error);
+  };
+  for (const ir::Piece& piece : stage.pieces) {
+    if (piece.stage) {
+      const StreamStage& from = stages[*piece.stage];
+      enter(from.lo, from.hi, from.fraction, from.error);
+    } else {
+      const Value c = expressions.border(piece.value, stage.type);
+      enter(c.lo, c.hi, c.fraction, c.error);
+    }
+  }
+  return all;
+}
+
 // What each stage of `stream` holds with so many bits of fraction. The largest error of floats that matter.
 double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   const Graph& graph = stream.graph;
   analyze::Ranges ranges(graph);
   Netlist scratch;
-  Arithmetic make(scratch);
-  Expressions expressions(graph, ranges, scratch, make, fraction);
+  Arithmetic make(scratch, stream.additions);
+  Expressions expressions(graph, ranges, scratch, make, fraction, options.exact);
   stream.fraction = fraction;
   stream.stages.assign(graph.stage_count(), {});
   i64 leaves = 0;
@@ -279,7 +349,8 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     const Stage& stage = graph.stage(s);
     StreamStage& format = stream.stages[s];
     analyze::Range r = ranges.of_stage(s);
-    if (stage.kind == StageKind::input && is_float(stage.type)) {
+    if (options.exact && is_float(stage.type)) r = range_of(stage.type);
+    if (!options.exact && stage.kind == StageKind::input && is_float(stage.type)) {
       const auto it = options.inputs.find(graph.arguments[stage.argument].name);
       if (it == options.inputs.end() || is_float(it->second.type))
         refuse(stage, "floats come in, whose range is not known",
@@ -291,19 +362,18 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
     if (stage.kind == StageKind::point) {
       const Value v = expressions.body(s, [&](const ExprNode& node) {
         if (node.op == Op::coord || node.op == Op::extent) {
-          const i64 extent =
-              node.ivalue == 0 ? options.height : base::ceil_divide(options.width, options.lanes) * options.lanes;
+          const i64 extent = node.ivalue == 0 ? stream.frame.height : stream.frame.words() * stream.frame.lanes;
           return leaf(0, static_cast<double>(extent), 0, 0);
         }
         if (node.op == Op::scalar) {
           const FixedInput given = scalar_format(graph, stage, node, options);
-          const auto limits = ir::integer_limits(given.type);
+          const analyze::Range limits = range_of(given.type);
           return leaf(limits.lo, limits.hi, given.fraction, 0);
         }
         const StreamStage& from = stream.stages[node.stage];
         Value v{{}, from.lo, from.hi, from.fraction, from.error};
         for (const Border& b : node.border)
-          if (b.mode == BorderMode::constant) {
+          if (b.mode == BorderMode::constant && !(options.exact && is_float(node.type))) {
             const Value c = expressions.border(b.value, graph.stage(node.stage).type);
             const int f = std::max(v.fraction, c.fraction);
             v.lo = std::min(std::ldexp(v.lo, f - v.fraction), std::ldexp(c.lo, f - c.fraction));
@@ -312,17 +382,23 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
           }
         return leaf(v.lo, v.hi, v.fraction, v.error);
       });
-      if (is_float(stage.type)) r = {v.lo, v.hi};
+      if (is_float(stage.type) && !options.exact) r = {v.lo, v.hi};
       format.fraction = v.fraction;
       format.error = is_float(stage.type) ? v.error : 0;
       bool margin = false;
       for (std::size_t d = 0; d < stage.domain.size(); ++d) margin |= stage.margin_lo[d] > 0 || stage.margin_hi[d] > 0;
       if (margin) r.lo = std::min(r.lo, 0.0), r.hi = std::max(r.hi, 0.0);
     }
+    if (stage.kind == StageKind::compose && is_float(stage.type) && !options.exact) {
+      const Value v = hull(stage, stream.stages, expressions);
+      r = {v.lo, v.hi};
+      format.fraction = v.fraction, format.error = v.error;
+    }
     format.lo = r.lo, format.hi = r.hi;
     format.bits = bits_of(r.lo, r.hi);
   }
   stream.decided = expressions.decided;
+  stream.decisions = expressions.decisions;
   double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
   for (const ir::Output& output : graph.outputs)
     for (const StageId s : output.stages) {
@@ -337,82 +413,130 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
 void find_formats(Stream& stream, const StreamOptions& options) {
   constexpr int most_fraction = 24;
   const double wanted = options.error > 0 ? options.error : std::exp2(-10);
+  if (options.exact) {
+    try_formats(stream, options, 0);
+    return;
+  }
   double least = 0;
   int best = -1;
+  std::optional<Error> wrong;  // with few bits of fraction a divisor may be 0 that is not with more
   for (int fraction = 0; fraction <= most_fraction; ++fraction) {
     double error = 0;
     try {
       error = try_formats(stream, options, fraction);
-    } catch (const Error&) {
-      if (best < 0) throw;
-      break;  // values become too wide
+    } catch (const Error& e) {
+      if (best >= 0) break;  // values become too wide
+      if (!wrong) wrong = e;
+      continue;
     }
     if (error <= wanted) return;
     if (best < 0 || error < least) least = error, best = fraction;
   }
+  if (best < 0) throw Error(*wrong);
   if (options.error > 0)
     refuse(stream.graph.stage(stream.graph.outputs.front().stages.front()),
            fmt::format("its error in fixed point is {:.3g} at least; expected {:.3g} at most", least, wanted));
   try_formats(stream, options, best);
 }
 
+Window& window_of(std::vector<Window>& all, StageId producer) {
+  for (Window& w : all)
+    if (w.producer == producer) return w;
+  all.push_back({producer, {}, {}, {}});
+  return all.back();
+}
+
+// The least extents of frames given at run time that a border needs: beyond them it would map twice.
+void require_extents(Stream& stream, StageId c, const ExprNode& access) {
+  for (std::size_t d = 0; d < 2; ++d) {
+    const i64 offset = access.index[d].offset;
+    const i64 far = std::max(-offset, offset + overhang(stream.grids, c, access.stage, d, access.index[d].scale));
+    const BorderMode mode = access.border[d].mode;
+    i64 least = mode == BorderMode::mirror && far > 0 ? far + 1 : mode == BorderMode::symmetric ? far : 1;
+    i64& all = d == 0 ? stream.least_height : stream.least_width;
+    if (mode == BorderMode::wrap && offset != 0) {
+      // A row of ticks on lies the same column: rows fill their ticks.
+      if (!stream.grids.given.plain() || stream.grids.stages[access.stage] != Grid{} ||
+          stream.grids.stages[c] != Grid{} || stream.frame.word_unit > 1)
+        refuse(stream.graph.stage(c),
+               fmt::format("it reads '{}' around the edge (wrap), and extents differ, which are given at run time",
+                           stream.graph.stage(access.stage).name),
+               "emit for frames of one size");
+      all = std::max(all, std::max(least_pitch * stream.frame.lanes, far + 1));
+      stream.grids.given.unit[1] = std::lcm(stream.grids.given.unit[1], i64{stream.frame.lanes});
+    }
+    all = std::max(all, stream.grids.least_given(access.stage, static_cast<int>(d), least));
+  }
+}
+
+void find_access(Stream& stream, StageId c, const ExprNode& node) {
+  const i64 lanes = stream.frame.lanes;
+  const Grid &own = stream.grids.stages[c], &from = stream.grids.stages[node.stage];
+  Window& w = window_of(stream.windows[c], node.stage);
+  w.rows.insert(node.index[0].offset * from.rows.rate);
+  for (const Place& place : places_of(stream.graph, stream.grids, c, node, 0))
+    if (place.offset) w.rows.insert(*place.offset * from.rows.rate);
+  const auto words = [&](i64 offset, auto&& enter) {
+    for (i64 lane = 0; lane < lanes; lane += own.columns.rate)
+      enter(base::floor_divide(lane + offset * from.columns.rate, lanes));
+  };
+  const auto near = [&](i64 word) { w.last_word = std::max(w.last_word.value_or(word), word); };
+  words(node.index[1].offset, near);
+  for (const Place& place : places_of(stream.graph, stream.grids, c, node, 1)) {
+    if (place.offset && !place.far) words(*place.offset, near);
+    if (place.far) words(*place.offset, [&](i64 word) { w.far.insert({place.turns, word}); });
+  }
+  if (!stream.frame.fixed) require_extents(stream, c, node);
+}
+
+void find_pieces(Stream& stream, StageId c) {
+  const i64 lanes = stream.frame.lanes;
+  const Grid& own = stream.grids.stages[c];
+  for (const ir::Piece& piece : stream.graph.stage(c).pieces) {
+    if (!piece.stage) continue;
+    Window& w = window_of(stream.windows[c], *piece.stage);
+    const i64 row = *stream.graph.constant(piece.start[0]) * own.rows.rate;
+    const i64 column = *stream.graph.constant(piece.start[1]) * own.columns.rate;
+    w.rows.insert(-row);
+    for (i64 lane = 0; lane < lanes; lane += own.columns.rate)
+      if (std::gcd(lanes, stream.grids.stages[*piece.stage].columns.rate) == 1 ||
+          (lane - column) % std::gcd(lanes, stream.grids.stages[*piece.stage].columns.rate) == 0)
+        w.far.insert({0, base::floor_divide(lane - column, lanes)});
+  }
+}
+
 void find_windows(Stream& stream) {
   const Graph& graph = stream.graph;
-  const i64 lanes = stream.frame.lanes;
   stream.windows.resize(graph.stage_count());
   for (StageId c = 0; c < graph.stage_count(); ++c) {
+    if (graph.stage(c).kind == StageKind::compose) find_pieces(stream, c);
     if (graph.stage(c).kind != StageKind::point) continue;
-    for (const ExprId e : ir::accesses(graph, graph.stage(c).body)) {
-      const ExprNode& node = graph.node(e);
-      const Reach rows = reach_of(node.border[0].mode, node.index[0].offset);
-      const Reach columns = reach_of(node.border[1].mode, node.index[1].offset);
-      const Window w{node.stage, rows.first, rows.last, base::floor_divide(columns.first, lanes),
-                     base::floor_divide(lanes - 1 + columns.last, lanes)};
-      auto& all = stream.windows[c];
-      const auto it = std::find_if(all.begin(), all.end(), [&](const Window& o) { return o.producer == w.producer; });
-      if (it == all.end()) {
-        all.push_back(w);
-      } else {
-        it->first_row = std::min(it->first_row, w.first_row), it->last_row = std::max(it->last_row, w.last_row);
-        it->first_word = std::min(it->first_word, w.first_word), it->last_word = std::max(it->last_word, w.last_word);
-      }
-      if (stream.frame.fixed) continue;
-      const auto least = [](BorderMode mode, i64 offset) {
-        const i64 far = std::abs(offset);
-        return mode == BorderMode::mirror && far > 0 ? far + 1
-               : mode == BorderMode::symmetric       ? std::max<i64>(1, far)
-                                                     : 1;
-      };
-      stream.least_height = std::max(stream.least_height, least(node.border[0].mode, node.index[0].offset));
-      stream.least_width = std::max(stream.least_width, least(node.border[1].mode, node.index[1].offset));
-    }
+    for (const ExprId e : ir::accesses(graph, graph.stage(c).body)) find_access(stream, c, graph.node(e));
   }
 }
 
 // Sums and extremes that can be taken one dimension at a time are, rows first: fewer products, and no row is kept of
 // what is in between.
-void take_dimensions_apart(Graph& graph) {
+void take_dimensions_apart(Graph& graph, bool exact) {
   plan::Device none;
   none.transforms = false;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
-  plan::expand_windows(graph, Numbers::fast, Method::separable, none, plan::assumed_parameters(graph), remarks, sums);
+  plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
+                       plan::assumed_parameters(graph), remarks, sums);
 }
 
 }  // namespace
 
-Reach reach_of(BorderMode mode, i64 offset) {
-  const i64 far = std::abs(offset);
-  switch (mode) {
-    case BorderMode::clamp:
-      return {std::min<i64>(0, offset), std::max<i64>(0, offset)};
-    case BorderMode::mirror:
-      return {-far, far};
-    case BorderMode::symmetric:
-      return offset > 0 ? Reach{1 - far, far} : Reach{-far, std::max<i64>(0, far - 1)};
-    default:
-      return {offset, offset};
-  }
+std::vector<Lag> Window::entries() const {
+  std::vector<Lag> all(far.begin(), far.end());
+  if (last_word) all.push_back({0, *last_word});
+  return all;
+}
+
+analyze::Range range_of(ElementType type) {
+  if (is_float(type)) return {0, std::exp2(8.0 * static_cast<double>(size_of(type))) - 1};
+  return analyze::full_range(type);
 }
 
 Stream make_stream(Graph graph, const StreamOptions& options) {
@@ -425,15 +549,20 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
                             options.width));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);
-  take_dimensions_apart(graph);
+  take_dimensions_apart(graph, options.exact);
   write_windows_out(graph);
   plan::merge_equal_stages(graph);
   plan::remove_dead_stages(graph);
   Stream stream;
   stream.graph = std::move(graph);
-  stream.frame = {options.height, options.width, options.fixed, options.lanes};
-  for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
+  for (StageId s = 0; s < stream.graph.stage_count(); ++s)
+    check_stage(stream.graph, stream.graph.stage(s), options.fixed);
+  stream.grids = make_grids(stream.graph, options);
+  stream.frame = stream.grids.frame;
+  stream.least_height = stream.grids.given.least[0], stream.least_width = stream.grids.given.least[1];
   stream.inputs = options.inputs;
+  stream.additions = options.additions;
+  stream.exact = options.exact;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

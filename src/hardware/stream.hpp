@@ -3,14 +3,18 @@
 // Words: a stage that is *stored* is computed once, and delays of it give its past; a *repeated* one is computed anew
 // for every lag at which it is read (docs/fpga.md). Reading a window of rows dy and columns dx of a producer takes, for
 // each row, the producer as many ticks ago as the row and the last column of the window are: its *taps*; the other
-// columns are shift registers behind them.
+// columns are shift registers behind them. Images whose points lie further apart than those of the finest one (grids)
+// are counted in its rows and ticks all the same.
 #pragma once
 
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "analyze/ranges.hpp"
+#include "hardware/grids.hpp"
 #include "hardware/netlist.hpp"
 #include "ir/graph.hpp"
 
@@ -22,6 +26,8 @@ struct FixedInput {
   int fraction = 0;
 };
 
+constexpr int most_additions = 2;
+
 struct StreamOptions {
   i64 height = 0, width = 0;  // of every frame; of frames whose extents are given at run time, at most
   bool fixed = true;
@@ -30,6 +36,8 @@ struct StreamOptions {
   std::map<std::string, FixedInput> inputs;  // what comes in for arguments of floats
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
+  int additions = most_additions;  // see Stream
+  bool exact = false;  // floats are floats, in the interpreter's order: no circuit, but HLS computes them
 };
 
 struct StreamStage {
@@ -44,29 +52,33 @@ struct StreamStage {
 };
 
 // A window of a producer, over all accesses of one consumer, with what borders may ask for instead of what is outside.
+// In rows and words of the frame.
 struct Window {
   ir::StageId producer = 0;
-  i64 first_row = 0, last_row = 0;  // offsets
-  i64 first_word = 0, last_word = 0;
+  std::set<i64> rows;            // offsets
+  std::optional<i64> last_word;  // of columns that enter here and move on
+  std::set<Lag> far;             // of words that are read by themselves: around an edge, of pieces
+  std::vector<Lag> entries() const;
 };
 
 struct Stream {
   ir::Graph graph;
   Frame frame;
+  Grids grids;
   std::vector<StreamStage> stages;
   std::map<std::string, FixedInput> inputs;  // see StreamOptions
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
+  bool exact = false;                        // see StreamOptions
   double decided = 0;                        // error of floats that are compared or made whole
+  int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
+  std::vector<Decision> decisions;           // where
   i64 delay_bits = 0;                        // of all stored stages
   i64 least_height = 1, least_width = 1;     // of extents given at run time
 };
 
-// What an access at `offset` may read instead, seen from the centre: see map_index.
-struct Reach {
-  i64 first = 0, last = 0;
-};
-Reach reach_of(BorderMode, i64 offset);
+// Of what stands for elements of a type: of floats, of their bits.
+analyze::Range range_of(ElementType);
 
 // Throws Error(argument) for programs that cannot stream, with the stage and the reason, and for bad options.
 Stream make_stream(ir::Graph graph, const StreamOptions&);

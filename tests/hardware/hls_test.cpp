@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -32,11 +33,26 @@ struct Case {
   std::vector<i64> scalars = {};
 };
 
+// Of floats that are no numbers, one stands for all: which one comes out is open.
 std::string bytes_of(const Frames& frames, ElementType type) {
   std::string bytes;
   for (const std::vector<i64>& frame : frames)
-    for (const i64 v : frame) bytes.append(reinterpret_cast<const char*>(&v), size_of(type));
+    for (i64 v : frame) {
+      if (is_float(type) && std::isnan(number_of(v, type))) v = pattern_of(NAN, type);
+      bytes.append(reinterpret_cast<const char*>(&v), size_of(type));
+    }
   return bytes;
+}
+
+std::string canonical(const std::string& bytes, ElementType type) {
+  if (!is_float(type)) return bytes;
+  Frames frames(1);
+  for (std::size_t k = 0; k < bytes.size(); k += size_of(type)) {
+    i64 v = 0;
+    std::memcpy(&v, &bytes[k], size_of(type));
+    frames[0].push_back(v);
+  }
+  return bytes_of(frames, type);
 }
 
 // Several programs in one file, and a list of runs: a program's number and the words for its test bench.
@@ -77,7 +93,7 @@ class Unit {
                                              (folder_ / "").string(), flags, TESSERA_SOURCE_DIR)))
         << counts();
     for (const Expected& e : expected_) {
-      const std::string got = read(folder_ / e.file);
+      const std::string got = canonical(read(folder_ / e.file), e.type);
       ASSERT_EQ(got.size(), e.bytes.size());
       const auto at = std::mismatch(got.begin(), got.end(), e.bytes.begin()).first - got.begin();
       ASSERT_EQ(got, e.bytes) << e.what << "first difference at byte " << at;
@@ -89,6 +105,7 @@ class Unit {
  private:
   struct Expected {
     std::string file, bytes, what;
+    ElementType type;
   };
 
   void enter_run(const ir::Graph& graph, const Netlist& netlist, std::size_t number, const Run& run, const Case& c,
@@ -109,7 +126,8 @@ class Unit {
       list_ += fmt::format(" --out {}={}", port.name, file);
       expected_.push_back({file, bytes_of(set.results[k], port.type),
                            fmt::format("{}result {}, {} x {}, {} a tick{}\n", c.text, k, run.height, run.width,
-                                       c.options.lanes, c.options.fixed ? "" : ", extents at run time")});
+                                       c.options.lanes, c.options.fixed ? "" : ", extents at run time"),
+                           port.type});
     }
     list_ += '\n';
   }
@@ -148,6 +166,89 @@ TEST(Hls, RandomProgramsAgreeWithTheInterpreter) {
     }
     unit.enter(c, seed);
   }
+  unit.run(compiler);
+}
+
+// Floats are floats: the bits of the interpreter, of float and double, of numbers and of what is none.
+TEST(Hls, FloatsAreTheInterpretersToTheBit) {
+  ASSERT_TRUE(have("g++"));
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 12 : std::strtoull(more, nullptr, 10);
+  Unit unit;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    Case c;
+    c.text = random_float_program(3000 + seed, seed % 3 == 2 ? "double" : "float", false);
+    c.options.exact = true;
+    c.options.lanes = 1 << (seed % 3);
+    c.options.height = 7, c.options.width = 13;
+    c.runs = {{7, 13, 2, 1, seed % 2 == 0 ? 0 : 30}};
+    unit.enter(c, seed);
+  }
+  unit.run(std::string(compiler) + " -ffp-contract=off");
+}
+
+TEST(Hls, TakesScalarsTablesAndHalvesOfFloats) {
+  ASSERT_TRUE(have("g++"));
+  const std::string text =
+      "table float curve[5] = {0.3, -1.5, 1e30, 7, 9};\n"
+      "stencil f(vector#2 half x, float gain) { return x * gain + curve[cast<int>(x) % 5]; }\n"
+      "stencil g(vector#2 float x) { return cast<half>(x * 0.001f); }\n"
+      "parameter M, N;\nvector#2 half img[M, N];\nfloat gain;\nreturn g(f(img:constant(0.7), gain));\n";
+  StreamOptions options;
+  options.height = 16, options.width = 64, options.exact = true;
+  const Netlist netlist = build_netlist(make_stream(graph_of(text), options));
+  std::vector<i64> all;
+  for (i64 k = 0; k < 1024; ++k) all.push_back(k * 64 + k % 64);
+  const Frames expected = simulate(netlist, {{all}}, {pattern_of(-0.37, ElementType::f32)})[0];
+  const Folder folder;
+  const emit::HlsFiles files = emit::print_hls(netlist, {.name = "mixed"});
+  write(folder / "mixed.cpp", files.source);
+  write(folder / "mixed_test.cpp", files.bench);
+  write(folder / "in", bytes_of({all}, ElementType::f16));
+  const std::string line = fmt::format(
+      "cd '{}' && {} -I'{}/share/hls' mixed.cpp mixed_test.cpp -o mixed && ./mixed --in img=in --scalar gain=-0.37 "
+      "--out result=out > counts",
+      (folder / "").string(), compiler, TESSERA_SOURCE_DIR);
+  ASSERT_EQ("", shell(folder, line)) << read(folder / "counts");
+  EXPECT_EQ(canonical(read(folder / "out"), ElementType::f16), bytes_of(expected, ElementType::f16));
+}
+
+TEST(Hls, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
+  ASSERT_TRUE(have("g++"));
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 20 : std::strtoull(more, nullptr, 10);
+  const i64 sizes[][2] = {{6, 8}, {4, 12}, {3, 5}, {9, 17}, {12, 36}};
+  Unit unit;
+  std::uint64_t ran = 0;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    Case c;
+    c.text = random_rated_program(3000 + seed);
+    c.options.lanes = 1 << (seed % 4);
+    c.options.fixed = seed % 3 != 0;
+    const auto& size = sizes[seed / 2 % 5];
+    c.options.height = c.options.fixed ? size[0] : 20, c.options.width = c.options.fixed ? size[1] : 64;
+    try {
+      const ir::Graph graph = graph_of(c.text);
+      const Netlist netlist = build_netlist(make_stream(graph, c.options));
+      for (const auto& [height, width] : {std::pair(size[0], size[1]), std::pair(i64{20}, i64{64})}) {
+        const Given& given = netlist.given;
+        const bool fits = c.options.fixed
+                              ? height == size[0]
+                              : netlist.least_height <= height && least_width(netlist, delay_lines(netlist)) <= width &&
+                                    height % given.unit[0] == given.rest[0] && width % given.unit[1] == given.rest[1];
+        if (fits && interpreted_if(graph, height, width, 1, 1))
+          c.runs.push_back({height, width, 2, 2, c.runs.empty() ? 0 : 30});
+      }
+      if (c.runs.empty()) continue;
+      unit.enter(c, seed);
+      ++ran;
+    } catch (const Error& e) {
+      ASSERT_EQ(e.error_class(), ErrorClass::argument) << e.what();
+    } catch (const std::bad_optional_access&) {
+      FAIL() << c.text;
+    }
+  }
+  EXPECT_GE(ran, most / 4);
   unit.run(compiler);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,19 @@ ir::Graph graph_of(const std::string& text);
 // offsets, borders and operations. The same for the same seed.
 std::string random_program(std::uint64_t seed);
 
+// One whose images have different extents: sampled, spread, interleaved, cut, pasted; and with borders that go around.
+std::string random_rated_program(std::uint64_t seed);
+// A random program of floats of a type ("float", "double"): up to three stages over images of floats. `bounded`: with
+// arguments of functions that fixed point can hold; else anything goes, whole numbers in between included.
+std::string random_float_program(std::uint64_t seed, const std::string& type, bool bounded);
+
 struct Frameset {
   std::vector<Frames> inputs, results;  // by stream
   std::vector<i64> scalars;
 };
-// Random frames, and what the interpreter makes of each.
+// Random frames, and what the interpreter makes of each. Floats are their bits (pattern_of). The first input has the
+// extents given; nothing where the program has no images for them.
+std::optional<Frameset> interpreted_if(const ir::Graph&, i64 height, i64 width, int frames, std::uint64_t seed);
 Frameset interpreted(const ir::Graph&, i64 height, i64 width, int frames, std::uint64_t seed);
 
 }  // namespace tessera::hardware

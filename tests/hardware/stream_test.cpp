@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <iostream>
+#include <map>
 #include <optional>
 #include <random>
 
@@ -100,6 +102,54 @@ TEST(Stream, RandomProgramsAgreeWithTheInterpreter) {
     if (text.find("extent") == std::string::npos) expect_equal(text, size[0], size[1], options, seed);
     if (HasFatalFailure()) return;
   }
+}
+
+// Images of different extents. Those that contradict each other are refused; the others agree.
+TEST(Stream, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 200 : std::strtoull(more, nullptr, 10);
+  const i64 sizes[][2] = {{1, 1}, {2, 4}, {6, 8}, {4, 12}, {3, 5}, {5, 3}, {9, 17}, {12, 36}, {8, 24}};
+  std::uint64_t ran = 0;
+  std::map<std::string, int> refused;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    const std::string text = random_rated_program(seed);
+    const auto& size = sizes[seed % 9];
+    ir::Graph graph;
+    try {
+      graph = graph_of(text);
+    } catch (const Error&) {
+      continue;  // two extents that cannot meet, say
+    }
+    const auto set = interpreted_if(graph, size[0], size[1], 2, seed);
+    if (!set) continue;
+    StreamOptions options;
+    options.lanes = 1 << (seed / 9 % 4);
+    options.repeat = seed % 3 != 0;
+    for (const bool fixed : {true, false}) {
+      options.fixed = fixed;
+      options.height = fixed ? size[0] : 20, options.width = fixed ? size[1] : 64;
+      try {
+        const Stream stream = make_stream(graph, options);
+        const Given& given = stream.grids.given;
+        if (!fixed &&
+            (stream.least_height > size[0] || stream.least_width > size[1] || size[1] % given.unit[1] != given.rest[1]))
+          continue;
+        const Netlist netlist = build_netlist(stream);
+        const std::vector<Frames> got = simulate(netlist, set->inputs, set->scalars, size[0], size[1]);
+        ASSERT_EQ(got, set->results) << text << size[0] << " x " << size[1] << ", lanes " << options.lanes
+                                     << (options.repeat ? "" : ", all stored") << (fixed ? "" : ", extents at run time")
+                                     << ", seed " << seed;
+        ++ran;
+      } catch (const Error& e) {
+        ASSERT_EQ(e.error_class(), ErrorClass::argument) << text << e.what();
+        ++refused[e.message()];
+      }
+    }
+  }
+  if (std::getenv("TESSERA_CASES") != nullptr) std::cout << ran << " ran\n";
+  if (std::getenv("TESSERA_CASES") != nullptr)
+    for (const auto& [why, count] : refused) std::cout << count << " " << why << "\n";
+  EXPECT_GE(2 * ran, most / 2) << "of " << most;
 }
 
 // Floats: what comes of the netlist is as near to the interpreter's floats as it says.
@@ -202,6 +252,67 @@ TEST(Stream, FloatsBecomeFixedPointWithinTheirBounds) {
   }
 }
 
+// Doubles, so that the interpreter's own errors are far below those of fixed point. Programs that compare values with
+// errors may decide otherwise: these have none.
+TEST(Stream, RandomProgramsOfFloatsStayWithinTheirBounds) {
+  const char* more = std::getenv("TESSERA_CASES");
+  const std::uint64_t most = more == nullptr ? 60 : std::strtoull(more, nullptr, 10);
+  constexpr i64 height = 6, width = 11;
+  std::uint64_t held = 0;
+  for (std::uint64_t seed = 0; seed < most; ++seed) {
+    const std::string text = random_float_program(seed, "double", true);
+    const ir::Graph graph = graph_of(text);
+    StreamOptions options;
+    options.height = height, options.width = width, options.lanes = seed % 2 == 0 ? 1 : 4;
+    options.inputs["in0"] = {ElementType::u8, seed % 3 == 0 ? 4 : 0};
+    Netlist netlist;
+    try {
+      netlist = build_netlist(make_stream(graph, options));
+    } catch (const Error& e) {
+      ASSERT_EQ(e.error_class(), ErrorClass::argument) << text;
+      continue;
+    }
+    std::mt19937_64 random(seed);
+    Frames frames(1);
+    Array array(ElementType::f64, {height, width});
+    for (i64 k = 0; k < height * width; ++k) {
+      frames[0].push_back(static_cast<i64>(random() % 256));
+      array.as<double>()[k] = std::ldexp(static_cast<double>(frames[0].back()), -options.inputs["in0"].fraction);
+    }
+    const Frames got = simulate(netlist, std::vector<Frames>(netlist.inputs.size(), frames))[0];
+    const std::vector<Array> expected = ref::interpret(graph, {height, width}, {array});
+    const Port& port = netlist.results[0].port;
+    ++held;
+    for (i64 k = 0; k < height * width; ++k) {
+      const double is = std::ldexp(static_cast<double>(got[0][static_cast<std::size_t>(k)]), -port.fraction);
+      const double should = expected[0].as<double>()[k];
+      ASSERT_LE(std::abs(is - should), port.error + 1e-6 * std::abs(should)) << text << "seed " << seed << " at " << k;
+    }
+  }
+  EXPECT_GT(held, most / 2);
+}
+
+// Floats as floats, before anything is printed.
+TEST(Stream, ExactFloatsAreTheInterpretersToTheBit) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const std::string text = random_float_program(3000 + seed, seed % 3 == 2 ? "double" : "float", false);
+    const ir::Graph graph = graph_of(text);
+    StreamOptions options;
+    options.height = 5, options.width = 9, options.exact = true, options.lanes = 1 << (seed % 3);
+    const Netlist netlist = build_netlist(make_stream(graph, options));
+    EXPECT_TRUE(netlist.decisions.empty());
+    const Frameset set = interpreted(graph, 5, 9, 2, seed);
+    const std::vector<Frames> got = simulate(netlist, set.inputs);
+    const ElementType type = netlist.results[0].port.type;
+    for (std::size_t f = 0; f < 2; ++f)
+      for (std::size_t k = 0; k < 45; ++k) {
+        const i64 is = got[0][f][k], should = set.results[0][f][k];
+        if (is_float(type) && std::isnan(number_of(is, type)) && std::isnan(number_of(should, type))) continue;
+        ASSERT_EQ(is, should) << text << "seed " << seed << " frame " << f << " at " << k;
+      }
+  }
+}
+
 TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   const auto said = [](const std::string& text, StreamOptions options = {}) {
     if (options.height == 0) options.height = 40, options.width = 60;
@@ -214,7 +325,7 @@ TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   };
   const std::string head = "parameter M, N;\nvector#2 uint8 a[M, N];\n";
   EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X@[1,0]; }\n" + head + "return f(a:wrap);")
-                .find("stage 'f' cannot stream: it reads 'a' around the edge"),
+                .find("stage 'f' cannot stream: it reads rows of 'a' around the edge"),
             std::string::npos);
   EXPECT_NE(said("stencil f(vector#2 uint8 X) { return X[3, coord(1)] + X@[0,1]; }\n" + head + "return f(a:clamped);")
                 .find("at computed places"),
