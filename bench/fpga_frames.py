@@ -97,7 +97,7 @@ class Difference:
     """Between words of a circuit and what was expected."""
 
     def __init__(self, port, raw, expected, count):
-        code = CODES[port["type"]][0]
+        code = CODES[port["type"]][0] if port["bytes"] < 8 else "q" if port["signed"] else "Q"
         got = array.array(code, raw)[:count]
         want = expected[:count]
         self.count, self.port = len(got), port

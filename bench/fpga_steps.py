@@ -34,7 +34,7 @@ def call(command, folder, log):
 
 
 def width_of(port, lanes):
-    return {"uint8": 8, "bool": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32}[port["type"]] * lanes
+    return 8 * port["bytes"] * lanes
 
 
 # ---- text and simulation ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,10 @@
 
 namespace tessera::emit {
 
-// Lines that begin with "// ": ports and their types, lags, bits of line buffers and shift registers.
+// "int16", of what stands for a float "int16 / 2^7, at most 0.004 from exact arithmetic".
+std::string number_note(const hardware::Port&);
+
+// Lines that begin with "// ": ports and their numbers, lags, bits of line buffers and shift registers.
 std::string hardware_notes(const hardware::Netlist&, const hardware::DelayLines&);
 
 }  // namespace tessera::emit

@@ -19,11 +19,11 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "emit/decision_notes.hpp"
 #include "emit/hardware_notes.hpp"
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
-#include "emit/number_notes.hpp"
 #include "hardware/delay_lines.hpp"
 #include "tessera/error.hpp"
 
@@ -47,7 +47,7 @@ namespace {
 constexpr int widest_word = 1024;  // of a memory: what ap_uint has at most unless it is told otherwise
 
 int element_bits(const hardware::Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8;
+  return port.bytes() * 8;
 }
 
 void check_top_name(const std::string& name) {
@@ -127,7 +127,8 @@ class Printer {
     };
     for (const hardware::Port& port : netlist_.inputs) ports_.inputs.push_back(stream(port));
     for (const hardware::Result& r : netlist_.results) ports_.results.push_back(stream(r.port));
-    for (const hardware::Port& port : netlist_.scalars) ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
+    for (const hardware::Port& port : netlist_.scalars)
+      ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
   }
 
   std::string ticks_text(Lag lag) const {
@@ -149,7 +150,7 @@ class Printer {
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);
-    text += number_notes(netlist_, "//");
+    text += decision_notes(netlist_);
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
         "the\n"

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "emit/decision_notes.hpp"
 #include "emit/hardware_notes.hpp"
-#include "emit/number_notes.hpp"
 #include "emit/verilog_parts.hpp"
 #include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
@@ -32,7 +32,7 @@ using hardware::Schedule;
 using hardware::Signal;
 
 int word_bits(const Netlist& netlist, const Port& port) {
-  return static_cast<int>(size_of(port.type)) * 8 * netlist.lanes(port.grid);
+  return port.bytes() * 8 * netlist.lanes(port.grid);
 }
 
 namespace {
@@ -76,7 +76,7 @@ class Printer {
     return fmt::format(
                "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
                options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-               netlist_.frame.lanes, hardware_notes(netlist_, lines_), number_notes(netlist_, "//")) +
+               netlist_.frame.lanes, hardware_notes(netlist_, lines_), decision_notes(netlist_)) +
            parts + "\n" + text_;
   }
 
@@ -194,10 +194,6 @@ class Printer {
         return fmt::format("~{}", a(0));
       case Signal::eq:
         return fmt::format("{} == {}", a(0), a(1));
-      case Signal::lt:
-        return fmt::format("{} < {}", a(0), a(1));
-      case Signal::le:
-        return fmt::format("{} <= {}", a(0), a(1));
       case Signal::select:
         return fmt::format("{} ? {} : {}", bits_at(node.args[0].id, clock), a(1), a(2));
       default:
@@ -232,6 +228,9 @@ class Printer {
         return;
       case Signal::mul:
         return product(n, name, type, clock);
+      case Signal::lt:
+      case Signal::le:
+        return comparison(n, name, clock);
       case Signal::up:
       case Signal::down:
         line("  reg signed [{}:0] {}_a;\n  reg [5:0] {}_by;\n  reg {} {};", netlist_.node(n.args[0]).bits.width, name,
@@ -260,27 +259,29 @@ class Printer {
 
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
-    const int element = static_cast<int>(size_of(p.type)) * 8;
+    const int element = p.bytes() * 8;
     line("  wire {} {} = {}_word[{}:{}];", type, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
   }
 
-  // Registers before and behind the multiplier; a factor that is constant has none.
+  // As the sign of a difference: one chain of carries, where synthesis puts further levels behind `<`.
+  void comparison(const Node& n, const std::string& name, int clock) {
+    const bool less = n.op == Signal::lt;
+    const int w = std::max(signed_width(n.args[0]), signed_width(n.args[1]));
+    line("  wire signed [{}:0] {}_d = {} - {}; wire {} = {}{}_d[{}];", w, name, signed_at(n.args[less ? 0 : 1], clock),
+         signed_at(n.args[less ? 1 : 0], clock), name, less ? "" : "~", name, w);
+  }
+
+  int signed_width(NodeId n) const {
+    const Bits bits = netlist_.node(n).bits;
+    return bits.width + (bits.is_signed ? 0 : 1);
+  }
+
   void product(const Node& n, const std::string& name, const std::string& type, int clock) {
-    std::string factors, takes;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Node& arg = netlist_.node(n.args[k]);
-      const std::string value = signed_at(n.args[k], clock - 2);
-      factors += k == 0 ? "" : " * ";
-      if (arg.op == Signal::constant) {
-        factors += value;
-        continue;
-      }
-      const char letter = k == 0 ? 'a' : 'b';
-      line("  reg signed [{}:0] {}_{};", arg.bits.width - (arg.bits.is_signed ? 1 : 0), name, letter);
-      takes += fmt::format("{}_{} <= {}; ", name, letter, value);
-      factors += fmt::format("{}_{}", name, letter);
-    }
-    line("  reg {} {}; always @(posedge clk) begin {}{} <= {}; end", type, name, takes, name, factors);
+    const auto width = [&](std::size_t k) { return signed_width(n.args[k]); };
+    line("  wire signed [{}:0] {}_a = {}; wire signed [{}:0] {}_b = {}; wire {} {};", width(0) - 1, name,
+         signed_at(n.args[0], clock - 2), width(1) - 1, name, signed_at(n.args[1], clock - 2), type, name);
+    line("  {}_multiply #(.A({}), .B({}), .P({})) {}_multiply (.clk, .a({}_a), .b({}_b), .p({}));", options_.name,
+         width(0), width(1), n.bits.width, name, name, name, name);
   }
 
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
@@ -428,11 +429,11 @@ class Printer {
   }
 
   // Of an element, those that say something.
-  static int kept_bits(const Port& port) { return std::min(port.bits.width, static_cast<int>(size_of(port.type)) * 8); }
+  static int kept_bits(const Port& port) { return std::min(port.bits.width, port.bytes() * 8); }
 
   void words_out(const Port& port, int bits) {
     const std::string& n = port.name;
-    const int element = static_cast<int>(size_of(port.type)) * 8;
+    const int element = port.bytes() * 8;
     std::string word;
     for (int l = netlist_.lanes(port.grid); l-- > 0;) {
       const std::string value = fmt::format("{}_out[{}:{}]", n, (l + 1) * bits - 1, l * bits);

@@ -13,7 +13,8 @@ namespace {
 using hardware::Port;
 
 // Words a row, and rows.
-std::pair<i64, i64> words_of(const hardware::Netlist& netlist, const hardware::Grid& grid, const BenchOptions& options) {
+std::pair<i64, i64> words_of(const hardware::Netlist& netlist, const hardware::Grid& grid,
+                             const BenchOptions& options) {
   const i64 lanes = netlist.lanes(grid);
   return {(grid.columns.points(options.width) + lanes - 1) / lanes, grid.rows.points(options.height)};
 }
@@ -97,8 +98,8 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
         ".m_{0}_tlast({0}_last), .m_{0}_tuser({0}_user),\n    ",
         r.port.name);
     const auto [own_words, own_rows] = words_of(netlist, r.port.grid, options);
-    done += fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name,
-                        own_words * own_rows * options.frames);
+    done +=
+        fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name, own_words * own_rows * options.frames);
   }
   t += fmt::format("  {} circuit (.clk, .rst, {}.error);\n", options.name, ports);
   t += fmt::format(

@@ -97,8 +97,8 @@ class RunTimeTicks : public VerilogTicks {
   std::string points(const hardware::Extent& e, bool rows) {
     const std::string given = rows ? "height" : "width";
     if (hardware::Extent{e.rate, 1, 0, 1, 0} == e) return given;
-    const std::string name = fmt::format("{}_{}_{}_{}_{}{}", given, e.times, e.plus, e.over, e.then < 0 ? "m" : "",
-                                         std::abs(e.then));
+    const std::string name =
+        fmt::format("{}_{}_{}_{}_{}{}", given, e.times, e.plus, e.over, e.then < 0 ? "m" : "", std::abs(e.then));
     return from_extents(name, fmt::format("{} * ((32'd0 + {} + {}) / {}) {} {}", e.times, given, e.plus, e.over,
                                           e.then < 0 ? '-' : '+', std::abs(e.then)));
   }
@@ -110,9 +110,9 @@ class RunTimeTicks : public VerilogTicks {
     if (netlist_.whole(grid)) return "last_word";
     const std::string own = points(grid.columns, false);
     const int lanes = netlist_.lanes(grid);
-    return from_extents(fmt::format("last_word_of_{}_{}", own, grid.columns.rate),
-                        fmt::format("((32'd0 + {} + {}) / {} - 1) * {}", own, lanes - 1, lanes,
-                                    netlist_.word_step(grid)));
+    return from_extents(
+        fmt::format("last_word_of_{}_{}", own, grid.columns.rate),
+        fmt::format("((32'd0 + {} + {}) / {} - 1) * {}", own, lanes - 1, lanes, netlist_.word_step(grid)));
   }
   std::string last_row(const hardware::Grid& grid) {
     const std::string own = points(grid.rows, true);

@@ -6,6 +6,7 @@
 
 #include "emit/c.hpp"
 #include "engine/prices.hpp"
+#include "engine/size_class.hpp"
 #include "run/cpu/machine.hpp"
 
 namespace tessera::engine {
@@ -25,16 +26,16 @@ plan::Device cpu_device(int threads) {
   return device;
 }
 
-plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options) {
+plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std::vector<i64>& of_class) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
   how.guarded = std::getenv("TESSERA_GUARDED") != nullptr;
-  return plan::make_plan(graph, how, cpu_device(run::cpu::thread_count(0)));
+  return plan_for_class(graph, how, cpu_device(run::cpu::thread_count(0)), of_class);
 }
 
-Executable::Executable(const ir::Graph& graph, const RunOptions& options) : plan_(cpu_plan(graph, options)) {
+Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::move(plan)) {
   lower::Lowered lowered = lower::lower_cpu(plan_);
   interface_ = std::move(lowered.interface);
   source_ = emit::print_c(lowered.module);

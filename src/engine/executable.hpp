@@ -15,12 +15,12 @@ namespace tessera::engine {
 
 // This machine as the planner sees it.
 plan::Device cpu_device(int threads);
-// How a program runs here, by schedule, numbers and method of the options.
-plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options);
+// How a program runs here, by schedule, numbers and method of the options, and for sizes of a class (size_class.hpp).
+plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std::vector<i64>& of_class = {});
 
 class Executable {
  public:
-  Executable(const ir::Graph& graph, const RunOptions& options);
+  Executable(plan::Plan, const RunOptions& options);
 
   const plan::Plan& plan() const { return plan_; }
   const std::string& source() const { return source_; }

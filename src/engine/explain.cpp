@@ -5,6 +5,7 @@
 #include "engine/methods.hpp"
 #include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
 #include "ir/bind.hpp"
 #include "plan/explain_sections.hpp"
 #include "run/cpu/parallel.hpp"
@@ -27,14 +28,12 @@ void check_points(const ir::Graph& graph, const std::vector<i64>& parameters) {
   }
 }
 
-plan::Report cpu_report(const ir::Graph& graph, const std::vector<i64>& parameters, const RunOptions& options) {
-  plan::Options how;
-  how.schedule = options.schedule;
-  how.numbers = options.numbers;
-  how.method = options.method;
+plan::Report cpu_report(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
   RunOptions resolved = options;
   resolved.threads = run::cpu::thread_count(options.threads);
-  plan::Plan plan = plan::make_plan(graph, how, engine::cpu_device(run::cpu::thread_count(0)));
+  const bool blocks = impl.certainty && engine::may_run_by_certainty(impl, parameters, options);
+  plan::Plan plan =
+      engine::cpu_plan(impl.graph, options, blocks ? std::vector<i64>{} : engine::size_class(impl.graph, parameters));
   const std::string note = engine::prices_in_use("cpu", plan.device.name).note;
   if (!note.empty() && !plan.sums.empty()) plan.remarks.push_back(note);
   return plan::report(std::move(plan), parameters, resolved);
@@ -50,7 +49,7 @@ plan::Report report_of(const Program::Impl& impl, const std::vector<i64>& parame
   }
   const bool cpu = options.target.empty() || options.target == "cpu";
   const auto of = [&](const Program::Impl& part) {
-    return cpu ? cpu_report(part.graph, parameters, options) : engine::device_report(part, parameters, options);
+    return cpu ? cpu_report(part, parameters, options) : engine::device_report(part, parameters, options);
   };
   return impl.sequence ? engine::report_in_parts(impl.graph, *impl.sequence, parameters, options, of) : of(impl);
 }

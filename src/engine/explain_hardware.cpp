@@ -76,7 +76,7 @@ std::string some(i64 n, const std::string& one, const std::string& more = "") {
 
 std::string number_of(const Port& port) {
   std::string text(name_of(port.type));
-  if (port.bits.width != static_cast<int>(size_of(port.type)) * 8) text += fmt::format(", {} bits", port.bits.width);
+  if (port.bits.width != port.bytes() * 8) text += fmt::format(", {} bits", port.bits.width);
   if (port.fraction > 0) text += fmt::format(", {} of fraction", some(port.fraction, "bit"));
   if (port.fraction < 0) text += fmt::format(", a multiple of 2^{}", -port.fraction);
   if (port.error > 0) text += fmt::format(", at most {:.3g} from exact arithmetic", port.error);
@@ -200,8 +200,9 @@ class Text {
 // ---- JSON ----------------------------------------------------------------------------------------------------------
 
 ordered_json port_json(const Port& p) {
-  return {{"name", p.name},         {"type", name_of(p.type)}, {"bits", p.bits.width}, {"signed", p.bits.is_signed},
-          {"fraction", p.fraction}, {"error", p.error}};
+  return {{"name", p.name},       {"type", name_of(p.type)},    {"bytes", p.bytes()},
+          {"bits", p.bits.width}, {"signed", p.bits.is_signed}, {"fraction", p.fraction},
+          {"error", p.error}};
 }
 
 ordered_json lag_json(Lag lag) {

@@ -12,6 +12,7 @@
 #include "engine/executable.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
 #include "ir/bind.hpp"
 #include "ref/interpreter.hpp"
 
@@ -157,12 +158,18 @@ const std::vector<std::string>& Program::parameters() const {
   return impl_->graph.parameters;
 }
 
-std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOptions& options) const {
+std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOptions& options,
+                                                                    const std::vector<i64>& of_class) const {
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
-                             static_cast<int>(options.method), options.compiler);
+                             static_cast<int>(options.method), options.compiler, of_class);
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::Executable>& found = executables[key];
-  if (!found) found = std::make_shared<const engine::Executable>(graph, options);
+  if (found) return found;
+  plan::Plan plan = engine::cpu_plan(graph, options, of_class);
+  std::get<4>(key) = plan.options.parameters == of_class ? of_class : std::vector<i64>{};
+  std::shared_ptr<const engine::Executable>& shared = executables[key];
+  if (!shared) shared = std::make_shared<const engine::Executable>(std::move(plan), options);
+  found = shared;
   return found;
 }
 
@@ -186,7 +193,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
   }
   if (certainty && engine::run_by_certainty(*this, bound, from, to, options)) return;
   if (options.target == "cpu")
-    executable(options)->run(bound, from, to, options);
+    executable(options, engine::size_class(graph, bound))->run(bound, from, to, options);
   else
     on_device(options)->run(bound, from, to, options);
 }

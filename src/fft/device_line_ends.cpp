@@ -10,7 +10,8 @@ LinePoints DeviceLineWriter::points_of(std::size_t pass, const Place& place) {
   return points;
 }
 
-void DeviceLineWriter::turn_halves(std::size_t pass, i64 turn, const Place& place, std::vector<Complex>& values, bool back) {
+void DeviceLineWriter::turn_halves(std::size_t pass, i64 turn, const Place& place, std::vector<Complex>& values,
+                                   bool back) {
   const i64 n = line_.points;
   Complex w = entry(tables_.turns(4 * n, 1, count_of(pass)), butterfly(pass, turn, place));
   if (back) w.im = negative(w.im);

@@ -236,11 +236,12 @@ Value Arithmetic::root(Value v) {
 
 Value Arithmetic::divide(Value a, Value b) {
   if (is_constant(b) && b.lo == 0) return constant(0);
-  if (!is_constant(b)) {
+  const auto divider = [&]() -> Value {
     const double most = std::max(std::abs(a.lo), std::abs(a.hi));
     const double lo = a.lo < 0 || b.lo < 0 ? -most : 0;
     return {node(Signal::divide, bits_of(lo, most), {a.node, b.node}), lo, most};
-  }
+  };
+  if (!is_constant(b)) return divider();
   const double divisor = std::abs(b.lo);
   if (divisor == 1) return b.lo > 0 ? a : subtract(constant(0), a);
   const auto n = static_cast<__int128>(std::max(std::abs(a.lo), std::abs(a.hi)));
@@ -257,6 +258,7 @@ Value Arithmetic::divide(Value a, Value b) {
     m = ((__int128{1} << s) + c - 1) / c;
     if (right(n, c, m, s) && right((n + 1) / c * c - 1, c, m, s)) break;
   }
+  if (s == 62 || n * m >= __int128{1} << 63) return divider();  // the product would not fit
   const bool turned = b.lo < 0;
   const Value x = magnitude(a);
   Value q = shift_right(multiply(x, constant(static_cast<double>(m))), s);

@@ -76,8 +76,8 @@ class Builder {
   Port port(const std::string& name, StageId s) const {
     const StreamStage& stage = stream_.stages[s];
     const ElementType type = graph_.stage(s).type;
-    return {name,       stream_.exact ? type : carrier(type, stage.lo, stage.hi),
-            stage.bits, stage.fraction,
+    return {name,        stream_.exact ? type : carrier(type, stage.lo, stage.hi),
+            stage.bits,  stage.fraction,
             stage.error, stream_.grids.stages[s]};
   }
 
@@ -87,7 +87,7 @@ class Builder {
       const auto limits = ir::integer_limits(t);
       if (limits.lo <= lo && limits.hi >= hi) return t;
     }
-    return ElementType::u32;
+    return lo < 0 ? ElementType::i32 : ElementType::u32;
   }
 
   void result(const ir::Output& output, std::size_t k) {
@@ -99,18 +99,27 @@ class Builder {
     r.lag = stream_.stages[s].lag;
     for (int lane = 0; lane < stream_.frame.lanes; lane += lane_step(s)) {
       Value v = stored(s, lane);
-      if (!stream_.exact && is_float(graph_.stage(s).type) && netlist_.node(v.node).bits.width > 32) {
-        // A stream's element has 32 bits: the fraction gives way.
-        v = expressions_.rounded(v, v.fraction - (netlist_.node(v.node).bits.width - 32) - 1);
-        r.port = {r.port.name, carrier(ElementType::f32, v.lo, v.hi), netlist_.node(v.node).bits, v.fraction, v.error,
-                  r.port.grid};
-      }
+      if (!stream_.exact) v = in_a_word(v, r.port);
       r.lanes.push_back(v.node);
     }
-    if (!stream_.exact && r.port.bits.width > 32)
-      throw Error(ErrorClass::argument, fmt::format("'{}' has {} bits in fixed point; expected 32 at most in a stream",
-                                                    r.port.name, r.port.bits.width));
     netlist_.results.push_back(std::move(r));
+  }
+
+  // Elements of streams have 32 bits where the error that was asked for allows it: the fraction gives way. Else 64.
+  Value in_a_word(const Value& v, Port& port) {
+    const int width = netlist_.node(v.node).bits.width;
+    if (width <= 32) return v;
+    const Value less = expressions_.rounded(v, v.fraction - (width - 32) - 1);
+    const double most = std::ldexp(std::max({std::abs(v.lo), std::abs(v.hi), 1.0}), -v.fraction);
+    const bool enough = stream_.wanted > 0 ? less.error <= stream_.wanted : less.error <= most * std::exp2(-10);
+    const Value& kept = enough && v.fraction > width - 32 ? less : v;
+    port = {port.name,
+            carrier(ElementType::f32, kept.lo, kept.hi),
+            netlist_.node(kept.node).bits,
+            kept.fraction,
+            kept.error,
+            port.grid};
+    return kept;
   }
 
   // ---- values of stages --------------------------------------------------------------------------------------------
@@ -145,9 +154,7 @@ class Builder {
   }
 
   // Is the word that lies `lag` behind, its row, one of every `step`? A row holds a whole number of steps, and a frame.
-  NodeId every_word(Lag lag, i64 step, i64 rest = 0) {
-    return phase(Signal::word_phase, {}, step, lag.words + rest);
-  }
+  NodeId every_word(Lag lag, i64 step, i64 rest = 0) { return phase(Signal::word_phase, {}, step, lag.words + rest); }
   NodeId every_row(Lag lag, i64 step, i64 rest = 0) {
     const i64 row = lag.words < 0 ? 1 : 0;
     return phase(Signal::row_phase, {row, lag.words}, step, lag.rows - row + rest);
@@ -345,8 +352,8 @@ class Builder {
       const auto row = [&](const Place& y) {
         return value(node.stage, static_cast<int>(x - word * lanes), entering - Lag{*y.offset * from.rows.rate, 0});
       };
-      const Value v = bordered(node.border[0], node.index[0].offset, cases(consumer, node, 0, entering, 0), node.stage,
-                               row);
+      const Value v =
+          bordered(node.border[0], node.index[0].offset, cases(consumer, node, 0, entering, 0), node.stage, row);
       const NodeId here = moved(v.node, enters - word, netlist_.word_step(from), entering);
       return Value{here, v.lo, v.hi, v.fraction, v.error};
     };

@@ -77,7 +77,17 @@ Value table_value(Netlist& netlist, Arithmetic& make, const std::string& name, c
   return {make.node(Signal::table, bits, {make.resized(index, {false, log})}, which), *least, *most};
 }
 
-Value curve_value(Netlist& netlist, Arithmetic& make, const Curve& curve, const Value& x, int bits, int fraction) {
+Value curve_value(Netlist& netlist, Arithmetic& make, const Curve& curve, const Value& given, int given_bits,
+                  int fraction) {
+  const int bits = std::min(given_bits, fraction + 3 + static_cast<int>(std::ceil(std::log2(curve.first))));
+  if (bits < 1) {
+    const double from = curve.value(0), to = curve.value(1), middle = std::round(std::ldexp((from + to) / 2, fraction));
+    Value y = make.constant(middle);
+    y.fraction = fraction;
+    y.error = std::max(std::abs(from - std::ldexp(middle, -fraction)), std::abs(to - std::ldexp(middle, -fraction)));
+    return y;
+  }
+  const Value x = make.shift_right(given, given_bits - bits);
   const Shape shape = cheapest(curve, bits, fraction);
   Value y;
   if (shape.degree == 0) {
@@ -101,6 +111,7 @@ Value curve_value(Netlist& netlist, Arithmetic& make, const Curve& curve, const 
     y = make.shift_right(make.add(first, make.shift_right(make.multiply(slope, t), rest)), guard);
     y.error = interpolation_error(curve, shape.degree, shape.log) + std::exp2(-fraction - 1) + 1.75 * std::exp2(-f0);
   }
+  if (bits < given_bits) y.error += curve.first * std::exp2(-bits);
   y.fraction = fraction;
   const double from = curve.value(0), to = curve.value(1);
   y.lo = std::max(y.lo, std::floor(std::ldexp(std::min(from, to) - y.error, fraction)));

@@ -16,13 +16,16 @@
 namespace tessera::hardware {
 
 struct Curve {
-  std::string name;                     // of its tables
-  std::function<double(double)> value;  // of 0 to 1; it rises or falls
-  double second = 0, third = 0;         // magnitudes of its derivatives there, at most
+  std::string name;                         // of its tables
+  std::function<double(double)> value;      // of 0 to 1; it rises or falls
+  double first = 0, second = 0, third = 0;  // magnitudes of its derivatives there, at most
 };
 
-// x is a whole number below 2^bits that stands for x * 2^-bits. The result has `fraction` bits of fraction; its error
-// is against value(x), whatever the error of x.
+constexpr int most_curve_fraction = 36;  // products of more would pass 64 bits
+
+// x is a whole number below 2^bits that stands for x * 2^-bits; bits that the result cannot show are cut off. The
+// result has `fraction` bits of fraction, most_curve_fraction at most; its error is against value(x), whatever the
+// error of x.
 Value curve_value(Netlist&, Arithmetic&, const Curve&, const Value& x, int bits, int fraction);
 
 // The element of a table of numbers, a power of two of them, at an index of as many bits.

@@ -69,7 +69,9 @@ std::vector<LineMemory> line_memories(const Netlist& netlist, const std::vector<
              m.clock == clock[k];
     });
     LineMemory& memory =
-        it != all.end() ? *it : all.emplace_back(LineMemory{node.args[1], node.args[2], node.lag, node.value, clock[k], 0, {}});
+        it != all.end()
+            ? *it
+            : all.emplace_back(LineMemory{node.args[1], node.args[2], node.lag, node.value, clock[k], 0, {}});
     memory.width += node.bits.width;
     memory.lines.push_back({k});
   }

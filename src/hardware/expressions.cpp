@@ -272,6 +272,9 @@ std::pair<Value, Value> Expressions::aligned(Value a, Value b) const {
   const int f = std::max(a.fraction, b.fraction);
   const auto to = [&](Value v) {
     const double squares = v.squares;
+    if (f > v.fraction && std::ldexp(std::max(std::abs(v.lo), std::abs(v.hi)), f - v.fraction) > std::exp2(62))
+      refuse("values of very different size meet: they have more than 63 bits in fixed point",
+             "bound the larger ones with min and max, or allow a larger --error");
     v = with(make_.shift_left(v, f - v.fraction), f, v.error);
     v.squares = squares;
     return v;

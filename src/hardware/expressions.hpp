@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyze/ranges.hpp"
@@ -68,6 +69,7 @@ class Expressions {
   bool asks_for_table(ir::ExprId) const;
   bool is_narrow(ir::ExprId) const;
   std::optional<Value> tabulated(ir::ExprId);
+  const std::vector<double>& column(ir::ExprId, ir::ExprId source);
   std::optional<Value> mean(const ir::ExprNode& division, const Value&, const Value&);
   // Floats as floats.
   Value float_operation(const ir::ExprNode&, const std::vector<Value>&);
@@ -88,6 +90,8 @@ class Expressions {
     std::map<ir::ExprId, ir::ExprId> sources;
     std::map<ir::ExprId, bool> tabled;
     std::map<ir::ExprId, Error> broken;
+    std::map<std::pair<ir::ExprId, ir::ExprId>, std::vector<double>>
+        columns;  // by source: what each of its values gives
   };
   Known known_;
 };

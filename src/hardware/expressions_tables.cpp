@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "hardware/curves.hpp"
 #include "hardware/expressions.hpp"
@@ -32,13 +31,6 @@ bool decides(const ir::Graph& graph, const ExprNode& node) {
   return node.op == Op::floor || node.op == Op::ceil || node.op == Op::trunc || node.op == Op::round;
 }
 
-// What `e` depends on down to `source`, operands first.
-void collect(const ir::Graph& graph, ExprId e, ExprId source, std::set<ExprId>& seen, std::vector<ExprId>& order) {
-  if (e == source || !seen.insert(e).second) return;
-  for (const ExprId a : graph.node(e).args) collect(graph, a, source, seen, order);
-  order.push_back(e);
-}
-
 double looked_up(const ir::Table& table, const double* at) {
   std::size_t index = 0;
   for (std::size_t d = 0; d < table.extents.size(); ++d) {
@@ -48,12 +40,10 @@ double looked_up(const ir::Table& table, const double* at) {
   return table.values[index];
 }
 
-double evaluated(const ir::Graph& graph, const ExprNode& node, const std::map<ExprId, double>& known) {
+double evaluated(const ir::Graph& graph, const ExprNode& node, const double* a) {
   if (node.op == Op::constant) return is_float(node.type) ? node.fvalue : static_cast<double>(node.ivalue);
-  std::vector<double> a;
-  for (const ExprId x : node.args) a.push_back(known.at(x));
-  if (node.op == Op::lookup) return looked_up(graph.tables[static_cast<std::size_t>(node.ivalue)], a.data());
-  return ir::evaluate(node.op, node.type, graph.node(node.args.back()).type, a.data());
+  if (node.op == Op::lookup) return looked_up(graph.tables[static_cast<std::size_t>(node.ivalue)], a);
+  return ir::evaluate(node.op, node.type, graph.node(node.args.back()).type, a);
 }
 
 }  // namespace
@@ -97,23 +87,32 @@ bool Expressions::asks_for_table(ExprId e) const {
          std::any_of(node.args.begin(), node.args.end(), [&](ExprId a) { return known_.values.at(a).error > 0; });
 }
 
+// Of every value of the source, in the order of its bits. What is below it is known where it was asked for before.
+const std::vector<double>& Expressions::column(ExprId e, ExprId source) {
+  const auto [it, fresh] = known_.columns.try_emplace({source, e});
+  if (!fresh) return it->second;
+  const Value& from = known_.values.at(source);
+  const Bits bits = netlist_.node(from.node).bits;
+  const ExprNode& node = graph_.node(e);
+  std::vector<const std::vector<double>*> args;
+  if (e != source)
+    for (const ExprId a : node.args) args.push_back(&column(a, source));
+  std::vector<double> values, given(args.size());
+  for (i64 k = 0; k < i64{1} << bits.width; ++k) {
+    for (std::size_t a = 0; a < args.size(); ++a) given[a] = (*args[a])[static_cast<std::size_t>(k)];
+    const double raw = std::clamp(static_cast<double>(wrap(bits, k)), from.lo, from.hi);
+    values.push_back(e == source ? std::ldexp(raw, -from.fraction) : evaluated(graph_, node, given.data()));
+  }
+  return it->second = std::move(values);
+}
+
 // What the interpreter makes of each value. Nothing where that is not finite, or wide.
 std::optional<Value> Expressions::tabulated(ExprId e) {
   const ExprId source = known_.sources.at(e);
   const Value& from = known_.values.at(source);
-  const Bits bits = netlist_.node(from.node).bits;
-  std::set<ExprId> seen;
-  std::vector<ExprId> order;
-  collect(graph_, e, source, seen, order);
-  std::vector<double> values;
-  std::map<ExprId, double> known;
-  for (i64 k = 0; k < i64{1} << bits.width; ++k) {
-    const double raw = std::clamp(static_cast<double>(wrap(bits, k)), from.lo, from.hi);
-    known[source] = std::ldexp(raw, -from.fraction);
-    for (const ExprId x : order) known[x] = evaluated(graph_, graph_.node(x), known);
-    if (!std::isfinite(known[e])) return {};
-    values.push_back(known[e]);
-  }
+  std::vector<double> values = column(e, source);
+  for (const double v : values)
+    if (!std::isfinite(v)) return {};
   double largest = 0;
   for (const double v : values) largest = std::max(largest, std::abs(v));
   int fraction = 0;
@@ -172,7 +171,9 @@ std::optional<Value> Expressions::mean(const ExprNode& division, const Value& ab
   const Value a = rounded(above, fraction_), b = rounded(below, fraction_);
   const double away = std::ldexp(b.lo, -b.fraction) - b.error;
   if (away <= 0) return {};
-  Value q = make_.divide(make_.shift_left(a, fraction_ + b.fraction - a.fraction), b);
+  const int up = fraction_ + b.fraction - a.fraction;
+  if (netlist_.node(a.node).bits.width + up > 63) return {};
+  Value q = make_.divide(make_.shift_left(a, up), b);
   q.fraction = fraction_;
   q.error =
       (a.error + std::max(std::abs(lo), std::abs(hi)) * (b.error - below.error) + (hi - lo) * below.error) / away +

@@ -8,8 +8,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "hardware/curves.hpp"
-
 namespace tessera::hardware {
 
 using ir::Op;
@@ -28,7 +26,7 @@ double high_of(const Value& v) {
 
 // Bits before the point of numbers up to v.
 int whole_bits(double v) {
-  return std::max(0, static_cast<int>(std::ceil(std::log2(v + 1e-300))));
+  return static_cast<int>(std::clamp(std::ceil(std::log2(v + 1e-300)), 0.0, 1000.0));
 }
 
 Value with(Value v, int fraction, double error) {
@@ -39,10 +37,10 @@ Value with(Value v, int fraction, double error) {
 }
 
 Curve power_of_two() {
-  return {"two_to", [](double t) { return std::exp2(t); }, 2 * ln2 * ln2, 2 * ln2 * ln2 * ln2};
+  return {"two_to", [](double t) { return std::exp2(t); }, 2 * ln2, 2 * ln2 * ln2, 2 * ln2 * ln2 * ln2};
 }
 Curve mantissa_log() {
-  return {"log_of", [](double t) { return std::log2(1 + t); }, 1 / ln2, 2 / ln2};
+  return {"log_of", [](double t) { return std::log2(1 + t); }, 1 / ln2, 1 / ln2, 2 / ln2};
 }
 Curve mantissa_power(double c) {
   const auto derivative = [&](int n) {
@@ -50,7 +48,7 @@ Curve mantissa_power(double c) {
     for (int k = 0; k < n; ++k) d *= std::abs(c - k);
     return d * std::max(1.0, std::exp2(c - n));
   };
-  return {"power_of", [c](double t) { return std::pow(1 + t, c); }, derivative(2), derivative(3)};
+  return {"power_of", [c](double t) { return std::pow(1 + t, c); }, derivative(1), derivative(2), derivative(3)};
 }
 
 }  // namespace
@@ -72,6 +70,22 @@ Value Functions::within(Value v, double lo, double hi) {
   v.hi = std::min(v.hi, std::ceil(std::ldexp(hi + v.error, v.fraction)));
   v.node = make_.resized(v.node, bits_of(v.lo, v.hi));
   return v;
+}
+
+Value Functions::curve(const Curve& c, const Value& x, int bits, int fraction) {
+  if (fraction > most_curve_fraction)
+    refuse_(
+        fmt::format("a function would need {} bits of fraction; expected {} at most", fraction, most_curve_fraction),
+        "bound its arguments with min and max, or allow a larger --error");
+  return curve_value(netlist_, make_, c, x, bits, fraction);
+}
+
+Value Functions::raised(const Value& v, int bits) {
+  if (bits > 0 && netlist_.node(v.node).bits.width + bits > 63)
+    refuse_(
+        fmt::format("a value has {} bits in fixed point; expected 63 at most", netlist_.node(v.node).bits.width + bits),
+        "bound it with min and max, or allow a larger --error");
+  return make_.shift_left(v, bits);
 }
 
 Value Functions::scaled(const Value& v, double factor, int fraction) {
@@ -140,7 +154,7 @@ Value Functions::exponential(const Value& x, double factor, int fraction) {
   const Value r{make_.resized(z.node, {false, point}), 0, std::exp2(point) - 1};
   const auto top = static_cast<int>(n.hi);
   const int kept = std::max(1, fraction + 2 + top);
-  Value m = curve_value(netlist_, make_, power_of_two(), r, point, kept);
+  Value m = curve(power_of_two(), r, point, kept);
   const double curve_error = std::ldexp(m.error, top);
   const Value by = make_.subtract(make_.constant(top), n);
   if (by.hi > 0) m = {make_.node(Signal::down, bits_of(0, m.hi), {m.node, by.node}), 0, m.hi};
@@ -159,7 +173,7 @@ Value Functions::logarithm(const Value& x, double factor, int fraction) {
             "keep them above 0, as in log(max(x, 1)) or log(x + 1)");
   const int point = fraction + 3 + whole_bits(std::abs(factor));
   const Normal n = normalised(x);
-  Value part = curve_value(netlist_, make_, mantissa_log(), n.mantissa, std::max(1, n.width - 1), point);
+  Value part = curve(mantissa_log(), n.mantissa, std::max(1, n.width - 1), point);
   const double own = part.error;
   const Value whole = make_.subtract(make_.constant(n.scale), n.places);
   Value y = with(make_.add(make_.shift_left(whole, point), part), point, own);
@@ -188,7 +202,7 @@ Value Functions::real_power(const Value& x, double c) {
   if (largest > std::exp2(40) || of_mantissa + of_scale + whole_bits(largest) > widest)
     refuse_(fmt::format("a power of up to {:.4g} is too large for fixed point", largest),
             "bound its argument with min, or allow a larger --error");
-  const Value m = curve_value(netlist_, make_, mantissa_power(c), n.mantissa, std::max(1, n.width - 1), of_mantissa);
+  const Value m = curve(mantissa_power(c), n.mantissa, std::max(1, n.width - 1), of_mantissa);
   for (double& s : scales) s = std::round(std::ldexp(s, of_scale));
   Value s = table_value(netlist_, make_, "scale_of", scales, n.places.node);
   s = with(s, of_scale, std::exp2(-of_scale - 1));
@@ -237,7 +251,7 @@ Value Functions::root(Value v) {
   if (least > 0) before = std::min(before, v.error / (2 * std::sqrt(least)));
   const int kept = v.fraction;
   v = rounded(make_, v, 2 * fraction_);
-  const Value r = make_.root(make_.shift_left(v, 2 * fraction_ - v.fraction));
+  const Value r = make_.root(raised(v, 2 * fraction_ - v.fraction));
   return with(r, fraction_, before + (kept > 2 * fraction_ ? 2 : 1) * std::exp2(-fraction_));
 }
 
@@ -250,7 +264,7 @@ Value Functions::quotient(Value a, Value b) {
   const double away = std::ldexp(b.lo > 0 ? b.lo : -b.hi, -b.fraction) - b.error;
   if (away <= 0) refuse_("it divides by floats that may be 0 where they are rounded", "allow a smaller --error");
   const int up = fraction_ + b.fraction - a.fraction;
-  const Value q = make_.divide(make_.shift_left(a, up), b);
+  const Value q = make_.divide(raised(a, up), b);
   const double most = (magnitude(a) + a.error) / away;
   Value result = with(q, fraction_, (a.error + most * b.error) / away + std::exp2(-fraction_));
   const double bound = std::ceil(std::ldexp(most, fraction_)) + 1;
@@ -273,9 +287,9 @@ Value Functions::wave(const Value& x, bool cosine) {
   const double last = std::exp2(point) - 1;
   const Value t = make_.select(bit(point), {back, 0, last}, {forth, 0, last});
   const double half = std::exp2(-point - 1);
-  const Curve quarter{"sine_of", [half](double u) { return std::sin(pi / 2 * (u + half)); }, pi * pi / 4,
+  const Curve quarter{"sine_of", [half](double u) { return std::sin(pi / 2 * (u + half)); }, pi / 2, pi * pi / 4,
                       pi * pi * pi / 8};
-  Value y = curve_value(netlist_, make_, quarter, {make_.resized(t.node, fine), 0, last}, point, fraction_);
+  Value y = curve(quarter, {make_.resized(t.node, fine), 0, last}, point, fraction_);
   const double error = y.error + pi / 2 * (turned.error + half);
   y = with(make_.select(bit(point + 1), make_.subtract(make_.constant(0), y), y), fraction_, error);
   // Between the ends of the interval, and the crests within.
@@ -296,19 +310,17 @@ Value Functions::tangent(const Value& x) {
 
 Value Functions::angle(Value y, Value x, double argument_error) {
   const int f = std::max(x.fraction, y.fraction), point = fraction_ + 2;
-  x = make_.shift_left(x, f - x.fraction), y = make_.shift_left(y, f - y.fraction);
+  x = raised(x, f - x.fraction), y = raised(y, f - y.fraction);
   const Value zero = make_.constant(0), wide = make_.magnitude(x), high = make_.magnitude(y);
   const NodeId steep = make_.less(wide, high);
   const Value over = make_.select(steep, wide, high), under = make_.select(steep, high, wide);
-  if (bits_of(0, over.hi).width + point > widest)
-    refuse_(fmt::format("an angle of numbers of {} bits", bits_of(0, over.hi).width), "allow a larger --error");
   // At 45 degrees one unit less than 1; of no direction 0.
-  Value q = make_.divide(make_.shift_left(over, point), under);
+  Value q = make_.divide(raised(over, point), under);
   q.lo = 0, q.hi = std::exp2(point);
   q.node = make_.resized(q.node, bits_of(0, q.hi));
   q = make_.least(q, make_.constant(q.hi - 1));
-  const Curve arc{"angle_of", [](double t) { return std::atan(t); }, 0.65, 2};
-  Value a = curve_value(netlist_, make_, arc, q, point, point);
+  const Curve arc{"angle_of", [](double t) { return std::atan(t); }, 1, 0.65, 2};
+  Value a = curve(arc, q, point, point);
   double error = a.error + std::exp2(-point);
   const auto folded = [&](NodeId when, double from) {
     if (netlist_.node(when).op == Signal::constant && netlist_.node(when).value == 0) return;
@@ -345,9 +357,9 @@ Value Functions::arc_tangent(const Value& x) {
   if (bits < 1) return angle(x, make_.constant(1), x.error);
   const Value at = make_.least(with(size, 0, 0), make_.constant(std::exp2(bits) - 1));
   const double scale = std::exp2(log);
-  const Curve arc{"arc_of", [scale](double t) { return std::atan(scale * t); }, 0.65 * scale * scale,
+  const Curve arc{"arc_of", [scale](double t) { return std::atan(scale * t); }, scale, 0.65 * scale * scale,
                   2 * scale * scale * scale};
-  Value y = curve_value(netlist_, make_, arc, at, bits, fraction_);
+  Value y = curve(arc, at, bits, fraction_);
   y.error += size.error + (size.hi > at.hi ? std::exp2(-size.fraction) : 0);
   return with_sign(y, x);
 }
@@ -393,10 +405,9 @@ Value Functions::hyperbolic_tangent(const Value& x) {
   const Value at =
       make_.least(make_.shift_left(size, point - size.fraction), make_.constant(std::exp2(point + log) - 1));
   const double scale = std::exp2(log);
-  const Curve curve{"tanh_of", [scale](double t) { return std::tanh(scale * t); }, 0.77 * scale * scale,
-                    2 * scale * scale * scale};
-  Value y = curve_value(netlist_, make_, curve, {make_.resized(at.node, {false, point + log}), at.lo, at.hi},
-                        point + log, fraction_);
+  const Curve rise{"tanh_of", [scale](double t) { return std::tanh(scale * t); }, scale, 0.77 * scale * scale,
+                   2 * scale * scale * scale};
+  Value y = curve(rise, {make_.resized(at.node, {false, point + log}), at.lo, at.hi}, point + log, fraction_);
   y.error += size.error + std::exp2(-point) + (magnitude(x) > scale ? 1 - std::tanh(scale) : 0);
   return with_sign(y, x);
 }
@@ -407,7 +418,7 @@ Value Functions::remainder(const Value& x, const Value& y) {
     refuse_("it takes a remainder of division by floats that may be 0",
             "keep the divisor away from 0, as in x % max(y, 1)");
   const int f = std::max(x.fraction, y.fraction);
-  const Value a = make_.shift_left(x, f - x.fraction), b = make_.shift_left(y, f - y.fraction);
+  const Value a = raised(x, f - x.fraction), b = raised(y, f - y.fraction);
   const double error = x.error + (magnitude(x) / least + 1) * y.error;
   if (error > 0) decide_(Op::fmod, x, error);
   return with(make_.remainder(a, b), f, error);

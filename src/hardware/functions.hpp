@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "hardware/arithmetic.hpp"
+#include "hardware/curves.hpp"
 #include "ir/graph.hpp"
 
 namespace tessera::hardware {
@@ -50,6 +50,8 @@ class Functions {
     int scale = 0;  // the number is (1 + mantissa * 2^(1 - width)) * 2^(scale - places)
   };
   Normal normalised(const Value&);
+  Value curve(const Curve&, const Value& x, int bits, int fraction);
+  Value raised(const Value&, int bits);  // times 2^bits, if that can be held
   Value scaled(const Value&, double factor, int fraction);
   Value exponential(const Value& x, double factor, int fraction);
   Value logarithm(const Value& x, double factor, int fraction);

@@ -82,8 +82,8 @@ std::vector<i64> rates_of(const Graph& graph, std::size_t d, const std::vector<i
         if (rate[step.of] && !rate[step.from]) enter(step.from, times(*rate[step.of], 1, step.by));
         if (rate[step.from] && times(*rate[step.from], step.by, 1) != *rate[step.of])
           refuse(graph.stage(std::max(step.from, step.of)),
-                 fmt::format("along {} it takes its images at different steps, so that one of them would run ahead",
-                             d == 0 ? "columns" : "rows"));
+                 fmt::format("{} of its images are taken at different steps, so that one of them would run ahead",
+                             d == 0 ? "rows" : "columns"));
       }
     }
     i64 under = 1, common = 0;
@@ -187,9 +187,8 @@ class Sizes {
   }
 
   [[noreturn]] void fail(const ir::Argument& a, const std::string& why) const {
-    throw Error(ErrorClass::argument,
-                fmt::format("frames of {} {} were asked for, but that extent of '{}' {}", most_,
-                            d_ == 0 ? "rows" : "columns", a.name, why));
+    throw Error(ErrorClass::argument, fmt::format("frames of {} {} were asked for, but that extent of '{}' {}", most_,
+                                                  d_ == 0 ? "rows" : "columns", a.name, why));
   }
 
   // The largest value of a parameter with which an extent is `most` at most.

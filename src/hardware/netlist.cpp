@@ -54,7 +54,7 @@ std::string_view name_of(Signal s) {
 Bits bits_of(double lo, double hi) {
   Bits f{lo < 0, 1};
   while (f.width < 64 &&
-         (std::exp2(f.width - (f.is_signed ? 1 : 0)) - 1 < hi || (f.is_signed && -std::exp2(f.width - 1) > lo)))
+         (std::exp2(f.width - (f.is_signed ? 1 : 0)) <= hi || (f.is_signed && -std::exp2(f.width - 1) > lo)))
     ++f.width;
   return f;
 }

@@ -98,7 +98,7 @@ struct Node {
   i64 value = 0;
   Lag lag;
   int lane = 0;
-  int extent = -1;  // of Netlist::extents
+  int extent = -1;          // of Netlist::extents
   std::uint32_t stage = 0;  // of the graph, for which it was made first; no part of what it is
 };
 
@@ -123,6 +123,8 @@ struct Port {
   int fraction = 0;  // of its bits: what stands for a float is an element * 2^-fraction
   double error = 0;  // at most, from what exact arithmetic gives
   Grid grid = {};
+  // Of an element in a stream: those of its type; 8 of what stands for a float and is wider than 32 bits.
+  int bytes() const { return bits.width > 32 ? 8 : static_cast<int>(size_of(type)); }
 };
 
 struct Result {
@@ -171,7 +173,7 @@ struct Frame {
 
 // What extents are given: those of the first input; frames follow from them. By dimension.
 struct Given {
-  Extent high, wide;  // of frames
+  Extent high, wide;                                                   // of frames
   std::array<i64, 2> least{1, 1}, most{0, 0}, unit{1, 1}, rest{0, 0};  // `rest` more than multiples of `unit`
   // Frames that have them are as large as what is given.
   bool plain() const { return high == Extent{} && wide == Extent{}; }

@@ -60,8 +60,7 @@ std::vector<Place> places_of(const ir::Graph& graph, const Grids& grids, ir::Sta
   for (i64 i = 0; i < before; ++i) enter(false, i * rate, scale * i + offset, scale * i);
   // The index lies b points beyond the last one: of the producer's rows of the frame, so many are left behind the
   // consumer's place.
-  for (i64 b = 1; b <= beyond; ++b)
-    enter(true, (offset - b + 1) * own - 1, large - 1 + b, large - 1 + b - offset);
+  for (i64 b = 1; b <= beyond; ++b) enter(true, (offset - b + 1) * own - 1, large - 1 + b, large - 1 + b - offset);
   return all;
 }
 

@@ -18,9 +18,11 @@ namespace {
 constexpr std::size_t most_exact = 60000;  // nodes
 
 // Picoseconds on an ECP5 of speed 8, with the way to the next cell.
-constexpr int clock_delay = 900;  // out of a register, and into one
-constexpr int cell_delay = 1000, carry_delay = 1300, carry_bit_delay = 35;
-constexpr int mark_cost = 4;  // bits that go with a result through every clock
+constexpr int clock_delay = 700;  // out of a register, and into one
+constexpr int cell_delay = 1200, carry_delay = 1700, carry_bit_delay = 25;
+constexpr int fan_delay = 700, narrow = 8;  // of a condition that goes to more bits
+constexpr int memory_delay = 1300;          // out of a memory, which lies far away, beyond that of a register
+constexpr int mark_cost = 4;                // bits that go with a result through every clock
 
 bool is_position(Signal s) {
   return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
@@ -80,6 +82,7 @@ class Clocks {
   void constrain() {
     cost_.assign(zero_ + 1, 0);
     has_line_.assign(n_, false);
+    from_memory_.assign(n_, false);
     const DelayLines lines = delay_lines(netlist_);
     for (const DelayLine& line : lines.lines) {
       const std::size_t k = line.source.id;
@@ -92,7 +95,12 @@ class Clocks {
           earliest = std::max(
               earliest, follows_columns(netlist_, piece.length, row_memory_clock) ? row_memory_clock : memory_clock);
       at_least(2 * n_ + k, zero_, earliest);
-      for (const auto& [tap, piece] : line.taps) equal(tap, 2 * n_ + k);
+      // Memories lie far away.
+      if (earliest > shift_clock && chains(k)) at_least(2 * n_ + k, k, 1);
+      for (const auto& [tap, piece] : line.taps) {
+        equal(tap, 2 * n_ + k);
+        if (line.pieces[piece].memory >= 0) from_memory_[tap] = true;
+      }
     }
     for (std::size_t k = 0; k < n_; ++k) {
       if (is_static(node(k))) {
@@ -106,7 +114,11 @@ class Clocks {
       if (is_position(node(k).op)) at_clock(k, position_clock);
       if (node(k).op == Signal::delay || node(k).op == Signal::input || is_position(node(k).op)) continue;
       if (node(k).op == Signal::held) at_least(k, zero_, shift_clock);
-      if (node(k).op == Signal::line) at_least(k, zero_, memory_clock);
+      if (node(k).op == Signal::line) {
+        at_least(k, zero_, memory_clock);
+        from_memory_[k] = true;
+        if (chains(node(k).args[0].id)) at_least(k, node(k).args[0].id, 1);
+      }
       bool moves = false;
       for (std::size_t arg = 0; arg < node(k).args.size(); ++arg) {
         const NodeId a = node(k).args[arg];
@@ -125,7 +137,7 @@ class Clocks {
       cost_[zero_] -= mark_cost;
       for (const NodeId lane : netlist_.results[r].lanes) {
         if (is_static(netlist_.node(lane))) continue;
-        at_least(3 * n_ + r, lane.id, 0);
+        at_least(3 * n_ + r, lane.id, chains(lane.id) ? 1 : 0);
         at_least(n_ + lane.id, 3 * n_ + r, 0);
       }
     }
@@ -142,10 +154,11 @@ class Clocks {
     for (std::size_t k = 0; k < n_; ++k)
       if (chains(k))
         for (const NodeId a : node(k).args)
-          if (chains(a.id) && (readers[a.id].empty() || readers[a.id].back() != k)) readers[a.id].push_back(k);
+          if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
+            readers[a.id].push_back(k);
     std::vector<int> delay(n_, 0);
     for (std::size_t k = 0; k < n_; ++k)
-      if (chains(k)) delay[k] = delay_of(netlist_, node(k));
+      delay[k] = chains(k) ? delay_of(netlist_, node(k)) : from_memory_[k] ? memory_delay : 0;
     for (std::size_t first = 0; first < n_; ++first) {
       if (delay[first] == 0) continue;
       std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
@@ -189,7 +202,7 @@ class Clocks {
   const Netlist& netlist_;
   std::size_t n_, zero_;
   std::vector<i64> cost_;
-  std::vector<bool> has_line_;
+  std::vector<bool> has_line_, from_memory_;
   std::vector<Difference> constraints_;
 };
 
@@ -244,8 +257,9 @@ int delay_of(const Netlist& netlist, const Node& node) {
     case Signal::bit_and:
     case Signal::bit_or:
     case Signal::bit_xor:
-    case Signal::select:
       return cell_delay;
+    case Signal::select:
+      return cell_delay + (node.bits.width > narrow ? fan_delay : 0);
     default:
       return 0;
   }

@@ -36,7 +36,7 @@ constexpr i64 long_row = i64{1} << 20;  // ticks a row where its extent is not k
 constexpr i64 float_operation = 400;    // of floats: as a sum of so many bits
 constexpr i64 memory_per_bit = 16;      // bits of memory that weigh as much as one bit of an addition
 
-void check_access(const Graph& graph, const Stage& stage, const ExprNode& access, bool fixed) {
+void check_access(const Graph& graph, const Stage& stage, const ExprNode& access) {
   const Stage& source = graph.stage(access.stage);
   for (std::size_t d = 0; d < access.index.size(); ++d) {
     const ir::Index& index = access.index[d];
@@ -44,7 +44,7 @@ void check_access(const Graph& graph, const Stage& stage, const ExprNode& access
     if (index.shift != ir::SizeId{}) refuse(stage, "an offset depends on a parameter");
     if (d == 0 && index.offset != 0 && access.border[d].mode == BorderMode::wrap)
       refuse(stage, fmt::format("it reads rows of '{}' around the edge (wrap), before they have come", source.name),
-             fixed ? "use another border mode along columns, as in [clamped,wrap]" : "use another border mode");
+             "use another border mode for rows, as in [clamped,wrap]");
   }
 }
 
@@ -55,12 +55,12 @@ void check_pieces(const Graph& graph, const Stage& stage) {
         refuse(stage, fmt::format("a piece begins at {}, which is known at run time alone", graph.to_string(start)));
 }
 
-void check_stage(const Graph& graph, const Stage& stage, bool fixed) {
+void check_stage(const Graph& graph, const Stage& stage) {
+  if (stage.kind == StageKind::carried || stage.kind == StageKind::last)
+    refuse(stage, "a loop with a test needs whole images", "write a loop of a fixed number of rounds");
   if (stage.domain.size() != 2)
     refuse(stage, fmt::format("it has {} dimensions; expected 1 or 2", stage.domain.size()));
   if (stage.kind == StageKind::fourier) refuse(stage, "a spectrum needs the whole image");
-  if (stage.kind == StageKind::carried || stage.kind == StageKind::last)
-    refuse(stage, "a loop with a test needs whole images");
   if (stage.kind == StageKind::compose) check_pieces(graph, stage);
   if (stage.kind != StageKind::point) return;
   for (const ExprId e : ir::postorder(graph, {stage.body})) {
@@ -69,7 +69,7 @@ void check_stage(const Graph& graph, const Stage& stage, bool fixed) {
       refuse(stage, fmt::format("it reads '{}' at computed places", graph.stage(node.stage).name));
     if (ir::is_whole(node.op) || ir::is_lanes(node.op) || node.op == Op::value)
       refuse(stage, "it needs what a whole image comes to before the image has passed");
-    if (node.op == Op::access) check_access(graph, stage, node, fixed);
+    if (node.op == Op::access) check_access(graph, stage, node);
   }
 }
 
@@ -240,8 +240,8 @@ class Search {
     const i64 all = stream_.frame.row_unit * stream_.frame.word_unit;
     const auto rows = best_lags([](Lag l) { return l.rows; },
                                 [&](StageId s) { return bits(s) * all / (row_step(s) * word_step(s)); }, kept);
-    const auto words = best_lags([](Lag l) { return l.words; },
-                                 [&](StageId s) { return bits(s) * all / word_step(s); }, kept_words);
+    const auto words =
+        best_lags([](Lag l) { return l.words; }, [&](StageId s) { return bits(s) * all / word_step(s); }, kept_words);
     for (StageId s = 0; s < n; ++s) {
       lags_.push_back({rows[s], words[s]});
       kept_[s] = {kept[s], kept_words[s]};
@@ -520,6 +520,7 @@ void find_windows(Stream& stream) {
 void take_dimensions_apart(Graph& graph, bool exact) {
   plan::Device none;
   none.transforms = false;
+  none.rows_first = true;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
   plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
@@ -547,6 +548,10 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
     throw Error(ErrorClass::argument,
                 fmt::format("frames of {} x {} were asked for; expected 1 to 65536 rows and columns", options.height,
                             options.width));
+  // Loops first: what follows takes graphs without.
+  for (StageId s = 0; s < graph.stage_count(); ++s)
+    if (graph.stage(s).kind == StageKind::carried || graph.stage(s).kind == StageKind::last)
+      check_stage(graph, graph.stage(s));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);
   take_dimensions_apart(graph, options.exact);
@@ -555,14 +560,14 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
   plan::remove_dead_stages(graph);
   Stream stream;
   stream.graph = std::move(graph);
-  for (StageId s = 0; s < stream.graph.stage_count(); ++s)
-    check_stage(stream.graph, stream.graph.stage(s), options.fixed);
+  for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));
   stream.grids = make_grids(stream.graph, options);
   stream.frame = stream.grids.frame;
   stream.least_height = stream.grids.given.least[0], stream.least_width = stream.grids.given.least[1];
   stream.inputs = options.inputs;
   stream.additions = options.additions;
   stream.exact = options.exact;
+  stream.wanted = options.error;
   find_formats(stream, options);
   find_windows(stream);
   Search(stream, options).run();

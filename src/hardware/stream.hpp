@@ -37,7 +37,7 @@ struct StreamOptions {
   // Of floats that are returned, compared or made whole, at most; 0: 2^-10 of their largest value, if that can be had.
   double error = 0;
   int additions = most_additions;  // see Stream
-  bool exact = false;  // floats are floats, in the interpreter's order: no circuit, but HLS computes them
+  bool exact = false;              // floats are floats, in the interpreter's order: no circuit, but HLS computes them
 };
 
 struct StreamStage {
@@ -70,6 +70,7 @@ struct Stream {
   std::vector<std::vector<Window>> windows;  // by consumer
   int fraction = 0;                          // the most that a stage of floats keeps
   bool exact = false;                        // see StreamOptions
+  double wanted = 0;                         // StreamOptions::error
   double decided = 0;                        // error of floats that are compared or made whole
   int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
   std::vector<Decision> decisions;           // where

@@ -199,8 +199,14 @@ ir::nest::Function GroupLowering::shape_function() {
   Value columns, middle = integer(1);
   bool rings = group_.ring_bytes_per_column > 0;
   i64 most_columns = plan::most_tile_columns(plan_.device, group_, rank_);
-  columns =
-      rings ? b.let("columns", call_i64("tsr_balanced", {n.back(), integer(most_columns), integer(64)})) : n.back();
+  Value most = integer(most_columns);
+  const auto signal = plan::signal_columns(plan_, group_);
+  if (signal) {
+    const Value share = b.let("share", call_i64("tsr_tile_rows", {n.back(), integer(1), threads, integer(signal->least),
+                                                                  integer(signal->smallest)}));
+    most = rings ? min(most, share) : share;
+  }
+  columns = rings || signal ? b.let("columns", call_i64("tsr_balanced", {n.back(), most, integer(64)})) : n.back();
   std::vector<Value> extents(rank_);
   extents[rank_ - 1] = columns;
   Value row_budget =

@@ -2,6 +2,7 @@
 #include "plan/groups.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -580,6 +581,10 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
     if (dense && ir::accesses(graph_, graph_.stage(first).body).size() >= 20) pass.rows = 8;
     if (lone && loops && row_taps >= 3 && sums_rows(graph_, graph_.stage(first).body)) pass.rows = 8;
     if (pass.quads) pass.rows = std::max(1, plan_.device.vector_registers / 8 / chains);
+    i64 most = pass.rows;
+    for (StageId s : pass.stages)
+      most = std::min(most, graph_.constant(graph_.stage(s).domain[pass.along]).value_or(most));
+    pass.rows = static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(std::max<i64>(1, most))));
   }
   return list;
 }

@@ -257,6 +257,10 @@ void Grouper::find_lags(const Set& set, Layout& layout) const {
   if (rank > 2 && std::all_of(layout.stages.begin(), layout.stages.end(), unit))
     for (StageId s : set)
       if (blocks_along(s, set) == 0) layout.step = 4;
+  // Of a signal there is but one row.
+  const auto rows = graph_.constant(graph_.stage(layout.anchor).domain[0]);
+  if (rank <= 2 && rows && *rows < layout.step && std::all_of(layout.stages.begin(), layout.stages.end(), unit))
+    layout.step = std::max<i64>(1, *rows);
   i64 step = layout.step;
   for (std::size_t i = set.size(); i-- > 0;) {
     StagePlan& p = layout.stages[i];

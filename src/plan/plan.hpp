@@ -35,6 +35,9 @@ struct Device {
   double load_price = 0.5, ring_price = 5, fold_price = 12;
   // One body computes neighbouring columns, as a thread does, and not neighbouring rows, as a vector core does.
   bool columns_together = false;
+  // Sums of several rows before those of several columns: a circuit keeps rows of what is narrow, and a column moves
+  // on.
+  bool rows_first = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
   bool shuffles = false;       // threads of a warp read each other's registers

@@ -213,6 +213,7 @@ class SumSplitter {
     std::vector<std::size_t> order;
     for (std::size_t d = w.rank; d-- > 0;)
       if (w.extent[d] > 1) order.push_back(d);
+    if (all_.device_.rows_first) std::reverse(order.begin(), order.end());
     // Cores have blocks of planes as well, and what stands in front of those needs the smallest rings.
     if (order.size() >= 3 && all_.device_.columns_together) std::swap(order[1], order.back());
     return order;
@@ -344,7 +345,8 @@ class SumSplitter {
     for (const Border& b : source_.border)
       if (b.mode == BorderMode::constant) constants.push_back(b.value);
     bool one_value = std::all_of(constants.begin(), constants.end(), [&](double v) { return v == constants[0]; });
-    if (!one_value && rank > 2) return {};  // which value stands in a corner depends on the order of the dimensions
+    if (!one_value && (rank > 2 || all_.device_.rows_first))
+      return {};  // which value stands in a corner depends on the order of the dimensions
     // Borders first: nothing is added to the graph when one of them has no counterpart.
     std::vector<std::vector<Border>> borders;
     double total = 1;

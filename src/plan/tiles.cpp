@@ -53,6 +53,12 @@ i64 most_tile_columns(const Device& device, const Group& group, std::size_t rank
   return columns;
 }
 
+std::optional<SignalColumns> signal_columns(const Plan& plan, const Group& group) {
+  const std::vector<ir::SizeId>& domain = plan.graph.stage(group.anchor).domain;
+  if (domain.size() != 2 || plan.graph.constant(domain[0]).value_or(5) > 4) return {};
+  return SignalColumns{std::max<i64>(8192, 8 * group.halo_columns), std::max<i64>(2048, 2 * group.halo_columns)};
+}
+
 TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64>& parameters, i64 threads, i64 rows,
                      i64 columns) {
   const ir::Graph& graph = plan.graph;
@@ -64,7 +70,10 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const bool rings = group.ring_bytes_per_column > 0;
   TileShape shape;
   shape.extents.resize(rank);
-  shape.extents[rank - 1] = rings ? balanced(n.back(), most_tile_columns(plan.device, group, rank), 64) : n.back();
+  i64 most = rings ? most_tile_columns(plan.device, group, rank) : std::max<i64>(1, n.back());
+  if (const auto signal = signal_columns(plan, group))
+    most = std::min(most, balanced_rows(n.back(), 1, threads, signal->least, signal->smallest));
+  shape.extents[rank - 1] = balanced(n.back(), most, 64);
   i64 row_budget = rings ? quotient(budget, shape.extents[rank - 1] * per_column) : 1 << 20;
   for (std::size_t d = rank - 1; d-- > 1;) {
     const i64 halo = d < group.ring_halo.size() ? group.ring_halo[d] : 0;

@@ -2,6 +2,7 @@
 // group, so that what `explain` says about tiles is what runs. tests/plan compares the two.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "plan/plan.hpp"
@@ -18,6 +19,12 @@ struct TileShape {
 // `rows` and `columns` as in RunOptions: 0 leaves the choice to the plan.
 TileShape tile_shape(const Plan&, const Group&, const std::vector<i64>& parameters, i64 threads, i64 rows = 0,
                      i64 columns = 0);
+
+// Of groups of one row, or of very few: threads take parts of it, as they take rows of images (tsr_tile_rows).
+struct SignalColumns {
+  i64 least, smallest;
+};
+std::optional<SignalColumns> signal_columns(const Plan&, const Group&);
 
 // Columns of a tile at most, where its group has rings: lowering writes them as a number.
 i64 most_tile_columns(const Device&, const Group&, std::size_t rank);

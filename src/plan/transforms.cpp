@@ -117,6 +117,9 @@ double of_tile_points(const Prices& p, i64 rows, i64 columns) {
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
                                 256, 288, 320, 384, 480, 512, 576, 640, 768, 800, 960};
 
+// Of so many points on tiles cover what there is about as well as ever.
+constexpr i64 large_extent = 1024;
+
 // What is computed for a point where tiles of `results` points cover an extent, perhaps known.
 double covering(i64 points, i64 results, std::optional<i64> extent) {
   const auto tiles = [&](i64 n) { return static_cast<double>(n) * static_cast<double>(points); };
@@ -325,7 +328,8 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
   if (of_device()) return planes == 1 ? tiles_of_device(stage, sum, number) : Stage::Tiling{};
   const i64 bytes = number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
-    if (planes > 1) return graph_.evaluate(stage.domain[d], assumed_);
+    const i64 assumed = graph_.evaluate(stage.domain[d], assumed_);
+    if (planes > 1 || assumed < large_extent) return assumed;
     return graph_.constant(stage.domain[d]);
   };
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};

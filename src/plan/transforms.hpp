@@ -33,7 +33,8 @@ const ir::Stage* first_with_tiles(const ir::Graph&, const std::vector<ir::StageI
 
 class TransformedSums {
  public:
-  // `assumed`: parameters, which the shapes of tiles in volumes follow: a tile is large against these.
+  // `assumed`: parameters, which the shapes of tiles in volumes and of small images follow: a tile is large against
+  // these.
   TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
                   const std::vector<i64>& assumed, std::vector<SumChoice>& choices)
       : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}

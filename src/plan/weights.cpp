@@ -162,6 +162,12 @@ std::optional<LinearForms::Sum> LinearForms::expand(ExprId e) {
   sum_ = {};
   variables_.clear();
   if (!add(e, 1, 0)) return {};
+  // Whole numbers that wrap: a weight that is none of the type would become another one.
+  if (const ElementType type = graph_.node(e).type; !is_float(type)) {
+    const auto limits = ir::integer_limits(type);
+    for (const auto& [at, weight] : sum_.weights)
+      if (weight < limits.lo || weight > limits.hi) return {};
+  }
   for (auto it = sum_.weights.begin(); it != sum_.weights.end();)
     it = it->second == 0 ? sum_.weights.erase(it) : std::next(it);
   return std::move(sum_);

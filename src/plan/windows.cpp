@@ -6,6 +6,7 @@
 // minima and maxima or a search, see median.cpp. Windows that stay large keep their loops.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -152,6 +153,7 @@ class WindowPass {
         numbers_(numbers),
         method_(method),
         rows_together_(!device.columns_together),
+        rows_first_(device.rows_first),
         remarks_(remarks),
         rebuild_(graph),
         sums_(graph, numbers, method, device, choices),
@@ -420,6 +422,14 @@ class WindowPass {
     std::vector<std::size_t> order;
     for (std::size_t d = rank; d-- > 0;)
       if (var_of[d]) order.push_back(d);
+    if (rows_first_) {
+      // Which value stands in a corner depends on the order.
+      std::reverse(order.begin(), order.end());
+      std::vector<double> constants;
+      for (const std::size_t d : order)
+        if (body.border[d].mode == BorderMode::constant) constants.push_back(body.border[d].value);
+      if (std::adjacent_find(constants.begin(), constants.end(), std::not_equal_to<>()) != constants.end()) return {};
+    }
     if (order.size() >= 3 && !rows_together_) std::swap(order[1], order.back());
     ExprId value;
     StageId from = body.stage;
@@ -488,7 +498,7 @@ class WindowPass {
   Graph& graph_;
   Numbers numbers_;
   Method method_;
-  bool rows_together_;
+  bool rows_together_, rows_first_;
   std::vector<std::string>& remarks_;
   Rebuild rebuild_;
   SeparableSums sums_;

@@ -65,7 +65,7 @@ TEST_F(ExplainHardware, IsWhatEmitPrints) {
     const json& result = j["results"][0];
     EXPECT_GT(result["fraction"], 0);
     EXPECT_GT(result["error"], 0.0);
-    EXPECT_THAT(o.out, HasSubstr("// result: numbers * 2^-" + std::to_string(result["fraction"].get<int>()) + ", "));
+    EXPECT_THAT(o.out, HasSubstr(" / 2^" + std::to_string(result["fraction"].get<int>()) + ", at most "));
     EXPECT_THAT(o.out, HasSubstr("; " + std::to_string(result["latency_ticks"].get<i64>()) + " ticks"));
     i64 bits = 0;
     for (const json& m : j["memories"]) bits += m["words"].get<i64>() * m["bits"].get<i64>();

@@ -28,11 +28,16 @@ const std::vector<ZooProgram>& zoo() {
 
 namespace {
 
-// Windows of thousands of points: the interpreter takes minutes for the largest image, which thorough runs alone ask of it.
-constexpr std::string_view wide[] = {
-    "median of thousands", "median of large sums",           "boxes of a stage",
-    "a wide box of floats", "greatest and least of many neighbours", "boxes of bytes that wrap and that have margins",
-    "a flat top, and a row of steps", "weights larger than the image, around it"};
+// Windows of thousands of points: the interpreter takes minutes for the largest image, which thorough runs alone ask of
+// it.
+constexpr std::string_view wide[] = {"median of thousands",
+                                     "median of large sums",
+                                     "boxes of a stage",
+                                     "a wide box of floats",
+                                     "greatest and least of many neighbours",
+                                     "boxes of bytes that wrap and that have margins",
+                                     "a flat top, and a row of steps",
+                                     "weights larger than the image, around it"};
 
 }  // namespace
 

@@ -133,7 +133,7 @@ TEST(Facts, TellNumbersOfPorts) {
   EXPECT_GT(port.error, 0);
   EXPECT_LE(port.error, 0.01);
   const std::string text = emit::print_verilog(netlist, schedule, {"circuit"});
-  EXPECT_NE(text.find("// result: numbers * 2^-" + std::to_string(port.fraction) + ", "), std::string::npos)
+  EXPECT_NE(text.find(" / 2^" + std::to_string(port.fraction) + ", at most "), std::string::npos)
       << text.substr(0, 500);
 }
 

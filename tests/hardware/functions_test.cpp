@@ -170,11 +170,23 @@ TEST(Functions, WhatNoIntervalBoundsIsRefusedWithWhatToWrite) {
   expect("return sqrt(a - b);", "the square root of floats that may be negative", "keep them at 0 and above");
   expect("return pow(a - b, 0.4f);", "the power 0.4 of floats that may be negative", "keep them at 0 and above");
   expect("return pow(a + b, -0.4f);", "a negative power of floats that may be 0", "keep them above 0");
+  expect("return pow(a * 256 + b + 1, 900.5f);", "is too large for fixed point", "bound its argument with min");
+  expect("return pow(a * 256 + b + 1, b);", "bits of fraction; expected 36 at most", "bound its arguments");
+  expect("return sin((a * 256 + b) * 1e12f);", "too large", "bound");
   expect("return tan((a * 256 + b) / 64);", "the tangent of floats from 0 to 1024, where it has a pole",
          "bound them with min and max");
   expect("return asin(a - b);", "the asin of floats from -255 to 255; expected -1 to 1", "bound them");
   expect("return fmod(a, b);", "a remainder of division by floats that may be 0", "keep the divisor away from 0");
   expect("return a / b;", "it divides by floats that may be 0", "keep the divisor away from 0");
+}
+
+TEST(Functions, FormatsHoldNumbersBeyondTheDigitsOfADouble) {
+  EXPECT_EQ(bits_of(0, 255), (Bits{false, 8}));
+  EXPECT_EQ(bits_of(0, 256), (Bits{false, 9}));
+  EXPECT_EQ(bits_of(-128, 127), (Bits{true, 8}));
+  EXPECT_EQ(bits_of(-1, 128), (Bits{true, 9}));
+  EXPECT_EQ(bits_of(0, std::exp2(54)), (Bits{false, 55}));
+  EXPECT_EQ(bits_of(-1, std::exp2(60)), (Bits{true, 62}));
 }
 
 TEST(Functions, ExamplesHoldTheirBounds) {

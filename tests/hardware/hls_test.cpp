@@ -359,6 +359,21 @@ TEST(HlsSimulation, CountsUsesOfATick) {
       << soon;
 }
 
+TEST(Hls, SaysWhereFixedPointMayDecideOtherwise) {
+  StreamOptions options;
+  options.height = 5, options.width = 9;
+  options.inputs["a"] = {ElementType::u8, 0};
+  const ir::Graph graph = graph_of(
+      "stencil edges(vector#2 float x) { return x@[0,1] * 0.3f > x ? 1 : 0; }\nparameter M, N;\n"
+      "vector#2 float a[M, N];\nreturn edges(a:clamped);\n");
+  const auto source = [&] { return emit::print_hls(build_netlist(make_stream(graph, options)), {.name = "f"}).source; };
+  EXPECT_NE(source().find("// Stage 'edges' compares floats: another result may come out where they are within "),
+            std::string::npos);
+  options.exact = true;
+  EXPECT_EQ(source().find("another result"), std::string::npos);
+  EXPECT_NE(source().find("* 0.3f;"), std::string::npos) << source();
+}
+
 TEST(Hls, RefusesWhatItCannotDo) {
   const auto message = [](const std::string& text, i64 height, i64 width, const std::string& name) -> std::string {
     try {

@@ -146,10 +146,103 @@ TEST(Stream, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
       }
     }
   }
-  if (std::getenv("TESSERA_CASES") != nullptr) std::cout << ran << " ran\n";
+  if (std::getenv("TESSERA_CASES") != nullptr) std::cout << ran << " agree\n";
   if (std::getenv("TESSERA_CASES") != nullptr)
     for (const auto& [why, count] : refused) std::cout << count << " " << why << "\n";
   EXPECT_GE(2 * ran, most / 2) << "of " << most;
+}
+
+// A Laplacian pyramid of three levels and the image rebuilt from it.
+const char* const pyramid =
+    "stencil down(vector#2 int x) { return (sum(i = -1..1, j = -1..1) ((2 - abs(i)) * (2 - abs(j)) * x@[(i,2),(j,2)])) "
+    "/ 16; }\n"
+    "stencil even_rows(vector#2 int x) { return x; }\n"
+    "stencil odd_rows(vector#2 int x) { return (x + x@[1,0]) / 2; }\n"
+    "stencil odd_columns(vector#2 int x) { return (x + x@[0,1]) / 2; }\n"
+    "stencil minus(vector#2 int x, vector#2 int y) { return x - y; }\n"
+    "stencil plus(vector#2 int x, vector#2 int y) { return x + y; }\n"
+    "stencil wide(vector#2 uint8 x) { return cast<int>(x); }\n"
+    "stencil narrow(vector#2 int x) { return cast<uint8>(x); }\n"
+    "vector up(vector#2 int x) {\n"
+    "  tall = ( @[(0,2),(0,1)] = even_rows(x); @[(1,2),(0,1)] = odd_rows(x:clamped); );\n"
+    "  return ( @[(0,1),(0,2)] = even_rows(tall); @[(0,1),(1,2)] = odd_columns(tall:clamped); );\n"
+    "}\n"
+    "parameter M, N;\nvector#2 uint8 image[4*M, 4*N];\n"
+    "g0 = wide(image);\ng1 = down(g0:mirror);\ng2 = down(g1:mirror);\n"
+    "d0 = minus(g0, up(g1));\nd1 = minus(g1, up(g2));\n"
+    "r1 = plus(d1, up(g2));\nr0 = plus(d0, up(r1));\n"
+    "return detail = d0, coarse = g2, rebuilt = narrow(r0);\n";
+
+TEST(Stream, APyramidGoesDownAndUp) {
+  const ir::Graph graph = graph_of(pyramid);
+  for (const int lanes : {1, 2, 4, 8})
+    for (const bool fixed : {true, false}) {
+      StreamOptions options;
+      options.lanes = lanes, options.fixed = fixed;
+      options.height = 12, options.width = 44;
+      const Netlist netlist = build_netlist(make_stream(graph, options));
+      const Frameset set = interpreted(graph, 12, 44, 3, 7);
+      const std::vector<Frames> got = simulate(netlist, set.inputs, {}, 12, 44);
+      ASSERT_EQ(got, set.results) << lanes << (fixed ? "" : " at run time");
+      EXPECT_EQ(got[2], set.inputs[0]);
+      EXPECT_EQ(netlist.lanes(netlist.results[1].port.grid), std::max(1, lanes / 4));
+    }
+}
+
+// Lines of coarse images have as many places as these have columns. An odd row is made as the row below it comes, in
+// every second row of the frame; one line has the row above it for it, and a row later for the even row.
+TEST(Stream, LinesOfCoarseImagesAreAsShortAsThese) {
+  StreamOptions options;
+  options.height = 1080, options.width = 1920;
+  const std::string text =
+      "stencil down(vector#2 uint8 x) { return cast<int16>(sum(i = -1..1, j = -1..1) (x@[(i,2),(j,2)])); }\n"
+      "stencil odd(vector#2 int16 x) { return cast<int16>((x + x@[1,0]) / 2); }\n"
+      "parameter M, N;\nvector#2 uint8 a[M, N];\nh = down(a:clamped);\n"
+      "tall = ( @[(0,2),(0,1)] = h; @[(1,2),(0,1)] = odd(h:clamped); );\n"
+      "return ( @[(0,1),(0,2)] = tall; @[(0,1),(1,2)] = tall; );\n";
+  options.repeat = false;
+  const Netlist netlist = build_netlist(make_stream(graph_of(text), options));
+  i64 coarse = 0;
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) {
+    const Node& node = netlist.node({k});
+    if (node.op == Signal::line) coarse += netlist.ticks(node.lag) / node.value * node.bits.width;
+  }
+  EXPECT_EQ(coarse, 960 * 12);
+}
+
+TEST(Stream, BordersGoAroundAlongRows) {
+  const std::string text =
+      "stencil f(vector#2 uint8 x) { return cast<uint8>(x@[0,-3] + 2 * x@[1,2] - x); }\n"
+      "parameter M, N;\nvector#2 uint8 a[M, N];\nreturn f(f(a:[clamped,wrap]):[mirror,wrap]);\n";
+  for (const int lanes : {1, 2, 4, 8})
+    for (const i64 width : {1, 3, 5, 7, 8, 16, 33, 64}) {
+      StreamOptions options;
+      options.lanes = lanes;
+      expect_equal(text, 5, width, options, 3);
+      options.fixed = false;
+      options.height = 6, options.width = 64;
+      if (width % lanes == 0) expect_equal(text, 5, width, options, 3);
+    }
+}
+
+// Products of 65 bits, which no word holds: a divider stands for the product and the shift.
+TEST(Stream, WordsOf32BitsAreDividedByConstants) {
+  StreamOptions options;
+  for (const char* const by : {"7", "641", "65537", "2147483647", "3"})
+    expect_equal(std::string("stencil f(vector#2 uint32 x, vector#2 int32 y) { return x / ") + by +
+                     " + cast<uint32>(y / 7 + y % 641); }\nparameter M, N;\nvector#2 uint32 in0[M, N];\n"
+                     "vector#2 int32 in1[M, N];\nreturn f(in0, in1);\n",
+                 9, 17, options, 4);
+}
+
+// 2^31 and -1 are no weights of the types in which these sums wrap.
+TEST(Stream, SumsWrapWhateverTheirWeights) {
+  StreamOptions options;
+  for (const char* const body : {"sum(i = -1..1, j = -1..1) (x@[i,j]) << -1", "(x@[0,1] + x@[1,1]) * 65536 * 32768",
+                                 "cast<uint32>(x@[1,0]) - cast<uint32>(x@[-1,0]) + cast<uint32>(x@[1,1]) - x@[-1,1]"})
+    expect_equal(std::string("stencil f(vector#2 uint16 x) { return saturate<uint8>(") + body +
+                     "); }\nparameter M, N;\nvector#2 uint16 in0[M, N];\nreturn f(in0:clamped);\n",
+                 9, 17, options, 4);
 }
 
 // Floats: what comes of the netlist is as near to the interpreter's floats as it says.
@@ -339,6 +432,18 @@ TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   EXPECT_NE(said("stencil f(vector#3 uint8 X) { return X@[1,0,0]; }\nparameter L, M, N;\nvector#3 uint8 a[L, M, "
                  "N];\nreturn f(a:clamped);")
                 .find("3 dimensions"),
+            std::string::npos);
+  EXPECT_NE(
+      said("stencil f(vector#2 uint8 X, vector#2 uint8 Y) { return X + Y; }\n" + head + "return f(a@[(0,2),(0,1)], a);")
+          .find("rows of its images are taken at different steps"),
+      std::string::npos);
+  EXPECT_NE(
+      said("stencil f(vector#2 uint8 X) { return X; }\nparameter M, N;\nvector#2 uint8 a[16*M, 16*N];\nreturn f(a);")
+          .find("16*M, which is not 40; 32 fits"),
+      std::string::npos);
+  StreamOptions four;
+  four.height = 40, four.width = 60, four.lanes = 4;
+  EXPECT_NE(said(head + "return a@[(0,1),(0,3)];", four).find("a point for 3 columns, and 4 come a clock"),
             std::string::npos);
   StreamOptions odd;
   odd.height = odd.width = 8, odd.lanes = 3;

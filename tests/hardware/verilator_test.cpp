@@ -34,9 +34,9 @@ class Model {
         "#include \"Vcircuit.h\"\n#define TOP Vcircuit\n#define HEIGHT {}\n#define WIDTH {}\n#define LANES {}\n"
         "#define SCALARS(X)\n#define INPUTS(X)",
         options.height, options.width, options.lanes);
-    for (const Port& p : netlist.inputs) text += fmt::format(" X({}, {})", p.name, size_of(p.type));
+    for (const Port& p : netlist.inputs) text += fmt::format(" X({}, {})", p.name, p.bytes());
     text += "\n#define RESULTS(X)";
-    for (const Result& r : netlist.results) text += fmt::format(" X({}, {})", r.port.name, size_of(r.port.type));
+    for (const Result& r : netlist.results) text += fmt::format(" X({}, {})", r.port.name, r.port.bytes());
     write(folder_ / "circuit.hpp", text + "\n");
   }
 

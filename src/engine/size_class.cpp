@@ -1,0 +1,57 @@
+// See size_class.hpp.
+#include "engine/size_class.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace tessera::engine {
+namespace {
+
+// Where tiles cover what there is within some percent, whatever their extents.
+constexpr i64 large = 1024;
+constexpr std::array<i64, 13> classes{8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, large};
+
+// What is known of sums that a transform could take: by which method, in which tiles.
+auto decisions(const plan::Plan& plan) {
+  std::vector<std::tuple<std::string, Method, std::size_t>> sums;
+  for (const plan::SumChoice& c : plan.sums) sums.emplace_back(c.stage, c.taken, c.rank);
+  std::vector<std::tuple<std::string, i64, i64, i64>> tiles;
+  for (ir::StageId i = 0; i < plan.graph.stage_count(); ++i) {
+    const ir::Stage& s = plan.graph.stage(i);
+    tiles.emplace_back(s.name, s.tile.rows, s.tile.columns, s.tile.pairs);
+  }
+  return std::make_pair(std::move(sums), std::move(tiles));
+}
+
+bool has_choice(const plan::Plan& plan) {
+  return std::any_of(plan.sums.begin(), plan.sums.end(), [](const plan::SumChoice& c) {
+    return std::any_of(c.prices.begin(), c.prices.end(),
+                       [](const plan::SumChoice::Price& p) { return p.method == Method::transform; });
+  });
+}
+
+}  // namespace
+
+std::vector<i64> size_class(const ir::Graph& graph, const std::vector<i64>& parameters) {
+  const std::vector<i64> usual = plan::assumed_parameters(graph);
+  std::vector<i64> rounded = usual;
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    if (parameters[k] < std::min(large, usual[k]))
+      rounded[k] = std::min(usual[k], *std::lower_bound(classes.begin(), classes.end(), parameters[k]));
+  return rounded == usual ? std::vector<i64>{} : rounded;
+}
+
+plan::Plan plan_for_class(const ir::Graph& graph, plan::Options how, const plan::Device& device,
+                          const std::vector<i64>& of_class) {
+  how.parameters.clear();
+  plan::Plan general = plan::make_plan(graph, how, device);
+  if (of_class.empty() || !has_choice(general)) return general;
+  how.parameters = of_class;
+  plan::Plan small = plan::make_plan(graph, how, device);
+  return decisions(small) == decisions(general) ? general : small;
+}
+
+}  // namespace tessera::engine

@@ -1,0 +1,19 @@
+// What size a program is planned for. Compiled code serves every size, and is planned for large images; but tiles of a
+// transform that are large against a small image are mostly computed for nothing, and another method or another tile is
+// the better one. So such programs are planned anew for sizes of a class, and compiled anew where that decides
+// otherwise.
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace tessera::engine {
+
+// The parameters that stand for all of a class; none for large images.
+std::vector<i64> size_class(const ir::Graph&, const std::vector<i64>& parameters);
+
+// The plan for a class; Options::parameters are the usual ones where it is that for large images.
+plan::Plan plan_for_class(const ir::Graph&, plan::Options, const plan::Device&, const std::vector<i64>& of_class);
+
+}  // namespace tessera::engine
