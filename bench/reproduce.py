@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Repeats published experiments with this tree: ./dev reproduce EXPERIMENT [--target NAME] [--quick].
 
-tiled-convolution, register-blocking and fft bring kernels of their own: reproduce_kernels.py; docs/reproduce.md says more.
+tiled-convolution, register-blocking, fft and line-buffer bring kernels of their own: reproduce_kernels.py; docs/reproduce.md says more.
 
 fusion: M. Ravishankar, P. Micikevicius, V. Grover, Fusing Convolution Kernels through Tiling, ARRAY 2015, section 3. Blur, Canny
 and Harris, every stage on its own (--schedule untiled) against what the plan decides (auto), on one thread and on all, on images of
@@ -39,12 +39,14 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./dev reproduce", description=__doc__.splitlines()[0])
     parser.add_argument("experiment", choices=list(TARGETS),
                         help="fusion: what fusing stages gains for blur, Canny and Harris; tiled-convolution: separable filters in tiles; "
-                             "register-blocking: results an item of dense convolutions in 2-D to 4-D; fft: mixed-radix transforms step by step")
+                             "register-blocking: results an item of dense convolutions in 2-D to 4-D; fft: mixed-radix transforms step by step; "
+                             "line-buffer: windows that are read from memory or kept, for FPGAs")
     targets = "; ".join(f"{name}: {', '.join(known)}" for name, known in TARGETS.items())
     parser.add_argument("--target", metavar="NAME", help=f"where to run, the first if not given ({targets})")
     parser.add_argument("--quick", action="store_true", help="small or short, a first look; not kept in bench/results/")
     parser.add_argument("--quiet-wait", type=float, default=20, metavar="SECONDS", help="fusion: how long to wait for other processes before a sample (20)")
-    parser.add_argument("--tessera", metavar="FILE", help="fusion on cuda: the program to measure (build/gpu/bin/tessera, made by ./dev gpu pack where it is not there)")
+    parser.add_argument("--tessera", metavar="FILE", help="fusion on cuda: the program to measure (build/gpu/bin/tessera, made by ./dev gpu pack where it is not there); "
+                        "line-buffer: the one to emit with (build/release/src/cli/tessera)")
     parser.add_argument("--program", metavar="FILE", help="all but fusion: the program to measure with (tessera_reproduce of build/release, or of build/gpu on a machine with a GPU)")
     parser.add_argument("--device", type=int, default=0, metavar="NUMBER", help="all but fusion: which device, as tessera devices says (0)")
     parser.add_argument("--repeat", type=int, default=0, metavar="NUMBER", help="all but fusion: timed runs of a figure")

@@ -1,4 +1,4 @@
-"""The experiments of ./dev reproduce that bring kernels of their own: tiled-convolution, register-blocking, fft.
+"""The experiments of ./dev reproduce that bring kernels of their own: tiled-convolution, register-blocking, fft, line-buffer.
 
 tessera_reproduce (bench/published/) runs every version of a document's kernels, and Tessera last, on the same arrays, and prints a line of
 JSON for each; here lines become a table, sentences (what the document says, what was measured) and files. What each experiment shows is
@@ -18,6 +18,7 @@ from pathlib import Path
 import fusion_cuda
 import gpu_programs
 import reproduce_fft
+import reproduce_line_buffer
 import reproduce_registers
 import reproduce_tiled
 
@@ -26,11 +27,10 @@ WORK, RESULTS = ROOT / "build" / "bench", ROOT / "bench" / "results"
 PACKED = ROOT / "build" / "gpu" / "bin" / "tessera_reproduce"
 BUILT = ROOT / "build" / "release" / "bench" / "published" / "tessera_reproduce"
 PHOTOGRAPH = ROOT / "tests" / "data" / "astronaut.png"
-EXPERIMENTS = {"tiled-convolution": reproduce_tiled, "register-blocking": reproduce_registers, "fft": reproduce_fft}
+EXPERIMENTS = {"tiled-convolution": reproduce_tiled, "register-blocking": reproduce_registers, "fft": reproduce_fft, "line-buffer": reproduce_line_buffer}
 
 
-class Refused(Exception):
-    """A sentence for the user."""
+Refused = reproduce_line_buffer.Refused
 
 
 def program(options):
@@ -90,7 +90,7 @@ def write(options, module, rows, about):
 
 def main(options):
     module = EXPERIMENTS[options.experiment]
-    machine, rows, good = measure(options)
+    machine, rows, good = getattr(module, "measure", measure)(options)
     claims = module.claims(rows, options.target)
     about = {"title": module.TITLE, "source": module.SOURCE, **machine, "target": options.target, "quick": options.quick,
              "date": datetime.date.today().isoformat(),

@@ -7,5 +7,6 @@
 #include "tessera/error.hpp"
 #include "tessera/expression.hpp"
 #include "tessera/filters.hpp"
+#include "tessera/hardware.hpp"
 #include "tessera/pipeline.hpp"
 #include "tessera/program.hpp"

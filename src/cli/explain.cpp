@@ -8,10 +8,12 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/filter_options.hpp"
+#include "cli/hardware_options.hpp"
 #include "cli/options.hpp"
 #include "cli/verbs.hpp"
 #include "engine/filters.hpp"
 #include "tessera/error.hpp"
+#include "tessera/hardware.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -21,6 +23,8 @@ struct ExplainVerb {
   std::string filter;  // a standard filter instead of a program
   FilterOptions filter_options;
   PlanOptions plan;
+  HardwareFlags hardware;
+  std::string name;                // of the module or top function
   std::vector<std::string> sizes;  // "2160x3840" or "name=2160x3840"
   std::string svg, output;
   bool json = false;
@@ -107,7 +111,35 @@ Program filter_program(const ExplainVerb& verb, std::vector<Shape>& shapes) {
   return filter->program;
 }
 
+// What would be emitted for frames of one size.
+int explain_circuit(const ExplainVerb& verb) {
+  const std::string& target = verb.plan.target;
+  const char* const stranger = !verb.filter.empty()                                           ? "--filter"
+                               : !verb.svg.empty()                                            ? "--svg"
+                               : !verb.plan.tile.empty()                                      ? "--tile"
+                               : !verb.plan.compiler.empty()                                  ? "--compiler"
+                               : verb.plan.threads != 0                                       ? "--threads"
+                               : verb.plan.device != 0 || verb.plan.device_memory.has_value() ? "--device"
+                                                                                              : nullptr;
+  if (stranger != nullptr) throw Error(ErrorClass::argument, fmt::format("{} is not of --target {}", stranger, target));
+  if (verb.program.path.empty())
+    throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
+  if (verb.sizes.size() > 1)
+    throw Error(ErrorClass::argument, fmt::format("{} sizes were given; expected one, of the frames of target {}",
+                                                  verb.sizes.size(), target));
+  EmitOptions options;
+  options.target = target;
+  options.name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name;
+  options.hardware = verb.hardware.options(target, verb.sizes.empty() ? "" : verb.sizes.front());
+  std::map<std::string, double> scalars;
+  const Program program = verb.program.load(scalars);
+  fmt::print("{}", explain_hardware(program, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+  return done;
+}
+
 int explain(const ExplainVerb& verb) {
+  if (is_hardware_target(verb.plan.target)) return explain_circuit(verb);
+  static_cast<void>(verb.hardware.options(verb.plan.target, ""));  // refuses what is of hardware alone
   const RunOptions options = verb.plan.run_options();
   if (verb.filter.empty() && verb.program.path.empty())
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
@@ -137,6 +169,9 @@ Verb add_explain(CLI::App& root) {
   app->add_option("--svg", verb->svg, "draw the plan into this file")->type_name("FILE");
   app->add_flag("--json", verb->json, "as JSON");
   verb->plan.declare_run(*app);
+  app->get_option("--target")->description("cpu, cuda or opencl; hls or verilog, of frames of --size");
+  verb->hardware.declare(*app);
+  app->add_option("--name", verb->name, "of what hls and verilog emit (the program's file name)")->type_name("NAME");
   return {app, [verb] { return explain(*verb); }};
 }
 

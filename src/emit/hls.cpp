@@ -20,6 +20,7 @@
 
 #include "base/text.hpp"
 #include "emit/decision_notes.hpp"
+#include "emit/hardware_notes.hpp"
 #include "emit/hls_bench.hpp"
 #include "emit/hls_values.hpp"
 #include "emit/names.hpp"
@@ -103,6 +104,9 @@ class Printer {
     files.source = head() + std::string(detail::hls_parts_text) + "\n" + body + top();
     files.header = header();
     files.bench = hls_bench(ports_);
+    for (const Memory& m : memories_) files.memories.push_back({netlist_.ticks(m.length), m.width});
+    for (const Line& line : coarse_)
+      files.memories.push_back({netlist_.ticks(line.memory.length) / line.memory.step, line.memory.width});
     return files;
   }
 
@@ -142,11 +146,7 @@ class Printer {
     std::string text = fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera.\n",
                                    options_.name, frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels",
                                    frame_.fixed ? "" : "at most ", frame_.height, frame_.width);
-    text +=
-        fmt::format("// Line buffers hold {} bits, shift registers {}.\n", lines_.memory_bits, lines_.register_bits);
-    for (std::size_t r = 0; r < ports_.results.size(); ++r)
-      text += fmt::format("// {} comes {} ticks of a word after the input{}.\n", ports_.results[r].name,
-                          netlist_.ticks(netlist_.results[r].lag), frame_.fixed ? "" : ", where rows are longest");
+    text += hardware_notes(netlist_, lines_);
     if (!frame_.fixed)
       text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
                           ports_.least_width, frame_.width);

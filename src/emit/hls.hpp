@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "hardware/facts.hpp"
 #include "hardware/netlist.hpp"
 
 namespace tessera::emit {
@@ -15,6 +16,7 @@ struct HlsFiles {
   std::string source;  // what a tool synthesises
   std::string header;  // declares the top function
   std::string bench;   // a program that feeds it frames and checks what comes back
+  std::vector<hardware::MemoryFacts> memories;
 };
 
 // Throws Error(argument) for a name that is none and for extents that leave no frame.

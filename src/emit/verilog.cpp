@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "emit/decision_notes.hpp"
+#include "emit/hardware_notes.hpp"
 #include "emit/verilog_parts.hpp"
 #include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
@@ -72,9 +73,10 @@ class Printer {
     line("endmodule");
     line("`default_nettype wire");
     std::string parts = parts_text();
-    return fmt::format("// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}`default_nettype none\n",
-                       options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height,
-                       netlist_.frame.width, netlist_.frame.lanes, decision_notes(netlist_)) +
+    return fmt::format(
+               "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
+               options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
+               netlist_.frame.lanes, hardware_notes(netlist_, lines_), decision_notes(netlist_)) +
            parts + "\n" + text_;
   }
 

@@ -31,7 +31,7 @@ bool floats_come_as_integers(const ir::Graph& graph, const HardwareOptions& own)
 
 }  // namespace
 
-EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
+EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, hardware::Facts* facts) {
   const HardwareOptions& own = options.hardware;
   if (own.height == 0 && own.width == 0)
     throw Error(ErrorClass::argument, fmt::format("target {} needs the extents of frames", options.target), {},
@@ -54,17 +54,23 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options) {
   }
   // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
   how.exact = options.target == "hls" && own.error == 0 && !floats_come_as_integers(graph, own);
-  const hardware::Netlist netlist = hardware::build_netlist(hardware::make_stream(graph, how));
+  const hardware::Stream stream = hardware::make_stream(graph, how);
+  const hardware::Netlist netlist = hardware::build_netlist(stream);
   if (options.target == "verilog") {
     emit::BenchOptions bench;
     bench.name = options.name;
     bench.height = own.height, bench.width = own.width;
-    return {emit::print_verilog(netlist, hardware::make_schedule(netlist, {own.frequency}), {options.name}), "",
-            emit::print_verilog_bench(netlist, bench)};
+    const hardware::Schedule schedule = hardware::make_schedule(netlist, {own.frequency});
+    if (facts != nullptr) *facts = hardware::facts_of(stream, netlist, &schedule);
+    return {emit::print_verilog(netlist, schedule, {options.name}), "", emit::print_verilog_bench(netlist, bench)};
   }
   emit::HlsOptions hls;
   hls.name = options.name;
   emit::HlsFiles files = emit::print_hls(netlist, hls);
+  if (facts != nullptr) {
+    *facts = hardware::facts_of(stream, netlist, nullptr);
+    facts->memories = std::move(files.memories);
+  }
   return {std::move(files.source), std::move(files.header), std::move(files.bench)};
 }
 

@@ -1,6 +1,7 @@
 // Emitted code for streaming hardware: docs/fpga.md.
 #pragma once
 
+#include "hardware/facts.hpp"
 #include "ir/graph.hpp"
 #include "tessera/program.hpp"
 
@@ -8,7 +9,8 @@ namespace tessera::engine {
 
 bool is_hardware(const std::string& target);
 
-// Throws Error(argument) for programs that cannot stream, and for options that do not fit.
-EmittedCode hardware_files(const ir::Graph&, const EmitOptions&);
+// Throws Error(argument) for programs that cannot stream, and for options that do not fit. `facts`: what the code
+// takes.
+EmittedCode hardware_files(const ir::Graph&, const EmitOptions&, hardware::Facts* facts = nullptr);
 
 }  // namespace tessera::engine

@@ -44,6 +44,9 @@ bool follows_columns(const Netlist&, Lag length, int clock);
 
 // The clocks of inputs and positions, the earliest ones of shift registers and memories.
 constexpr int input_clock = 0, position_clock = 2, shift_clock = 1, memory_clock = 3, row_memory_clock = 2;
+// What a printed circuit adds to a result's clock between taking a word and handing one out that nobody stalls: its
+// entry, its exit (emit/parts.sv.inc).
+constexpr int port_clocks = 3;
 
 // Throws Error(argument) for a frequency out of bounds.
 Schedule make_schedule(const Netlist&, const ScheduleOptions& = {});

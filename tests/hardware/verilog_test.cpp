@@ -13,6 +13,7 @@
 
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
+#include "hardware/facts.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 
@@ -57,13 +58,15 @@ struct Outcome {
 };
 
 struct Circuit {
+  Stream stream;
   Netlist netlist;
   Schedule schedule;
 };
 
 Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200) {
   Circuit c;
-  c.netlist = build_netlist(make_stream(graph, options));
+  c.stream = make_stream(graph, options);
+  c.netlist = build_netlist(c.stream);
   c.schedule = make_schedule(c.netlist, {frequency});
   return c;
 }
@@ -121,6 +124,21 @@ Outcome run(const Circuit& c, const Frameset& set, i64 height, i64 width, bool s
   return outcome;
 }
 
+// What the bench counts when nothing stalls: from the first word in to the last one out, and to the first one of the
+// result that begins last.
+std::string predicted(const Circuit& c, i64 height, i64 width, i64 frames) {
+  Netlist netlist = c.netlist;
+  netlist.given.most = {height, width};
+  netlist.frame.height = netlist.given.high.fine(height), netlist.frame.width = netlist.given.wide.fine(width);
+  const Facts facts = facts_of(c.stream, netlist, &c.schedule);
+  i64 clocks = 0, latency = 0;
+  for (const ResultFacts& r : facts.results) {
+    clocks = std::max(clocks, clocks_of(facts, r, frames));
+    latency = std::max(latency, r.clocks);
+  }
+  return "clocks " + std::to_string(clocks) + " latency " + std::to_string(latency) + " ";
+}
+
 // Without gaps and with them.
 void expect_equal(const Circuit& c, const Frameset& set, i64 height, i64 width, std::uint64_t seed,
                   const std::string& what) {
@@ -129,6 +147,10 @@ void expect_equal(const Circuit& c, const Frameset& set, i64 height, i64 width, 
     ASSERT_TRUE(got.sound) << what << got.said;
     EXPECT_NE(got.said.find("error 0"), std::string::npos) << what << got.said;
     EXPECT_EQ(got.said.find("changed"), std::string::npos) << what << got.said;
+    if (!stalls) {
+      const std::string clocks = predicted(c, height, width, static_cast<i64>(set.results.front().size()));
+      EXPECT_NE(got.said.find(clocks), std::string::npos) << clocks << "\n" << got.said << what;
+    }
     ASSERT_EQ(got.results, set.results) << what << height << " x " << width << " lanes " << c.netlist.frame.lanes
                                         << (c.netlist.frame.fixed ? "" : " at run time") << (stalls ? " stalls" : "")
                                         << " seed " << seed << "\n"

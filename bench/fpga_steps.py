@@ -1,0 +1,189 @@
+"""What is done with one circuit: emitted, explained, simulated, checked, synthesised, placed and routed.
+
+Every step is a tool that is called once and told by its own message where it fails. Counts are those of the module alone; what is placed
+and routed is the module between registers that are shifted in and out, since streams of several pixels have more bits than a chip has pins.
+"""
+
+import json
+import math
+import re
+import subprocess
+import time
+
+TIME_LIMIT = 1800  # seconds of one call of a tool
+
+
+class Failed(Exception):
+    """A tool's own message."""
+
+
+def call(command, folder, log):
+    """Standard output and errors of a command, which also go to a file."""
+    try:
+        done = subprocess.run([str(word) for word in command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              timeout=TIME_LIMIT)
+    except FileNotFoundError:
+        raise Failed(f"{command[0]} is not here; ./dev fpga installs it") from None
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{command[0]} took more than {TIME_LIMIT} s") from None
+    (folder / log).write_text(done.stdout)
+    if done.returncode != 0:
+        lines = [line for line in done.stdout.splitlines() if re.search(r"error|ERROR|fail", line)] or done.stdout.splitlines()[-3:] or ["nothing"]
+        raise Failed(f"{command[0]} says: {' '.join(lines[:2]).strip()[:300]} ({folder / log})")
+    return done.stdout
+
+
+def width_of(port, lanes):
+    return 8 * port["bytes"] * lanes
+
+
+# ---- text and simulation ------------------------------------------------------------------------------------------------------
+
+def emit(tessera, design, folder):
+    """The circuit's text in NAME.sv; what `explain --json` says of it."""
+    options = [str(design.program), "--target", "verilog", "--size", f"{design.height}x{design.width}", "--lanes", str(design.lanes), *design.options]
+    call([tessera, "emit", *options, "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
+    return json.loads(call([tessera, "explain", *options, "--json"], folder, "explain.json"))
+
+
+def build_model(circuit, stem, folder, bench):
+    sizes = {"B": 1, "H": 2, "I": 4}
+    size = lambda port: width_of(port, 1) // 8
+    lists = {"INPUTS": [f"X({p['name']}, {size(p)})" for p in circuit["inputs"]], "RESULTS": [f"X({p['name']}, {size(p)})" for p in circuit["results"]],
+             "SCALARS": [f"X({p['name']}, {1 << max(0, p['fraction'])})" for p in circuit["scalars"]]}
+    text = f'#include "V{stem}.h"\n#define TOP V{stem}\n'
+    text += f"#define HEIGHT {circuit['height']}\n#define WIDTH {circuit['width']}\n#define LANES {circuit['points_a_clock']}\n"
+    text += "".join(f"#define {name}(X) {' '.join(uses)}\n" for name, uses in lists.items())
+    (folder / "circuit.hpp").write_text(text)
+    call(["verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "unique", "--x-initial", "unique", "-Wno-lint", "--top-module", stem,
+          "-CFLAGS", f"-O2 -std=c++17 -I{folder}", "--Mdir", "model", "-o", "clocked", f"{stem}.sv", bench], folder, "verilator.log")
+
+
+def run_model(folder, frames, stalls, seed, words):
+    """({result: {words, latency, clocks}}, seconds); whatever must not be is an error."""
+    start = time.time()
+    text = call([folder / "model" / "clocked", frames, stalls, seed, *([words] if words else [])], folder, f"run{stalls}.log")
+    found = {}
+    for line in text.splitlines():
+        name, *rest = line.split()
+        if rest and rest[0] == "words":
+            found[name] = {rest[k]: int(rest[k + 1]) for k in range(0, len(rest), 2)}
+    return found, time.time() - start
+
+
+# ---- synthesis ----------------------------------------------------------------------------------------------------------------
+
+def yosys(script, folder, log):
+    return call(["yosys", "-q", "-p", script], folder, log)
+
+
+def cells(script, stem, top, folder, log):
+    """{cell: how many} after a script of Yosys."""
+    yosys(f"read_verilog -sv {stem}; {script}; tee -q -o {log}.json stat -json -top {top}", folder, f"{log}.log")
+    text = (folder / f"{log}.json").read_text()
+    found = json.loads(text[text.index("{"):])
+    return found["design"]["num_cells_by_type"] if "design" in found else found["modules"][f"\\{top}"]["num_cells_by_type"]
+
+
+def check(stem, folder):
+    """No signal driven twice or not at all, no latch."""
+    yosys(f"read_verilog -sv {stem}.sv; hierarchy -check -top {stem}; proc; check -assert; select -assert-none t:$dlatch t:$sr", folder, "check.log")
+
+
+def some(found, pattern):
+    return sum(n for cell, n in found.items() if re.fullmatch(pattern, cell))
+
+
+def xilinx(stem, folder):
+    found = cells(f"synth_xilinx -family xc7 -top {stem} -flatten", f"{stem}.sv", stem, folder, "xilinx")
+    return {"LUT": some(found, r"LUT[1-6]|INV"), "LUT as memory": some(found, r"SRL.*") + 4 * some(found, r"RAM(32|64)M") + some(found, r"RAM(32|64)X1.*"),
+            "FF": some(found, r"FD[RSCP]E.*"), "RAMB36": some(found, r"RAMB36E1"), "RAMB18": some(found, r"RAMB18E1"), "DSP48": some(found, r"DSP48E1")}
+
+
+def ecp5(stem, folder):
+    found = cells(f"synth_ecp5 -top {stem}", f"{stem}.sv", stem, folder, "ecp5")
+    return {"LUT4": some(found, r"LUT4") + 2 * some(found, r"CCU2C") + 4 * some(found, r"TRELLIS_DPR16X4"), "FF": some(found, r"TRELLIS_FF"),
+            "DP16KD": some(found, r"DP16KD"), "MULT18": some(found, r"MULT18X18D")}
+
+
+def ice40(stem, folder):
+    found = cells(f"synth_ice40 -top {stem}", f"{stem}.sv", stem, folder, "ice40")
+    return {"LUT4": some(found, r"SB_LUT4"), "FF": some(found, r"SB_DFF.*"), "RAM40": some(found, r"SB_RAM40_4K.*")}
+
+
+# Words of a block of memory by the bits of a word.
+BLOCKS = {"xilinx": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512}, "ecp5": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512},
+          "ice40": {2: 2048, 4: 1024, 8: 512, 16: 256}}
+
+
+def blocks_of(family, words, bits):
+    """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory whose addresses are a power of two."""
+    depth = 1 << max(0, math.ceil(math.log2(words)))
+    return min(math.ceil(bits / wide) * math.ceil(depth / deep) for wide, deep in BLOCKS[family].items())
+
+
+def other_memories(text):
+    """(words, bits) of FIFOs and tables in a text, which synthesis lays in blocks or in logic as it likes."""
+    fifos = [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
+    tables = [(int(last) + 1, int(high) + 1) for high, last in re.findall(r"reg (?:signed )?\[(\d+):0\] \w+; reg \[\d+:0\] \w+_t \[0:(\d+)\]", text)]
+    return fifos + tables
+
+
+# ---- place and route ----------------------------------------------------------------------------------------------------------
+
+def write_pins(circuit, stem, folder):
+    """pins.v: the module between registers that are shifted in and out."""
+    lanes = circuit["points_a_clock"]
+    ins, outs = [("rst", 1)], [("error", 1)]
+    for p in circuit["inputs"]:
+        ins += [(f"s_{p['name']}_tdata", width_of(p, lanes)), (f"s_{p['name']}_tvalid", 1), (f"s_{p['name']}_tlast", 1), (f"s_{p['name']}_tuser", 1)]
+        outs += [(f"s_{p['name']}_tready", 1)]
+    ins += [(p["name"], p["bits"]) for p in circuit["scalars"]]
+    for p in circuit["results"]:
+        outs += [(f"m_{p['name']}_tdata", width_of(p, lanes)), (f"m_{p['name']}_tkeep", width_of(p, lanes) // 8), (f"m_{p['name']}_tvalid", 1),
+                 (f"m_{p['name']}_tlast", 1), (f"m_{p['name']}_tuser", 1)]
+        ins += [(f"m_{p['name']}_tready", 1)]
+    n, m = sum(bits for _, bits in ins), sum(bits for _, bits in outs)
+    ports, at = [".clk(clk)"], 0
+    for name, bits in ins:
+        ports.append(f".{name}(in[{at + bits - 1}:{at}])")
+        at += bits
+    at = 0
+    for name, bits in outs:
+        ports.append(f".{name}(now[{at + bits - 1}:{at}])")
+        at += bits
+    (folder / "pins.v").write_text(
+        f"module pins(input wire clk, input wire si, input wire load, output wire so);\n  reg [{n - 1}:0] in;\n  reg [{m - 1}:0] out;\n"
+        f"  wire [{m - 1}:0] now;\n  reg take;\n  assign so = out[{m - 1}];\n"
+        "  always @(posedge clk) begin in <= {in, si}; take <= load; out <= take ? now : {out, 1'b0}; end\n"
+        f"  {stem} circuit ({', '.join(ports)});\nendmodule\n")
+
+
+def megahertz(folder, report):
+    found = json.loads((folder / report).read_text())
+    return min(clock["achieved"] for clock in found["fmax"].values())
+
+
+ECP5_CHIPS = [("25k", "CABGA381", 24000, 56, 28), ("45k", "CABGA554", 43000, 108, 72), ("85k", "CABGA756", 83000, 208, 156)]
+
+
+def route_ecp5(counts, stem, folder, nextpnr):
+    """(chip, MHz) of the smallest ECP5 of speed 8 that holds it."""
+    for chip, package, luts, rams, products in ECP5_CHIPS:
+        if counts["LUT4"] * 1.05 < luts and counts["FF"] < luts and counts["DP16KD"] <= rams and counts["MULT18"] <= products:
+            break
+    else:
+        return None, None
+    yosys(f"read_verilog -sv {stem}.sv; read_verilog pins.v; synth_ecp5 -top pins -json ecp5_pins.json", folder, "ecp5_pins.log")
+    call([nextpnr, f"--{chip}", "--package", package, "--speed", "8", "--json", "ecp5_pins.json", "--freq", "250", "--timing-allow-fail", "--lpf-allow-unconstrained",
+          "--report", "ecp5_route.json", "-q"], folder, "ecp5_route.log")
+    return f"LFE5U-{chip[:2]}F-8", megahertz(folder, "ecp5_route.json")
+
+
+def route_ice40(counts, stem, folder):
+    if counts["LUT4"] > 7300 or counts["FF"] > 7300 or counts["RAM40"] > 32:
+        return None
+    yosys(f"read_verilog -sv {stem}.sv; read_verilog pins.v; synth_ice40 -top pins -json ice40_pins.json", folder, "ice40_pins.log")
+    call(["nextpnr-ice40", "--hx8k", "--package", "ct256", "--json", "ice40_pins.json", "--freq", "150", "--timing-allow-fail", "--report", "ice40_route.json", "-q"],
+         folder, "ice40_route.log")
+    return megahertz(folder, "ice40_route.json")

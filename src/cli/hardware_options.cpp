@@ -1,0 +1,100 @@
+// Sizes and numbers of hardware from the command line.
+#include "cli/hardware_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/text.hpp"
+#include "cli/options.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+
+namespace {
+
+// `--input image=uint8`, or `gain=uint16.8` with bits of fraction.
+std::pair<std::string, HardwareOptions::Input> fixed_input(const std::string& text) {
+  const auto fail = [&] {
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("--input is {}; expected NAME=TYPE or NAME=TYPE.BITS with an integer type", base::quoted(text)), {},
+        "for example --input image=uint8");
+  };
+  const std::size_t equals = text.find('='), dot = text.find('.', equals == std::string::npos ? 0 : equals);
+  if (equals == 0 || equals == std::string::npos) fail();
+  HardwareOptions::Input input;
+  const std::string type = text.substr(equals + 1, dot == std::string::npos ? dot : dot - equals - 1);
+  bool known = false;
+  for (const ElementType t : {ElementType::u8, ElementType::i16, ElementType::u16, ElementType::i32, ElementType::u32})
+    if (type == name_of(t)) input.type = t, known = true;
+  if (!known) fail();
+  if (dot != std::string::npos) {
+    const auto bits = base::parse_integer(std::string_view(text).substr(dot + 1));
+    if (!bits || *bits < 0 || *bits > 32) fail();
+    input.fraction = static_cast<int>(bits.value_or(0));
+  }
+  return {text.substr(0, equals), input};
+}
+
+}  // namespace
+
+bool is_hardware_target(const std::string& target) {
+  return target == "hls" || target == "verilog";
+}
+
+void HardwareFlags::declare(CLI::App& app) {
+  app.add_option("--max-size", max_size, "the largest extents of frames, which are arguments, of hls and verilog")
+      ->type_name("HEIGHTxWIDTH");
+  app.add_option("--lanes", lanes, "pixels a clock, of hls and verilog: 1, 2, 4 or 8 (1)")->type_name("N");
+  app.add_option("--input", inputs,
+                 "integers that come in for an argument of floats, of hls and verilog: image=uint8, "
+                 "gain=uint16.8 with 8 bits of fraction")
+      ->allow_extra_args(false)
+      ->type_name("NAME=TYPE");
+  app.add_option("--error", error, "of what is float in the program, at most, of hls and verilog")->type_name("E");
+  app.add_option("--frequency", frequency, "to reach on an ECP5 of speed 8, of verilog (200)")->type_name("MHZ");
+  app.add_option("--additions", additions,
+                 "that a product with a constant takes at most before it becomes a multiplier, of hls and verilog (2)")
+      ->type_name("N");
+}
+
+HardwareOptions HardwareFlags::options(const std::string& target, const std::string& size) const {
+  HardwareOptions own;
+  const bool any = !size.empty() || !max_size.empty() || lanes || !inputs.empty() || error || additions;
+  if (!is_hardware_target(target) && any)
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("--size, --max-size, --lanes, --input, --error and --additions are of targets hls and verilog; the "
+                    "target is {}",
+                    base::quoted(target)));
+  if (frequency && target != "verilog")
+    throw Error(ErrorClass::argument,
+                fmt::format("--frequency is of target verilog; the target is {}", base::quoted(target)));
+  own.frequency = frequency.value_or(own.frequency);
+  own.additions = additions.value_or(own.additions);
+  for (const std::string& text : inputs) {
+    const auto [name, given] = fixed_input(text);
+    own.inputs[name] = given;
+  }
+  if (error && !(*error > 0))
+    throw Error(ErrorClass::argument, fmt::format("--error is {}; expected a positive number", *error));
+  own.error = error.value_or(0);
+  if (!size.empty() && !max_size.empty())
+    throw Error(ErrorClass::argument, "--size and --max-size were both given; expected one of them");
+  own.fixed = max_size.empty();
+  own.lanes = lanes.value_or(1);
+  const std::string& text = own.fixed ? size : max_size;
+  if (text.empty()) return own;
+  const std::string_view option = own.fixed ? "--size" : "--max-size";
+  const Shape shape = parse_shape(text, option);
+  if (shape.size() != 2)
+    throw Error(ErrorClass::argument, fmt::format("{} is {}; expected HEIGHTxWIDTH", option, base::quoted(text)));
+  own.height = shape[0];
+  own.width = shape[1];
+  return own;
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,17 @@
+// What emitted hardware says of itself in its opening comment.
+#pragma once
+
+#include <string>
+
+#include "hardware/delay_lines.hpp"
+#include "hardware/netlist.hpp"
+
+namespace tessera::emit {
+
+// "int16", of what stands for a float "int16 / 2^7, at most 0.004 from exact arithmetic".
+std::string number_note(const hardware::Port&);
+
+// Lines that begin with "// ": ports and their numbers, lags, bits of line buffers and shift registers.
+std::string hardware_notes(const hardware::Netlist&, const hardware::DelayLines&);
+
+}  // namespace tessera::emit
