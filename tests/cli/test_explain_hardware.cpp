@@ -80,7 +80,7 @@ TEST_F(ExplainHardware, TellsWhatWasSynthesised) {
   const std::vector<std::string> words = {"mean.forma", "--target", "verilog", "--size", "30x320"};
   const std::string text = explained(words)["text"].get<std::string>();
   EXPECT_EQ(text.size(), 64U);
-  EXPECT_NE(text, explained({"mean.forma", "--target", "verilog", "--size", "31x320"})["text"]);
+  EXPECT_NE(text, explained({"mean.forma", "--target", "verilog", "--size", "31x320"})["text"].get<std::string>());
   const json found = {
       {"date", "2026-11-23"},
       {"designs",
