@@ -156,8 +156,11 @@ Range Ranges::compute(const ExprNode& node) {
       return fit({arg(0).lo + arg(1).lo, arg(0).hi + arg(1).hi});
     case Op::sub:
       return fit({arg(0).lo - arg(1).hi, arg(0).hi - arg(1).lo});
-    case Op::mul:
-      return fit(corners(arg(0), arg(1), [](double a, double b) { return a * b; }));
+    case Op::mul: {
+      Range r = corners(arg(0), arg(1), [](double a, double b) { return a * b; });
+      if (node.args[0] == node.args[1]) r.lo = std::max(r.lo, 0.0);  // a square
+      return fit(r);
+    }
     case Op::div: {
       Range a = arg(0), b = arg(1);
       if (b.lo <= 0 && b.hi >= 0) {
