@@ -234,6 +234,16 @@ Value Arithmetic::root(Value v) {
   return {node(Signal::root, bits_of(lo, hi), {v.node}), lo, hi};
 }
 
+// A shift rounds down: of what is negative, 2^count - 1 more.
+Value Arithmetic::shifted_towards_zero(Value v, i64 count) {
+  const double more = std::exp2(static_cast<double>(count)) - 1;
+  const NodeId sign = node(Signal::shift_right, {}, {v.node}, netlist_.node(v.node).bits.width - 1);
+  Value sum = add(v, select(sign, constant(more), constant(0)));
+  sum.lo = std::min(v.lo + more, 0.0), sum.hi = std::max(v.hi, more - 1);
+  sum.node = resized(sum.node, bits_of(sum.lo, sum.hi));
+  return shift_right(sum, count);
+}
+
 Value Arithmetic::divide(Value a, Value b) {
   if (is_constant(b) && b.lo == 0) return constant(0);
   const auto divider = [&]() -> Value {
@@ -247,6 +257,7 @@ Value Arithmetic::divide(Value a, Value b) {
   const auto n = static_cast<__int128>(std::max(std::abs(a.lo), std::abs(a.hi)));
   const auto c = static_cast<__int128>(divisor);
   if (n < c) return constant(0);
+  if (a.lo < 0 && b.lo == std::exp2(std::ilogb(divisor))) return shifted_towards_zero(a, std::ilogb(divisor));
   // floor(x / c) = floor(x m / 2^s) for 0 <= x <= n: m is rounded up, so it is enough to look at n and at the largest x
   // with remainder c - 1.
   const auto right = [](__int128 x, __int128 by, __int128 factor, int shift) {

@@ -62,6 +62,7 @@ class Arithmetic {
 
  private:
   Value product(Value, double factor);
+  Value shifted_towards_zero(Value, i64 count);
   Netlist& netlist_;
   int additions_;
 };
