@@ -167,6 +167,7 @@ class SumSplitter {
       if (price <= least) least = price, best = std::move(terms);
     };
     auto product = factored(w);
+    if (product && all_.device_.rows_first && !is_float(type_)) turn_signs(*product);
     if (product && (all_.method_ != Method::low_rank || product->extra.empty())) consider({*product});
     if (all_.method_ == Method::separable || (product && product->extra.empty())) return best;
     // Of more products than these there are more terms than weights.
@@ -180,6 +181,20 @@ class SumSplitter {
     const bool finite = !is_float(graph_.stage(source_.stage).type);
     if (auto terms = low_rank(w, type_, order, std::min(most, most_products), finite)) consider(std::move(*terms));
     return best;
+  }
+
+  // A scale of -1 is none where a factor has weights of both signs: b - a for -(a - b).
+  void turn_signs(Product& p) const {
+    const double limit = ir::integer_limits(type_).hi;
+    if (p.scale >= 0 || -p.scale > limit) return;
+    for (std::size_t k = p.factors.size(); k-- > 0;) {
+      std::vector<double>& all = p.factors[k].weights;
+      const auto [least, most] = std::minmax_element(all.begin(), all.end());
+      if (*least >= 0 || *most <= 0 || -*least > limit) continue;
+      for (double& w : all) w = w == 0 ? 0 : -w;
+      p.scale = -p.scale;
+      return;
+    }
   }
 
   // For `explain`: the sum may have been priced before (transforms.cpp).
@@ -269,10 +284,16 @@ class SumSplitter {
     return ir::constant(graph_, type_, v);
   }
 
+  using Members = std::vector<std::pair<ExprId, bool>>;
+  static Members::iterator first_added(Members& members) {
+    const auto it = std::find_if(members.begin(), members.end(), [](const auto& m) { return !m.second; });
+    return it == members.end() ? members.begin() : it;
+  }
+
   // What has equal weights is added up before it is multiplied: integers, and floats of `fast` numbers on vector cores,
   // which add with other units than they multiply and add with.
   ExprId weighted(const std::vector<std::pair<ExprId, double>>& terms) {
-    std::vector<std::pair<double, std::vector<std::pair<ExprId, bool>>>> groups;  // magnitude, terms with their signs
+    std::vector<std::pair<double, Members>> groups;  // magnitude, terms with their signs
     for (auto [e, w] : terms) {
       if (w == 0) continue;
       bool apart = is_float(type_) && std::fabs(w) != 1 && !all_.adds_first(type_);
@@ -282,6 +303,9 @@ class SumSplitter {
     }
     ExprId total;
     for (auto& [w, members] : groups) {
+      // Something to take away from first.
+      if (all_.device_.rows_first && !is_float(type_))
+        std::rotate(members.begin(), first_added(members), members.end());
       bool negative = members.front().second;  // the whole group
       ExprId value;
       for (auto [e, sign] : members)
