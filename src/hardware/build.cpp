@@ -13,6 +13,7 @@
 #include "hardware/expressions.hpp"
 #include "hardware/pack_lines.hpp"
 #include "hardware/places.hpp"
+#include "hardware/simplify.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -497,7 +498,7 @@ class Builder {
 }  // namespace
 
 Netlist build_netlist(const Stream& stream) {
-  Netlist netlist = pack_lines(living(Builder(stream).run()));
+  Netlist netlist = pack_lines(simplified(living(Builder(stream).run())));
   verify(netlist);
   return netlist;
 }

@@ -84,14 +84,18 @@ i64 Extent::points(i64 given) const {
   return times * base::floor_divide(given + plus, over) + then;
 }
 
-NodeId Netlist::add(Node node) {
-  const std::uint64_t h = hash_of(node);
-  const auto [begin, end] = index_.equal_range(h);
+std::optional<NodeId> Netlist::find(const Node& node) const {
+  const auto [begin, end] = index_.equal_range(hash_of(node));
   for (auto it = begin; it != end; ++it)
     if (same(nodes_[it->second.id], node)) return it->second;
+  return {};
+}
+
+NodeId Netlist::add(Node node) {
+  if (const auto there = find(node)) return *there;
   const NodeId id{static_cast<std::uint32_t>(nodes_.size())};
+  index_.emplace(hash_of(node), id);
   nodes_.push_back(std::move(node));
-  index_.emplace(h, id);
   return id;
 }
 
@@ -110,6 +114,14 @@ std::size_t Netlist::add_table(Rom rom) {
   return tables.size() - 1;
 }
 
+Netlist without_nodes(const Netlist& all) {
+  Netlist bare;
+  bare.frame = all.frame, bare.given = all.given, bare.extents = all.extents;
+  bare.inputs = all.inputs, bare.scalars = all.scalars, bare.stages = all.stages, bare.decisions = all.decisions;
+  bare.least_height = all.least_height, bare.least_width = all.least_width;
+  return bare;
+}
+
 Netlist living(const Netlist& all) {
   std::vector<bool> needed(all.size(), false);
   for (const Result& r : all.results)
@@ -117,10 +129,7 @@ Netlist living(const Netlist& all) {
   for (std::size_t k = all.size(); k-- > 0;)
     if (needed[k])
       for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
-  Netlist kept;
-  kept.frame = all.frame, kept.given = all.given, kept.extents = all.extents;
-  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.stages = all.stages, kept.decisions = all.decisions;
-  kept.least_height = all.least_height, kept.least_width = all.least_width;
+  Netlist kept = without_nodes(all);
   std::vector<NodeId> now(all.size());
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (!needed[k]) continue;

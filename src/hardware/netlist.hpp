@@ -12,6 +12,7 @@
 
 #include <array>
 #include <compare>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -202,7 +203,8 @@ class Netlist {
   bool whole(const Grid& g) const { return g.rows == given.high && g.columns == given.wide; }
 
   NodeId add(Node node);
-  std::size_t add_table(Rom);  // equal ones once, no two of the same name
+  std::optional<NodeId> find(const Node&) const;  // an equal one
+  std::size_t add_table(Rom);                     // equal ones once, no two of the same name
   const Node& node(NodeId n) const { return nodes_[n.id]; }
   std::size_t size() const { return nodes_.size(); }
   i64 ticks(Lag lag) const { return lag.rows * frame.pitch() + lag.words; }
@@ -211,6 +213,9 @@ class Netlist {
   std::vector<Node> nodes_;
   std::unordered_multimap<std::uint64_t, NodeId> index_;
 };
+
+// Frames, ports and stages of a netlist, but no nodes, tables and results.
+Netlist without_nodes(const Netlist&);
 
 // Without nodes and tables that no result needs.
 Netlist living(const Netlist&);

@@ -15,10 +15,8 @@ namespace {
 
 class Packing {
  public:
-  explicit Packing(const Netlist& from) : from_(from) {
-    to_.frame = from.frame, to_.inputs = from.inputs, to_.scalars = from.scalars, to_.decisions = from.decisions;
-    to_.tables = from.tables, to_.given = from.given, to_.extents = from.extents;
-    to_.stages = from.stages, to_.least_height = from.least_height, to_.least_width = from.least_width;
+  explicit Packing(const Netlist& from) : from_(from), to_(without_nodes(from)) {
+    to_.tables = from.tables;
     for (std::uint32_t k = 0; k < from.size(); ++k)
       if (from.node({k}).op == Signal::delay) taps_[from.node({k}).args[0].id].push_back(from.node({k}).lag);
     for (auto& [source, taps] : taps_) {
