@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -245,6 +246,38 @@ TEST(Simplify, DivisionsByPowersOfTwoAreSums) {
   auto found = of_program("x / 16", "int16", 1);
   EXPECT_EQ(found[Signal::sub] + found[Signal::mul] + found[Signal::lt], 0);
   EXPECT_EQ(found[Signal::add], 1);
+}
+
+// Gradients, sums of their products, a response that may wrap, its peaks: all rules at once. A point takes four
+// comparisons for the largest of nine and whether it is that, and one with 2000.
+TEST(Simplify, CornersAreWhatTheyAre) {
+  const ir::Graph graph = graph_of(
+      "stencil gx(vector#2 uint8 x) { return cast<int16>(x@[-1,1] - x@[-1,-1] + 2 * (x@[0,1] - x@[0,-1]) + x@[1,1] - "
+      "x@[1,-1]); }\n"
+      "stencil gy(vector#2 uint8 x) { return cast<int16>(x@[1,-1] - x@[-1,-1] + 2 * (x@[1,0] - x@[-1,0]) + x@[1,1] - "
+      "x@[-1,1]); }\n"
+      "stencil product(vector#2 int16 x, vector#2 int16 y) { return x * y; }\n"
+      "stencil window(vector#2 int32 x) { return sum(i = -1..1, j = -1..1) (x@[i,j]); }\n"
+      "stencil measure(vector#2 int32 xx, vector#2 int32 xy, vector#2 int32 yy) {\n"
+      "  a = xx >> 8; b = xy >> 8; c = yy >> 8; t = a + c;\n  return a * c - b * b - t * t / 16;\n}\n"
+      "stencil peaks(vector#2 int32 r) {\n"
+      "  return cast<uint8>(r >= max(i = -1..1, j = -1..1) (r@[i,j]) && r > 2000 ? 255 : 0);\n}\n"
+      "parameter M, N;\nvector#2 uint8 image[M, N];\nx = gx(image:clamped);\ny = gy(image:clamped);\n"
+      "return peaks(measure(window(product(x, x):clamped), window(product(x, y):clamped), "
+      "window(product(y, y):clamped)):constant(0));\n");
+  for (const int lanes : {1, 4, 8})
+    for (const i64 width : {13, 40})
+      for (const bool fixed : {true, false}) {
+        StreamOptions options;
+        options.height = 9, options.width = 40, options.lanes = lanes, options.fixed = fixed;
+        if (fixed) options.width = width;
+        const Netlist netlist = build_netlist(make_stream(graph, options));
+        const Frameset set = interpreted(graph, 9, width, 2, 5);
+        EXPECT_EQ(simulate(netlist, set.inputs, {}, 9, width), set.results) << lanes << " lanes, " << width;
+        EXPECT_LE(counted(netlist)[Signal::lt], 5 * lanes);
+        const std::vector<i64>& first = set.results[0][0];
+        EXPECT_GT(std::count(first.begin(), first.end(), 255), 1);
+      }
 }
 
 TEST(Simplify, SquaresHaveNoSign) {
