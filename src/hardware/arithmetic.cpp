@@ -118,6 +118,16 @@ Value Arithmetic::shift_right(Value v, i64 count) {
   return {node(Signal::shift_right, bits_of(lo, hi), {v.node}, count), lo, hi};
 }
 
+// A shift rounds down: of what is negative, 2^count - 1 more.
+Value Arithmetic::shifted_towards_zero(Value v, i64 count) {
+  const double more = std::exp2(static_cast<double>(count)) - 1;
+  const NodeId sign = node(Signal::shift_right, {}, {v.node}, netlist_.node(v.node).bits.width - 1);
+  Value sum = add(v, select(sign, constant(more), constant(0)));
+  sum.lo = std::min(v.lo + more, 0.0), sum.hi = std::max(v.hi, more - 1);
+  sum.node = resized(sum.node, bits_of(sum.lo, sum.hi));
+  return shift_right(sum, count);
+}
+
 Value Arithmetic::product(Value v, double factor) {
   if (factor == 0) return constant(0);
   const std::vector<Digit> digits = signed_digits(static_cast<i64>(factor));
@@ -232,16 +242,6 @@ Value Arithmetic::root(Value v) {
   const double lo = std::floor(std::sqrt(std::max(v.lo, 0.0))), hi = std::floor(std::sqrt(v.hi));
   if (v.hi <= 0) return constant(0);
   return {node(Signal::root, bits_of(lo, hi), {v.node}), lo, hi};
-}
-
-// A shift rounds down: of what is negative, 2^count - 1 more.
-Value Arithmetic::shifted_towards_zero(Value v, i64 count) {
-  const double more = std::exp2(static_cast<double>(count)) - 1;
-  const NodeId sign = node(Signal::shift_right, {}, {v.node}, netlist_.node(v.node).bits.width - 1);
-  Value sum = add(v, select(sign, constant(more), constant(0)));
-  sum.lo = std::min(v.lo + more, 0.0), sum.hi = std::max(v.hi, more - 1);
-  sum.node = resized(sum.node, bits_of(sum.lo, sum.hi));
-  return shift_right(sum, count);
 }
 
 Value Arithmetic::divide(Value a, Value b) {

@@ -214,8 +214,10 @@ class Netlist {
   std::unordered_multimap<std::uint64_t, NodeId> index_;
 };
 
-// Frames, ports and stages of a netlist, but no nodes, tables and results.
-Netlist without_nodes(const Netlist&);
+// All of it but nodes, results and stored stages.
+Netlist like(const Netlist&);
+// Gives `to` the results and stored stages of `from`, whose nodes are `now`.
+void return_as(Netlist& to, const Netlist& from, const std::vector<NodeId>& now);
 
 // Without nodes and tables that no result needs.
 Netlist living(const Netlist&);

@@ -28,8 +28,7 @@ struct Extreme {
 
 class Simplify {
  public:
-  explicit Simplify(const Netlist& from) : from_(from), to_(without_nodes(from)), readers_(from.size()) {
-    to_.tables = from.tables;
+  explicit Simplify(const Netlist& from) : from_(from), to_(like(from)), readers_(from.size()) {
     for (std::uint32_t k = 0; k < from.size(); ++k)
       for (const NodeId a : from.node({k}).args)
         if (readers_[a.id].empty() || readers_[a.id].back() != k) readers_[a.id].push_back(k);
@@ -53,12 +52,7 @@ class Simplify {
       asked_[map_[k].id] += consumers(k);
       read_[map_[k].id] += only_compared(k) ? static_cast<int>(readers_[k].size()) : most_compared + 1;
     }
-    to_.results = from_.results;
-    for (Result& r : to_.results)
-      for (NodeId& n : r.lanes) n = map_[n.id];
-    to_.stored = from_.stored;
-    for (auto& lanes : to_.stored)
-      for (NodeId& n : lanes) n = map_[n.id];
+    return_as(to_, from_, map_);
     return living(to_);
   }
 
