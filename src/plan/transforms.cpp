@@ -143,15 +143,16 @@ struct Machine {
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
 Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& machine,
-                             const std::array<std::optional<i64>, 2>& extents) {
+                             const std::array<std::optional<i64>, 2>& extents, bool signal) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1], lanes = machine.lanes;
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
   Stage::Tiling best;
   const auto consider = [&](i64 rows, i64 columns) {
     const i64 high = rows == 1 ? lanes : rows - k0 + 1, wide = columns - k1 + 1;
     if (high < 1 || wide < 1) return;
-    const double repeated =
-        covering(rows == 1 ? lanes : rows, high, extents[0]) * covering(2 * columns, 2 * wide, extents[1]);  // pairs
+    const double pairs = covering(2 * columns, 2 * wide, extents[1]);
+    const double repeated = signal && rows == 1 ? covering(2 * lanes * columns, 2 * lanes * wide, extents[1])
+                                                : covering(rows == 1 ? lanes : rows, high, extents[0]) * pairs;
     if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
     const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine.bytes)
                                                 : of_tile_points(p, rows, columns));
@@ -333,7 +334,8 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
     return graph_.constant(stage.domain[d]);
   };
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
-  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents);
+  const bool signal = w.rank == 2 && graph_.constant(stage.domain[0]) == 1;
+  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents, signal);
   const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
   tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   tiles.number = number;

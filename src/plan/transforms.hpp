@@ -28,6 +28,9 @@ std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Nu
 // may compute it while they are loaded, on images that are continued by the border of the sum.
 bool is_prologue(const ir::Graph&, const ir::Stage&);
 
+// Of a signal, whose tiles take parts of it as rows: row i of a pair of tiles begins 2 i `wide` results behind the first.
+bool is_signal_tile(const ir::Graph&, const ir::Stage&);
+
 // The first of the stages that is computed through transforms: all of a group have tiles of one shape. Null: none.
 const ir::Stage* first_with_tiles(const ir::Graph&, const std::vector<ir::StageId>&);
 
