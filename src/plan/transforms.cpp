@@ -107,15 +107,24 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
   return prices;
 }
 
-// A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
-double of_tile_points(const Prices& p, i64 rows, i64 columns) {
-  const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
-  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(points);
-  return p.tile_point + (points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0);
+struct Machine {
+  i64 lanes, bytes;  // numbers of a vector, and rows that tiles of one row are taken in at once; of a number
+};
+
+// A point of a tile, of which those of one row are taken `lanes` at once; measured with 16 lanes, see
+// docs/convolution.md. Tiles that leave a part of L2 cost more.
+double of_tile_points(const Prices& p, i64 rows, i64 columns, i64 lanes) {
+  const double points = static_cast<double>((rows == 1 ? lanes : rows) * columns), in_cache = 144 * 144;
+  const double farther = points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0;
+  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(columns) + farther;
+  return p.tile_point + farther;
 }
 
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
                                 256, 288, 320, 384, 480, 512, 576, 640, 768, 800, 960};
+
+// Of one row as well.
+constexpr i64 row_extents[] = {1200, 1536, 1920, 2400, 3072, 3840, 4800, 6144, 7680};
 
 // Of so many points on tiles cover what there is about as well as ever.
 constexpr i64 large_extent = 1024;
@@ -129,17 +138,14 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
 
 // A point of a tile of a stack of planes, `along` of them in the dimension that is marched: pairs of the others go
 // forward for each of their volumes.
-double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
-  const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
+double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, const Machine& machine) {
+  const double spectra = static_cast<double>(4 * planes * rows * columns * machine.bytes);
   const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
   const double farther = p.far_product * std::log2(std::max(1.0, spectra / near_spectra));
   const double product = spectra > far_spectra ? p.memory_product : std::min(p.most_product, p.product + farther);
-  return of_tile_points(p, rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
+  return of_tile_points(p, rows, columns, machine.lanes) * (forward + there_or_back) +
+         product * static_cast<double>(planes);
 }
-
-struct Machine {
-  i64 lanes, bytes;  // numbers of a vector, and rows that tiles of one row are taken in at once; of a number
-};
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
 Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& machine,
@@ -154,8 +160,8 @@ Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& ma
     const double repeated = signal && rows == 1 ? covering(2 * lanes * columns, 2 * lanes * wide, extents[1])
                                                 : covering(rows == 1 ? lanes : rows, high, extents[0]) * pairs;
     if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
-    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine.bytes)
-                                                : of_tile_points(p, rows, columns));
+    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine)
+                                                : of_tile_points(p, rows, columns, lanes));
     if (best.rows == 0 || price < best.nanoseconds)
       best = {
           .rows = rows,
@@ -171,6 +177,8 @@ Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& ma
     if (k0 == 1) consider(1, columns);
     for (const i64 rows : tile_extents) consider(rows, columns);
   }
+  for (const i64 columns : row_extents)
+    if (k0 == 1) consider(1, columns);
   return best;
 }
 
