@@ -14,9 +14,9 @@ constexpr double of_doubles = 2.5;
 constexpr double of_term = 0.0061, of_looped_term = 0.038, least_direct = 0.27, most_written = 128;
 constexpr double along_one_dimension = 0.006, kept = 0.25;
 
-// Large tiles: bytes that a number takes between the kernels, one way; those of a multiprocessor, a nanosecond; what
-// times are longer by, which nobody has measured yet: so much that no tile of one block is given up for it.
-constexpr double bytes_between = 4, bandwidth = 30, unmeasured = 1.6, narrow_columns = 1.15;
+// Large tiles: bytes that a number takes between the kernels, one way; those of a multiprocessor, a nanosecond; by how
+// much times are longer, as measured at 31 to 255 weights a side, and once more where columns are of many points.
+constexpr double bytes_between = 4, bandwidth = 30, longer = 1.28, long_columns = 1.45;
 // Of a block: columns of 32 bytes at least.
 constexpr i64 shared_bytes = i64{48} << 10, least_columns = 4;
 constexpr i64 large_extents[] = {64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048};
@@ -51,11 +51,11 @@ ir::Stage::Tiling large_device_tile(const Tensor& w, ElementType number, const s
       if (rows * least_columns * (number == ElementType::f64 ? 8 : 4) > shared_bytes) continue;
       const double kept = static_cast<double>(tile.high) / static_cast<double>(rows);
       // The image, written, read; then of the rows that are kept written, read; results.
-      const double moved = bytes_between * (3 + 2 * kept) * (rows > 768 ? narrow_columns : 1);
+      const double moved = bytes_between * (3 + 2 * kept) * (rows > 768 ? long_columns : 1);
       const Repeated down(rows, tile.high, assumed[0]), across(columns, tile.wide, assumed[1]);
       const double large = (down.endless * across.endless + down.assumed * across.assumed) / 2;
       const double cost = bytes_between + moved * (2 * large + down.small * across.small) / 3;
-      tile.nanoseconds = (bytes_between + moved * large) * bytes / bandwidth * unmeasured;
+      tile.nanoseconds = (bytes_between + moved * large) * bytes / bandwidth * longer;
       if (best.rows == 0 || cost < least) best = tile, least = cost;
     }
   return best;
