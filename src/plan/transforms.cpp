@@ -282,7 +282,9 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   choice.stage = stage.name;
   choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
   if (of_device()) {
-    choice.prices = {{Method::direct, device_direct(w, stage.type)}};
+    const double points = points_of(graph_, stage, assumed_);
+    choice.prices = {{Method::direct, device_direct(w, stage.type, graph_.stage(found->source).type, points)}};
+    if (const auto apart = device_apart(w, stage.type, points)) choice.prices.push_back({Method::separable, *apart});
   } else {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
     for (SumChoice::Price& p : choice.prices)
@@ -362,10 +364,12 @@ Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolu
     best = tiles;
     best.number = number;
   };
+  const double points = points_of(graph_, stage, assumed_);
   if (device_.transforms && device_.row_threads > 0)
-    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}));
+    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
   if (device_.large_tiles)
-    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)}));
+    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)},
+                               points));
   return best;
 }
 
