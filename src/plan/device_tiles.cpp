@@ -11,10 +11,13 @@ namespace {
 constexpr double of_result[] = {0.35, 0.31}, of_tile_point[] = {0.165, 0.28};
 constexpr double of_doubles = 1.2;
 // Of a term of a direct sum: written out, of floats and of numbers that are converted first, or in loops. Doubles take
-// twice as long; sums of many leave the registers.
+// twice as long; sums of many leave the registers, as rows above each other do.
 constexpr double of_term = 0.0061, of_converted_term = 0.0092, of_looped_term = 0.06, least_direct = 0.27;
 constexpr double most_written = 128, most_written_doubles = 64;
-constexpr double along_one_dimension = 0.006, kept = 0.25, of_kept_doubles = 4.5;
+constexpr i64 rows_in_registers = 88;
+constexpr double along_one_dimension = 0.006, kept = 0.25;
+// One dimension at a time doubles take longer by this, and by this for each weight of the longer dimension.
+constexpr double doubles_apart = 0.6, doubles_along = 0.14;
 
 // What a run takes however small the image is, since each thread does its part of it: microseconds, of a direct sum and
 // of its terms, of dimensions one by one and of the weights along the longer one, of tiles with one thread a row and
@@ -109,9 +112,9 @@ double device_direct(const Tensor& w, ElementType type, ElementType from, double
   const bool doubles = type == ElementType::f64;
   double terms = 0;
   for (const double x : w.at) terms += x != 0;
-  const double term = terms > (doubles ? most_written_doubles : most_written) ? of_looped_term
-                      : is_float(from)                                        ? of_term
-                                                                              : of_converted_term;
+  const bool written = terms <= (doubles ? most_written_doubles : most_written) &&
+                       w.extent[w.rank - 2] * (doubles ? 2 : 1) <= rows_in_registers;
+  const double term = !written ? of_looped_term : is_float(from) ? of_term : of_converted_term;
   return std::max(least_direct, term * terms) * (doubles ? 2 : 1) + spread(wait_direct + wait_term * terms, points);
 }
 
@@ -119,9 +122,10 @@ std::optional<double> device_apart(const Tensor& w, ElementType type, double poi
   const std::size_t down = w.rank - 2, across = w.rank - 1;
   const i64 high = w.extent[down], wide = w.extent[across];
   if (high < 2 || wide < 2 || w.count() > high * wide || !outer_product(w, type, {{down}, {across}}, 0)) return {};
+  const auto longest = static_cast<double>(std::max(high, wide));
   const double full = kept + along_one_dimension * static_cast<double>(high + wide);
-  return full * (type == ElementType::f64 ? of_kept_doubles : 1) +
-         spread(wait_apart + wait_along * static_cast<double>(std::max(high, wide)), points);
+  return full * (type == ElementType::f64 ? doubles_apart + doubles_along * longest : 1) +
+         spread(wait_apart + wait_along * longest, points);
 }
 
 bool waits_for_dimensions(const Tensor& w, ElementType type, ElementType from, double points) {
