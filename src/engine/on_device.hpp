@@ -27,7 +27,8 @@ namespace tessera::engine {
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
 // What runs on such a device; of a class of sizes, size_class.hpp.
-DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&, const std::vector<i64>& of_class = {});
+DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&,
+                    const std::vector<i64>& of_class = {});
 
 class DeviceExecutable {
  public:

@@ -12,8 +12,8 @@ namespace {
 
 // Where tiles cover what there is within some percent, whatever their extents; where a device is full.
 constexpr i64 large = 1024, large_on_device = 4096;
-constexpr std::array<i64, 17> classes{8,   16,  32,  48,    64,   96,   128,  192,            256,
-                                      384, 512, 768, large, 1536, 2048, 3072, large_on_device};
+constexpr std::array<i64, 17> classes{
+    8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, large, 1536, 2048, 3072, large_on_device};
 
 // What is known of sums that a transform could take: by which method, in which tiles.
 auto decisions(const plan::Plan& plan) {

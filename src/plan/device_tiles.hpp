@@ -24,8 +24,8 @@ ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, int par
 ir::Stage::Tiling large_device_tile(const Tensor& weights, ElementType number, const std::array<i64, 2>& assumed,
                                     double points);
 
-// Nanoseconds a point of a multiprocessor without transforms, of images of `from` to one of `type`: term by term, and one
-// dimension at a time, where the weights of a plane are an outer product.
+// Nanoseconds a point of a multiprocessor without transforms, of images of `from` to one of `type`: term by term, and
+// one dimension at a time, where the weights of a plane are an outer product.
 double device_direct(const Tensor& weights, ElementType type, ElementType from, double points);
 std::optional<double> device_apart(const Tensor& weights, ElementType type, double points);
 

@@ -15,8 +15,8 @@ namespace tessera::plan {
 class SeparableSums {
  public:
   // `assumed`: parameters; of images that do not fill a device other sums gain.
-  SeparableSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device,
-                const std::vector<i64>& assumed, std::vector<SumChoice>& choices)
+  SeparableSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
+                std::vector<SumChoice>& choices)
       : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
 
   // The body of `stage` with every sum that separates and gains by it, or is asked to, taken one dimension at a time,

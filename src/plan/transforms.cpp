@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "analyze/expressions.hpp"
@@ -192,7 +193,7 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage
   if (real && numbers != Numbers::fast) return {};
   const std::size_t rank = stage.domain.size();
   if (rank < least_rank) return {};
-  i64 steps = i64{1} << 21;
+  i64 steps = i64{1} << 26;
   LinearForms forms(graph, numbers, stage.body, steps);
   if (!forms.linear(stage.body)) return {};
   const auto sum = forms.expand(stage.body);
@@ -271,10 +272,11 @@ bool TransformedSums::mark_whole(Stage& stage) {
   return yes;
 }
 
-bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
-  if (method_ == Method::whole) return mark_whole(stage);
+std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::string>& remarks) {
+  Stage stage = given;
+  if (method_ == Method::whole) return mark_whole(stage) ? std::vector{stage} : std::vector<Stage>{};
   const auto found = convolution_of(graph_, stage, numbers_);
-  if (!found) return false;
+  if (!found) return {};
   const Tensor& w = found->weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 planes = w.count() / (k0 * k1);
@@ -293,19 +295,30 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
       choice.prices[0].nanoseconds = std::min(choice.prices[0].nanoseconds, *products);
   }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
-  const Stage::Tiling tiles = tiles_of(stage, *found);
+  Stage::Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
+  // In one piece or in boxes, where transforms are wanted at all.
+  double price = tiles.rows > 0 ? tiles.nanoseconds : std::numeric_limits<double>::infinity();
+  std::vector<Stage> boxes;
+  const bool wanted = method_ == Method::transform || method_ == Method::automatic;
+  const auto cut = wanted ? cut_of(stage, *found, price) : std::nullopt;
+  if (cut && (method_ == Method::transform || cut->nanoseconds < without)) {
+    boxes = boxes_of(stage, *found, *cut);
+    if (!boxes.empty()) tiles = cut->tiles, price = cut->nanoseconds;
+  }
   const bool can = tiles.rows > 0;
-  if (can) choice.prices.push_back({Method::transform, tiles.nanoseconds});
-  const bool yes =
-      can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
+  if (can) choice.prices.push_back({Method::transform, price});
+  const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && price < without));
   if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
-    remarks.push_back(fmt::format(
-        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-        "of {} x {} tiles, {:.2g} ns directly (predicted)",
-        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
-        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
-  if (yes) stage.tile = tiles, choice.taken = Method::transform;
+    remarks.push_back(
+        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
+                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+                    (boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "") +
+                        (yes ? "through Fourier transforms" : "directly"),
+                    price, tiles.rows, tiles.columns, without));
+  stage.tile = tiles;
+  if (yes) choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
   const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
     if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size())
@@ -315,7 +328,13 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
     return c.taken != Method::transform;
   });
   if (!part) choices_.push_back(std::move(choice));
-  return yes;
+  if (!yes) return {};
+  return boxes.empty() ? std::vector{stage} : boxes;
+}
+
+bool TransformedSums::fits(const Stage& stage, const Convolution& sum, const Stage::Tiling& tiles) const {
+  const auto number = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns * tiles.planes));
+  return number && size_of(*number) <= size_of(tiles.number);
 }
 
 // Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
@@ -366,11 +385,39 @@ Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolu
   };
   const double points = points_of(graph_, stage, assumed_);
   if (device_.transforms && device_.row_threads > 0)
-    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
+    consider(
+        device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
   if (device_.large_tiles)
     consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)},
                                points));
   return best;
+}
+
+// A part of the body, as a stage.
+Stage TransformedSums::part_of(const Stage& stage, ExprId body) const {
+  Stage part;
+  part.kind = StageKind::point;
+  part.name = stage.name + ".sum";
+  part.type = graph_.node(body).type;
+  part.domain = stage.domain;
+  part.span = stage.span;
+  part.margin_lo = stage.margin_lo;
+  part.margin_hi = stage.margin_hi;
+  part.body = body;
+  return part;
+}
+
+// The sum of stages that are added to the graph.
+ExprId TransformedSums::added(std::vector<Stage> parts) {
+  ExprId sum;
+  for (Stage& part : parts) {
+    const std::size_t rank = part.domain.size();
+    const StageId id = graph_.add(std::move(part));
+    const ExprId value =
+        ir::access(graph_, id, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+    sum = sum.valid() ? ir::binary(graph_, Op::add, sum, value) : value;
+  }
+  return sum;
 }
 
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
@@ -392,25 +439,16 @@ void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& r
     const ExprNode& node = graph_.node(*it);
     if (forms.linear(*it) && !node.args.empty() && node.op != Op::convert) {
       steps_left_ -= static_cast<i64>(order.size());  // that the parts of a sum are looked at takes the square of it
-      if (it->id == stage.body.id && alone) {
-        if (mark(stage, remarks)) return;
-      } else {
-        Stage part;
-        part.kind = StageKind::point;
-        part.name = stage.name + ".sum";
-        part.type = node.type;
-        part.domain = stage.domain;
-        part.span = stage.span;
-        part.margin_lo = stage.margin_lo;
-        part.margin_hi = stage.margin_hi;
-        part.body = *it;
-        if (mark(part, remarks)) {
-          const StageId added = graph_.add(std::move(part));
-          const std::size_t rank = stage.domain.size();
-          instead[it->id] = ir::access(graph_, added, std::vector<ir::Index>(rank),
-                                       std::vector<Border>(rank, {BorderMode::clamp, 0}));
-          continue;
-        }
+      const bool itself = it->id == stage.body.id && alone;
+      Stage part = itself ? stage : part_of(stage, *it);
+      std::vector<Stage> sums = marked(part, remarks);
+      if (itself && sums.size() == 1) {
+        stage.tile = sums.front().tile;
+        return;
+      }
+      if (!sums.empty()) {
+        instead[it->id] = added(std::move(sums));
+        continue;
       }
     }
     // Terms of a sum that is loops are no stages: they move with its variables.
