@@ -139,7 +139,7 @@ def check_blocks(circuit, text, found):
                                                                         "ecp5": found["ECP5"]["DP16KD"], "ice40": found["iCE40"]["RAM40"]}}
     for family in blocks["Yosys"]:
         blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"])
-        blocks["with FIFOs and tables"][family] = blocks["line buffers"][family] + sum(steps.blocks_of(family, *m) for m in steps.other_memories(text))
+        blocks["with FIFOs and tables"][family] = blocks["line buffers"][family] + sum(steps.blocks_of(family, *m) for m in steps.other_memories(text, family))
     good = all(blocks["line buffers"][f] <= blocks["Yosys"][f] <= blocks["with FIFOs and tables"][f] for f in blocks["Yosys"])
     return blocks, good
 

@@ -122,11 +122,11 @@ def blocks_of(family, words, bits):
     return min(math.ceil(bits / wide) * math.ceil(depth / deep) for wide, deep in BLOCKS[family].items())
 
 
-def other_memories(text):
-    """(words, bits) of FIFOs and tables in a text, which synthesis lays in blocks or in logic as it likes."""
+def other_memories(text, family):
+    """(words, bits) of FIFOs and tables in a text, which synthesis lays in blocks or in logic as it likes; FIFOs of Xilinx are logic."""
     fifos = [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
     tables = [(int(last) + 1, int(high) + 1) for high, last in re.findall(r"reg (?:signed )?\[(\d+):0\] \w+; reg \[\d+:0\] \w+_t \[0:(\d+)\]", text)]
-    return fifos + tables
+    return tables if family == "xilinx" else fifos + tables
 
 
 # ---- place and route ----------------------------------------------------------------------------------------------------------

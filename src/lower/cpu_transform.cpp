@@ -66,6 +66,8 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
   t.rows = fft::tile_rows(t.tile);
   t.high = s.tile.high;
   t.wide = s.tile.wide;
+  t.signal = plan::is_signal_tile(plan_.graph, s);
+  t.reach = 2 * t.wide * (t.signal ? t.high : 1);
   t.rounded = !is_float(s.type);
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
   t.planes = s.tile.planes;
@@ -94,6 +96,12 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
 // through.
 void GroupLowering::shape_of_transform(std::vector<Value>& extents, const std::vector<Value>& n, const Value& threads) {
   const Transform& t = *transforms_.front();
+  if (t.signal) {
+    const Value pairs = builder_->let("pairs", call_i64("tsr_ceil_div", {n.back(), integer(t.reach)}));
+    extents[0] = integer(1);
+    extents[1] = builder_->let("columns", call_i64("tsr_quotient", {pairs, threads * 4}) * t.reach);
+    return;
+  }
   Value strips = call_i64("tsr_ceil_div", {n[rank_ - 2], integer(t.high)});
   for (std::size_t d = 0; d + 2 < rank_; ++d) {
     extents[d] = integer(1);
@@ -174,11 +182,11 @@ void GroupLowering::transform() {
           each([&] {
             if (!transform_->prologue) rows_of_tiles(index);
           });
-          const Value left = builder_->let("left", call_i64("tsr_floor_div", {lo[across], integer(2 * t.wide)}));
-          const Value right = builder_->let("right", call_i64("tsr_ceil_div", {hi[across], integer(2 * t.wide)}));
+          const Value left = builder_->let("left", call_i64("tsr_floor_div", {lo[across], integer(t.reach)}));
+          const Value right = builder_->let("right", call_i64("tsr_ceil_div", {hi[across], integer(t.reach)}));
           const auto pairs = [&](const std::function<void(const Value& tx, const Value& x0)>& pair) {
             builder_->loop("tx", left, right, integer(1), [&](const Value& tx) {
-              const Value x0 = builder_->let("x0", tx * (2 * t.wide));
+              const Value x0 = builder_->let("x0", tx * t.reach);
               begin_pair(index, x0);
               each([&] { pair(tx, x0); });
               if (fused()) epilogue();
@@ -223,7 +231,7 @@ void GroupLowering::rows_of_tiles(const std::vector<Value>& index) {
     if (stacked()) std::fill(at.begin(), at.end(), integer(0));
     const BorderMode mode = sum.border[down].mode;
     const Value n = extent(domain[down]);
-    Value r = builder_->let("row", index[down] + i + sum.weights.lo[down]);
+    Value r = builder_->let("row", t.signal ? integer(0) : index[down] + i + sum.weights.lo[down]);
     if (mode != BorderMode::none && mode != BorderMode::clamp)
       r = builder_->let("row", call_i64("tsr_map", {integer(static_cast<i64>(mode)), r, n}));
     at[down] = builder_->let("row", call_i64("tsr_clamp", {r, integer(0), n - 1}));
@@ -246,7 +254,7 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
     builder_->store(arguments, integer(2 * p), parts[p].high);
     builder_->store(arguments, integer(2 * p + 1), parts[p].wide);
   }
-  builder_->store(arguments, integer(4), integer(2 * t.wide));
+  builder_->store(arguments, integer(4), integer(t.reach));
   const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
   const auto rows = [](const Value& table) { return ir::nest::call("tsr_rows", bytes_pointer, {table}); };
   builder_->call(t.function,
@@ -260,16 +268,18 @@ void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Va
   const Transform& t = *transform_;
   const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
   // One result tells: a number that is not finite is in all of the frequencies.
+  // (Rows of tiles of one row are tiles of their own.)
   const Value first = builder_->let("first", integer(0));
   Value finite = integer(1, flag_type);
   for (const TilePart& part : parts) {
-    const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, integer(part.number * t.rows)});
-    const Value number = load(numbers(row), first, 1);
     Value fine = builder_->var("finite", integer(1, flag_type));
-    builder_->branch(part.there, [&] {
-      const Value v = builder_->let("v", number);
-      builder_->assign(fine, ir::nest::operation(ir::Op::eq, flag_type,
-                                                 {of_numbers(ir::Op::sub, v, v), ir::nest::real(0, v->type)}));
+    const Value some = t.tile.rows == 1 ? part.high : choose(part.there, integer(1), integer(0));
+    builder_->loop("i", integer(0), builder_->let("some", some), integer(1), [&](const Value& i) {
+      const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, i + part.number * t.rows});
+      const Value v = builder_->let("v", load(numbers(row), first, 1));
+      const Value difference = of_numbers(ir::Op::sub, v, v);
+      const Value equal = ir::nest::operation(ir::Op::eq, flag_type, {difference, ir::nest::real(0, v->type)});
+      builder_->assign(fine, ir::nest::operation(ir::Op::bit_and, flag_type, {fine, equal}));
     });
     finite = ir::nest::operation(ir::Op::bit_and, flag_type, {finite, fine});
   }
@@ -307,6 +317,21 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   const Value n = extent(domain[across]);
   part.there = builder_->let("there", less(part.x, n));
   const auto here = [&](const Value& results) { return choose(part.there, results, integer(0)); };
+  if (t.signal) {
+    const Value left = n - part.x + (2 * t.wide - 1);
+    part.high =
+        builder_->let("high", here(min(call_i64("tsr_floor_div", {left, integer(2 * t.wide)}), integer(t.high))));
+    part.wide = builder_->let("wide", here(integer(t.wide)));
+    part.r0 = part.c0 = integer(0);
+    part.r1 = part.high, part.c1 = part.wide;
+    const Value end = builder_->let("end", part.x + t.ahead(part.high) - t.wide);
+    part.wanted =
+        builder_->let("wanted", both(part.there, both(less(part.x, region.hi[across]), less(region.lo[across], end))));
+    const Value all =
+        both(less(region.lo[across], part.x + 1), less(part.x + (t.reach - t.wide - 1), region.hi[across]));
+    part.whole = builder_->let("whole", both(part.wanted, all));
+    return part;
+  }
   part.high = builder_->let("high", here(min(extent(domain[down]) - index[down], integer(t.high))));
   part.wide = builder_->let("wide", here(min(n - part.x, integer(t.wide))));
   part.r0 = builder_->let("r0", max(region.lo[down] - index[down], integer(0)));
@@ -332,10 +357,17 @@ void GroupLowering::load_tile(const TilePart& part, const std::vector<Value>& in
   const bool native = memory == t.lane();
   const Border& border = t.sum.border.back();
   const Value n = extent(stage(source).domain.back());
-  const Value x = builder_->let("x", choose(part.there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
-  const Value inside = builder_->let(
-      "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
+  const Value first = builder_->let("x", choose(part.there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
+  const auto lies_inside = [&](const Value& x) {
+    return builder_->let(
+        "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
+  };
+  Value x = first, inside = t.signal ? Value() : lies_inside(x);
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
+    if (t.signal) {  // (Parts behind its end are the first one once more.)
+      x = builder_->let("x", first + choose(less(i, part.high), t.ahead(i), integer(0)));
+      inside = lies_inside(x);
+    }
     Value row_base;
     if (t.prologue) {
       std::vector<Value> at = index;
@@ -399,11 +431,11 @@ void GroupLowering::place_results(const TilePart& part, const std::vector<Value>
     const auto aside = [&] { builder_->call("tsr_set_row", {t.to, place, address(t.results, place * t.row_bytes())}); };
     if (t.rounded) return aside();
     std::vector<Value> at = index;
-    at.back() = index.back() + i;
+    if (!t.signal) at.back() = index.back() + i;
     builder_->branch(
         part.whole,
         [&] {
-          const Value row = address(row_at(t.stage, at), part.x * t.size());
+          const Value row = address(row_at(t.stage, at), (part.x + t.ahead(i)) * t.size());
           builder_->call("tsr_set_row", {t.to, place, builder_->let("to", row)});
         },
         aside);
@@ -461,12 +493,19 @@ void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>&
   builder_->branch(builder_->let("aside", aside), [&] {
     builder_->loop("i", part.r0, part.r1, integer(1), [&](const Value& i) {
       std::vector<Value> at = index;
-      at.back() = index.back() + i;
+      Value x = part.x, c0 = part.c0, c1 = part.c1;
+      if (t.signal) {
+        x = builder_->let("x", part.x + t.ahead(i));
+        c0 = builder_->let("c0", max(wanted_.lo.back() - x, integer(0)));
+        c1 = builder_->let("c1", max(min(wanted_.hi.back() - x, integer(t.wide)), c0));
+      } else {
+        at.back() = index.back() + i;
+      }
       const i64 size = ir::nest::size_of(stored.lane);
-      const Value to = builder_->let("to", address(row_at(t.stage, at), (part.x + part.c0) * size));
+      const Value to = builder_->let("to", address(row_at(t.stage, at), (x + c0) * size));
       const Value from =
-          builder_->let("from", address(t.results, (i + part.number * t.rows) * t.row_bytes() + part.c0 * t.size()));
-      const Value count = builder_->let("count", part.c1 - part.c0);
+          builder_->let("from", address(t.results, (i + part.number * t.rows) * t.row_bytes() + c0 * t.size()));
+      const Value count = builder_->let("count", c1 - c0);
       if (!t.rounded) return builder_->call("tsr_copy", {to, from, count * size});
       const Value numbers = builder_->let("from", convert({t.lane(), 1, true}, from));
       const Value integers = builder_->let("to", typed(t.stage, to));

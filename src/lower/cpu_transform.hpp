@@ -18,6 +18,8 @@ struct GroupLowering::Transform {
   i64 high = 0, wide = 0;                 // results of a tile
   i64 rows = 0;                           // that it reads
   i64 planes = 1, along = 1, pairs = 1;   // of weights, so many of a volume; of tiles that march together
+  bool signal = false;                    // rows are parts of it (plan/transforms.hpp)
+  i64 reach = 0;                          // results of a pair along a row of the image
   bool rounded = false;                   // results are integers
   // Scratch memory: pointers to rows of the image, or 0 beyond a constant border; those that the function takes; rows
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
@@ -29,6 +31,9 @@ struct GroupLowering::Transform {
     from = other.from, to = other.to, arguments = other.arguments, numbers = other.numbers;
     loaded = other.loaded, results = other.results, stack = other.stack;
   }
+
+  // From the first results of a tile to those of its row i, along a row of the image.
+  Value ahead(const Value& i) const { return signal ? i * (2 * wide) : ir::nest::integer(0); }
 
   i64 lines() const { return planes / along * (along + 1); }  // spectra of a pair that are kept
   i64 spectrum_bytes() const { return fft::tile_spectrum_size(tile) * size(); }

@@ -56,6 +56,10 @@ bool is_prologue(const ir::Graph& graph, const Stage& stage) {
   return true;
 }
 
+bool is_signal_tile(const ir::Graph& graph, const Stage& stage) {
+  return stage.tile.rows == 1 && stage.domain.size() == 2 && graph.constant(stage.domain[0]) == 1;
+}
+
 const Stage* first_with_tiles(const ir::Graph& graph, const std::vector<StageId>& stages) {
   const auto it = std::find_if(stages.begin(), stages.end(), [&](StageId s) { return graph.stage(s).tile.rows > 0; });
   return it == stages.end() ? nullptr : &graph.stage(*it);
@@ -79,7 +83,7 @@ std::string Grouper::no_tiles(const Set& set) const {
   const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
   const Stage& shape = *first_with_tiles(graph_, set);
   const std::string by_itself = "'" + shape.name + "' is computed through Fourier transforms";
-  if (plan_.device.columns_together) return by_itself;
+  if (plan_.device.columns_together || is_signal_tile(graph_, shape)) return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);
     const bool tile = stage.tile.rows > 0;

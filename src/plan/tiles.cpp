@@ -88,13 +88,18 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const ir::Stage* tiled = first_with_tiles(graph, group.stages);
   if (tiled != nullptr) {  // rows of tiles of transforms
     const ir::Stage::Tiling& tile = tiled->tile;
-    const bool stacked = tile.planes > 1;
+    const bool stacked = tile.planes > 1, signal = is_signal_tile(graph, *tiled);
     i64 strips = ceil_divide(n[rank - 2], tile.high);
     for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
     std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
     shape.extents[rank - 2] = tile.high;
     shape.extents[rank - 1] =
         stacked || strips < 4 * threads ? std::min(n.back(), 2 * tile.wide * tile.pairs) : n.back();
+    const i64 results = 2 * tile.wide * tile.high;  // of a pair, of a signal
+    if (signal) {
+      shape.extents[0] = 1;
+      shape.extents[1] = results * quotient(ceil_divide(n.back(), results), 4 * threads);
+    }
     if (stacked)
       shape.extents[rank - 3] = balanced_rows(n[rank - 3], strips * ceil_divide(n.back(), shape.extents[rank - 1]),
                                               threads, 4 * tile.along, 2 * tile.along);
