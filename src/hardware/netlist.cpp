@@ -110,6 +110,22 @@ std::size_t Netlist::add_table(Rom rom) {
   return tables.size() - 1;
 }
 
+Netlist like(const Netlist& all) {
+  Netlist made;
+  made.frame = all.frame, made.given = all.given, made.extents = all.extents;
+  made.inputs = all.inputs, made.scalars = all.scalars, made.stages = all.stages, made.decisions = all.decisions;
+  made.tables = all.tables, made.least_height = all.least_height, made.least_width = all.least_width;
+  return made;
+}
+
+void return_as(Netlist& to, const Netlist& from, const std::vector<NodeId>& now) {
+  to.results = from.results, to.stored = from.stored;
+  for (Result& r : to.results)
+    for (NodeId& n : r.lanes) n = now[n.id];
+  for (auto& lanes : to.stored)
+    for (NodeId& n : lanes) n = now[n.id];
+}
+
 Netlist living(const Netlist& all) {
   std::vector<bool> needed(all.size(), false);
   for (const Result& r : all.results)
@@ -117,10 +133,8 @@ Netlist living(const Netlist& all) {
   for (std::size_t k = all.size(); k-- > 0;)
     if (needed[k])
       for (const NodeId a : all.node({static_cast<std::uint32_t>(k)}).args) needed[a.id] = true;
-  Netlist kept;
-  kept.frame = all.frame, kept.given = all.given, kept.extents = all.extents;
-  kept.inputs = all.inputs, kept.scalars = all.scalars, kept.stages = all.stages, kept.decisions = all.decisions;
-  kept.least_height = all.least_height, kept.least_width = all.least_width;
+  Netlist kept = like(all);
+  kept.tables.clear();
   std::vector<NodeId> now(all.size());
   for (std::uint32_t k = 0; k < all.size(); ++k) {
     if (!needed[k]) continue;

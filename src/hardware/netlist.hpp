@@ -212,6 +212,11 @@ class Netlist {
   std::unordered_multimap<std::uint64_t, NodeId> index_;
 };
 
+// All of it but nodes, results and stored stages.
+Netlist like(const Netlist&);
+// Gives `to` the results and stored stages of `from`, whose nodes are `now`.
+void return_as(Netlist& to, const Netlist& from, const std::vector<NodeId>& now);
+
 // Without nodes and tables that no result needs.
 Netlist living(const Netlist&);
 

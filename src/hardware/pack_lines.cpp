@@ -15,10 +15,7 @@ namespace {
 
 class Packing {
  public:
-  explicit Packing(const Netlist& from) : from_(from) {
-    to_.frame = from.frame, to_.inputs = from.inputs, to_.scalars = from.scalars, to_.decisions = from.decisions;
-    to_.tables = from.tables, to_.given = from.given, to_.extents = from.extents;
-    to_.stages = from.stages, to_.least_height = from.least_height, to_.least_width = from.least_width;
+  explicit Packing(const Netlist& from) : from_(from), to_(like(from)) {
     for (std::uint32_t k = 0; k < from.size(); ++k)
       if (from.node({k}).op == Signal::delay) taps_[from.node({k}).args[0].id].push_back(from.node({k}).lag);
     for (auto& [source, taps] : taps_) {
@@ -35,12 +32,7 @@ class Packing {
       for (NodeId& a : node.args) a = map_[a.id];
       map_.push_back(node.op == Signal::delay ? tap(from_.node({k}), std::move(node)) : to_.add(std::move(node)));
     }
-    to_.results = from_.results;
-    for (Result& r : to_.results)
-      for (NodeId& n : r.lanes) n = map_[n.id];
-    to_.stored = from_.stored;
-    for (auto& lanes : to_.stored)
-      for (NodeId& n : lanes) n = map_[n.id];
+    return_as(to_, from_, map_);
     return std::move(to_);
   }
 

@@ -17,11 +17,6 @@ namespace {
 
 constexpr std::size_t most_exact = 60000;  // nodes
 
-// Picoseconds on an ECP5 of speed 8, with the way to the next cell.
-constexpr int clock_delay = 700;  // out of a register, and into one
-constexpr int cell_delay = 1200, carry_delay = 1700, carry_bit_delay = 25;
-constexpr int fan_delay = 700, narrow = 8;  // of a condition that goes to more bits
-constexpr int memory_delay = 1300;          // out of a memory, which lies far away, beyond that of a register
 constexpr int mark_cost = 4;                // bits that go with a result through every clock
 
 bool is_position(Signal s) {
@@ -38,10 +33,13 @@ bool is_past(Signal s) {
 class Clocks {
  public:
   // `tied`: the lanes of a stage keep their past at the same clock.
-  Clocks(const Netlist& netlist, double period, bool tied)
-      : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
+  Clocks(const Netlist& netlist, const ScheduleOptions& options, bool tied)
+      : netlist_(netlist),
+        delays_(delays_of(options.chip)),
+        n_(netlist.size()),
+        zero_(3 * n_ + netlist.results.size()) {
     constrain();
-    break_chains(static_cast<int>(period) - clock_delay);
+    break_chains(static_cast<int>(1e6 / options.frequency) - delays_.clock);
     if (tied) tie_lanes();
   }
 
@@ -156,14 +154,17 @@ class Clocks {
         for (const NodeId a : node(k).args)
           if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
             readers[a.id].push_back(k);
-    std::vector<int> delay(n_, 0);
+    std::vector<int> delay(n_, 0), rest(n_, room);
     for (std::size_t k = 0; k < n_; ++k)
-      delay[k] = chains(k) ? delay_of(netlist_, node(k)) : from_memory_[k] ? memory_delay : 0;
+      if (node(k).op == Signal::mul)
+        for (const NodeId a : node(k).args) rest[a.id] = room - delays_.multiplier;
+    for (std::size_t k = 0; k < n_; ++k)
+      delay[k] = chains(k) ? delay_of(netlist_, node(k), delays_) : from_memory_[k] ? delays_.memory : 0;
     for (std::size_t first = 0; first < n_; ++first) {
       if (delay[first] == 0) continue;
       std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
       for (auto it = until.begin(); it != until.end(); it = until.erase(it)) {
-        if (it->first != first && it->second > room) {
+        if (it->first != first && it->second > rest[it->first]) {
           at_least(it->first, first, 1);
           continue;
         }
@@ -200,6 +201,7 @@ class Clocks {
   }
 
   const Netlist& netlist_;
+  const Delays& delays_;
   std::size_t n_, zero_;
   std::vector<i64> cost_;
   std::vector<bool> has_line_, from_memory_;
@@ -243,23 +245,31 @@ int latency_of(const Netlist& netlist, const Node& node) {
   }
 }
 
-int delay_of(const Netlist& netlist, const Node& node) {
-  const auto width = [&](std::size_t k) { return netlist.node(node.args[k]).bits.width; };
+int delay_of(const Netlist& netlist, const Node& node, const Delays& delays) {
+  const auto operand = [&](std::size_t k) -> const Node& { return netlist.node(node.args[k]); };
+  const auto width = [&](std::size_t k) { return operand(k).bits.width; };
+  // Bits in which one operand is 0 by its shift have no carry, if they are not taken from.
+  const auto moved = [&](std::size_t k) {
+    return operand(k).op == Signal::shift_left ? static_cast<int>(operand(k).value) : 0;
+  };
   switch (node.op) {
     case Signal::add:
+      return delays.carry + delays.carry_bit * std::max(1, node.bits.width - std::max(moved(0), moved(1)));
     case Signal::sub:
-      return carry_delay + carry_bit_delay * node.bits.width;
+      return delays.carry + delays.carry_bit * std::max(1, node.bits.width - moved(1));
     case Signal::lt:
     case Signal::le:
-      return carry_delay + carry_bit_delay * std::max(width(0), width(1));
+      return delays.carry + delays.carry_bit * std::max(width(0), width(1));
     case Signal::eq:
-      return cell_delay * (std::max(width(0), width(1)) > 2 ? 2 : 1);
-    case Signal::bit_and:
+      return delays.cell * (std::max(width(0), width(1)) > 2 ? 2 : 1);
     case Signal::bit_or:
+      // Numbers side by side are wiring.
+      return !operand(1).bits.is_signed && moved(0) >= width(1) ? 0 : delays.cell;
+    case Signal::bit_and:
     case Signal::bit_xor:
-      return cell_delay;
+      return delays.cell;
     case Signal::select:
-      return cell_delay + (node.bits.width > narrow ? fan_delay : 0);
+      return delays.cell + (node.bits.width > delays.narrow ? delays.fan : 0);
     default:
       return 0;
   }
@@ -273,10 +283,9 @@ Schedule make_schedule(const Netlist& netlist, const ScheduleOptions& options) {
   if (!(options.frequency >= least_frequency && options.frequency <= most_frequency))
     throw Error(ErrorClass::argument, fmt::format("a frequency of {} MHz; expected {} to {}", options.frequency,
                                                   least_frequency, most_frequency));
-  const double period = 1e6 / options.frequency;
   // A stage that hands a value on as it is may stand in two stages' lanes: then they cannot be tied.
-  auto schedule = Clocks(netlist, period, true).solve();
-  if (!schedule) schedule = Clocks(netlist, period, false).solve();
+  auto schedule = Clocks(netlist, options, true).solve();
+  if (!schedule) schedule = Clocks(netlist, options, false).solve();
   if (!schedule) throw Error(ErrorClass::internal, "no clocks fit a netlist");
   return *schedule;
 }

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "hardware/chip.hpp"
 #include "hardware/netlist.hpp"
 
 namespace tessera::hardware {
@@ -24,7 +25,8 @@ struct Schedule {
 };
 
 struct ScheduleOptions {
-  double frequency = 200;  // MHz to reach; the delays are those of an ECP5 of speed 8
+  double frequency = 200;  // MHz to reach
+  Chip chip = Chip::ecp5;
 };
 constexpr double least_frequency = 10, most_frequency = 1000;
 
@@ -38,7 +40,7 @@ int root_bits(Bits);
 bool is_static(const Node&);
 
 // Of an operation that is chained, picoseconds.
-int delay_of(const Netlist&, const Node&);
+int delay_of(const Netlist&, const Node&, const Delays& = delays_of(Chip::ecp5));
 // Is the ring of a piece addressed by the column of the word that comes in?
 bool follows_columns(const Netlist&, Lag length, int clock);
 

@@ -14,6 +14,7 @@
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
 #include "hardware/facts.hpp"
+#include "hardware/products.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 
@@ -63,11 +64,12 @@ struct Circuit {
   Schedule schedule;
 };
 
-Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200) {
+Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200,
+                   Chip chip = Chip::ecp5) {
   Circuit c;
   c.stream = make_stream(graph, options);
-  c.netlist = build_netlist(c.stream);
-  c.schedule = make_schedule(c.netlist, {frequency});
+  c.netlist = split_products(build_netlist(c.stream), chip);
+  c.schedule = make_schedule(c.netlist, {frequency, chip});
   return c;
 }
 
@@ -180,7 +182,10 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
     options.height = options.fixed ? size[0] : 20, options.width = options.fixed ? size[1] : 70;
     // Where registers stand, and what is a multiplier, changes no value.
     options.additions = seed % 4 == 1 ? 0 : most_additions;
-    const Circuit c = circuit_of(graph, options, seed % 7 == 0 ? 50 : seed % 7 == 1 ? 400 : 200);
+    const Circuit c = circuit_of(graph, options, seed % 7 == 0 ? 50 : seed % 7 == 1 ? 400 : 200,
+                                 seed % 5 == 2   ? Chip::ice40
+                                 : seed % 5 == 3 ? Chip::xilinx
+                                                 : Chip::ecp5);
     if (!takes(c, size[0], size[1])) continue;
     expect_equal(c, interpreted(graph, size[0], size[1], 2, seed), size[0], size[1], seed, text);
     if (HasFatalFailure()) return;
