@@ -299,12 +299,12 @@ class Printer {
   }
 
   void division(const Node& n, const std::string& name, const std::string& type, int clock) {
-    const int dividend = hardware::dividend_bits(netlist_.node(n.args[0]).bits);
-    const int divisor = hardware::dividend_bits(netlist_.node(n.args[1]).bits);
+    const int dividend = netlist_.node(n.args[0]).bits.width, divisor = netlist_.node(n.args[1]).bits.width;
+    const int rows = hardware::quotient_bits(netlist_, n);
     const bool quotient = n.op == Signal::divide;
-    line("  wire signed [{}:0] {}_d;", quotient ? dividend : divisor, name);
-    line("  {}_divide #(.N({}), .D({})) {}_divide (.clk, .n({}), .d({}), .{}({}_d), .{}());", options_.name, dividend,
-         divisor, name, signed_at(n.args[0], clock), signed_at(n.args[1], clock), quotient ? "quotient" : "remainder",
+    line("  wire signed [{}:0] {}_d;", quotient ? rows : divisor, name);
+    line("  {}_divide #(.N({}), .D({}), .Q({})) {}_divide (.clk, .n({}), .d({}), .{}({}_d), .{}());", options_.name,
+         dividend, divisor, rows, name, signed_at(n.args[0], clock), signed_at(n.args[1], clock), quotient ? "quotient" : "remainder",
          name, quotient ? "remainder" : "quotient");
     line("  wire {} {} = {}_d;", type, name, name);
   }

@@ -218,8 +218,9 @@ int root_bits(Bits bits) {
   return (bits.width - (bits.is_signed ? 1 : 0) + 1) / 2;
 }
 
-int dividend_bits(Bits bits) {
-  return std::max(2, bits.width + (bits.is_signed ? 0 : 1));
+int quotient_bits(const Netlist& netlist, const Node& node) {
+  const int dividend = netlist.node(node.args[0]).bits.width;
+  return node.value > 0 ? std::min(static_cast<int>(node.value), dividend) : dividend;
 }
 
 int latency_of(const Netlist& netlist, const Node& node) {
@@ -238,8 +239,9 @@ int latency_of(const Netlist& netlist, const Node& node) {
     case Signal::root:
       return root_bits(netlist.node(node.args[0]).bits) + 1;
     case Signal::divide:
+      return quotient_bits(netlist, node) + 2;
     case Signal::remainder:
-      return dividend_bits(netlist.node(node.args[0]).bits) + 2;
+      return quotient_bits(netlist, node) + 3;
     default:
       return 0;
   }

@@ -32,8 +32,8 @@ constexpr double least_frequency = 10, most_frequency = 1000;
 
 // Clocks that an operation takes; 0: it is chained.
 int latency_of(const Netlist&, const Node&);
-// Of a divider, which has a sign.
-int dividend_bits(Bits);
+// Of a divider's quotient, without its sign: it has so many rows.
+int quotient_bits(const Netlist&, const Node&);
 // Of the root of a number.
 int root_bits(Bits);
 // Is its value the same at all clocks?
