@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_exact = 60000;  // nodes
 
-constexpr int mark_cost = 4;                // bits that go with a result through every clock
+constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
   return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
@@ -146,26 +146,26 @@ class Clocks {
     return !is_static(one) && !one.args.empty() && !is_past(one.op) && latency_of(netlist_, one) == 0;
   }
 
-  // From every operation along what may share its clock, in order, to the first that fit no more.
+  // From every operation along what may share its clock, in order, to the first that fit no more. What has registers of
+  // its own takes a share of the clock before the first of them.
   void break_chains(int room) {
     std::vector<std::vector<std::size_t>> readers(n_);
-    for (std::size_t k = 0; k < n_; ++k)
-      if (chains(k))
-        for (const NodeId a : node(k).args)
-          if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
-            readers[a.id].push_back(k);
-    std::vector<int> delay(n_, 0), rest(n_, room);
-    for (std::size_t k = 0; k < n_; ++k)
-      if (node(k).op == Signal::mul)
-        for (const NodeId a : node(k).args) rest[a.id] = room - delays_.multiplier;
-    for (std::size_t k = 0; k < n_; ++k)
-      delay[k] = chains(k) ? delay_of(netlist_, node(k), delays_) : from_memory_[k] ? delays_.memory : 0;
+    std::vector<int> delay(n_, 0);
+    for (std::size_t k = 0; k < n_; ++k) {
+      const bool registered = latency_of(netlist_, node(k)) > 0;
+      delay[k] = from_memory_[k] ? delays_.memory : 0;
+      if (!chains(k) && !registered) continue;
+      delay[k] = registered ? entry_delay(netlist_, node(k), delays_) : delay_of(netlist_, node(k), delays_);
+      for (const NodeId a : node(k).args)
+        if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
+          readers[a.id].push_back(k);
+    }
     for (std::size_t first = 0; first < n_; ++first) {
-      if (delay[first] == 0) continue;
+      if (delay[first] == 0 || latency_of(netlist_, node(first)) > 0) continue;
       std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
       for (auto it = until.begin(); it != until.end(); it = until.erase(it)) {
-        if (it->first != first && it->second > rest[it->first]) {
-          at_least(it->first, first, 1);
+        if (it->first != first && it->second > room) {
+          at_least(it->first, first, latency_of(netlist_, node(it->first)) + 1);
           continue;
         }
         for (const std::size_t next : readers[it->first]) {
@@ -261,6 +261,9 @@ int delay_of(const Netlist& netlist, const Node& node, const Delays& delays) {
       return delays.carry + delays.carry_bit * std::max(1, node.bits.width - moved(1));
     case Signal::lt:
     case Signal::le:
+      // A sign is there already.
+      if (node.op == Signal::lt && operand(1).op == Signal::constant && operand(1).value == 0) return 0;
+      if (node.op == Signal::le && operand(0).op == Signal::constant && operand(0).value == 0) return 0;
       return delays.carry + delays.carry_bit * std::max(width(0), width(1));
     case Signal::eq:
       return delays.cell * (std::max(width(0), width(1)) > 2 ? 2 : 1);
@@ -275,6 +278,17 @@ int delay_of(const Netlist& netlist, const Node& node, const Delays& delays) {
     default:
       return 0;
   }
+}
+
+int entry_delay(const Netlist& netlist, const Node& node, const Delays& delays) {
+  if (node.op == Signal::mul || node.op == Signal::table) return delays.multiplier;
+  if (node.op != Signal::divide && node.op != Signal::remainder) return 0;
+  // A divider takes magnitudes first.
+  int most = 0;
+  for (const NodeId a : node.args)
+    if (const Bits bits = netlist.node(a).bits; bits.is_signed)
+      most = std::max(most, delays.carry + delays.carry_bit * bits.width);
+  return most;
 }
 
 bool follows_columns(const Netlist& netlist, Lag length, int clock) {

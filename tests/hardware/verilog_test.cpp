@@ -182,7 +182,10 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
     options.height = options.fixed ? size[0] : 20, options.width = options.fixed ? size[1] : 70;
     // Where registers stand, and what is a multiplier, changes no value.
     options.additions = seed % 4 == 1 ? 0 : most_additions;
-    const Circuit c = circuit_of(graph, options, seed % 7 == 0 ? 50 : seed % 7 == 1 ? 400 : 200,
+    const Circuit c = circuit_of(graph, options,
+                                 seed % 7 == 0   ? 50
+                                 : seed % 7 == 1 ? 400
+                                                 : 200,
                                  seed % 5 == 2   ? Chip::ice40
                                  : seed % 5 == 3 ? Chip::xilinx
                                                  : Chip::ecp5);
@@ -246,6 +249,92 @@ TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
     const Outcome got = run(c, set, 5, 21, false, 1);
     ASSERT_TRUE(got.sound) << body << got.said;
     ASSERT_EQ(got.results, set.results) << body << got.said;
+  }
+}
+
+// A netlist by hand, of one input of 60 bits, and numbers made of it.
+class ByHand {
+ public:
+  ByHand() {
+    n.frame.height = 1, n.frame.width = points;
+    n.given.most = {1, points};
+    n.stages = {"value"};
+    n.inputs.push_back({"a", ElementType::u32, {false, 60}});
+    whole_ = add(Signal::input, {false, 60}, {});
+  }
+  NodeId add(Signal op, Bits bits, std::vector<NodeId> args, i64 value = 0) {
+    Node node;
+    node.op = op, node.bits = bits, node.args = std::move(args), node.value = value;
+    return n.add(node);
+  }
+  // Bits of the input, from one of them on.
+  NodeId operand(Bits bits, i64 from) { return add(Signal::shift_right, bits, {whole_}, from); }
+  void give(NodeId node) {
+    Result r;
+    r.port.name = "r" + std::to_string(n.results.size());
+    r.port.bits = n.node(node).bits;
+    r.port.type = r.port.bits.is_signed ? ElementType::i32 : ElementType::u32;
+    r.lanes = {node};
+    n.results.push_back(r);
+  }
+  static constexpr i64 points = 200;
+  Netlist n;
+
+ private:
+  NodeId whole_;
+};
+
+void expect_as_the_netlist(const Netlist& n, std::mt19937_64& random) {
+  Circuit c;
+  c.netlist = n;
+  c.schedule = make_schedule(n);
+  Frameset set;
+  set.inputs = {{{}}};
+  // Small numbers and large ones, and those beside powers of two.
+  for (i64 k = 0; k < ByHand::points; ++k) {
+    const auto at = random() % 60;
+    const std::uint64_t near = (std::uint64_t{1} << at) + random() % 3 - 1;
+    set.inputs[0][0].push_back(static_cast<i64>((k % 2 == 0 ? near : random() >> at) & ((std::uint64_t{1} << 60) - 1)));
+  }
+  set.results = simulate(n, set.inputs);
+  const Outcome got = run(c, set, 1, ByHand::points, false, 1);
+  ASSERT_TRUE(got.sound) << got.said;
+  for (std::size_t r = 0; r < set.results.size(); ++r)
+    ASSERT_EQ(got.results[r], set.results[r]) << print(n) << n.results[r].port.name;
+}
+
+TEST(Verilog, RootsOfAllWidths) {
+  std::mt19937_64 random(11);
+  for (int first = 1; first <= 60; first += 20) {
+    ByHand by;
+    for (int w = first; w < first + 20; ++w)
+      by.give(by.add(Signal::root, {false, (w + 1) / 2}, {by.operand({false, w}, 0)}));
+    expect_as_the_netlist(by.n, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Of numbers with signs and without, by 0 too; where the quotient is known to be small, it takes fewer rows.
+TEST(Verilog, DividersOfManyWidths) {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 2; ++round) {
+    ByHand by;
+    for (int k = 0; k < 10; ++k) {
+      const auto width = [&](std::uint64_t most) { return static_cast<int>(random() % most) + 2; };
+      const Bits of_n{random() % 2 == 0, width(45)}, of_d{random() % 2 == 0, width(30)};
+      const NodeId a = by.operand(of_n, static_cast<i64>(random() % 10)), b = by.operand(of_d, 0);
+      const int wide = of_n.width + 1;
+      by.give(by.add(Signal::divide, {true, wide}, {a, b}));
+      by.give(by.add(Signal::remainder, {true, std::max(wide, of_d.width + 1)}, {a, b}));
+      const int least = width(20);
+      const NodeId high = by.add(Signal::constant, {false, least + 1}, {}, i64{1} << least);
+      const NodeId large = by.add(Signal::bit_or, {false, least + 1}, {by.operand({false, least}, 20), high});
+      const int known = std::max(1, of_n.width - least + 1);
+      by.give(by.add(Signal::divide, {true, wide}, {a, large}, known));
+      by.give(by.add(Signal::remainder, {true, least + 2}, {a, large}, known));
+    }
+    expect_as_the_netlist(by.n, random);
+    if (HasFatalFailure()) return;
   }
 }
 
