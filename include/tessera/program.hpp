@@ -106,7 +106,7 @@ struct HardwareOptions {
   double frequency = 200;  // MHz, of "verilog": how much is done in a clock
   // Of "verilog", whose delays and multipliers count: "ecp5" (of speed 8), "ice40" (HX) or "xilinx" (7-series).
   std::string chip = "ecp5";
-  int additions = 2;       // that a product with a constant takes at most; what takes more is a multiplier
+  int additions = 2;  // that a product with a constant takes at most; what takes more is a multiplier
 };
 
 struct EmitOptions {

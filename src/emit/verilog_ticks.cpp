@@ -110,8 +110,12 @@ class FixedTicks : public VerilogTicks {
     line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; in_row <= 1'b1; at_end <= 1'b{};",
          height_ == 1 ? 1 : 0, ends_at_once() ? 1 : 0);
     line("      under_way <= 1'b0; drains <= 1'b0; real_frames <= 0;");
+    for (const Port& p : netlist_.inputs)
+      if (!fills_frame(netlist_, p)) first_entry(p);
     line("    end else if (tick) begin");
     next_position();
+    for (const Port& p : netlist_.inputs)
+      if (!fills_frame(netlist_, p)) next_entry(p);
     line("      if (word) under_way <= 1'b1;");
     line("      drains <= drain;");
     line("      if (first) real_frames <= {};",
@@ -212,13 +216,28 @@ class FixedTicks : public VerilogTicks {
     return {grid.rows.rate, step, grid.rows.fine(netlist_.given.most[0]) - grid.rows.rate, (words - 1) * step};
   }
 
-  // An input that has no word for some of those of a frame.
+  // An input that has no word for some of those of a frame. Whether it has one at the next tick is known a tick before:
+  // the decision whether one happens takes no comparison.
   void entry(const Port& p) {
+    line("  assign {0}_in = {0}_word_in & {0}_row_in;\n  assign {0}_take = word & {0}_in;", p.name);
+  }
+  void first_entry(const Port& p) {
+    line("      {0}_words <= 1'b1; {0}_rows <= 1'b1; {0}_word_in <= 1'b1; {0}_row_in <= 1'b1; {0}_ends <= 1'b{1};",
+         p.name, place_of(p.grid).last_word == 0 ? 1 : 0);
+  }
+  void next_entry(const Port& p) {
     const Place place = place_of(p.grid);
-    line("  assign {}_in = {} & {} & x <= {} & y <= {};", p.name, phase_is("x", place.word_step, 0),
-         phase_is("y", place.row_step, 0), place.last_word, place.last_row);
-    line("  assign {}_ends = x == {};", p.name, place.last_word);
-    line("  assign {0}_take = word & {0}_in;", p.name);
+    const std::string words = not_beyond("x", p.name + "_words", place.last_word, pitch_),
+                      rows = not_beyond("y", p.name + "_rows", place.last_row, height_);
+    line("      {0}_words <= {1}; {0}_word_in <= {2} & {1};", p.name, words,
+         phase_is("x", place.word_step, place.word_step - 1));
+    line("      {}_ends <= {};", p.name, place.last_word == 0 ? "x_ends" : fmt::format("x == {}", place.last_word - 1));
+    line("      if (x_ends) begin {0}_rows <= {1}; {0}_row_in <= {2} & {1}; end", p.name, rows,
+         phase_is("y", place.row_step, place.row_step - 1));
+  }
+  // Does the next place along an axis, of so many, still lie at `last` or before, if `now` says so of this one?
+  static std::string not_beyond(const char* axis, const std::string& now, i64 last, i64 count) {
+    return last + 1 >= count ? "1'b1" : fmt::format("({0}_ends | ({1} & {0} != {2}))", axis, now, last);
   }
 
   Start end() const { return start_of(longest_lag(netlist_)); }
@@ -237,7 +256,8 @@ class FixedTicks : public VerilogTicks {
     line("  reg [{}:0] real_frames;", frames_ - 1);
     for (const Result& r : netlist_.results) line("  wire {}_full;", r.port.name);
     for (const Port& p : netlist_.inputs)
-      if (!fills_frame(netlist_, p)) line("  wire {}_in, {}_ends;", p.name, p.name);
+      if (!fills_frame(netlist_, p))
+        line("  wire {0}_in;\n  reg {0}_words, {0}_rows, {0}_word_in, {0}_row_in, {0}_ends;", p.name);
   }
 
   void next_position() {

@@ -123,9 +123,8 @@ class Splitting {
     if (rows.empty()) return make_.resized(make_.constant(0).node, format);
     const auto end = [&](const Row& r) { return bits(r.node).width + r.shift; };
     while (rows.size() > 1) {
-      std::sort(rows.begin(), rows.end(), [&](const Row& x, const Row& y) {
-        return std::pair(end(x), x.node) > std::pair(end(y), y.node);
-      });
+      std::sort(rows.begin(), rows.end(),
+                [&](const Row& x, const Row& y) { return std::pair(end(x), x.node) > std::pair(end(y), y.node); });
       const Row x = rows.back(), y = rows[rows.size() - 2];
       rows.resize(rows.size() - 2);
       rows.push_back(sum(x, y, format));

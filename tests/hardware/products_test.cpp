@@ -166,7 +166,9 @@ TEST(Products, HaveRegistersBetweenParts) {
         if (s.clock[a.id] == s.clock[k]) way[k] = std::max(way[k], way[a.id]);
       const int own = delay_of(split, node);
       way[k] += own;
-      if (way[k] > own) { EXPECT_LE(way[k], 1e6 / frequency) << k; }
+      if (way[k] > own) {
+        EXPECT_LE(way[k], 1e6 / frequency) << k;
+      }
     }
   }
 }
