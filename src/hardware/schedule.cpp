@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t most_exact = 60000;  // nodes
 
+constexpr int row_of_multipliers = 32;
 constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
@@ -29,6 +30,27 @@ bool is_past(Signal s) {
   return s == Signal::delay || s == Signal::held || s == Signal::line;
 }
 
+// Multipliers of an ECP5 lie in rows: the more there are, the further away they are.
+int way_to_multipliers(const Netlist& netlist, Chip chip) {
+  const int near = delays_of(chip).multiplier;
+  if (chip != Chip::ecp5) return near;
+  int multipliers = 0;
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) multipliers += netlist.node({k}).op == Signal::mul ? 1 : 0;
+  return near + near * multipliers / row_of_multipliers;
+}
+
+// Of what takes clocks, other than a multiplier: to the first of its registers.
+int entry_delay(const Netlist& netlist, const Node& node, const Delays& delays) {
+  if (node.op == Signal::table) return delays.multiplier;
+  if (node.op != Signal::divide && node.op != Signal::remainder) return 0;
+  // A divider takes magnitudes first.
+  int most = 0;
+  for (const NodeId a : node.args)
+    if (const Bits bits = netlist.node(a).bits; bits.is_signed)
+      most = std::max(most, delays.carry + delays.carry_bit * bits.width);
+  return most;
+}
+
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
 class Clocks {
  public:
@@ -36,6 +58,7 @@ class Clocks {
   Clocks(const Netlist& netlist, const ScheduleOptions& options, bool tied)
       : netlist_(netlist),
         delays_(delays_of(options.chip)),
+        way_(way_to_multipliers(netlist, options.chip)),
         n_(netlist.size()),
         zero_(3 * n_ + netlist.results.size()) {
     constrain();
@@ -146,32 +169,43 @@ class Clocks {
     return !is_static(one) && !one.args.empty() && !is_past(one.op) && latency_of(netlist_, one) == 0;
   }
 
-  // From every operation along what may share its clock, in order, to the first that fit no more. What has registers of
-  // its own takes a share of the clock before the first of them.
+  // What a chain has behind it before it begins with this: nothing out of a register near by.
+  int exit_delay(std::size_t k) const {
+    return from_memory_[k] ? delays_.memory : node(k).op == Signal::mul ? delays_.multiplier : 0;
+  }
+  // What has registers of its own takes a share of the clock before the first of them.
+  int own_delay(std::size_t k) const {
+    if (latency_of(netlist_, node(k)) == 0) return delay_of(netlist_, node(k), delays_);
+    return node(k).op == Signal::mul ? way_ : entry_delay(netlist_, node(k), delays_);
+  }
+
+  // From every operation along what may share its clock, in order, to the first that fit no more.
   void break_chains(int room) {
+    const auto begins = [&](std::size_t k) { return chains(k) || exit_delay(k) > 0; };
     std::vector<std::vector<std::size_t>> readers(n_);
     std::vector<int> delay(n_, 0);
     for (std::size_t k = 0; k < n_; ++k) {
-      const bool registered = latency_of(netlist_, node(k)) > 0;
-      delay[k] = from_memory_[k] ? delays_.memory : 0;
-      if (!chains(k) && !registered) continue;
-      delay[k] = registered ? entry_delay(netlist_, node(k), delays_) : delay_of(netlist_, node(k), delays_);
+      if (!chains(k) && latency_of(netlist_, node(k)) == 0) continue;
+      delay[k] = own_delay(k);
       for (const NodeId a : node(k).args)
-        if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
-          readers[a.id].push_back(k);
+        if (begins(a.id) && (readers[a.id].empty() || readers[a.id].back() != k)) readers[a.id].push_back(k);
     }
     for (std::size_t first = 0; first < n_; ++first) {
-      if (delay[first] == 0 || latency_of(netlist_, node(first)) > 0) continue;
-      std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
+      if (!begins(first)) continue;
+      std::map<std::size_t, int> until;  // the longest ways
+      const auto go_on = [&](std::size_t from, int way) {
+        for (const std::size_t next : readers[from]) {
+          int& longest = until[next];
+          longest = std::max(longest, way + delay[next]);
+        }
+      };
+      go_on(first, chains(first) ? delay[first] : exit_delay(first));
       for (auto it = until.begin(); it != until.end(); it = until.erase(it)) {
-        if (it->first != first && it->second > room) {
-          at_least(it->first, first, latency_of(netlist_, node(it->first)) + 1);
-          continue;
-        }
-        for (const std::size_t next : readers[it->first]) {
-          int& way = until[next];
-          way = std::max(way, it->second + delay[next]);
-        }
+        const int latency = latency_of(netlist_, node(it->first));
+        if (it->second > room)
+          at_least(it->first, first, latency + 1);
+        else if (latency == 0)
+          go_on(it->first, it->second);
       }
     }
   }
@@ -202,6 +236,7 @@ class Clocks {
 
   const Netlist& netlist_;
   const Delays& delays_;
+  int way_;
   std::size_t n_, zero_;
   std::vector<i64> cost_;
   std::vector<bool> has_line_, from_memory_;
@@ -278,17 +313,6 @@ int delay_of(const Netlist& netlist, const Node& node, const Delays& delays) {
     default:
       return 0;
   }
-}
-
-int entry_delay(const Netlist& netlist, const Node& node, const Delays& delays) {
-  if (node.op == Signal::mul || node.op == Signal::table) return delays.multiplier;
-  if (node.op != Signal::divide && node.op != Signal::remainder) return 0;
-  // A divider takes magnitudes first.
-  int most = 0;
-  for (const NodeId a : node.args)
-    if (const Bits bits = netlist.node(a).bits; bits.is_signed)
-      most = std::max(most, delays.carry + delays.carry_bit * bits.width);
-  return most;
 }
 
 bool follows_columns(const Netlist& netlist, Lag length, int clock) {

@@ -41,8 +41,6 @@ bool is_static(const Node&);
 
 // Of an operation that is chained, picoseconds.
 int delay_of(const Netlist&, const Node&, const Delays& = delays_of(Chip::ecp5));
-// Of what takes clocks: to the first of its registers.
-int entry_delay(const Netlist&, const Node&, const Delays&);
 // Is the ring of a piece addressed by the column of the word that comes in?
 bool follows_columns(const Netlist&, Lag length, int clock);
 
