@@ -96,8 +96,8 @@ class FixedTicks : public VerilogTicks {
     line("  wire go = ~({});", any_full(netlist_));
     line("  wire have = {};", all_valid(netlist_));
     const bool lags = netlist_.ticks(longest_lag(netlist_)) != 0;
-    line("  wire done = drains & at_end{};", none_real());
-    line("  wire drain = go & (drains ? ~done : {});", lags ? "first & under_way & ~have" : "1'b0");
+    line("  wire done = at_end{};", none_real());
+    line("  wire drain = go & (drains ? ~done : {});", lags ? "again & ~have" : "1'b0");
     const bool any = std::any_of(netlist_.inputs.begin(), netlist_.inputs.end(),
                                  [&](const Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drains & (have{});", words_ < pitch_ && any ? " | ~in_row" : "");
@@ -106,24 +106,24 @@ class FixedTicks : public VerilogTicks {
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) entry(p);
     line("  always @(posedge clk) begin");
-    line("    if (rst | done) begin");
-    line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; in_row <= 1'b1; at_end <= 1'b{};",
-         height_ == 1 ? 1 : 0, ends_at_once() ? 1 : 0);
-    line("      under_way <= 1'b0; drains <= 1'b0; real_frames <= 0;");
+    // All is as new a clock after it was done.
+    line("    if (rst | restart_1) begin");
+    line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; again <= 1'b0; in_row <= 1'b1;",
+         height_ == 1 ? 1 : 0);
+    line("      at_end <= 1'b0; drains <= 1'b0; real_frames <= 0;");
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) first_entry(p);
     line("    end else if (tick) begin");
     next_position();
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) next_entry(p);
-    line("      if (word) under_way <= 1'b1;");
     line("      drains <= drain;");
     line("      if (first) real_frames <= {};",
          frames_ > 1 ? fmt::format("{{real_frames[{}:0], word}}", frames_ - 2) : "word");
     line("    end");
     const std::string last = words_ < pitch_ ? fmt::format("x == {}", words_ - 1) : "x_ends";
     line("    error <= ~rst & (error{});", wrong_marks(netlist_, "first", last));
-    line("    restart_1 <= done;");
+    line("    restart_1 <= ~rst & done & ~restart_1;");
     line("  end");
   }
 
@@ -251,7 +251,7 @@ class FixedTicks : public VerilogTicks {
 
   void state() {
     line("\n  // Ticks: a word of every input, or none beyond the end of a short row and behind the last frame.");
-    line("  reg [{}:0] x;\n  reg [{}:0] y;\n  reg x_ends, y_ends, first, in_row, at_end, under_way, drains, restart_1;",
+    line("  reg [{}:0] x;\n  reg [{}:0] y;\n  reg x_ends, y_ends, first, again, in_row, at_end, drains, restart_1;",
          x_bits_ - 1, y_bits_ - 1);
     line("  reg [{}:0] real_frames;", frames_ - 1);
     for (const Result& r : netlist_.results) line("  wire {}_full;", r.port.name);
@@ -264,13 +264,13 @@ class FixedTicks : public VerilogTicks {
     line("      x <= x_ends ? 0 : x + 1'b1;\n      x_ends <= x == {};", pitch_ - 2);
     line("      if (x_ends) begin y <= y_ends ? 0 : y + 1'b1; y_ends <= {}; end",
          height_ == 1 ? "1'b1" : fmt::format("y == {}", height_ - 2));
-    line("      first <= x_ends & y_ends;");
+    line("      first <= x_ends & y_ends; again <= x_ends & y_ends;");
     line("      in_row <= {};", words_ < pitch_ ? fmt::format("x_ends | (in_row & x != {})", words_ - 1) : "1'b1");
     const Start at = end();
     if (at.x > 0)
-      line("      at_end <= x == {} & y == {};", at.x - 1, at.y);
+      line("      at_end <= drain & x == {} & y == {};", at.x - 1, at.y);
     else
-      line("      at_end <= x_ends & y == {};", (at.y + height_ - 1) % height_);
+      line("      at_end <= drain & x_ends & y == {};", (at.y + height_ - 1) % height_);
   }
 
   // Comparisons of the position at clock 1, made once.
