@@ -102,18 +102,19 @@ class FixedTicks : public VerilogTicks {
                                  [&](const Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drains & (have{});", words_ < pitch_ && any ? " | ~in_row" : "");
     line("  wire tick = drain | word;");
+    // A tick, or the clock in which all begins anew: without what makes the difference, since it enables many registers.
+    line("  wire move = go & ({}have{});", lags ? "drains | again | " : "", words_ < pitch_ && any ? " | ~in_row" : "");
     if (any) line("  assign take = word{};", words_ < pitch_ ? " & in_row" : "");
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) entry(p);
     line("  always @(posedge clk) begin");
-    // All is as new a clock after it was done.
-    line("    if (rst | restart_1) begin");
+    line("    if (rst | move) if (rst | done) begin");
     line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; again <= 1'b0; in_row <= 1'b1;",
          height_ == 1 ? 1 : 0);
     line("      at_end <= 1'b0; drains <= 1'b0; real_frames <= 0;");
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) first_entry(p);
-    line("    end else if (tick) begin");
+    line("    end else begin");
     next_position();
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) next_entry(p);
@@ -123,7 +124,7 @@ class FixedTicks : public VerilogTicks {
     line("    end");
     const std::string last = words_ < pitch_ ? fmt::format("x == {}", words_ - 1) : "x_ends";
     line("    error <= ~rst & (error{});", wrong_marks(netlist_, "first", last));
-    line("    restart_1 <= ~rst & done & ~restart_1;");
+    line("    restart_1 <= go & done;");
     line("  end");
   }
 
