@@ -10,14 +10,18 @@ namespace tessera::hardware {
 
 namespace {
 
+i64 rows_of(const Netlist& netlist, Lag length) {
+  return netlist.frame.fixed ? netlist.ticks(length) / netlist.frame.pitch() : length.rows;
+}
+
 // Of a piece of several rows, so many as one block of memory holds of a few bits, and a whole share of all: what is
 // deeper takes several blocks, with a selection behind them that is slow. Rows side by side take no more blocks.
 i64 rows_together(const Netlist& netlist, Lag length) {
-  const i64 row = netlist.ticks({1, 0});
-  if (length.rows <= 1 || netlist.ticks(length) <= deep_memory) return length.rows;
+  const i64 row = netlist.frame.pitch(), rows = rows_of(netlist, length);
+  if (rows <= 1 || netlist.ticks(length) <= deep_memory) return rows;
   i64 together = 1;
-  for (i64 n = 2; n < length.rows && n * row <= deep_memory; ++n)
-    if (length.rows % n == 0) together = n;
+  for (i64 n = 2; n < rows && n * row <= deep_memory; ++n)
+    if (rows % n == 0) together = n;
   return together;
 }
 
@@ -61,7 +65,9 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
     };
     for (const std::uint32_t k : delays) {
       const Lag here = netlist.node({k}).lag;
-      for (const i64 rows = rows_together(netlist, here - last); (here - last).rows > rows;) add_piece({rows, 0});
+      const i64 rows = rows_together(netlist, here - last);
+      while (rows_of(netlist, here - last) > rows)
+        add_piece(netlist.frame.fixed ? Lag{0, rows * netlist.frame.pitch()} : Lag{rows, 0});
       if (here != last) add_piece(here - last);
       line.taps[k] = line.pieces.size() - 1;
     }

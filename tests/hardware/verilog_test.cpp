@@ -252,6 +252,25 @@ TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
   }
 }
 
+// Eight rows of 300 points are deeper than a block of memory: two times four of them lie side by side.
+TEST(Verilog, LinesOfManyRowsLieSideBySide) {
+  const ir::Graph graph = graph_of(
+      "stencil f(vector#2 uint8 x) { return x@[-8,0] - x; }\nparameter M, N;\nvector#2 uint8 a[M, N];\n"
+      "return f(a:constant(3));\n");
+  for (const bool fixed : {true, false}) {
+    StreamOptions options;
+    options.height = 12, options.width = 300, options.fixed = fixed;
+    const Circuit c = circuit_of(graph, options);
+    const DelayLines lines = delay_lines(c.netlist, c.schedule.line);
+    const auto deep = std::count_if(lines.memories.begin(), lines.memories.end(), [&](const DelayMemory& m) {
+      return m.length == (fixed ? Lag{0, 1200} : Lag{4, 0}) && m.width == 16;
+    });
+    EXPECT_EQ(deep, 1) << (fixed ? "fixed" : "at run time");
+    expect_equal(c, interpreted(graph, 12, 300, 1, 3), 12, 300, 3, fixed ? "fixed " : "at run time ");
+    if (HasFatalFailure()) return;
+  }
+}
+
 // A netlist by hand, of one input of 60 bits, and numbers made of it.
 class ByHand {
  public:
