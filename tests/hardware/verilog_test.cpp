@@ -296,7 +296,7 @@ class ByHand {
     r.lanes = {node};
     n.results.push_back(r);
   }
-  static constexpr i64 points = 200;
+  static constexpr i64 points = 120;
   Netlist n;
 
  private:
