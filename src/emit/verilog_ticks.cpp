@@ -102,7 +102,8 @@ class FixedTicks : public VerilogTicks {
                                  [&](const Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drains & (have{});", words_ < pitch_ && any ? " | ~in_row" : "");
     line("  wire tick = drain | word;");
-    // A tick, or the clock in which all begins anew: without what makes the difference, since it enables many registers.
+    // A tick, or the clock in which all begins anew: without what makes the difference, since it enables many
+    // registers.
     line("  wire move = go & ({}have{});", lags ? "drains | again | " : "", words_ < pitch_ && any ? " | ~in_row" : "");
     if (any) line("  assign take = word{};", words_ < pitch_ ? " & in_row" : "");
     for (const Port& p : netlist_.inputs)
