@@ -175,9 +175,10 @@ Timer run_tessera(const Program& program, const std::vector<Array>& inputs, cons
   const std::vector<Array> prepared = impl.prepare(inputs);
   std::vector<Shape> shapes;
   for (const Array& a : prepared) shapes.push_back(a.shape());
-  const auto held = std::make_shared<Held>(Held{program, impl.on_device(how), nullptr, nullptr});
+  const std::vector<i64> parameters = ir::bind_parameters(impl.graph, shapes);
+  const auto held = std::make_shared<Held>(Held{program, impl.on_device(how, parameters), nullptr, nullptr});
   held->queue = held->compiled->queue();
-  held->bound = held->compiled->bind(ir::bind_parameters(impl.graph, shapes), *held->queue, how);
+  held->bound = held->compiled->bind(parameters, *held->queue, how);
   held->bound->upload(prepared);
   held->queue->wait();
   return [held, how] { return time_on(*held->queue, [&] { held->bound->launch(how); }); };

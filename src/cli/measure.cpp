@@ -109,15 +109,16 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
                     const RunOptions& options, int repeat) {
   using Clock = std::chrono::steady_clock;
   const Program::Impl& impl = program.impl();
-  const auto compiled = impl.on_device(options);
   std::vector<double> kernels, whole;
-  double predicted = 0;
+  double predicted = 0, bandwidth = 0;
   i64 bytes = 0, points = 0;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     const std::vector<Array> inputs = impl.prepare(lanes.inputs[c]);
     std::vector<Shape> shapes;
     for (const Array& a : inputs) shapes.push_back(a.shape());
     const std::vector<i64> parameters = ir::bind_parameters(impl.graph, shapes);
+    const auto compiled = impl.on_device(options, parameters);
+    bandwidth = compiled->limits().bandwidth;
     predicted += engine::predicted_milliseconds(impl, parameters, options);
     const i64 set_bytes = std::max<i64>(1, bytes_of(lanes.inputs[c]) + bytes_of(results[c]));
     const i64 wanted = (rotated_bytes + set_bytes - 1) / set_bytes;
@@ -153,7 +154,7 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
       "back\n",
       median, kernels.front(), repeat, middle(whole));
   fmt::print("predicted: {:.4g} ms; it takes {:.3g} times as long\n", predicted, median / predicted);
-  const double rate = static_cast<double>(bytes) / median * 1e-6, bandwidth = compiled->limits().bandwidth;
+  const double rate = static_cast<double>(bytes) / median * 1e-6;
   fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s", static_cast<double>(points) / median * 1e-3, rate);
   if (bandwidth > 0) fmt::print(", {:.3g}% of the {:.4g} GB/s of its memory", 100 * rate / bandwidth, bandwidth);
   fmt::print("\n");

@@ -12,6 +12,7 @@
 
 #include "engine/prices.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
 
@@ -288,7 +289,7 @@ class DeviceReporter {
 plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
   const run::gpu::Found found = devices_of(options);
   if (!found.devices.empty()) {
-    const auto compiled = impl.on_device(options);
+    const auto compiled = impl.on_device(options, parameters);
     const DeviceExecutable& runs = compiled->serving(parameters, options);
     plan::Report report = DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
                               .run("", &runs != compiled.get());
@@ -297,7 +298,8 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
     return report;
   }
   const Abilities abilities = abilities_of_target(options.target);
-  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method);
+  DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method,
+                                lower::shared_of_block, size_class(impl.graph, parameters, Where::device));
   const bool small = !takes(code.program, code.plan.graph, parameters);
   if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers, options.method);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)

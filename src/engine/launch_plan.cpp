@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/prices.hpp"
+#include "engine/size_class.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
@@ -44,13 +45,13 @@ plan::Device device_class(Abilities abilities) {
 }
 
 DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers, Method method,
-                       i64 shared_bytes) {
+                       i64 shared_bytes, const std::vector<i64>& of_class) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
   how.method = method;
   DeviceCode code;
-  code.plan = plan::make_plan(graph, how, device_class(abilities));
+  code.plan = plan_for_class(graph, how, device_class(abilities), of_class);
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));
   return code;
 }

@@ -33,9 +33,9 @@ struct DeviceCode {
   plan::Plan plan;
   lower::DeviceProgram program;
 };
-// `shared_bytes`: of a block, as far as the device has them.
+// `shared_bytes`: of a block, as far as the device has them. `of_class`: of sizes, size_class.hpp.
 DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, Method,
-                       i64 shared_bytes = lower::shared_of_block);
+                       i64 shared_bytes = lower::shared_of_block, const std::vector<i64>& of_class = {});
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

@@ -63,12 +63,16 @@ std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
               fmt::format("there is no target {}, expected cpu, cuda or opencl", base::quoted(options.target)));
 }
 
+DeviceCode code_for(const ir::Graph& graph, const RunOptions& options, const run::gpu::Limits& limits,
+                    const std::vector<i64>& of_class) {
+  return device_code(graph, abilities_of(limits), options.schedule, options.numbers, options.method,
+                     limits.shared_bytes_per_block > 0 ? limits.shared_bytes_per_block : lower::shared_of_block,
+                     of_class);
+}
+
 DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& options,
-                                   std::shared_ptr<run::gpu::Device> device)
+                                   std::shared_ptr<run::gpu::Device> device, DeviceCode code)
     : graph_(graph), device_(std::move(device)) {
-  DeviceCode code = device_code(
-      graph, abilities_of(device_->limits()), options.schedule, options.numbers, options.method,
-      device_->limits().shared_bytes_per_block > 0 ? device_->limits().shared_bytes_per_block : lower::shared_of_block);
   plan_ = std::move(code.plan);
   program_ = std::move(code.program);
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
@@ -303,7 +307,8 @@ std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions
   if (!small_) {
     RunOptions untiled = options;
     untiled.schedule = Schedule::untiled;
-    small_ = std::make_shared<const DeviceExecutable>(graph_, untiled, device_);
+    small_ = std::make_shared<const DeviceExecutable>(graph_, untiled, device_,
+                                                      code_for(graph_, untiled, device_->limits()));
   }
   return small_;
 }

@@ -26,9 +26,13 @@ namespace tessera::engine {
 // missing.
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
+// What runs on such a device; of a class of sizes, size_class.hpp.
+DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&,
+                    const std::vector<i64>& of_class = {});
+
 class DeviceExecutable {
  public:
-  DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>);
+  DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>, DeviceCode);
 
   const plan::Plan& plan() const { return plan_; }
   const lower::DeviceProgram& program() const { return program_; }

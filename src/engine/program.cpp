@@ -173,12 +173,21 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
   return found;
 }
 
-std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options) const {
+std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const RunOptions& options,
+                                                                         const std::vector<i64>& parameters) const {
+  const std::vector<i64> of_class = engine::size_class(graph, parameters, engine::Where::device);
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
-                             static_cast<int>(options.method), options.target, options.device);
+                             static_cast<int>(options.method), options.target, options.device, of_class);
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
-  if (!found) found = std::make_shared<const engine::DeviceExecutable>(graph, options, engine::open_device(options));
+  if (found) return found;
+  std::shared_ptr<run::gpu::Device> device = engine::open_device(options);
+  engine::DeviceCode code = engine::code_for(graph, options, device->limits(), of_class);
+  std::get<5>(key) = code.plan.options.parameters == of_class ? of_class : std::vector<i64>{};
+  std::shared_ptr<const engine::DeviceExecutable>& shared = on_devices[key];
+  if (!shared)
+    shared = std::make_shared<const engine::DeviceExecutable>(graph, options, std::move(device), std::move(code));
+  found = shared;
   return found;
 }
 
@@ -195,7 +204,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
   if (options.target == "cpu")
     executable(options, engine::size_class(graph, bound))->run(bound, from, to, options);
   else
-    on_device(options)->run(bound, from, to, options);
+    on_device(options, bound)->run(bound, from, to, options);
 }
 
 std::string Program::Impl::input_name(std::size_t k) const {

@@ -31,14 +31,16 @@ struct Program::Impl {
   mutable std::map<std::tuple<int, int, int, std::string, std::vector<i64>>, std::shared_ptr<const engine::Executable>>
       executables;
 
-  mutable std::map<std::tuple<int, int, int, std::string, int>, std::shared_ptr<const engine::DeviceExecutable>>
+  mutable std::map<std::tuple<int, int, int, std::string, int, std::vector<i64>>,
+                   std::shared_ptr<const engine::DeviceExecutable>>
       on_devices;
 
   mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
   mutable std::map<int, std::optional<std::shared_ptr<const Program>>> wholes;  // by numbers; nothing: no sum
 
   std::shared_ptr<const engine::Executable> executable(const RunOptions&, const std::vector<i64>& of_class = {}) const;
-  std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&) const;
+  std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&,
+                                                            const std::vector<i64>& parameters) const;
   // On the target of the options; arrays as prepare() gives them.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;

@@ -10,9 +10,10 @@
 namespace tessera::engine {
 namespace {
 
-// Where tiles cover what there is within some percent, whatever their extents.
-constexpr i64 large = 1024;
-constexpr std::array<i64, 13> classes{8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, large};
+// Where tiles cover what there is within some percent, whatever their extents; where a device is full.
+constexpr i64 large = 1024, large_on_device = 4096;
+constexpr std::array<i64, 17> classes{
+    8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, large, 1536, 2048, 3072, large_on_device};
 
 // What is known of sums that a transform could take: by which method, in which tiles.
 auto decisions(const plan::Plan& plan) {
@@ -35,11 +36,12 @@ bool has_choice(const plan::Plan& plan) {
 
 }  // namespace
 
-std::vector<i64> size_class(const ir::Graph& graph, const std::vector<i64>& parameters) {
+std::vector<i64> size_class(const ir::Graph& graph, const std::vector<i64>& parameters, Where where) {
+  const i64 most = where == Where::device ? large_on_device : large;
   const std::vector<i64> usual = plan::assumed_parameters(graph);
   std::vector<i64> rounded = usual;
   for (std::size_t k = 0; k < parameters.size(); ++k)
-    if (parameters[k] < std::min(large, usual[k]))
+    if (parameters[k] < std::min(most, usual[k]))
       rounded[k] = std::min(usual[k], *std::lower_bound(classes.begin(), classes.end(), parameters[k]));
   return rounded == usual ? std::vector<i64>{} : rounded;
 }

@@ -4,14 +4,17 @@
 // otherwise.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "plan/plan.hpp"
 
 namespace tessera::engine {
 
-// The parameters that stand for all of a class; none for large images.
-std::vector<i64> size_class(const ir::Graph&, const std::vector<i64>& parameters);
+// The parameters that stand for all of a class; none for large images. On devices images are large where all their
+// multiprocessors have enough to do.
+enum class Where : std::uint8_t { cpu, device };
+std::vector<i64> size_class(const ir::Graph&, const std::vector<i64>& parameters, Where = Where::cpu);
 
 // The plan for a class; Options::parameters are the usual ones where it is that for large images.
 plan::Plan plan_for_class(const ir::Graph&, plan::Options, const plan::Device&, const std::vector<i64>& of_class);

@@ -133,10 +133,11 @@ double least_on_cores(const Program& program, const Array& image, const Array& r
 // On the device's clock, while a run before it keeps the device busy.
 double least_on_device(const Program& program, const Array& image, const RunOptions& options) {
   const Program::Impl& impl = program.impl();
-  const auto compiled = impl.on_device(options);
+  const std::vector<i64> parameters = ir::bind_parameters(impl.graph, {image.shape()});
+  const auto compiled = impl.on_device(options, parameters);
   const std::vector<Array> inputs = impl.prepare({image});
   const std::unique_ptr<run::gpu::Queue> queue = compiled->queue();
-  const auto bound = compiled->bind(ir::bind_parameters(impl.graph, {image.shape()}), *queue, options);
+  const auto bound = compiled->bind(parameters, *queue, options);
   bound->upload(inputs);
   bound->launch(options);
   bound->queue().wait();

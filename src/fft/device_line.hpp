@@ -123,6 +123,7 @@ struct LineShape {
   i64 threads = 1, lines = 1;
 };
 constexpr i64 shared_of_line = i64{48} << 10;
+constexpr i64 most_points_of_floats = 32;  // of a thread: 64 registers; 16 took 2 to 20 % longer on large arrays
 bool fits_block(i64 points, ElementType);  // has radices, and shared memory holds a line
 // A thread holds `most_points`, unless a prime is larger; 0: as is best for the type.
 LineShape shape_of(i64 points, ElementType, bool across, i64 most_lines, i64 most_points = 0);

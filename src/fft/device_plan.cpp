@@ -275,8 +275,33 @@ class Planner {
       four_steps(lines, points);
   }
 
+  // Columns whose rows begin anywhere are read and written in pieces that cut sectors of memory, of which few columns
+  // are all ends: 4 at once took up to five times as long as 8.
+  static constexpr i64 sector = 32, columns_of_cut_sectors = 8;
+  i64 fewest_lines(const Lines& lines) const {
+    if (!lines.across) return 1;
+    const bool cut = lines.from.leg * size() % sector != 0 || lines.to.leg * size() % sector != 0;
+    return std::max(options_.least_columns, cut ? columns_of_cut_sectors : i64{1});
+  }
+
+  // Of few points, with as many of them a thread as most arrays take, there would be too few warps: half as many, where
+  // that costs no pass, or columns which blocks take enough of.
+  static constexpr i64 threads_of_few = 256;  // of a multiprocessor
+  LineShape shape(const Lines& lines, i64 points, bool across, i64 most) const {
+    const ElementType type = plan_.problem.type;
+    const LineShape full = shape_of(points, type, across, most, options_.most_points);
+    double all = halves() ? 0.5 : 1;
+    for (const std::vector<i64>* list : {&plan_.problem.batch, &plan_.problem.extents})
+      for (const i64 n : *list) all *= static_cast<double>(n);
+    const bool few = all < static_cast<double>(most_points_of_floats * threads_of_few * options_.multiprocessors);
+    if (options_.most_points > 0 || type != ElementType::f32 || !few) return full;
+    const LineShape light = shape_of(points, type, across, most, most_points_of_floats / 2);
+    const bool enough = across && light.lines >= std::min(fewest_lines(lines), most);
+    return enough || (!across && light.radices.size() == full.radices.size()) ? light : full;
+  }
+
   DeviceLine line_of(const Lines& lines, i64 points, bool across, i64 most) const {
-    const LineShape shape = shape_of(points, plan_.problem.type, across, most, options_.most_points);
+    const LineShape shape = this->shape(lines, points, across, most);
     DeviceLine line;
     line.type = plan_.problem.type;
     line.points = points;
@@ -293,7 +318,7 @@ class Planner {
     DeviceLine line = line_of(lines, points, lines.across, power_of_two(lines.dimensions.front().extent));
     line.dimensions = lines.dimensions;
     // Every multiprocessor is to have something to do.
-    const i64 fewest = lines.across ? options_.least_columns : 1;
+    const i64 fewest = fewest_lines(lines);
     while (line.lines > fewest && 4 * blocks_of(line, 0) < 3 * options_.multiprocessors) line.lines /= 2;
     line.scale = lines.scale;
     line.apart = lines.halved && halved_in_;
@@ -327,11 +352,16 @@ class Planner {
   }
 
   // Lines of a and of b points in place.
+  static constexpr i64 points_of_halves = 8;
   void in_parts(const Lines& lines, const std::pair<i64, i64>& parts) {
     const auto [a, b] = parts;
     plan_.description += fmt::format("{} * {}", a, b);
     const i64 most = power_of_two(lines.columns), n = a * b;
+    // They wait for memory and for each other more than they compute: many threads with few points.
+    const DeviceOptions usual = options_;
+    if (options_.most_points == 0 && plan_.problem.type == ElementType::f32) options_.most_points = points_of_halves;
     DeviceLine one = line_of(lines, a, true, most), two = line_of(lines, b, true, most);
+    options_ = usual;
     // What lies between the halves is where the first one reads, if the pass before has written that, else in the
     // result.
     const bool source = lines.sorted;
@@ -482,7 +512,7 @@ class Planner {
     return side * side / 2;
   }
 
-  const DeviceOptions options_;
+  DeviceOptions options_;
   DevicePlan plan_;
   std::vector<std::size_t> axes_, order_;  // ascending; as passes are made
   std::size_t first_ = 0;                  // the axis of the first pass

@@ -9,7 +9,6 @@ namespace tessera::fft {
 namespace {
 
 constexpr i64 largest_prime = 31;
-constexpr i64 most_points_of_floats = 32;  // 64 registers; 16 took 2 to 20 % longer
 constexpr i64 most_threads = 1024;
 
 // Additions and multiply-adds of a butterfly.

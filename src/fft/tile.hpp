@@ -41,7 +41,7 @@ struct TilePlan {
   ir::nest::Type vector;          // of floats or doubles, 2 to 16 lanes
 };
 
-// Whether a tile may be so high or wide: a multiple of the lanes, a product of 2, 3, 5 and 7, 4 <= n <= 1024.
+// Whether a tile may be so high or wide: a multiple of the lanes, a product of 2, 3, 5 and 7, 4 <= n <= 8192.
 bool is_tile_extent(i64 n, int lanes);
 // The extents are such ones, or one row.
 TilePlan plan_tile(i64 rows, i64 columns, ir::nest::Type vector);

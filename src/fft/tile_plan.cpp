@@ -65,7 +65,7 @@ Line line_of(const std::vector<i64>& radices, int lanes) {
 }  // namespace
 
 bool is_tile_extent(i64 n, int lanes) {
-  if (n < 4 || n > 1024 || n % lanes != 0) return false;
+  if (n < 4 || n > 8192 || n % lanes != 0) return false;
   for (const i64 p : {2, 3, 5, 7})
     while (n % p == 0) n /= p;
   return n == 1;

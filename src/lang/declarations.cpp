@@ -20,7 +20,7 @@
 namespace tessera::lang {
 namespace {
 
-constexpr i64 largest_table = 1 << 20;  // elements
+constexpr i64 largest_table = 1 << 22;  // elements
 
 [[noreturn]] void already_declared(Context& context, const Name& name, Span first) {
   context.report.fail(name.span, fmt::format("{} is declared already: expected a new name", base::quoted(name.text)),

@@ -319,14 +319,16 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   const auto here = [&](const Value& results) { return choose(part.there, results, integer(0)); };
   if (t.signal) {
     const Value left = n - part.x + (2 * t.wide - 1);
-    part.high = builder_->let("high", here(min(call_i64("tsr_floor_div", {left, integer(2 * t.wide)}), integer(t.high))));
+    part.high =
+        builder_->let("high", here(min(call_i64("tsr_floor_div", {left, integer(2 * t.wide)}), integer(t.high))));
     part.wide = builder_->let("wide", here(integer(t.wide)));
     part.r0 = part.c0 = integer(0);
     part.r1 = part.high, part.c1 = part.wide;
     const Value end = builder_->let("end", part.x + t.ahead(part.high) - t.wide);
-    part.wanted = builder_->let(
-        "wanted", both(part.there, both(less(part.x, region.hi[across]), less(region.lo[across], end))));
-    const Value all = both(less(region.lo[across], part.x + 1), less(part.x + (t.reach - t.wide - 1), region.hi[across]));
+    part.wanted =
+        builder_->let("wanted", both(part.there, both(less(part.x, region.hi[across]), less(region.lo[across], end))));
+    const Value all =
+        both(less(region.lo[across], part.x + 1), less(part.x + (t.reach - t.wide - 1), region.hi[across]));
     part.whole = builder_->let("whole", both(part.wanted, all));
     return part;
   }

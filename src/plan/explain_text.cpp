@@ -46,7 +46,8 @@ class TextPrinter {
     }
     if (rows.empty()) return;
     line("");
-    line(fmt::format("methods of weighted sums, ns a point on one core (predicted, prices {})",
+    line(fmt::format("methods of weighted sums, ns a point {} (predicted, prices {})",
+                     r_.on_device ? "of a multiprocessor" : "on one core",
                      r_.prices_measured ? "measured here" : "built in"));
     lines(rows, "  ");
   }

@@ -17,6 +17,7 @@
 #include <unordered_map>
 
 #include "ir/build.hpp"
+#include "plan/device_tiles.hpp"
 #include "plan/low_rank.hpp"
 #include "plan/running.hpp"
 #include "plan/weights.hpp"
@@ -159,6 +160,9 @@ class SumSplitter {
       if (w.extent[d] > 1) moving.push_back(d);
     if (moving.size() < 2) return {};
     const bool asked = all_.method_ != Method::automatic;
+    if (!asked && all_.device_.columns_together &&
+        waits_for_dimensions(w, type_, graph_.stage(source_.stage).type, points_of(graph_, stage_, all_.assumed_)))
+      return {};
     double least = asked ? INFINITY : gain * (operations(w.at, type_) + loads(w, moving, all_.device_));
     std::vector<Product> best;
     const auto consider = [&](std::vector<Product> terms) {

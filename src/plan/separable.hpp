@@ -14,8 +14,10 @@ namespace tessera::plan {
 
 class SeparableSums {
  public:
-  SeparableSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device, std::vector<SumChoice>& choices)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device), choices_(choices) {}
+  // `assumed`: parameters; of images that do not fill a device other sums gain.
+  SeparableSums(ir::Graph& graph, Numbers numbers, Method method, const Device& device, const std::vector<i64>& assumed,
+                std::vector<SumChoice>& choices)
+      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
 
   // The body of `stage` with every sum that separates and gains by it, or is asked to, taken one dimension at a time,
   // or as few outer products. Adds the stages that the new body reads. Appends what it did to `remarks`.
@@ -32,6 +34,7 @@ class SeparableSums {
   Numbers numbers_;
   Method method_;
   const Device& device_;
+  const std::vector<i64>& assumed_;
   std::vector<SumChoice>& choices_;
   std::map<Part, ir::StageId> parts_;  // passes along one dimension that were added, to be shared
   i64 steps_left_ = i64{1} << 23;      // what all searches together may take

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 
 #include "analyze/expressions.hpp"
@@ -107,15 +108,24 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
   return prices;
 }
 
-// A point of a tile; measured with 16 lanes, see docs/convolution.md. Tiles that leave a part of L2 cost more.
-double of_tile_points(const Prices& p, i64 rows, i64 columns) {
-  const double points = static_cast<double>(rows * columns), in_cache = 144 * 144;
-  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(points);
-  return p.tile_point + (points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0);
+struct Machine {
+  i64 lanes, bytes;  // numbers of a vector, and rows that tiles of one row are taken in at once; of a number
+};
+
+// A point of a tile, of which those of one row are taken `lanes` at once; measured with 16 lanes, see
+// docs/convolution.md. Tiles that leave a part of L2 cost more.
+double of_tile_points(const Prices& p, i64 rows, i64 columns, i64 lanes) {
+  const double points = static_cast<double>((rows == 1 ? lanes : rows) * columns), in_cache = 144 * 144;
+  const double farther = points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0;
+  if (rows == 1) return p.row_tile_point + p.row_tile_doubling * std::log2(columns) + farther;
+  return p.tile_point + farther;
 }
 
 constexpr i64 tile_extents[] = {32,  48,  64,  80,  96,  112, 128, 144, 160, 192, 240,
                                 256, 288, 320, 384, 480, 512, 576, 640, 768, 800, 960};
+
+// Of one row as well.
+constexpr i64 row_extents[] = {1200, 1536, 1920, 2400, 3072, 3840, 4800, 6144, 7680};
 
 // Of so many points on tiles cover what there is about as well as ever.
 constexpr i64 large_extent = 1024;
@@ -129,17 +139,14 @@ double covering(i64 points, i64 results, std::optional<i64> extent) {
 
 // A point of a tile of a stack of planes, `along` of them in the dimension that is marched: pairs of the others go
 // forward for each of their volumes.
-double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, i64 bytes) {
-  const double spectra = static_cast<double>(4 * planes * rows * columns * bytes);
+double of_stack_points(const Prices& p, i64 rows, i64 columns, i64 planes, i64 along, const Machine& machine) {
+  const double spectra = static_cast<double>(4 * planes * rows * columns * machine.bytes);
   const double forward = there_or_back * static_cast<double>(planes) / static_cast<double>(along);
   const double farther = p.far_product * std::log2(std::max(1.0, spectra / near_spectra));
   const double product = spectra > far_spectra ? p.memory_product : std::min(p.most_product, p.product + farther);
-  return of_tile_points(p, rows, columns) * (forward + there_or_back) + product * static_cast<double>(planes);
+  return of_tile_points(p, rows, columns, machine.lanes) * (forward + there_or_back) +
+         product * static_cast<double>(planes);
 }
-
-struct Machine {
-  i64 lanes, bytes;  // numbers of a vector, and rows that tiles of one row are taken in at once; of a number
-};
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
 Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& machine,
@@ -154,8 +161,8 @@ Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& ma
     const double repeated = signal && rows == 1 ? covering(2 * lanes * columns, 2 * lanes * wide, extents[1])
                                                 : covering(rows == 1 ? lanes : rows, high, extents[0]) * pairs;
     if (planes > 1 && (rows == 1 || planes * rows * columns > most_stack)) return;
-    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine.bytes)
-                                                : of_tile_points(p, rows, columns));
+    const double price = repeated * (planes > 1 ? of_stack_points(p, rows, columns, planes, along, machine)
+                                                : of_tile_points(p, rows, columns, lanes));
     if (best.rows == 0 || price < best.nanoseconds)
       best = {
           .rows = rows,
@@ -171,6 +178,8 @@ Stage::Tiling cheapest_tiles(const Prices& p, const Tensor& w, const Machine& ma
     if (k0 == 1) consider(1, columns);
     for (const i64 rows : tile_extents) consider(rows, columns);
   }
+  for (const i64 columns : row_extents)
+    if (k0 == 1) consider(1, columns);
   return best;
 }
 
@@ -184,7 +193,7 @@ std::optional<Convolution> convolution_of(const Graph& graph, const Stage& stage
   if (real && numbers != Numbers::fast) return {};
   const std::size_t rank = stage.domain.size();
   if (rank < least_rank) return {};
-  i64 steps = i64{1} << 21;
+  i64 steps = i64{1} << 26;
   LinearForms forms(graph, numbers, stage.body, steps);
   if (!forms.linear(stage.body)) return {};
   const auto sum = forms.expand(stage.body);
@@ -263,10 +272,11 @@ bool TransformedSums::mark_whole(Stage& stage) {
   return yes;
 }
 
-bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
-  if (method_ == Method::whole) return mark_whole(stage);
+std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::string>& remarks) {
+  Stage stage = given;
+  if (method_ == Method::whole) return mark_whole(stage) ? std::vector{stage} : std::vector<Stage>{};
   const auto found = convolution_of(graph_, stage, numbers_);
-  if (!found) return false;
+  if (!found) return {};
   const Tensor& w = found->weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 planes = w.count() / (k0 * k1);
@@ -274,7 +284,9 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
   choice.stage = stage.name;
   choice.extents.assign(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
   if (of_device()) {
-    choice.prices = {{Method::direct, device_direct(w, stage.type)}};
+    const double points = points_of(graph_, stage, assumed_);
+    choice.prices = {{Method::direct, device_direct(w, stage.type, graph_.stage(found->source).type, points)}};
+    if (const auto apart = device_apart(w, stage.type, points)) choice.prices.push_back({Method::separable, *apart});
   } else {
     choice.prices = without_transforms(device_.prices, w, stage.type, !is_float(graph_.stage(found->source).type));
     for (SumChoice::Price& p : choice.prices)
@@ -283,19 +295,30 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
       choice.prices[0].nanoseconds = std::min(choice.prices[0].nanoseconds, *products);
   }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
-  const Stage::Tiling tiles = tiles_of(stage, *found);
+  Stage::Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
+  // In one piece or in boxes, where transforms are wanted at all.
+  double price = tiles.rows > 0 ? tiles.nanoseconds : std::numeric_limits<double>::infinity();
+  std::vector<Stage> boxes;
+  const bool wanted = method_ == Method::transform || method_ == Method::automatic;
+  const auto cut = wanted ? cut_of(stage, *found, price) : std::nullopt;
+  if (cut && (method_ == Method::transform || cut->nanoseconds < without)) {
+    boxes = boxes_of(stage, *found, *cut);
+    if (!boxes.empty()) tiles = cut->tiles, price = cut->nanoseconds;
+  }
   const bool can = tiles.rows > 0;
-  if (can) choice.prices.push_back({Method::transform, tiles.nanoseconds});
-  const bool yes =
-      can && (method_ == Method::transform || (method_ == Method::automatic && tiles.nanoseconds < without));
+  if (can) choice.prices.push_back({Method::transform, price});
+  const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && price < without));
   if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
-    remarks.push_back(fmt::format(
-        "window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-        "of {} x {} tiles, {:.2g} ns directly (predicted)",
-        stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
-        yes ? "through Fourier transforms" : "directly", tiles.nanoseconds, tiles.rows, tiles.columns, without));
-  if (yes) stage.tile = tiles, choice.taken = Method::transform;
+    remarks.push_back(
+        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
+                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
+                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+                    (boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "") +
+                        (yes ? "through Fourier transforms" : "directly"),
+                    price, tiles.rows, tiles.columns, without));
+  stage.tile = tiles;
+  if (yes) choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
   const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
     if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size())
@@ -305,7 +328,13 @@ bool TransformedSums::mark(Stage& stage, std::vector<std::string>& remarks) {
     return c.taken != Method::transform;
   });
   if (!part) choices_.push_back(std::move(choice));
-  return yes;
+  if (!yes) return {};
+  return boxes.empty() ? std::vector{stage} : boxes;
+}
+
+bool TransformedSums::fits(const Stage& stage, const Convolution& sum, const Stage::Tiling& tiles) const {
+  const auto number = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns * tiles.planes));
+  return number && size_of(*number) <= size_of(tiles.number);
 }
 
 // Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
@@ -354,11 +383,41 @@ Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolu
     best = tiles;
     best.number = number;
   };
+  const double points = points_of(graph_, stage, assumed_);
   if (device_.transforms && device_.row_threads > 0)
-    consider(device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}));
+    consider(
+        device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
   if (device_.large_tiles)
-    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)}));
+    consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)},
+                               points));
   return best;
+}
+
+// A part of the body, as a stage.
+Stage TransformedSums::part_of(const Stage& stage, ExprId body) const {
+  Stage part;
+  part.kind = StageKind::point;
+  part.name = stage.name + ".sum";
+  part.type = graph_.node(body).type;
+  part.domain = stage.domain;
+  part.span = stage.span;
+  part.margin_lo = stage.margin_lo;
+  part.margin_hi = stage.margin_hi;
+  part.body = body;
+  return part;
+}
+
+// The sum of stages that are added to the graph.
+ExprId TransformedSums::added(std::vector<Stage> parts) {
+  ExprId sum;
+  for (Stage& part : parts) {
+    const std::size_t rank = part.domain.size();
+    const StageId id = graph_.add(std::move(part));
+    const ExprId value =
+        ir::access(graph_, id, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+    sum = sum.valid() ? ir::binary(graph_, Op::add, sum, value) : value;
+  }
+  return sum;
 }
 
 void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& remarks) {
@@ -380,25 +439,16 @@ void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& r
     const ExprNode& node = graph_.node(*it);
     if (forms.linear(*it) && !node.args.empty() && node.op != Op::convert) {
       steps_left_ -= static_cast<i64>(order.size());  // that the parts of a sum are looked at takes the square of it
-      if (it->id == stage.body.id && alone) {
-        if (mark(stage, remarks)) return;
-      } else {
-        Stage part;
-        part.kind = StageKind::point;
-        part.name = stage.name + ".sum";
-        part.type = node.type;
-        part.domain = stage.domain;
-        part.span = stage.span;
-        part.margin_lo = stage.margin_lo;
-        part.margin_hi = stage.margin_hi;
-        part.body = *it;
-        if (mark(part, remarks)) {
-          const StageId added = graph_.add(std::move(part));
-          const std::size_t rank = stage.domain.size();
-          instead[it->id] = ir::access(graph_, added, std::vector<ir::Index>(rank),
-                                       std::vector<Border>(rank, {BorderMode::clamp, 0}));
-          continue;
-        }
+      const bool itself = it->id == stage.body.id && alone;
+      Stage part = itself ? stage : part_of(stage, *it);
+      std::vector<Stage> sums = marked(part, remarks);
+      if (itself && sums.size() == 1) {
+        stage.tile = sums.front().tile;
+        return;
+      }
+      if (!sums.empty()) {
+        instead[it->id] = added(std::move(sums));
+        continue;
       }
     }
     // Terms of a sum that is loops are no stages: they move with its variables.

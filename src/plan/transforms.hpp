@@ -28,7 +28,8 @@ std::optional<Convolution> convolution_of(const ir::Graph&, const ir::Stage&, Nu
 // may compute it while they are loaded, on images that are continued by the border of the sum.
 bool is_prologue(const ir::Graph&, const ir::Stage&);
 
-// Of a signal, whose tiles take parts of it as rows: row i of a pair of tiles begins 2 i `wide` results behind the first.
+// Of a signal, whose tiles take parts of it as rows: row i of a pair of tiles begins 2 i `wide` results behind the
+// first.
 bool is_signal_tile(const ir::Graph&, const ir::Stage&);
 
 // The first of the stages that is computed through transforms: all of a group have tiles of one shape. Null: none.
@@ -48,9 +49,22 @@ class TransformedSums {
   void take(ir::Stage&, bool alone, std::vector<std::string>& remarks);
 
  private:
-  bool mark(ir::Stage&, std::vector<std::string>& remarks);
+  // The stages whose sum the stage is, in tiles; none: it is computed directly. One: its body stays.
+  std::vector<ir::Stage> marked(const ir::Stage&, std::vector<std::string>& remarks);
   bool mark_whole(ir::Stage&);
+  ir::Stage part_of(const ir::Stage&, ir::ExprId body) const;
+  ir::ExprId added(std::vector<ir::Stage>);
   bool of_device() const { return device_.row_threads > 0 || device_.large_tiles; }
+  // Boxes along each dimension (sum_blocks.cpp), the tiles of all of them and what they cost together.
+  struct Cut {
+    Offset counts;
+    ir::Stage::Tiling tiles;
+    double nanoseconds;
+  };
+  std::optional<Cut> cut_of(const ir::Stage&, const Convolution&, double whole) const;
+  std::vector<ir::Stage> boxes_of(const ir::Stage&, const Convolution&, const Cut&);
+  // Whether rounding finds the sums of such tiles.
+  bool fits(const ir::Stage&, const Convolution&, const ir::Stage::Tiling&) const;
   ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
   ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&, ElementType number) const;
   ir::Stage::Tiling tiles_of_device(const ir::Stage&, const Convolution&, ElementType number) const;
@@ -61,7 +75,7 @@ class TransformedSums {
   const Device& device_;
   const std::vector<i64>& assumed_;
   std::vector<SumChoice>& choices_;
-  i64 steps_left_ = i64{1} << 23;  // what all searches together may take
+  i64 steps_left_ = i64{1} << 25;  // what all searches together may take
 };
 
 }  // namespace tessera::plan

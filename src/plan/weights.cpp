@@ -17,7 +17,7 @@ using ir::Op;
 namespace {
 
 constexpr std::size_t most_pivots = 48;  // that are tried
-constexpr i64 most_box = i64{1} << 18;   // entries of the box around all offsets
+constexpr i64 most_box = i64{1} << 22;   // entries of the box around all offsets
 
 bool arithmetic(ElementType type) {
   return type == ElementType::i32 || type == ElementType::u32 || type == ElementType::f32 || type == ElementType::f64;
@@ -110,7 +110,11 @@ bool LinearForms::add_leaf(ExprId e, double weight) {
     for (std::size_t d = 0; d < node.index.size(); ++d)
       if (node.index[d].scale != first.index[d].scale || node.index[d].shift != first.index[d].shift) return false;
   }
-  sum_.weights[offset] += weight;
+  // Mostly in order.
+  if (sum_.weights.empty() || sum_.weights.rbegin()->first < offset)
+    sum_.weights.emplace_hint(sum_.weights.end(), offset, weight);
+  else
+    sum_.weights[offset] += weight;
   return static_cast<i64>(sum_.weights.size()) <= most_terms;
 }
 

@@ -31,7 +31,7 @@ class LinearForms {
   // Nothing when the terms are of several images, or are too many.
   std::optional<Sum> expand(ir::ExprId e);
 
-  static constexpr i64 most_terms = i64{1} << 17;
+  static constexpr i64 most_terms = i64{1} << 22;
 
  private:
   enum class Kind : std::uint8_t { other, number, linear };

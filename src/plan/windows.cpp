@@ -156,7 +156,7 @@ class WindowPass {
         rows_first_(device.rows_first),
         remarks_(remarks),
         rebuild_(graph),
-        sums_(graph, numbers, method, device, choices),
+        sums_(graph, numbers, method, device, assumed, choices),
         bytes_(graph, method, device),
         transforms_(graph, numbers, method, device, assumed, choices) {}
 

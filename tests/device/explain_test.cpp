@@ -66,7 +66,7 @@ TEST(ExplainDevice, EqualsWhatIsLaunched) {
       const json j = json::parse(program.explain({shape}, options, ExplainFormat::json));
       const std::vector<json> said = kernels_of(j);
       const std::vector<i64> parameters = ir::bind_parameters(program.impl().graph, {shape});
-      const auto compiled = program.impl().on_device(options);
+      const auto compiled = program.impl().on_device(options, parameters);
       const auto queue = compiled->queue();
       const auto bound = compiled->bind(parameters, *queue, options);
       const auto& kernels = compiled->serving(parameters, options).program().kernels;

@@ -148,24 +148,68 @@ TEST(Convolution, SlabsOfDevicesGiveTheSameBits) {
   EXPECT_TRUE(same_bits(whole, program.run({image}, options).at(0)));
 }
 
-// As far as the weights reach and no farther.
+// As far as the weights reach and no farther: through tiles of images, of rows, and of signals.
 TEST(Convolution, WhatIsNotANumberStaysWhereItBelongs) {
+  struct Shape {
+    i64 k0, k1, rows, columns;
+  };
   std::mt19937 random(3);
-  Convolution c;
-  c.k0 = 9, c.k1 = 7, c.a0 = 4, c.a1 = 3, c.border = "mirror";
-  for (int k = 0; k < 63; ++k) c.weights.push_back(0.01 * (k + 1));
-  const Program program = Program::from_text(c.text());
-  for (const float strange : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-    Array image = random_image(random, ElementType::f32, 200, 333);
-    image.as<float>()[50 * 333 + 170] = strange;
-    image.as<float>()[199 * 333 + 332] = strange;
-    const Array expected = program.interpret({image}).at(0), found = program.run({image}, through_transforms()).at(0);
-    for (i64 k = 0; k < expected.count(); ++k) {
-      const float e = expected.as<float>()[k], f = found.as<float>()[k];
-      if (std::isfinite(e))
-        ASSERT_NEAR(e, f, 1e-4) << k;
-      else
-        ASSERT_TRUE(std::isnan(e) ? std::isnan(f) : e == f) << k << ": " << f;
+  for (const Shape& shape : {Shape{9, 7, 200, 333}, Shape{1, 63, 40, 2000}, Shape{1, 63, 1, 70000}}) {
+    Convolution c;
+    c.k0 = shape.k0, c.k1 = shape.k1, c.a0 = shape.k0 / 2, c.a1 = shape.k1 / 2, c.border = "mirror";
+    for (int k = 0; k < 63; ++k) c.weights.push_back(0.01 * (k + 1));
+    const Program program = Program::from_text(c.text());
+    for (const float strange : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      Array image = random_image(random, ElementType::f32, shape.rows, shape.columns);
+      image.as<float>()[image.count() / 4 + shape.columns / 2] = strange;
+      image.as<float>()[image.count() - 1] = strange;
+      const Array expected = program.interpret({image}).at(0), found = program.run({image}, through_transforms()).at(0);
+      for (i64 k = 0; k < expected.count(); ++k) {
+        const float e = expected.as<float>()[k], f = found.as<float>()[k];
+        if (std::isfinite(e))
+          ASSERT_NEAR(e, f, 1e-4) << k;
+        else
+          ASSERT_TRUE(std::isnan(e) ? std::isnan(f) : e == f) << k << ": " << f;
+      }
+    }
+  }
+}
+
+// A signal's parts are the rows of a tile: shorter than its weights, than a part, than a pair of tiles; any threads
+// and tiles.
+TEST(Convolution, Signals) {
+  std::mt19937 random(17);
+  const std::pair<const char*, const char*> cases[] = {
+      {"float", ":mirror"}, {"float", ""}, {"double", ":wrap"}, {"int16", ":constant(0.5)"}, {"uint8", ":clamped"}};
+  for (const auto& [type, border] : cases) {
+    const i64 taps = 20 + static_cast<i64>(random() % 60), anchor = static_cast<i64>(random()) % taps;
+    std::string values;
+    for (i64 k = 0; k < taps; ++k)
+      values += fmt::format("{}{}", k > 0 ? ", " : "", static_cast<double>(random() % 2001) / 1000 - 0.9);
+    const std::string number = std::string(type) == "double" ? "double" : "float";
+    const std::string text = fmt::format(
+        "table {} k[{}] = {{{}}}; stencil f(vector#1 {} X) {{ return sum(i = 0..{}) (k[i] * X@[i-{}]); }} parameter N; "
+        "vector#1 {} a[N]; return f(a{});",
+        number, taps, values, type, taps - 1, anchor, type, border);
+    SCOPED_TRACE(text);
+    const Program program = Program::from_text(text);
+    EXPECT_THAT(program.explain({{60000}}, through_transforms()), ::testing::ContainsRegex("fft 1x[0-9]+"));
+    for (const i64 length : {i64{1}, taps + 1, i64{70001}}) {
+      const Array row = random_image(random, program.inputs()[0].format, 1, length);
+      Array image(program.inputs()[0].format, {length});
+      std::memcpy(image.data(), row.data(), static_cast<std::size_t>(length) * row.format().size());
+      const Array found = program.run({image}, through_transforms()).at(0);
+      const std::vector<double> e = numbers(program.interpret({image}).at(0)), f = numbers(found);
+      ASSERT_EQ(e.size(), f.size());
+      const double epsilon = number == "double" ? 0x1p-53 : 0x1p-24;
+      const double allowed = (4 * std::log2(4096) + static_cast<double>(taps)) * epsilon * static_cast<double>(taps) *
+                             std::max(1.0, largest(image));
+      for (std::size_t k = 0; k < e.size(); ++k) ASSERT_NEAR(e[k], f[k], allowed) << "point " << k << " of " << length;
+      RunOptions three = through_transforms();
+      three.threads = 3;
+      EXPECT_TRUE(same_bits(found, program.run({image}, three).at(0))) << length;
+      three.tile_columns = 1000;
+      EXPECT_TRUE(same_bits(found, program.run({image}, three).at(0))) << length;
     }
   }
 }
@@ -332,8 +376,8 @@ TEST(Convolution, ExplainTellsTheTileOfATransform) {
   EXPECT_THAT(other, ::testing::Not(::testing::HasSubstr("  fft ")));
 }
 
-// Tiles of one row are taken sixteen at a time, of which a signal fills one.
-TEST(Convolution, SignalsAreSummedUpUnlessVeryLong) {
+// Tiles of one row are taken sixteen at a time, which parts of a signal fill.
+TEST(Convolution, SignalsAreSummedUpUnlessLong) {
   const auto takes = [](int taps) {
     const std::string text = fmt::format(
         "table float k[i = 0..{0}] = (i * 7) % 11 * 0.01f; stencil f(vector#1 float X) {{ return sum(i = 0..{0}) (k[i] "
@@ -343,9 +387,9 @@ TEST(Convolution, SignalsAreSummedUpUnlessVeryLong) {
     return Program::from_text(text).explain({{1000000}}).find("is taken through Fourier transforms") !=
            std::string::npos;
   };
-  EXPECT_FALSE(takes(60));
-  EXPECT_FALSE(takes(100));
-  EXPECT_TRUE(takes(500));
+  EXPECT_FALSE(takes(15));
+  EXPECT_TRUE(takes(60));
+  EXPECT_TRUE(takes(3000));
 }
 
 // A transform that is asked for is refused, since it would not give the oracle's bits.

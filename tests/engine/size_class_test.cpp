@@ -46,6 +46,30 @@ TEST(SizeClass, ClassesAreRoundedUp) {
   EXPECT_EQ(engine::size_class(graph, {1024, 1024}), std::vector<i64>{});
 }
 
+TEST(SizeClass, DevicesAreFullLater) {
+  const Program program = Program::from_text(large_weights);
+  const ir::Graph& graph = program.impl().graph;
+  const auto of = [&](i64 rows, i64 columns) {
+    return engine::size_class(graph, {rows, columns}, engine::Where::device);
+  };
+  EXPECT_EQ(of(1024, 1025), (std::vector<i64>{1024, 1536}));
+  EXPECT_EQ(of(100, 8192), (std::vector<i64>{128, 3840}));
+  EXPECT_EQ(of(2160, 3840), std::vector<i64>{});
+  EXPECT_EQ(of(8192, 8192), std::vector<i64>{});
+}
+
+TEST(SizeClass, DevicesTakeSmallImagesInFewerSteps) {
+  const Program product = Program::from_text(
+      "table float k[i = 0..8, j = 0..8] = (1 + i * i) * (3 + j); stencil f(vector#2 float X) { return sum(i = 0..8, "
+      "j = 0..8) (k[i,j] * X@[i-4,j-4]); } parameter M, N; vector#2 float a[M,N]; return f(a:mirror);");
+  RunOptions options;
+  options.target = "cuda";
+  const auto said = [&](const Shape& shape) { return product.explain({shape}, options); };
+  // One dimension at a time moves less arithmetic, which a card that is not full does not care about.
+  EXPECT_NE(said({1000, 1000}).find("decided for M = 1024, N = 1024"), std::string::npos) << said({1000, 1000});
+  EXPECT_EQ(said({8192, 8192}).find("decided for M = 1024"), std::string::npos);
+}
+
 TEST(SizeClass, ProgramsWithoutAChoiceHaveOneCode) {
   const Program program = Program::from_text(small_weights);
   const auto code_for = [&](const std::vector<i64>& size) {

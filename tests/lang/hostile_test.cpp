@@ -100,8 +100,8 @@ TEST(Hostile, SharedSubexpressionsStaySmall) {
 }
 
 TEST(Hostile, Tables) {
-  EXPECT_EQ(message_of("table float k[2000,2000] = {1};\nvector#1 float x[5]; return x;"),
-            "table 'k' has more than 1,048,576 elements");
+  EXPECT_EQ(message_of("table float k[3000,2000] = {1};\nvector#1 float x[5]; return x;"),
+            "table 'k' has more than 4,194,304 elements");
   EXPECT_EQ(
       limited_message_of("table float k[i = 0..1000000] = sum(j = 0..1000) ( 0 );\nvector#1 float x[5]; return x;"),
       "the program unrolls to more than 100,000 steps");
