@@ -103,8 +103,10 @@ struct HardwareOptions {
   std::map<std::string, Input> inputs = {};
   double error =
       0;  // of floats that are returned, compared or made whole; 0: 2^-10 of their largest value, where it can be
-  double frequency = 200;  // MHz, of "verilog", on an ECP5 of speed 8: how much is done in a clock
-  int additions = 2;       // that a product with a constant takes at most; what takes more is a multiplier
+  double frequency = 200;  // MHz, of "verilog": how much is done in a clock
+  // Of "verilog", whose delays and multipliers count: "ecp5" (of speed 8), "ice40" (HX) or "xilinx" (7-series).
+  std::string chip = "ecp5";
+  int additions = 2;  // that a product with a constant takes at most; what takes more is a multiplier
 };
 
 struct EmitOptions {

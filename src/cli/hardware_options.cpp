@@ -55,7 +55,10 @@ void HardwareFlags::declare(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE");
   app.add_option("--error", error, "of what is float in the program, at most, of hls and verilog")->type_name("E");
-  app.add_option("--frequency", frequency, "to reach on an ECP5 of speed 8, of verilog (200)")->type_name("MHZ");
+  app.add_option("--frequency", frequency, "to reach on the chip, of verilog (200)")->type_name("MHZ");
+  app.add_option("--chip", chip,
+                 "whose delays and multipliers count, of verilog: ecp5 (of speed 8), ice40 (HX) or xilinx (ecp5)")
+      ->type_name("NAME");
   app.add_option("--additions", additions,
                  "that a product with a constant takes at most before it becomes a multiplier, of hls and verilog (2)")
       ->type_name("N");
@@ -70,10 +73,11 @@ HardwareOptions HardwareFlags::options(const std::string& target, const std::str
         fmt::format("--size, --max-size, --lanes, --input, --error and --additions are of targets hls and verilog; the "
                     "target is {}",
                     base::quoted(target)));
-  if (frequency && target != "verilog")
-    throw Error(ErrorClass::argument,
-                fmt::format("--frequency is of target verilog; the target is {}", base::quoted(target)));
+  if ((frequency || !chip.empty()) && target != "verilog")
+    throw Error(ErrorClass::argument, fmt::format("--{} is of target verilog; the target is {}",
+                                                  frequency ? "frequency" : "chip", base::quoted(target)));
   own.frequency = frequency.value_or(own.frequency);
+  if (!chip.empty()) own.chip = chip;
   own.additions = additions.value_or(own.additions);
   for (const std::string& text : inputs) {
     const auto [name, given] = fixed_input(text);

@@ -13,12 +13,13 @@ class App;
 
 namespace tessera::cli {
 
-// `--max-size --lanes --input --error --frequency --additions`, and a size that the verb declares.
+// `--max-size --lanes --input --error --frequency --chip --additions`, and a size that the verb declares.
 struct HardwareFlags {
   std::string max_size;
   std::optional<int> lanes;
   std::vector<std::string> inputs;
   std::optional<double> error, frequency;
+  std::string chip;
   std::optional<int> additions;
 
   void declare(CLI::App&);

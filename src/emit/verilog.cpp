@@ -37,6 +37,8 @@ int word_bits(const Netlist& netlist, const Port& port) {
 
 namespace {
 
+constexpr i64 most_logic_bits = 2048;  // of a table in look-up tables
+
 std::string plain_name(std::string_view name) {
   std::string out;
   for (const char c : name)
@@ -287,25 +289,34 @@ class Printer {
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
     const hardware::Rom& rom = netlist_.tables[static_cast<std::size_t>(n.value)];
     const int index = bits_to(static_cast<i64>(rom.values.size()) - 1);
-    line("  reg {} {}_r, {}; reg [{}:0] {}_t [0:{}];", type, name, name, n.bits.width - 1, name, (i64{1} << index) - 1);
+    // Large ones lie in blocks of memory. Those of an ECP5 have the second register in them, as line buffers do.
+    const bool block = (i64{n.bits.width} << index) > most_logic_bits;
+    const std::string t = name + (block ? "_block_t" : "_t");
+    line("  reg {} {}_r;", type, name);
+    if (block) line("`ifdef TESSERA_ECP5\n  (* rom_style = \"block\" *)\n`endif");
+    line("  reg [{}:0] {} [0:{}];", n.bits.width - 1, t, (i64{1} << index) - 1);
     line("  initial begin");
     for (std::size_t k = 0; k < static_cast<std::size_t>(i64{1} << index); ++k) {
       const i64 v = k < rom.values.size() ? rom.values[k] : rom.values.back();
-      line("    {}_t[{}] = {}{}'d{};", name, k, v < 0 ? "-" : "", n.bits.width, magnitude(v));
+      line("    {}[{}] = {}{}'d{};", t, k, v < 0 ? "-" : "", n.bits.width, magnitude(v));
     }
     line("  end");
     line("  wire [{}:0] {}_at = {};", index - 1, name, signed_at(n.args[0], clock - 2));
-    line("  always @(posedge clk) begin {}_r <= {}_t[{}_at]; {} <= {}_r; end", name, name, name, name, name);
+    line("  always @(posedge clk) {}_r <= {}[{}_at];", name, t, name);
+    if (block) line("`ifdef TESSERA_ECP5\n  wire {0} {1} = {1}_r;\n`else", type, name);
+    line("  reg {0} {1}; always @(posedge clk) {1} <= {1}_r;", type, name);
+    if (block) line("`endif");
   }
 
   void division(const Node& n, const std::string& name, const std::string& type, int clock) {
-    const int dividend = hardware::dividend_bits(netlist_.node(n.args[0]).bits);
-    const int divisor = hardware::dividend_bits(netlist_.node(n.args[1]).bits);
+    const int dividend = netlist_.node(n.args[0]).bits.width, divisor = netlist_.node(n.args[1]).bits.width;
+    const int rows = hardware::quotient_bits(netlist_, n);
     const bool quotient = n.op == Signal::divide;
-    line("  wire signed [{}:0] {}_d;", quotient ? dividend : divisor, name);
-    line("  {}_divide #(.N({}), .D({})) {}_divide (.clk, .n({}), .d({}), .{}({}_d), .{}());", options_.name, dividend,
-         divisor, name, signed_at(n.args[0], clock), signed_at(n.args[1], clock), quotient ? "quotient" : "remainder",
-         name, quotient ? "remainder" : "quotient");
+    line("  wire signed [{}:0] {}_n = {}; wire signed [{}:0] {}_by = {}; wire signed [{}:0] {}_d;", dividend, name,
+         signed_at(n.args[0], clock), divisor, name, signed_at(n.args[1], clock), quotient ? rows : divisor, name);
+    line("  {0}_divide #(.N({1}), .D({2}), .Q({3})) {4}_divide (.clk, .n({4}_n), .d({4}_by), .{5}({4}_d), .{6}());",
+         options_.name, dividend, divisor, rows, name, quotient ? "quotient" : "remainder",
+         quotient ? "remainder" : "quotient");
     line("  wire {} {} = {}_d;", type, name, name);
   }
 

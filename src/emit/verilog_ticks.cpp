@@ -96,30 +96,36 @@ class FixedTicks : public VerilogTicks {
     line("  wire go = ~({});", any_full(netlist_));
     line("  wire have = {};", all_valid(netlist_));
     const bool lags = netlist_.ticks(longest_lag(netlist_)) != 0;
-    line("  wire done = drains & at_end{};", none_real());
-    line("  wire drain = go & (drains ? ~done : {});", lags ? "first & under_way & ~have" : "1'b0");
+    line("  wire done = at_end{};", none_real());
+    line("  wire drain = go & (drains ? ~done : {});", lags ? "again & ~have" : "1'b0");
     const bool any = std::any_of(netlist_.inputs.begin(), netlist_.inputs.end(),
                                  [&](const Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drains & (have{});", words_ < pitch_ && any ? " | ~in_row" : "");
     line("  wire tick = drain | word;");
+    // A tick, or the clock in which all begins anew: without what makes the difference, since it enables many
+    // registers.
+    line("  wire move = go & ({}have{});", lags ? "drains | again | " : "", words_ < pitch_ && any ? " | ~in_row" : "");
     if (any) line("  assign take = word{};", words_ < pitch_ ? " & in_row" : "");
     for (const Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) entry(p);
     line("  always @(posedge clk) begin");
-    line("    if (rst | done) begin");
-    line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; in_row <= 1'b1; at_end <= 1'b{};",
-         height_ == 1 ? 1 : 0, ends_at_once() ? 1 : 0);
-    line("      under_way <= 1'b0; drains <= 1'b0; real_frames <= 0;");
-    line("    end else if (tick) begin");
+    line("    if (rst | move) if (rst | done) begin");
+    line("      x <= 0; x_ends <= 1'b0; y <= 0; y_ends <= 1'b{}; first <= 1'b1; again <= 1'b0; in_row <= 1'b1;",
+         height_ == 1 ? 1 : 0);
+    line("      at_end <= 1'b0; drains <= 1'b0; real_frames <= 0;");
+    for (const Port& p : netlist_.inputs)
+      if (!fills_frame(netlist_, p)) first_entry(p);
+    line("    end else begin");
     next_position();
-    line("      if (word) under_way <= 1'b1;");
+    for (const Port& p : netlist_.inputs)
+      if (!fills_frame(netlist_, p)) next_entry(p);
     line("      drains <= drain;");
     line("      if (first) real_frames <= {};",
          frames_ > 1 ? fmt::format("{{real_frames[{}:0], word}}", frames_ - 2) : "word");
     line("    end");
     const std::string last = words_ < pitch_ ? fmt::format("x == {}", words_ - 1) : "x_ends";
     line("    error <= ~rst & (error{});", wrong_marks(netlist_, "first", last));
-    line("    restart_1 <= done;");
+    line("    restart_1 <= go & done;");
     line("  end");
   }
 
@@ -212,13 +218,28 @@ class FixedTicks : public VerilogTicks {
     return {grid.rows.rate, step, grid.rows.fine(netlist_.given.most[0]) - grid.rows.rate, (words - 1) * step};
   }
 
-  // An input that has no word for some of those of a frame.
+  // An input that has no word for some of those of a frame. Whether it has one at the next tick is known a tick before:
+  // the decision whether one happens takes no comparison.
   void entry(const Port& p) {
+    line("  assign {0}_in = {0}_word_in & {0}_row_in;\n  assign {0}_take = word & {0}_in;", p.name);
+  }
+  void first_entry(const Port& p) {
+    line("      {0}_words <= 1'b1; {0}_rows <= 1'b1; {0}_word_in <= 1'b1; {0}_row_in <= 1'b1; {0}_ends <= 1'b{1};",
+         p.name, place_of(p.grid).last_word == 0 ? 1 : 0);
+  }
+  void next_entry(const Port& p) {
     const Place place = place_of(p.grid);
-    line("  assign {}_in = {} & {} & x <= {} & y <= {};", p.name, phase_is("x", place.word_step, 0),
-         phase_is("y", place.row_step, 0), place.last_word, place.last_row);
-    line("  assign {}_ends = x == {};", p.name, place.last_word);
-    line("  assign {0}_take = word & {0}_in;", p.name);
+    const std::string words = not_beyond("x", p.name + "_words", place.last_word, pitch_),
+                      rows = not_beyond("y", p.name + "_rows", place.last_row, height_);
+    line("      {0}_words <= {1}; {0}_word_in <= {2} & {1};", p.name, words,
+         phase_is("x", place.word_step, place.word_step - 1));
+    line("      {}_ends <= {};", p.name, place.last_word == 0 ? "x_ends" : fmt::format("x == {}", place.last_word - 1));
+    line("      if (x_ends) begin {0}_rows <= {1}; {0}_row_in <= {2} & {1}; end", p.name, rows,
+         phase_is("y", place.row_step, place.row_step - 1));
+  }
+  // Does the next place along an axis, of so many, still lie at `last` or before, if `now` says so of this one?
+  static std::string not_beyond(const char* axis, const std::string& now, i64 last, i64 count) {
+    return last + 1 >= count ? "1'b1" : fmt::format("({0}_ends | ({1} & {0} != {2}))", axis, now, last);
   }
 
   Start end() const { return start_of(longest_lag(netlist_)); }
@@ -232,25 +253,26 @@ class FixedTicks : public VerilogTicks {
 
   void state() {
     line("\n  // Ticks: a word of every input, or none beyond the end of a short row and behind the last frame.");
-    line("  reg [{}:0] x;\n  reg [{}:0] y;\n  reg x_ends, y_ends, first, in_row, at_end, under_way, drains, restart_1;",
+    line("  reg [{}:0] x;\n  reg [{}:0] y;\n  reg x_ends, y_ends, first, again, in_row, at_end, drains, restart_1;",
          x_bits_ - 1, y_bits_ - 1);
     line("  reg [{}:0] real_frames;", frames_ - 1);
     for (const Result& r : netlist_.results) line("  wire {}_full;", r.port.name);
     for (const Port& p : netlist_.inputs)
-      if (!fills_frame(netlist_, p)) line("  wire {}_in, {}_ends;", p.name, p.name);
+      if (!fills_frame(netlist_, p))
+        line("  wire {0}_in;\n  reg {0}_words, {0}_rows, {0}_word_in, {0}_row_in, {0}_ends;", p.name);
   }
 
   void next_position() {
     line("      x <= x_ends ? 0 : x + 1'b1;\n      x_ends <= x == {};", pitch_ - 2);
     line("      if (x_ends) begin y <= y_ends ? 0 : y + 1'b1; y_ends <= {}; end",
          height_ == 1 ? "1'b1" : fmt::format("y == {}", height_ - 2));
-    line("      first <= x_ends & y_ends;");
+    line("      first <= x_ends & y_ends; again <= x_ends & y_ends;");
     line("      in_row <= {};", words_ < pitch_ ? fmt::format("x_ends | (in_row & x != {})", words_ - 1) : "1'b1");
     const Start at = end();
     if (at.x > 0)
-      line("      at_end <= x == {} & y == {};", at.x - 1, at.y);
+      line("      at_end <= drain & x == {} & y == {};", at.x - 1, at.y);
     else
-      line("      at_end <= x_ends & y == {};", (at.y + height_ - 1) % height_);
+      line("      at_end <= drain & x_ends & y == {};", (at.y + height_ - 1) % height_);
   }
 
   // Comparisons of the position at clock 1, made once.

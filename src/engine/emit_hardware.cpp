@@ -9,6 +9,7 @@
 #include "emit/hls.hpp"
 #include "emit/verilog.hpp"
 #include "hardware/build.hpp"
+#include "hardware/products.hpp"
 #include "hardware/schedule.hpp"
 #include "hardware/stream.hpp"
 #include "tessera/error.hpp"
@@ -55,12 +56,14 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, h
   // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
   how.exact = options.target == "hls" && own.error == 0 && !floats_come_as_integers(graph, own);
   const hardware::Stream stream = hardware::make_stream(graph, how);
-  const hardware::Netlist netlist = hardware::build_netlist(stream);
+  hardware::Netlist netlist = hardware::build_netlist(stream);
   if (options.target == "verilog") {
+    const hardware::Chip chip = hardware::chip_of(own.chip);
+    netlist = hardware::split_products(netlist, chip);
     emit::BenchOptions bench;
     bench.name = options.name;
     bench.height = own.height, bench.width = own.width;
-    const hardware::Schedule schedule = hardware::make_schedule(netlist, {own.frequency});
+    const hardware::Schedule schedule = hardware::make_schedule(netlist, {own.frequency, chip});
     if (facts != nullptr) *facts = hardware::facts_of(stream, netlist, &schedule);
     return {emit::print_verilog(netlist, schedule, {options.name}), "", emit::print_verilog_bench(netlist, bench)};
   }

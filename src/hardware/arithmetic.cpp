@@ -36,6 +36,12 @@ double corner(Value a, Value b, const std::function<double(double, double)>& f, 
   return largest ? *std::max_element(v, v + 4) : *std::min_element(v, v + 4);
 }
 
+// A quotient's magnitude, at most, unless it is by zero.
+double most_quotient(Value a, Value b) {
+  const double least = std::max({1.0, b.lo, -b.hi});
+  return std::floor(std::max(std::abs(a.lo), std::abs(a.hi)) / least);
+}
+
 bool is_constant(Value v) {
   return v.lo == v.hi;
 }
@@ -244,12 +250,12 @@ Value Arithmetic::root(Value v) {
   return {node(Signal::root, bits_of(lo, hi), {v.node}), lo, hi};
 }
 
-Value Arithmetic::divide(Value a, Value b) {
+Value Arithmetic::divide(Value a, Value b, double most) {
   if (is_constant(b) && b.lo == 0) return constant(0);
   const auto divider = [&]() -> Value {
-    const double most = std::max(std::abs(a.lo), std::abs(a.hi));
+    most = std::min(most, most_quotient(a, b));
     const double lo = a.lo < 0 || b.lo < 0 ? -most : 0;
-    return {node(Signal::divide, bits_of(lo, most), {a.node, b.node}), lo, most};
+    return {node(Signal::divide, bits_of(lo, most), {a.node, b.node}, bits_of(0, most).width), lo, most};
   };
   if (!is_constant(b)) return divider();
   const double divisor = std::abs(b.lo);
@@ -285,7 +291,8 @@ Value Arithmetic::remainder(Value a, Value b) {
   if (is_constant(b) && b.lo == 0) return constant(0);
   const double most = std::max(std::abs(b.lo), std::abs(b.hi)) - 1;
   const double lo = a.lo < 0 ? std::max(-most, a.lo) : 0, hi = a.hi > 0 ? std::min(most, a.hi) : 0;
-  if (!is_constant(b)) return {node(Signal::remainder, bits_of(lo, hi), {a.node, b.node}), lo, hi};
+  if (!is_constant(b))
+    return {node(Signal::remainder, bits_of(lo, hi), {a.node, b.node}, bits_of(0, most_quotient(a, b)).width), lo, hi};
   const Value r = subtract(a, multiply(divide(a, b), b));
   return {resized(r.node, bits_of(lo, hi)), lo, hi};
 }

@@ -6,6 +6,7 @@
 // divisions by constants products and shifts, proven for the interval of the dividend.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "hardware/netlist.hpp"
@@ -38,7 +39,8 @@ class Arithmetic {
   Value add(Value a, Value b) { return sum({{a, false}, {b, false}}); }
   Value subtract(Value a, Value b) { return sum({{a, false}, {b, true}}); }
   Value multiply(Value a, Value b);
-  Value divide(Value a, Value b);  // towards zero; by zero gives 0
+  // Towards zero; by zero gives 0. `most`: of the quotient's magnitude, where more is known than the ranges say.
+  Value divide(Value a, Value b, double most = HUGE_VAL);
   Value remainder(Value a, Value b);
   Value shift_left(Value, i64 count);
   Value shift_right(Value, i64 count);  // rounds down

@@ -8,6 +8,25 @@
 
 namespace tessera::hardware {
 
+namespace {
+
+i64 rows_of(const Netlist& netlist, Lag length) {
+  return netlist.frame.fixed ? netlist.ticks(length) / netlist.frame.pitch() : length.rows;
+}
+
+// Of a piece of several rows, so many as one block of memory holds of a few bits, and a whole share of all: what is
+// deeper takes several blocks, with a selection behind them that is slow. Rows side by side take no more blocks.
+i64 rows_together(const Netlist& netlist, Lag length) {
+  const i64 row = netlist.frame.pitch(), rows = rows_of(netlist, length);
+  if (rows <= 1 || netlist.ticks(length) <= deep_memory) return rows;
+  i64 together = 1;
+  for (i64 n = 2; n < rows && n * row <= deep_memory; ++n)
+    if (rows % n == 0) together = n;
+  return together;
+}
+
+}  // namespace
+
 DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_source;
   for (std::uint32_t k = 0; k < netlist.size(); ++k)
@@ -22,31 +41,34 @@ DelayLines delay_lines(const Netlist& netlist, const std::vector<int>& clock) {
     line.source = {source};
     const int bits = netlist.node(line.source).bits.width;
     Lag last;
+    const auto add_piece = [&](Lag length) {
+      DelayPiece piece{line.source, last, length, -1, 0};
+      const i64 ticks_long = netlist.ticks(length);
+      // Where rows may be short at run time, whole rows lie in memories in any case.
+      if (ticks_long >= least_memory || (!netlist.frame.fixed && length.rows > 0)) {
+        const int when = clock.empty() ? 0 : clock[source];
+        const auto [it, fresh] =
+            memories.try_emplace({ticks_long, length, when}, static_cast<int>(all.memories.size()));
+        if (fresh) all.memories.push_back({length, 0, when});
+        DelayMemory& memory = all.memories[static_cast<std::size_t>(it->second)];
+        piece.memory = it->second;
+        piece.place = memory.width;
+        memory.width += bits;
+        all.memory_bits += ticks_long * bits;
+        if (length.rows > 0)
+          all.least_pitch = std::max(all.least_pitch, base::ceil_divide(least_pitch - length.words, length.rows));
+      } else {
+        all.register_bits += ticks_long * bits;
+      }
+      line.pieces.push_back(piece);
+      last = last + length;
+    };
     for (const std::uint32_t k : delays) {
       const Lag here = netlist.node({k}).lag;
-      if (here != last) {
-        DelayPiece piece{line.source, last, here - last, -1, 0};
-        const i64 length = netlist.ticks(piece.length);
-        // Where rows may be short at run time, whole rows lie in memories in any case.
-        if (length >= least_memory || (!netlist.frame.fixed && piece.length.rows > 0)) {
-          const int when = clock.empty() ? 0 : clock[source];
-          const auto [it, fresh] =
-              memories.try_emplace({length, piece.length, when}, static_cast<int>(all.memories.size()));
-          if (fresh) all.memories.push_back({piece.length, 0, when});
-          DelayMemory& memory = all.memories[static_cast<std::size_t>(it->second)];
-          piece.memory = it->second;
-          piece.place = memory.width;
-          memory.width += bits;
-          all.memory_bits += length * bits;
-          if (piece.length.rows > 0)
-            all.least_pitch =
-                std::max(all.least_pitch, base::ceil_divide(least_pitch - piece.length.words, piece.length.rows));
-        } else {
-          all.register_bits += length * bits;
-        }
-        line.pieces.push_back(piece);
-        last = here;
-      }
+      const i64 rows = rows_together(netlist, here - last);
+      while (rows_of(netlist, here - last) > rows)
+        add_piece(netlist.frame.fixed ? Lag{0, rows * netlist.frame.pitch()} : Lag{rows, 0});
+      if (here != last) add_piece(here - last);
       line.taps[k] = line.pieces.size() - 1;
     }
     all.lines.push_back(std::move(line));

@@ -40,6 +40,8 @@ struct DelayLines {
 
 // Pieces of so many ticks and more are memories.
 constexpr i64 least_memory = 48;
+// Of more ticks than these, and several rows, they are taken apart into rows.
+constexpr i64 deep_memory = 2048;
 
 // `clock` says when the past of a source is at hand, by node; empty: all at once (no clocks).
 DelayLines delay_lines(const Netlist&, const std::vector<int>& clock = {});

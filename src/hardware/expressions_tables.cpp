@@ -173,13 +173,14 @@ std::optional<Value> Expressions::mean(const ExprNode& division, const Value& ab
   if (away <= 0) return {};
   const int up = fraction_ + b.fraction - a.fraction;
   if (netlist_.node(a.node).bits.width + up > 63) return {};
-  Value q = make_.divide(make_.shift_left(a, up), b);
-  q.fraction = fraction_;
-  q.error =
+  const double error =
       (a.error + std::max(std::abs(lo), std::abs(hi)) * (b.error - below.error) + (hi - lo) * below.error) / away +
       std::exp2(-fraction_);
-  q.lo = std::max(q.lo, std::floor(std::ldexp(lo - q.error, fraction_)));
-  q.hi = std::min(q.hi, std::ceil(std::ldexp(hi + q.error, fraction_)));
+  const double least = std::floor(std::ldexp(lo - error, fraction_)),
+               most = std::ceil(std::ldexp(hi + error, fraction_));
+  Value q = make_.divide(make_.shift_left(a, up), b, std::max(std::abs(least), std::abs(most)));
+  q.fraction = fraction_, q.error = error;
+  q.lo = std::max(q.lo, least), q.hi = std::min(q.hi, most);
   q.node = make_.resized(q.node, bits_of(q.lo, q.hi));
   return q;
 }

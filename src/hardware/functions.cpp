@@ -264,10 +264,9 @@ Value Functions::quotient(Value a, Value b) {
   const double away = std::ldexp(b.lo > 0 ? b.lo : -b.hi, -b.fraction) - b.error;
   if (away <= 0) refuse_("it divides by floats that may be 0 where they are rounded", "allow a smaller --error");
   const int up = fraction_ + b.fraction - a.fraction;
-  const Value q = make_.divide(raised(a, up), b);
-  const double most = (magnitude(a) + a.error) / away;
+  const double most = (magnitude(a) + a.error) / away, bound = std::ceil(std::ldexp(most, fraction_)) + 1;
+  const Value q = make_.divide(raised(a, up), b, bound);
   Value result = with(q, fraction_, (a.error + most * b.error) / away + std::exp2(-fraction_));
-  const double bound = std::ceil(std::ldexp(most, fraction_)) + 1;
   result.lo = std::max(result.lo, -bound), result.hi = std::min(result.hi, bound);
   result.node = make_.resized(result.node, bits_of(result.lo, result.hi));
   return result;
@@ -315,9 +314,8 @@ Value Functions::angle(Value y, Value x, double argument_error) {
   const NodeId steep = make_.less(wide, high);
   const Value over = make_.select(steep, wide, high), under = make_.select(steep, high, wide);
   // At 45 degrees one unit less than 1; of no direction 0.
-  Value q = make_.divide(raised(over, point), under);
-  q.lo = 0, q.hi = std::exp2(point);
-  q.node = make_.resized(q.node, bits_of(0, q.hi));
+  Value q = make_.divide(raised(over, point), under, std::exp2(point));
+  q.lo = 0;
   q = make_.least(q, make_.constant(q.hi - 1));
   const Curve arc{"angle_of", [](double t) { return std::atan(t); }, 1, 0.65, 2};
   Value a = curve(arc, q, point, point);

@@ -56,7 +56,8 @@ i64 wrap(Bits, __int128 value);  // its low bits, read as the format says
 //             lies that far beyond the last one)? Of the image whose extent is `extent`; -1: of the frame
 //   row_phase, word_phase   is its row, the word in the row, `lane` more than a multiple of `value`?
 //   shift_left, shift_right   by the constant `value`; the latter rounds down
-//   divide, remainder   of whole numbers, towards zero; by zero gives 0
+//   divide, remainder   of whole numbers, towards zero; by zero gives 0. Unless it is by zero, the quotient is known to
+//             have `value` bits at most, without its sign (0: nothing is known)
 //   select    of a condition of one bit, the value if it is set, the value if not
 //   up, down  shifts by an operand, which is 0 to 63
 //   root      the whole part of the square root; of negative numbers 0

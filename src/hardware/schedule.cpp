@@ -17,12 +17,8 @@ namespace {
 
 constexpr std::size_t most_exact = 60000;  // nodes
 
-// Picoseconds on an ECP5 of speed 8, with the way to the next cell.
-constexpr int clock_delay = 700;  // out of a register, and into one
-constexpr int cell_delay = 1200, carry_delay = 1700, carry_bit_delay = 25;
-constexpr int fan_delay = 700, narrow = 8;  // of a condition that goes to more bits
-constexpr int memory_delay = 1300;          // out of a memory, which lies far away, beyond that of a register
-constexpr int mark_cost = 4;                // bits that go with a result through every clock
+constexpr int row_of_multipliers = 32;
+constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
   return s == Signal::row || s == Signal::column || s == Signal::row_is || s == Signal::row_left_is ||
@@ -34,14 +30,39 @@ bool is_past(Signal s) {
   return s == Signal::delay || s == Signal::held || s == Signal::line;
 }
 
+// Multipliers of an ECP5 lie in rows: the more there are, the further away they are.
+int way_to_multipliers(const Netlist& netlist, Chip chip) {
+  const int near = delays_of(chip).multiplier;
+  if (chip != Chip::ecp5) return near;
+  int multipliers = 0;
+  for (std::uint32_t k = 0; k < netlist.size(); ++k) multipliers += netlist.node({k}).op == Signal::mul ? 1 : 0;
+  return near + near * multipliers / row_of_multipliers;
+}
+
+// Of what takes clocks, other than a multiplier: to the first of its registers.
+int entry_delay(const Netlist& netlist, const Node& node, const Delays& delays) {
+  if (node.op == Signal::table) return delays.multiplier;
+  if (node.op != Signal::divide && node.op != Signal::remainder) return 0;
+  // A divider takes magnitudes first.
+  int most = 0;
+  for (const NodeId a : node.args)
+    if (const Bits bits = netlist.node(a).bits; bits.is_signed)
+      most = std::max(most, delays.carry + delays.carry_bit * bits.width);
+  return most;
+}
+
 // Variables: clock of node k, last reading n + k, its line 2 n + k, result 3 n + r, then the clock 0.
 class Clocks {
  public:
   // `tied`: the lanes of a stage keep their past at the same clock.
-  Clocks(const Netlist& netlist, double period, bool tied)
-      : netlist_(netlist), n_(netlist.size()), zero_(3 * n_ + netlist.results.size()) {
+  Clocks(const Netlist& netlist, const ScheduleOptions& options, bool tied)
+      : netlist_(netlist),
+        delays_(delays_of(options.chip)),
+        way_(way_to_multipliers(netlist, options.chip)),
+        n_(netlist.size()),
+        zero_(3 * n_ + netlist.results.size()) {
     constrain();
-    break_chains(static_cast<int>(period) - clock_delay);
+    break_chains(static_cast<int>(1e6 / options.frequency) - delays_.clock);
     if (tied) tie_lanes();
   }
 
@@ -148,29 +169,43 @@ class Clocks {
     return !is_static(one) && !one.args.empty() && !is_past(one.op) && latency_of(netlist_, one) == 0;
   }
 
+  // What a chain has behind it before it begins with this: nothing out of a register near by.
+  int exit_delay(std::size_t k) const {
+    return from_memory_[k] ? delays_.memory : node(k).op == Signal::mul ? delays_.multiplier : 0;
+  }
+  // What has registers of its own takes a share of the clock before the first of them.
+  int own_delay(std::size_t k) const {
+    if (latency_of(netlist_, node(k)) == 0) return delay_of(netlist_, node(k), delays_);
+    return node(k).op == Signal::mul ? way_ : entry_delay(netlist_, node(k), delays_);
+  }
+
   // From every operation along what may share its clock, in order, to the first that fit no more.
   void break_chains(int room) {
+    const auto begins = [&](std::size_t k) { return chains(k) || exit_delay(k) > 0; };
     std::vector<std::vector<std::size_t>> readers(n_);
-    for (std::size_t k = 0; k < n_; ++k)
-      if (chains(k))
-        for (const NodeId a : node(k).args)
-          if ((chains(a.id) || from_memory_[a.id]) && (readers[a.id].empty() || readers[a.id].back() != k))
-            readers[a.id].push_back(k);
     std::vector<int> delay(n_, 0);
-    for (std::size_t k = 0; k < n_; ++k)
-      delay[k] = chains(k) ? delay_of(netlist_, node(k)) : from_memory_[k] ? memory_delay : 0;
+    for (std::size_t k = 0; k < n_; ++k) {
+      if (!chains(k) && latency_of(netlist_, node(k)) == 0) continue;
+      delay[k] = own_delay(k);
+      for (const NodeId a : node(k).args)
+        if (begins(a.id) && (readers[a.id].empty() || readers[a.id].back() != k)) readers[a.id].push_back(k);
+    }
     for (std::size_t first = 0; first < n_; ++first) {
-      if (delay[first] == 0) continue;
-      std::map<std::size_t, int> until{{first, delay[first]}};  // the longest ways
+      if (!begins(first)) continue;
+      std::map<std::size_t, int> until;  // the longest ways
+      const auto go_on = [&](std::size_t from, int way) {
+        for (const std::size_t next : readers[from]) {
+          int& longest = until[next];
+          longest = std::max(longest, way + delay[next]);
+        }
+      };
+      go_on(first, chains(first) ? delay[first] : exit_delay(first));
       for (auto it = until.begin(); it != until.end(); it = until.erase(it)) {
-        if (it->first != first && it->second > room) {
-          at_least(it->first, first, 1);
-          continue;
-        }
-        for (const std::size_t next : readers[it->first]) {
-          int& way = until[next];
-          way = std::max(way, it->second + delay[next]);
-        }
+        const int latency = latency_of(netlist_, node(it->first));
+        if (it->second > room)
+          at_least(it->first, first, latency + 1);
+        else if (latency == 0)
+          go_on(it->first, it->second);
       }
     }
   }
@@ -200,6 +235,8 @@ class Clocks {
   }
 
   const Netlist& netlist_;
+  const Delays& delays_;
+  int way_;
   std::size_t n_, zero_;
   std::vector<i64> cost_;
   std::vector<bool> has_line_, from_memory_;
@@ -216,8 +253,9 @@ int root_bits(Bits bits) {
   return (bits.width - (bits.is_signed ? 1 : 0) + 1) / 2;
 }
 
-int dividend_bits(Bits bits) {
-  return std::max(2, bits.width + (bits.is_signed ? 0 : 1));
+int quotient_bits(const Netlist& netlist, const Node& node) {
+  const int dividend = netlist.node(node.args[0]).bits.width;
+  return node.value > 0 ? std::min(static_cast<int>(node.value), dividend) : dividend;
 }
 
 int latency_of(const Netlist& netlist, const Node& node) {
@@ -236,30 +274,42 @@ int latency_of(const Netlist& netlist, const Node& node) {
     case Signal::root:
       return root_bits(netlist.node(node.args[0]).bits) + 1;
     case Signal::divide:
+      return quotient_bits(netlist, node) + 2;
     case Signal::remainder:
-      return dividend_bits(netlist.node(node.args[0]).bits) + 2;
+      return quotient_bits(netlist, node) + 3;
     default:
       return 0;
   }
 }
 
-int delay_of(const Netlist& netlist, const Node& node) {
-  const auto width = [&](std::size_t k) { return netlist.node(node.args[k]).bits.width; };
+int delay_of(const Netlist& netlist, const Node& node, const Delays& delays) {
+  const auto operand = [&](std::size_t k) -> const Node& { return netlist.node(node.args[k]); };
+  const auto width = [&](std::size_t k) { return operand(k).bits.width; };
+  // Bits in which one operand is 0 by its shift have no carry, if they are not taken from.
+  const auto moved = [&](std::size_t k) {
+    return operand(k).op == Signal::shift_left ? static_cast<int>(operand(k).value) : 0;
+  };
   switch (node.op) {
     case Signal::add:
+      return delays.carry + delays.carry_bit * std::max(1, node.bits.width - std::max(moved(0), moved(1)));
     case Signal::sub:
-      return carry_delay + carry_bit_delay * node.bits.width;
+      return delays.carry + delays.carry_bit * std::max(1, node.bits.width - moved(1));
     case Signal::lt:
     case Signal::le:
-      return carry_delay + carry_bit_delay * std::max(width(0), width(1));
+      // A sign is there already.
+      if (node.op == Signal::lt && operand(1).op == Signal::constant && operand(1).value == 0) return 0;
+      if (node.op == Signal::le && operand(0).op == Signal::constant && operand(0).value == 0) return 0;
+      return delays.carry + delays.carry_bit * std::max(width(0), width(1));
     case Signal::eq:
-      return cell_delay * (std::max(width(0), width(1)) > 2 ? 2 : 1);
-    case Signal::bit_and:
+      return delays.cell * (std::max(width(0), width(1)) > 2 ? 2 : 1);
     case Signal::bit_or:
+      // Numbers side by side are wiring.
+      return !operand(1).bits.is_signed && moved(0) >= width(1) ? 0 : delays.cell;
+    case Signal::bit_and:
     case Signal::bit_xor:
-      return cell_delay;
+      return delays.cell;
     case Signal::select:
-      return cell_delay + (node.bits.width > narrow ? fan_delay : 0);
+      return delays.cell + (node.bits.width > delays.narrow ? delays.fan : 0);
     default:
       return 0;
   }
@@ -273,10 +323,9 @@ Schedule make_schedule(const Netlist& netlist, const ScheduleOptions& options) {
   if (!(options.frequency >= least_frequency && options.frequency <= most_frequency))
     throw Error(ErrorClass::argument, fmt::format("a frequency of {} MHz; expected {} to {}", options.frequency,
                                                   least_frequency, most_frequency));
-  const double period = 1e6 / options.frequency;
   // A stage that hands a value on as it is may stand in two stages' lanes: then they cannot be tied.
-  auto schedule = Clocks(netlist, period, true).solve();
-  if (!schedule) schedule = Clocks(netlist, period, false).solve();
+  auto schedule = Clocks(netlist, options, true).solve();
+  if (!schedule) schedule = Clocks(netlist, options, false).solve();
   if (!schedule) throw Error(ErrorClass::internal, "no clocks fit a netlist");
   return *schedule;
 }

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "hardware/chip.hpp"
 #include "hardware/netlist.hpp"
 
 namespace tessera::hardware {
@@ -24,21 +25,22 @@ struct Schedule {
 };
 
 struct ScheduleOptions {
-  double frequency = 200;  // MHz to reach; the delays are those of an ECP5 of speed 8
+  double frequency = 200;  // MHz to reach
+  Chip chip = Chip::ecp5;
 };
 constexpr double least_frequency = 10, most_frequency = 1000;
 
 // Clocks that an operation takes; 0: it is chained.
 int latency_of(const Netlist&, const Node&);
-// Of a divider, which has a sign.
-int dividend_bits(Bits);
+// Of a divider's quotient, without its sign: it has so many rows.
+int quotient_bits(const Netlist&, const Node&);
 // Of the root of a number.
 int root_bits(Bits);
 // Is its value the same at all clocks?
 bool is_static(const Node&);
 
 // Of an operation that is chained, picoseconds.
-int delay_of(const Netlist&, const Node&);
+int delay_of(const Netlist&, const Node&, const Delays& = delays_of(Chip::ecp5));
 // Is the ring of a piece addressed by the column of the word that comes in?
 bool follows_columns(const Netlist&, Lag length, int clock);
 

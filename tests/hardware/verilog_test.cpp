@@ -14,6 +14,7 @@
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
 #include "hardware/facts.hpp"
+#include "hardware/products.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 
@@ -63,11 +64,12 @@ struct Circuit {
   Schedule schedule;
 };
 
-Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200) {
+Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double frequency = 200,
+                   Chip chip = Chip::ecp5) {
   Circuit c;
   c.stream = make_stream(graph, options);
-  c.netlist = build_netlist(c.stream);
-  c.schedule = make_schedule(c.netlist, {frequency});
+  c.netlist = split_products(build_netlist(c.stream), chip);
+  c.schedule = make_schedule(c.netlist, {frequency, chip});
   return c;
 }
 
@@ -180,7 +182,13 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
     options.height = options.fixed ? size[0] : 20, options.width = options.fixed ? size[1] : 70;
     // Where registers stand, and what is a multiplier, changes no value.
     options.additions = seed % 4 == 1 ? 0 : most_additions;
-    const Circuit c = circuit_of(graph, options, seed % 7 == 0 ? 50 : seed % 7 == 1 ? 400 : 200);
+    const Circuit c = circuit_of(graph, options,
+                                 seed % 7 == 0   ? 50
+                                 : seed % 7 == 1 ? 400
+                                                 : 200,
+                                 seed % 5 == 2   ? Chip::ice40
+                                 : seed % 5 == 3 ? Chip::xilinx
+                                                 : Chip::ecp5);
     if (!takes(c, size[0], size[1])) continue;
     expect_equal(c, interpreted(graph, size[0], size[1], 2, seed), size[0], size[1], seed, text);
     if (HasFatalFailure()) return;
@@ -241,6 +249,111 @@ TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
     const Outcome got = run(c, set, 5, 21, false, 1);
     ASSERT_TRUE(got.sound) << body << got.said;
     ASSERT_EQ(got.results, set.results) << body << got.said;
+  }
+}
+
+// Eight rows of 300 points are deeper than a block of memory: two times four of them lie side by side.
+TEST(Verilog, LinesOfManyRowsLieSideBySide) {
+  const ir::Graph graph = graph_of(
+      "stencil f(vector#2 uint8 x) { return x@[-8,0] - x; }\nparameter M, N;\nvector#2 uint8 a[M, N];\n"
+      "return f(a:constant(3));\n");
+  for (const bool fixed : {true, false}) {
+    StreamOptions options;
+    options.height = 12, options.width = 300, options.fixed = fixed;
+    const Circuit c = circuit_of(graph, options);
+    const DelayLines lines = delay_lines(c.netlist, c.schedule.line);
+    const auto deep = std::count_if(lines.memories.begin(), lines.memories.end(), [&](const DelayMemory& m) {
+      return m.length == (fixed ? Lag{0, 1200} : Lag{4, 0}) && m.width == 16;
+    });
+    EXPECT_EQ(deep, 1) << (fixed ? "fixed" : "at run time");
+    expect_equal(c, interpreted(graph, 12, 300, 1, 3), 12, 300, 3, fixed ? "fixed " : "at run time ");
+    if (HasFatalFailure()) return;
+  }
+}
+
+// A netlist by hand, of one input of 60 bits, and numbers made of it.
+class ByHand {
+ public:
+  ByHand() {
+    n.frame.height = 1, n.frame.width = points;
+    n.given.most = {1, points};
+    n.stages = {"value"};
+    n.inputs.push_back({"a", ElementType::u32, {false, 60}});
+    whole_ = add(Signal::input, {false, 60}, {});
+  }
+  NodeId add(Signal op, Bits bits, std::vector<NodeId> args, i64 value = 0) {
+    Node node;
+    node.op = op, node.bits = bits, node.args = std::move(args), node.value = value;
+    return n.add(node);
+  }
+  // Bits of the input, from one of them on.
+  NodeId operand(Bits bits, i64 from) { return add(Signal::shift_right, bits, {whole_}, from); }
+  void give(NodeId node) {
+    Result r;
+    r.port.name = "r" + std::to_string(n.results.size());
+    r.port.bits = n.node(node).bits;
+    r.port.type = r.port.bits.is_signed ? ElementType::i32 : ElementType::u32;
+    r.lanes = {node};
+    n.results.push_back(r);
+  }
+  static constexpr i64 points = 120;
+  Netlist n;
+
+ private:
+  NodeId whole_;
+};
+
+void expect_as_the_netlist(const Netlist& n, std::mt19937_64& random) {
+  Circuit c;
+  c.netlist = n;
+  c.schedule = make_schedule(n);
+  Frameset set;
+  set.inputs = {{{}}};
+  // Small numbers and large ones, and those beside powers of two.
+  for (i64 k = 0; k < ByHand::points; ++k) {
+    const auto at = random() % 60;
+    const std::uint64_t near = (std::uint64_t{1} << at) + random() % 3 - 1;
+    set.inputs[0][0].push_back(static_cast<i64>((k % 2 == 0 ? near : random() >> at) & ((std::uint64_t{1} << 60) - 1)));
+  }
+  set.results = simulate(n, set.inputs);
+  const Outcome got = run(c, set, 1, ByHand::points, false, 1);
+  ASSERT_TRUE(got.sound) << got.said;
+  for (std::size_t r = 0; r < set.results.size(); ++r)
+    ASSERT_EQ(got.results[r], set.results[r]) << print(n) << n.results[r].port.name;
+}
+
+TEST(Verilog, RootsOfAllWidths) {
+  std::mt19937_64 random(11);
+  for (int first = 1; first <= 60; first += 20) {
+    ByHand by;
+    for (int w = first; w < first + 20; ++w)
+      by.give(by.add(Signal::root, {false, (w + 1) / 2}, {by.operand({false, w}, 0)}));
+    expect_as_the_netlist(by.n, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Of numbers with signs and without, by 0 too; where the quotient is known to be small, it takes fewer rows.
+TEST(Verilog, DividersOfManyWidths) {
+  std::mt19937_64 random(12);
+  for (int round = 0; round < 2; ++round) {
+    ByHand by;
+    for (int k = 0; k < 10; ++k) {
+      const auto width = [&](std::uint64_t most) { return static_cast<int>(random() % most) + 2; };
+      const Bits of_n{random() % 2 == 0, width(45)}, of_d{random() % 2 == 0, width(30)};
+      const NodeId a = by.operand(of_n, static_cast<i64>(random() % 10)), b = by.operand(of_d, 0);
+      const int wide = of_n.width + 1;
+      by.give(by.add(Signal::divide, {true, wide}, {a, b}));
+      by.give(by.add(Signal::remainder, {true, std::max(wide, of_d.width + 1)}, {a, b}));
+      const int least = width(20);
+      const NodeId high = by.add(Signal::constant, {false, least + 1}, {}, i64{1} << least);
+      const NodeId large = by.add(Signal::bit_or, {false, least + 1}, {by.operand({false, least}, 20), high});
+      const int known = std::max(1, of_n.width - least + 1);
+      by.give(by.add(Signal::divide, {true, wide}, {a, large}, known));
+      by.give(by.add(Signal::remainder, {true, least + 2}, {a, large}, known));
+    }
+    expect_as_the_netlist(by.n, random);
+    if (HasFatalFailure()) return;
   }
 }
 
