@@ -130,6 +130,7 @@ class Printer {
           "m_{}_tready, output wire m_{}_tlast, output wire m_{}_tuser,",
           word_bits(netlist_, r.port) - 1, r.port.name, word_bits(netlist_, r.port) / 8 - 1, r.port.name, r.port.name,
           r.port.name, r.port.name, r.port.name);
+    if (!frame().fixed) line("  output wire busy,");
     line("  output reg error");
     line(");");
   }
@@ -436,7 +437,8 @@ class Printer {
         "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first{}, {}_last{}, {}}}), "
         ".in_valid(en[{}] & {}_there{}), .full({}_full),",
         options_.name, w + 2, log, (1 << log) - room, n, n, at, n, at, data, clock, n, at, n);
-    line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready));", n, m, m);
+    line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready), .busy({}));", n, m, m,
+         frame().fixed ? "" : n + "_busy");
     line("  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", m, n, w, m, n, w + 1);
     words_out(r.port, bits);
   }

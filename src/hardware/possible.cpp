@@ -168,7 +168,14 @@ struct Possible::Impl {
     return {0, 0};
   }
 
+  // Without a border, points that would read beyond the edge are 0.
+  bool in_margin(StageId s, std::size_t d, i64 i, i64 extent) const {
+    const ir::Stage& stage = graph.stage(s);
+    return i < stage.margin_lo[d] || i >= extent - stage.margin_hi[d];
+  }
+
   Span body(StageId s, i64 row, i64 column) {
+    if (in_margin(s, 0, row, stages[s].rows) || in_margin(s, 1, column, stages[s].columns)) return {0, 0};
     const std::vector<Step>& steps = stages[s].steps;
     std::vector<Span> values(steps.size());
     for (std::size_t k = 0; k < steps.size(); ++k) {
@@ -240,7 +247,7 @@ struct Possible::Impl {
     if (of_float && (!is_float(node.type) || step.margin >= 0)) return decided(node, a, step.margin);
     if (std::none_of(a.begin(), a.end(), [](Span s) { return s.open(); })) {
       const double v = evaluated(node, a[0].lo, a.size() > 1 ? a[1].lo : 0);
-      return {v, v};
+      return std::isnan(v) ? all_of(node.type) : Span{v, v};  // acos(1.0001), where a circuit takes 1
     }
     if (!of_float && !is_float(node.type)) return whole(node, a);
     const Span v = real(node, a);
@@ -377,7 +384,7 @@ struct Possible::Impl {
 
   const Stream& stream;
   const ir::Graph& graph;
-  const std::vector<Array>& arguments;
+  const std::vector<Array> arguments;  // arrays share what they hold
   std::vector<i64> parameters;
   std::vector<Image> stages;
   i64 points = 0;

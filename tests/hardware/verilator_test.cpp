@@ -30,14 +30,14 @@ class Model {
     const Schedule schedule = make_schedule(netlist);
     facts = facts_of(stream, netlist, &schedule);
     write(folder_ / "circuit.sv", emit::print_verilog(netlist, schedule, {"circuit"}));
-    const auto stream = [&](const Port& p) {
+    const auto spelled = [&](const Port& p) {
       return fmt::format(" X({}, {}, {}, {}, {})", p.name, p.bytes(), netlist.lanes(p.grid),
                          p.grid.rows.points(options.height), p.grid.columns.points(options.width));
     };
     std::string text = "#include \"Vcircuit.h\"\n#define TOP Vcircuit\n#define SCALARS(X)\n#define INPUTS(X)";
-    for (const Port& p : netlist.inputs) text += stream(p);
+    for (const Port& p : netlist.inputs) text += spelled(p);
     text += "\n#define RESULTS(X)";
-    for (const Result& r : netlist.results) text += stream(r.port);
+    for (const Result& r : netlist.results) text += spelled(r.port);
     write(folder_ / "circuit.hpp", text + "\n");
   }
 
