@@ -176,7 +176,9 @@ class RunTimeTicks : public VerilogTicks {
     line("  wire in_row = at_word <= last_word;");
     line("  wire have = {};", all_valid(netlist_));
     line("  wire ends = drained + 1'b1 == {};", all);
-    line("  wire drain = go & (drains | (first & under_way & ~have)){};", lag == Lag{} ? " & 1'b0" : "");
+    // Results that come with their words leave nothing to be pushed out.
+    const bool at_once = lag == Lag{};
+    line("  wire drain = go & (drains | (first & under_way & ~have)){};", at_once ? " & 1'b0" : "");
     const bool any = std::any_of(netlist_.inputs.begin(), netlist_.inputs.end(),
                                  [&](const hardware::Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drain & ~drains & (have{});", any ? " | ~in_row" : "");
@@ -184,25 +186,28 @@ class RunTimeTicks : public VerilogTicks {
     if (any) line("  assign take = word & in_row;");
     for (const hardware::Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) entry(p);
-    // From the first word of a frame to the last one that is taken from a result.
+    // From the first word of a frame to the last one that is taken from a result; `leaves` is the last tick between.
     std::string waiting;
     for (const Result& r : netlist_.results) waiting += fmt::format(" | {}_busy", r.port.name);
+    for (const hardware::Port& p : netlist_.inputs) waiting += fmt::format(" | {}_valid", p.name);
+    line("  wire row_ends = at_word == last_x, frame_ends = row_ends & at_row == last_y;");
+    line("  wire leaves = {};", at_once ? "word & frame_ends" : "drain & ends");
     line("  assign busy = under_way | (|restart){};", waiting);
     line("  always @(posedge clk) begin");
     line("    if (rst) begin");
     line("      at_word <= 0; at_row <= 0; first <= 1'b1; under_way <= 1'b0; drains <= 1'b0; drained <= 0;");
     line("    end else begin");
     line("      if (word) begin");
-    line("        first <= at_word == last_x & at_row == last_y;");
+    line("        first <= frame_ends;");
     line("        under_way <= 1'b1;");
-    line("        at_word <= at_word == last_x ? 0 : at_word + 1'b1;");
-    line("        if (at_word == last_x) at_row <= at_row == last_y ? 0 : at_row + 1'b1;");
+    line("        at_word <= row_ends ? 0 : at_word + 1'b1;");
+    line("        if (row_ends) at_row <= frame_ends ? 0 : at_row + 1'b1;");
     line("      end");
     line("      if (drain) begin");
     line("        drains <= ~ends;");
-    line("        if (ends) under_way <= 1'b0;");
     line("        drained <= ends ? 0 : drained + 1'b1;");
     line("      end");
+    line("      if (leaves) under_way <= 1'b0;");
     line("    end");
     line("    error <= ~rst & (error | (have & stood[{}] & ~good) | (moved & busy){});", settling_clocks - 1,
          wrong_marks(netlist_, "first", "at_word == last_word"));
@@ -210,7 +215,7 @@ class RunTimeTicks : public VerilogTicks {
     line("  reg drain_1;\n  reg [{}:0] drained_1;", lag_bits_ - 1);
     line("  always @(posedge clk) begin drain_1 <= drain; drained_1 <= drained; end");
     // The last tick of all: rings begin anew behind it, for they may be shorter next time.
-    line("  always @(posedge clk) restart <= rst ? 0 : {{restart, drain & ends}};");
+    line("  always @(posedge clk) restart <= rst ? 0 : {{restart, leaves}};");
   }
 
   // The suffix of the counters of a lag, which are declared where they are asked for first.
