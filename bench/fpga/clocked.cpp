@@ -77,16 +77,14 @@ class Bench {
  public:
   Bench(std::size_t frames, unsigned stalls, unsigned seed, std::size_t most)
       : stalls_(stalls), random_(seed), most_(most) {
-#define IN(name, element, lanes, height, width)                                           \
-  inputs_.push_back({#name, element, lanes, height, width, frames,                        \
-                     at(top_.s_##name##_tdata), at(top_.s_##name##_tvalid),               \
-                     at(top_.s_##name##_tready), at(top_.s_##name##_tlast),               \
+#define IN(name, element, lanes, height, width)                                                         \
+  inputs_.push_back({#name, element, lanes, height, width, frames, at(top_.s_##name##_tdata),           \
+                     at(top_.s_##name##_tvalid), at(top_.s_##name##_tready), at(top_.s_##name##_tlast), \
                      at(top_.s_##name##_tuser), nullptr});
     INPUTS(IN)
-#define OUT(name, element, lanes, height, width)                                          \
-  results_.push_back({#name, element, lanes, height, width, frames,                       \
-                      at(top_.m_##name##_tdata), at(top_.m_##name##_tvalid),              \
-                      at(top_.m_##name##_tready), at(top_.m_##name##_tlast),              \
+#define OUT(name, element, lanes, height, width)                                                         \
+  results_.push_back({#name, element, lanes, height, width, frames, at(top_.m_##name##_tdata),           \
+                      at(top_.m_##name##_tvalid), at(top_.m_##name##_tready), at(top_.m_##name##_tlast), \
                       at(top_.m_##name##_tuser), at(top_.m_##name##_tkeep)});
     RESULTS(OUT)
     for (Stream& s : inputs_) load(s);

@@ -3,12 +3,15 @@
 //   fpga_possible PROGRAM --size HxW [--lanes N] [--input ...] [--error E] [--sample ROWS] WORDS...
 //
 // WORDS are inputs and scalars of one frame as of `tessera run`. Lines of the standard input say what a circuit gave,
-// RESULT ROW COLUMN VALUE ERROR, with RESULT and ERROR as `explain --json` says. For each result with such lines one line comes back:
+// RESULT ROW COLUMN VALUE ERROR, with RESULT and ERROR as `explain --json` says. For each result with such lines one
+// line comes back:
 //
 //   RESULT points 412 unexplained 0 sample 15360 open 93
 //
-// `unexplained` of these points lie outside of what may come out, each told on the standard error. `open`: at so many of
-// the points in SAMPLE rows in the middle more than one number may come out, for which being equal would say less.
+// `unexplained` of these points lie outside of what may come out, each told on the standard error. `open`: at so many
+// of the points in SAMPLE rows in the middle more than one number may come out, for which being equal would say less.
+#include "hardware/possible.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +28,6 @@
 #include "cli/options.hpp"
 #include "engine/emit_hardware.hpp"
 #include "engine/program_impl.hpp"
-#include "hardware/possible.hpp"
 #include "ir/bind.hpp"
 #include "tessera/error.hpp"
 

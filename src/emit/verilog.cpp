@@ -37,6 +37,9 @@ int word_bits(const Netlist& netlist, const Port& port) {
 
 namespace {
 
+// Bits of a table up to which it is logic, and no block of memory, whatever a tool would choose.
+constexpr i64 most_logic_bits = 2048;
+
 std::string plain_name(std::string_view name) {
   std::string out;
   for (const char c : name)
@@ -301,7 +304,9 @@ class Printer {
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
     const hardware::Rom& rom = netlist_.tables[static_cast<std::size_t>(n.value)];
     const int index = bits_to(static_cast<i64>(rom.values.size()) - 1);
-    line("  reg {} {}_r, {}; reg [{}:0] {}_t [0:{}];", type, name, name, n.bits.width - 1, name, (i64{1} << index) - 1);
+    const i64 bits = (i64{1} << index) * n.bits.width;
+    line("  reg {} {}_r, {};\n  (* rom_style = \"{}\" *) reg [{}:0] {}_t [0:{}];", type, name, name,
+         bits > most_logic_bits ? "block" : "logic", n.bits.width - 1, name, (i64{1} << index) - 1);
     line("  initial begin");
     for (std::size_t k = 0; k < static_cast<std::size_t>(i64{1} << index); ++k) {
       const i64 v = k < rom.values.size() ? rom.values[k] : rom.values.back();

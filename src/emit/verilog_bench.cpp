@@ -33,8 +33,7 @@ std::string source(const hardware::Netlist& netlist, const Port& p, const BenchO
                    options.stalls ? "($urandom % 3 != 0)" : "1'b1");
   t += "  end\n";
   t += fmt::format("  wire [31:0] {0}_next = {0}_at + ({0}_valid & {0}_ready);\n", name);
-  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, name, name, name, all,
-                   name);
+  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, name, name, name, all, name);
   t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", name, words,
                    words * rows);
   return t;
@@ -100,8 +99,8 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
         ".m_{0}_tlast(m_{0}_last), .m_{0}_tuser(m_{0}_user),\n    ",
         r.port.name);
     const auto [own_words, own_rows] = words_of(netlist, r.port.grid, options);
-    done +=
-        fmt::format("{}m_{}_count == {}", done.empty() ? "" : " & ", r.port.name, own_words * own_rows * options.frames);
+    done += fmt::format("{}m_{}_count == {}", done.empty() ? "" : " & ", r.port.name,
+                        own_words * own_rows * options.frames);
   }
   t += fmt::format("  {} circuit (.clk, .rst, {}.error);\n", options.name, ports);
   t += fmt::format(

@@ -76,8 +76,8 @@ struct Stream {
   std::vector<Decision> decisions;           // where
   // By operation that decides: how close to the limit it may do so otherwise than exact arithmetic.
   std::map<std::pair<ir::StageId, ir::ExprId>, double> margins;
-  i64 delay_bits = 0;                        // of all stored stages
-  i64 least_height = 1, least_width = 1;     // of extents given at run time
+  i64 delay_bits = 0;                     // of all stored stages
+  i64 least_height = 1, least_width = 1;  // of extents given at run time
 };
 
 // Of what stands for elements of a type: of floats, of their bits.
