@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Circuits through open tools: ./dev fpga [--only NAME,...] [--lanes 1,4,8] [--size HxW] [--no-route] [--no-synthesis] [--publish].
+"""Circuits through open tools: ./dev fpga [--only NAME,...] [--lanes 1,4,8] [--size HxW] [--no-route] [--no-synthesis] [--resume] [--publish].
 
 Of every program below, at 1, 4 and 8 points a clock, for frames of 1080 x 1920:
   simulated   in Verilator: a whole frame that nothing stalls, whose latency and clocks must be those that `explain` says; then two frames
@@ -8,7 +8,7 @@ Of every program below, at 1, 4 and 8 points a clock, for frames of 1080 x 1920:
               differ: each that does must follow from decisions that lie within their errors of their limits (bench/fpga/possible.cpp)
   checked     by Yosys after `proc`: no signal driven twice, none undriven, no latch
   synthesised by Yosys for Xilinx 7 (counts: no open tool routes these parts here), ECP5 and iCE40; blocks of memory must be those of the
-              plan's line buffers and tables, for Xilinx 7 exactly; of the others at most those of FIFOs beside them
+              plan's line buffers and tables, of iCE40, which has no other memory, at most those of FIFOs beside them
   routed      by nextpnr for ECP5 of speed 8 and, where it fits, iCE40 HX8K, the module between registers: docs/fpga.md
 
 One table, build/fpga/fpga.json, with --publish bench/results/fpga.json and fpga.md; and a copy in the folder of the cache, where `tessera
@@ -71,6 +71,7 @@ def arguments():
     parser.add_argument("--size", metavar="HxW", default="1080x1920", help="extents of frames (1080x1920)")
     parser.add_argument("--no-route", action="store_true", help="without placing and routing")
     parser.add_argument("--no-synthesis", action="store_true", help="simulate and check alone")
+    parser.add_argument("--resume", action="store_true", help="take over what an earlier run found of the same text")
     parser.add_argument("--publish", action="store_true", help="keep the results in bench/results/ too")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N", help="circuits at a time (number of cores)")
     parser.add_argument("--tessera", metavar="FILE", default=ROOT / "build" / "release" / "src" / "cli" / "tessera", help="the compiler")
@@ -156,20 +157,40 @@ def compare(design, circuit, frames, options, found):
 
 
 def check_blocks(circuit, text, found):
-    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx, where FIFOs are logic."""
+    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx."""
     blocks = {"line buffers": {}, "tables": {}, "FIFOs": {},
               "Yosys": {"xilinx": 2 * found["Xilinx 7"]["RAMB36"] + found["Xilinx 7"]["RAMB18"], "ecp5": found["ECP5"]["DP16KD"], "ice40": found["iCE40"]["RAM40"]}}
     good = True
     for family in blocks["Yosys"]:
-        lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"])
+        lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"]
+                                                     if family == "ice40" or m["words"] * m["bits"] > steps.MOST_LOGIC)
         tables = blocks["tables"][family] = sum(steps.blocks_of(family, *m) for m in steps.tables_of(text))
-        fifos = blocks["FIFOs"][family] = 0 if family == "xilinx" else sum(steps.blocks_of(family, *m) for m in steps.fifos_of(text))
+        fifos = blocks["FIFOs"][family] = 0 if family != "ice40" else sum(steps.blocks_of(family, *m) for m in steps.fifos_of(text))
         good &= lines + tables <= blocks["Yosys"][family] <= lines + tables + fifos
     return blocks, good
 
 
+def earlier(design, options):
+    """What an earlier run found of the design, if it left nothing out."""
+    try:
+        row = json.loads((design.folder / "row.json").read_text())
+        steps_done = ["check", *([] if options.no_synthesis else ["Xilinx 7", "ECP5", "iCE40"]),
+                      *([] if options.no_synthesis or options.no_route else ["ECP5 routed", "iCE40 routed"])]
+        return row if not row["failed"] and all(step in row["seconds"] for step in steps_done) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def measure(design, options):
-    """One line of the table."""
+    """One line of the table, which stays in the design's folder."""
+    before = earlier(design, options) if options.resume else None
+    row = measure_anew(design, options, before)
+    (design.folder / "row.json").write_text(json.dumps(row, indent=1) + "\n")
+    return row
+
+
+def measure_anew(design, options, before):
+    """`before` itself, where the text is the same."""
     started = time.time()
     row = {"name": design.name, "lanes": design.lanes, "failed": []}
     shutil.rmtree(design.folder, ignore_errors=True)
@@ -180,6 +201,8 @@ def measure(design, options):
         row["failed"].append(str(failure))
         row["seconds"] = {"all": round(time.time() - started, 1)}
         return row
+    if before is not None and before["text"] == circuit["text"]:
+        return before
     row["size"] = [design.height, design.width]
     row["text"] = circuit["text"]
     row["plan"] = {key: circuit[key] for key in ("clocks_a_frame", "line_buffer_bits", "memories", "shift_register_bits", "waiting_bits", "pipeline_clocks",
@@ -229,19 +252,38 @@ def measure(design, options):
     return row
 
 
-def table(rows):
-    head = ["", "lanes", "kbit", "clocks", "exact", "LUT", "FF", "RAMB36", "DSP", "ECP5 LUT", "FF", "RAM", "MULT", "MHz", "iCE40 MHz", "seconds"]
-    lines = []
-    for row in rows:
-        made, plan = row.get("synthesised", {}), row.get("plan")
-        x, e, i = (made.get(name, {}) for name in ("Xilinx 7", "ECP5", "iCE40"))
-        shown = lambda counts, key: str(counts[key]) if key in counts else "-"
-        rams = f"{x['RAMB36'] + x['RAMB18'] / 2:g}" if x else "-"
-        luts = str(x["LUT"] + x["LUT as memory"]) if x else "-"
-        lines.append([row["name"], str(row["lanes"]), f"{plan['line_buffer_bits'] / 1024:.1f}" if plan else "-", str(plan["latency_clocks"]) if plan else "-",
-                      "yes" if row.get("simulated") else "no", luts, shown(x, "FF"), rams, shown(x, "DSP48"), shown(e, "LUT4"), shown(e, "FF"),
-                      shown(e, "DP16KD"), shown(e, "MULT18"), shown(e, "MHz"), shown(i, "MHz"), f"{row.get('seconds', {}).get('all', 0):.0f}"])
-    return report.aligned([head, *lines])
+# What the columns say is in docs/fpga.md, "Open tools".
+HEAD = ["", "lanes", "Kbit", "latency", "equal", "clocks", "LUT", "FF", "RAMB36", "blocks", "DSP", "ECP5 LUT", "FF", "RAM", "MULT", "MHz", "iCE40 MHz",
+        "emit, s", "simulate, s", "synthesise, s", f"{SHORT} s"]
+
+
+def line_of(row):
+    """A row of the table."""
+    made, plan, seconds = row.get("synthesised", {}), row.get("plan"), row["seconds"]
+    x, e, i = (made.get(name, {}) for name in ("Xilinx 7", "ECP5", "iCE40"))
+    shown = lambda counts, key: str(counts[key]) if key in counts else "-"
+    verdict = lambda key: "-" if row.get(key) is None else "OK" if row[key] else "NO"
+    found = row.get("simulated", {})
+    decided = [words for name, words in found.items() if name.endswith(": decided otherwise")]
+    equal = verdict("equal") if row.get("equal") is not True or not decided else f"but {sum(int(words.split()[0]) for words in decided)}"
+    short = [seconds[step] for step in ("emit", "simulation", "Xilinx 7") if step in seconds]
+    return [row["name"], str(row["lanes"]), f"{plan['line_buffer_bits'] / 1024:.1f}" if plan else "-", str(plan["latency_clocks"]) if plan else "-",
+            equal, verdict("clocks as planned"), str(x["LUT"] + x["LUT as memory"]) if x else "-", shown(x, "FF"),
+            f"{x['RAMB36'] + x['RAMB18'] / 2:g}" if x else "-", verdict("blocks as planned"), shown(x, "DSP48"), shown(e, "LUT4"), shown(e, "FF"),
+            shown(e, "DP16KD"), shown(e, "MULT18"), shown(e, "MHz"), shown(i, "MHz"), *(f"{n:.1f}" for n in short), *["-"] * (3 - len(short)),
+            "-" if len(short) < 3 else "OK" if sum(short) < SHORT else "NO"]
+
+
+def caption(about):
+    height, width = about["size"]
+    return (f"Frames of {height} x {width}, or the next multiple of what a program needs; LUT, FF, RAMB36, DSP of Xilinx 7 as Yosys counts them; "
+            f"MHz as nextpnr routes them, ECP5 of speed 8, iCE40 HX8K.")
+
+
+def markdown(about):
+    tools = "; ".join(about["tools"].values())
+    lines = [caption(about), "", *("| " + " | ".join(line) + " |" for line in [HEAD, ["---"] * len(HEAD), *map(line_of, about["designs"])])]
+    return "\n".join([*lines, "", f"{about['date']}: {tools}.", ""])
 
 
 def version(command):
@@ -266,6 +308,7 @@ def write(about, options):
     places = {options.out / "fpga.json": about}
     if options.publish:
         places[RESULTS / "fpga.json"] = about
+        (RESULTS / "fpga.md").write_text(markdown(about))
     if options.cached and cache_folder():
         place = cache_folder() / "fpga.json"
         places[place] = {**about, "designs": about["designs"] + others(place, {row.get("text") for row in about["designs"]})}
@@ -297,8 +340,8 @@ def main():
     tools = {"yosys": version(["yosys", "-V"]), "verilator": version(["verilator", "--version"]),
              "nextpnr-ecp5": version([NEXTPNR, "--version"]), "nextpnr-ice40": version(["nextpnr-ice40", "--version"])}
     about = {"date": datetime.date.today().isoformat(), "size": list(options.size), "tools": tools, "designs": rows}
-    print(f"frames of {options.size[0]} x {options.size[1]}; LUT, FF, RAMB36, DSP of Xilinx 7 as Yosys counts them; MHz as nextpnr routes them, ECP5 of speed 8")
-    print("\n".join(table(rows)))
+    print(caption(about))
+    print("\n".join(report.aligned([HEAD, *map(line_of, rows)])))
     for row in rows:
         for failure in row["failed"]:
             print(f"{row['name']}, {row['lanes']} a clock: {failure}")

@@ -141,6 +141,9 @@ BLOCKS = {"xilinx": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512}, "e
           "ice40": {2: 2048, 4: 1024, 8: 512, 16: 256}}
 
 
+MOST_LOGIC = 1024  # bits of a line buffer that is no block, where there is other memory: emit/parts.sv.inc
+
+
 def blocks_of(family, words, bits):
     """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory whose addresses are a power of two."""
     depth = 1 << max(0, math.ceil(math.log2(words)))
@@ -148,13 +151,13 @@ def blocks_of(family, words, bits):
 
 
 def fifos_of(text):
-    """(words, bits) of FIFOs in a text, which synthesis for ECP5 and iCE40 lays in blocks or in logic as it likes."""
+    """(words, bits) of FIFOs in a text, which synthesis for iCE40 lays in blocks or in logic as it likes."""
     return [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
 
 
 def tables_of(text):
-    """(words, bits) of tables in a text."""
-    return [(int(last) + 1, int(high) + 1) for high, last in re.findall(r"reg \[(\d+):0\] \w+_t \[0:(\d+)\];", text)]
+    """(words, bits) of tables in a text that are blocks."""
+    return [(int(last) + 1, int(high) + 1) for high, last in re.findall(r'"block" \*\) reg \[(\d+):0\] \w+_t \[0:(\d+)\];', text)]
 
 
 # ---- place and route ----------------------------------------------------------------------------------------------------------

@@ -122,6 +122,23 @@ TEST(Verilog, RandomCircuitsOfDifferentExtentsAgreeWithTheInterpreter) {
   EXPECT_GE(ran, most / 4);
 }
 
+TEST(Verilog, NamesOfAProgramHideNothing) {
+  StreamOptions options;
+  options.height = 5, options.width = 12;
+  for (const bool fixed : {true, false}) {
+    options.fixed = fixed;
+    const Circuit c = circuit_of(graph_of(program_of_taken_names), options);
+    Frameset set;
+    set.inputs.assign(2, Frames(1));
+    for (i64 k = 0; k < 5 * 12; ++k) set.inputs[0][0].push_back(k * 37 % 251), set.inputs[1][0].push_back(k * 91 % 256);
+    set.scalars = {3, -5, 7, 11, -2, 40};
+    set.results = simulate(c.netlist, set.inputs, set.scalars, 5, 12);
+    const Outcome got = simulated(c.netlist, c.schedule, set, {5, 12});
+    ASSERT_TRUE(got.sound) << got.said;
+    EXPECT_EQ(got.results, set.results) << got.said;
+  }
+}
+
 // Curves, tables, shifts by values, dividers and roots, as the netlist says they are.
 TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
   std::mt19937_64 random(3);
