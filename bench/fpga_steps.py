@@ -150,9 +150,11 @@ def blocks_of(family, words, bits):
     return min(math.ceil(bits / wide) * math.ceil(depth / deep) for wide, deep in BLOCKS[family].items())
 
 
-def fifos_of(text):
-    """(words, bits) of FIFOs in a text, which synthesis for iCE40 lays in blocks or in logic as it likes."""
-    return [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
+def fifos_of(family, text):
+    """(words, bits) of FIFOs in a text that are blocks; for iCE40 all, which synthesis lays in blocks or in logic as it likes."""
+    fifos = [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
+    deep = {"xilinx": lambda words, bits: words > 64 and words * bits > 3072, "ecp5": lambda words, bits: False, "ice40": lambda words, bits: True}
+    return [fifo for fifo in fifos if deep[family](*fifo)]
 
 
 def tables_of(text):

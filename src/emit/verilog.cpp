@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "emit/decision_notes.hpp"
 #include "emit/hardware_notes.hpp"
+#include "emit/verilog_names.hpp"
 #include "emit/verilog_parts.hpp"
 #include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
@@ -92,7 +93,8 @@ class Printer {
     return fmt::format(
                "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
                options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-               netlist_.frame.lanes, hardware_notes(given_, lines_), decision_notes(given_)) +
+               netlist_.frame.lanes, hardware_notes(given_, lines_),
+               decision_notes(given_) + extents_note()) +
            parts + "\n" + text_;
   }
 
@@ -105,6 +107,12 @@ class Printer {
 
   const Node& at(std::uint32_t k) const { return netlist_.node({k}); }
   const Frame& frame() const { return netlist_.frame; }
+
+  std::string extents_note() const {
+    if (frame().fixed) return "";
+    return "//\n// height and width may change while busy is low and no word is offered; error is set where they change at "
+           "another time.\n";
+  }
 
   std::string parts_text() const {
     std::string all = verilog_parts;
@@ -496,6 +504,7 @@ class Printer {
 }  // namespace
 
 std::string print_verilog(const Netlist& netlist, const Schedule& schedule, const VerilogOptions& options) {
+  check_module_name(options.name);
   return Printer(netlist, schedule, options).print();
 }
 

@@ -133,7 +133,7 @@ class RunTimeTicks : public VerilogTicks {
     line("  wire moved = height_1 != height | width_1 != width;");
     line("  always @(posedge clk) begin");
     line("    height_1 <= height; width_1 <= width;");
-    line("    stood <= rst | moved ? 0 : {{stood, 1'b1}};");
+    line("    stood <= moved ? 0 : {{stood, 1'b1}};");
     line("  end");
     line("  reg [{}:0] last_x, last_word;\n  reg [{}:0] last_y;\n  reg good;", x - 1, y - 1);
     line("  wire [{}:0] words = ({} + {}) >> {};", bits_to(frame().width + lanes), fine(given.wide, false), lanes - 1,

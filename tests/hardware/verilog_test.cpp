@@ -1,10 +1,14 @@
 // Circuits as text, run by a simulator: the words that come out are the interpreter's, whatever stalls, and as many
 // clocks are taken as there are ticks.
+#include "emit/verilog.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <optional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
@@ -137,6 +141,31 @@ TEST(Verilog, NamesOfAProgramHideNothing) {
     ASSERT_TRUE(got.sound) << got.said;
     EXPECT_EQ(got.results, set.results) << got.said;
   }
+}
+
+TEST(Verilog, PortsAndModulesHaveNamesOfTheirOwn) {
+  StreamOptions options;
+  options.height = 5, options.width = 12;
+  const Circuit c =
+      circuit_of(graph_of("struct pair { uint8 r, g; }\n"
+                          "stencil f(vector#2 pair x, vector#2 uint8 y) { return cast<uint8>(x.r + x.g - y); }\n"
+                          "parameter M, N;\nvector#2 pair image[M, N];\nvector#2 uint8 image_r[M, N];\n"
+                          "return f(image, image_r);\n"),
+                 options);
+  std::vector<std::string> names;
+  for (const Port& p : c.netlist.inputs) names.push_back(p.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"image_r", "image_g", "image_r_"}));
+  const auto refused = [&](const std::string& name) -> std::string {
+    try {
+      emit::print_verilog(c.netlist, c.schedule, {name});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refused("module").find("it is a keyword of SystemVerilog"), std::string::npos);
+  EXPECT_NE(refused("3x3").find("it is not a name in Verilog"), std::string::npos);
+  EXPECT_EQ(refused("tick"), "");
 }
 
 // Curves, tables, shifts by values, dividers and roots, as the netlist says they are.
