@@ -93,8 +93,7 @@ class Printer {
     return fmt::format(
                "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
                options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-               netlist_.frame.lanes, hardware_notes(given_, lines_),
-               decision_notes(given_) + extents_note()) +
+               netlist_.frame.lanes, hardware_notes(given_, lines_), decision_notes(given_) + extents_note()) +
            parts + "\n" + text_;
   }
 
@@ -110,7 +109,8 @@ class Printer {
 
   std::string extents_note() const {
     if (frame().fixed) return "";
-    return "//\n// height and width may change while busy is low and no word is offered; error is set where they change at "
+    return "//\n// height and width may change while busy is low and no word is offered; error is set where they "
+           "change at "
            "another time.\n";
   }
 

@@ -7,10 +7,10 @@
 // m_NAME_*, a scalar p_NAME, which is to stand still while frames are under way.
 //
 // `rst` is synchronous, high, for one clock at least; of circuits with extents at run time for five, while these stand
-// still. `height` and `width` may change, without a reset, while `busy` is low and no word is offered; `busy` is high from the first word of a frame on
-// until the last frame's results were all taken. `error` is set, until reset, when extents change while it is high,
-// when they are not among those that the circuit can do (no frame is taken then), and when an input's tuser or tlast is
-// not where they say.
+// still. `height` and `width` may change, without a reset, while `busy` is low and no word is offered; `busy` is high
+// from the first word of a frame on until the last frame's results were all taken. `error` is set, until reset, when
+// extents change while it is high, when they are not among those that the circuit can do (no frame is taken then), and
+// when an input's tuser or tlast is not where they say.
 #pragma once
 
 #include <string>
