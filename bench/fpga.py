@@ -171,7 +171,8 @@ def check_blocks(circuit, text, found):
         tables = blocks["tables"][family] = sum(steps.blocks_of(family, *m) for m in steps.tables_of(text))
         fifos = blocks["FIFOs"][family] = sum(steps.blocks_of(family, *m) for m in steps.fifos_of(family, text))
         least = lines + tables + (0 if family == "ice40" else fifos)
-        good &= least <= blocks["Yosys"][family] <= lines + tables + fifos
+        deep = sum(m["words"] > steps.DEEP for m in circuit["memories"])
+        good &= least <= blocks["Yosys"][family] <= lines + tables + fifos + deep
     return blocks, good
 
 

@@ -144,10 +144,12 @@ BLOCKS = {"xilinx": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512}, "e
 MOST_LOGIC = 1024  # bits of a line buffer that is no block, where there is other memory: emit/parts.sv.inc
 
 
+DEEP = 16384  # words of a memory beyond which tools choose a shape that is cheap to select from, and may take a block more
+
+
 def blocks_of(family, words, bits):
-    """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory whose addresses are a power of two."""
-    depth = 1 << max(0, math.ceil(math.log2(words)))
-    return min(math.ceil(bits / wide) * math.ceil(depth / deep) for wide, deep in BLOCKS[family].items())
+    """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory."""
+    return min(math.ceil(bits / wide) * math.ceil(words / deep) for wide, deep in BLOCKS[family].items())
 
 
 def fifos_of(family, text):
