@@ -36,31 +36,31 @@ class Frames:
 
     def __init__(self, circuit, count, seed=1):
         self.circuit, self.count = circuit, count
-        self.points = circuit["height"] * circuit["width"]
         maker = random.Random(seed)
-        self.inputs = {port["name"]: [maker.randbytes(self.points * array.array(CODES[port["type"]][0]).itemsize) for _ in range(count)]
-                       for port in circuit["inputs"]}
+        self.inputs = {port["name"]: [frame_of(port, maker) for _ in range(count)] for port in circuit["inputs"]}
 
     def write(self, folder):
         for name, frames in self.inputs.items():
             (folder / f"{name}.raw").write_bytes(b"".join(frames))
 
+    def words(self, frame, settings, folder):
+        """The inputs and scalars of one frame as words of `tessera run`, with files in a folder."""
+        ports = {port["name"]: port for port in self.circuit["inputs"]}
+        words = []
+        for name, fields in fields_of(list(ports)).items():
+            first, path = ports[fields[0]], folder / f"{name}_{frame}.npy"
+            planes = [array.array(CODES[first["type"]][0], self.inputs[f][frame]) for f in fields]
+            inner = [field.rpartition("_")[2] for field in fields] if len(fields) > 1 else []
+            write_npy(path, first["type"], (first["height"], first["width"]), interleaved(planes).tobytes(), inner)
+            words.append(f"{name}={path}")
+        return words + settings
+
     def expected(self, tessera, program, settings, folder):
         """{result: elements of all frames}, of what the program gives on the processor in the interpreter's order."""
         found = {result["name"]: None for result in self.circuit["results"]}
-        groups = fields_of([port["name"] for port in self.circuit["inputs"]])
         outputs = fields_of(list(found))
-        shape = (self.circuit["height"], self.circuit["width"])
-        types = {port["name"]: port["type"] for port in self.circuit["inputs"]}
         for k in range(self.count):
-            command = [str(tessera), "run", str(program), "--exact", "-q"]
-            for name, fields in groups.items():
-                planes = [array.array(CODES[types[f]][0], self.inputs[f][k]) for f in fields]
-                together = interleaved(planes)
-                inner = [field.rpartition("_")[2] for field in fields] if len(fields) > 1 else []
-                write_npy(folder / f"{name}.npy", types[fields[0]], shape, together.tobytes(), inner)
-                command.append(f"{name}={folder / f'{name}.npy'}")
-            command += settings
+            command = [str(tessera), "run", str(program), "--exact", "-q", *self.words(k, settings, folder)]
             for name in outputs:
                 command += ["-o", f"{name}={folder / f'{name}_ref.npy'}" if name != "result" else f"{folder / 'result_ref.npy'}"]
             done = subprocess.run(command, capture_output=True, text=True)
@@ -72,6 +72,10 @@ class Frames:
                     part = elements[at::len(fields)]
                     found[field] = part if found[field] is None else found[field] + part
         return found
+
+
+def frame_of(port, maker):
+    return maker.randbytes(port["height"] * port["width"] * array.array(CODES[port["type"]][0]).itemsize)
 
 
 def fields_of(names):
@@ -94,25 +98,27 @@ def interleaved(planes):
 
 
 class Difference:
-    """Between words of a circuit and what was expected."""
+    """Between words of a circuit and what was expected, frame by frame."""
 
-    def __init__(self, port, raw, expected, count):
+    def __init__(self, port, raw, expected, frames):
         code = CODES[port["type"]][0] if port["bytes"] < 8 else "q" if port["signed"] else "Q"
-        got = array.array(code, raw)[:count]
-        want = expected[:count]
-        self.count, self.port = len(got), port
-        self.largest, self.beyond, self.exact = 0.0, 0, False
-        if want.typecode == code:
-            self.exact = True
-            if got != want:
-                self.beyond = sum(a != b for a, b in zip(got, want))
-                self.largest = max(abs(a - b) for a, b in zip(got, want))
-        else:
-            scale, bound = 2.0 ** -port["fraction"], port["error"]
-            for a, b in zip(got, want):
-                d = abs(a * scale - b)
-                if d > self.largest:
-                    self.largest = d
-                # Floats of the processor err by some units of their last place.
-                if d > bound + 1e-5 * abs(b):
-                    self.beyond += 1
+        self.port, self.points = port, port["height"] * port["width"]
+        self.count = self.points * frames
+        got, want = array.array(code, raw)[: self.count], expected[: self.count]
+        self.largest, self.at = 0.0, []  # the largest difference, where one is larger than the bound: (index, value)
+        self.exact = want.typecode == code
+        if self.exact and got == want:
+            return
+        scale, bound = (1, 0) if self.exact else (2.0 ** -port["fraction"], port["error"])
+        rounding = 0 if self.exact else 1e-5  # floats of the processor err by some units of their last place
+        for k, (a, b) in enumerate(zip(got, want)):
+            d = abs(a * scale - b)
+            if d > self.largest:
+                self.largest = d
+            if d > bound + rounding * abs(b):
+                self.at.append((k, a * scale))
+
+    def lines(self, frame):
+        """Those of a frame, as fpga_possible reads them."""
+        return "".join(f"{self.port['name']} {k % self.points // self.port['width']} {k % self.port['width']} {v} {self.port['error']}\n"
+                       for k, v in self.at if k // self.points == frame)

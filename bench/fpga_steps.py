@@ -33,26 +33,45 @@ def call(command, folder, log):
     return done.stdout
 
 
-def width_of(port, lanes):
-    return 8 * port["bytes"] * lanes
+def width_of(port):
+    """Bits of a word."""
+    return 8 * port["bytes"] * port["points_a_word"]
 
 
 # ---- text and simulation ------------------------------------------------------------------------------------------------------
 
+def options_of(design):
+    return ["--size", f"{design.height}x{design.width}", "--lanes", str(design.lanes), *design.options]
+
+
 def emit(tessera, design, folder):
-    """The circuit's text in NAME.sv; what `explain --json` says of it."""
-    options = [str(design.program), "--target", "verilog", "--size", f"{design.height}x{design.width}", "--lanes", str(design.lanes), *design.options]
+    """The circuit's text in NAME.sv; what `explain --json` says of it, and the seconds that the text took."""
+    options = [str(design.program), "--target", "verilog", *options_of(design)]
+    started = time.time()
     call([tessera, "emit", *options, "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
-    return json.loads(call([tessera, "explain", *options, "--json"], folder, "explain.json"))
+    seconds = round(time.time() - started, 2)
+    return json.loads(call([tessera, "explain", *options, "--json"], folder, "explain.json")), seconds
+
+
+def possible(program, design, words, points):
+    """{result: {points, unexplained, sample, open}} of points of one frame: bench/fpga/possible.cpp."""
+    command = [program, design.program, *options_of(design), *words]
+    done = subprocess.run([str(word) for word in command], input=points, capture_output=True, text=True, timeout=TIME_LIMIT)
+    (design.folder / "possible.log").write_text(done.stderr)
+    if done.returncode != 0:
+        raise Failed(done.stderr.strip()[:300])
+    found = {}
+    for line in done.stdout.splitlines():
+        name, *rest = line.split()
+        found[name] = {rest[k]: int(rest[k + 1]) for k in range(0, len(rest), 2)}
+    return found
 
 
 def build_model(circuit, stem, folder, bench):
-    sizes = {"B": 1, "H": 2, "I": 4}
-    size = lambda port: width_of(port, 1) // 8
-    lists = {"INPUTS": [f"X({p['name']}, {size(p)})" for p in circuit["inputs"]], "RESULTS": [f"X({p['name']}, {size(p)})" for p in circuit["results"]],
+    stream = lambda p: f"X({p['name']}, {p['bytes']}, {p['points_a_word']}, {p['height']}, {p['width']})"
+    lists = {"INPUTS": [stream(p) for p in circuit["inputs"]], "RESULTS": [stream(p) for p in circuit["results"]],
              "SCALARS": [f"X({p['name']}, {1 << max(0, p['fraction'])})" for p in circuit["scalars"]]}
     text = f'#include "V{stem}.h"\n#define TOP V{stem}\n'
-    text += f"#define HEIGHT {circuit['height']}\n#define WIDTH {circuit['width']}\n#define LANES {circuit['points_a_clock']}\n"
     text += "".join(f"#define {name}(X) {' '.join(uses)}\n" for name, uses in lists.items())
     (folder / "circuit.hpp").write_text(text)
     call(["verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "unique", "--x-initial", "unique", "-Wno-lint", "--top-module", stem,
@@ -77,9 +96,9 @@ def yosys(script, folder, log):
     return call(["yosys", "-q", "-p", script], folder, log)
 
 
-def cells(script, stem, top, folder, log):
+def cells(script, text, top, folder, log):
     """{cell: how many} after a script of Yosys."""
-    yosys(f"read_verilog -sv {stem}; {script}; tee -q -o {log}.json stat -json -top {top}", folder, f"{log}.log")
+    yosys(f"read_verilog -sv {text}; {script}; tee -q -o {log}.json stat -json -top {top}", folder, f"{log}.log")
     text = (folder / f"{log}.json").read_text()
     found = json.loads(text[text.index("{"):])
     return found["design"]["num_cells_by_type"] if "design" in found else found["modules"][f"\\{top}"]["num_cells_by_type"]
@@ -100,8 +119,14 @@ def xilinx(stem, folder):
             "FF": some(found, r"FD[RSCP]E.*"), "RAMB36": some(found, r"RAMB36E1"), "RAMB18": some(found, r"RAMB18E1"), "DSP48": some(found, r"DSP48E1")}
 
 
+# The text for an ECP5 leaves a register to the memories, which the parameter puts into them: docs/fpga.md.
+FOR_ECP5 = "-DTESSERA_ECP5"
+LINE_BUFFERS = "select -set lines c:*.line_buffer.* c:*_block_t.* %u t:DP16KD %i"
+REGISTERED = f'{LINE_BUFFERS}; setparam -set REGMODE_A "OUTREG" @lines; setparam -set REGMODE_B "OUTREG" @lines'
+
+
 def ecp5(stem, folder):
-    found = cells(f"synth_ecp5 -top {stem}", f"{stem}.sv", stem, folder, "ecp5")
+    found = cells(f"synth_ecp5 -top {stem}", f"{FOR_ECP5} {stem}.sv", stem, folder, "ecp5")
     return {"LUT4": some(found, r"LUT4") + 2 * some(found, r"CCU2C") + 4 * some(found, r"TRELLIS_DPR16X4"), "FF": some(found, r"TRELLIS_FF"),
             "DP16KD": some(found, r"DP16KD"), "MULT18": some(found, r"MULT18X18D")}
 
@@ -116,31 +141,40 @@ BLOCKS = {"xilinx": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512}, "e
           "ice40": {2: 2048, 4: 1024, 8: 512, 16: 256}}
 
 
+MOST_LOGIC = 1024  # bits of a line buffer that is no block, where there is other memory: emit/parts.sv.inc
+
+
+DEEP = 16384  # words of a memory beyond which tools choose a shape that is cheap to select from, and may take a block more
+
+
 def blocks_of(family, words, bits):
-    """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory whose addresses are a power of two."""
-    depth = 1 << max(0, math.ceil(math.log2(words)))
-    return min(math.ceil(bits / wide) * math.ceil(depth / deep) for wide, deep in BLOCKS[family].items())
+    """The fewest blocks (halves of a RAMB36, DP16KD, RAM40) that hold a memory."""
+    return min(math.ceil(bits / wide) * math.ceil(words / deep) for wide, deep in BLOCKS[family].items())
 
 
-def other_memories(text, family):
-    """(words, bits) of FIFOs and tables in a text, which synthesis lays in blocks or in logic as it likes; FIFOs of Xilinx are logic."""
+def fifos_of(family, text):
+    """(words, bits) of FIFOs in a text that are blocks; for iCE40 all, which synthesis lays in blocks or in logic as it likes."""
     fifos = [(1 << int(log), int(bits)) for bits, log in re.findall(r"_exit #\(\.W\((\d+)\), \.LOG\((\d+)\)", text)]
-    tables = [(int(last) + 1, int(high) + 1) for high, last in re.findall(r"reg (?:signed )?\[(\d+):0\] \w+; reg \[\d+:0\] \w+_t \[0:(\d+)\]", text)]
-    return tables if family == "xilinx" else fifos + tables
+    deep = {"xilinx": lambda words, bits: words > 64 and words * bits > 3072, "ecp5": lambda words, bits: False, "ice40": lambda words, bits: True}
+    return [fifo for fifo in fifos if deep[family](*fifo)]
+
+
+def tables_of(text):
+    """(words, bits) of tables in a text that are blocks."""
+    return [(int(last) + 1, int(high) + 1) for high, last in re.findall(r'"block" \*\) reg \[(\d+):0\] \w+_t \[0:(\d+)\];', text)]
 
 
 # ---- place and route ----------------------------------------------------------------------------------------------------------
 
 def write_pins(circuit, stem, folder):
     """pins.v: the module between registers that are shifted in and out."""
-    lanes = circuit["points_a_clock"]
     ins, outs = [("rst", 1)], [("error", 1)]
     for p in circuit["inputs"]:
-        ins += [(f"s_{p['name']}_tdata", width_of(p, lanes)), (f"s_{p['name']}_tvalid", 1), (f"s_{p['name']}_tlast", 1), (f"s_{p['name']}_tuser", 1)]
+        ins += [(f"s_{p['name']}_tdata", width_of(p)), (f"s_{p['name']}_tvalid", 1), (f"s_{p['name']}_tlast", 1), (f"s_{p['name']}_tuser", 1)]
         outs += [(f"s_{p['name']}_tready", 1)]
-    ins += [(p["name"], p["bits"]) for p in circuit["scalars"]]
+    ins += [(f"p_{p['name']}", p["bits"]) for p in circuit["scalars"]]
     for p in circuit["results"]:
-        outs += [(f"m_{p['name']}_tdata", width_of(p, lanes)), (f"m_{p['name']}_tkeep", width_of(p, lanes) // 8), (f"m_{p['name']}_tvalid", 1),
+        outs += [(f"m_{p['name']}_tdata", width_of(p)), (f"m_{p['name']}_tkeep", width_of(p) // 8), (f"m_{p['name']}_tvalid", 1),
                  (f"m_{p['name']}_tlast", 1), (f"m_{p['name']}_tuser", 1)]
         ins += [(f"m_{p['name']}_tready", 1)]
     n, m = sum(bits for _, bits in ins), sum(bits for _, bits in outs)
@@ -174,7 +208,7 @@ def route_ecp5(counts, stem, folder, nextpnr):
             break
     else:
         return None, None
-    yosys(f"read_verilog -sv {stem}.sv; read_verilog pins.v; synth_ecp5 -top pins -json ecp5_pins.json", folder, "ecp5_pins.log")
+    yosys(f"read_verilog -sv {FOR_ECP5} {stem}.sv; read_verilog pins.v; synth_ecp5 -top pins; {REGISTERED}; write_json ecp5_pins.json", folder, "ecp5_pins.log")
     call([nextpnr, f"--{chip}", "--package", package, "--speed", "8", "--json", "ecp5_pins.json", "--freq", "250", "--timing-allow-fail", "--lpf-allow-unconstrained",
           "--report", "ecp5_route.json", "-q"], folder, "ecp5_route.log")
     return f"LFE5U-{chip[:2]}F-8", megahertz(folder, "ecp5_route.json")

@@ -2,8 +2,7 @@
 //
 // Who builds it writes "circuit.hpp", which includes the model and defines
 //   TOP                the model's class
-//   HEIGHT, WIDTH, LANES   of frames; RUN_TIME where the extents are ports
-//   INPUTS(X) RESULTS(X)   X(name, bytes of an element) for each stream
+//   INPUTS(X) RESULTS(X)   X(name, bytes of an element, points a word, height, width) for each stream: of its own image
 //   SCALARS(X)             X(name, value) for each value of a frame
 // Frames are in NAME.raw, elements in rows, frames one after the other, and come out in NAME.out. It prints one line of
 // numbers with their names: of clocks from taking the first word in to handing out the last one of a result (`clocks`)
@@ -27,30 +26,28 @@
 
 namespace {
 
-constexpr int lanes = LANES;
-constexpr std::size_t height = HEIGHT, width = WIDTH, words = (width + lanes - 1) / lanes;
 constexpr long idle_most = 20000;  // clocks without a word on either side
 
 using Bytes = std::vector<unsigned char>;
 
 struct Stream {
   std::string name;
-  std::size_t element;
+  std::size_t element, lanes, height, width, frames;
   unsigned char *data, *valid, *ready, *last, *user, *keep;
-  Bytes bytes;           // of all frames
+  Bytes bytes = Bytes(frames * height * width * element);
   std::size_t word = 0;  // that is next
   bool held = false;     // of a result: its word was there and was not taken; of an input: it was taken in this clock
   Bytes before = {};
   long first = -1, final = -1;  // clocks of words
 
   std::size_t word_bytes() const { return element * lanes; }
-  bool ends_row() const { return word % words == words - 1; }
-  bool starts_frame() const { return word % (words * height) == 0; }
+  std::size_t words() const { return (width + lanes - 1) / lanes; }  // of a row
+  std::size_t all() const { return frames * height * words(); }
+  bool ends_row() const { return word % words() == words() - 1; }
+  bool starts_frame() const { return word % (words() * height) == 0; }
   // Where the word stands among all bytes, and how many of it are of the image.
-  std::size_t place() const { return (word / words * width + word % words * lanes) * element; }
-  std::size_t there() const {
-    return std::min<std::size_t>(lanes, width - word % words * static_cast<std::size_t>(lanes)) * element;
-  }
+  std::size_t place() const { return (word / words() * width + word % words() * lanes) * element; }
+  std::size_t there() const { return std::min(lanes, width - word % words() * lanes) * element; }
 };
 
 template <class T>
@@ -78,21 +75,17 @@ void store(const Stream& s) {
 
 class Bench {
  public:
-  Bench(long frames, unsigned stalls, unsigned seed, std::size_t most)
-      : stalls_(stalls),
-        random_(seed),
-        all_(static_cast<std::size_t>(frames) * words * height),
-        most_(std::min(most, all_)) {
-#define IN(name, element)                                                                                       \
-  inputs_.push_back({#name, element, at(top_.s_##name##_tdata), at(top_.s_##name##_tvalid),                     \
-                     at(top_.s_##name##_tready), at(top_.s_##name##_tlast), at(top_.s_##name##_tuser), nullptr, \
-                     Bytes(static_cast<std::size_t>(frames) * height * width * (element))});
+  Bench(std::size_t frames, unsigned stalls, unsigned seed, std::size_t most)
+      : stalls_(stalls), random_(seed), most_(most) {
+#define IN(name, element, lanes, height, width)                                                         \
+  inputs_.push_back({#name, element, lanes, height, width, frames, at(top_.s_##name##_tdata),           \
+                     at(top_.s_##name##_tvalid), at(top_.s_##name##_tready), at(top_.s_##name##_tlast), \
+                     at(top_.s_##name##_tuser), nullptr});
     INPUTS(IN)
-#define OUT(name, element)                                                                              \
-  results_.push_back({#name, element, at(top_.m_##name##_tdata), at(top_.m_##name##_tvalid),            \
-                      at(top_.m_##name##_tready), at(top_.m_##name##_tlast), at(top_.m_##name##_tuser), \
-                      at(top_.m_##name##_tkeep),                                                        \
-                      Bytes(static_cast<std::size_t>(frames) * height * width * (element))});
+#define OUT(name, element, lanes, height, width)                                                         \
+  results_.push_back({#name, element, lanes, height, width, frames, at(top_.m_##name##_tdata),           \
+                      at(top_.m_##name##_tvalid), at(top_.m_##name##_tready), at(top_.m_##name##_tlast), \
+                      at(top_.m_##name##_tuser), at(top_.m_##name##_tkeep)});
     RESULTS(OUT)
     for (Stream& s : inputs_) load(s);
   }
@@ -128,15 +121,11 @@ class Bench {
   }
   bool pauses() { return stalls_ > 0 && random_() % 100 < stalls_; }
   bool done() const {
-    return std::all_of(results_.begin(), results_.end(), [&](const Stream& s) { return s.word == all_; });
+    return std::all_of(results_.begin(), results_.end(), [&](const Stream& s) { return s.word == s.all(); });
   }
 
   void reset() {
-#ifdef RUN_TIME
-    top_.height = HEIGHT;
-    top_.width = WIDTH;
-#endif
-#define SET(name, value) top_.name = value;
+#define SET(name, value) top_.p_##name = value;
     SCALARS(SET)
     top_.clk = 0;
     top_.rst = 1;
@@ -149,7 +138,7 @@ class Bench {
 
   // A word that is offered stays until it is taken.
   void offer(Stream& s) {
-    if (*s.valid != 0 || s.word == most_ || pauses()) return;
+    if (*s.valid != 0 || s.word == std::min(most_, s.all()) || pauses()) return;
     *s.valid = 1;
     for (std::size_t k = 0; k < s.word_bytes(); ++k)
       s.data[k] = k < s.there() ? s.bytes[s.place() + k] : static_cast<unsigned char>(random_());
@@ -173,7 +162,7 @@ class Bench {
     s.held = *s.valid != 0 && *s.ready == 0;
     s.before = now;
     if (*s.valid == 0 || *s.ready == 0) return false;
-    if (s.word == all_) {
+    if (s.word == s.all()) {
       ++marks_;
       return true;
     }
@@ -193,13 +182,14 @@ class Bench {
       std::printf("%s words %zu latency %ld clocks %ld\n", s.name.c_str(), s.word, s.first - begun_,
                   s.final - begun_ + 1);
     std::printf("marks %ld changed %ld error %d\n", marks_, changed_, error_ ? 1 : 0);
-    return marks_ == 0 && changed_ == 0 && !error_ && (done() || most_ < all_) ? 0 : 1;
+    const bool all = std::all_of(inputs_.begin(), inputs_.end(), [&](const Stream& s) { return s.word == s.all(); });
+    return marks_ == 0 && changed_ == 0 && !error_ && (done() || !all) ? 0 : 1;
   }
 
   TOP top_;
   unsigned stalls_;
   std::mt19937 random_;
-  std::size_t all_, most_;
+  std::size_t most_;
   std::vector<Stream> inputs_, results_;
   long clock_ = 0, begun_ = -1, marks_ = 0, changed_ = 0;
   bool error_ = false;
@@ -218,7 +208,7 @@ int main(int count, char** given) {
     return 2;
   }
   const auto number = [&](int k) { return std::strtoul(given[k], nullptr, 10); };
-  Bench bench(static_cast<long>(number(1)), static_cast<unsigned>(number(2)), static_cast<unsigned>(number(3)),
+  Bench bench(number(1), static_cast<unsigned>(number(2)), static_cast<unsigned>(number(3)),
               count == 5 ? number(4) : ~std::size_t{0});
   return bench.run();
 }

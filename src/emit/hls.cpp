@@ -113,11 +113,13 @@ class Printer {
  private:
   // ---- names and sizes ---------------------------------------------------------------------------------------------
 
+  // What the top function names after a port ends with `_ticks`, or is called after the program.
   void name_ports() {
-    std::vector<std::string> taken = {"height", "width", "frames", options_.name};
+    std::vector<std::string> taken = {"height", "width", "frames", options_.name, options_.name + "_compute"};
+    for (const char* type : {"hls", "ap_uint", "ap_int", "ap_axiu", "tessera_streaming"}) taken.emplace_back(type);
     const auto fresh = [&](const std::string& wanted) {
       std::string name = hls_name(wanted);
-      while (std::find(taken.begin(), taken.end(), name) != taken.end()) name += '_';
+      while (name.ends_with("_ticks") || std::find(taken.begin(), taken.end(), name) != taken.end()) name += '_';
       taken.push_back(name);
       return name;
     };
@@ -173,10 +175,10 @@ class Printer {
       const std::string_view name = names[bytes == 8 ? 0 : bytes == 16 ? 1 : bytes == 32 ? 2 : 3];
       std::size_t size = 2;
       while (size < rom.values.size()) size *= 2;
-      text += fmt::format("  static const {} {} {}_table[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
-                          table_name(t), size);
+      text += fmt::format("  static const {} {} {}[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
+                          values_.table(t), size);
       for (std::size_t k = 0; k < size; ++k) text += (k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ") + element(rom, k);
-      text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={}_table type=rom_np\n", table_name(t));
+      text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={} type=rom_np\n", values_.table(t));
     }
     return text;
   }
@@ -186,7 +188,6 @@ class Printer {
     if (rom.bits.width <= 32) return fmt::format("{}", v);
     return rom.bits.is_signed ? fmt::format("{}LL", v) : fmt::format("{}ULL", static_cast<std::uint64_t>(v));
   }
-  std::string table_name(std::size_t t) const { return hls_name(netlist_.tables[t].name); }
 
   std::string header() const {
     return fmt::format(
@@ -529,8 +530,8 @@ class Printer {
     for (const auto* list : {&ports_.inputs, &ports_.results})
       for (const HlsStream& s : *list)
         given.push_back(fmt::format("hls::stream<ap_uint<{}> >& {}_ticks", s.bits, s.name));
-    for (const hardware::Port& port : netlist_.scalars)
-      given.push_back(fmt::format("{} {}_value", hls_spelling(port.type), hls_name(port.name)));
+    for (std::size_t k = 0; k < netlist_.scalars.size(); ++k)
+      given.push_back(fmt::format("{} {}", hls_spelling(netlist_.scalars[k].type), values_.scalar(k)));
     if (!frame_.fixed) given.insert(given.end(), {"int height", "int width"});
     given.emplace_back("int frames");
     const std::string state = tables() + declared_memories() + declared_coarse() + registers_ + declared_positions();

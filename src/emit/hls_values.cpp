@@ -104,7 +104,7 @@ HlsValues::HlsValues(const hardware::Netlist& netlist) : netlist_(netlist) {
       texts_.push_back(fmt::format("{}({})", hls_type(node.bits), literal(node.value)));
     else if (node.op == Signal::scalar) {
       const hardware::Port& port = netlist.scalars[static_cast<std::size_t>(node.value)];
-      names_.back() = hls_name(port.name) + "_value";
+      names_.back() = scalar(static_cast<std::size_t>(node.value));
       texts_.push_back(
           fmt::format("{}({})", is_float(port.type) ? "tessera_streaming::bits" : hls_type(node.bits), names_.back()));
     } else {
@@ -112,6 +112,14 @@ HlsValues::HlsValues(const hardware::Netlist& netlist) : netlist_(netlist) {
       texts_.push_back(names_.back());
     }
   }
+}
+
+std::string HlsValues::scalar(std::size_t k) const {
+  return fmt::format("{}_{}_value", hls_name(netlist_.scalars[k].name), k);
+}
+
+std::string HlsValues::table(std::size_t k) const {
+  return fmt::format("{}_{}_table", hls_name(netlist_.tables[k].name), k);
 }
 
 std::string HlsValues::type(NodeId n) const {
@@ -301,7 +309,7 @@ std::string HlsValues::expression(NodeId id) {
       const hardware::Rom& rom = netlist_.tables[static_cast<std::size_t>(node.value)];
       // A table has a power of two of elements, so that no index leaves it.
       const int bits = std::max(1, static_cast<int>(std::bit_width(rom.values.size() - 1)));
-      return fmt::format("{}_table[{}.to_int()]", hls_name(rom.name), cast({false, bits}, arg(0)));
+      return fmt::format("{}[{}.to_int()]", table(static_cast<std::size_t>(node.value)), cast({false, bits}, arg(0)));
     }
     default:
       return "";

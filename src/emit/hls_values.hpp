@@ -28,6 +28,9 @@ class HlsValues {
   // How a value is written where its bits are used: its name, or a number; of a float, the bits of its name.
   const std::string& text(hardware::NodeId n) const { return texts_[n.id]; }
   const std::string& name(hardware::NodeId n) const { return names_[n.id]; }
+  // Names of a value of a frame, of a table.
+  std::string scalar(std::size_t k) const;
+  std::string table(std::size_t k) const;
   std::string type(hardware::NodeId) const;
   bool has_statement(hardware::NodeId) const;
   // What it is; of a delay, an input: nothing, for who keeps the state knows.

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "emit/decision_notes.hpp"
 #include "emit/hardware_notes.hpp"
+#include "emit/verilog_names.hpp"
 #include "emit/verilog_parts.hpp"
 #include "emit/verilog_ticks.hpp"
 #include "tessera/error.hpp"
@@ -37,7 +38,8 @@ int word_bits(const Netlist& netlist, const Port& port) {
 
 namespace {
 
-constexpr i64 most_logic_bits = 2048;  // of a table in look-up tables
+// Bits of a table up to which it is logic, and no block of memory, whatever a tool would choose.
+constexpr i64 most_logic_bits = 2048;
 
 std::string plain_name(std::string_view name) {
   std::string out;
@@ -46,16 +48,29 @@ std::string plain_name(std::string_view name) {
   return out.empty() ? "value" : out;
 }
 
+// What is named after something of the program begins with a letter of its own, and nothing else does: i_ what belongs
+// to an input, o_ to a result, v_ a value; of ports s_, m_, and p_ for scalars. So no name of a program can be taken.
+Netlist with_prefixes(Netlist netlist) {
+  for (Port& p : netlist.inputs) p.name = "i_" + p.name;
+  for (Result& r : netlist.results) r.port.name = "o_" + r.port.name;
+  for (Port& p : netlist.scalars) p.name = "p_" + p.name;
+  return netlist;
+}
+std::string stream_name(const Port& p) {
+  return p.name.substr(2);
+}
+
 class Printer {
  public:
   Printer(const Netlist& netlist, const Schedule& schedule, const VerilogOptions& options)
-      : netlist_(netlist),
+      : given_(netlist),
+        netlist_(with_prefixes(netlist)),
         schedule_(schedule),
         options_(options),
         lines_(hardware::delay_lines(netlist, schedule.line)),
         rows_(hardware::line_memories(netlist, schedule.clock)),
-        ticks_(netlist.frame.fixed ? fixed_ticks(netlist, text_)
-                                   : run_time_ticks(netlist, lines_, options.name, text_)) {}
+        ticks_(netlist.frame.fixed ? fixed_ticks(netlist_, text_)
+                                   : run_time_ticks(netlist_, lines_, options.name, text_)) {}
 
   std::string print() {
     head();
@@ -78,7 +93,7 @@ class Printer {
     return fmt::format(
                "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
                options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-               netlist_.frame.lanes, hardware_notes(netlist_, lines_), decision_notes(netlist_)) +
+               netlist_.frame.lanes, hardware_notes(given_, lines_), decision_notes(given_) + extents_note()) +
            parts + "\n" + text_;
   }
 
@@ -91,6 +106,13 @@ class Printer {
 
   const Node& at(std::uint32_t k) const { return netlist_.node({k}); }
   const Frame& frame() const { return netlist_.frame; }
+
+  std::string extents_note() const {
+    if (frame().fixed) return "";
+    return "//\n// height and width may change while busy is low and no word is offered; error is set where they "
+           "change at "
+           "another time.\n";
+  }
 
   std::string parts_text() const {
     std::string all = verilog_parts;
@@ -107,31 +129,32 @@ class Printer {
     if (!frame().fixed)
       line("  input wire [{}:0] height, input wire [{}:0] width,", bits_to(netlist_.given.most[0]) - 1,
            bits_to(netlist_.given.most[1]) - 1);
-    for (const Port& p : netlist_.inputs)
+    for (const Port& p : given_.inputs)
       line(
           "  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, "
           "input wire s_{}_tuser,",
           word_bits(netlist_, p) - 1, p.name, p.name, p.name, p.name, p.name);
     for (const Port& p : netlist_.scalars) line("  input wire [{}:0] {},", p.bits.width - 1, p.name);
-    for (const Result& r : netlist_.results)
+    for (const Result& r : given_.results)
       line(
           "  output wire [{}:0] m_{}_tdata, output wire [{}:0] m_{}_tkeep, output wire m_{}_tvalid, input wire "
           "m_{}_tready, output wire m_{}_tlast, output wire m_{}_tuser,",
           word_bits(netlist_, r.port) - 1, r.port.name, word_bits(netlist_, r.port) / 8 - 1, r.port.name, r.port.name,
           r.port.name, r.port.name, r.port.name);
+    if (!frame().fixed) line("  output wire busy,");
     line("  output reg error");
     line(");");
   }
 
   void entry(const Port& p) {
     const int w = word_bits(netlist_, p);
-    const std::string take = take_of(netlist_, p);
+    const std::string take = take_of(netlist_, p), stream = stream_name(p);
     line("  wire [{}:0] {}_word;\n  wire {}_valid;", w + 1, p.name, p.name);
     if (taken_.insert(take).second) line("  wire {};", take);
     line(
         "  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), "
         ".in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
-        options_.name, w + 2, p.name, p.name, p.name, p.name, p.name, p.name);
+        options_.name, w + 2, p.name, stream, stream, stream, stream, stream);
     line("    .out({}_word), .out_valid({}_valid), .take({}));", p.name, p.name, take);
   }
 
@@ -148,7 +171,7 @@ class Printer {
 
   std::string name_of(std::uint32_t k) const {
     const std::uint32_t s = at(k).stage;
-    return fmt::format("{}_{}", s < netlist_.stages.size() ? plain_name(netlist_.stages[s]) : "n", k);
+    return fmt::format("v_{}_{}", s < netlist_.stages.size() ? plain_name(netlist_.stages[s]) : "n", k);
   }
 
   // The value at a clock, as it stands.
@@ -293,8 +316,8 @@ class Printer {
     const bool block = (i64{n.bits.width} << index) > most_logic_bits;
     const std::string t = name + (block ? "_block_t" : "_t");
     line("  reg {} {}_r;", type, name);
-    if (block) line("`ifdef TESSERA_ECP5\n  (* rom_style = \"block\" *)\n`endif");
-    line("  reg [{}:0] {} [0:{}];", n.bits.width - 1, t, (i64{1} << index) - 1);
+    line("  (* rom_style = \"{}\" *) reg [{}:0] {} [0:{}];", block ? "block" : "logic", n.bits.width - 1, t,
+         (i64{1} << index) - 1);
     line("  initial begin");
     for (std::size_t k = 0; k < static_cast<std::size_t>(i64{1} << index); ++k) {
       const i64 v = k < rom.values.size() ? rom.values[k] : rom.values.back();
@@ -412,9 +435,9 @@ class Printer {
 
   void result(std::size_t k) {
     const Result& r = netlist_.results[k];
-    const std::string& n = r.port.name;
+    const std::string &n = r.port.name, m = stream_name(r.port);
     const int clock = schedule_.result[k], by = clock - hardware::position_clock;
-    line("\n  // {}", n);
+    line("\n  // {}", m);
     ticks_->marks(r, n);
     for (const char* mark : {"there", "first", "last"})
       if (by > 0)
@@ -434,8 +457,9 @@ class Printer {
         "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first{}, {}_last{}, {}}}), "
         ".in_valid(en[{}] & {}_there{}), .full({}_full),",
         options_.name, w + 2, log, (1 << log) - room, n, n, at, n, at, data, clock, n, at, n);
-    line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready));", n, n, n);
-    line("  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", n, n, w, n, n, w + 1);
+    line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready), .busy({}));", n, m, m,
+         frame().fixed ? "" : n + "_busy");
+    line("  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", m, n, w, m, n, w + 1);
     words_out(r.port, bits);
   }
 
@@ -452,12 +476,12 @@ class Printer {
       word += word.empty() ? "" : ", ";
       word += bits == element ? value : fmt::format("{{{}{{{}}}}}, {}", element - bits, sign, value);
     }
-    line("  assign m_{}_tdata = {{{}}};", n, word);
+    line("  assign m_{}_tdata = {{{}}};", stream_name(port), word);
     keep(port, element / 8);
   }
 
   void keep(const Port& port, int bytes) {
-    const std::string& n = port.name;
+    const std::string n = stream_name(port);
     const int lanes = netlist_.lanes(port.grid), low = std::countr_zero(static_cast<unsigned>(lanes)) - 1;
     const i64 rest = port.grid.columns.points(netlist_.given.most[1]) % lanes;
     const std::string columns = frame().fixed || lanes == 1 ? "" : ticks_->columns(port.grid);
@@ -473,7 +497,8 @@ class Printer {
     line("  assign m_{}_tkeep = {{{}}};", n, mask);
   }
 
-  const Netlist& netlist_;
+  const Netlist& given_;
+  const Netlist netlist_;
   const Schedule& schedule_;
   const VerilogOptions& options_;
   hardware::DelayLines lines_;
@@ -486,6 +511,7 @@ class Printer {
 }  // namespace
 
 std::string print_verilog(const Netlist& netlist, const Schedule& schedule, const VerilogOptions& options) {
+  check_module_name(options.name);
   return Printer(netlist, schedule, options).print();
 }
 

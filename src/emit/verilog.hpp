@@ -3,11 +3,14 @@
 // Streams are AXI4-Stream Video: a word holds the points of a tick, the leftmost in the low bits, each in the bits of
 // its type of the language; `tuser` marks the first word of a frame, `tlast` the last of a line, `tkeep` (of results)
 // the points that lie within the image. Ready is a register on both sides. Frames that follow each other without a gap
-// take one clock a word; a row of fewer than eight words takes eight.
+// take one clock a word; a row of fewer than eight words takes eight. An input NAME is the ports s_NAME_*, a result
+// m_NAME_*, a scalar p_NAME, which is to stand still while frames are under way.
 //
-// `rst` is synchronous, high, for one clock at least. Where extents are given at run time, `height` and `width` are to
-// stand still while frames are under way. `error` is set, until reset, when they are not among those that the circuit
-// can do (no frame is taken then), and when an input's tuser or tlast is not where they say.
+// `rst` is synchronous, high, for one clock at least; of circuits with extents at run time for five, while these stand
+// still. `height` and `width` may change, without a reset, while `busy` is low and no word is offered; `busy` is high
+// from the first word of a frame on until the last frame's results were all taken. `error` is set, until reset, when
+// extents change while it is high, when they are not among those that the circuit can do (no frame is taken then), and
+// when an input's tuser or tlast is not where they say.
 #pragma once
 
 #include <string>

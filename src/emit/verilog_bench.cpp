@@ -23,18 +23,18 @@ std::string source(const hardware::Netlist& netlist, const Port& p, const BenchO
   const auto [words, rows] = words_of(netlist, p.grid, options);
   const i64 all = words * rows * options.frames;
   const int w = word_bits(netlist, p);
-  std::string t = fmt::format("  reg [{}:0] {}_words [0:{}]; initial $readmemh(\"{}.hex\", {}_words);\n", w - 1, p.name,
-                              all - 1, p.name, p.name);
-  t += fmt::format("  reg [31:0] {0}_at = 0; reg {0}_valid = 0; wire {0}_ready;\n", p.name);
+  const std::string name = "s_" + p.name;
+  std::string t = fmt::format("  reg [{}:0] {}_words [0:{}]; initial $readmemh(\"{}.hex\", {}_words);\n", w - 1, name,
+                              all - 1, p.name, name);
+  t += fmt::format("  reg [31:0] {0}_at = 0; reg {0}_valid = 0; wire {0}_ready;\n", name);
   t += "  always @(posedge clk) begin\n";
-  t += fmt::format("    {0}_at <= {0}_next;\n", p.name);
-  t += fmt::format("    if (~{0}_valid | {0}_ready) {0}_valid <= ~rst & {0}_next < {1} & {2};\n", p.name, all,
+  t += fmt::format("    {0}_at <= {0}_next;\n", name);
+  t += fmt::format("    if (~{0}_valid | {0}_ready) {0}_valid <= ~rst & {0}_next < {1} & {2};\n", name, all,
                    options.stalls ? "($urandom % 3 != 0)" : "1'b1");
   t += "  end\n";
-  t += fmt::format("  wire [31:0] {0}_next = {0}_at + ({0}_valid & {0}_ready);\n", p.name);
-  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, p.name, p.name, p.name, all,
-                   p.name);
-  t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", p.name, words,
+  t += fmt::format("  wire [31:0] {0}_next = {0}_at + ({0}_valid & {0}_ready);\n", name);
+  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, name, name, name, all, name);
+  t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", name, words,
                    words * rows);
   return t;
 }
@@ -43,25 +43,26 @@ std::string sink(const hardware::Netlist& netlist, const Port& p, const BenchOpt
   const auto [words, rows] = words_of(netlist, p.grid, options);
   const i64 all = words * rows * options.frames;
   const int w = word_bits(netlist, p);
+  const std::string name = "m_" + p.name;
   std::string t = fmt::format(
       "  wire [{}:0] {}_data; wire [{}:0] {}_keep; wire {}_valid, {}_last, {}_user; reg {}_ready = 0; reg [31:0] "
       "{}_count = 0;\n",
-      w - 1, p.name, w / 8 - 1, p.name, p.name, p.name, p.name, p.name, p.name);
-  t += fmt::format("  integer {0}_file; initial {0}_file = $fopen(\"{0}.out\", \"w\");\n", p.name);
-  t += fmt::format("  reg {0}_held = 0; reg [{1}:0] {0}_was;\n", p.name, w);
+      w - 1, name, w / 8 - 1, name, name, name, name, name, name);
+  t += fmt::format("  integer {0}_file; initial {0}_file = $fopen(\"{1}.out\", \"w\");\n", name, p.name);
+  t += fmt::format("  reg {0}_held = 0; reg [{1}:0] {0}_was;\n", name, w);
   t += "  always @(posedge clk) begin\n";
   t += fmt::format(
       "    if ({0}_held & (~{0}_valid | {{{0}_last, {0}_data}} !== {0}_was)) $display(\"{0}: a word changed before it "
       "was taken\");\n",
-      p.name);
-  t += fmt::format("    {0}_held <= {0}_valid & ~{0}_ready; {0}_was <= {{{0}_last, {0}_data}};\n", p.name);
-  t += fmt::format("    if ({0}_valid & {0}_ready) begin\n", p.name);
-  t += fmt::format("      $fdisplay({0}_file, \"%h %h %b %b\", {0}_data, {0}_keep, {0}_last, {0}_user);\n", p.name);
+      name);
+  t += fmt::format("    {0}_held <= {0}_valid & ~{0}_ready; {0}_was <= {{{0}_last, {0}_data}};\n", name);
+  t += fmt::format("    if ({0}_valid & {0}_ready) begin\n", name);
+  t += fmt::format("      $fdisplay({0}_file, \"%h %h %b %b\", {0}_data, {0}_keep, {0}_last, {0}_user);\n", name);
   t += fmt::format(
       "      {0}_count <= {0}_count + 1; if ({0}_count + 1 == {1}) last_out <= clocks; if ({0}_count == 0) first_out "
       "<= clocks;\n    end\n",
-      p.name, all);
-  t += fmt::format("    {0}_ready <= {1};\n  end\n", p.name, options.stalls ? "$urandom % 3 != 0" : "1'b1");
+      name, all);
+  t += fmt::format("    {0}_ready <= {1};\n  end\n", name, options.stalls ? "$urandom % 3 != 0" : "1'b1");
   return t;
 }
 
@@ -83,23 +84,23 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
   for (const Port& p : netlist.inputs) {
     t += source(netlist, p, options);
     ports += fmt::format(
-        ".s_{0}_tdata({0}_data), .s_{0}_tvalid({0}_valid), .s_{0}_tready({0}_ready), .s_{0}_tlast({0}_last), "
-        ".s_{0}_tuser({0}_user),\n    ",
+        ".s_{0}_tdata(s_{0}_data), .s_{0}_tvalid(s_{0}_valid), .s_{0}_tready(s_{0}_ready), .s_{0}_tlast(s_{0}_last), "
+        ".s_{0}_tuser(s_{0}_user),\n    ",
         p.name);
-    begun += fmt::format(" | ({0}_valid & {0}_ready)", p.name);
+    begun += fmt::format(" | (s_{0}_valid & s_{0}_ready)", p.name);
   }
   for (std::size_t k = 0; k < netlist.scalars.size(); ++k)
     ports +=
-        fmt::format(".{}({}),\n    ", netlist.scalars[k].name, k < options.scalars.size() ? options.scalars[k] : 0);
+        fmt::format(".p_{}({}),\n    ", netlist.scalars[k].name, k < options.scalars.size() ? options.scalars[k] : 0);
   for (const hardware::Result& r : netlist.results) {
     t += sink(netlist, r.port, options);
     ports += fmt::format(
-        ".m_{0}_tdata({0}_data), .m_{0}_tkeep({0}_keep), .m_{0}_tvalid({0}_valid), .m_{0}_tready({0}_ready), "
-        ".m_{0}_tlast({0}_last), .m_{0}_tuser({0}_user),\n    ",
+        ".m_{0}_tdata(m_{0}_data), .m_{0}_tkeep(m_{0}_keep), .m_{0}_tvalid(m_{0}_valid), .m_{0}_tready(m_{0}_ready), "
+        ".m_{0}_tlast(m_{0}_last), .m_{0}_tuser(m_{0}_user),\n    ",
         r.port.name);
     const auto [own_words, own_rows] = words_of(netlist, r.port.grid, options);
-    done +=
-        fmt::format("{}{}_count == {}", done.empty() ? "" : " & ", r.port.name, own_words * own_rows * options.frames);
+    done += fmt::format("{}m_{}_count == {}", done.empty() ? "" : " & ", r.port.name,
+                        own_words * own_rows * options.frames);
   }
   t += fmt::format("  {} circuit (.clk, .rst, {}.error);\n", options.name, ports);
   t += fmt::format(

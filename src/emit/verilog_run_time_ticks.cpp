@@ -21,6 +21,9 @@ using hardware::Signal;
 
 namespace {
 
+// From the ports to the last of the registers that follow from them.
+constexpr int settling_clocks = 4;
+
 class RunTimeTicks : public VerilogTicks {
  public:
   RunTimeTicks(const Netlist& netlist, const hardware::DelayLines& lines, std::string module, std::string& text)
@@ -124,7 +127,14 @@ class RunTimeTicks : public VerilogTicks {
     const int x = row_bits_, y = column_bits_, lanes = frame().lanes;
     const int shift = std::countr_zero(static_cast<unsigned>(lanes));
     const hardware::Given& given = netlist_.given;
-    line("  // What follows from the extents; they stand still while frames are under way.");
+    line("  // What follows from the extents, some clocks after they were set: no tick comes earlier.");
+    line("  reg [{}:0] height_1; reg [{}:0] width_1; reg [{}:0] stood;", bits_to(netlist_.given.most[0]) - 1,
+         bits_to(netlist_.given.most[1]) - 1, settling_clocks - 1);
+    line("  wire moved = height_1 != height | width_1 != width;");
+    line("  always @(posedge clk) begin");
+    line("    height_1 <= height; width_1 <= width;");
+    line("    stood <= moved ? 0 : {{stood, 1'b1}};");
+    line("  end");
     line("  reg [{}:0] last_x, last_word;\n  reg [{}:0] last_y;\n  reg good;", x - 1, y - 1);
     line("  wire [{}:0] words = ({} + {}) >> {};", bits_to(frame().width + lanes), fine(given.wide, false), lanes - 1,
          shift);
@@ -156,17 +166,19 @@ class RunTimeTicks : public VerilogTicks {
   void ticks() {
     const Lag lag = longest_lag(netlist_);
     const std::string all = length(lag);
-    for (const Result& r : netlist_.results) line("  wire {}_full;", r.port.name);
+    for (const Result& r : netlist_.results) line("  wire {0}_full, {0}_busy;", r.port.name);
     for (const hardware::Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) line("  wire {}_in, {}_ends;", p.name, p.name);
     line("\n  // Ticks: a word of every input, or none beyond the end of a short row and behind the last frame.");
     line("  reg [{}:0] at_word;\n  reg [{}:0] at_row;\n  reg first, under_way, drains;\n  reg [{}:0] drained;",
          row_bits_ - 1, column_bits_ - 1, lag_bits_ - 1);
-    line("  wire go = good & ~({});", any_full(netlist_));
+    line("  wire go = good & stood[{}] & ~({});", settling_clocks - 1, any_full(netlist_));
     line("  wire in_row = at_word <= last_word;");
     line("  wire have = {};", all_valid(netlist_));
     line("  wire ends = drained + 1'b1 == {};", all);
-    line("  wire drain = go & (drains | (first & under_way & ~have)){};", lag == Lag{} ? " & 1'b0" : "");
+    // Results that come with their words leave nothing to be pushed out.
+    const bool at_once = lag == Lag{};
+    line("  wire drain = go & (drains | (first & under_way & ~have)){};", at_once ? " & 1'b0" : "");
     const bool any = std::any_of(netlist_.inputs.begin(), netlist_.inputs.end(),
                                  [&](const hardware::Port& p) { return fills_frame(netlist_, p); });
     line("  wire word = go & ~drain & ~drains & (have{});", any ? " | ~in_row" : "");
@@ -174,28 +186,36 @@ class RunTimeTicks : public VerilogTicks {
     if (any) line("  assign take = word & in_row;");
     for (const hardware::Port& p : netlist_.inputs)
       if (!fills_frame(netlist_, p)) entry(p);
+    // From the first word of a frame to the last one that is taken from a result; `leaves` is the last tick between.
+    std::string waiting;
+    for (const Result& r : netlist_.results) waiting += fmt::format(" | {}_busy", r.port.name);
+    for (const hardware::Port& p : netlist_.inputs) waiting += fmt::format(" | {}_valid", p.name);
+    line("  wire row_ends = at_word == last_x, frame_ends = row_ends & at_row == last_y;");
+    line("  wire leaves = {};", at_once ? "word & frame_ends" : "drain & ends");
+    line("  assign busy = under_way | (|restart){};", waiting);
     line("  always @(posedge clk) begin");
     line("    if (rst) begin");
     line("      at_word <= 0; at_row <= 0; first <= 1'b1; under_way <= 1'b0; drains <= 1'b0; drained <= 0;");
     line("    end else begin");
     line("      if (word) begin");
-    line("        first <= at_word == last_x & at_row == last_y;");
+    line("        first <= frame_ends;");
     line("        under_way <= 1'b1;");
-    line("        at_word <= at_word == last_x ? 0 : at_word + 1'b1;");
-    line("        if (at_word == last_x) at_row <= at_row == last_y ? 0 : at_row + 1'b1;");
+    line("        at_word <= row_ends ? 0 : at_word + 1'b1;");
+    line("        if (row_ends) at_row <= frame_ends ? 0 : at_row + 1'b1;");
     line("      end");
     line("      if (drain) begin");
     line("        drains <= ~ends;");
-    line("        if (ends) under_way <= 1'b0;");
     line("        drained <= ends ? 0 : drained + 1'b1;");
     line("      end");
+    line("      if (leaves) under_way <= 1'b0;");
     line("    end");
-    line("    error <= ~rst & (error | (have & ~good){});", wrong_marks(netlist_, "first", "at_word == last_word"));
+    line("    error <= ~rst & (error | (have & stood[{}] & ~good) | (moved & busy){});", settling_clocks - 1,
+         wrong_marks(netlist_, "first", "at_word == last_word"));
     line("  end");
     line("  reg drain_1;\n  reg [{}:0] drained_1;", lag_bits_ - 1);
     line("  always @(posedge clk) begin drain_1 <= drain; drained_1 <= drained; end");
     // The last tick of all: rings begin anew behind it, for they may be shorter next time.
-    line("  always @(posedge clk) restart <= rst ? 0 : {{restart, drain & ends}};");
+    line("  always @(posedge clk) restart <= rst ? 0 : {{restart, leaves}};");
   }
 
   // The suffix of the counters of a lag, which are declared where they are asked for first.

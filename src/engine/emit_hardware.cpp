@@ -32,7 +32,7 @@ bool floats_come_as_integers(const ir::Graph& graph, const HardwareOptions& own)
 
 }  // namespace
 
-EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, hardware::Facts* facts) {
+hardware::Stream hardware_stream(const ir::Graph& graph, const EmitOptions& options) {
   const HardwareOptions& own = options.hardware;
   if (own.height == 0 && own.width == 0)
     throw Error(ErrorClass::argument, fmt::format("target {} needs the extents of frames", options.target), {},
@@ -55,7 +55,12 @@ EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, h
   }
   // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
   how.exact = options.target == "hls" && own.error == 0 && !floats_come_as_integers(graph, own);
-  const hardware::Stream stream = hardware::make_stream(graph, how);
+  return hardware::make_stream(graph, how);
+}
+
+EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, hardware::Facts* facts) {
+  const HardwareOptions& own = options.hardware;
+  const hardware::Stream stream = hardware_stream(graph, options);
   hardware::Netlist netlist = hardware::build_netlist(stream);
   if (options.target == "verilog") {
     const hardware::Chip chip = hardware::chip_of(own.chip);

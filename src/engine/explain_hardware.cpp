@@ -102,6 +102,7 @@ class Text {
     kept();
     arithmetic();
     stages();
+    decisions();
     synthesis();
     return std::move(out_);
   }
@@ -122,9 +123,6 @@ class Text {
     if (!f_.frame.fixed)
       line("height from {} to {}, width from {} to {}; figures are those of the largest", f_.least_height,
            f_.frame.height, f_.least_width, f_.frame.width);
-    if (f_.decided > 0)
-      line("floats are compared or made whole with errors up to {:.3g}: what is closer may be decided otherwise",
-           f_.decided);
   }
 
   void ports() {
@@ -179,6 +177,13 @@ class Text {
     }
   }
 
+  void decisions() {
+    if (f_.decisions.empty()) return;
+    line("\ndecided by values with errors: another result may come out where they are so close to a limit");
+    for (const hardware::Decision& d : f_.decisions)
+      line("  {} {}: {:.3g}", d.stage.empty() ? "result" : d.stage, d.what, d.error);
+  }
+
   void synthesis() {
     line("\nsynthesised ({})", e_.source);
     if (e_.synthesised.is_object())
@@ -203,6 +208,14 @@ ordered_json port_json(const Port& p) {
   return {{"name", p.name},       {"type", name_of(p.type)},    {"bytes", p.bytes()},
           {"bits", p.bits.width}, {"signed", p.bits.is_signed}, {"fraction", p.fraction},
           {"error", p.error}};
+}
+
+ordered_json stream_json(const Facts& f, const Port& p) {
+  ordered_json j = port_json(p);
+  j["height"] = p.grid.rows.points(f.given.most[0]);
+  j["width"] = p.grid.columns.points(f.given.most[1]);
+  j["points_a_word"] = f.frame.lanes_of(p.grid);
+  return j;
 }
 
 ordered_json lag_json(Lag lag) {
@@ -233,10 +246,10 @@ ordered_json known(i64 n) {
 ordered_json json_of(const Explained& e) {
   const Facts& f = e.facts;
   ordered_json inputs = ordered_json::array(), scalars = inputs, results = inputs, memories = inputs, stages = inputs;
-  for (const Port& p : f.inputs) inputs.push_back(port_json(p));
+  for (const Port& p : f.inputs) inputs.push_back(stream_json(f, p));
   for (const Port& p : f.scalars) scalars.push_back(port_json(p));
   for (const ResultFacts& r : f.results) {
-    ordered_json j = port_json(r.port);
+    ordered_json j = stream_json(f, r.port);
     j["latency_ticks"] = r.ticks;
     j["latency_clocks"] = known(r.clocks);
     j["clocks_of_one_frame"] = r.clocks > 0 ? ordered_json(hardware::clocks_of(f, r, 1)) : ordered_json();
@@ -244,6 +257,9 @@ ordered_json json_of(const Explained& e) {
   }
   for (const hardware::MemoryFacts& m : f.memories) memories.push_back({{"words", m.words}, {"bits", m.bits}});
   for (const StageFacts& s : f.stages) stages.push_back(stage_json(s));
+  ordered_json decisions = ordered_json::array();
+  for (const hardware::Decision& d : f.decisions)
+    decisions.push_back({{"stage", d.stage}, {"what", d.what}, {"error", d.error}});
   return {{"target", e.target},
           {"name", e.name},
           {"height", f.frame.height},
@@ -272,6 +288,7 @@ ordered_json json_of(const Explained& e) {
           {"look_ups", f.tables},
           {"table_bits", f.table_bits},
           {"error_decided", f.decided},
+          {"decisions", decisions},
           {"stages", stages},
           {"text", e.hash},
           {"synthesised", e.synthesised},

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <string>
 
 #include "base/division.hpp"
 #include "hardware/arithmetic.hpp"
@@ -57,10 +59,21 @@ class Builder {
     for (const ir::Output& output : graph_.outputs)
       for (std::size_t k = 0; k < output.stages.size(); ++k) result(output, k);
     netlist_.decisions = expressions_.decisions;
+    name_apart();
     return std::move(netlist_);
   }
 
  private:
+  // The field of a struct may be called as another image is: `image` with a field r, and `image_r`.
+  void name_apart() {
+    const auto apart = [](std::set<std::string>& taken, std::string& name) {
+      while (!taken.insert(name).second) name += '_';
+    };
+    std::set<std::string> inputs, results;
+    for (Port& p : netlist_.inputs) apart(inputs, p.name);
+    for (Result& r : netlist_.results) apart(results, r.port.name);
+  }
+
   void name_inputs() {
     for (StageId s = 0; s < graph_.stage_count(); ++s) {
       const Stage& stage = graph_.stage(s);

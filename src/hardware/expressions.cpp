@@ -43,6 +43,9 @@ void Expressions::refuse(const std::string& what, const std::string& help) const
 void Expressions::decide(Op op, const Value& v, double error) {
   decided = std::max(decided, error);
   if (!(error > 0)) return;
+  // Of vectors, their length: functions.cpp bounds the errors of angles from there on.
+  double& margin = margins[{stage_, now_}];
+  margin = std::max({margin, error, op == Op::atan2 ? std::sqrt(2.0) / 256 * magnitude(v) : 0});
   decided_relative = std::max(decided_relative, error / std::max(magnitude(v), 1e-300));
   std::string what = "compares floats";
   if (op == Op::atan2) what = "takes angles of short vectors, and of those beside the negative axis";
@@ -90,6 +93,7 @@ Value Expressions::body(ir::StageId s, const std::function<Value(const ExprNode&
       if (const auto it = known_.broken.find(a); it != known_.broken.end()) wrong = it->second;
       args.push_back(known_.values[a]);
     }
+    now_ = e;
     try {
       if (wrong) throw Error(*wrong);
       known_.values[e] = checked(e, operation(node, args, leaf));

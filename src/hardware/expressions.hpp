@@ -25,6 +25,9 @@
 
 namespace tessera::hardware {
 
+// Of operations that decide between values with errors: how close to the limit the circuit may decide otherwise.
+using Margins = std::map<std::pair<ir::StageId, ir::ExprId>, double>;
+
 class Expressions {
  public:
   Expressions(const ir::Graph& graph, analyze::Ranges& ranges, Netlist& netlist, Arithmetic& make, int fraction,
@@ -39,6 +42,7 @@ class Expressions {
   // exact arithmetic where it is as close to a limit.
   double decided = 0, decided_relative = 0;  // the latter of the largest magnitude
   std::vector<Decision> decisions;           // one of each kind a stage
+  Margins margins;                           // of each operation that decides
 
   // In so many bits of fraction at most.
   Value rounded(Value, int fraction);
@@ -83,6 +87,7 @@ class Expressions {
   int fraction_;
   bool exact_;
   ir::StageId stage_ = 0;
+  ir::ExprId now_;  // what is being computed
   // Of the expressions of a stage: values; on which one of them alone each depends (itself for several, none for none);
   // which are tables; what was wrong with those that have no value but may be part of a table.
   struct Known {

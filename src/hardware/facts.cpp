@@ -77,7 +77,7 @@ std::vector<bool> needed_nodes(const Netlist& netlist) {
 
 Facts facts_of(const Stream& stream, const Netlist& netlist, const Schedule* schedule) {
   Facts facts;
-  facts.frame = netlist.frame;
+  facts.frame = netlist.frame, facts.given = netlist.given;
   facts.inputs = netlist.inputs, facts.scalars = netlist.scalars;
   const DelayLines lines = schedule != nullptr ? delay_lines(netlist, schedule->line) : delay_lines(netlist);
   facts.least_height = netlist.least_height, facts.least_width = least_width(netlist, lines);
@@ -94,6 +94,7 @@ Facts facts_of(const Stream& stream, const Netlist& netlist, const Schedule* sch
     if (needed[k]) count_node(facts, netlist, netlist.node({k}));
   if (schedule != nullptr) facts.waiting_bits = schedule->waiting_bits, facts.depth = schedule->depth;
   facts.decided = stream.decided;
+  facts.decisions = netlist.decisions;
   facts.ticks = netlist.frame.rows() * netlist.frame.pitch();
   for (std::size_t r = 0; r < netlist.results.size(); ++r) {
     const i64 ticks = netlist.ticks(netlist.results[r].lag);

@@ -40,6 +40,7 @@ struct ResultFacts {
 
 struct Facts {
   Frame frame;
+  Given given;
   i64 least_height = 1, least_width = 1;  // of extents given at run time
   std::vector<StageFacts> stages;
   std::vector<Port> inputs, scalars;
@@ -49,9 +50,10 @@ struct Facts {
   i64 waiting_bits = 0;                 // of registers in which values wait for others
   int depth = 0;                        // clocks from a tick to the last thing that happens for it; 0: not known
   i64 adders = 0, multipliers = 0, dividers = 0, roots = 0, selections = 0, comparisons = 0;
-  i64 tables = 0, table_bits = 0;  // that are looked up at once, each a memory of its own
-  double decided = 0;              // error of floats that are compared or made whole; 0: none are
-  i64 ticks = 0;                   // of a frame
+  i64 tables = 0, table_bits = 0;   // that are looked up at once, each a memory of its own
+  double decided = 0;               // error of floats that are compared or made whole; 0: none are
+  std::vector<Decision> decisions;  // where they are
+  i64 ticks = 0;                    // of a frame
   i64 points() const { return frame.height * frame.width; }
 };
 

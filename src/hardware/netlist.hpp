@@ -171,6 +171,8 @@ struct Frame {
   i64 words() const { return (width + lanes - 1) / lanes; }
   i64 pitch() const;  // ticks a row
   i64 rows() const { return (height + row_unit - 1) / row_unit * row_unit; }
+  // Points of an image that a tick carries.
+  int lanes_of(const Grid& g) const { return g.columns.rate >= lanes ? 1 : lanes / static_cast<int>(g.columns.rate); }
 };
 
 // What extents are given: those of the first input; frames follow from them. By dimension.
@@ -196,9 +198,7 @@ class Netlist {
   std::vector<Extent> extents;  // that nodes name
 
   // Points of an image that a tick carries, and the ticks from one such tick to the next.
-  int lanes(const Grid& g) const {
-    return g.columns.rate >= frame.lanes ? 1 : frame.lanes / static_cast<int>(g.columns.rate);
-  }
+  int lanes(const Grid& g) const { return frame.lanes_of(g); }
   i64 word_step(const Grid& g) const { return g.columns.rate <= frame.lanes ? 1 : g.columns.rate / frame.lanes; }
   // Is an image as large as the frame, whatever is given?
   bool whole(const Grid& g) const { return g.rows == given.high && g.columns == given.wide; }

@@ -399,6 +399,7 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
   }
   stream.decided = expressions.decided;
   stream.decisions = expressions.decisions;
+  stream.margins = expressions.margins;
   double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
   for (const ir::Output& output : graph.outputs)
     for (const StageId s : output.stages) {

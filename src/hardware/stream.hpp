@@ -74,8 +74,10 @@ struct Stream {
   double decided = 0;                        // error of floats that are compared or made whole
   int additions = most_additions;            // of a product with a constant; what takes more is a multiplier
   std::vector<Decision> decisions;           // where
-  i64 delay_bits = 0;                        // of all stored stages
-  i64 least_height = 1, least_width = 1;     // of extents given at run time
+  // By operation that decides: how close to the limit it may do so otherwise than exact arithmetic.
+  std::map<std::pair<ir::StageId, ir::ExprId>, double> margins;
+  i64 delay_bits = 0;                     // of all stored stages
+  i64 least_height = 1, least_width = 1;  // of extents given at run time
 };
 
 // Of what stands for elements of a type: of floats, of their bits.

@@ -223,6 +223,8 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "other=uint8"}, 2,
           "no argument of the program");
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9"}, 2, "range is not known");
+  refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=uint8", "--name", "module"},
+          2, "it is a keyword of SystemVerilog");
   refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "are of targets hls and verilog; the target is 'c'");
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");

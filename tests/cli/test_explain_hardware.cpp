@@ -104,6 +104,28 @@ TEST_F(ExplainHardware, TellsWhatWasSynthesised) {
   }
 }
 
+// By stage, what values with errors decide, and how close to the limit they may do so otherwise.
+TEST_F(ExplainHardware, TellsWhatValuesWithErrorsDecide) {
+  program("edges.forma",
+          "stencil smooth(vector#2 float x) { return 0.3f * x + 0.7f * x@[0,1]; }\n"
+          "stencil strong(vector#2 float x) { return cast<uint8>(x > 90 ? 255 : 0); }\n"
+          "parameter M, N;\nvector#2 float image[M, N];\nreturn strong(smooth(image:clamped));\n");
+  const std::vector<std::string> words = {"edges.forma", "--target", "verilog",    "--size",
+                                          "9x30",        "--input",  "image=uint8"};
+  const json decisions = explained(words)["decisions"];
+  ASSERT_EQ(decisions.size(), 1U);
+  EXPECT_EQ(decisions[0]["what"], "compares floats");
+  EXPECT_GT(decisions[0]["error"].get<double>(), 0);
+  EXPECT_LT(decisions[0]["error"].get<double>(), 1);
+  std::vector<std::string> all = {"explain"};
+  all.insert(all.end(), words.begin(), words.end());
+  EXPECT_THAT(tessera(all).out, HasSubstr("decided by values with errors"));
+  program("whole.forma",
+          "stencil f(vector#2 uint8 x) { return x > 90 ? 255 : 0; }\nparameter M, N;\nvector#2 uint8 image[M, N];\n"
+          "return f(image);\n");
+  EXPECT_EQ(explained({"whole.forma", "--target", "verilog", "--size", "9x30"})["decisions"], json::array());
+}
+
 TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
   const auto refuses = [&](const std::vector<std::string>& words, const std::string& part) {
     expect_error(tessera(words), 2, part);

@@ -151,7 +151,8 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
   int failed = 0;
   i64 executed = 0;
   Job job;
-  job.seconds = std::getenv("TESSERA_TARGET") != nullptr ? 300 : 120;  // compilers of devices take half a minute for some
+  job.seconds =
+      std::getenv("TESSERA_TARGET") != nullptr ? 300 : 120;  // compilers of devices take half a minute for some
   job.work = [&](std::size_t i, const auto& note) -> std::string {
     if (failed >= most || !of_this_part(i)) return "";
     const Case c = of_this_size(on_target(make(i)));

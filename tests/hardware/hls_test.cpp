@@ -318,6 +318,39 @@ TEST(Hls, TakesScalarsTablesBooleansAndStructs) {
   EXPECT_EQ(read(folder / "out"), bytes_of(expected[0], netlist.results[0].port.type));
 }
 
+TEST(Hls, NamesOfAProgramHideNothing) {
+  ASSERT_TRUE(have("g++"));
+  StreamOptions options;
+  options.height = 7, options.width = 12;
+  for (const bool fixed : {true, false}) {
+    options.fixed = fixed;
+    const Netlist netlist = build_netlist(make_stream(graph_of(program_of_taken_names), options));
+    const Folder folder;
+    const emit::HlsFiles files = emit::print_hls(netlist, {.name = "take_compute"});
+    write(folder / "f.cpp", files.source);
+    write(folder / "f_test.cpp", files.bench);
+    std::string given;
+    const std::vector<i64> values = {3, -5, 7, 11, -2, 40};
+    ASSERT_EQ(netlist.scalars.size(), values.size());
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const std::string& name = netlist.scalars[k].name;
+      given += fmt::format(" --scalar {}{}={}", name, name == "short" || name == "ap_uint" ? "_" : "", values[k]);
+    }
+    std::vector<Frames> inputs(2, Frames(1));
+    for (i64 k = 0; k < 7 * 12; ++k) inputs[0][0].push_back(k * 37 % 251), inputs[1][0].push_back(k * 91 % 256);
+    write(folder / "in0", bytes_of(inputs[0], ElementType::u8));
+    write(folder / "in1", bytes_of(inputs[1], ElementType::u8));
+    const std::string line = fmt::format(
+        "cd '{}' && {} -I'{}/share/hls' f.cpp f_test.cpp -o f && ./f --in x=in0 --in x_ticks_=in1 --out take=out0 "
+        "--out en_ticks_=out1 --out frames_=out2 {} > counts",
+        (folder / "").string(), compiler, TESSERA_SOURCE_DIR, given);
+    ASSERT_EQ("", shell(folder, line)) << read(folder / "counts");
+    const std::vector<Frames> expected = simulate(netlist, inputs, values, 7, 12);
+    for (std::size_t r = 0; r < 3; ++r)
+      EXPECT_EQ(read(folder / fmt::format("out{}", r)), bytes_of(expected[r], ElementType::i16)) << r;
+  }
+}
+
 std::string outcome_of(const std::string& body) {
   const Folder folder;
   write(folder / "t.cpp", "#include <ap_int.h>\n#include <hls_stream.h>\ntypedef ap_uint<8> byte;\n" + body);

@@ -378,6 +378,17 @@ i64 element(const Array& a, std::size_t k) {
 
 }  // namespace
 
+const std::string program_of_taken_names =
+    "table int reg[4] = {3, -1, 40, 7};\n"
+    "stencil clk(vector#2 uint8 wire, vector#2 uint8 tick, int first, int x) {\n"
+    "  return cast<int16>(wire@[-1,0] * first + tick@[0,1] * x + reg[tick % 4]);\n}\n"
+    "stencil en(vector#2 int16 n, int rst) { return cast<int16>(n@[1,0] - n@[0,-1] + rst); }\n"
+    "parameter height, width;\nvector#2 uint8 x[height, width];\nvector#2 uint8 x_ticks[height, width];\n"
+    "int first;\nint y;\nint clk_value;\nint rst;\nint short;\nint ap_uint;\n"
+    "module = clk(x:clamped, x_ticks:mirror, first, y);\n"
+    "return take = en(module:clamped, rst), en_ticks = en(module:clamped, short * 2 + ap_uint - clk_value),\n"
+    "       frames = en(module:mirror, rst);\n";
+
 std::string random_program(std::uint64_t seed) {
   return Writer(seed).program();
 }

@@ -24,6 +24,9 @@ std::string random_rated_program(std::uint64_t seed);
 // arguments of functions that fixed point can hold; else anything goes, whole numbers in between included.
 std::string random_float_program(std::uint64_t seed, const std::string& type, bool bounded);
 
+// One whose images, stages, tables and values have names that emitted code could use for itself. Takes six values.
+extern const std::string program_of_taken_names;
+
 struct Frameset {
   std::vector<Frames> inputs, results;  // by stream
   std::vector<i64> scalars;

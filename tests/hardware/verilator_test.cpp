@@ -30,13 +30,14 @@ class Model {
     const Schedule schedule = make_schedule(netlist);
     facts = facts_of(stream, netlist, &schedule);
     write(folder_ / "circuit.sv", emit::print_verilog(netlist, schedule, {"circuit"}));
-    std::string text = fmt::format(
-        "#include \"Vcircuit.h\"\n#define TOP Vcircuit\n#define HEIGHT {}\n#define WIDTH {}\n#define LANES {}\n"
-        "#define SCALARS(X)\n#define INPUTS(X)",
-        options.height, options.width, options.lanes);
-    for (const Port& p : netlist.inputs) text += fmt::format(" X({}, {})", p.name, p.bytes());
+    const auto spelled = [&](const Port& p) {
+      return fmt::format(" X({}, {}, {}, {}, {})", p.name, p.bytes(), netlist.lanes(p.grid),
+                         p.grid.rows.points(options.height), p.grid.columns.points(options.width));
+    };
+    std::string text = "#include \"Vcircuit.h\"\n#define TOP Vcircuit\n#define SCALARS(X)\n#define INPUTS(X)";
+    for (const Port& p : netlist.inputs) text += spelled(p);
     text += "\n#define RESULTS(X)";
-    for (const Result& r : netlist.results) text += fmt::format(" X({}, {})", r.port.name, r.port.bytes());
+    for (const Result& r : netlist.results) text += spelled(r.port);
     write(folder_ / "circuit.hpp", text + "\n");
   }
 

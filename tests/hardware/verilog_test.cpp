@@ -5,58 +5,21 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <random>
-#include <sstream>
+#include <string>
+#include <vector>
 
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
 #include "hardware/facts.hpp"
 #include "hardware/products.hpp"
+#include "icarus.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
 namespace {
-
-namespace fs = std::filesystem;
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "circuit-XXXXXX").string();
-    path = mkdtemp(name.data());
-  }
-  ~Folder() {
-    if (std::getenv("TESSERA_KEEP") != nullptr) return;
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
-
-void write(const fs::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
-std::string hexadecimal(const std::vector<i64>& points, std::size_t from, std::size_t count, int lanes, int bytes) {
-  std::string out;
-  for (std::size_t l = static_cast<std::size_t>(lanes); l-- > 0;)
-    for (int b = bytes; b-- > 0;) {
-      const i64 v = l < count ? points[from + l] : 0;
-      char two[3];
-      std::snprintf(two, sizeof two, "%02x", static_cast<unsigned>((v >> (8 * b)) & 255));
-      out += two;
-    }
-  return out;
-}
-
-struct Outcome {
-  std::vector<Frames> results;
-  std::string said;
-  bool sound = true;
-};
 
 struct Circuit {
   Stream stream;
@@ -71,59 +34,6 @@ Circuit circuit_of(const ir::Graph& graph, const StreamOptions& options, double 
   c.netlist = split_products(build_netlist(c.stream), chip);
   c.schedule = make_schedule(c.netlist, {frequency, chip});
   return c;
-}
-
-Outcome run(const Circuit& c, const Frameset& set, i64 height, i64 width, bool stalls, unsigned seed) {
-  const Folder folder;
-  write(folder.path / "c.sv", emit::print_verilog(c.netlist, c.schedule, {"circuit_under_test"}));
-  emit::BenchOptions bench;
-  bench.name = "circuit_under_test";
-  bench.height = height, bench.width = width, bench.frames = static_cast<i64>(set.results.front().size());
-  bench.stalls = stalls, bench.seed = seed, bench.scalars = set.scalars;
-  write(folder.path / "bench.sv", emit::print_verilog_bench(c.netlist, bench));
-  for (std::size_t k = 0; k < c.netlist.inputs.size(); ++k) {
-    std::string words;
-    const Grid& grid = c.netlist.inputs[k].grid;
-    const i64 rows = grid.rows.points(height), columns = grid.columns.points(width);
-    const int lanes = c.netlist.lanes(grid);
-    for (const auto& frame : set.inputs[k])
-      for (i64 y = 0; y < rows; ++y)
-        for (i64 x = 0; x < columns; x += lanes)
-          words += hexadecimal(frame, static_cast<std::size_t>(y * columns + x),
-                               static_cast<std::size_t>(std::min<i64>(lanes, columns - x)), lanes,
-                               c.netlist.inputs[k].bytes()) +
-                   "\n";
-    write(folder.path / (c.netlist.inputs[k].name + ".hex"), words);
-  }
-  const std::string command =
-      "cd " + folder.path.string() + " && iverilog -g2012 -o c c.sv bench.sv > log 2>&1 && ./c >> log 2>&1";
-  Outcome outcome;
-  outcome.sound = std::system(command.c_str()) == 0;
-  std::stringstream said;
-  said << std::ifstream(folder.path / "log").rdbuf();
-  outcome.said = said.str();
-  for (const Result& r : c.netlist.results) {
-    Frames& frames = outcome.results.emplace_back();
-    std::ifstream in(folder.path / (r.port.name + ".out"));
-    const int bytes = r.port.bytes(), lanes = c.netlist.lanes(r.port.grid);
-    std::string word, keep;
-    int last = 0, user = 0;
-    while (in >> word >> keep >> last >> user) {
-      if (user != 0) frames.emplace_back();
-      if (frames.empty()) frames.emplace_back();
-      const auto mask = std::stoull(keep, nullptr, 16);
-      for (int l = 0; l < lanes; ++l) {
-        if ((mask >> (l * bytes) & 1) == 0) continue;
-        const std::string part = word.substr(word.size() - static_cast<std::size_t>(2 * bytes * (l + 1)),
-                                             static_cast<std::size_t>(2 * bytes));
-        const Bits bits{r.port.type == ElementType::i16 || r.port.type == ElementType::i32, 8 * bytes};
-        const bool known = part.find_first_of("xXzZ") == std::string::npos;
-        outcome.sound = outcome.sound && known;
-        frames.back().push_back(known ? wrap(bits, static_cast<__int128>(std::stoull(part, nullptr, 16))) : 0);
-      }
-    }
-  }
-  return outcome;
 }
 
 // What the bench counts when nothing stalls: from the first word in to the last one out, and to the first one of the
@@ -145,7 +55,7 @@ std::string predicted(const Circuit& c, i64 height, i64 width, i64 frames) {
 void expect_equal(const Circuit& c, const Frameset& set, i64 height, i64 width, std::uint64_t seed,
                   const std::string& what) {
   for (const bool stalls : {false, true}) {
-    const Outcome got = run(c, set, height, width, stalls, static_cast<unsigned>(seed));
+    const Outcome got = simulated(c.netlist, c.schedule, set, {height, width, stalls, static_cast<unsigned>(seed)});
     ASSERT_TRUE(got.sound) << what << got.said;
     EXPECT_NE(got.said.find("error 0"), std::string::npos) << what << got.said;
     EXPECT_EQ(got.said.find("changed"), std::string::npos) << what << got.said;
@@ -224,6 +134,48 @@ TEST(Verilog, RandomCircuitsOfDifferentExtentsAgreeWithTheInterpreter) {
   EXPECT_GE(ran, most / 4);
 }
 
+TEST(Verilog, NamesOfAProgramHideNothing) {
+  StreamOptions options;
+  options.height = 5, options.width = 12;
+  for (const bool fixed : {true, false}) {
+    options.fixed = fixed;
+    const Circuit c = circuit_of(graph_of(program_of_taken_names), options);
+    Frameset set;
+    set.inputs.assign(2, Frames(1));
+    for (i64 k = 0; k < 5 * 12; ++k) set.inputs[0][0].push_back(k * 37 % 251), set.inputs[1][0].push_back(k * 91 % 256);
+    set.scalars = {3, -5, 7, 11, -2, 40};
+    set.results = simulate(c.netlist, set.inputs, set.scalars, 5, 12);
+    const Outcome got = simulated(c.netlist, c.schedule, set, {5, 12});
+    ASSERT_TRUE(got.sound) << got.said;
+    EXPECT_EQ(got.results, set.results) << got.said;
+  }
+}
+
+TEST(Verilog, PortsAndModulesHaveNamesOfTheirOwn) {
+  StreamOptions options;
+  options.height = 5, options.width = 12;
+  const Circuit c =
+      circuit_of(graph_of("struct pair { uint8 r, g; }\n"
+                          "stencil f(vector#2 pair x, vector#2 uint8 y) { return cast<uint8>(x.r + x.g - y); }\n"
+                          "parameter M, N;\nvector#2 pair image[M, N];\nvector#2 uint8 image_r[M, N];\n"
+                          "return f(image, image_r);\n"),
+                 options);
+  std::vector<std::string> names;
+  for (const Port& p : c.netlist.inputs) names.push_back(p.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"image_r", "image_g", "image_r_"}));
+  const auto refused = [&](const std::string& name) -> std::string {
+    try {
+      emit::print_verilog(c.netlist, c.schedule, {name});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(refused("module").find("it is a keyword of SystemVerilog"), std::string::npos);
+  EXPECT_NE(refused("3x3").find("it is not a name in Verilog"), std::string::npos);
+  EXPECT_EQ(refused("tick"), "");
+}
+
 // Curves, tables, shifts by values, dividers and roots, as the netlist says they are.
 TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
   std::mt19937_64 random(3);
@@ -246,7 +198,7 @@ TEST(Verilog, FunctionsOfFloatsAgreeWithTheNetlist) {
     for (std::vector<i64>& frame : set.inputs[0])
       for (int k = 0; k < 5 * 21; ++k) frame.push_back(static_cast<i64>(random() % 256));
     set.results = simulate(c.netlist, set.inputs);
-    const Outcome got = run(c, set, 5, 21, false, 1);
+    const Outcome got = simulated(c.netlist, c.schedule, set, {5, 21});
     ASSERT_TRUE(got.sound) << body << got.said;
     ASSERT_EQ(got.results, set.results) << body << got.said;
   }
@@ -316,7 +268,7 @@ void expect_as_the_netlist(const Netlist& n, std::mt19937_64& random) {
     set.inputs[0][0].push_back(static_cast<i64>((k % 2 == 0 ? near : random() >> at) & ((std::uint64_t{1} << 60) - 1)));
   }
   set.results = simulate(n, set.inputs);
-  const Outcome got = run(c, set, 1, ByHand::points, false, 1);
+  const Outcome got = simulated(c.netlist, c.schedule, set, {1, ByHand::points});
   ASSERT_TRUE(got.sound) << got.said;
   for (std::size_t r = 0; r < set.results.size(); ++r)
     ASSERT_EQ(got.results[r], set.results[r]) << print(n) << n.results[r].port.name;
