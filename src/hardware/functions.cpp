@@ -316,7 +316,7 @@ Value Functions::angle(Value y, Value x, double argument_error) {
   // At 45 degrees one unit less than 1; of no direction 0.
   Value q = make_.divide(raised(over, point), under, std::exp2(point));
   q.lo = 0;
-  q = make_.least(q, make_.constant(q.hi - 1));
+  q = make_.least(q, make_.constant(std::exp2(point) - 1));
   const Curve arc{"angle_of", [](double t) { return std::atan(t); }, 1, 0.65, 2};
   Value a = curve(arc, q, point, point);
   double error = a.error + std::exp2(-point);

@@ -70,6 +70,19 @@ Counts compared(const ir::Graph& graph, StreamOptions options, std::uint64_t see
   return counts;
 }
 
+// The angle of what is always 0 is no angle just below 0.
+TEST(Possible, AnglesOfNothing) {
+  StreamOptions options;
+  options.height = 6, options.width = 11;
+  const Counts counts = compared(
+      graph_of("stencil f(vector#2 double x) { return floor(exp(min(-2.22, 2))) / max(fabs(sum(i = -1..1) (x@[i,0] * "
+               "0.3) / 3.33), 1); }\n"
+               "stencil g(vector#2 double x) { return cast<double>(pow(max(atan(floor(x@[1,0])), 0), 0.45)); }\n"
+               "parameter M, N;\nvector#2 double image[M, N];\ns = f(image:symmetric);\nreturn g(s:symmetric);\n"),
+      options, 1);
+  EXPECT_EQ(counts.outside, 0);
+}
+
 TEST(Possible, RandomCircuitsThatDecideLieWithin) {
   const char* more = std::getenv("TESSERA_CASES");
   const std::uint64_t most = more == nullptr ? 200 : std::strtoull(more, nullptr, 10);
