@@ -11,7 +11,7 @@
 namespace tessera::engine {
 namespace {
 
-constexpr i64 most_weights = 1 << 22, most_weights_with_mask = 1 << 21;
+constexpr i64 most_weights = 1 << 22, most_weights_with_mask = 1 << 19;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));

@@ -58,9 +58,9 @@ void check_pieces(const Graph& graph, const Stage& stage) {
 void check_stage(const Graph& graph, const Stage& stage) {
   if (stage.kind == StageKind::carried || stage.kind == StageKind::last)
     refuse(stage, "a loop with a test needs whole images", "write a loop of a fixed number of rounds");
+  if (stage.kind == StageKind::fourier) refuse(stage, "a spectrum needs the whole image");
   if (stage.domain.size() != 2)
     refuse(stage, fmt::format("it has {} dimensions; expected 1 or 2", stage.domain.size()));
-  if (stage.kind == StageKind::fourier) refuse(stage, "a spectrum needs the whole image");
   if (stage.kind == StageKind::compose) check_pieces(graph, stage);
   if (stage.kind != StageKind::point) return;
   for (const ExprId e : ir::postorder(graph, {stage.body})) {
@@ -549,9 +549,10 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
     throw Error(ErrorClass::argument,
                 fmt::format("frames of {} x {} were asked for; expected 1 to 65536 rows and columns", options.height,
                             options.width));
-  // Loops first: what follows takes graphs without.
+  // Loops and spectra first: what follows takes graphs without.
   for (StageId s = 0; s < graph.stage_count(); ++s)
-    if (graph.stage(s).kind == StageKind::carried || graph.stage(s).kind == StageKind::last)
+    if (graph.stage(s).kind != StageKind::input && graph.stage(s).kind != StageKind::point &&
+        graph.stage(s).kind != StageKind::compose)
       check_stage(graph, graph.stage(s));
   plan::remove_dead_stages(graph);
   plan::lift_rank(graph);

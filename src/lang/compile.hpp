@@ -21,7 +21,7 @@ namespace tessera::lang {
 struct Limits {
   i64 stages = 100'000;
   i64 expressions = 1'000'000;  // nodes of the graph
-  i64 steps = 10'000'000;       // syntax nodes evaluated, unrolling included
+  i64 steps = 20'000'000;       // syntax nodes evaluated, unrolling included
   i64 text_bytes = 16'000'000;  // of one file
 };
 

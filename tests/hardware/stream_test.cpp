@@ -426,6 +426,7 @@ TEST(Stream, WhatCannotStreamIsRefusedWithItsReason) {
   EXPECT_NE(said("stencil f(vector#2 uint8 X, int m) { return X - m; }\n" + head + "m = max(a);\nreturn f(a, m);")
                 .find("whole image"),
             std::string::npos);
+  EXPECT_NE(said(head + "F = ifft(fft(a));\nreturn F.re;").find("a spectrum needs the whole image"), std::string::npos);
   EXPECT_NE(said("stencil f(vector#2 float X) { return X; }\nparameter M, N;\nvector#2 float a[M, N];\nreturn f(a);")
                 .find("range is not known"),
             std::string::npos);
