@@ -107,6 +107,7 @@ std::optional<TransformedSums::Cut> TransformedSums::cut_of(const Stage& stage, 
 // find.
 std::vector<Stage> TransformedSums::boxes_of(const Stage& stage, const Convolution& sum, const Cut& cut) {
   const Tensor& w = sum.weights;
+  const std::size_t tables = graph_.tables.size();  // without those of boxes
   std::vector<Stage> boxes;
   Offset at{};
   for (;;) {
@@ -122,7 +123,10 @@ std::vector<Stage> TransformedSums::boxes_of(const Stage& stage, const Convoluti
     const bool empty = !found && std::all_of(graph_.tables.back().values.begin(), graph_.tables.back().values.end(),
                                              [](double x) { return x == 0; });
     if (!empty) {
-      if (!found || tiles_of(box, *found, cut.tiles.number).rows == 0 || !fits(box, *found, cut.tiles)) return {};
+      if (!found || tiles_of(box, *found, cut.tiles.number).rows == 0 || !fits(box, *found, cut.tiles)) {
+        graph_.tables.resize(tables);
+        return {};
+      }
       box.tile = cut.tiles.planes > 1 ? tiles_of(box, *found) : cut.tiles;
       boxes.push_back(std::move(box));
     }
