@@ -314,10 +314,9 @@ class Simplify {
 
 // What one rule leaves is what another looks for.
 Netlist simplified(const Netlist& netlist) {
-  Simplify first(netlist);
-  Netlist now = first.run();
-  bool changed = first.changed();
-  for (int round = 1; changed && round < most_rounds; ++round) {
+  Netlist now = netlist;
+  bool changed = true;
+  for (int round = 0; changed && round < most_rounds; ++round) {
     Simplify next(now);
     Netlist then = next.run();
     changed = next.changed();
