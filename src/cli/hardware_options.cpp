@@ -54,7 +54,10 @@ void HardwareFlags::declare(CLI::App& app) {
                  "gain=uint16.8 with 8 bits of fraction")
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE");
-  app.add_option("--error", error, "of what is float in the program, at most, of hls and verilog")->type_name("E");
+  app.add_option("--error", error,
+                 "how far what is float in the program may be from exact arithmetic, of hls and verilog (2^-10 of the "
+                 "largest value)")
+      ->type_name("E");
   app.add_option("--frequency", frequency, "to reach on the chip, of verilog (200)")->type_name("MHZ");
   app.add_option("--chip", chip,
                  "whose delays and multipliers count, of verilog: ecp5 (of speed 8), ice40 (HX) or xilinx (ecp5)")
