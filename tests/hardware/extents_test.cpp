@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstdlib>
 #include <utility>
 
 #include "emit/verilog.hpp"
@@ -175,8 +174,7 @@ void expect_series(const std::string& text, const StreamOptions& options, const 
 }
 
 TEST(Extents, ChangeBetweenFramesWithoutAReset) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 8 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(8);
   int ran = 0;
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     StreamOptions options;
@@ -189,8 +187,7 @@ TEST(Extents, ChangeBetweenFramesWithoutAReset) {
 }
 
 TEST(Extents, ChangeOfImagesWithExtentsOfTheirOwn) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 6 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(6);
   int ran = 0;
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     StreamOptions options;

@@ -142,8 +142,7 @@ constexpr const char* compiler = "g++ -std=c++14 -O0 -Wall -Wextra -Werror -Wno-
 
 TEST(Hls, RandomProgramsAgreeWithTheInterpreter) {
   ASSERT_TRUE(have("g++"));
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 12 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(12);
   const i64 sizes[][2] = {{1, 1}, {1, 9}, {7, 1}, {3, 5}, {9, 17}, {12, 31}};
   Unit unit;
   for (std::uint64_t seed = 0; seed < most; ++seed) {
@@ -172,8 +171,7 @@ TEST(Hls, RandomProgramsAgreeWithTheInterpreter) {
 // Floats are floats: the bits of the interpreter, of float and double, of numbers and of what is none.
 TEST(Hls, FloatsAreTheInterpretersToTheBit) {
   ASSERT_TRUE(have("g++"));
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 12 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(12);
   Unit unit;
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     Case c;
@@ -215,8 +213,7 @@ TEST(Hls, TakesScalarsTablesAndHalvesOfFloats) {
 
 TEST(Hls, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
   ASSERT_TRUE(have("g++"));
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 20 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(20);
   const i64 sizes[][2] = {{6, 8}, {4, 12}, {3, 5}, {9, 17}, {12, 36}};
   Unit unit;
   std::uint64_t ran = 0;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "hardware/build.hpp"
@@ -84,8 +83,7 @@ TEST(Possible, AnglesOfNothing) {
 }
 
 TEST(Possible, RandomCircuitsThatDecideLieWithin) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 200 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(200);
   Counts all;
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     const std::string text = random_float_program(5000 + seed, "double", false);

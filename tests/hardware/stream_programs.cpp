@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -388,6 +389,11 @@ const std::string program_of_taken_names =
     "module = clk(x:clamped, x_ticks:mirror, first, y);\n"
     "return take = en(module:clamped, rst), en_ticks = en(module:clamped, short * 2 + ap_uint - clk_value),\n"
     "       frames = en(module:mirror, rst);\n";
+
+std::uint64_t cases_or(std::uint64_t usual) {
+  const char* given = std::getenv("TESSERA_CASES");
+  return given == nullptr ? usual : std::strtoull(given, nullptr, 10);
+}
 
 std::string random_program(std::uint64_t seed) {
   return Writer(seed).program();

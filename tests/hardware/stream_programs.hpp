@@ -14,6 +14,9 @@ namespace tessera::hardware {
 
 ir::Graph graph_of(const std::string& text);
 
+// How many random programs a test takes: $TESSERA_CASES, or as many as usual.
+std::uint64_t cases_or(std::uint64_t usual);
+
 // A random program of whole numbers: up to five stages, each of one to three accesses to earlier ones with random
 // offsets, borders and operations. The same for the same seed.
 std::string random_program(std::uint64_t seed);

@@ -86,8 +86,7 @@ TEST(Differences, AreTheLeastOfAllThatFit) {
 }
 
 TEST(Stream, RandomProgramsAgreeWithTheInterpreter) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 150 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(150);
   const i64 sizes[][2] = {{1, 1}, {1, 9}, {7, 1}, {2, 2}, {3, 5}, {5, 3}, {9, 17}, {12, 31}};
   for (std::uint64_t seed = 0; seed < most; ++seed) {
     const std::string text = random_program(seed);
@@ -106,8 +105,7 @@ TEST(Stream, RandomProgramsAgreeWithTheInterpreter) {
 
 // Images of different extents. Those that contradict each other are refused; the others agree.
 TEST(Stream, RandomProgramsOfDifferentExtentsAgreeWithTheInterpreter) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 200 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(200);
   const i64 sizes[][2] = {{1, 1}, {2, 4}, {6, 8}, {4, 12}, {3, 5}, {5, 3}, {9, 17}, {12, 36}, {8, 24}};
   std::uint64_t ran = 0;
   std::map<std::string, int> refused;
@@ -348,8 +346,7 @@ TEST(Stream, FloatsBecomeFixedPointWithinTheirBounds) {
 // Doubles, so that the interpreter's own errors are far below those of fixed point. Programs that compare values with
 // errors may decide otherwise: these have none.
 TEST(Stream, RandomProgramsOfFloatsStayWithinTheirBounds) {
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 60 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(60);
   constexpr i64 height = 6, width = 11;
   std::uint64_t held = 0;
   for (std::uint64_t seed = 0; seed < most; ++seed) {

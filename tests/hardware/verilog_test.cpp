@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <optional>
 #include <random>
 #include <string>
@@ -79,8 +78,7 @@ bool takes(const Circuit& c, i64 height, i64 width) {
 
 TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
   const i64 sizes[][2] = {{1, 1}, {1, 9}, {7, 1}, {2, 2}, {3, 5}, {5, 3}, {9, 17}, {12, 60}};
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 24 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(24);
   for (std::uint64_t seed = 1000; seed < 1000 + most; ++seed) {
     const std::string text = random_program(seed);
     const ir::Graph graph = graph_of(text);
@@ -107,8 +105,7 @@ TEST(Verilog, RandomCircuitsAgreeWithTheInterpreter) {
 
 TEST(Verilog, RandomCircuitsOfDifferentExtentsAgreeWithTheInterpreter) {
   const i64 sizes[][2] = {{1, 1}, {2, 4}, {6, 8}, {4, 12}, {3, 5}, {5, 3}, {9, 17}, {12, 36}, {8, 64}};
-  const char* more = std::getenv("TESSERA_CASES");
-  const std::uint64_t most = more == nullptr ? 40 : std::strtoull(more, nullptr, 10);
+  const std::uint64_t most = cases_or(40);
   std::uint64_t ran = 0;
   for (std::uint64_t seed = 2000; seed < 2000 + most; ++seed) {
     const std::string text = random_rated_program(seed);
