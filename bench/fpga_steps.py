@@ -45,12 +45,13 @@ def options_of(design):
 
 
 def emit(tessera, design, folder):
-    """The circuit's text in NAME.sv; what `explain --json` says of it, and the seconds that the text took."""
-    options = [str(design.program), "--target", "verilog", *options_of(design)]
-    started = time.time()
-    call([tessera, "emit", *options, "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
-    seconds = round(time.time() - started, 2)
-    return json.loads(call([tessera, "explain", *options, "--json"], folder, "explain.json")), seconds
+    """The circuit's text in NAME.sv."""
+    call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
+
+
+def explain(tessera, design, folder):
+    """What `explain --json` says of that text."""
+    return json.loads(call([tessera, "explain", str(design.program), "--target", "verilog", *options_of(design), "--json"], folder, "explain.json"))
 
 
 def possible(program, design, words, points):
