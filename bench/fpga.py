@@ -51,6 +51,7 @@ PROGRAMS = [  # `unit`: extents are multiples of it; `whole`: else it is emitted
     Program("unsharp", "examples/unsharp.forma", ["--input", "amount=uint8.4"], ["amount=1"]),
     Program("canny", "examples/canny.forma", IMAGE),
     Program("harris", "examples/harris.forma", IMAGE),
+    Program("harris_int", "bench/fpga/harris.forma"),
     Program("camera", "examples/camera.forma", unit=2),
     Program("pyramid", "examples/pyramid.forma", IMAGE, unit=16),
     Program("bilateral", "examples/bilateral.forma", IMAGE, whole=False),

@@ -216,9 +216,15 @@ def route_ecp5(counts, stem, folder, nextpnr):
 
 
 def route_ice40(counts, stem, folder):
+    """MHz; None where an HX8K does not hold it."""
     if counts["LUT4"] > 7300 or counts["FF"] > 7300 or counts["RAM40"] > 32:
         return None
     yosys(f"read_verilog -sv {stem}.sv; read_verilog pins.v; synth_ice40 -top pins -json ice40_pins.json", folder, "ice40_pins.log")
-    call(["nextpnr-ice40", "--hx8k", "--package", "ct256", "--json", "ice40_pins.json", "--freq", "150", "--timing-allow-fail", "--report", "ice40_route.json", "-q"],
-         folder, "ice40_route.log")
+    try:
+        call(["nextpnr-ice40", "--hx8k", "--package", "ct256", "--json", "ice40_pins.json", "--freq", "150", "--timing-allow-fail", "--report", "ice40_route.json", "-q"],
+             folder, "ice40_route.log")
+    except Failed as failure:
+        if "no BELs remaining" in str(failure):  # it does not fit, as the place and route packs it
+            return None
+        raise
     return megahertz(folder, "ice40_route.json")
