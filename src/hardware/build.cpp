@@ -201,9 +201,13 @@ class Builder {
   NodeId moved(NodeId of, i64 words, i64 step, Lag at) {
     if (step == 1) return delayed(of, {0, words});
     if (netlist_.node(of).op == Signal::constant) return of;
-    const i64 count = base::ceil_divide(words, step);
+    i64 count = base::ceil_divide(words, step);
     const NodeId steps = every_word(at, step);
-    if (count >= least_memory) return line(of, {0, count * step}, step, steps, steps);
+    // A memory has it at one tick of every `step`; a register keeps it for the others.
+    if (const i64 whole = words / step; count >= least_memory) {
+      of = line(of, {0, whole * step}, step, steps, steps);
+      count -= whole;
+    }
     for (i64 k = 0; k < count; ++k) {
       Node node;
       node.op = Signal::held;
