@@ -173,6 +173,7 @@ class Text {
       }
       if (s.adders > 0) what += "; " + some(s.adders, "addition");
       if (s.multipliers > 0) what += (s.adders > 0 ? ", " : "; ") + some(s.multipliers, "product");
+      if (s.turns > 1 && s.multipliers > 0) what += fmt::format(" that {} ticks share", s.turns);
       line("{}", what);
     }
   }
@@ -236,6 +237,7 @@ ordered_json stage_json(const StageFacts& s) {
   j["lag"] = lag_json(s.lag);
   j["kept"] = lag_json(s.kept);
   j["kept_bits"] = s.kept_bits;
+  j["turns"] = s.turns;
   return j;
 }
 

@@ -138,8 +138,7 @@ Value Arithmetic::product(Value v, double factor) {
   if (factor == 0) return constant(0);
   const std::vector<Digit> digits = signed_digits(static_cast<i64>(factor));
   const double lo = std::min(v.lo * factor, v.hi * factor), hi = std::max(v.lo * factor, v.hi * factor);
-  if (static_cast<int>(digits.size()) > additions_ + 1)
-    return {node(Signal::mul, bits_of(lo, hi), {v.node, constant(factor).node}), lo, hi};
+  if (static_cast<int>(digits.size()) > additions_ + 1) return multiplier(v, constant(factor), lo, hi);
   std::vector<Term> terms;
   for (const Digit& d : digits) terms.push_back({shift_left(v, d.shift), d.minus});
   Value result = sum(std::move(terms));
@@ -150,12 +149,21 @@ Value Arithmetic::product(Value v, double factor) {
 Value Arithmetic::multiply(Value a, Value b) {
   if (is_constant(b)) return product(a, b.lo);
   if (is_constant(a)) return product(b, a.lo);
-  if (b.node < a.node) std::swap(a, b);
   const auto f = [](double x, double y) { return x * y; };
   double lo = corner(a, b, f, false);
   const double hi = corner(a, b, f, true);
   if (a.node == b.node) lo = std::max(lo, 0.0);
-  return {node(Signal::mul, bits_of(lo, hi), {a.node, b.node}), lo, hi};
+  return multiplier(a, b, lo, hi);
+}
+
+Value Arithmetic::multiplier(Value a, Value b, double lo, double hi) {
+  if (instead != nullptr && instead->next < instead->nodes.size())
+    if (const NodeId other = instead->nodes[instead->next++]; other.valid()) return {other, lo, hi};
+  std::vector<NodeId> args{a.node, b.node};
+  if (!is_constant(b)) std::sort(args.begin(), args.end());
+  const Product made{a.node, b.node, node(Signal::mul, bits_of(lo, hi), std::move(args))};
+  if (products != nullptr) products->push_back(made);
+  return {made.result, lo, hi};
 }
 
 NodeId Arithmetic::less(Value a, Value b) {

@@ -27,6 +27,17 @@ class Arithmetic {
   // A product with a constant is at most so many additions; what takes more is a multiplier.
   Arithmetic(Netlist& netlist, int additions) : netlist_(netlist), additions_(additions) {}
   std::uint32_t stage = 0;  // that nodes are made for
+  // A product that became a multiplier.
+  struct Product {
+    NodeId a, b, result;
+  };
+  std::vector<Product>* products = nullptr;  // where they are written down
+  // What stands for them, in the order in which they are made; invalid: nothing.
+  struct Instead {
+    std::vector<NodeId> nodes;
+    std::size_t next = 0;
+  };
+  Instead* instead = nullptr;
 
   Value constant(double v);
   Value zero_or_one(NodeId);  // of one bit
@@ -64,6 +75,7 @@ class Arithmetic {
 
  private:
   Value product(Value, double factor);
+  Value multiplier(Value a, Value b, double lo, double hi);
   Value shifted_towards_zero(Value, i64 count);
   Netlist& netlist_;
   int additions_;

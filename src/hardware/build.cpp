@@ -16,6 +16,7 @@
 #include "hardware/pack_lines.hpp"
 #include "hardware/places.hpp"
 #include "hardware/simplify.hpp"
+#include "hardware/turns.hpp"
 #include "ir/build.hpp"
 #include "tessera/error.hpp"
 
@@ -240,6 +241,9 @@ class Builder {
   Value computed(StageId s, int lane, Lag lag) {
     const Stage& stage = graph_.stage(s);
     const std::uint32_t before = std::exchange(make_.stage, s);
+    // Products of this stage are not those of one whose window asked for it.
+    auto* const products = std::exchange(make_.products, nullptr);
+    auto* const instead = std::exchange(make_.instead, nullptr);
     Value v;
     if (stage.kind == StageKind::input) {
       Node node;
@@ -251,10 +255,10 @@ class Builder {
       v = bounded(s, netlist_.add(std::move(node)));
     } else {
       v = stage.kind == StageKind::compose ? fitted(s, composed(s, lane, lag))
-                                           : within_margins(s, fitted(s, expression(s, lane, lag)), lane, lag);
+                                           : within_margins(s, fitted(s, in_turns(s, lane, lag)), lane, lag);
       v = bounded(s, make_.resized(v.node, stream_.stages[s].bits));
     }
-    make_.stage = before;
+    make_.stage = before, make_.products = products, make_.instead = instead;
     if (netlist_.size() > most_nodes)
       throw Error(ErrorClass::argument,
                   fmt::format("stage '{}' cannot stream: {} operations so far; expected {} at most", stage.name,
@@ -445,6 +449,28 @@ class Builder {
   }
 
   // ---- expressions -------------------------------------------------------------------------------------------------
+
+  // Where a stage's products take turns, it is computed for each of the ticks: of the first ones operands alone are
+  // used.
+  Value in_turns(StageId s, int lane, Lag lag) {
+    const int turns = stream_.stages[s].stored ? stream_.stages[s].turns : 1;
+    if (turns == 1) return expression(s, lane, lag);
+    const auto at = [&](int turn) { return lag - Lag{0, turns - 1 - turn}; };
+    std::vector<std::vector<Arithmetic::Product>> made(static_cast<std::size_t>(turns));
+    Value v;
+    for (int turn = 0; turn < turns; ++turn) {
+      make_.products = &made[static_cast<std::size_t>(turn)];
+      v = expression(s, lane, at(turn));
+    }
+    make_.products = nullptr;
+    const i64 step = netlist_.word_step(grid(s));
+    Arithmetic::Instead instead{taken_in_turns(make_, netlist_, made, [&](int k) { return every_word(at(k), step); })};
+    if (instead.nodes.empty()) return v;
+    make_.instead = &instead;
+    v = expression(s, lane, lag);
+    make_.instead = nullptr;
+    return v;
+  }
 
   Value expression(StageId s, int lane, Lag lag) {
     return expressions_.body(s, [&](const ExprNode& node) {

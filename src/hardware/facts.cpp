@@ -59,7 +59,8 @@ StageFacts stage_facts(const Stream& stream, ir::StageId s) {
   facts.bits = plan.bits;
   facts.fraction = plan.fraction;
   facts.error = plan.error;
-  if (plan.stored) facts.lag = plan.lag, facts.kept = plan.kept, facts.kept_bits = plan.kept_bits;
+  if (plan.stored)
+    facts.lag = plan.lag, facts.kept = plan.kept, facts.kept_bits = plan.kept_bits, facts.turns = plan.turns;
   return facts;
 }
 

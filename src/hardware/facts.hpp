@@ -24,6 +24,7 @@ struct StageFacts {
   Lag lag, kept;                    // of what is stored; the longest delay of it
   i64 kept_bits = 0;                // as the plan counts them: one line from the value to its longest delay
   i64 adders = 0, multipliers = 0;  // of signals that were made for it first
+  int turns = 1;                    // ticks over which its products take turns at these multipliers
 };
 
 struct MemoryFacts {

@@ -14,6 +14,7 @@
 #include "hardware/differences.hpp"
 #include "hardware/expressions.hpp"
 #include "hardware/places.hpp"
+#include "hardware/turns.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
 #include "plan/plan.hpp"
@@ -71,6 +72,11 @@ void check_stage(const Graph& graph, const Stage& stage) {
       refuse(stage, "it needs what a whole image comes to before the image has passed");
     if (node.op == Op::access) check_access(graph, stage, node);
   }
+}
+
+// Ticks from one of a stage's points to the next.
+i64 word_step(const Stream& stream, StageId s) {
+  return std::max<i64>(1, stream.grids.stages[s].columns.rate / stream.frame.lanes);
 }
 
 // The search for the stages that are stored, and their lags.
@@ -139,9 +145,9 @@ class Search {
     return {rows, ticks - rows * row};
   }
   i64 row_step(StageId s) const { return stream_.grids.stages[s].rows.rate; }
-  i64 word_step(StageId s) const {
-    return std::max<i64>(1, stream_.grids.stages[s].columns.rate / stream_.frame.lanes);
-  }
+  i64 word_step(StageId s) const { return hardware::word_step(stream_, s); }
+  // Ticks over which a stage is computed: where it is stored, its products may take turns.
+  i64 turns(StageId s) const { return stored_[s] ? stream_.stages[s].turns : 1; }
   i64 lanes(StageId s) const { return std::max<i64>(1, stream_.frame.lanes / stream_.grids.stages[s].columns.rate); }
 
   // The offsets at which stage `c` reads stored stages, itself at 0, through repeated ones.
@@ -152,19 +158,21 @@ class Search {
     Taps all;
     std::set<Lag> early{Lag{}};
     for (const Window& w : stream_.windows[c])
-      for (const Lag entry : w.entries()) {
-        early.insert(entry);
-        for (const i64 row : w.rows) {
-          const Lag here = Lag{row, 0} + entry;
-          if (stored_[w.producer]) {
-            all[w.producer].insert(here);
-            continue;
+      for (const Lag last : w.entries())
+        for (i64 turn = 0; turn < turns(c); ++turn) {
+          const Lag entry = last + Lag{0, turn};
+          early.insert(entry);
+          for (const i64 row : w.rows) {
+            const Lag here = Lag{row, 0} + entry;
+            if (stored_[w.producer]) {
+              all[w.producer].insert(here);
+              continue;
+            }
+            for (const auto& [p, offsets] : taps(w.producer))
+              for (const Lag o : offsets) all[p].insert(o + here);
+            for (const Lag e : early_[w.producer]) early.insert(e + here);
           }
-          for (const auto& [p, offsets] : taps(w.producer))
-            for (const Lag o : offsets) all[p].insert(o + here);
-          for (const Lag e : early_[w.producer]) early.insert(e + here);
         }
-      }
     early_[c] = std::move(early);
     return taps_[c] = std::move(all);
   }
@@ -178,7 +186,8 @@ class Search {
         if (stored_[w.producer] || !at.contains(s)) continue;
         for (const Lag lag : at[s])
           for (const Lag entry : w.entries())
-            for (const i64 row : w.rows) at[w.producer].insert(lag - Lag{row, 0} - entry);
+            for (const i64 row : w.rows)
+              for (i64 turn = 0; turn < turns(s); ++turn) at[w.producer].insert(lag - Lag{row, turn} - entry);
       }
     }
     return at;
@@ -360,6 +369,8 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
       format.fraction = it->second.fraction;
     }
     if (stage.kind == StageKind::point) {
+      std::vector<Arithmetic::Product> products;
+      make.products = &products;
       const Value v = expressions.body(s, [&](const ExprNode& node) {
         if (node.op == Op::coord || node.op == Op::extent) {
           const i64 extent = node.ivalue == 0 ? stream.frame.height : stream.frame.words() * stream.frame.lanes;
@@ -382,6 +393,9 @@ double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
           }
         return leaf(v.lo, v.hi, v.fraction, v.error);
       });
+      make.products = nullptr;
+      format.turns = static_cast<int>(
+          std::min<i64>(word_step(stream, s), std::max<i64>(1, std::ssize(that_take_turns(scratch, products)))));
       if (is_float(stage.type) && !options.exact) r = {v.lo, v.hi};
       format.fraction = v.fraction;
       format.error = is_float(stage.type) ? v.error : 0;

@@ -47,7 +47,8 @@ struct StreamStage {
   double lo = 0, hi = 0;
   int fraction = 0;  // what stands for a float is a value * 2^-fraction, and has an error
   double error = 0;
-  Lag kept;  // the longest delay of it
+  int turns = 1;  // where it is stored, ticks over which its products take turns at multipliers (turns.hpp)
+  Lag kept;       // the longest delay of it
   i64 kept_bits = 0;
 };
 

@@ -238,10 +238,11 @@ class RatedWriter {
   void point(int k, const Image& a) {
     const Image b = beside(a);
     functions_ += fmt::format(
-        "stencil f{0}(vector#2 {1} x, vector#2 {1} y) {{ return cast<{1}>(x@[{2},{3}] * {4} + y@[{5},{6}] - y{7}); "
+        "stencil f{0}(vector#2 {1} x, vector#2 {1} y) {{ return cast<{1}>(x@[{2},{3}] * {4} + y@[{5},{6}] - y{7}{8}); "
         "}}\n",
         k, type_, pick(3) - 1, pick(7) - 3, 1 + pick(5), pick(5) - 2, pick(3) - 1,
-        pick(3) == 0 ? " + coord(0) * 3 + coord(1)" : "");
+        pick(3) == 0 ? " + coord(0) * 3 + coord(1)" : "",
+        pick(3) == 0 ? " + x@[1,0] * y + x@[0,-1] * (y + x * x)" : "");
     enter(fmt::format("s{}", k), fmt::format("f{}({}{}, {}{})", k, a.name, border(), b.name, border()), a.rows,
           a.columns);
   }
@@ -251,8 +252,9 @@ class RatedWriter {
     functions_ += fmt::format(
         "stencil f{0}(vector#2 {1} x) {{ return cast<{1}>(sum(i = -1..1, j = -{2}..1) ((2 - i + j) * "
         "x@[(i,{3}),(j,{4})]) "
-        "- x@[({5},{3}),({6},{4})]); }}\n",
-        k, type_, pick(3), down, across, pick(4) - 1, pick(4) - 1);
+        "- x@[({5},{3}),({6},{4})]{7}); }}\n",
+        k, type_, pick(3), down, across, pick(4) - 1, pick(4) - 1,
+        pick(2) == 0 ? fmt::format(" + x@[({0},{1}),(0,{2})] * x@[(0,{1}),({0},{2})]", pick(3), down, across) : "");
     enter(fmt::format("s{}", k), fmt::format("f{}({}{})", k, a.name, border()), a.rows.times(down, 1),
           a.columns.times(across, 1));
   }
