@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "ir/build.hpp"
@@ -68,21 +69,21 @@ std::optional<double> LinearForms::number(ExprId e, int depth) {
       if (id == static_cast<std::uint32_t>(node.ivalue)) return static_cast<double>(value);
     return {};
   }
+  if (node.op == Op::lookup) {
+    const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
+    i64 entry = 0;
+    for (std::size_t d = 0; d < node.args.size(); ++d) {
+      const auto at = number(node.args[d], depth + 1);
+      if (!at) return {};
+      entry = entry * table.extents[d] + std::clamp<i64>(static_cast<i64>(*at), 0, table.extents[d] - 1);
+    }
+    return table.values[static_cast<std::size_t>(entry)];
+  }
   double operands[3] = {};
-  std::vector<double> at;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     auto v = number(node.args[k], depth + 1);
     if (!v) return {};
     if (k < 3) operands[k] = *v;
-    if (node.op == Op::lookup) at.push_back(*v);
-  }
-  if (node.op == Op::lookup) {
-    const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
-    std::size_t entry = 0;
-    for (std::size_t d = 0; d < at.size(); ++d)
-      entry = entry * static_cast<std::size_t>(table.extents[d]) +
-              static_cast<std::size_t>(std::clamp<i64>(static_cast<i64>(at[d]), 0, table.extents[d] - 1));
-    return table.values[entry];
   }
   return ir::evaluate(node.op, node.type, graph_.node(node.args.back()).type, operands);
 }
@@ -111,11 +112,38 @@ bool LinearForms::add_leaf(ExprId e, double weight) {
       if (node.index[d].scale != first.index[d].scale || node.index[d].shift != first.index[d].shift) return false;
   }
   // Mostly in order.
-  if (sum_.weights.empty() || sum_.weights.rbegin()->first < offset)
-    sum_.weights.emplace_hint(sum_.weights.end(), offset, weight);
-  else
-    sum_.weights[offset] += weight;
-  return static_cast<i64>(sum_.weights.size()) <= most_terms;
+  Weights& all = sum_.weights;
+  if (ordered_ && !all.empty() && all.back().first == offset) {
+    all.back().second += weight;
+    return true;
+  }
+  ordered_ = ordered_ && (all.empty() || all.back().first < offset);
+  all.emplace_back(offset, weight);
+  if (!ordered_ && static_cast<i64>(all.size()) > 2 * most_terms) order_weights();
+  return !ordered_ || static_cast<i64>(all.size()) <= most_terms;
+}
+
+// Those of one offset are added in the order in which they came.
+void LinearForms::order_weights() {
+  Weights& all = sum_.weights;
+  const auto falls = [](const auto& a, const auto& b) { return a.first > b.first; };
+  if (std::adjacent_find(all.begin(), all.end(), std::not_fn(falls)) == all.end()) {  // a kernel that is mirrored
+    std::reverse(all.begin(), all.end());
+  } else if (!ordered_) {
+    std::vector<std::uint32_t> order(all.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return all[a].first != all[b].first ? all[a].first < all[b].first : a < b;
+    });
+    Weights merged;
+    for (const std::uint32_t k : order)
+      if (!merged.empty() && merged.back().first == all[k].first)
+        merged.back().second += all[k].second;
+      else
+        merged.push_back(all[k]);
+    all = std::move(merged);
+  }
+  ordered_ = true;
 }
 
 bool LinearForms::add(ExprId root, double weight, int depth) {
@@ -164,16 +192,18 @@ bool LinearForms::add_window(const ExprNode& node, double weight, int depth) {
 
 std::optional<LinearForms::Sum> LinearForms::expand(ExprId e) {
   sum_ = {};
+  ordered_ = true;
   variables_.clear();
   if (!add(e, 1, 0)) return {};
+  order_weights();
+  if (static_cast<i64>(sum_.weights.size()) > most_terms) return {};
   // Whole numbers that wrap: a weight that is none of the type would become another one.
   if (const ElementType type = graph_.node(e).type; !is_float(type)) {
     const auto limits = ir::integer_limits(type);
     for (const auto& [at, weight] : sum_.weights)
       if (weight < limits.lo || weight > limits.hi) return {};
   }
-  for (auto it = sum_.weights.begin(); it != sum_.weights.end();)
-    it = it->second == 0 ? sum_.weights.erase(it) : std::next(it);
+  std::erase_if(sum_.weights, [](const auto& term) { return term.second == 0; });
   return std::move(sum_);
 }
 
