@@ -257,11 +257,30 @@ std::optional<double> dyadic_scale(const std::vector<double>& weights, int bits)
   return scale;
 }
 
+// Brings what belongs to every `stride`-th place of an order there; what lies between, somewhere between.
+template <class Less>
+void place_every(std::vector<i64>& all, std::size_t begin, std::size_t end, std::size_t stride, const Less& less) {
+  std::size_t middle = (begin + end) / 2 / stride * stride;
+  if (middle < begin) middle += stride;
+  if (middle >= end) return;
+  const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::nth_element(at(begin), at(middle), at(end), less);
+  place_every(all, begin, middle, stride, less);
+  place_every(all, middle + 1, end, stride, less);
+}
+
+double sum_of_magnitudes(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::fabs(v);
+  return sum;
+}
+
 struct Search {
   const Tensor& w;
   ElementType type;
   std::vector<std::vector<std::size_t>> sides;  // dimensions of each factor
   std::optional<double> integers;               // the scale that makes all weights integers
+  double weight = sum_of_magnitudes(w.at);
 
   // Entries of the tensor that differ from the pivot in the dimensions of one side alone.
   std::vector<double> through(i64 pivot, const std::vector<std::size_t>& dims) const {
@@ -304,8 +323,7 @@ struct Search {
       p.factors.push_back({dims, std::move(line)});
     }
     if (integers && std::trunc(p.scale * *integers) != p.scale * *integers) return {};
-    double close = type == ElementType::f64 ? 1e-14 : 2e-6, weight = 0;
-    for (double x : w.at) weight += std::fabs(x);
+    const double close = type == ElementType::f64 ? 1e-14 : 2e-6;
     for (i64 entry = 0; entry < w.count(); ++entry) {
       double x = w.at[static_cast<std::size_t>(entry)], guess = p.scale;
       for (const Product::Factor& f : p.factors) guess *= f.weights[place(f.dims, entry)];
@@ -323,12 +341,11 @@ struct Search {
     // Pivots: the greatest weight, where roundings matter least, and some of the rest.
     std::vector<i64> order(w.at.size());
     std::iota(order.begin(), order.end(), 0);
-    // (std::stable_sort calls what the C++ library itself calls deprecated.)
-    std::sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+    const std::size_t stride = std::max<std::size_t>(1, order.size() / most_pivots);
+    place_every(order, 0, order.size(), stride, [&](i64 a, i64 b) {
       const double x = std::fabs(w.at[static_cast<std::size_t>(a)]), y = std::fabs(w.at[static_cast<std::size_t>(b)]);
       return x != y ? x > y : a < b;
     });
-    std::size_t stride = std::max<std::size_t>(1, order.size() / most_pivots);
     std::optional<Product> found;
     for (std::size_t k = 0; k < order.size() && (most_extra > 0 || k == 0); k += stride) {
       auto p = at(order[k], found ? found->extra.size() - 1 : most_extra);
