@@ -5,7 +5,9 @@
 
 #include <cmath>
 #include <functional>
+#include <set>
 
+#include "data/element.hpp"
 #include "emit/prelude.hpp"
 #include "emit/statements.hpp"
 #include "ir/functions.hpp"
@@ -36,13 +38,52 @@ class Printer : private Statements {
     return text;
   }
 
+  TextApart print_apart() {
+    TextApart result;
+    std::string functions, tables;
+    for (const ir::nest::Function& f : module_.functions) functions += function(f);
+    for (std::size_t t = 0; t < module_.tables.size(); ++t) {
+      if (!read_.contains(table_name(t))) continue;
+      if (static_cast<i64>(module_.tables[t].values.size()) < apart_from && !module_.opaque.contains(t)) {
+        tables += table(t);
+        continue;
+      }
+      tables += declaration("extern", t) + ";\n";
+      result.tables.push_back(bytes(t));
+    }
+    result.text = prelude(needs_) + tables + functions;
+    return result;
+  }
+
  private:
+  static constexpr i64 apart_from = 4096;  // numbers
+
+  static std::string table_name(std::size_t t) { return fmt::format("tsr_table_{}", t); }
+
+  std::string declaration(const char* linkage, std::size_t t) {
+    const ir::Table& table = module_.tables[t];
+    const Lane lane = ir::nest::lane_of(table.type);
+    if (lane == Lane::f16) needs_.vectors.insert({lane, 1, false});
+    return fmt::format("/* {} */\n{} const {} {}[]", table.name, linkage, name_of(lane), table_name(t));
+  }
+
+  base::ConstantTable bytes(std::size_t t) const {
+    struct alignas(base::ConstantTable::alignment) Line {
+      std::byte bytes[base::ConstantTable::alignment];
+    };
+    const ir::Table& table = module_.tables[t];
+    const auto each = static_cast<std::size_t>(ir::nest::size_of(ir::nest::lane_of(table.type)));
+    const std::size_t size = each * table.values.size();
+    auto lines = std::make_shared<Line[]>((size + sizeof(Line) - 1) / sizeof(Line));
+    std::byte* const first = lines[0].bytes;
+    for (std::size_t k = 0; k < table.values.size(); ++k) store_element(table.type, first + k * each, table.values[k]);
+    return {table_name(t), {first, size}, std::move(lines)};
+  }
+
   std::string table(std::size_t t) {
     const ir::Table& table = module_.tables[t];
-    Lane lane = ir::nest::lane_of(table.type);
-    if (lane == Lane::f16) needs_.vectors.insert({lane, 1, false});
-    std::string text = fmt::format("/* {} */\nstatic const {} tsr_table_{}[] __attribute__((unused)) = {{", table.name,
-                                   name_of(lane), t);
+    const Lane lane = ir::nest::lane_of(table.type);
+    std::string text = declaration("static", t) + " __attribute__((unused)) = {";
     for (std::size_t k = 0; k < table.values.size(); ++k)
       text += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";
     return text + "\n};\n";
@@ -101,6 +142,7 @@ class Printer : private Statements {
     note(v->type);
     switch (v->kind) {
       case Kind::variable:
+        if (v->type.pointer && v->name.starts_with("tsr_table_")) read_.insert(v->name);
         return v->name;
       case Kind::integer:
         if (v->type.lane == Lane::i64)
@@ -271,6 +313,7 @@ class Printer : private Statements {
     return as_unsigned ? fmt::format("(({}){})", name, result) : result;
   }
   Needs needs_;
+  std::set<std::string, std::less<>> read_;  // tables
   const ir::nest::Module& module_;
 };
 
@@ -283,6 +326,10 @@ ModuleText module_text(const ir::nest::Module& module) {
 std::string print_c(const ir::nest::Module& module) {
   ModuleText text = module_text(module);
   return prelude(text.needs) + text.tables + text.functions;
+}
+
+TextApart print_c_apart(const ir::nest::Module& module) {
+  return Printer(module).print_apart();
 }
 
 }  // namespace tessera::emit

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constant_table.hpp"
 #include "emit/loop_driver.hpp"
 #include "ir/nest.hpp"
 #include "lower/interface.hpp"
@@ -15,6 +16,15 @@ namespace tessera::emit {
 
 // The module with external group functions, for run-time compilation.
 std::string print_c(const ir::nest::Module&);
+
+// The same, but that long tables and opaque ones are only declared, `extern`, and handed over as bytes: a compiler
+// takes a second for some hundred thousand numbers, and the text is the same whatever they are. The others stay, as
+// their values are used in the code. Tables that no function reads are left out.
+struct TextApart {
+  std::string text;
+  std::vector<base::ConstantTable> tables;
+};
+TextApart print_c_apart(const ir::nest::Module&);
 
 struct EntryOptions {
   std::string name = "tessera_program";  // of the function

@@ -38,8 +38,12 @@ plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std
 Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::move(plan)) {
   lower::Lowered lowered = lower::lower_cpu(plan_);
   interface_ = std::move(lowered.interface);
-  source_ = emit::print_c(lowered.module);
-  module_ = run::cpu::load({source_, "program", options.numbers == Numbers::exact, options.compiler});
+  emit::TextApart code = emit::print_c_apart(lowered.module);
+  module_ = run::cpu::load({.source = std::move(code.text),
+                            .name = "program",
+                            .exact = options.numbers == Numbers::exact,
+                            .compiler = options.compiler,
+                            .tables = std::move(code.tables)});
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
     std::string name = "tsr_g" + std::to_string(g);
     Functions f;

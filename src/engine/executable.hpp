@@ -23,7 +23,6 @@ class Executable {
   Executable(plan::Plan, const RunOptions& options);
 
   const plan::Plan& plan() const { return plan_; }
-  const std::string& source() const { return source_; }
   const run::cpu::Module& module() const { return *module_; }
 
   // Arrays and scalars of the right formats and shapes, rows contiguous; parameters as bound from them.
@@ -54,7 +53,6 @@ class Executable {
   };
   plan::Plan plan_;
   lower::Interface interface_;
-  std::string source_;
   std::shared_ptr<run::cpu::Module> module_;
   std::vector<Functions> groups_;
 };

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -108,6 +109,8 @@ struct Function {
 struct Module {
   std::vector<Table> tables;
   std::vector<Function> functions;
+  // Numbers of tables that code only moves through: nothing is gained by a compiler that knows their values.
+  std::set<std::size_t> opaque;
 };
 
 // ---- building ------------------------------------------------------------------------------------------------------

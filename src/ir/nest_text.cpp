@@ -1,6 +1,7 @@
 // Loop nests as text, so that a pass over them can be tested as text in, text out.
 //
 //   table "k" f32 [3] : 0x1p+0 0x1p+1 0x1p+0
+//   table "spectrum" opaque f32 [2] : 0x1p+0 0x1p+1
 //   function tsr_g0 "blur" (pointers u8* P) (const i64* N) (i64 tile) {
 //     let lo_1 = (mul:i64 tile 8)
 //     var done_2 = lo_1
@@ -423,6 +424,7 @@ class Parser : ir::text::Reader {
   void table() {
     Table t;
     t.name = string();
+    if (accept_word("opaque")) module_.opaque.insert(module_.tables.size());
     const Type element = type();
     std::optional<ElementType> found;
     for (int k = 0; k <= static_cast<int>(ElementType::f64); ++k)
@@ -462,11 +464,13 @@ class Parser : ir::text::Reader {
 
 std::string print(const Module& m) {
   std::string out;
-  for (const Table& t : m.tables) {
+  for (std::size_t k = 0; k < m.tables.size(); ++k) {
+    const Table& t = m.tables[k];
     const Lane lane = lane_of(t.type);
     std::string extents;
     for (i64 n : t.extents) extents += fmt::format("{}{}", extents.empty() ? "" : ", ", n);
-    out += fmt::format("table {} {} [{}] :", quote(t.name), name_of(lane), extents);
+    const char* opaque = m.opaque.contains(k) ? "opaque " : "";
+    out += fmt::format("table {} {}{} [{}] :", quote(t.name), opaque, name_of(lane), extents);
     for (double v : t.values) out += " " + (is_float(lane) ? real_text(v) : fmt::format("{}", static_cast<i64>(v)));
     out += "\n";
   }

@@ -90,6 +90,7 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
   module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, std::move(spectrum)));
   t.weights = module.tables.size();
   module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
+  module.opaque.insert({t.spectrum, t.weights});
 }
 
 // Rows of tiles; pairs where those are too few for the threads. Of volumes pairs and the planes that they march

@@ -411,8 +411,8 @@ class MarchLowering : private DeviceFunction {
       for (offset[rank_ - 1] = lo_.back(); reached && offset[rank_ - 1] <= hi_.back(); ++offset[rank_ - 1])
         for (i64 plane = 0; plane < depth(); ++plane) {
           offset[0] = hi_[0] - plane;
-          const auto found = weights_.find(offset);
-          if (found == weights_.end()) continue;
+          const auto found = std::ranges::lower_bound(weights_, offset, {}, &plan::Weights::value_type::first);
+          if (found == weights_.end() || found->first != offset) continue;
           for (i64 v = 0; v < own_.back(); ++v) {
             const Value& x = values_[static_cast<std::size_t>(v + offset[rank_ - 1] - lo_.back())];
             const Value& total = sum(plane, first + v);

@@ -69,7 +69,7 @@ std::optional<Weighed> sum_of_bytes(const Graph& graph, LinearForms& forms, Expr
   for (const auto& [offset, weight] : sum->weights) {
     const double w = weight - 0x1p32 * std::floor((weight + 0x1p31) / 0x1p32);  // totals wrap
     if (std::trunc(w) != w || w < least_weight || w > most_weight) return {};
-    if (w != 0) weighed.weights[offset] = w;
+    if (w != 0) weighed.weights.emplace_back(offset, w);
   }
   if (weighed.weights.empty()) return {};
   return weighed;
@@ -304,7 +304,7 @@ std::optional<double> price_by_quads(const Graph& graph, const Device& device, c
   for (i64 k = 0; k < w.count(); ++k)
     if (const double x = w.at[static_cast<std::size_t>(k)]; x != 0) {
       if (x < least_weight || x > most_weight) return {};
-      weights[w.offset(k)] = x;
+      weights.emplace_back(w.offset(k), x);
     }
   const Quads quads = quads_of(weights, w.rank);
   if (!gains(quads.terms, quads.count(), quads.narrow)) return {};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "ir/build.hpp"
@@ -68,21 +69,21 @@ std::optional<double> LinearForms::number(ExprId e, int depth) {
       if (id == static_cast<std::uint32_t>(node.ivalue)) return static_cast<double>(value);
     return {};
   }
+  if (node.op == Op::lookup) {
+    const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
+    i64 entry = 0;
+    for (std::size_t d = 0; d < node.args.size(); ++d) {
+      const auto at = number(node.args[d], depth + 1);
+      if (!at) return {};
+      entry = entry * table.extents[d] + std::clamp<i64>(static_cast<i64>(*at), 0, table.extents[d] - 1);
+    }
+    return table.values[static_cast<std::size_t>(entry)];
+  }
   double operands[3] = {};
-  std::vector<double> at;
   for (std::size_t k = 0; k < node.args.size(); ++k) {
     auto v = number(node.args[k], depth + 1);
     if (!v) return {};
     if (k < 3) operands[k] = *v;
-    if (node.op == Op::lookup) at.push_back(*v);
-  }
-  if (node.op == Op::lookup) {
-    const ir::Table& table = graph_.tables[static_cast<std::size_t>(node.ivalue)];
-    std::size_t entry = 0;
-    for (std::size_t d = 0; d < at.size(); ++d)
-      entry = entry * static_cast<std::size_t>(table.extents[d]) +
-              static_cast<std::size_t>(std::clamp<i64>(static_cast<i64>(at[d]), 0, table.extents[d] - 1));
-    return table.values[entry];
   }
   return ir::evaluate(node.op, node.type, graph_.node(node.args.back()).type, operands);
 }
@@ -111,11 +112,38 @@ bool LinearForms::add_leaf(ExprId e, double weight) {
       if (node.index[d].scale != first.index[d].scale || node.index[d].shift != first.index[d].shift) return false;
   }
   // Mostly in order.
-  if (sum_.weights.empty() || sum_.weights.rbegin()->first < offset)
-    sum_.weights.emplace_hint(sum_.weights.end(), offset, weight);
-  else
-    sum_.weights[offset] += weight;
-  return static_cast<i64>(sum_.weights.size()) <= most_terms;
+  Weights& all = sum_.weights;
+  if (ordered_ && !all.empty() && all.back().first == offset) {
+    all.back().second += weight;
+    return true;
+  }
+  ordered_ = ordered_ && (all.empty() || all.back().first < offset);
+  all.emplace_back(offset, weight);
+  if (!ordered_ && static_cast<i64>(all.size()) > 2 * most_terms) order_weights();
+  return !ordered_ || static_cast<i64>(all.size()) <= most_terms;
+}
+
+// Those of one offset are added in the order in which they came.
+void LinearForms::order_weights() {
+  Weights& all = sum_.weights;
+  const auto falls = [](const auto& a, const auto& b) { return a.first > b.first; };
+  if (std::adjacent_find(all.begin(), all.end(), std::not_fn(falls)) == all.end()) {  // a kernel that is mirrored
+    std::reverse(all.begin(), all.end());
+  } else if (!ordered_) {
+    std::vector<std::uint32_t> order(all.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return all[a].first != all[b].first ? all[a].first < all[b].first : a < b;
+    });
+    Weights merged;
+    for (const std::uint32_t k : order)
+      if (!merged.empty() && merged.back().first == all[k].first)
+        merged.back().second += all[k].second;
+      else
+        merged.push_back(all[k]);
+    all = std::move(merged);
+  }
+  ordered_ = true;
 }
 
 bool LinearForms::add(ExprId root, double weight, int depth) {
@@ -164,16 +192,18 @@ bool LinearForms::add_window(const ExprNode& node, double weight, int depth) {
 
 std::optional<LinearForms::Sum> LinearForms::expand(ExprId e) {
   sum_ = {};
+  ordered_ = true;
   variables_.clear();
   if (!add(e, 1, 0)) return {};
+  order_weights();
+  if (static_cast<i64>(sum_.weights.size()) > most_terms) return {};
   // Whole numbers that wrap: a weight that is none of the type would become another one.
   if (const ElementType type = graph_.node(e).type; !is_float(type)) {
     const auto limits = ir::integer_limits(type);
     for (const auto& [at, weight] : sum_.weights)
       if (weight < limits.lo || weight > limits.hi) return {};
   }
-  for (auto it = sum_.weights.begin(); it != sum_.weights.end();)
-    it = it->second == 0 ? sum_.weights.erase(it) : std::next(it);
+  std::erase_if(sum_.weights, [](const auto& term) { return term.second == 0; });
   return std::move(sum_);
 }
 
@@ -227,11 +257,30 @@ std::optional<double> dyadic_scale(const std::vector<double>& weights, int bits)
   return scale;
 }
 
+// Brings what belongs to every `stride`-th place of an order there; what lies between, somewhere between.
+template <class Less>
+void place_every(std::vector<i64>& all, std::size_t begin, std::size_t end, std::size_t stride, const Less& less) {
+  std::size_t middle = (begin + end) / 2 / stride * stride;
+  if (middle < begin) middle += stride;
+  if (middle >= end) return;
+  const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
+  std::nth_element(at(begin), at(middle), at(end), less);
+  place_every(all, begin, middle, stride, less);
+  place_every(all, middle + 1, end, stride, less);
+}
+
+double sum_of_magnitudes(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::fabs(v);
+  return sum;
+}
+
 struct Search {
   const Tensor& w;
   ElementType type;
   std::vector<std::vector<std::size_t>> sides;  // dimensions of each factor
   std::optional<double> integers;               // the scale that makes all weights integers
+  double weight = sum_of_magnitudes(w.at);
 
   // Entries of the tensor that differ from the pivot in the dimensions of one side alone.
   std::vector<double> through(i64 pivot, const std::vector<std::size_t>& dims) const {
@@ -274,8 +323,7 @@ struct Search {
       p.factors.push_back({dims, std::move(line)});
     }
     if (integers && std::trunc(p.scale * *integers) != p.scale * *integers) return {};
-    double close = type == ElementType::f64 ? 1e-14 : 2e-6, weight = 0;
-    for (double x : w.at) weight += std::fabs(x);
+    const double close = type == ElementType::f64 ? 1e-14 : 2e-6;
     for (i64 entry = 0; entry < w.count(); ++entry) {
       double x = w.at[static_cast<std::size_t>(entry)], guess = p.scale;
       for (const Product::Factor& f : p.factors) guess *= f.weights[place(f.dims, entry)];
@@ -293,12 +341,11 @@ struct Search {
     // Pivots: the greatest weight, where roundings matter least, and some of the rest.
     std::vector<i64> order(w.at.size());
     std::iota(order.begin(), order.end(), 0);
-    // (std::stable_sort calls what the C++ library itself calls deprecated.)
-    std::sort(order.begin(), order.end(), [&](i64 a, i64 b) {
+    const std::size_t stride = std::max<std::size_t>(1, order.size() / most_pivots);
+    place_every(order, 0, order.size(), stride, [&](i64 a, i64 b) {
       const double x = std::fabs(w.at[static_cast<std::size_t>(a)]), y = std::fabs(w.at[static_cast<std::size_t>(b)]);
       return x != y ? x > y : a < b;
     });
-    std::size_t stride = std::max<std::size_t>(1, order.size() / most_pivots);
     std::optional<Product> found;
     for (std::size_t k = 0; k < order.size() && (most_extra > 0 || k == 0); k += stride) {
       auto p = at(order[k], found ? found->extra.size() - 1 : most_extra);

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -13,7 +13,7 @@
 namespace tessera::plan {
 
 using Offset = std::array<i64, 4>;
-using Weights = std::map<Offset, double>;
+using Weights = std::vector<std::pair<Offset, double>>;  // in order of offsets, each once
 
 // Reads the weights off an expression of additions and multiplications by constants, windows included.
 class LinearForms {
@@ -43,6 +43,7 @@ class LinearForms {
   bool add_leaf(ir::ExprId e, double weight);
   bool add(ir::ExprId root, double weight, int depth);
   bool add_window(const ir::ExprNode& node, double weight, int depth);
+  void order_weights();
 
   const ir::Graph& graph_;
   Numbers numbers_;
@@ -50,6 +51,7 @@ class LinearForms {
   std::unordered_map<std::uint32_t, Kind> kinds_;
   std::vector<std::pair<std::uint32_t, i64>> variables_;
   Sum sum_;
+  bool ordered_ = true;  // the weights, while they are gathered
 };
 
 // Weights in the box around their offsets.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char* kEverything = R"(table "k \"q\"" f32 [2, 2] : 0x1p+0 -0x1.8p+1 inf nan
 table "lut" u8 [3] : 0 255 7
+table "spectrum" opaque f64 [1] : 0x1p-1
 function tsr_pass local (i64 v0) {
 }
 function tsr_g0_scratch -> i64 (const i64* N) (const i64* T) {
@@ -66,6 +67,7 @@ TEST(NestText, PrintsWhatItReads) {
   EXPECT_TRUE(module.functions[2].parameters[1].constant_elements);
   EXPECT_EQ(ElementType::u8, module.tables[1].type);
   EXPECT_EQ((std::vector<i64>{2, 2}), module.tables[0].extents);
+  EXPECT_EQ((std::set<std::size_t>{2}), module.opaque);
 }
 
 TEST(NestText, SkipsEmptyLinesAndRemarks) {

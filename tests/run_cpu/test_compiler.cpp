@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <thread>
 
@@ -212,6 +215,101 @@ TEST(Compiler, CompilesAgainWhenTheCacheIsDamaged) {
       EXPECT_EQ(run_sample(*again), expected());
     }
   }
+}
+
+// Text that reads tables which are given beside it.
+constexpr const char* reader = R"(
+extern const float numbers[];
+extern const unsigned short more[];
+float number(long k) { return numbers[k] + more[k]; }
+const float* where(void) { return numbers; }
+)";
+
+base::ConstantTable table_of(const std::string& name, std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return {name, std::as_bytes(std::span(*owner)), owner};
+}
+
+template <class T>
+base::ConstantTable table_of(const std::string& name, const std::vector<T>& values) {
+  return table_of(name, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
+}
+
+CompileRequest reader_of(const std::string& source, const std::string& compiler, float first) {
+  std::vector<std::uint16_t> more(70001, 7);
+  more.back() = 9;
+  return {.source = source,
+          .compiler = compiler,
+          .tables = {table_of("numbers", std::vector<float>{first, first + 1, first + 2}), table_of("more", more)}};
+}
+
+float number_of(const Module& module, long k) {
+  return reinterpret_cast<float (*)(long)>(module.symbol("number"))(k);
+}
+
+TEST(Compiler, LinksTextToTablesBesideIt) {
+  for (const std::string& name : compilers()) {
+    const std::string source = unique_source(reader);
+    CompileRequest request = reader_of(source, name, 1);
+    const auto first = load(request);
+    EXPECT_FALSE(first->from_cache()) << name;
+    const auto other = load(reader_of(source, name, 100)), same = load(reader_of(source, name, 1));
+    EXPECT_EQ(other->from_cache(), name == "in-process") << "nothing is compiled for other bytes";
+    EXPECT_EQ(same, first);
+    EXPECT_NE(other, first);
+    EXPECT_EQ(number_of(*first, 2), 10) << name;
+    EXPECT_EQ(number_of(*other, 2), 109) << name;
+    EXPECT_EQ(number_of(*first, 0), 8) << name << ": it still has its own";
+    const auto place = reinterpret_cast<const float* (*)()>(first->symbol("where"))();
+    EXPECT_EQ(place[0], 1);
+    EXPECT_EQ(place == static_cast<const void*>(request.tables[0].bytes.data()), name == "in-process");
+  }
+}
+
+TEST(Compiler, TablesLiveAsLongAsTheModule) {
+  for (const std::string& name : compilers()) {
+    CompileRequest request = reader_of(unique_source(reader), name, 5);
+    const std::weak_ptr<const void> owner = request.tables[0].owner;
+    auto module = load(request);
+    request.tables.clear();
+    EXPECT_EQ(number_of(*module, 1), 13) << name;
+    module.reset();
+    EXPECT_TRUE(owner.expired()) << name;
+  }
+}
+
+TEST(Compiler, ThreadsWithTablesOfTheirOwn) {
+  for (const std::string& name : compilers()) {
+    const std::string source = unique_source(reader);
+    std::vector<std::shared_ptr<Module>> got(6);
+    std::vector<std::thread> threads;
+    for (std::size_t k = 0; k < got.size(); ++k)
+      threads.emplace_back([&, k] { got[k] = load(reader_of(source, name, static_cast<float>(k / 2 * 10))); });
+    for (std::thread& t : threads) t.join();
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      EXPECT_EQ(number_of(*got[k], 0), static_cast<float>(k / 2 * 10 + 7)) << name;
+      EXPECT_EQ(got[k], got[k / 2 * 2]);
+    }
+  }
+}
+
+TEST(Compiler, TablesThatAreNotGivenAreNamed) {
+  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  CompileRequest request = reader_of(unique_source(reader), "in-process", 5);
+  request.tables.pop_back();
+  EXPECT_THAT(error_of(request).message(), HasSubstr("'more' is not known"));
+}
+
+// Where the assembler has to be told of a path with its own signs in it.
+TEST(Compiler, TablesInFoldersWithAnyName) {
+  const fs::path folder = fs::path(test_cache_folder()) / "a \"b\" \\n";
+  fs::create_directories(folder);
+  const char* old = std::getenv("TMPDIR");
+  const std::string before = old == nullptr ? "" : old;
+  setenv("TMPDIR", folder.c_str(), 1);
+  for (const std::string& name : compilers())
+    EXPECT_EQ(number_of(*load(reader_of(unique_source(reader), name, 3)), 2), 12) << name;
+  old == nullptr ? unsetenv("TMPDIR") : setenv("TMPDIR", before.c_str(), 1);
 }
 
 TEST(Compiler, ThreadsThatAskForOneTextGetOneModule) {

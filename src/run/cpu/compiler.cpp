@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -30,6 +32,7 @@ namespace tessera::run::cpu {
 struct Module::Impl {
   std::unique_ptr<LinkedObject> object;  // from Clang in process
   base::DynamicLibrary library;          // from a system compiler
+  std::vector<base::ConstantTable> tables;
   std::string name, description;
   bool from_cache = false;
   double milliseconds = 0;
@@ -45,6 +48,13 @@ bool Module::from_cache() const {
 }
 double Module::milliseconds() const {
   return impl_->milliseconds;
+}
+
+bool Module::holds(const std::vector<base::ConstantTable>& tables) const {
+  return std::ranges::equal(impl_->tables, tables, [](const base::ConstantTable& a, const base::ConstantTable& b) {
+    return a.name == b.name && a.bytes.size() == b.bytes.size() &&
+           (a.bytes.empty() || std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0);
+  });
 }
 
 void* Module::symbol(const std::string& name) const {
@@ -102,6 +112,11 @@ base::Digest key_of(const CompileRequest& request, const Choice& choice) {
   for (const std::string& option : choice.options) hash.text(option);
   hash.text(machine().identity);
   hash.text(request.source);
+  if (!choice.in_process)  // they are in the library
+    for (const base::ConstantTable& table : request.tables) {
+      hash.text(table.name);
+      hash.text({reinterpret_cast<const char*>(table.bytes.data()), table.bytes.size()});
+    }
   return hash.finish();
 }
 
@@ -153,7 +168,8 @@ std::string compile(const CompileRequest& request, const Choice& choice, const b
                    save_source(request, key));
     return std::move(r.object);
   }
-  ExternalResult r = compile_external(choice.system, choice.options, request.source, file_stem(request.name));
+  ExternalResult r =
+      compile_external(choice.system, choice.options, request.source, file_stem(request.name), request.tables);
   if (!r.done) throw_failed(ErrorClass::device, r.failure, r.messages, save_source(request, key));
   return std::move(r.object);
 }
@@ -172,7 +188,11 @@ base::DynamicLibrary open_library(const base::Digest& key, const std::string& by
 
 void link(Module::Impl& module, const Choice& choice, const base::Digest& key, const std::string& bytes) {
   if (choice.in_process)
-    module.object = std::make_unique<LinkedObject>(bytes, process_symbol);
+    module.object = std::make_unique<LinkedObject>(bytes, [&](std::string_view name) -> const void* {
+      for (const base::ConstantTable& table : module.tables)
+        if (table.name == name) return table.bytes.data();
+      return process_symbol(name.data());
+    });
   else
     module.library = open_library(key, bytes);
 }
@@ -182,6 +202,7 @@ std::shared_ptr<Module> make(const CompileRequest& request, const Choice& choice
                              Clock::time_point start) {
   auto impl = std::make_unique<Module::Impl>();
   impl->name = request.name;
+  impl->tables = request.tables;
   base::Cache& cache = base::Cache::user();
   if (const auto cached = cache.get(key)) {
     try {
@@ -206,7 +227,12 @@ std::shared_ptr<Module> make(const CompileRequest& request, const Choice& choice
 // One per key: threads that want the same text wait for the first, others do not.
 struct Entry {
   std::mutex mutex;
-  std::weak_ptr<Module> module;
+  std::vector<std::weak_ptr<Module>> modules;  // of one text, each with other tables
+
+  // Forgets those that nobody holds any more.
+  void tidy() {
+    std::erase_if(modules, [](const auto& module) { return module.expired(); });
+  }
 };
 
 std::shared_ptr<Entry> entry_of(const base::Digest& key) {
@@ -214,7 +240,11 @@ std::shared_ptr<Entry> entry_of(const base::Digest& key) {
   static auto& entries = *new std::map<base::Digest, std::shared_ptr<Entry>>();
   const std::lock_guard lock(mutex);
   if (entries.size() > 1024)  // forget what nobody holds any more
-    std::erase_if(entries, [](const auto& e) { return e.second.use_count() == 1 && e.second->module.expired(); });
+    std::erase_if(entries, [](const auto& e) {
+      if (e.second.use_count() > 1) return false;
+      e.second->tidy();
+      return e.second->modules.empty();
+    });
   auto& entry = entries[key];
   if (!entry) entry = std::make_shared<Entry>();
   return entry;
@@ -228,11 +258,13 @@ std::shared_ptr<Module> load(const CompileRequest& request) {
   const base::Digest key = key_of(request, choice);
   const std::shared_ptr<Entry> entry = entry_of(key);
   const std::lock_guard lock(entry->mutex);
-  if (auto alive = entry->module.lock()) return alive;
+  entry->tidy();
+  for (const std::weak_ptr<Module>& module : entry->modules)
+    if (auto alive = module.lock(); alive && alive->holds(request.tables)) return alive;
   auto module = make(request, choice, key, start);
   // A plugin that cannot be opened is known as such from now on: the second choice is a system compiler.
   if (!module) return load(request);
-  entry->module = module;
+  entry->modules.push_back(module);
   return module;
 }
 

@@ -11,6 +11,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "base/constant_table.hpp"
 
 namespace tessera::run::cpu {
 
@@ -21,6 +24,9 @@ struct CompileRequest {
   // "": in process if that is built in, else $TESSERA_CC, cc, clang, gcc. "in-process" (or "clang-in-process"),
   // "system", or a command ("gcc-13", "ccache clang") force one.
   std::string compiler = {};
+  // What the text declares `extern const`. Code from Clang in process is found in the cache and linked to whatever
+  // bytes these are; a system compiler puts them into its library, so there they belong to what is compiled.
+  std::vector<base::ConstantTable> tables = {};
 };
 
 // Code in memory. Immutable; functions taken from it are valid while someone holds it.
@@ -36,6 +42,8 @@ class Module {
   const std::string& description() const;
   bool from_cache() const;
   double milliseconds() const;  // that load() took to make it
+  // Whether these are the tables that it was loaded with, name by name and byte by byte.
+  bool holds(const std::vector<base::ConstantTable>&) const;
 
   struct Impl;
   explicit Module(std::unique_ptr<Impl>);
@@ -44,9 +52,10 @@ class Module {
   std::unique_ptr<Impl> impl_;
 };
 
-// The module of this text; the same one while it is alive, whoever asks. Thread-safe: two threads that ask for one text
-// compile it once. Throws Error(device) when the compiler is unknown, missing or fails, Error(internal) when Clang in
-// process rejects the text; both show the first messages and the path of the saved text.
+// The module of this text and these tables, which it holds; the same one while it is alive, whoever asks. Thread-safe:
+// two threads that ask for one text compile it once. Throws Error(device) when the compiler is unknown, missing or
+// fails, Error(internal) when Clang in process rejects the text; both show the first messages and the path of the saved
+// text.
 std::shared_ptr<Module> load(const CompileRequest&);
 
 // "clang 19.1.7 in process" or "cc (system)", or "" and why in `reason`: what load() would use, without compiling.

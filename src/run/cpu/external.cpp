@@ -98,6 +98,39 @@ bool read_until(int fd, std::chrono::steady_clock::time_point end, std::string& 
   }
 }
 
+void write(const std::string& path, std::string_view bytes) {
+  if (!(std::ofstream(path, std::ios::binary) << bytes).flush())
+    throw Error(ErrorClass::device,
+                fmt::format("the file {} cannot be written: {}", base::quoted(path), base::reason_of(errno)));
+}
+
+// As a string of the assembler.
+std::string assembled(const std::string& path) {
+  std::string text;
+  for (const char c : path) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c;
+  }
+  return '"' + text + '"';
+}
+
+// A file of bytes, and one of assembler that names them; its path. No other module sees the names.
+std::string write_tables(const fs::path& folder, const std::vector<base::ConstantTable>& tables) {
+  std::string bytes, text = ".section .note.GNU-stack,\"\",%progbits\n.section .rodata\n";
+  const std::string path = (folder / "tables").string();
+  for (const base::ConstantTable& table : tables) {
+    text += fmt::format(
+        ".balign {}\n.globl {name}\n.hidden {name}\n.type {name}, %object\n.size {name}, {size}\n{name}:\n"
+        ".incbin {}, {}, {size}\n",
+        base::ConstantTable::alignment, assembled(path + ".bin"), bytes.size(), fmt::arg("name", table.name),
+        fmt::arg("size", table.bytes.size()));
+    bytes.append(reinterpret_cast<const char*>(table.bytes.data()), table.bytes.size());
+  }
+  write(path + ".bin", bytes);
+  write(path + ".s", text);
+  return path + ".s";
+}
+
 }  // namespace
 
 ProcessResult run_process(const std::vector<std::string>& command, double seconds) {
@@ -214,17 +247,18 @@ std::vector<std::string> system_options(bool exact, bool wide_vectors) {
 }
 
 ExternalResult compile_external(const SystemCompiler& compiler, const std::vector<std::string>& options,
-                                const std::string& source, const std::string& file_stem) {
+                                const std::string& source, const std::string& file_stem,
+                                const std::vector<base::ConstantTable>& tables) {
   TemporaryFolder folder;
   const std::string input = (folder.path / (file_stem + ".c")).string();
   const std::string output = (folder.path / (file_stem + ".so")).string();
-  if (!(std::ofstream(input, std::ios::binary) << source).flush())
-    throw Error(ErrorClass::device,
-                fmt::format("the file {} cannot be written: {}", base::quoted(input), base::reason_of(errno)));
+  write(input, source);
 
   std::vector<std::string> command = compiler.command;
   command.insert(command.end(), options.begin(), options.end());
-  command.insert(command.end(), {"-x", "c", input, "-o", output, "-lm"});
+  command.insert(command.end(), {"-x", "c", input});
+  if (!tables.empty()) command.insert(command.end(), {"-x", "assembler", write_tables(folder.path, tables)});
+  command.insert(command.end(), {"-o", output, "-lm"});
   const ProcessResult process = run_process(command, deadline_seconds);
 
   ExternalResult result;

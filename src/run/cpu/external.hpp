@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/constant_table.hpp"
+
 namespace tessera::run::cpu {
 
 // What a finished process left behind.
@@ -42,8 +44,10 @@ struct ExternalResult {
   std::string failure;  // one sentence when not done
   std::string messages;
 };
+// `tables` are assembled beside the text, as the bytes of a file: no compiler reads their numbers.
 ExternalResult compile_external(const SystemCompiler&, const std::vector<std::string>& options,
-                                const std::string& source, const std::string& file_stem);
+                                const std::string& source, const std::string& file_stem,
+                                const std::vector<base::ConstantTable>& tables = {});
 
 // A file with these bytes under a name of its own, gone with the object. Throws Error(device) when it cannot be
 // written.

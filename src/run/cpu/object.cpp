@@ -42,7 +42,7 @@ struct Place {
 
 class Linker {
  public:
-  Linker(std::string_view object, LinkedObject::Resolve resolve) : object_(object), resolve_(resolve) {
+  Linker(std::string_view object, const LinkedObject::Resolve& resolve) : object_(object), resolve_(resolve) {
     read_header();
     place_sections();
   }
@@ -164,9 +164,9 @@ class Linker {
     const Elf64_Sym& s = symbols_[index];
     if (s.st_shndx == SHN_ABS) return s.st_value;
     if (s.st_shndx != SHN_UNDEF) return reinterpret_cast<std::uint64_t>(base_) + defined_offset(s);
-    void* found = resolve_(name(s));
+    const void* found = resolve_(name(s));
     if (found == nullptr && ELF64_ST_BIND(s.st_info) != STB_WEAK)
-      malformed(fmt::format("function '{}' is not known to this process", name(s)));
+      malformed(fmt::format("'{}' is not known to this process", name(s)));
     return reinterpret_cast<std::uint64_t>(found);
   }
 
@@ -212,7 +212,9 @@ class Linker {
         case R_X86_64_PC64:
           value = address_of(index) + addend - here;
           break;
-        case R_X86_64_PC32:
+        case R_X86_64_PC32:  // of data, which may not lie far away: it is read through its address, below
+          value = address_of(index) + addend - here;
+          break;
         case R_X86_64_PLT32:
           value = (outside ? jump_of(index) : address_of(index)) + addend - here;
           break;
@@ -236,7 +238,7 @@ class Linker {
   }
 
   std::string_view object_, names_;
-  LinkedObject::Resolve resolve_;
+  const LinkedObject::Resolve& resolve_;
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Sym> symbols_;
   std::vector<Place> places_;
@@ -255,7 +257,7 @@ bool LinkedObject::supported() {
 #endif
 }
 
-LinkedObject::LinkedObject(std::string_view object, Resolve resolve) {
+LinkedObject::LinkedObject(std::string_view object, const Resolve& resolve) {
   if (!supported()) malformed("objects are linked on x86-64 Linux only");
   Linker linker(object, resolve);
   size_ = linker.size();

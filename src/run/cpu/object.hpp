@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,10 +18,10 @@ namespace tessera::run::cpu {
 class LinkedObject {
  public:
   // Finds what the object does not define; null when unknown.
-  using Resolve = void* (*)(const char* name);
+  using Resolve = std::function<const void*(const char* name)>;
 
   // Throws Error(internal) for anything that is not a well-formed object of this machine's kind.
-  LinkedObject(std::string_view object, Resolve resolve);
+  LinkedObject(std::string_view object, const Resolve& resolve);
   ~LinkedObject();
   LinkedObject(const LinkedObject&) = delete;
   LinkedObject& operator=(const LinkedObject&) = delete;
