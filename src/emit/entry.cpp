@@ -177,14 +177,7 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 }
 
 std::string entry(const std::vector<Variant>& variants, const Signature& signature, const EntryOptions& options) {
-  std::string arrays, sizes, text = "\n" + declaration(signature, options.name) + " {\n";
-  for (const Signature::Item& item : signature.items) {
-    if (item.parameter)
-      sizes += item.name + ", ";
-    else
-      arrays += fmt::format("{}(void*){}{}", arrays.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
-  }
-  text += fmt::format("  void* const tsr_given[] = {{{}}};\n  const i64 tsr_sizes[] = {{{}0}};\n", arrays, sizes);
+  std::string text = "\n" + declaration(signature, options.name) + " {\n" + given_and_sizes(signature);
   if (variants.size() > 1) text += "#if TSR_MOST > TSR_LEAST\n  __builtin_cpu_init();\n#endif\n";
   for (std::size_t v = variants.size(); v-- > 1;) {
     std::string condition;

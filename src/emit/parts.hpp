@@ -17,4 +17,14 @@ namespace tessera::emit {
 std::string print_c_parts(const ir::Graph&, const plan::Parts&, const std::vector<std::vector<Variant>>& variants,
                           const EntryOptions&);
 
+// A section of a program with loops. `parts`: null without transforms, and the variants are those of all of it.
+struct CSection {
+  const ir::Graph* graph;
+  const plan::Parts* parts;
+  std::vector<std::vector<Variant>> variants;
+};
+
+// Of a program with loops and transforms: sections as functions, and what repeats them.
+std::string print_c_parts(const SectionList&, const std::vector<CSection>&, const EntryOptions&);
+
 }  // namespace tessera::emit

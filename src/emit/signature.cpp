@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "base/text.hpp"
@@ -49,7 +50,9 @@ Signature signature_of(const plan::Plan& plan) {
 Signature signature_of(const ir::Graph& graph, int lifted) {
   Signature signature;
   std::set<std::string> taken;
-  auto unique = [&](const std::string& name) {
+  auto unique = [&](std::string name) {
+    for (char& c : name)  // of a version, in a section: u<t-1>
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
     std::string free = safe_name(name);
     while (!taken.insert(free).second) free += "_";
     return free;
@@ -85,6 +88,17 @@ std::string parameter_list(const Signature& signature, std::string_view array) {
 
 std::string declaration(const Signature& signature, const std::string& name) {
   return fmt::format("void {}({})", name, parameter_list(signature));
+}
+
+std::string given_and_sizes(const Signature& signature) {
+  std::string arrays, sizes;
+  for (const Signature::Item& item : signature.items) {
+    if (item.parameter)
+      sizes += item.name + ", ";
+    else
+      arrays += fmt::format("{}(void*){}{}", arrays.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
+  }
+  return fmt::format("  void* const tsr_given[] = {{{}}};\n  const i64 tsr_sizes[] = {{{}0}};\n", arrays, sizes);
 }
 
 std::string struct_types(const ir::Graph& graph) {

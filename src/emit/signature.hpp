@@ -30,6 +30,9 @@ Signature signature_of(const ir::Graph&, int lifted = 0);  // lifted: leading di
 std::string parameter_list(const Signature&, std::string_view array = {});
 // "void NAME(...)".
 std::string declaration(const Signature&, const std::string& name);
+// For the body of a C file's entry point: tsr_given, the addresses of arguments and outputs, and tsr_sizes, its
+// extents.
+std::string given_and_sizes(const Signature&);
 // The structs of arguments and outputs, each once however many files define it.
 std::string struct_types(const ir::Graph&);
 // Throws Error(argument) for words of CUDA and OpenCL that a struct or the entry point would be mistaken for.

@@ -121,14 +121,32 @@ EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) 
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
-EmittedCode c_parts(const ir::Graph& graph, const plan::Parts& parts, const EmitOptions& options,
-                    const emit::EntryOptions& entry) {
+std::vector<std::vector<emit::Variant>> variants_of_parts(const plan::Parts& parts, const EmitOptions& options) {
   std::vector<std::vector<emit::Variant>> variants;
   for (const plan::Step& step : parts.steps) {
     std::vector<emit::Variant>& of_step = variants.emplace_back();
     if (step.is_part()) of_step = c_variants(step.part, options);
   }
-  return {emit::print_c_parts(graph, parts, variants, entry), emit::print_c_header(graph, entry), ""};
+  return variants;
+}
+
+emit::CSection c_section(const Program::Impl& impl, const EmitOptions& options) {
+  if (!impl.sequence) return {&impl.graph, nullptr, {c_variants(impl.graph, options)}};
+  const plan::Parts& parts = impl.sequence->parts();
+  return {&impl.graph, &parts, variants_of_parts(parts, options)};
+}
+
+std::string c_loops(const engine::LoopProgram& program, const EmitOptions& options, const emit::EntryOptions& entry) {
+  std::vector<emit::CSection> sections;
+  std::vector<std::vector<emit::Variant>> plain;
+  bool transforms = false;
+  for (const engine::LoopProgram::Part& part : program.parts()) {
+    sections.push_back(c_section(part.program.impl(), options));
+    transforms = transforms || sections.back().parts != nullptr;
+  }
+  if (transforms) return emit::print_c_parts(sections_of(program), sections, entry);
+  for (emit::CSection& section : sections) plain.push_back(std::move(section.variants.front()));
+  return emit::print_c_file(sections_of(program), plain, entry);
 }
 
 EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
@@ -136,19 +154,14 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
   entry.tile_columns = options.tile_columns;
-  if (impl.sequence) return c_parts(impl.graph, impl.sequence->parts(), options, entry);
-  if (!impl.loops) {
-    const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options);
-    return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
+  const std::string header = emit::print_c_header(impl.graph, entry);
+  if (impl.loops) return {c_loops(*impl.loops, options, entry), header, ""};
+  if (impl.sequence) {
+    const plan::Parts& parts = impl.sequence->parts();
+    return {emit::print_c_parts(impl.graph, parts, variants_of_parts(parts, options), entry), header, ""};
   }
-  std::vector<std::vector<emit::Variant>> sections;
-  for (const engine::LoopProgram::Part& part : impl.loops->parts()) {
-    if (part.program.impl().sequence)
-      throw Error(ErrorClass::argument, "fft and ifft are not part of emitted code in programs with loops", {},
-                  "run the program, or emit the loop without them");
-    sections.push_back(c_variants(part.program.impl().graph, options));
-  }
-  return {emit::print_c_file(sections_of(*impl.loops), sections, entry), emit::print_c_header(impl.graph, entry), ""};
+  const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options);
+  return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ struct Bounds {
 constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"radius", 0, 4000, "0 to 4000 points"},
                              {"truncate", 0, 100, "0 to 100 standard deviations"},
-                             {"range", 1e-30, 1e30, "a number above 0"},
+                             {"range", 1e-30, 1e30, "1e-30 to 1e30"},
                              {"amount", -1e6, 1e6, "-1000000 to 1000000"},
-                             {"cutoff", 1e-6, 1e6, "a number of cycles a point, above 0"},
-                             {"low", 1e-6, 1e6, "a number of cycles a point, above 0"},
-                             {"high", 1e-6, 1e6, "a number of cycles a point, above 0"},
+                             {"cutoff", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
+                             {"low", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
+                             {"high", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
                              {"order", 0.1, 100, "0.1 to 100"},
                              {"anchor", -1, 1e6, "the index of a weight, or -1 for the middle"}};
 

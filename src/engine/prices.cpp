@@ -89,6 +89,11 @@ std::string place_of_prices(const std::string& target, const std::string& device
   if (path.empty())
     throw Error(ErrorClass::io, "there is no folder to store prices in", {},
                 "let TESSERA_CACHE name a folder that is yours alone");
+  try {
+    base::AtomicFile(path).sync();  // begun and never put in place
+  } catch (const Error& error) {
+    throw Error(ErrorClass::io, error.message(), {}, "let TESSERA_CACHE name a folder that can be written");
+  }
   return path;
 }
 

@@ -22,7 +22,8 @@ struct PricesInUse {
 // Thread-safe. `device` is the name by which `tessera devices` lists it.
 PricesInUse prices_in_use(const std::string& target, const std::string& device);
 
-// The file that prices of the device are stored in. Throws Error(io) where there is no folder for it.
+// The file that prices of the device are stored in. Throws Error(io) where there is no folder for it, or it
+// cannot be written.
 std::string place_of_prices(const std::string& target, const std::string& device);
 // Stores them for sheet.target and sheet.device, and uses them from now on in this process. Returns the file's path.
 // Other processes see the old file or the new one. Throws Error(io).

@@ -346,11 +346,15 @@ std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) cons
 }
 
 std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
-  std::vector<Array> inputs = impl_->prepare(given);
-  for (Array& a : inputs) a = a.to_host();
-  std::vector<i64> bound = ir::bind_parameters(impl_->graph, shapes_of(inputs));
-  impl_->output_shapes(bound);
-  return ref::interpret(impl_->graph, bound, inputs);
+  return impl_->interpret(given, ref::Rounding::each);
+}
+
+std::vector<Array> Program::Impl::interpret(const std::vector<Array>& given, ref::Rounding of_sums) const {
+  std::vector<Array> arrays = prepare(given);
+  for (Array& a : arrays) a = a.to_host();
+  const std::vector<i64> bound = ir::bind_parameters(graph, shapes_of(arrays));
+  output_shapes(bound);
+  return ref::interpret(graph, bound, arrays, of_sums);
 }
 
 std::vector<Array> Program::run(const std::vector<Array>& given, const RunOptions& asked) const {

@@ -14,6 +14,7 @@
 #include "engine/sequence.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
+#include "ref/interpreter.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -44,6 +45,7 @@ struct Program::Impl {
   // On the target of the options; arrays as prepare() gives them.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions&) const;
+  std::vector<Array> interpret(const std::vector<Array>& inputs, ref::Rounding of_sums) const;
   std::string input_name(std::size_t) const;   // "input 'image'", for messages
   std::string output_name(std::size_t) const;  // "output 'edges'", or its number from 1 on
   std::vector<Array> prepare(const std::vector<Array>&) const;

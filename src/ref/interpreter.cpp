@@ -49,10 +49,12 @@ constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 
 class Interpreter {
  public:
-  Interpreter(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments)
+  Interpreter(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
+              Rounding of_sums)
       : g_(g),
         parameters_(parameters),
         arguments_(arguments),
+        of_sums_(of_sums),
         images_(g.stage_count()),
         in_(ir::bodies(g)),
         finished_(g.loops.size()) {}
@@ -239,6 +241,7 @@ class Interpreter {
   const ir::Graph& g_;
   const std::vector<i64>& parameters_;
   const std::vector<Array>& arguments_;
+  const Rounding of_sums_;
   std::vector<Image> images_;
   std::vector<std::uint32_t> in_;  // the loop in whose body a stage stands
   std::vector<bool> finished_;     // loops
@@ -248,13 +251,14 @@ class Interpreter {
 class Point {
  public:
   Point(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
-        const std::vector<Image>& images, const ir::Stage& stage, const Shape& shape)
+        const std::vector<Image>& images, const ir::Stage& stage, const Shape& shape, Rounding of_sums)
       : g_(g),
         parameters_(parameters),
         arguments_(arguments),
         images_(images),
         stage_(stage),
         shape_(shape),
+        of_sums_(of_sums),
         code_(compile(g, stage.body)),
         slots_(code_.slot_count) {
     prepare();
@@ -441,6 +445,8 @@ class Point {
     }
     std::vector<double> window;  // of a median
     std::vector<i64> k = lo;
+    const bool once = of_sums_ == Rounding::once && n.op == Op::reduce_sum && n.type == ElementType::f32;
+    const ElementType steps = once ? ElementType::f64 : n.type;
     double sum = 0;
     bool first = true;
     do {
@@ -451,10 +457,11 @@ class Point {
         window.push_back(term);
       } else {
         const double both[2] = {sum, term};
-        sum = first ? term : ir::evaluate(ir::step_of(n.op), n.type, n.type, both);
+        sum = first ? term : ir::evaluate(ir::step_of(n.op), steps, steps, both);
       }
       first = false;
     } while (next(k, lo, hi));
+    if (once) return ir::evaluate(Op::convert, n.type, steps, &sum);
     if (n.op != Op::reduce_median) return sum;
     const auto middle = window.begin() + static_cast<std::ptrdiff_t>((window.size() - 1) / 2);
     std::nth_element(window.begin(), middle, window.end(),
@@ -468,6 +475,7 @@ class Point {
   const std::vector<Image>& images_;
   const ir::Stage& stage_;
   const Shape& shape_;
+  const Rounding of_sums_;
   Code code_;
   std::vector<double> slots_;
   std::unordered_map<std::uint32_t, Read> reads_;
@@ -480,7 +488,7 @@ void Interpreter::compute(const ir::Stage& stage, Image& image) {
   std::vector<i64> lo = stage.margin_lo, hi = image.shape;
   for (std::size_t d = 0; d < hi.size(); ++d) hi[d] -= stage.margin_hi[d];
   if (empty_box(lo, hi)) return;
-  Point point(g_, parameters_, arguments_, images_, stage, image.shape);
+  Point point(g_, parameters_, arguments_, images_, stage, image.shape, of_sums_);
   std::vector<i64> i = lo;
   do {
     image.values[static_cast<std::size_t>(flat(image.shape, i))] = point.at(i);
@@ -490,8 +498,8 @@ void Interpreter::compute(const ir::Stage& stage, Image& image) {
 }  // namespace
 
 std::vector<Array> interpret(const ir::Graph& g, const std::vector<i64>& parameters,
-                             const std::vector<Array>& arguments) {
-  return Interpreter(g, parameters, arguments).run();
+                             const std::vector<Array>& arguments, Rounding of_sums) {
+  return Interpreter(g, parameters, arguments, of_sums).run();
 }
 
 }  // namespace tessera::ref

@@ -5,6 +5,7 @@
 
 #include "cli/measure.hpp"
 #include "cli/options.hpp"
+#include "engine/filters.hpp"
 #include "fixture.hpp"
 #include "tessera/error.hpp"
 
@@ -176,6 +177,39 @@ TEST_F(Command, VerifiesWithinWhatRoundingAllows) {
   EXPECT_FALSE(judged(0, 2, Numbers::fast));
   EXPECT_FALSE(judged(0, 1, Numbers::exact));
   EXPECT_FALSE(judged(1, 1, Numbers::fast));
+}
+
+// 0.1 added one by one loses more with every term: by a hundred thousand it is off by more than a wrong weight is.
+TEST_F(Command, VerifiesLongSumsAndFindsOneWrongWeight) {
+  Array weights(ElementType::f32, {300, 300});
+  for (i64 i = 0; i < weights.count(); ++i) weights.as<float>()[i] = 0.1f;
+  io::write_array(path("k.npy"), weights);
+  Array image(ElementType::f32, {3, 4});
+  for (i64 i = 0; i < image.count(); ++i) image.as<float>()[i] = 0.7f;
+  io::write_array(path("i.npy"), image);
+  const std::vector<std::string> words = {"filter", "convolve", "i.npy", "--kernel", "k.npy", "--border", "wrap"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), words.begin(), words.end());
+    const Outcome o = tessera(more);
+    EXPECT_EQ(o.status, 0) << o.out << o.err;
+    return o.out;
+  };
+  for (const char* method : {"direct", "transform"})
+    EXPECT_THAT(with({"--method", method, "--verify", "-q"}), HasSubstr("agrees with the interpreter")) << method;
+
+  weights.as<float>()[12345] = 0.3f;
+  io::write_array(path("wrong.npy"), weights);
+  ASSERT_EQ(tessera({"filter", "convolve", "i.npy", "--kernel", "wrong.npy", "--border", "wrap", "-o", "o.npy"}).status,
+            0);
+  const auto filter = engine::make_filter(
+      {.name = "convolve", .tables = {{"kernel", read("k.npy")}}, .border = BorderMode::wrap}, ElementType::f32, 2);
+  Lanes lanes;
+  lanes.inputs = {{image}};
+  testing::internal::CaptureStdout();
+  const bool good = verify(filter->program, lanes, {{read("o.npy")}}, {});
+  fflush(stdout);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("DIFFERS"));
+  EXPECT_FALSE(good);
 }
 
 TEST_F(Command, ExplainsWhatIsWrongWithInputs) {

@@ -101,5 +101,33 @@ TEST_F(Tune, RefusesWhatIsNotKnown) {
   expect_error(tessera({"tune", "--quick"}), 2, "there is no folder to store prices in");
 }
 
+// Before it measures: nothing was printed yet.
+TEST_F(Tune, RefusesACacheThatCannotBeWritten) {
+  const auto expect_refused = [&](const std::string& part) {
+    const Outcome o = tessera({"tune", "--quick"});
+    expect_error(o, 2, part);
+    EXPECT_THAT(o.err, HasSubstr("help: let TESSERA_CACHE name a folder"));
+    EXPECT_EQ(o.out, "");
+  };
+  const fs::path stored = store(true);
+  fs::remove(stored);
+  fs::create_directory(stored);
+  expect_refused("cannot write '" + stored.string() + "': it is a folder");
+  setenv("TESSERA_CACHE", path("grey.png").c_str(), 1);
+  expect_refused("there is no folder to store prices in");
+  setenv("TESSERA_CACHE", (path("grey.png") + "/below").c_str(), 1);
+  expect_refused("there is no folder to store prices in");
+}
+
+// A cache of compiled code that is not there costs time alone.
+TEST_F(Tune, RunsWithoutACache) {
+  setenv("TESSERA_CACHE", (path("grey.png") + "/below").c_str(), 1);
+  for (const char* verb : {"run", "explain"}) {
+    const Outcome o = tessera({verb, "sum.forma", std::string(verb) == "run" ? "grey.png" : "--size=12x16"});
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.err, "");
+  }
+}
+
 }  // namespace
 }  // namespace tessera::cli

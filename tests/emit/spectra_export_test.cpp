@@ -86,7 +86,11 @@ class Emitted {
     std::string list;
     std::size_t arrays = 0;
     const auto pointer = [&] { list += fmt::format("{}any{{a[{}]}}", list.empty() ? "" : ", ", arrays++); };
-    for (std::size_t k = 0; k < program_.inputs().size(); ++k) pointer();
+    for (const Parameter& p : program_.inputs())
+      if (p.is_array)
+        pointer();
+      else
+        list += fmt::format(", *static_cast<const float*>(a[{}])", arrays++);
     for (std::size_t k = 0; k < program_.parameters().size(); ++k) list += fmt::format(", n[{}]", k);
     for (std::size_t k = 0; k < program_.outputs().size(); ++k) pointer();
     return (cuda ? "\nextern \"C\" int held() { return (int)shim.blocks.size(); }\n" : code.header) +
@@ -130,7 +134,7 @@ Array noise(const Format& format, const Shape& shape) {
   return a;
 }
 
-// All inputs are arrays of all extents.
+// All arrays that are inputs have all extents, numbers are float.
 void check(const std::string& text, const std::string& target, const std::vector<Shape>& shapes,
            Method method = Method::automatic) {
   if (target == "cuda" && !changes_stacks) return;
@@ -143,7 +147,7 @@ void check(const std::string& text, const std::string& target, const std::vector
       if (turn == 1 && target != "cuda") break;
       SCOPED_TRACE(fmt::format("shape {}", to_string(shape)));
       std::vector<Array> inputs;
-      for (const Parameter& p : program.inputs()) inputs.push_back(noise(p.format, shape));
+      for (const Parameter& p : program.inputs()) inputs.push_back(noise(p.format, p.is_array ? shape : Shape{}));
       const std::vector<Array> got = emitted.run(inputs, {shape.begin(), shape.end()});
       if (turn == 1) {
         EXPECT_EQ(held, emitted.held());
@@ -259,8 +263,18 @@ TEST(ExportedSpectra, OfLoops) {
       "do t = 1..9\n  F<t> = ifft(gain(fft(u<t-1>)));\n  u<t> = mixed(a:wrap, F<t>.re);\n"
       "while (max(large(u<t>)) != 0 && t != 5);\n"
       "return u = u<9>, G = fft(u<9>);";
-  check(text, "cuda", {{1, 1}, {3, 5}, {16, 20}});
+  for (const char* target : {"c", "c plain", "cuda"}) check(text, target, {{1, 1}, {3, 5}, {16, 20}});
   if (!cannot_run(no_opencl())) check(text, "opencl", {{1, 1}, {3, 5}, {16, 20}});
+  // A spectrum that is carried, doubles, a section without transforms, sums that a test asks for.
+  check(
+      "stencil damp(vector#2 complex F, float g) { return struct complex(g * F.re, g * F.im); }\n"
+      "stencil add(vector#2 double X, vector#2 double Y) { return X + 0.5 * Y@[1,0]; }\n"
+      "stencil square(vector#2 complex F) { return F.re * F.re; }\n"
+      "parameter M, N; vector#2 float a[M,N]; vector#2 double b[M,N]; float gain;\n"
+      "F<0> = fft(a);\ndo t = 1..20\n  F<t> = damp(F<t-1>, gain);\nwhile (sum(square(F<t>)) > 0.001f);\n"
+      "v<0> = b;\ndo k = 1..3\n  G<k> = ifft(fft(v<k-1>));\n  v<k> = add(v<k-1>, G<k>.re:wrap);\nwhile (k != 2);\n"
+      "return r = ifft(F<20>), v = v<3>, F = F<20>;",
+      "c", {{1, 1}, {3, 5}, {20, 33}});
 }
 
 }  // namespace

@@ -386,7 +386,8 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   EXPECT_EQ(refused([&] { gaussian(x, {.sigma = {1, 2, 3}}); }),
             "sigma has 3 numbers, expected one, or 2 for an image of rank 2");
   EXPECT_EQ(refused([&] { box(x, {.radius = 1.5}); }), "radius 1.5 cannot be used, expected a whole number");
-  EXPECT_EQ(refused([&] { bilateral(x, {.range = 0}); }), "range 0 cannot be used, expected a number above 0");
+  EXPECT_EQ(refused([&] { bilateral(x, {.range = 0}); }), "range 0 cannot be used, expected 1e-30 to 1e30");
+  EXPECT_EQ(refused([&] { bilateral(x, {.range = 1e31}); }), "range 1e+31 cannot be used, expected 1e-30 to 1e30");
   EXPECT_EQ(refused([&] { harris(x, {.k = nan}); }), "k nan cannot be used, expected a finite number");
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {3})); }),
             "kernel has rank 1 (3), but the image has rank 2");

@@ -184,7 +184,7 @@ TEST(Spectra, FiltersOfFrequencies) {
     return std::string("nothing was thrown");
   };
   EXPECT_EQ(message({.name = "highpass", .numbers = {{"cutoff", 0.0}}}),
-            "cutoff 0 cannot be used, expected a number of cycles a point, above 0");
+            "cutoff 0 cannot be used, expected 0.000001 to 1000000 cycles a point");
   EXPECT_EQ(message({.name = "lowpass", .border = BorderMode::wrap}),
             "filter 'lowpass' takes no border: its image is continued periodically");
 }
