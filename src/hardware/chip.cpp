@@ -11,7 +11,7 @@ namespace tessera::hardware {
 namespace {
 
 // An ECP5 of speed 8; of a Xilinx 7, which no open tool routes, the same, though its cells are faster.
-constexpr Delays ecp5{700, 1200, 1700, 25, 700, 8, 1300, 700};
+constexpr Delays ecp5{700, 1200, 1750, 25, 700, 8, 1300, 700};
 // An iCE40 HX8K.
 constexpr Delays ice40{1300, 1300, 1700, 140, 600, 8, 1600, 0};
 
