@@ -8,7 +8,8 @@ Of every program below, at 1, 4 and 8 points a clock, for frames of 1080 x 1920 
               differ: each that does must follow from decisions that lie within their errors of their limits (bench/fpga/possible.cpp)
   checked     by Yosys after `proc`: no signal driven twice, none undriven, no latch
   synthesised by Yosys for Xilinx 7 (counts: no open tool routes these parts here), ECP5 and iCE40; blocks of memory must be those of the
-              plan: of line buffers, tables, deep FIFOs; of iCE40, which has no other memory, any FIFO may be one
+              plan: of line buffers, tables, deep FIFOs; of iCE40, which has no other memory, any FIFO may be one. That one
+              gets a text of its own (--chip ice40 --frequency 150)
   routed      by nextpnr for ECP5 of speed 8 and, where it fits, iCE40 HX8K, the module between registers: docs/fpga.md
 
 One table, build/fpga/fpga.json, with --publish bench/results/fpga.json and fpga.md; and a copy in the folder of the cache, where `tessera
@@ -173,8 +174,8 @@ def far_too_large(made):
     return counts["LUT"] + 300 * counts["DSP48"] > 4 * 7680
 
 
-def check_blocks(circuit, text, found):
-    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx."""
+def check_blocks(circuit, texts, found):
+    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx. `texts`: by family."""
     blocks = {"line buffers": {}, "tables": {}, "FIFOs": {},
               "Yosys": {"xilinx": 2 * found["Xilinx 7"]["RAMB36"] + found["Xilinx 7"]["RAMB18"], "ecp5": found["ECP5"]["DP16KD"]}}
     if "iCE40" in found:
@@ -183,6 +184,7 @@ def check_blocks(circuit, text, found):
     for family in blocks["Yosys"]:
         lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"]
                                                      if family == "ice40" or m["words"] * m["bits"] > steps.MOST_LOGIC)
+        text = texts[family]
         tables = blocks["tables"][family] = sum(steps.blocks_of(family, *m) for m in steps.tables_of(text))
         fifos = blocks["FIFOs"][family] = sum(steps.blocks_of(family, *m) for m in steps.fifos_of(family, text))
         least = lines + tables + (0 if family == "ice40" else fifos)
@@ -211,7 +213,7 @@ def measure(design, options):
 
 
 def measure_anew(design, options, before):
-    """`before` itself, where the text is the same."""
+    """`before` itself, where the texts are the same."""
     started, clock = spent(), time.time()
     row = {"name": design.name, "lanes": design.lanes, "failed": []}
     shutil.rmtree(design.folder, ignore_errors=True)
@@ -220,18 +222,25 @@ def measure_anew(design, options, before):
         steps.emit(options.tessera, design, design.folder)
         emitted = round(spent() - started, 2)
         circuit = steps.explain(options.tessera, design, design.folder)
+        small = steps.emit_for_ice40(options.tessera, design, design.folder) if design.whole else None
     except steps.Failed as failure:
         row["failed"].append(str(failure))
         row["seconds"] = {"all": round(time.time() - clock, 1)}
         return row
     if before is not None and before["text"] == circuit["text"]:
-        return before
-    row["size"] = [design.height, design.width]
-    row["text"] = circuit["text"]
-    row["plan"] = {key: circuit[key] for key in ("clocks_a_frame", "line_buffer_bits", "memories", "shift_register_bits", "waiting_bits", "pipeline_clocks",
-                                                 "additions", "products", "divisions", "roots", "error_decided")}
-    row["plan"]["latency_clocks"] = max(result["latency_clocks"] for result in circuit["results"])
-    made = row["synthesised"] = {}
+        if before.get("text for iCE40") == small:
+            return before
+        row = before
+    else:
+        before = None
+        row["size"] = [design.height, design.width]
+        row["text"] = circuit["text"]
+        row["plan"] = {key: circuit[key] for key in ("clocks_a_frame", "line_buffer_bits", "memories", "shift_register_bits", "waiting_bits", "pipeline_clocks",
+                                                     "additions", "products", "divisions", "roots", "error_decided")}
+        row["plan"]["latency_clocks"] = max(result["latency_clocks"] for result in circuit["results"])
+        row["seconds"] = {"emit": emitted}
+        row["synthesised"] = {}
+    made = row["synthesised"]
 
     def step(name, work):
         begun = spent()
@@ -247,41 +256,46 @@ def measure_anew(design, options, before):
         steps.check(design.stem, design.folder)
         return True
 
-    row["seconds"] = {"emit": emitted}
+    def synthesise(name, synthesis):
+        counts = step(name, lambda: synthesis(design.stem, design.folder))
+        if counts:
+            made[name] = counts
+
     if not design.whole:
         row["no latch"] = step("check", checked) is True
         row["seconds"]["all"] = round(time.time() - clock, 1)
         return row
-    found = row["simulated"] = {}
-    frames = step("simulation", lambda: simulate(design, circuit, found))
-    row["clocks as planned"] = frames is not None
-    if frames is not None:
-        step("comparison", lambda: compare(design, circuit, frames, options, found))
-    row["equal"] = not row["failed"]
-    row["no latch"] = step("check", checked) is True
-    families = [] if options.no_synthesis else [("Xilinx 7", steps.xilinx), ("ECP5", steps.ecp5), ("iCE40", steps.ice40)]
-    for name, synthesis in families:
-        if name == "iCE40" and far_too_large(made):
-            row["seconds"][name] = row["seconds"]["iCE40 routed"] = 0
-            continue
-        counts = step(name, lambda: synthesis(design.stem, design.folder))
-        if counts:
-            made[name] = counts
-    if "Xilinx 7" in made and "ECP5" in made:
-        row["blocks"], good = check_blocks(circuit, (design.folder / f"{design.stem}.sv").read_text(), made)
-        row["blocks as planned"] = good
-        if not good:
-            row["failed"].append(f"blocks of memory: {row['blocks']}")
-    if made and not options.no_route:
-        steps.write_pins(circuit, design.stem, design.folder)
-        if "ECP5" in made:
-            chip, speed = step("ECP5 routed", lambda: steps.route_ecp5(made["ECP5"], design.stem, design.folder, NEXTPNR)) or (None, None)
-            if speed:
-                made["ECP5"].update({"chip": chip, "MHz": round(speed, 1)})
-        if "iCE40" in made:
+    if before is None:
+        found = row["simulated"] = {}
+        frames = step("simulation", lambda: simulate(design, circuit, found))
+        row["clocks as planned"] = frames is not None
+        if frames is not None:
+            step("comparison", lambda: compare(design, circuit, frames, options, found))
+        row["equal"] = not row["failed"]
+        row["no latch"] = step("check", checked) is True
+        if not options.no_synthesis:
+            synthesise("Xilinx 7", steps.xilinx)
+            synthesise("ECP5", steps.ecp5)
+    steps.write_pins(circuit, design.stem, design.folder)
+    if "ECP5" in made and not options.no_route and before is None:
+        chip, speed = step("ECP5 routed", lambda: steps.route_ecp5(made["ECP5"], design.stem, design.folder, NEXTPNR)) or (None, None)
+        if speed:
+            made["ECP5"].update({"chip": chip, "MHz": round(speed, 1)})
+    row["text for iCE40"] = small
+    made.pop("iCE40", None)
+    row["seconds"]["iCE40"] = row["seconds"]["iCE40 routed"] = 0
+    if made and not far_too_large(made):
+        synthesise("iCE40", steps.ice40)
+        if "iCE40" in made and not options.no_route:
             speed = step("iCE40 routed", lambda: steps.route_ice40(made["iCE40"], design.stem, design.folder))
             if speed:
                 made["iCE40"].update({"chip": "HX8K", "MHz": round(speed, 1)})
+    if "Xilinx 7" in made and "ECP5" in made:
+        text, other = ((design.folder / f"{design.stem}{suffix}.sv").read_text() for suffix in ("", "_ice40"))
+        row["blocks"], good = check_blocks(circuit, {"xilinx": text, "ecp5": text, "ice40": other}, made)
+        row["blocks as planned"] = good
+        if not good:
+            row["failed"].append(f"blocks of memory: {row['blocks']}")
     row["seconds"]["all"] = round(time.time() - clock, 1)
     return row
 

@@ -4,6 +4,7 @@ Every step is a tool that is called once and told by its own message where it fa
 and routed is the module between registers that are shifted in and out, since streams of several pixels have more bits than a chip has pins.
 """
 
+import hashlib
 import json
 import math
 import re
@@ -47,6 +48,14 @@ def options_of(design):
 def emit(tessera, design, folder):
     """The circuit's text in NAME.sv."""
     call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
+
+
+def emit_for_ice40(tessera, design, folder):
+    """Another text of the circuit, with registers where an iCE40 wants them, in NAME_ice40.sv; its digest."""
+    text = folder / f"{design.stem}_ice40.sv"
+    call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), "--chip", "ice40", "--frequency", "150", "--name", design.stem,
+          "-o", text], folder, "emit_ice40.log")
+    return hashlib.sha256(text.read_bytes()).hexdigest()[:32]
 
 
 def explain(tessera, design, folder):
@@ -133,7 +142,7 @@ def ecp5(stem, folder):
 
 
 def ice40(stem, folder):
-    found = cells(f"synth_ice40 -top {stem}", f"{stem}.sv", stem, folder, "ice40")
+    found = cells(f"synth_ice40 -top {stem}", f"{stem}_ice40.sv", stem, folder, "ice40")
     return {"LUT4": some(found, r"SB_LUT4"), "FF": some(found, r"SB_DFF.*"), "RAM40": some(found, r"SB_RAM40_4K.*")}
 
 
@@ -219,7 +228,7 @@ def route_ice40(counts, stem, folder):
     """MHz; None where an HX8K does not hold it."""
     if counts["LUT4"] > 7300 or counts["FF"] > 7300 or counts["RAM40"] > 32:
         return None
-    yosys(f"read_verilog -sv {stem}.sv; read_verilog pins.v; synth_ice40 -top pins -json ice40_pins.json", folder, "ice40_pins.log")
+    yosys(f"read_verilog -sv {stem}_ice40.sv; read_verilog pins.v; synth_ice40 -top pins -json ice40_pins.json", folder, "ice40_pins.log")
     try:
         call(["nextpnr-ice40", "--hx8k", "--package", "ct256", "--json", "ice40_pins.json", "--freq", "150", "--timing-allow-fail", "--report", "ice40_route.json", "-q"],
              folder, "ice40_route.log")
