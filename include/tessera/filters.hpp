@@ -173,7 +173,7 @@ Array lowpass(const Array& image, const FrequencyOptions& = {});
 Array highpass(const Array& image, const FrequencyOptions& = {});
 Array bandpass(const Array& image, const BandpassOptions& = {});
 // result[i] = sum over k of weights[k] * image[i + k - anchor]. `weights`: scalars of any type, finite, of the rank of
-// the image, of any extents (at most 2^20 elements), also larger than the image.
+// the image, of any extents (at most 2^22 elements, 2^19 with a mask or ignore_nan), also larger than the image.
 Array correlate(const Array& image, const Array& weights, const ConvolveOptions& = {});
 // result[i] = sum over k of weights[k] * image[i - k + anchor].
 Array convolve(const Array& image, const Array& weights, const ConvolveOptions& = {});

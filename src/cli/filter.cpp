@@ -46,7 +46,7 @@ void place(Lanes& lanes, const engine::Filter& filter) {
 
 int run(FilterVerb& verb) {
   if (verb.list) {
-    fmt::print("{}", list_of_filters());
+    fmt::print("{}", list_of_filters(verb.name));
     return done;
   }
   if (verb.name.empty())
@@ -84,7 +84,7 @@ Verb add_filter(CLI::App& root) {
   app->add_option("name", verb->name, "gaussian, median, convolve, ...: --list says which there are")
       ->type_name("NAME");
   app->add_option("image", verb->image, "the image or volume")->type_name("FILE");
-  app->add_flag("--list", verb->list, "describe every filter and its options");
+  app->add_flag("--list", verb->list, "describe every filter and its options, or the one that is named");
   verb->settings.declare(*app);
   verb->options.declare_later(*app);
   return {app, [verb] { return run(*verb); }};

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "engine/filters.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"
 #include "tessera/error.hpp"
@@ -202,9 +203,11 @@ std::string folded(const std::string& text, const std::string& margin) {
 
 }  // namespace
 
-std::string list_of_filters() {
+std::string list_of_filters(const std::string& name) {
   std::string text;
+  if (!name.empty()) engine::filter_info(name);
   for (const FilterInfo& f : filters()) {
+    if (!name.empty() && f.name != name) continue;
     std::vector<std::string> ranks;
     for (int r : f.ranks) ranks.push_back(std::to_string(r));
     text += fmt::format("{}{}\n{}\n", text.empty() ? "" : "\n", f.name, folded(f.summary, "  "));
@@ -215,7 +218,8 @@ std::string list_of_filters() {
     text += fmt::format("  images of rank {}; the result is {}\n", base::list_of(ranks),
                         f.keeps_type ? "of the type of the image" : "float");
   }
-  return text + "\nall of them: --extent same, valid or full; --type of the result\n";
+  return text + (name.empty() ? "\nall of them: " : "  also: ") +
+         "--extent same, valid or full; --type of the result\n";
 }
 
 }  // namespace tessera::cli

@@ -48,6 +48,6 @@ class FilterOptions {
 PerAxis parse_points(const std::string& option, const std::string& text, bool lengths, int rank,
                      const io::ImageHeader& header);
 // What `tessera filter --list` prints.
-std::string list_of_filters();
+std::string list_of_filters(const std::string& name);  // of all without a name
 
 }  // namespace tessera::cli

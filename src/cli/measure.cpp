@@ -40,6 +40,7 @@ i64 points_of(const std::vector<Array>& arrays) {
 struct Difference {
   double most = 0, largest = 0;  // |a - b|, |b|
   i64 points = 0;                // where they are not equal
+  i64 unlike = 0;                // where one of them alone is a finite number, or infinities differ
 };
 
 Difference compare(const Array& a, const Array& b) {
@@ -55,6 +56,7 @@ Difference compare(const Array& a, const Array& b) {
       ++d.points;
       const double distance = std::abs(u - v);
       d.most = std::isnan(distance) ? INFINITY : std::max(d.most, distance);
+      if (!std::isfinite(u) || !std::isfinite(v)) ++d.unlike;
     }
   }
   return d;
@@ -290,6 +292,7 @@ bool verify(const Program& program, const Lanes& lanes, const std::vector<std::v
       worst[i].most = std::max(worst[i].most, d.most);
       worst[i].largest = std::max(worst[i].largest, d.largest);
       worst[i].points += d.points;
+      worst[i].unlike += d.unlike;
     }
     std::vector<Shape> shapes;
     for (std::size_t k = 0; k < most.size(); ++k) {
@@ -323,6 +326,9 @@ bool verify(const Program& program, const Lanes& lanes, const std::vector<std::v
     fmt::print("verify {}: {}, largest difference {:.3g} at {} points, allowed {:.3g}\n", name,
                fine ? "agrees with the interpreter" : "DIFFERS from the interpreter", worst[i].most, worst[i].points,
                allowed);
+    if (worst[i].unlike > 0)
+      fmt::print("verify {}: at {} points one of the two is NaN or infinite, and the other differs\n", name,
+                 worst[i].unlike);
   }
   return good;
 }

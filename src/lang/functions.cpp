@@ -50,16 +50,18 @@ constexpr std::array<std::pair<std::string_view, BorderMode>, 7> modes = {{{"cla
                                                                            {"constant", BorderMode::constant},
                                                                            {"none", BorderMode::none}}};
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> synonyms = {{{"replicate", "clamped"},
-                                                                                     {"nearest", "clamped"},
-                                                                                     {"edge", "clamped"},
-                                                                                     {"clamp", "clamped"},
-                                                                                     {"reflect", "mirror"},
-                                                                                     {"reflect101", "mirror"},
-                                                                                     {"periodic", "wrap"},
-                                                                                     {"circular", "wrap"},
-                                                                                     {"zero", "constant(0)"},
-                                                                                     {"valid", "none"}}};
+// `reflect` is symmetric to SciPy and OpenCV, mirror to NumPy and PyTorch: both are named.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> synonyms = {
+    {{"replicate", "clamped"},
+     {"nearest", "clamped"},
+     {"edge", "clamped"},
+     {"clamp", "clamped"},
+     {"reflect", "symmetric (c b a | a b c) or mirror (c b | a b c)"},
+     {"reflect101", "mirror"},
+     {"periodic", "wrap"},
+     {"circular", "wrap"},
+     {"zero", "constant(0)"},
+     {"valid", "none"}}};
 
 const Builtin* exact_builtin(std::string_view name) {
   const auto* found = std::find_if(builtins.begin(), builtins.end(), [&](const Builtin& b) { return b.name == name; });

@@ -212,6 +212,24 @@ TEST_F(Command, VerifiesLongSumsAndFindsOneWrongWeight) {
   EXPECT_FALSE(good);
 }
 
+TEST_F(Command, VerifyCountsWhatIsNotFinite) {
+  Array image(ElementType::f32, {4, 5});
+  image.as<float>()[7] = INFINITY;
+  const auto filter = engine::make_filter({.name = "box", .numbers = {{"radius", 0}}}, ElementType::f32, 2);
+  Array result = filter->program.run({image}).at(0);
+  const auto verified = [&] {
+    Lanes lanes;
+    lanes.inputs = {{image}};
+    testing::internal::CaptureStdout();
+    verify(filter->program, lanes, {{result}}, {});
+    fflush(stdout);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_THAT(verified(), testing::Not(HasSubstr("infinite")));
+  result.as<float>()[3] = result.as<float>()[7] = NAN;
+  EXPECT_THAT(verified(), HasSubstr("at 2 points one of the two is NaN or infinite"));
+}
+
 TEST_F(Command, ExplainsWhatIsWrongWithInputs) {
   expect_error(tessera({"run", "gain.forma"}), 2, "nothing is given for input 'image'");
   expect_error(tessera({"run", "gain.forma", "grey.png"}), 2, "nothing is given for input 'amount'");

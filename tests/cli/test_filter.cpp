@@ -169,6 +169,11 @@ TEST_F(FilterVerb, ListAndHelp) {
   for (const FilterInfo& f : filters()) EXPECT_THAT(list.out, HasSubstr(f.name + "\n  " + f.summary.substr(0, 20)));
   EXPECT_THAT(list.out, HasSubstr("--sigma      float   1.5       standard deviation in points"));
   EXPECT_THAT(tessera({"filter", "--help"}).out, HasSubstr("--kernel"));
+  const Outcome one = tessera({"filter", "median", "--list"});
+  EXPECT_EQ(one.status, 0);
+  EXPECT_THAT(one.out, testing::AllOf(testing::StartsWith("median\n"), HasSubstr("--radius"),
+                                      testing::Not(HasSubstr("--sigma"))));
+  refuses({"filter", "medain", "--list"}, "there is no filter 'medain'");
 }
 
 TEST_F(FilterVerb, Explains) {

@@ -419,6 +419,8 @@ TEST(Faults, Suggestions) {
             "did you mean 'blur'?");
   EXPECT_EQ(help("stencil f(vector#1 float X) { return X; }\nvector#1 float x[5]; return f(x:replicate);"),
             "write clamped");
+  EXPECT_EQ(help("stencil f(vector#1 float X) { return X; }\nvector#1 float x[5]; return f(x:reflect);"),
+            "write symmetric (c b a | a b c) or mirror (c b | a b c)");
   EXPECT_EQ(help("stencil f(vector#1 flaot X) { return X; }\n" + tail), "did you mean 'float'?");
   EXPECT_EQ(help("stecnil f(vector#1 float X) { return X; }\n" + tail), "did you mean 'stencil'?");
   const std::vector<Diagnostic> unset =
