@@ -11,7 +11,7 @@ import re
 import subprocess
 import time
 
-TIME_LIMIT = 1800  # seconds of one call of a tool
+TIME_LIMIT = 7200  # seconds of one call of a tool
 
 
 class Failed(Exception):
