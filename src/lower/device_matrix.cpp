@@ -304,7 +304,11 @@ class MatrixLowering : private DeviceFunction {
     const Value last = builder_->let("steps", two_ ? blocks : blocks - 1);
     const Value last_group = builder_->let("groups", last + 1);
     for (i64 n = 0; n <= ahead; ++n) {
-      fill(integer(n), integer(n));
+      // (All that is asked for is waited for as well: nothing comes once a thread has ended.)
+      if (n < 2)
+        fill(integer(n), integer(n));
+      else
+        builder_->branch(less(integer(n - 1), last_group), [&] { fill(integer(n), integer(n)); });
       builder_->call("tsr_asked", {});
     }
     slot_ = builder_->var("slot", integer(0));
