@@ -26,8 +26,8 @@ using ir::StageKind;
 namespace {
 
 constexpr double least_terms = 26;  // fewer are not looked at: they are done while the bytes come
-// Of a point, of a row of weights, of an operation of the rest; microseconds of an image however small.
-constexpr double of_point = 0.13, of_row = 0.004, of_operation = 0.01, wait = 12;
+// Of a point, of a row of weights; microseconds of an image however small.
+constexpr double of_point = 0.13, of_row = 0.004, wait = 12;
 constexpr double most_rest = 24;  // operations: they are written out for 16 points
 constexpr i64 columns_of_block = 256, most_rows = 128, least_rows = 32;
 constexpr double many_points = i64{1} << 24, few_points = i64{1} << 21;  // what blocks are high for, and low for
