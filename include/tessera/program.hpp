@@ -61,10 +61,11 @@ class Stream;  // tessera/device.hpp
 //   low_rank   as the sum of a few outer products
 //   transform  through Fourier transforms of tiles
 //   whole      through one Fourier transform of the whole image
+//   matrix     integer sums of bytes by matrix units of CUDA devices, of compute capability 8.0 and later
 // Floats need `fast` numbers for all but `direct`, tiles two dimensions. Where a value that is not finite lies, `whole`
 // makes all results of the image so, the others just those whose weights reach it. Other schedules than the automatic
-// one take no transforms of tiles.
-enum class Method { automatic, direct, separable, low_rank, transform, whole };
+// one take no transforms of tiles and no matrix units.
+enum class Method { automatic, direct, separable, low_rank, transform, whole, matrix };
 
 struct RunOptions {
   Schedule schedule = Schedule::automatic;

@@ -198,7 +198,8 @@ T named(const std::map<std::string, T>& all, const char* what, const std::string
 
 void PlanOptions::declare_plan(CLI::App& app) {
   app.add_option("--schedule", schedule, "auto, untiled, tiled or stream")->type_name("NAME");
-  app.add_option("--method", method, "of sums: auto, direct, separable, low-rank, transform, whole")->type_name("NAME");
+  app.add_option("--method", method, "of sums: auto, direct, separable, low-rank, transform, whole, matrix")
+      ->type_name("NAME");
   app.add_flag("--exact", exact, "the interpreter's order, no contraction: the same bits everywhere");
   app.add_option("--tile", tile, "extents of a tile instead of the plan's own")->type_name("ROWSxCOLUMNS");
 }
@@ -220,7 +221,8 @@ RunOptions PlanOptions::run_options() const {
                                                             {"stream", Schedule::stream}};
   static const std::map<std::string, Method> methods = {
       {"auto", Method::automatic},    {"direct", Method::direct},       {"separable", Method::separable},
-      {"low-rank", Method::low_rank}, {"transform", Method::transform}, {"whole", Method::whole}};
+      {"low-rank", Method::low_rank}, {"transform", Method::transform}, {"whole", Method::whole},
+      {"matrix", Method::matrix}};
   RunOptions options;
   options.schedule = named(schedules, "schedule", schedule);
   options.method = named(methods, "method", method);

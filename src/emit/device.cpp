@@ -10,6 +10,7 @@
 #include <set>
 
 #include "data/half.hpp"
+#include "emit/device_matrix.hpp"
 #include "emit/prelude.hpp"
 #include "emit/statements.hpp"
 #include "ir/functions.hpp"
@@ -443,6 +444,7 @@ class DevicePrinter : private Statements {
   void called(const std::string& name) override {
     for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_", "tsr_put_", "tsr_look_"})
       if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
+    needs_.matrices |= name.starts_with("tsr_matrix_");
   }
 
   void store(const Statement& s, const std::string& indent, std::string& out) override {
@@ -565,6 +567,7 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
   for (const std::string& name : needs.vectors)
     text += name.find("_words_") != std::string::npos ? words_helper(name, cuda) : vector_helper(name, cuda);
+  if (needs.matrices) text += matrix_text();
   return text;
 }
 

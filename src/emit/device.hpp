@@ -19,6 +19,7 @@ struct DeviceNeeds {
   bool doubles = false;
   std::set<ir::FunctionUse> functions;
   std::set<std::string> vectors;  // "load_f32x4"
+  bool matrices = false;          // tsr_matrix_*
 };
 
 struct DeviceText {

@@ -55,7 +55,7 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
     engine::Abilities abilities = engine::abilities_of_target(options.target);
-    abilities.buffers = false;
+    abilities.buffers = abilities.matrices = false;  // (a compiler is told the least capability that runs)
     engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   }

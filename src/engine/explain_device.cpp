@@ -37,6 +37,7 @@ run::gpu::Limits class_limits(const std::string& target) {
   limits.target = target;
   limits.multiprocessors = multiprocessors_of_class;
   limits.shuffles = abilities_of_target(target).shuffles, limits.minima = abilities_of_target(target).minima;
+  limits.matrices = abilities_of_target(target).matrices;
   limits.lanes = 32;
   limits.threads_per_multiprocessor = 2048;
   limits.registers_per_multiprocessor = 65536;

@@ -13,12 +13,18 @@ namespace tessera::engine {
 
 Abilities abilities_of(const run::gpu::Limits& limits) {
   const bool cuda = limits.target == "cuda";
-  return {limits.shuffles, limits.minima, cuda, cuda, true, prices_in_use(limits.target, limits.name).prices};
+  return {limits.shuffles,
+          limits.minima,
+          cuda,
+          cuda,
+          limits.matrices,
+          true,
+          prices_in_use(limits.target, limits.name).prices};
 }
 
 Abilities abilities_of_target(const std::string& target) {
   const bool cuda = target == "cuda";
-  return {cuda, cuda, cuda, cuda, true, {}};
+  return {cuda, cuda, cuda, cuda, cuda, true, {}};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -40,6 +46,7 @@ plan::Device device_class(Abilities abilities) {
   device.transforms = abilities.chains, device.row_threads = abilities.chains ? 2 : 0;
   device.large_tiles = abilities.buffers;
   device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
+  device.matrices = abilities.matrices;
   device.prices = abilities.prices;
   return device;
 }

@@ -20,6 +20,7 @@ struct Abilities {
   bool minima = false;    // of two integers of 16 bits in one register: NVIDIA's GPUs since Hopper
   bool chains = false;    // see plan::Device::row_chains: CUDA
   bool overlaps = false;  // and plan::Device::overlaps
+  bool matrices = false;  // and plan::Device::matrices: CUDA since compute capability 8.0
   bool buffers = true;  // kernels get tables in memory, where they are run; an emitted file has its tables in the text
   plan::Prices prices;  // in use on the device; of the class those built in
 };

@@ -29,7 +29,7 @@ std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions
     all = plan::take_whole(graph, options.numbers);
   } else if (options.target == "cuda" || options.target == "opencl") {
     Abilities abilities = abilities_of_target(options.target);
-    abilities.buffers = !emitted;
+    abilities.buffers = !emitted, abilities.matrices = abilities.matrices && !emitted;
     all = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method).plan.sums;
   } else {
     plan::Options how;
@@ -73,8 +73,13 @@ void check_method(const Program::Impl& impl, const RunOptions& options, bool emi
   if (options.numbers == Numbers::exact) why += ", in numbers that may be added in another order";
   if (options.method == Method::transform && emitted)
     why = "emitted kernels take transforms for CUDA alone, of weights that the tile of a block of threads holds";
-  if (options.method == Method::transform && options.schedule != Schedule::automatic)
-    why = "other schedules than the automatic one take no transforms";
+  if (options.method == Method::matrix)
+    why = options.target != "cuda" || emitted
+              ? "matrix units are of CUDA devices, in kernels that are compiled for the device"
+              : "it has no integer sum of bytes of one image by at most 16 x 16 weights of a byte each";
+  if ((options.method == Method::transform || options.method == Method::matrix) &&
+      options.schedule != Schedule::automatic)
+    why = "other schedules than the automatic one take none";
   if (refused != sums.end()) {
     std::string extents;
     for (const i64 n : refused->extents) extents += fmt::format("{}{}", extents.empty() ? "" : " x ", n);

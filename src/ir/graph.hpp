@@ -212,6 +212,9 @@ struct Stage {
     ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
     double nanoseconds = 0;                 // a point, predicted
     bool large = false;                     // of a device: spectra lie in memory between kernels
+    // No transform: a sum of bytes by matrix units, and what the body makes of it (plan/matrix_sums.hpp). A block of
+    // threads has rows x columns points.
+    bool matrix = false;
   };
   Tiling tile;
 

@@ -8,6 +8,7 @@
 #include "fft/device_tile.hpp"
 #include "ir/build.hpp"
 #include "lower/device_large_tile.hpp"
+#include "lower/device_matrix.hpp"
 #include "lower/device_sum.hpp"
 
 namespace tessera::lower {
@@ -196,8 +197,9 @@ bool is_transform(const plan::Plan& plan, std::size_t group) {
 
 void lower_transform(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                      std::string name, DeviceProgram& program) {
-  if (plan.graph.stage(plan.groups[group].anchor).tile.large)
-    return lower_large_tiles(plan, interface, ranges, group, name, program);
+  const ir::Stage::Tiling& tile = plan.graph.stage(plan.groups[group].anchor).tile;
+  if (tile.matrix) return lower_matrix(plan, interface, ranges, group, std::move(name), program);
+  if (tile.large) return lower_large_tiles(plan, interface, ranges, group, name, program);
   TransformLowering(plan, interface, ranges, group, std::move(name)).into(program);
 }
 

@@ -17,7 +17,7 @@
 
 namespace tessera::lower {
 
-// Is the group a sum that the plan takes through transforms?
+// Is the group a sum that the plan takes through transforms, or by matrix units (device_matrix.hpp)?
 bool is_transform(const plan::Plan&, std::size_t group);
 
 void lower_transform(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group, std::string name,

@@ -164,6 +164,15 @@ Offset row_of(const ExprNode& access) {
 
 }  // namespace
 
+std::vector<WeighedBytes> sums_of_bytes(const Graph& graph, ExprId body, i64& steps) {
+  std::vector<WeighedBytes> result;
+  for (auto& [e, weighed] : largest_sums(graph, body, steps)) {
+    const ExprNode& top = graph.node(weighed.leaf);
+    result.push_back({e, top.op == Op::convert ? top.args[0] : weighed.leaf, std::move(weighed.weights)});
+  }
+  return result;
+}
+
 double price_of_quads(double quads) {
   return of_point + of_quad * quads;
 }

@@ -33,6 +33,14 @@ struct ByteSum {
 // sum that dot products make cheaper. All terms are written out.
 std::optional<std::vector<ByteSum>> works_in_quads(const ir::Graph&, ir::StageId);
 
+// The largest sums of bytes below a body, those that others contain left out.
+struct WeighedBytes {
+  ir::ExprId sum;
+  ir::ExprId access;  // to one of the bytes; the others differ in offsets alone
+  Weights weights;    // of 32 bits, by offsets
+};
+std::vector<WeighedBytes> sums_of_bytes(const ir::Graph&, ir::ExprId body, i64& steps);
+
 // Nanoseconds a point on a core with vectors of 64 bytes.
 double price_of_quads(double quads);
 

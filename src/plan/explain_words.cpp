@@ -31,6 +31,8 @@ const char* name_of(Method method) {
       return "transform";
     case Method::whole:
       return "whole";
+    case Method::matrix:
+      return "matrix";
   }
   return "";
 }

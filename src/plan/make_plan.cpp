@@ -111,6 +111,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] {
     Device able = device;
     able.transforms = device.transforms && options.schedule == Schedule::automatic;
+    able.matrices = device.matrices && options.schedule == Schedule::automatic;
     able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
     // (whole: the sums that it could take are no more, whole.hpp.)
     const Method method = options.method == Method::whole ? Method::automatic : options.method;

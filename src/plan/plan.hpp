@@ -49,6 +49,7 @@ struct Device {
   bool transforms = false;   // long weighted sums may be taken through Fourier transforms
   int row_threads = 0;       // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool large_tiles = false;  // tiles may be larger than a block: three kernels, whose tables lie in memory
+  bool matrices = false;     // sums of bytes by matrix units: see matrix_sums.hpp
   bool overlaps = false;     // kernels that do not depend on each other may run at the same time: CUDA
   Prices prices;             // of the ways to take a weighted sum
 };

@@ -82,7 +82,8 @@ std::string Grouper::no_tiles(const Set& set) const {
   const auto inside = [&](StageId s) { return std::binary_search(set.begin(), set.end(), s); };
   const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
   const Stage& shape = *first_with_tiles(graph_, set);
-  const std::string by_itself = "'" + shape.name + "' is computed through Fourier transforms";
+  const std::string by_itself =
+      "'" + shape.name + "' is computed " + (shape.tile.matrix ? "by matrix units" : "through Fourier transforms");
   if (plan_.device.columns_together || is_signal_tile(graph_, shape)) return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);

@@ -13,6 +13,7 @@
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "plan/byte_sums.hpp"
+#include "plan/matrix_sums.hpp"
 #include "plan/median.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/running.hpp"
@@ -158,6 +159,7 @@ class WindowPass {
         rebuild_(graph),
         sums_(graph, numbers, method, device, assumed, choices),
         bytes_(graph, method, device),
+        matrices_(graph, method, device, assumed, choices),
         transforms_(graph, numbers, method, device, assumed, choices) {}
 
   void run() {
@@ -172,7 +174,8 @@ class WindowPass {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       if (stage.kind == StageKind::point) {
         current_ = &stage;
-        transforms_.take(stage, !fields.contains(s), remarks_);
+        matrices_.take(stage, !fields.contains(s) && !pieces.contains(s), remarks_);
+        if (stage.tile.rows == 0) transforms_.take(stage, !fields.contains(s), remarks_);
       }
       if (stage.kind == StageKind::point && stage.tile.rows == 0 &&
           !bytes_.take(stage, !fields.contains(s) && !pieces.contains(s), remarks_)) {
@@ -503,6 +506,7 @@ class WindowPass {
   Rebuild rebuild_;
   SeparableSums sums_;
   ByteSums bytes_;
+  MatrixSums matrices_;
   TransformedSums transforms_;
   const Stage* current_ = nullptr;
   std::map<StageId, StageId> copies_;  // of inputs

@@ -57,6 +57,19 @@ const std::vector<ZooProgram>& zoo_of_bytes() {
        "X@[0,i-5]); } stencil g(vector#2 uint8 X) { return sum(i = 0..12) (k[i] * X@[i-5,0]) >> 7; } parameter M, N; "
        "vector#2 uint8 a[M,N]; return a = f(a:clamped), b = g(a:mirror);",
        0, false, Data::wild},
+      {"sums of bytes of 16 x 16 and 15 x 15 weights, far from their point as well",
+       "table int k[i = 0..15, j = 0..15] = (i * 37 + j * 53) % 256 - 128; stencil f(vector#2 uint8 X) { return sum(i "
+       "= 0..15, j = 0..15) (k[i,j] * X@[i-8,j-7]); } stencil g(vector#2 uint8 X) { return saturate<uint8>(sum(i = "
+       "0..14, j = 0..14) (k[i,j] * X@[i-7,j-7]) / 4096 + 90); } stencil h(vector#2 uint8 X) { return sum(i = 0..9, j "
+       "= 0..11) ((k[i,j] + 128) * X@[i+3,j-21]) / 100; } parameter M, N; vector#2 uint8 a[M,N]; return a = "
+       "f(a:mirror), b = g(a:constant(200)), c = h(a:wrap);",
+       0, false, Data::wild},
+      {"sums of bytes beside other images, of results of others, and of planes",
+       "table int k[i = 0..8, j = 0..6] = (i * 37 + j * 53) % 256 - 128; stencil f(vector#2 uint8 X, vector#2 uint8 Y) "
+       "{ return saturate<uint8>(Y - sum(i = 0..8, j = 0..6) (k[i,j] * X@[i-4,j-3]) / 512); } stencil p(vector#3 uint8 "
+       "X) { return sum(i = 0..8, j = 0..6) (k[i,j] * X@[0,i-4,j-3]) > 700; } parameter K, M, N; vector#2 uint8 "
+       "a[M,N]; vector#3 uint8 b[K,M,N]; return a = f(f(a:symmetric, a):clamped, a), b = p(b:mirror);",
+       0, false, Data::wild},
   };
   return programs;
 }

@@ -60,6 +60,7 @@ gpu::Limits limits_of(const Driver& d, const Nvrtc& n, int index) {
   limits.doubles = true;
   limits.shuffles = true;
   limits.minima = capability >= gpu::capability_of_minima;
+  limits.matrices = capability >= gpu::capability_of_matrices;
   limits.integrated = get(integrated) != 0;
   return limits;
 }

@@ -49,10 +49,11 @@ struct Limits {
   bool integrated = false;  // its memory is the host's
   bool shuffles = false;    // threads of a warp read each other's registers
   bool minima = false;      // of two 16-bit integers in one register, by one instruction
+  bool matrices = false;    // matrix units multiply bytes, by weights half of which are zeros: see plan/matrix_sums.hpp
 };
 
-// NVIDIA's GPUs, by ten times their compute capability, since which `minima` are there.
-constexpr int capability_of_minima = 90;
+// NVIDIA's GPUs, by ten times their compute capability, since which `minima` and `matrices` are there.
+constexpr int capability_of_minima = 90, capability_of_matrices = 80;
 
 // A device in messages: "CUDA device 0 (NVIDIA H200)".
 std::string label_of(const Limits&);

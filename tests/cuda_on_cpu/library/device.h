@@ -8,6 +8,8 @@
 
 #define __CUDACC__ 1
 #define __CUDA_ARCH__ 900
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 9
 #define __global__
 #define __device__
 #define __host__
@@ -113,6 +115,10 @@ inline void cuda_asm_ld_global_cg_v2_f64(double& a, double& b, const double* fro
 inline void cuda_asm_not_b32(unsigned& to, unsigned from) {
   to = ~from;
 }
+inline void cuda_asm_cvt_pack_sat_u8_s32_b32(unsigned& to, int high, int low) {
+  const auto byte = [](int v) { return v < 0 ? 0u : v > 255 ? 255u : (unsigned)v; };
+  to = byte(high) << 8 | byte(low);
+}
 inline void cuda_asm_ex2_approx_ftz_f32(float& to, float from) {
   const float power = __builtin_exp2f(from);
   to = power < 0x1p-126f ? 0.0f : power;
@@ -214,6 +220,61 @@ CUDA_SHUFFLES(double)
 inline void __syncwarp(unsigned mask = 0xffffffffu) {
   cuda_machine->exchange(mask, 0);
 }
+
+// Words of 8 rows of 16 bytes, whose addresses eight lanes give.
+inline unsigned cuda_word_of_row(const unsigned long long* rows, unsigned block) {
+  unsigned word = 0;
+  const unsigned lane = cuda_machine->lane;
+  const unsigned long long at = rows[8 * block + lane / 4];
+  if (at % 16 != 0) __builtin_trap();
+  __builtin_memcpy(&word, (const char*)at + 4 * (lane % 4), 4);
+  return word;
+}
+inline void cuda_asm_ldmatrix_sync_aligned_m8n8_x4_shared_b16(unsigned& a, unsigned& b, unsigned& c, unsigned& d,
+                                                              unsigned long row) {
+  const unsigned long long* const rows = cuda_machine->exchange(0xffffffffu, row);
+  a = cuda_word_of_row(rows, 0), b = cuda_word_of_row(rows, 1);
+  c = cuda_word_of_row(rows, 2), d = cuda_word_of_row(rows, 3);
+}
+inline void cuda_asm_ldmatrix_sync_aligned_m8n8_x2_shared_b16(unsigned& a, unsigned& b, unsigned long row) {
+  const unsigned long long* const rows = cuda_machine->exchange(0xffffffffu, row);
+  a = cuda_word_of_row(rows, 0), b = cuda_word_of_row(rows, 1);
+}
+// What a lane gives to a product of 16 x 64 and 64 x 8 bytes, of whose first factor two of every four stand there.
+struct CudaFactors {
+  unsigned a[4], b[4], which;
+};
+template <class A, class B>
+inline void cuda_sparse_product(int* sum, const CudaFactors& own) {
+  const unsigned long long* const given = cuda_machine->exchange(0xffffffffu, (unsigned long long)&own);
+  const CudaFactors* all[32];
+  for (unsigned k = 0; k < 32; ++k) all[k] = (const CudaFactors*)given[k];
+  const unsigned lane = cuda_machine->lane;
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned row = lane / 4, half = k / 2, column = 2 * (lane % 4) + k % 2;
+    for (unsigned stored = 0; stored < 32; ++stored) {
+      const unsigned four = stored / 2, word = all[4 * row + four / 8 * 2 + half]->which >> (4 * (four % 8)) & 15;
+      if ((word & 3) >= word >> 2) __builtin_trap();  // of two the first is the first
+      const unsigned at = 4 * four + (word >> (2 * (stored % 2)) & 3);
+      const unsigned a = all[4 * row + stored % 16 / 4]->a[stored / 16 * 2 + half] >> (8 * (stored % 4)) & 255;
+      const unsigned b = all[4 * column + at % 16 / 4]->b[at / 16] >> (8 * (at % 4)) & 255;
+      sum[k] = (int)((unsigned)sum[k] + (unsigned)((int)(A)a * (int)(B)b));
+    }
+  }
+  cuda_machine->exchange(0xffffffffu, 0);  // all have read
+}
+#define CUDA_SPARSE_PRODUCT(A, B, a_type, b_type)                                                                     \
+  inline void cuda_asm_mma_sp__ordered_metadata_sync_aligned_m16n8k64_row_col_s32_##a_type##_##b_type##_s32(                            \
+      int& d0, int& d1, int& d2, int& d3, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0,            \
+      unsigned b1, unsigned b2, unsigned b3, int c0, int c1, int c2, int c3, unsigned which) {                        \
+    int sum[4] = {c0, c1, c2, c3};                                                                                    \
+    const CudaFactors own = {{a0, a1, a2, a3}, {b0, b1, b2, b3}, which};                                              \
+    cuda_sparse_product<A, B>(sum, own);                                                                              \
+    d0 = sum[0], d1 = sum[1], d2 = sum[2], d3 = sum[3];                                                               \
+  }
+CUDA_SPARSE_PRODUCT(signed char, unsigned char, s8, u8)
+CUDA_SPARSE_PRODUCT(unsigned char, unsigned char, u8, u8)
+#undef CUDA_SPARSE_PRODUCT
 
 // A thread of a kernel: arguments as cuLaunchKernel has them, an address each.
 template <unsigned...>

@@ -49,7 +49,9 @@ std::string call_of(std::string_view assembly) {
   std::string list;
   for (std::size_t k = 0; k + 1 < instruction.size(); ++k) {
     if (instruction[k] != '%') continue;
-    const auto number = static_cast<std::size_t>(instruction[k + 1] - '0');
+    std::size_t number = 0;
+    for (std::size_t d = k + 1; d < instruction.size() && std::isdigit(static_cast<unsigned char>(instruction[d])); ++d)
+      number = 10 * number + static_cast<std::size_t>(instruction[d] - '0');
     if (number < operands.size()) list += (list.empty() ? "" : ", ") + operands[number];
   }
   const bool one = std::count(instruction.begin(), instruction.end(), ';') == 1;

@@ -1,0 +1,136 @@
+// See device_matrix.hpp.
+#include "emit/device_matrix.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace tessera::emit {
+
+namespace {
+
+constexpr std::string_view memory_text = R"(
+/* The greatest power of two, 16 at most, that an address and the distance of rows are multiples of. */
+TSR_INLINE i32 tsr_matrix_alignment(const u8* at, i64 apart) {
+  const u32 bits = (u32)(u64)at | (u32)apart | 16u;
+  return (i32)(bits & (~bits + 1u));
+}
+/* Eight rows of so many chunks of 16 bytes to shared memory, twice where `again`; `top` and `left` may be outside. */
+TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
+                                i64 rows, i64 columns, i32 aligned, i32 down, i32 across, i32 above, i32 beside,
+                                i32 thread, i32 threads, i32 chunks) {
+  if (aligned == 16 && left >= 0 && left + 16 * chunks <= columns && top >= 0 && top + 7 <= last && top + 7 < rows) {
+    const u8* const source = from + (top * pitch + left);
+#pragma unroll
+    for (i32 first = 0; first < 8 * chunks; first += threads) {
+      const i32 i = first + thread, row = i / chunks, chunk = i - row * chunks;
+      if (i >= 8 * chunks) break;
+      tsr_matrix_bring16(to + 16 * i, source + (row * pitch + 16 * chunk));
+      if (again) tsr_matrix_bring16(to + away + 16 * i, source + (row * pitch + 16 * chunk));
+    }
+    return;
+  }
+#pragma unroll
+  for (i32 first = 0; first < 8 * chunks; first += threads) {
+    const i32 i = first + thread;
+    if (i >= 8 * chunks) break;
+    const i32 row = i / chunks, chunk = i - row * chunks;
+    u8* const at = to + 16 * i;
+    const i64 y = tsr_map(down, tsr_min(top + row, last), rows), x = left + 16 * chunk;
+    if (aligned >= 4 && y >= 0 && x >= 0 && x + 16 <= columns) {
+      const u8* const source = from + (y * pitch + x);
+      if (aligned == 16) {
+        tsr_matrix_bring16(at, source);
+        if (again) tsr_matrix_bring16(at + away, source);
+      } else {
+#pragma unroll
+        for (i32 b = 0; b < 16; b += 4) {
+          tsr_matrix_bring4(at + b, source + b);
+          if (again) tsr_matrix_bring4(at + away + b, source + b);
+        }
+      }
+      continue;
+    }
+#pragma unroll 1
+    for (i32 b = 0; b < 16; ++b) {
+      const i64 c = tsr_map(across, x + b, columns);
+      const u8 v = (u8)(y < 0 ? above : c < 0 ? beside : (i32)from[y * pitch + c]);
+      at[b] = v;
+      if (again) at[away + b] = v;
+    }
+  }
+}
+/* Two neighbours. */
+TSR_INLINE void tsr_matrix_stage(u8* at, i32 first, i32 second) {
+  *(u16*)at = (u16)((first & 255) | (second & 255) << 8);
+}
+TSR_INLINE void tsr_matrix_stage_saturated(u8* at, i32 first, i32 second) {
+  u32 both;
+  asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, 0;" : "=r"(both) : "r"(second), "r"(first));
+  *(u16*)at = (u16)both;
+}
+#define tsr_matrix_step() __syncwarp()
+/* 16 bytes of a row, of columns x and on. */
+TSR_INLINE void tsr_matrix_store(u8* row, const u8* from, i64 x, i64 columns, i32 aligned) {
+  if (aligned == 16 && x >= 0 && x + 16 <= columns) {
+    *(uint4*)(row + x) = *(const uint4*)from;
+    return;
+  }
+#pragma unroll
+  for (i32 half = 0; half < 16; half += 8) {
+    const i64 first = x + half;
+    if (aligned >= 8 && first >= 0 && first + 8 <= columns) {
+      *(uint2*)(row + first) = *(const uint2*)(from + half);
+    } else {
+#pragma unroll 1
+      for (i32 b = 0; b < 8; ++b)
+        if (first + b >= 0 && first + b < columns) row[first + b] = from[half + b];
+    }
+  }
+}
+)";
+
+constexpr std::string_view bring_text = R"(
+TSR_INLINE void tsr_matrix_bring16(u8* to, const u8* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"(__cvta_generic_to_shared(to)), "l"(from));
+}
+TSR_INLINE void tsr_matrix_bring4(u8* to, const u8* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(4));
+}
+/* Words of four blocks of 8 rows of 16 bytes, whose addresses eight threads each give; of two blocks. */
+TSR_INLINE void tsr_matrix_load4(u32& a, u32& b, u32& c, u32& d, const u8* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(__cvta_generic_to_shared(row)));
+}
+TSR_INLINE void tsr_matrix_load2(u32& a, u32& b, const u8* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(a), "=r"(b) : "l"(__cvta_generic_to_shared(row)));
+}
+)";
+
+}  // namespace
+
+std::string matrix_text() {
+  std::string text(bring_text);
+  const auto add = [&](std::string_view weights, std::string_view modifier) {
+    text += fmt::format(
+        R"(TSR_INLINE void tsr_matrix_add_{0}(i32& d0, i32& d1, i32& d2, i32& d3, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0,
+                                   u32 b1, u32 b2, u32 b3, i32 c0, i32 c1, i32 c2, i32 c3, u32 which) {{
+  asm volatile("mma.sp{1}.sync.aligned.m16n8k64.row.col.s32.{0}.u8.s32 {{%0, %1, %2, %3}}, {{%4, %5, %6, %7}}, {{%8, %9, %10, %11}}, {{%12, %13, %14, %15}}, %16, 0x0;"
+               : "=r"(d0), "=r"(d1), "=r"(d2), "=r"(d3)
+               : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1), "r"(b2), "r"(b3), "r"(c0), "r"(c1), "r"(c2),
+                 "r"(c3), "r"(which));
+}}
+)",
+        weights, modifier);
+  };
+  // Of two weights the first one stands first, which compilers since CUDA 12.5 are told.
+  text += "/* d = c + a b: of every four weights two, which ones `which` says. */\n";
+  text += "#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1205\n";
+  for (const std::string_view weights : {"s8", "u8"}) add(weights, "::ordered_metadata");
+  text += "#else\n";
+  for (const std::string_view weights : {"s8", "u8"}) add(weights, "");
+  return text + "#endif\n" + std::string(memory_text);
+}
+
+}  // namespace tessera::emit
