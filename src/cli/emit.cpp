@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -25,7 +26,21 @@ struct EmitVerb {
   std::string target = "c", name, output, header, size;
 };
 
+// The program itself is not written over.
+void require_other_file(const EmitVerb& verb, const std::string& path) {
+  std::error_code none;
+  if (!path.empty() && std::filesystem::equivalent(path, verb.program.path, none))
+    throw Error(ErrorClass::argument, fmt::format("{} cannot be written, it is the program", base::quoted(path)));
+}
+
 int emit(const EmitVerb& verb) {
+  static const std::vector<std::string> targets = {"c", "cuda", "opencl", "hls", "verilog"};
+  if (std::find(targets.begin(), targets.end(), verb.target) == targets.end())
+    throw Error(ErrorClass::argument,
+                fmt::format("there is no target {}; expected {}", base::quoted(verb.target), base::list_of(targets)),
+                {}, base::did_you_mean(verb.target, targets));
+  if (verb.target == "verilog" && !verb.header.empty())
+    throw Error(ErrorClass::argument, "--header is not of target verilog, which has no headers");
   const RunOptions plan = verb.plan.run_options();
   const HardwareOptions hardware = verb.flags.options(verb.target, verb.size);
   const bool opencl = verb.target == "opencl", beside = opencl || is_hardware_target(verb.target);
@@ -44,6 +59,9 @@ int emit(const EmitVerb& verb) {
   if (same)
     throw Error(ErrorClass::argument,
                 fmt::format("the header cannot be {}, which holds the code", base::quoted(verb.header)));
+  require_other_file(verb, verb.output);
+  require_other_file(verb, verb.header);
+  if (beside && !verb.output.empty()) require_other_file(verb, host);
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
   if (!scalars.empty())

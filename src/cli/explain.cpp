@@ -117,6 +117,8 @@ int explain_circuit(const ExplainVerb& verb) {
   const char* const stranger = !verb.filter.empty()                                           ? "--filter"
                                : !verb.svg.empty()                                            ? "--svg"
                                : !verb.plan.tile.empty()                                      ? "--tile"
+                               : verb.plan.schedule != "auto"                                 ? "--schedule"
+                               : verb.plan.method != "auto"                                   ? "--method"
                                : !verb.plan.compiler.empty()                                  ? "--compiler"
                                : verb.plan.threads != 0                                       ? "--threads"
                                : verb.plan.device != 0 || verb.plan.device_memory.has_value() ? "--device"

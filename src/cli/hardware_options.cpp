@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -39,6 +40,13 @@ std::pair<std::string, HardwareOptions::Input> fixed_input(const std::string& te
   return {text.substr(0, equals), input};
 }
 
+double finite(const std::string& text, std::string_view option) {
+  const auto value = base::parse_number(text);
+  if (!value || !std::isfinite(*value))
+    throw Error(ErrorClass::argument, fmt::format("{} is {}; expected a number", option, base::quoted(text)));
+  return *value;
+}
+
 }  // namespace
 
 bool is_hardware_target(const std::string& target) {
@@ -69,26 +77,31 @@ void HardwareFlags::declare(CLI::App& app) {
 
 HardwareOptions HardwareFlags::options(const std::string& target, const std::string& size) const {
   HardwareOptions own;
-  const bool any = !size.empty() || !max_size.empty() || lanes || !inputs.empty() || error || additions;
-  if (!is_hardware_target(target) && any)
-    throw Error(
-        ErrorClass::argument,
-        fmt::format("--size, --max-size, --lanes, --input, --error and --additions are of targets hls and verilog; the "
-                    "target is {}",
-                    base::quoted(target)));
-  if ((frequency || !chip.empty()) && target != "verilog")
+  const char* const of_hardware = !size.empty()       ? "size"
+                                  : !max_size.empty() ? "max-size"
+                                  : lanes             ? "lanes"
+                                  : !inputs.empty()   ? "input"
+                                  : error             ? "error"
+                                  : additions         ? "additions"
+                                                      : nullptr;
+  if (!is_hardware_target(target) && of_hardware != nullptr)
+    throw Error(ErrorClass::argument,
+                fmt::format("--{} is of targets hls and verilog; the target is {}", of_hardware, base::quoted(target)));
+  if ((frequency || chip) && target != "verilog")
     throw Error(ErrorClass::argument, fmt::format("--{} is of target verilog; the target is {}",
                                                   frequency ? "frequency" : "chip", base::quoted(target)));
-  own.frequency = frequency.value_or(own.frequency);
-  if (!chip.empty()) own.chip = chip;
+  if (frequency) own.frequency = finite(*frequency, "--frequency");
+  if (chip) own.chip = *chip;
   own.additions = additions.value_or(own.additions);
   for (const std::string& text : inputs) {
     const auto [name, given] = fixed_input(text);
     own.inputs[name] = given;
   }
-  if (error && !(*error > 0))
-    throw Error(ErrorClass::argument, fmt::format("--error is {}; expected a positive number", *error));
-  own.error = error.value_or(0);
+  if (error) {
+    own.error = finite(*error, "--error");
+    if (own.error <= 0)
+      throw Error(ErrorClass::argument, fmt::format("--error is {}; expected a positive number", *error));
+  }
   if (!size.empty() && !max_size.empty())
     throw Error(ErrorClass::argument, "--size and --max-size were both given; expected one of them");
   own.fixed = max_size.empty();

@@ -18,8 +18,7 @@ struct HardwareFlags {
   std::string max_size;
   std::optional<int> lanes;
   std::vector<std::string> inputs;
-  std::optional<double> error, frequency;
-  std::string chip;
+  std::optional<std::string> error, frequency, chip;
   std::optional<int> additions;
 
   void declare(CLI::App&);

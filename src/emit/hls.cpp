@@ -264,15 +264,26 @@ class Printer {
     std::string next;  // statements that put its next word together
   };
 
-  // What stands at the beginning of a piece, as text.
-  std::string before(const hardware::DelayLine& line, std::size_t piece) const {
-    if (piece == 0) return values_.text(line.source);
+  // What stands at the end of a piece, as text: a delay, or what the next of several pieces of one takes.
+  std::string end_of(const hardware::DelayLine& line, std::size_t piece) const {
     for (const auto& [tap, at] : line.taps)
-      if (at == piece - 1) return values_.text({tap});
-    throw Error(ErrorClass::internal, "a piece of a delay line without a tap");
+      if (at == piece) return values_.text({tap});
+    return fmt::format("between{}_{}", line.source.id, piece);
   }
 
-  std::string tap(const hardware::DelayLine& line, std::size_t piece) const { return before(line, piece + 1); }
+  std::string before(const hardware::DelayLine& line, std::size_t piece) const {
+    return piece == 0 ? values_.text(line.source) : end_of(line, piece - 1);
+  }
+
+  void read_end(const hardware::DelayLine& line, std::size_t piece, const std::string& text) {
+    for (const auto& [tap, at] : line.taps)
+      if (at == piece) {
+        reads_[tap] = text;
+        return;
+      }
+    between_ +=
+        fmt::format("    const {} {} = {};\n", hls_type(netlist_.node(line.source).bits), end_of(line, piece), text);
+  }
 
   // Gives every piece a memory or an array of registers, and every delay its text.
   void lay_out() {
@@ -282,11 +293,11 @@ class Printer {
       for (std::size_t p = 0; p < line.pieces.size(); ++p) {
         const DelayPiece& piece = line.pieces[p];
         if (piece.memory < 0) {
-          const std::string past = tap(line, p) + "_past";
+          const std::string past = end_of(line, p) + "_past";
           registers_ += fmt::format("  static {} {}[{}];\n#pragma HLS ARRAY_PARTITION variable={} type=complete\n",
                                     hls_type(bits), past, netlist_.ticks(piece.length), past);
           moves_ += fmt::format("    tessera_streaming::move_on({}, {});\n", past, before(line, p));
-          reads_[line_tap(line, p).id] = fmt::format("{}[{}]", past, netlist_.ticks(piece.length) - 1);
+          read_end(line, p, fmt::format("{}[{}]", past, netlist_.ticks(piece.length) - 1));
           continue;
         }
         const auto [it, fresh] = open.try_emplace(piece.memory, memories_.size());
@@ -296,7 +307,7 @@ class Printer {
         const int low = memory.width, high = low + bits.width - 1;
         memory.width += bits.width;
         memory.next += fmt::format("    lines{}_next.range({}, {}) = {};\n", it->second, high, low, before(line, p));
-        reads_[line_tap(line, p).id] = fmt::format("lines{}_word.range({}, {})", it->second, high, low);
+        read_end(line, p, fmt::format("lines{}_word.range({}, {})", it->second, high, low));
       }
     }
   }
@@ -375,12 +386,6 @@ class Printer {
           hls_type(counter(most - 1)));
     }
     return text;
-  }
-
-  NodeId line_tap(const hardware::DelayLine& line, std::size_t piece) const {
-    for (const auto& [tap, at] : line.taps)
-      if (at == piece) return {tap};
-    throw Error(ErrorClass::internal, "a piece of a delay line without a tap");
   }
 
   std::string declared_memories() const {
@@ -543,7 +548,7 @@ class Printer {
     for (std::size_t m = 0; m < memories_.size(); ++m)
       text += fmt::format("    const ap_uint<{0}> lines{1}_word = {2}_lines{1}[lines{1}_at.to_int()];\n",
                           memories_[m].width, m, options_.name);
-    text += read_positions() + loop + "\n    // results\n" + written_results();
+    text += between_ + read_positions() + loop + "\n    // results\n" + written_results();
     const std::string moves = moved_memories() + moved_coarse() + moves_ + moved_positions();
     if (!moves.empty()) text += "\n    // state, a tick on\n" + moves;
     const std::string all = ticks_text(last_lag());
@@ -569,7 +574,7 @@ class Printer {
   std::vector<Line> coarse_;
   std::map<std::uint32_t, std::size_t> coarse_at_;
   std::map<std::uint32_t, std::string> reads_;  // of delays
-  std::string registers_, moves_;
+  std::string registers_, moves_, between_;
 };
 
 }  // namespace

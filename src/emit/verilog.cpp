@@ -109,9 +109,12 @@ class Printer {
 
   std::string extents_note() const {
     if (frame().fixed) return "";
-    return "//\n// height and width may change while busy is low and no word is offered; error is set where they "
-           "change at "
-           "another time.\n";
+    const auto& most = given_.given.most;
+    return fmt::format(
+        "//\n// height: {} to {}; width: {} to {}. They may change while busy is low and no word is offered; error is "
+        "set "
+        "where they\n// change at another time.\n",
+        given_.least_height, most[0], hardware::least_width(given_, lines_), most[1]);
   }
 
   std::string parts_text() const {

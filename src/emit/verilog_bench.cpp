@@ -72,7 +72,10 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
   const auto [words, rows] = words_of(netlist, {netlist.given.high, netlist.given.wide}, options);
   const i64 all = words * rows * options.frames;
   std::string t = fmt::format(
-      "`timescale 1ns/1ps\nmodule {}_bench;\n  reg clk = 0, rst = 1; always #5 clk = ~clk;\n  reg [63:0] clocks = 0, "
+      "// Reads words from NAME.hex, in hexadecimal, the leftmost point in the low bits; writes to NAME.out, a line "
+      "each: "
+      "the\n// word, tkeep, tlast, tuser.\n//   iverilog -g2012 -o {0}_bench {0}.sv {0}_test.sv && vvp -n {0}_bench\n"
+      "`timescale 1ns/1ps\nmodule {0}_bench;\n  reg clk = 0, rst = 1; always #5 clk = ~clk;\n  reg [63:0] clocks = 0, "
       "first_in = 0, first_out = 0, last_out = 0; reg begun = 0;\n",
       options.name);
   t += "  wire error;\n";
@@ -113,7 +116,7 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
       "    if ({}) begin $display(\"clocks %0d latency %0d error %b\", last_out - first_in + 1, first_out - first_in, "
       "error); $finish; end\n",
       done);
-  t += fmt::format("    if (clocks > {}) begin $display(\"no end\"); $finish; end\n  end\nendmodule\n",
+  t += fmt::format("    if (clocks > {}) begin $display(\"no end, error %b\", error); $finish; end\n  end\nendmodule\n",
                    100000 + 40 * all * std::max<i64>(1, 8 / words));
   return t;
 }

@@ -22,12 +22,14 @@ bool is_hardware(const std::string& target) {
 
 namespace {
 
+bool has_floats(const ir::Argument& a) {
+  if (!a.format.is_struct()) return is_float(a.format.scalar);
+  return std::any_of(a.format.fields.begin(), a.format.fields.end(), [](const auto& f) { return is_float(f.type); });
+}
+
 bool floats_come_as_integers(const ir::Graph& graph, const HardwareOptions& own) {
-  return std::any_of(graph.arguments.begin(), graph.arguments.end(), [&](const ir::Argument& a) {
-    if (!own.inputs.contains(a.name)) return false;
-    if (!a.format.is_struct()) return is_float(a.format.scalar);
-    return std::any_of(a.format.fields.begin(), a.format.fields.end(), [](const auto& f) { return is_float(f.type); });
-  });
+  return std::any_of(graph.arguments.begin(), graph.arguments.end(),
+                     [&](const ir::Argument& a) { return own.inputs.contains(a.name) && has_floats(a); });
 }
 
 }  // namespace
@@ -47,10 +49,16 @@ hardware::Stream hardware_stream(const ir::Graph& graph, const EmitOptions& opti
     throw Error(ErrorClass::argument, fmt::format("products of at most {} additions; expected 0 to 64", own.additions));
   how.additions = own.additions;
   for (const auto& [name, input] : own.inputs) {
-    const auto is = [&](const ir::Argument& a) { return a.name == name; };
-    if (std::none_of(graph.arguments.begin(), graph.arguments.end(), is))
+    const auto argument = std::find_if(graph.arguments.begin(), graph.arguments.end(),
+                                       [&](const ir::Argument& a) { return a.name == name; });
+    if (argument == graph.arguments.end())
       throw Error(ErrorClass::argument,
                   fmt::format("--input names {}, which is no argument of the program", base::quoted(name)));
+    if (!has_floats(*argument) &&
+        (argument->format.is_struct() || argument->format.scalar != input.type || input.fraction != 0))
+      throw Error(ErrorClass::argument,
+                  fmt::format("--input names {}, which has no floats that integers could come for", base::quoted(name)),
+                  {}, "leave it out: integers come in as they are");
     how.inputs[name] = {input.type, input.fraction};
   }
   // HLS has floats; what asks for fixed point is a bound on its error, or integers that come in for floats.
@@ -59,6 +67,9 @@ hardware::Stream hardware_stream(const ir::Graph& graph, const EmitOptions& opti
 }
 
 EmittedCode hardware_files(const ir::Graph& graph, const EmitOptions& options, hardware::Facts* facts) {
+  if (options.schedule != Schedule::automatic || options.method != Method::automatic)
+    throw Error(ErrorClass::argument, fmt::format("target {} has no {} to choose", options.target,
+                                                  options.method != Method::automatic ? "methods" : "schedules"));
   const HardwareOptions& own = options.hardware;
   const hardware::Stream stream = hardware_stream(graph, options);
   hardware::Netlist netlist = hardware::build_netlist(stream);

@@ -225,7 +225,27 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9"}, 2, "range is not known");
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=uint8", "--name", "module"},
           2, "it is a keyword of SystemVerilog");
-  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "are of targets hls and verilog; the target is 'c'");
+  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "--size is of targets hls and verilog; the target is 'c'");
+  const auto refuses_circuit = [&](std::vector<std::string> words, const char* what) {
+    words.insert(words.begin(),
+                 {"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=uint8"});
+    refuses(words, 2, what);
+  };
+  refuses_circuit({"--header", "k.h"}, "--header is not of target verilog");
+  refuses_circuit({"--schedule", "tiled"}, "target verilog has no schedules to choose");
+  refuses_circuit({"--method", "direct"}, "target verilog has no methods to choose");
+  refuses_circuit({"--frequency", "fast"}, "--frequency is 'fast'; expected a number");
+  refuses_circuit({"--error", "little"}, "--error is 'little'; expected a number");
+  refuses_circuit({"--error", "inf"}, "--error is 'inf'; expected a number");
+  refuses_circuit({"--error", "-0.5"}, "--error is -0.5; expected a positive number");
+  refuses_circuit({"--chip", ""}, "there is no chip ''");
+  refuses_circuit({"-o", "blur.forma"}, "it is the program");
+  refuses({"emit", "blur.forma", "-o", path("blur.forma")}, 2, "it is the program");
+  refuses({"emit", "blur.forma", "--target", "verilok", "--size", "9x9"}, 2, "there is no target 'verilok'");
+  program("whole.forma", "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn image;\n");
+  refuses({"emit", "whole.forma", "--target", "hls", "--size", "9x9", "--input", "image=uint16"}, 2,
+          "has no floats that integers could come for");
+  EXPECT_EQ(tessera({"emit", "whole.forma", "--target", "hls", "--size", "9x9", "--input", "image=uint8"}).status, 0);
   refuses({"run", "blur.forma", "grey.png", "--target", "abacus"}, 2, "unknown target 'abacus'");
   refuses({"run", "blur.forma", "grey.png", "--device", "1"}, 2, "--target cuda or opencl beside it");
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,

@@ -297,6 +297,9 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   EXPECT_THAT(text("halve.cpp"), AllOf(HasSubstr("#pragma HLS PIPELINE II=1"), HasSubstr("extern \"C\" void halve(")));
   EXPECT_THAT(text("halve_test.cpp"), HasSubstr("int main("));
   EXPECT_THAT(text("halve.hpp"), HasSubstr("int height, int width, int frames)"));
+  EXPECT_EQ(tessera({"emit", "halve.forma", "--target", "verilog", "--max-size", "64x48", "-o", "halve.sv"}).status, 0);
+  EXPECT_THAT(text("halve.sv"), HasSubstr("// height: 1 to 64; width: 1 to 48. They may change"));
+  EXPECT_THAT(text("halve_test.sv"), HasSubstr("iverilog -g2012 -o halve_bench halve.sv halve_test.sv"));
 
   EXPECT_EQ(tessera({"explain", "gain.forma", "--size", "2160x3840"}).status, 0);
   expect_error(tessera({"explain", "gain.forma"}), 2, "the size of input 'image'");

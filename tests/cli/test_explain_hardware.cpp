@@ -138,7 +138,9 @@ TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
           "--svg is not of --target hls");
   refuses({"explain", "--filter", "gaussian", "--target", "hls", "--size", "9x9"}, "--filter is not of --target hls");
   refuses({"explain", "--target", "hls", "--size", "9x9"}, "program is required");
-  refuses({"explain", "mean.forma", "--size", "9x9", "--lanes", "2"}, "are of targets hls and verilog");
+  refuses({"explain", "mean.forma", "--size", "9x9", "--lanes", "2"}, "--lanes is of targets hls and verilog");
+  refuses({"explain", "mean.forma", "--target", "verilog", "--size", "9x9", "--method", "direct"},
+          "--method is not of");
   refuses({"explain", "third.forma", "--target", "verilog", "--size", "9x9"}, "range is not known");
   refuses({"explain", "mean.forma", "--target", "abacus", "--size", "9x9"}, "unknown target 'abacus'");
 }

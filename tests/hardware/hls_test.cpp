@@ -274,6 +274,32 @@ TEST(Hls, TakesAWordAClock) {
   EXPECT_NE(counts.find("memory p0_lines0"), std::string::npos) << counts;
 }
 
+// A delay of many rows is taken apart: eight of 300 points are two pieces in one memory, 53 of 40 as many registers.
+TEST(Hls, DelaysOfManyRowsAreSeveralPieces) {
+  ASSERT_TRUE(have("g++"));
+  struct Deep {
+    i64 rows, height, width;
+  };
+  Unit unit;
+  for (const auto& [rows, height, width] : {Deep{8, 12, 300}, Deep{53, 56, 40}})
+    for (const bool fixed : {true, false}) {
+      Case c;
+      c.text = fmt::format(
+          "stencil f(vector#2 int16 x) {{ return x + 3 * x@[-{},0]; }}\nparameter M, N;\nvector#2 int16 in0[M, N];\n"
+          "return f(in0:constant(3));\n",
+          rows);
+      c.options.fixed = fixed;
+      c.options.height = height, c.options.width = width;
+      c.runs = {{height, width, 2, 1, 20}};
+      const Netlist netlist = build_netlist(make_stream(graph_of(c.text), c.options));
+      const DelayLines lines = delay_lines(netlist);
+      const auto parts = [](const DelayLine& line) { return line.pieces.size() > line.taps.size(); };
+      EXPECT_TRUE(std::any_of(lines.lines.begin(), lines.lines.end(), parts)) << rows << (fixed ? "" : " at run time");
+      unit.enter(c, 7);
+    }
+  unit.run(compiler);
+}
+
 TEST(Hls, TakesScalarsTablesBooleansAndStructs) {
   ASSERT_TRUE(have("g++"));
   const std::string text =
