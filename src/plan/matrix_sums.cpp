@@ -26,8 +26,8 @@ using ir::StageKind;
 namespace {
 
 constexpr double least_terms = 26;  // fewer are not looked at: they are done while the bytes come
-// Of a point, of a row of weights; microseconds of an image however small.
-constexpr double of_point = 0.13, of_row = 0.004, wait = 12;
+// Of a point, more where it is no byte, of a row of weights; microseconds of an image however small.
+constexpr double of_point = 0.178, of_wide = 0.2, of_row = 0.0039, wait = 27;
 constexpr double most_rest = 24;  // operations: they are written out for 16 points
 constexpr i64 columns_of_block = 256, most_rows = 128, least_rows = 32;
 constexpr double many_points = i64{1} << 24, few_points = i64{1} << 21;  // what blocks are high for, and low for
@@ -91,7 +91,7 @@ std::optional<MatrixSum> matrix_sum_of(const Graph& graph, const Stage& stage) {
   return matrix_sum(graph, stage, std::move(*longest));
 }
 
-bool MatrixSums::worth(const Stage& stage, const MatrixSum& sum, SumChoice& choice) const {
+bool MatrixSums::worth(const Stage& stage, const MatrixSum& sum, ElementType result, SumChoice& choice) const {
   const Tensor& w = sum.weights;
   const double points = points_of(graph_, stage, assumed_);
   const double terms = terms_of(w);
@@ -102,7 +102,8 @@ bool MatrixSums::worth(const Stage& stage, const MatrixSum& sum, SumChoice& choi
   choice.prices = {{Method::direct, device_direct(w, ElementType::i32, from, points)}};
   if (const auto apart = device_apart(w, ElementType::i32, points))
     choice.prices.push_back({Method::separable, *apart});
-  const double price = of_point + of_row * static_cast<double>(w.extent[w.rank - 2]) +
+  const double price = of_point + (size_of(result) > 1 ? of_wide : 0) +
+                       of_row * static_cast<double>(w.extent[w.rank - 2]) +
                        wait * 1e3 * multiprocessors / std::max(points, 1.0);
   const bool cheapest = std::all_of(choice.prices.begin(), choice.prices.end(),
                                     [&](const SumChoice::Price& p) { return price < p.nanoseconds; });
@@ -133,14 +134,14 @@ void MatrixSums::take(Stage& stage, bool alone, std::vector<std::string>& remark
   };
   SumChoice choice;
   if (alone)
-    if (const auto whole = matrix_sum_of(graph_, stage); whole && worth(stage, *whole, choice)) {
+    if (const auto whole = matrix_sum_of(graph_, stage); whole && worth(stage, *whole, stage.type, choice)) {
       stage.tile = chosen(choice, whole->weights);
       return;
     }
   for (WeighedBytes& found : sums_of_bytes(graph_, stage.body, steps_left_)) {
     const ExprId e = found.sum;
     const auto sum = matrix_sum(graph_, stage, std::move(found));
-    if (!sum || !worth(stage, *sum, choice)) continue;
+    if (!sum || !worth(stage, *sum, graph_.node(e).type, choice)) continue;
     Stage part;
     part.kind = StageKind::point;
     part.name = stage.name + ".sum";

@@ -38,7 +38,7 @@ class MatrixSums {
   void take(ir::Stage&, bool alone, std::vector<std::string>& remarks);
 
  private:
-  bool worth(const ir::Stage&, const MatrixSum&, SumChoice&) const;
+  bool worth(const ir::Stage&, const MatrixSum&, ElementType result, SumChoice&) const;
   ir::Stage::Tiling tiling(const ir::Stage&, double nanoseconds) const;
 
   ir::Graph& graph_;
