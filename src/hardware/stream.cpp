@@ -156,7 +156,7 @@ class Search {
     const auto [it, fresh] = taps_.try_emplace(c);
     if (!fresh) return it->second;
     Taps all;
-    std::set<Lag> early{Lag{}};
+    std::set<Lag> early{Lag{}, Lag{0, turns(c) - 1}};
     for (const Window& w : stream_.windows[c])
       for (const Lag last : w.entries())
         for (i64 turn = 0; turn < turns(c); ++turn) {

@@ -53,6 +53,15 @@ TEST(Turns, WhatNeedsAProductWaitsForIt) {
       2U);
 }
 
+// The first point's first turn is a tick of the frame, too, where nothing but columns and rows before it are read.
+TEST(Turns, BeginWithTheFrame) {
+  EXPECT_EQ(multipliers_of("table int w[5] = {1000003, 363, 409, 349, 203};\n"
+                           "stencil f(vector#2 uint16 x) { return sum(j = -5..-1) (w[j+5] * x@[(-1,2),(j,2)]); }\n"
+                           "parameter M, N;\nvector#2 uint16 in0[M,N];\nreturn f(in0:constant(7));\n",
+                           1),
+            3U);
+}
+
 TEST(Turns, EqualProductsAreOne) {
   EXPECT_EQ(multipliers_of("stencil f(vector#2 uint8 x) { return x@[(0,1),(0,2)] * x@[(0,1),(1,2)] + 3 * "
                            "(x@[(0,1),(1,2)] * x@[(0,1),(0,2)]); }\n"
