@@ -205,7 +205,7 @@ class Builder {
     i64 count = base::ceil_divide(words, step);
     const NodeId steps = every_word(at, step);
     // A memory has it at one tick of every `step`; a register keeps it for the others.
-    if (const i64 whole = words / step; count >= least_memory) {
+    if (const i64 whole = words / step; whole >= least_memory) {
       of = line(of, {0, whole * step}, step, steps, steps);
       count -= whole;
     }
