@@ -51,12 +51,18 @@ TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64
       }
       continue;
     }
-#pragma unroll 1
+    /* All of them are asked for before the first one is there: blocks at the sides are what all wait for. */
+    u32 words[4] = {0, 0, 0, 0};
+#pragma unroll
     for (i32 b = 0; b < 16; ++b) {
       const i64 c = tsr_map(across, x + b, columns);
-      const u8 v = (u8)(y < 0 ? above : c < 0 ? beside : (i32)from[y * pitch + c]);
-      at[b] = v;
-      if (again) at[away + b] = v;
+      const u32 v = (u32)(y < 0 ? above : c < 0 ? beside : (i32)from[y * pitch + c]) & 255u;
+      words[b / 4] |= v << (8 * (b % 4));
+    }
+#pragma unroll
+    for (i32 k = 0; k < 4; ++k) {
+      *(u32*)(at + 4 * k) = words[k];
+      if (again) *(u32*)(at + away + 4 * k) = words[k];
     }
   }
 }
@@ -82,7 +88,7 @@ TSR_INLINE void tsr_matrix_store(u8* row, const u8* from, i64 x, i64 columns, i3
     if (aligned >= 8 && first >= 0 && first + 8 <= columns) {
       *(uint2*)(row + first) = *(const uint2*)(from + half);
     } else {
-#pragma unroll 1
+#pragma unroll
       for (i32 b = 0; b < 8; ++b)
         if (first + b >= 0 && first + b < columns) row[first + b] = from[half + b];
     }
