@@ -336,7 +336,8 @@ def markdown(about):
 
 def version(command):
     try:
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False).stdout.strip().splitlines()[0]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+        return (done.stdout.strip() or done.stderr.strip()).splitlines()[0].removeprefix(f'"{Path(command[0]).name}" -- ')
     except (OSError, IndexError):
         return "missing"
 
