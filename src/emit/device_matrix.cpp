@@ -10,53 +10,50 @@ namespace tessera::emit {
 namespace {
 
 constexpr std::string_view memory_text = R"(
+#define TSR_OUTLINE static __device__ __noinline__
 /* The greatest power of two, 16 at most, that an address and the distance of rows are multiples of. */
 TSR_INLINE i32 tsr_matrix_alignment(const u8* at, i64 apart) {
   const u32 bits = (u32)(u64)at | (u32)apart | 16u;
   return (i32)(bits & (~bits + 1u));
 }
-/* Eight rows of so many chunks of 16 bytes to shared memory, twice where `again`; `top` and `left` may be outside. */
-TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
-                                i64 rows, i64 columns, i32 aligned, i32 down, i32 across, i32 above, i32 beside,
-                                i32 thread, i32 threads, i32 chunks) {
-  if (aligned == 16 && left >= 0 && left + 16 * chunks <= columns && top >= 0 && top + 7 <= last && top + 7 < rows) {
-    const u8* const source = from + (top * pitch + left);
-#pragma unroll
-    for (i32 first = 0; first < 8 * chunks; first += threads) {
-      const i32 i = first + thread, row = i / chunks, chunk = i - row * chunks;
-      if (i >= 8 * chunks) break;
-      tsr_matrix_bring16(to + 16 * i, source + (row * pitch + 16 * chunk));
-      if (again) tsr_matrix_bring16(to + away + 16 * i, source + (row * pitch + 16 * chunk));
-    }
-    return;
-  }
-#pragma unroll
-  for (i32 first = 0; first < 8 * chunks; first += threads) {
-    const i32 i = first + thread;
-    if (i >= 8 * chunks) break;
+/* Eight rows of so many chunks of 16 bytes to shared memory, twice where `again`; `top` and `left` may be outside.
+   Columns outside are left to tsr_matrix_patch, those that no result needs, before `first` and behind `end`, alone. */
+TSR_OUTLINE void tsr_matrix_fill_parts(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left,
+                                       i64 last, i64 rows, i64 columns, i64 needed, i64 end, i32 aligned, i32 down,
+                                       i32 above, i32 thread, i32 threads, i32 chunks) {
+#pragma unroll 1
+  for (i32 i = thread; i < 8 * chunks; i += threads) {
     const i32 row = i / chunks, chunk = i - row * chunks;
     u8* const at = to + 16 * i;
     const i64 y = tsr_map(down, tsr_min(top + row, last), rows), x = left + 16 * chunk;
-    if (aligned >= 4 && y >= 0 && x >= 0 && x + 16 <= columns) {
-      const u8* const source = from + (y * pitch + x);
-      if (aligned == 16) {
-        tsr_matrix_bring16(at, source);
-        if (again) tsr_matrix_bring16(at + away, source);
-      } else {
+    if (x + 16 <= needed || x >= end) continue;
+    const u8* const source = from + (y * pitch + x);
+    if (y >= 0 && aligned == 16 && x >= 0 && x + 16 <= columns) {
+      tsr_matrix_bring16(at, source);
+      if (again) tsr_matrix_bring16(at + away, source);
+      continue;
+    }
+    if (y >= 0 && aligned >= 4) {
 #pragma unroll
-        for (i32 b = 0; b < 16; b += 4) {
+      for (i32 b = 0; b < 16; b += 4) {
+        if (x + b >= 0 && x + b + 4 <= columns) {
           tsr_matrix_bring4(at + b, source + b);
           if (again) tsr_matrix_bring4(at + away + b, source + b);
+          continue;
         }
+        for (i32 c = b; c < b + 4; ++c)
+          if (x + c >= 0 && x + c < columns) {
+            at[c] = source[c];
+            if (again) at[away + c] = source[c];
+          }
       }
       continue;
     }
-    /* All of them are asked for before the first one is there: blocks at the sides are what all wait for. */
+    /* All of them are asked for before the first one is there. */
     u32 words[4] = {0, 0, 0, 0};
 #pragma unroll
     for (i32 b = 0; b < 16; ++b) {
-      const i64 c = tsr_map(across, x + b, columns);
-      const u32 v = (u32)(y < 0 ? above : c < 0 ? beside : (i32)from[y * pitch + c]) & 255u;
+      const u32 v = y < 0 ? (u32)above : x + b >= 0 && x + b < columns ? (u32)source[b] : 0u;
       words[b / 4] |= v << (8 * (b % 4));
     }
 #pragma unroll
@@ -65,6 +62,50 @@ TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64
       if (again) *(u32*)(at + away + 4 * k) = words[k];
     }
   }
+}
+TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
+                                i64 rows, i64 columns, i64 needed, i64 end, i32 aligned, i32 down, i32 above,
+                                i32 thread, i32 threads, i32 chunks) {
+  if (aligned != 16 || left < 0 || left + 16 * chunks > columns || top < 0 || top + 7 > last || top + 7 >= rows) {
+    tsr_matrix_fill_parts(to, away, again, from, pitch, top, left, last, rows, columns, needed, end, aligned, down,
+                          above, thread, threads, chunks);
+    return;
+  }
+  const u8* const source = from + (top * pitch + left);
+#pragma unroll
+  for (i32 first = 0; first < 8 * chunks; first += threads) {
+    const i32 i = first + thread, row = i / chunks, chunk = i - row * chunks;
+    if (i >= 8 * chunks) break;
+    tsr_matrix_bring16(to + 16 * i, source + (row * pitch + 16 * chunk));
+    if (again) tsr_matrix_bring16(to + away + 16 * i, source + (row * pitch + 16 * chunk));
+  }
+}
+/* The columns outside, of rows that are there: nearly all are copies of columns beside them. */
+TSR_OUTLINE void tsr_matrix_patch_sides(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left,
+                                        i64 last, i64 rows, i64 columns, i64 needed, i64 end, i32 down, i32 across,
+                                        i32 above, i32 beside, i32 thread, i32 threads, i32 chunks) {
+  const i64 behind = left + 16 * chunks;
+  const i64 first = tsr_max(left, needed), next = tsr_max(left, columns);
+  const i32 before = (i32)tsr_max(tsr_min(behind, 0) - first, 0);
+  const i32 all = before + (i32)tsr_max(tsr_min(behind, end) - next, 0);
+#pragma unroll 1
+  for (i32 i = thread; i < 8 * all; i += threads) {
+    const i32 row = i & 7, k = i >> 3;
+    const i64 x = k < before ? first + k : next + (k - before);
+    const i64 y = tsr_map(down, tsr_min(top + row, last), rows), c = tsr_map(across, x, columns);
+    u8* const at = to + 16 * chunks * row;
+    const u8 v = y < 0 ? (u8)above : c < 0 ? (u8)beside : c >= left && c < behind ? at[c - left] : from[y * pitch + c];
+    at[x - left] = v;
+    if (again) at[away + (x - left)] = v;
+  }
+  tsr_barrier();
+}
+TSR_INLINE void tsr_matrix_patch(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
+                                 i64 rows, i64 columns, i64 needed, i64 end, i32 down, i32 across, i32 above,
+                                 i32 beside, i32 thread, i32 threads, i32 chunks) {
+  if (left < 0 || left + 16 * chunks > columns)
+    tsr_matrix_patch_sides(to, away, again, from, pitch, top, left, last, rows, columns, needed, end, down, across,
+                           above, beside, thread, threads, chunks);
 }
 /* Two neighbours. */
 TSR_INLINE void tsr_matrix_stage(u8* at, i32 first, i32 second) {
@@ -87,8 +128,8 @@ TSR_INLINE void tsr_matrix_store(u8* row, const u8* from, i64 x, i64 columns, i3
     const i64 first = x + half;
     if (aligned >= 8 && first >= 0 && first + 8 <= columns) {
       *(uint2*)(row + first) = *(const uint2*)(from + half);
-    } else {
-#pragma unroll
+    } else if (first > -8 && first < columns) {
+#pragma unroll 1
       for (i32 b = 0; b < 8; ++b)
         if (first + b >= 0 && first + b < columns) row[first + b] = from[half + b];
     }

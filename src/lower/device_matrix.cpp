@@ -216,6 +216,7 @@ class MatrixLowering : private DeviceFunction {
     thread_ = builder_->let("thread", convert(flag_type, call_i64("tsr_thread_x", {})));
     lane_of_warp_ = builder_->let("lane", operation(Op::bit_and, flag_type, {thread_, number(lanes - 1)}));
     warp_ = builder_->let("warp", operation(Op::shr, flag_type, {thread_, number(5)}));
+    left_of_warp_ = builder_->let("side", left_of_block_ + convert(index_type, warp_bytes()));
     of_four_ = builder_->let("g", operation(Op::shr, flag_type, {lane_of_warp_, number(2)}));
     in_four_ = builder_->let("t", operation(Op::bit_and, flag_type, {lane_of_warp_, number(3)}));
   }
@@ -281,14 +282,42 @@ class MatrixLowering : private DeviceFunction {
   // ---- rows of the image ----
   // A group of rows, to its place in the ring; the first place is there twice.
   void fill(const Value& group, const Value& slot) {
+    std::vector<Value> all = rows_of(group, slot);
+    all.insert(all.end(), {from_alignment_, mode(down_), border_byte(down_)});
+    call_of_threads("tsr_matrix_fill", std::move(all));
+  }
+
+  // What the border says of it, once the group has come.
+  void patch(const Value& group, const Value& slot) {
+    std::vector<Value> all = rows_of(group, slot);
+    all.insert(all.end(), {mode(down_), mode(across_), border_byte(down_), border_byte(across_)});
+    call_of_threads("tsr_matrix_patch", std::move(all));
+  }
+
+  std::vector<Value> rows_of(const Value& group, const Value& slot) {
     const Value to = address(variable("tsr_shared_u8", ir::nest::bytes_pointer), slot * group_bytes);
     const Value again = operation(Op::eq, flag_type, {slot, integer(0)});
-    builder_->call("tsr_matrix_fill",
-                   {to, integer(groups * group_bytes), again, from_, from_pitch_,
-                    first_[down_] + group * rows_of_group + lo(down_), first_[across_] + left_, last_row_,
-                    extent(source_domain()[down_]), extent(source_domain()[across_]), from_alignment_,
-                    number(static_cast<i64>(mode_along(down_))), number(static_cast<i64>(mode_along(across_))),
-                    border_byte(down_), border_byte(across_), thread_, number(threads), number(pitch / chunk)});
+    const Value end = extent(domain_[across_]) + (lo(across_) + sum_.weights.extent[across_] - 1);
+    return {to,
+            integer(groups * group_bytes),
+            again,
+            from_,
+            from_pitch_,
+            first_[down_] + group * rows_of_group + lo(down_),
+            first_[across_] + left_,
+            last_row_,
+            extent(source_domain()[down_]),
+            extent(source_domain()[across_]),
+            integer(lo(across_)),
+            end};
+  }
+  Value mode(std::size_t d) const { return number(static_cast<i64>(mode_along(d))); }
+  void call_of_threads(const char* name, std::vector<Value> all) {
+    all.insert(all.end(), {thread_, number(threads), number(pitch / chunk)});
+    builder_->call(name, std::move(all));
+  }
+  static Value next_of(const Value& slot) {
+    return choose(operation(Op::eq, flag_type, {slot, integer(groups - 1)}), integer(0), slot + 1);
   }
 
   Totals no_totals() {
@@ -312,6 +341,9 @@ class MatrixLowering : private DeviceFunction {
       builder_->call("tsr_asked", {});
     }
     slot_ = builder_->var("slot", integer(0));
+    builder_->call("tsr_arrived_but", {integer(ahead)});
+    builder_->call("tsr_barrier", {});
+    patch(integer(0), integer(0));
     Totals even = no_totals(), odd = two_ ? no_totals() : Totals{};
     if (!two_)
       return builder_->loop("q", integer(0), last + 1, integer(1),
@@ -326,18 +358,23 @@ class MatrixLowering : private DeviceFunction {
   void step(const Value& q, const Value& last_group, const Totals& totals, const Totals& old) {
     builder_->call("tsr_arrived_but", {integer(ahead - 1)});
     builder_->call("tsr_barrier", {});
+    const Value next = builder_->let("following", next_of(slot_));
+    patch(q + 1, next);
     builder_->branch(less(q + ahead, last_group), [&] {
       fill(q + (ahead + 1), builder_->let("to", choose(operation(Op::eq, flag_type, {slot_, integer(0)}),
                                                        integer(groups - 1), slot_ - 1)));
     });
     builder_->call("tsr_asked", {});
-    const Value chunks = builder_->let("at", address(chunks_at_, slot_ * group_bytes));
-    const Value behind = builder_->let("at", address(behind_at_, slot_ * group_bytes));
-    for (i64 s = 0; s < rows_of_group; s += 2)
-      if (s < high_) multiply(s, chunks, behind, totals, old);
-    builder_->assign(slot_, choose(operation(Op::eq, flag_type, {slot_, integer(groups - 1)}), integer(0), slot_ + 1));
-    if (!two_) return results(q, totals);
-    builder_->branch(less(integer(0), q), [&] { results(builder_->let("of", q - 1), old); });
+    // (A block of the last columns may have warps beyond them.)
+    builder_->branch(less(left_of_warp_, extent(domain_[across_])), [&] {
+      const Value chunks = builder_->let("at", address(chunks_at_, slot_ * group_bytes));
+      const Value behind = builder_->let("at", address(behind_at_, slot_ * group_bytes));
+      for (i64 s = 0; s < rows_of_group; s += 2)
+        if (s < high_) multiply(s, chunks, behind, totals, old);
+      if (!two_) return results(q, totals);
+      builder_->branch(less(integer(0), q), [&] { results(builder_->let("of", q - 1), old); });
+    });
+    builder_->assign(slot_, next);
   }
 
   using Words4 = std::array<Value, chunks_of_warp + 1>;
@@ -386,8 +423,7 @@ class MatrixLowering : private DeviceFunction {
   void results(const Value& q, const Totals& totals) {
     const Value top = builder_->let("y", first_[down_] + q * rows_of_group);
     const Value row = builder_->let("y", top + convert(index_type, in_four_) * 2);
-    const Value column = builder_->let(
-        "x", left_of_block_ + convert(index_type, operation(Op::add, flag_type, {warp_bytes(), twice(of_four_)})));
+    const Value column = builder_->let("x", left_of_warp_ + convert(index_type, twice(of_four_)));
     for (std::size_t j = 0; j < chunks_of_warp; ++j)
       for (std::size_t h = 0; h < 2; ++h) {
         std::array<Value, 2> pair;
@@ -456,7 +492,7 @@ class MatrixLowering : private DeviceFunction {
         staged_,
         convert(index_type, operation(Op::add, flag_type,
                                       {operation(Op::mul, flag_type, {of_four_, number(staged_pitch)}), part})));
-    const Value x = left_of_block_ + convert(index_type, operation(Op::add, flag_type, {warp_bytes(), part}));
+    const Value x = left_of_warp_ + convert(index_type, part);
     builder_->branch(less(y, end_), [&] {
       builder_->call("tsr_matrix_store",
                      {address(to_, y * to_pitch_), from, x, extent(domain_[across_]), to_alignment_});
@@ -475,7 +511,7 @@ class MatrixLowering : private DeviceFunction {
   Lane lane_ = Lane::u8;  // of its value
   bool guarded_ = false, stages_bytes_ = false, saturates_ = false;
   std::vector<Value> first_, weights_;
-  Value left_of_block_, thread_, lane_of_warp_, warp_, of_four_, in_four_;
+  Value left_of_block_, left_of_warp_, thread_, lane_of_warp_, warp_, of_four_, in_four_;
   Value from_, from_pitch_, from_alignment_, to_, to_pitch_, to_alignment_, end_, last_row_;
   Value chunks_at_, behind_at_, staged_, metadata_, slot_;
 };

@@ -27,7 +27,7 @@ namespace {
 
 constexpr double least_terms = 26;  // fewer are not looked at: they are done while the bytes come
 // Of a point, more where it is no byte, of a row of weights; microseconds of an image however small.
-constexpr double of_point = 0.178, of_wide = 0.2, of_row = 0.0039, wait = 27;
+constexpr double of_point = 0.12, of_wide = 0.2, of_row = 0.0066, wait = 17;
 constexpr double most_rest = 24;  // operations: they are written out for 16 points
 constexpr i64 columns_of_block = 256, most_rows = 128, least_rows = 32;
 constexpr double many_points = i64{1} << 24, few_points = i64{1} << 21;  // what blocks are high for, and low for

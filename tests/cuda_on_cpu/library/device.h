@@ -15,6 +15,7 @@
 #define __host__
 #define __constant__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 // One block at a time; a section of its own, so that the machine can fill it before every block.
