@@ -32,8 +32,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
 TURNS, MOST_RUNS, SECONDS, SKIP, LONG = 2, 12, 0.15, 6, 0.5
 NEAR, AGAIN = 1.1, 3  # a point where the choice looks wrong is measured so often
-TYPES = {"f32": ("float", "<f4"), "f64": ("double", "<f8"), "u8": ("uint8", "|u1")}
-METHODS = ["direct", "separable", "low-rank", "transform", "whole"]
+TYPES = {"f32": ("float", "<f4"), "f64": ("double", "<f8"), "u8": ("uint8", "|u1"), "int": ("uint8", "|u1")}  # int: whole weights of bytes, to bytes
+METHODS = ["direct", "separable", "low-rank", "transform", "whole", "matrix"]
 
 Point = namedtuple("Point", "rank weights image type")  # rank of the weights: 0 is dense
 
@@ -53,6 +53,7 @@ def grid(full, device):
     for type in ("u8", "f64"):
         points += squares(0, (5, 7, 9, 15, 31, 63) if full else (7, 9, 15), [(1024, 1024), frame] if full else [frame], type)
         points += squares(1, (9, 31, 63) if full else (31,), [frame], type)
+    points += squares(0, (3, 5, 7, 9, 11, 13, 15) if full else (5, 7, 9, 15), images, "int")
     points += [Point(0, (1, k), frame, "f32") for k in ((9, 31, 63, 101, 255, 511) if full else (31, 101, 255))]
     points += [Point(0, (k, 1), frame, "f32") for k in ((9, 31, 63, 101, 255) if full else (31, 101))]
     cubes = [(64,) * 3, (128,) * 3, (256,) * 3] if full else [(64,) * 3, (256,) * 3]
@@ -74,6 +75,8 @@ def name_of(point):
 def weights_of(point, rng):
     """Their values: random, or sums of bells along each dimension."""
     count = math.prod(point.weights)
+    if point.type == "int":
+        return [rng.randrange(-127, 128) for _ in range(count)]
     if not point.rank:
         return [rng.random() / count for _ in range(count)]
     total = [0.0] * count
@@ -100,7 +103,7 @@ def write_npy(path, descr, shape, blocks):
 def write_image(path, point):
     """Random values; repeated, but out of step with rows."""
     rng, count = random.Random(5), math.prod(point.image)
-    code = {"f32": "f", "f64": "d", "u8": "B"}[point.type]
+    code = {"f32": "f", "f64": "d"}.get(point.type, "B")
     values = array.array(code, (rng.randrange(256) if code == "B" else rng.random() for _ in range(100003)))
     whole, rest = divmod(count, len(values))
     write_npy(path, TYPES[point.type][1], point.image, [values.tobytes()] * whole + [values[:rest].tobytes()])
@@ -109,10 +112,12 @@ def write_image(path, point):
 def write_program(folder, point):
     rank = len(point.weights)
     index = [f"i{d}" for d in range(rank)]
-    real, pixel = "double" if point.type == "f64" else "float", TYPES[point.type][0]
+    real, pixel = {"f64": "double", "int": "int"}.get(point.type, "float"), TYPES[point.type][0]
+    made = "saturate<uint8>(({}) / 4096)" if point.type == "int" else "{}"
+    total = (f"sum({', '.join(f'{i} = 0..{k - 1}' for i, k in zip(index, point.weights))})"
+             f" (K[{','.join(index)}] * X@[{','.join(f'{i}-{k // 2}' for i, k in zip(index, point.weights))}])")
     text = (f"table {real} K[{','.join(map(str, point.weights))}];\n"
-            f"stencil f(vector#{rank} {pixel} X) {{ return sum({', '.join(f'{i} = 0..{k - 1}' for i, k in zip(index, point.weights))})"
-            f" (K[{','.join(index)}] * X@[{','.join(f'{i}-{k // 2}' for i, k in zip(index, point.weights))}]); }}\n"
+            f"stencil f(vector#{rank} {pixel} X) {{ return {made.format(total)}; }}\n"
             f"parameter {', '.join(f'N{d}' for d in range(rank))};\n"
             f"vector#{rank} {pixel} x[{','.join(f'N{d}' for d in range(rank))}];\nreturn f(x:clamped);\n")
     (folder / "f.forma").write_text(text)

@@ -53,6 +53,7 @@ JOBS = [
     Job("blur3_f32", "f32", 4, 1.12), Job("conv3_f32", "f32", 4, 1.12), Job("conv5_f32", "f32", 4, 1.15), Job("conv7_f32", "f32", 4, 1.25),
     # Averages of bytes may be rounded another way, by one.
     Job("gauss3_u8", "u8", 1, 1.15, tolerance=1), Job("gauss5_u8", "u8", 1, 1.3, tolerance=1), Job("box3_u8", "u8", 1, tolerance=1),
+    Job("conv9_u8", "u8", 1, tolerance=1), Job("conv15_u8", "u8", 1, 1.5, tolerance=1),
     Job("sobel_u8", "u8", 2, 1.2), Job("sobel_f32", "f32", 4), Job("unsharp5_f32", "f32", 4, 1.2), Job("harris_f32", "f32", 4, 1.25),
     # A point is suppressed for a gradient that differs in its last bit.
     Job("canny_f32", "f32", 4, 1.4, share=1e-4),

@@ -220,6 +220,16 @@ struct Calls {
       return nppiFilterGaussAdvancedBorder_8u_C1R_Ctx(i, a, s, zero, o, b, s, k, taps, edge, c);
     });
   }
+  // Whole weights of bytes; the sum is divided.
+  void dense_bytes(const std::vector<float>& weights, int divisor) {
+    const int k = static_cast<int>(std::lround(std::sqrt(static_cast<double>(weights.size()))));
+    const std::vector<Npp32s> reversed(weights.rbegin(), weights.rend());
+    const NppiSize s = extents(image);
+    const Npp32s* w = keep(reversed);
+    add<Npp8u, Npp8u>("FilterBorder, reversed", false, [=, this](auto* i, int a, auto* o, int b) {
+      return nppiFilterBorder_8u_C1R_Ctx(i, a, s, zero, o, b, s, w, {k, k}, {k / 2, k / 2}, divisor, edge, c);
+    });
+  }
   void box() {
     const NppiSize s = extents(image);
     if (input.kind == 'f')
@@ -358,6 +368,8 @@ void collect(Calls& calls, const std::string& job, const std::vector<float>& wei
       {"conv3_f32", [&] { calls.dense(weights); }},
       {"conv5_f32", [&] { calls.dense(weights); }},
       {"conv7_f32", [&] { calls.dense(weights); }},
+      {"conv9_u8", [&] { calls.dense_bytes(weights, 4096); }},
+      {"conv15_u8", [&] { calls.dense_bytes(weights, 4096); }},
       {"gauss3_u8", [&] { calls.gauss_bytes({1, 2, 1}); }},
       {"gauss5_u8", [&] { calls.gauss_bytes({1, 4, 6, 4, 1}); }},
       {"box3_u8", [&] { calls.box(); }},

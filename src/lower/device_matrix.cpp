@@ -37,7 +37,7 @@ constexpr i64 staged_bytes = rows_of_group * staged_pitch;  // of a warp
 constexpr i64 ring_bytes = (groups + 1) * group_bytes;
 constexpr i64 window = 32;  // columns of the image that the band of a row lies in
 constexpr int blocks_at_once = 4;
-constexpr double operations_of_point = 26, operations_of_row = 0.7;  // of a point, and of a row of weights
+constexpr double operations_of_point = 18, operations_of_row = 0.77;  // of a point, and of a row of weights
 
 using Words = std::vector<double>;
 
