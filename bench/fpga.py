@@ -174,21 +174,21 @@ def far_too_large(made):
     return counts["LUT"] + 300 * counts["DSP48"] > 4 * 7680
 
 
-def check_blocks(circuit, texts, found):
-    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx. `texts`: by family."""
+def check_blocks(memories, texts, found):
+    """Blocks of memory that Yosys took beside those of the plan; halves of RAMB36 for Xilinx. `memories`, `texts`: by family."""
     blocks = {"line buffers": {}, "tables": {}, "FIFOs": {},
               "Yosys": {"xilinx": 2 * found["Xilinx 7"]["RAMB36"] + found["Xilinx 7"]["RAMB18"], "ecp5": found["ECP5"]["DP16KD"]}}
     if "iCE40" in found:
         blocks["Yosys"]["ice40"] = found["iCE40"]["RAM40"]
     good = True
     for family in blocks["Yosys"]:
-        lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in circuit["memories"]
+        lines = blocks["line buffers"][family] = sum(steps.blocks_of(family, m["words"], m["bits"]) for m in memories[family]
                                                      if family == "ice40" or m["words"] * m["bits"] > steps.MOST_LOGIC)
         text = texts[family]
         tables = blocks["tables"][family] = sum(steps.blocks_of(family, *m) for m in steps.tables_of(text))
         fifos = blocks["FIFOs"][family] = sum(steps.blocks_of(family, *m) for m in steps.fifos_of(family, text))
         least = lines + tables + (0 if family == "ice40" else fifos)
-        deep = sum(m["words"] > steps.DEEP for m in circuit["memories"])
+        deep = sum(m["words"] > steps.DEEP for m in memories[family])
         good &= least <= blocks["Yosys"][family] <= lines + tables + fifos + deep
     return blocks, good
 
@@ -222,7 +222,7 @@ def measure_anew(design, options, before):
         steps.emit(options.tessera, design, design.folder)
         emitted = round(spent() - started, 2)
         circuit = steps.explain(options.tessera, design, design.folder)
-        small = steps.emit_for_ice40(options.tessera, design, design.folder) if design.whole else None
+        small, lines_of_small = steps.emit_for_ice40(options.tessera, design, design.folder) if design.whole else (None, [])
     except steps.Failed as failure:
         row["failed"].append(str(failure))
         row["seconds"] = {"all": round(time.time() - clock, 1)}
@@ -292,7 +292,8 @@ def measure_anew(design, options, before):
                 made["iCE40"].update({"chip": "HX8K", "MHz": round(speed, 1)})
     if "Xilinx 7" in made and "ECP5" in made:
         text, other = ((design.folder / f"{design.stem}{suffix}.sv").read_text() for suffix in ("", "_ice40"))
-        row["blocks"], good = check_blocks(circuit, {"xilinx": text, "ecp5": text, "ice40": other}, made)
+        lines = circuit["memories"]
+        row["blocks"], good = check_blocks({"xilinx": lines, "ecp5": lines, "ice40": lines_of_small}, {"xilinx": text, "ecp5": text, "ice40": other}, made)
         row["blocks as planned"] = good
         if not good:
             row["failed"].append(f"blocks of memory: {row['blocks']}")

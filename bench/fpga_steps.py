@@ -50,17 +50,19 @@ def emit(tessera, design, folder):
     call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), "-o", folder / f"{design.stem}.sv"], folder, "emit.log")
 
 
+FOR_ICE40 = ["--chip", "ice40", "--frequency", "150"]
+
+
 def emit_for_ice40(tessera, design, folder):
-    """Another text of the circuit, with registers where an iCE40 wants them, in NAME_ice40.sv; its digest."""
+    """Another text of the circuit, with registers where an iCE40 wants them, in NAME_ice40.sv; its digest and the memories of its plan."""
     text = folder / f"{design.stem}_ice40.sv"
-    call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), "--chip", "ice40", "--frequency", "150", "--name", design.stem,
-          "-o", text], folder, "emit_ice40.log")
-    return hashlib.sha256(text.read_bytes()).hexdigest()[:32]
+    call([tessera, "emit", str(design.program), "--target", "verilog", *options_of(design), *FOR_ICE40, "--name", design.stem, "-o", text], folder, "emit_ice40.log")
+    return hashlib.sha256(text.read_bytes()).hexdigest()[:32], explain(tessera, design, folder, "_ice40", FOR_ICE40)["memories"]
 
 
-def explain(tessera, design, folder):
+def explain(tessera, design, folder, suffix="", more=()):
     """What `explain --json` says of that text."""
-    return json.loads(call([tessera, "explain", str(design.program), "--target", "verilog", *options_of(design), "--json"], folder, "explain.json"))
+    return json.loads(call([tessera, "explain", str(design.program), "--target", "verilog", *options_of(design), *more, "--json"], folder, f"explain{suffix}.json"))
 
 
 def possible(program, design, words, points):
