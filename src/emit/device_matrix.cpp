@@ -63,21 +63,47 @@ TSR_OUTLINE void tsr_matrix_fill_parts(u8* to, i64 away, i32 again, const u8* fr
     }
   }
 }
+/* What does not change from group to group. Are all columns inside, in rows of whole chunks? */
+TSR_INLINE i32 tsr_matrix_inside(i32 aligned, i64 left, i64 columns, i32 chunks) {
+  return aligned == 16 && left >= 0 && left + 16 * chunks <= columns;
+}
+/* The first group all of whose rows are inside, and the last one, or -1; the first row of the first group is `top`. */
+TSR_INLINE i32 tsr_matrix_first(i64 top) { return (i32)(top >= 0 ? 0 : (7 - top) / 8); }
+TSR_INLINE i32 tsr_matrix_last(i32 inside, i64 top, i64 last, i64 rows) {
+  const i64 room = tsr_min(last, rows - 1) - 7 - top;
+  return inside && room >= 0 ? (i32)tsr_min(room / 8, 1 << 20) : -1;
+}
+/* How a thread stores 16 bytes of a row, of columns x and on: 1 at once, 2 and 4 halves, 8 and 16 halves by bytes. */
+TSR_INLINE i32 tsr_matrix_way(i64 x, i64 columns, i32 aligned) {
+  if (aligned == 16 && x >= 0 && x + 16 <= columns) return 1;
+  i32 way = 0;
+  for (i32 half = 0; half < 2; ++half) {
+    const i64 first = x + 8 * half;
+    if (aligned >= 8 && first >= 0 && first + 8 <= columns)
+      way |= 2 << half;
+    else if (first > -8 && first < columns)
+      way |= 8 << half;
+  }
+  return way;
+}
+/* Group number `group`. 16 threads have a row, the first eight the chunk behind it as well: from `from` + `place`, and
+   `beside` bytes on. */
 TSR_INLINE void tsr_matrix_fill(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
                                 i64 rows, i64 columns, i64 needed, i64 end, i32 aligned, i32 down, i32 above,
-                                i32 thread, i32 threads, i32 chunks) {
-  if (aligned != 16 || left < 0 || left + 16 * chunks > columns || top < 0 || top + 7 > last || top + 7 >= rows) {
-    tsr_matrix_fill_parts(to, away, again, from, pitch, top, left, last, rows, columns, needed, end, aligned, down,
-                          above, thread, threads, chunks);
+                                i32 thread, i32 threads, i32 chunks, i32 group, i32 first_group, i32 last_group,
+                                i64 place, i64 beside) {
+  if (group < first_group || group > last_group) {
+    tsr_matrix_fill_parts(to, away, again, from, pitch, top + 8 * (i64)group, left, last, rows, columns, needed, end,
+                          aligned, down, above, thread, threads, chunks);
     return;
   }
-  const u8* const source = from + (top * pitch + left);
-#pragma unroll
-  for (i32 first = 0; first < 8 * chunks; first += threads) {
-    const i32 i = first + thread, row = i / chunks, chunk = i - row * chunks;
-    if (i >= 8 * chunks) break;
-    tsr_matrix_bring16(to + 16 * i, source + (row * pitch + 16 * chunk));
-    if (again) tsr_matrix_bring16(to + away + 16 * i, source + (row * pitch + 16 * chunk));
+  u8* const at = to + ((thread >> 4) * (16 * chunks) + (thread & 15) * 16);
+  tsr_matrix_bring16(at, from + place);
+  if (again) tsr_matrix_bring16(at + away, from + place);
+  if (thread < 8) {
+    u8* const behind = to + (thread * (16 * chunks) + 256);
+    tsr_matrix_bring16(behind, from + (place + beside));
+    if (again) tsr_matrix_bring16(behind + away, from + (place + beside));
   }
 }
 /* The columns outside, of rows that are there: nearly all are copies of columns beside them. */
@@ -100,13 +126,6 @@ TSR_OUTLINE void tsr_matrix_patch_sides(u8* to, i64 away, i32 again, const u8* f
   }
   tsr_barrier();
 }
-TSR_INLINE void tsr_matrix_patch(u8* to, i64 away, i32 again, const u8* from, i64 pitch, i64 top, i64 left, i64 last,
-                                 i64 rows, i64 columns, i64 needed, i64 end, i32 down, i32 across, i32 above,
-                                 i32 beside, i32 thread, i32 threads, i32 chunks) {
-  if (left < 0 || left + 16 * chunks > columns)
-    tsr_matrix_patch_sides(to, away, again, from, pitch, top, left, last, rows, columns, needed, end, down, across,
-                           above, beside, thread, threads, chunks);
-}
 /* Two neighbours. */
 TSR_INLINE void tsr_matrix_stage(u8* at, i32 first, i32 second) {
   *(u16*)at = (u16)((first & 255) | (second & 255) << 8);
@@ -117,23 +136,21 @@ TSR_INLINE void tsr_matrix_stage_saturated(u8* at, i32 first, i32 second) {
   *(u16*)at = (u16)both;
 }
 #define tsr_matrix_step() __syncwarp()
+TSR_OUTLINE void tsr_matrix_store_bytes(u8* row, const u8* from, i64 x, i64 columns) {
+#pragma unroll 1
+  for (i32 b = 0; b < 8; ++b)
+    if (x + b >= 0 && x + b < columns) row[x + b] = from[b];
+}
 /* 16 bytes of a row, of columns x and on. */
-TSR_INLINE void tsr_matrix_store(u8* row, const u8* from, i64 x, i64 columns, i32 aligned) {
-  if (aligned == 16 && x >= 0 && x + 16 <= columns) {
+TSR_INLINE void tsr_matrix_store(u8* row, const u8* from, i64 x, i64 columns, i32 way) {
+  if (way == 1) {
     *(uint4*)(row + x) = *(const uint4*)from;
     return;
   }
-#pragma unroll
-  for (i32 half = 0; half < 16; half += 8) {
-    const i64 first = x + half;
-    if (aligned >= 8 && first >= 0 && first + 8 <= columns) {
-      *(uint2*)(row + first) = *(const uint2*)(from + half);
-    } else if (first > -8 && first < columns) {
-#pragma unroll 1
-      for (i32 b = 0; b < 8; ++b)
-        if (first + b >= 0 && first + b < columns) row[first + b] = from[half + b];
-    }
-  }
+  if (way & 2) *(uint2*)(row + x) = *(const uint2*)from;
+  if (way & 4) *(uint2*)(row + (x + 8)) = *(const uint2*)(from + 8);
+  if (way & 8) tsr_matrix_store_bytes(row, from, x, columns);
+  if (way & 16) tsr_matrix_store_bytes(row, from + 8, x + 8, columns);
 }
 )";
 

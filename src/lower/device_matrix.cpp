@@ -108,7 +108,10 @@ class MatrixLowering : private DeviceFunction {
     stages_bytes_ = ir::nest::size_of(lane_) == 1;
     body_ = stage.body;
     if (stages_bytes_ && !guarded_)
-      if (const auto wide = before_saturation(body_)) body_ = *wide, saturates_ = true, lane_ = Lane::i32;
+      if (const auto wide = before_saturation(body_)) {
+        body_ = *wide, saturates_ = true, lane_ = Lane::i32;
+        take_shift();
+      }
     kernel_.shared_bytes = ring_bytes + (stages_bytes_ ? warps * staged_bytes : 0);
   }
 
@@ -207,6 +210,16 @@ class MatrixLowering : private DeviceFunction {
     return {};
   }
 
+  // A quotient by a power of two is a shift here: what is below 0 becomes 0 whichever way it is rounded.
+  void take_shift() {
+    const ExprNode& node = graph_.node(body_);
+    if (node.op != Op::div || node.type != ElementType::i32) return;
+    const ExprNode& by = graph_.node(node.args[1]);
+    if (by.op != Op::constant || by.ivalue < 2 || (by.ivalue & (by.ivalue - 1)) != 0) return;
+    while ((i64{1} << bits_) < by.ivalue) ++bits_;
+    body_ = node.args[0];
+  }
+
   // ---- the block ----
   void place_block() {
     first_.resize(rank_);
@@ -260,6 +273,8 @@ class MatrixLowering : private DeviceFunction {
     // The chunk behind those of the warp, of two rows.
     const Value below = operation(Op::bit_and, flag_type, {eight, number(1)});
     behind_at_ = builder_->let("behind", within(operation(Op::add, flag_type, {row, below}), number(columns_of_warp)));
+    place_ring();
+    if (stages_bytes_) place_stores();
     if (stages_bytes_)
       staged_ = builder_->let(
           "staged", address(shared, convert(index_type, operation(Op::mul, flag_type, {warp_, number(staged_bytes)})) +
@@ -280,44 +295,67 @@ class MatrixLowering : private DeviceFunction {
   }
 
   // ---- rows of the image ----
-  // A group of rows, to its place in the ring; the first place is there twice.
+  // The next group of rows, to its place in the ring; the first place is there twice.
   void fill(const Value& group, const Value& slot) {
-    std::vector<Value> all = rows_of(group, slot);
-    all.insert(all.end(), {from_alignment_, mode(down_), border_byte(down_)});
-    call_of_threads("tsr_matrix_fill", std::move(all));
+    std::vector<Value> all = ring_at(slot);
+    all.insert(all.end(), {top_, left_of_ring_});
+    add_limits(all);
+    all.insert(all.end(),
+               {from_alignment_, mode(down_), border_byte(down_), thread_, number(threads), number(pitch / chunk),
+                convert(flag_type, group), first_inside_, last_inside_, place_, beside_});
+    builder_->call("tsr_matrix_fill", std::move(all));
+    builder_->assign(place_, place_ + group_step_);
   }
 
   // What the border says of it, once the group has come.
   void patch(const Value& group, const Value& slot) {
-    std::vector<Value> all = rows_of(group, slot);
-    all.insert(all.end(), {mode(down_), mode(across_), border_byte(down_), border_byte(across_)});
-    call_of_threads("tsr_matrix_patch", std::move(all));
+    builder_->branch(sides_, [&] {
+      std::vector<Value> all = ring_at(slot);
+      all.insert(all.end(), {top_ + group * rows_of_group, left_of_ring_});
+      add_limits(all);
+      all.insert(all.end(), {mode(down_), mode(across_), border_byte(down_), border_byte(across_), thread_,
+                             number(threads), number(pitch / chunk)});
+      builder_->call("tsr_matrix_patch_sides", std::move(all));
+    });
   }
 
-  std::vector<Value> rows_of(const Value& group, const Value& slot) {
-    const Value to = address(variable("tsr_shared_u8", ir::nest::bytes_pointer), slot * group_bytes);
-    const Value again = operation(Op::eq, flag_type, {slot, integer(0)});
+  std::vector<Value> ring_at(const Value& slot) const {
+    const Value bytes = operation(Op::mul, flag_type, {slot, number(group_bytes)});
+    return {address(variable("tsr_shared_u8", ir::nest::bytes_pointer), convert(index_type, bytes)),
+            integer(groups * group_bytes), operation(Op::eq, flag_type, {slot, number(0)}), from_, from_pitch_};
+  }
+  void add_limits(std::vector<Value>& all) {
     const Value end = extent(domain_[across_]) + (lo(across_) + sum_.weights.extent[across_] - 1);
-    return {to,
-            integer(groups * group_bytes),
-            again,
-            from_,
-            from_pitch_,
-            first_[down_] + group * rows_of_group + lo(down_),
-            first_[across_] + left_,
-            last_row_,
-            extent(source_domain()[down_]),
-            extent(source_domain()[across_]),
-            integer(lo(across_)),
-            end};
+    all.insert(all.end(), {last_row_, extent(source_domain()[down_]), extent(source_domain()[across_]),
+                           integer(lo(across_)), end});
   }
   Value mode(std::size_t d) const { return number(static_cast<i64>(mode_along(d))); }
-  void call_of_threads(const char* name, std::vector<Value> all) {
-    all.insert(all.end(), {thread_, number(threads), number(pitch / chunk)});
-    builder_->call(name, std::move(all));
+
+  // All that is the same for every group.
+  void place_ring() {
+    const Value columns = extent(source_domain()[across_]);
+    top_ = builder_->let("top", first_[down_] + lo(down_));
+    left_of_ring_ = builder_->let("side", first_[across_] + left_);
+    const Value inside =
+        builder_->let("inside", ir::nest::call("tsr_matrix_inside", flag_type,
+                                               {from_alignment_, left_of_ring_, columns, number(pitch / chunk)}));
+    sides_ = builder_->let("sides", operation(Op::add, flag_type,
+                                              {less(left_of_ring_, integer(0)), less(columns, left_of_ring_ + pitch)}));
+    first_inside_ = builder_->let("first", ir::nest::call("tsr_matrix_first", flag_type, {top_}));
+    last_inside_ = builder_->let("last", ir::nest::call("tsr_matrix_last", flag_type,
+                                                        {inside, top_, last_row_, extent(source_domain()[down_])}));
+    const Value row = convert(index_type, operation(Op::shr, flag_type, {thread_, number(4)}));
+    const Value column = convert(index_type, operation(Op::bit_and, flag_type, {thread_, number(15)})) * chunk;
+    place_ = builder_->var("place", (top_ + row) * from_pitch_ + (left_of_ring_ + column));
+    beside_ = builder_->let("beside", convert(index_type, thread_) * (from_pitch_ - chunk) + (pitch - chunk));
+    group_step_ = builder_->let("step", from_pitch_ * rows_of_group);
+  }
+  static Value select(const Value& flag, const Value& then, const Value& otherwise) {
+    return operation(Op::select, flag_type, {flag, then, otherwise});
   }
   static Value next_of(const Value& slot) {
-    return choose(operation(Op::eq, flag_type, {slot, integer(groups - 1)}), integer(0), slot + 1);
+    return select(operation(Op::eq, flag_type, {slot, number(groups - 1)}), number(0),
+                  operation(Op::add, flag_type, {slot, number(1)}));
   }
 
   Totals no_totals() {
@@ -335,15 +373,15 @@ class MatrixLowering : private DeviceFunction {
     for (i64 n = 0; n <= ahead; ++n) {
       // (All that is asked for is waited for as well: nothing comes once a thread has ended.)
       if (n < 2)
-        fill(integer(n), integer(n));
+        fill(integer(n), number(n));
       else
-        builder_->branch(less(integer(n - 1), last_group), [&] { fill(integer(n), integer(n)); });
+        builder_->branch(less(integer(n - 1), last_group), [&] { fill(integer(n), number(n)); });
       builder_->call("tsr_asked", {});
     }
-    slot_ = builder_->var("slot", integer(0));
+    slot_ = builder_->var("slot", number(0));
     builder_->call("tsr_arrived_but", {integer(ahead)});
     builder_->call("tsr_barrier", {});
-    patch(integer(0), integer(0));
+    patch(integer(0), number(0));
     Totals even = no_totals(), odd = two_ ? no_totals() : Totals{};
     if (!two_)
       return builder_->loop("q", integer(0), last + 1, integer(1),
@@ -361,14 +399,16 @@ class MatrixLowering : private DeviceFunction {
     const Value next = builder_->let("following", next_of(slot_));
     patch(q + 1, next);
     builder_->branch(less(q + ahead, last_group), [&] {
-      fill(q + (ahead + 1), builder_->let("to", choose(operation(Op::eq, flag_type, {slot_, integer(0)}),
-                                                       integer(groups - 1), slot_ - 1)));
+      fill(q + (ahead + 1),
+           builder_->let("to", select(operation(Op::eq, flag_type, {slot_, number(0)}), number(groups - 1),
+                                      operation(Op::sub, flag_type, {slot_, number(1)}))));
     });
     builder_->call("tsr_asked", {});
     // (A block of the last columns may have warps beyond them.)
     builder_->branch(less(left_of_warp_, extent(domain_[across_])), [&] {
-      const Value chunks = builder_->let("at", address(chunks_at_, slot_ * group_bytes));
-      const Value behind = builder_->let("at", address(behind_at_, slot_ * group_bytes));
+      const Value bytes = convert(index_type, operation(Op::mul, flag_type, {slot_, number(group_bytes)}));
+      const Value chunks = builder_->let("at", address(chunks_at_, bytes));
+      const Value behind = builder_->let("at", address(behind_at_, bytes));
       for (i64 s = 0; s < rows_of_group; s += 2)
         if (s < high_) multiply(s, chunks, behind, totals, old);
       if (!two_) return results(q, totals);
@@ -433,7 +473,7 @@ class MatrixLowering : private DeviceFunction {
         }
         if (stages_bytes_) stage_pair(j, h, pair);
       }
-    if (stages_bytes_) store_bytes(top);
+    if (stages_bytes_) store_bytes(q);
   }
   static Value twice(const Value& v) { return operation(Op::add, flag_type, {v, v}); }
 
@@ -471,6 +511,7 @@ class MatrixLowering : private DeviceFunction {
     else
       emitter.emit({body_}, [&](std::size_t, const Value& result) { v = emitter.stored(body_, result, lane_); },
                    {{sum_.sum.id, sum}});
+    if (bits_ > 0) v = operation(Op::shr, flag_type, {v, number(bits_)});
     return builder_->let("v", without_margins(stage_, index_, v, lane_));
   }
 
@@ -483,20 +524,29 @@ class MatrixLowering : private DeviceFunction {
          pair[0], pair[1]});
   }
 
-  // A thread stores 16 bytes of a row.
-  void store_bytes(const Value& top) {
+  // A thread stores 16 bytes of a row; where is the same for every block but for its rows, which come in order.
+  void place_stores() {
+    const Value row = convert(index_type, of_four_);
+    part_ = builder_->let("part", left_of_warp_ + convert(index_type, in_four_) * chunk);
+    way_ = builder_->let("way",
+                         ir::nest::call("tsr_matrix_way", flag_type, {part_, extent(domain_[across_]), to_alignment_}));
+    high_of_block_ = builder_->let("high", convert(flag_type, end_ - first_[down_]));
+    stored_ = builder_->var("stored", (first_[down_] + row) * to_pitch_);
+    stored_step_ = builder_->let("step", to_pitch_ * rows_of_group);
+  }
+  void store_bytes(const Value& q) {
     builder_->call("tsr_matrix_step", {});
-    const Value y = builder_->let("y", top + convert(index_type, of_four_));
+    const Value y = operation(
+        Op::add, flag_type, {operation(Op::mul, flag_type, {convert(flag_type, q), number(rows_of_group)}), of_four_});
     const Value part = operation(Op::mul, flag_type, {in_four_, number(chunk)});
     const Value from = address(
         staged_,
         convert(index_type, operation(Op::add, flag_type,
                                       {operation(Op::mul, flag_type, {of_four_, number(staged_pitch)}), part})));
-    const Value x = left_of_warp_ + convert(index_type, part);
-    builder_->branch(less(y, end_), [&] {
-      builder_->call("tsr_matrix_store",
-                     {address(to_, y * to_pitch_), from, x, extent(domain_[across_]), to_alignment_});
+    builder_->branch(operation(Op::lt, flag_type, {y, high_of_block_}), [&] {
+      builder_->call("tsr_matrix_store", {address(to_, stored_), from, part_, extent(domain_[across_]), way_});
     });
+    builder_->assign(stored_, stored_ + stored_step_);
     builder_->call("tsr_matrix_step", {});
   }
 
@@ -508,12 +558,15 @@ class MatrixLowering : private DeviceFunction {
   i64 first_weight_ = 0, shift_ = 0;  // in the window; results of a block begin so many columns to the left
   i64 left_ = 0;
   ExprId body_;
+  int bits_ = 0;          // that a saturated value is shifted by
   Lane lane_ = Lane::u8;  // of its value
   bool guarded_ = false, stages_bytes_ = false, saturates_ = false;
   std::vector<Value> first_, weights_;
   Value left_of_block_, left_of_warp_, thread_, lane_of_warp_, warp_, of_four_, in_four_;
   Value from_, from_pitch_, from_alignment_, to_, to_pitch_, to_alignment_, end_, last_row_;
   Value chunks_at_, behind_at_, staged_, metadata_, slot_;
+  Value top_, left_of_ring_, sides_, first_inside_, last_inside_, place_, beside_, group_step_;
+  Value part_, way_, high_of_block_, stored_, stored_step_;
 };
 
 }  // namespace
