@@ -103,7 +103,8 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
   const double most = std::min(static_cast<double>(most_products), least / (p.product_tap * taps));
   if (most < 2) return prices;
   const std::vector<std::size_t> order(moving.rbegin(), moving.rend());
-  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite))
+  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite);
+      found && have_fewer_terms(*found, w))
     prices.push_back({Method::low_rank, of_products(p, *found, volume)});
   return prices;
 }
