@@ -107,6 +107,7 @@ Program filter_program(const ExplainVerb& verb, std::vector<Shape>& shapes) {
   const FilterRequest request = verb.filter_options.request(verb.filter, rank, {});
   const auto filter = engine::make_filter(request, request.type.value_or(ElementType::f32), rank);
   static_cast<void>(filter->place(size));
+  if (!request.mask.empty()) static_cast<void>(engine::mask_for(request.mask, size));
   shapes.assign(filter->program.inputs().size(), filter->input_shape(size));
   return filter->program;
 }

@@ -31,7 +31,7 @@ constexpr Bounds bounds[] = {{"sigma", 0, 5000, "0 to 5000 points"},
                              {"low", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
                              {"high", 1e-6, 1e6, "0.000001 to 1000000 cycles a point"},
                              {"order", 0.1, 100, "0.1 to 100"},
-                             {"anchor", -1, 1e6, "the index of a weight, or -1 for the middle"}};
+                             {"anchor", -1, most_weights, "the index of a weight, or -1 for the middle"}};
 
 void check_number(const FilterOption& option, double value) {
   for (const Bounds& b : bounds)
@@ -73,6 +73,24 @@ void check_reach(const FilterRequest& request) {
     if (const double reach = s * truncate->second.values[0]; reach > most)
       fail(fmt::format("sigma {} with truncate {} reaches {} points, expected at most {}", s,
                        truncate->second.values[0], reach, most));
+}
+
+// Cutoffs in the wrong order would leave next to nothing of an image.
+void check_band(const FilterRequest& request, const FilterInfo& info, int rank) {
+  const auto given = [&](const char* name) -> std::vector<double> {
+    const auto option =
+        std::find_if(info.options.begin(), info.options.end(), [&](const auto& o) { return o.name == name; });
+    if (option == info.options.end()) return {};
+    const auto it = request.numbers.find(name);
+    if (it != request.numbers.end()) return it->second.values;
+    const auto usual = base::parse_number(option->value);
+    return usual ? std::vector{*usual} : std::vector<double>{};
+  };
+  const std::vector<double> low = given("low"), high = given("high");
+  const auto of = [](const std::vector<double>& v, std::size_t d) { return v.size() == 1 ? v[0] : v[d]; };
+  for (std::size_t d = 0; d < static_cast<std::size_t>(rank) && !low.empty() && !high.empty(); ++d)
+    if (of(low, d) > of(high, d))
+      fail(fmt::format("low {} lies above high {}, which leaves no band between them", of(low, d), of(high, d)));
 }
 
 template <class T>
@@ -192,6 +210,7 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   check_certainty(request, info, format);
   check_numbers(request, info, rank);
   check_reach(request);
+  check_band(request, info, rank);
   check_tables(request, info, rank);
   const std::vector<Border>& modes = request.border.modes;
   if (modes.empty()) return;

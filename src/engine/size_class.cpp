@@ -15,7 +15,7 @@ constexpr i64 large = 1024, large_on_device = 4096;
 constexpr std::array<i64, 17> classes{
     8, 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, large, 1536, 2048, 3072, large_on_device};
 
-// What is known of sums that a transform could take: by which method, in which tiles.
+// What is known of sums whose best method depends on the size: by which one, in which tiles.
 auto decisions(const plan::Plan& plan) {
   std::vector<std::tuple<std::string, Method, std::size_t>> sums;
   for (const plan::SumChoice& c : plan.sums) sums.emplace_back(c.stage, c.taken, c.rank);
@@ -27,10 +27,12 @@ auto decisions(const plan::Plan& plan) {
   return std::make_pair(std::move(sums), std::move(tiles));
 }
 
+// Tiles of transforms and matrix units take a time however small the image is.
 bool has_choice(const plan::Plan& plan) {
   return std::any_of(plan.sums.begin(), plan.sums.end(), [](const plan::SumChoice& c) {
-    return std::any_of(c.prices.begin(), c.prices.end(),
-                       [](const plan::SumChoice::Price& p) { return p.method == Method::transform; });
+    return std::any_of(c.prices.begin(), c.prices.end(), [](const plan::SumChoice::Price& p) {
+      return p.method == Method::transform || p.method == Method::matrix;
+    });
   });
 }
 

@@ -1,7 +1,7 @@
 // What size a program is planned for. Compiled code serves every size, and is planned for large images; but tiles of a
-// transform that are large against a small image are mostly computed for nothing, and another method or another tile is
-// the better one. So such programs are planned anew for sizes of a class, and compiled anew where that decides
-// otherwise.
+// transform that are large against a small image are mostly computed for nothing, matrix units wait longer than a small
+// image takes term by term, and another method or another tile is the better one. So such programs are planned anew for
+// sizes of a class, and compiled anew where that decides otherwise.
 #pragma once
 
 #include <cstdint>

@@ -1,24 +1,19 @@
-// Scheduling a DAG of point operations and spelling each on narrow lanes; see point.hpp.
+// In which order a DAG of point operations is computed; see point.hpp.
 #include "lower/point.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <set>
 
-#include "analyze/footprint.hpp"
 #include "ir/build.hpp"
 #include "plan/lanes.hpp"
 
 namespace tessera::lower {
 
-using analyze::Range;
 using ir::ExprId;
 using ir::ExprNode;
 using ir::Op;
-using ir::nest::Kind;
 using ir::nest::Lane;
-using ir::nest::Type;
 using ir::nest::Value;
 
 namespace {
@@ -28,18 +23,6 @@ std::vector<i64> memory_order(const ExprNode& node) {
   std::vector<i64> key{static_cast<i64>(node.stage)};
   for (const ir::Index& index : node.index) key.push_back(index.offset);
   return key;
-}
-
-// What a lane of that type may hold, read as an index.
-Range any_bits(Lane lane) {
-  switch (lane) {
-    case Lane::u8:
-      return {0, 255};
-    case Lane::u16:
-      return {0, 65535};
-    default:
-      return {-2147483648.0, 2147483647.0};
-  }
 }
 
 // An access, converted or not.
@@ -109,310 +92,6 @@ std::vector<ExprId> addends_of(const ir::Graph& graph, ExprId reduction, bool ch
 }
 
 }  // namespace
-
-bool PointEmitter::free(ExprId e) const {
-  return graph_.node(e).op == Op::constant;
-}
-
-Lane PointEmitter::widened(Lane lane) const {
-  return is_float(lane) || size_of(lane) >= source_.least_bytes ? lane : Lane::i32;
-}
-
-Lane PointEmitter::lane_of(ExprId e) {
-  return widened(plan::lane_of(graph_, ranges_, e));
-}
-
-Lane PointEmitter::working_lane(ExprId e) {
-  return widened(plan::working_lane(graph_, ranges_, low_, e));
-}
-
-Value PointEmitter::number(double v, Lane lane) {
-  Type type{lane, 1, false};
-  if (is_float(lane)) return broadcast(ir::nest::real(v, type), source_.lanes);
-  i64 i = static_cast<i64>(v);
-  int bits = 8 * size_of(lane);
-  if (bits < 64) {  // wrap into the lane
-    std::uint64_t low = static_cast<std::uint64_t>(i) & ((std::uint64_t{1} << bits) - 1);
-    i = static_cast<i64>(low);
-    if (is_signed(lane) && (low >> (bits - 1)) != 0) i -= i64{1} << bits;
-  }
-  return broadcast(ir::nest::integer(i, type), source_.lanes);
-}
-
-Value PointEmitter::op(Op o, Lane lane, std::vector<Value> args) {
-  return builder_.let("v", ir::nest::operation(o, {lane, source_.lanes, false}, std::move(args)));
-}
-
-Value PointEmitter::as(Value v, Lane lane) {
-  if (v->type.lane == lane) return v;
-  return builder_.let("v", convert({lane, source_.lanes, false}, std::move(v)));
-}
-
-Value PointEmitter::mask(Value v, Lane lane) {
-  return as(std::move(v), ir::nest::mask_lane(lane));
-}
-
-Value PointEmitter::constant(ExprId e) {
-  const ExprNode& node = graph_.node(e);
-  if (node.type == ElementType::boolean) return number(node.ivalue != 0 ? -1 : 0, Lane::i8);
-  if (is_float(node.type)) return number(node.fvalue, ir::nest::lane_of(node.type));
-  return number(static_cast<double>(node.ivalue), lane_of(e));
-}
-
-Value PointEmitter::operand(ExprId e, const Values& known, Lane lane) {
-  const ExprNode& node = graph_.node(e);
-  if (node.op == Op::constant && node.type != ElementType::boolean && !is_float(node.type))
-    return number(static_cast<double>(node.ivalue), lane);
-  if (node.op == Op::constant) return as(constant(e), lane);
-  return as(known.at(e.id), lane);
-}
-
-Value PointEmitter::value(ExprId e, const Values& known) {
-  return free(e) ? constant(e) : known.at(e.id);
-}
-
-Value PointEmitter::compare(ExprId e, const Values& known) {
-  const ExprNode& node = graph_.node(e);
-  ElementType type = graph_.node(node.args[0]).type;
-  Lane lane = Lane::i32;
-  if (type == ElementType::boolean) {
-    Value a = value(node.args[0], known);
-    lane = a->type.lane;
-    Value different = op(Op::bit_xor, lane, {a, operand(node.args[1], known, lane)});
-    return node.op == Op::ne ? different : op(Op::bit_not, lane, {different});
-  }
-  if (is_float(type)) {
-    lane = ir::nest::lane_of(type);
-  } else {
-    Range a = ranges_.of(node.args[0]), b = ranges_.of(node.args[1]);
-    lane = widened(plan::narrowest({std::min(a.lo, b.lo), std::max(a.hi, b.hi)}));
-  }
-  return op(node.op, ir::nest::mask_lane(lane),
-            {operand(node.args[0], known, lane), operand(node.args[1], known, lane)});
-}
-
-Value PointEmitter::to_integer(const ExprNode& node, Value v, Lane lane) {
-  // Float to integer. Numbers outside the 32-bit type stop at its ends, NaN gives 0; narrower types take the low bits.
-  Lane from = v->type.lane;
-  if (from == Lane::f16) v = as(v, from = Lane::f32);
-  bool is_unsigned = node.type == ElementType::u32;
-  Lane wide = is_unsigned ? Lane::u32 : Lane::i32;
-  double lo = is_unsigned ? 0 : -2147483648.0, hi = is_unsigned ? 4294967295.0 : 2147483647.0;
-  if (node.op == Op::saturate) {
-    Range full = analyze::full_range(node.type);
-    lo = full.lo, hi = full.hi;
-    // Round half to even: adding and taking away 2^23 (2^52) leaves no room for a fraction.
-    double big = from == Lane::f64 ? 4503599627370496.0 : 8388608.0;
-    bool small = hi < 65536;
-    if (small) {
-      if (lo < 0) {  // max(NaN, lo) is lo, but NaN has to become 0
-        Value is_number = op(Op::eq, ir::nest::mask_lane(from), {v, v});
-        v = op(Op::select, from, {is_number, v, number(0, from)});
-      }
-      v = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(hi, from)});
-      v = op(Op::sub, from, {op(Op::add, from, {v, number(1.5 * big, from)}), number(1.5 * big, from)});
-      return as(as(v, Lane::i32), lane);
-    }
-    Value zero = number(0, from), bound = number(big, from);
-    Value positive = op(Op::sub, from, {op(Op::add, from, {v, bound}), bound});
-    Value negative = op(Op::add, from, {op(Op::sub, from, {v, bound}), bound});
-    Lane m = ir::nest::mask_lane(from);
-    Value rounded = op(Op::select, from, {op(Op::lt, m, {v, zero}), negative, positive});
-    v = op(Op::select, from, {op(Op::lt, m, {op(Op::abs, from, {v}), bound}), rounded, v});
-  }
-  // The largest value of the float type that converts without overflow.
-  double top = from == Lane::f64 ? hi : (is_unsigned ? 4294967040.0 : 2147483520.0);
-  Lane m = ir::nest::mask_lane(from);
-  Value inside = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(top, from)});
-  Value i = as(inside, wide);
-  Value over = mask(op(Op::le, m, {number(hi + (from == Lane::f64 ? 0 : 1), from), v}), wide);
-  i = op(Op::select, wide, {over, number(hi, wide), i});
-  Value nan = mask(op(Op::ne, m, {v, v}), wide);
-  i = op(Op::select, wide, {nan, number(0, wide), i});
-  const Lane own = ir::nest::lane_of(node.type);
-  return as(size_of(own) < size_of(lane) ? as(i, own) : i, lane);
-}
-
-Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lane lane) {
-  bool remainder = node.op == Op::rem;
-  auto divisor = ir::constant_value(graph_, node.args[1]);
-  if (divisor && *divisor == 0) return number(0, lane);
-  if (divisor && *divisor == -1) return remainder ? number(0, lane) : op(Op::neg, lane, {a});
-  if (divisor) return op(node.op, lane, {a, b});
-  Lane m = ir::nest::mask_lane(lane);
-  Value zero = op(Op::eq, m, {b, number(0, lane)});
-  Value special = zero;
-  Value minus;
-  if (is_signed(lane)) {  // the machine traps on the most negative number over -1
-    minus = op(Op::eq, m, {b, number(-1, lane)});
-    special = op(Op::bit_or, m, {zero, minus});
-  }
-  Value safe = op(Op::select, lane, {special, number(1, lane), b});
-  Value q = op(node.op, lane, {a, safe});
-  if (minus) q = op(Op::select, lane, {minus, remainder ? number(0, lane) : op(Op::neg, lane, {a}), q});
-  return op(Op::select, lane, {zero, number(0, lane), q});
-}
-
-std::optional<Value> PointEmitter::uniform(ExprId e, const Vars& vars) {
-  const ExprNode& n = graph_.node(e);
-  if (n.op == Op::var) return vars.at(static_cast<std::uint32_t>(n.ivalue));
-  if (n.op == Op::constant && !is_float(n.type)) return ir::nest::integer(n.ivalue);
-  if (n.type != ElementType::i32 || (n.op != Op::add && n.op != Op::sub && n.op != Op::mul)) return {};
-  const std::optional<Value> a = uniform(n.args[0], vars), b = uniform(n.args[1], vars);
-  const Range r = ranges_.of(e), all = any_bits(Lane::i32);
-  if (!a || !b || r.lo < all.lo || r.hi > all.hi) return {};
-  return ir::nest::operation(n.op, {Lane::i64, 1, false}, {*a, *b});
-}
-
-Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& vars) {
-  const ir::Table& table = graph_.tables[static_cast<std::size_t>(n.ivalue)];
-  const Value pointer = source_.table(static_cast<std::size_t>(n.ivalue));
-  const auto truth = [&](Value v) {
-    if (n.type != ElementType::boolean) return v;
-    return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
-  };
-  // One number for all lanes, as weights of a looped sum are.
-  Value place;
-  for (std::size_t d = 0; d < n.args.size() && source_.lanes > 1; ++d) {
-    const std::optional<Value> i = uniform(n.args[d], vars);
-    const Range r = ranges_.of(n.args[d]);
-    if (!i || r.lo < 0 || r.hi > static_cast<double>(table.extents[d] - 1)) {
-      place = nullptr;
-      break;
-    }
-    place = place ? place * table.extents[d] + *i : *i;
-  }
-  if (place) return truth(builder_.let("v", broadcast(load(pointer, place, 1), source_.lanes)));
-  Value at;
-  for (std::size_t d = 0; d < n.args.size(); ++d) {
-    Value i = operand(n.args[d], known, Lane::i32);
-    double last = static_cast<double>(table.extents[d] - 1);
-    // Lanes that nobody keeps hold any bits, whatever the range of the values: only their type bounds them.
-    Range r = free(n.args[d]) ? ranges_.of(n.args[d]) : any_bits(value(n.args[d], known)->type.lane);
-    if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
-    if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
-    if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});
-    at = at ? op(Op::add, Lane::i32, {at, i}) : i;
-  }
-  auto gathered = std::make_shared<ir::nest::Node>();
-  gathered->kind = Kind::gather;
-  gathered->type = {pointer->type.lane, source_.lanes, false};
-  gathered->args = {pointer, at};
-  return truth(builder_.let("v", gathered));
-}
-
-Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
-  const ExprNode& n = graph_.node(e);
-  bool boolean = n.type == ElementType::boolean;
-  const Lane bytes = widened(Lane::u8), mask_of_bytes = ir::nest::mask_lane(bytes);  // of booleans in memory
-  switch (n.op) {
-    case Op::constant:
-      return constant(e);
-    case Op::access: {
-      Value v = builder_.let("v", source_.load(n, vars));
-      if (!boolean) return as(v, widened(v->type.lane));
-      return op(Op::ne, mask_of_bytes, {as(v, bytes), number(0, bytes)});
-    }
-    case Op::coord:
-    case Op::extent:
-    case Op::parameter:
-    case Op::scalar:
-    case Op::value:
-    case Op::size: {
-      Value v = builder_.let("v", source_.leaf(n));
-      return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
-    }
-    case Op::var: {
-      Value v = vars.at(static_cast<std::uint32_t>(n.ivalue));
-      return builder_.let("v", broadcast(convert({Lane::i32, 1, false}, v), source_.lanes));
-    }
-    case Op::lanes_min:
-    case Op::lanes_max:
-    case Op::lanes_sum: {
-      Value v = builder_.let("v", source_.lanes_of_piece(n));
-      return as(v, widened(v->type.lane));
-    }
-    case Op::gather: {
-      std::vector<Value> indices;
-      for (ExprId a : n.args) indices.push_back(operand(a, known, Lane::i32));
-      Value v = builder_.let("v", source_.gather(n, indices));
-      return boolean ? op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)}) : v;
-    }
-    case Op::lookup:
-      return lookup(n, known, vars);
-    case Op::convert: {
-      ElementType from = graph_.node(n.args[0]).type;
-      if (boolean) {
-        if (from == ElementType::boolean) return value(n.args[0], known);
-        Value v = value(n.args[0], known);
-        return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
-      }
-      Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : lane_of(e);
-      if (from == ElementType::boolean) {
-        Value m = mask(value(n.args[0], known), to);
-        return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), to);
-      }
-      if (is_float(n.type)) return operand(n.args[0], known, to);
-      if (!is_float(from)) {
-        const Lane own = ir::nest::lane_of(n.type);
-        const Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
-        const bool truncates = low_.contains(n.args[0]) || r.lo < full.lo || r.hi > full.hi;
-        return as(operand(n.args[0], known, truncates && size_of(own) < size_of(to) ? own : to), to);
-      }
-      return to_integer(n, value(n.args[0], known), to);
-    }
-    case Op::saturate: {
-      Lane to = lane_of(e);
-      ElementType from = graph_.node(n.args[0]).type;
-      if (is_float(from)) return to_integer(n, value(n.args[0], known), to);
-      Lane lane = working_lane(e);
-      Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
-      Value v = operand(n.args[0], known, lane);
-      if (r.lo < full.lo) v = op(Op::max, lane, {v, number(full.lo, lane)});
-      if (r.hi > full.hi) v = op(Op::min, lane, {v, number(full.hi, lane)});
-      return as(v, to);
-    }
-    case Op::lt:
-    case Op::le:
-    case Op::eq:
-    case Op::ne:
-      return compare(e, known);
-    case Op::select: {
-      if (boolean) {
-        Value c = value(n.args[0], known);
-        Lane lane = c->type.lane;
-        Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
-        return op(Op::select, lane, {c, a, b});
-      }
-      Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : working_lane(e);
-      Value c = mask(value(n.args[0], known), lane);
-      return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
-    }
-    default:
-      break;
-  }
-  if (boolean) {
-    Value a = value(n.args[0], known);
-    std::vector<Value> args{a};
-    if (n.args.size() > 1) args.push_back(operand(n.args[1], known, a->type.lane));
-    return op(n.op, a->type.lane, std::move(args));
-  }
-  Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : working_lane(e);
-  if (n.op == Op::shl || n.op == Op::shr) {
-    Range count = ranges_.of(n.args[1]);
-    bool in_range = count.lo >= 0 && count.hi < 8 * size_of(lane);
-    if (!in_range) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
-    Value by = operand(n.args[1], known, lane);
-    if (count.lo < 0 || count.hi > 31) by = op(Op::bit_and, lane, {by, number(31, lane)});
-    return op(n.op, lane, {operand(n.args[0], known, lane), by});
-  }
-  std::vector<Value> args;
-  for (ExprId a : n.args) args.push_back(operand(a, known, lane));
-  if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
-  if (!is_float(n.type) && n.op == Op::abs && !is_signed(lane)) return args[0];
-  if (!is_float(n.type) && n.op == Op::abs) return op(Op::max, lane, {args[0], op(Op::neg, lane, {args[0]})});
-  return op(n.op, lane, std::move(args));
-}
 
 Value PointEmitter::identity(const ExprNode& n, Lane lane) {
   constexpr double inf = std::numeric_limits<double>::infinity();
@@ -593,12 +272,6 @@ void PointEmitter::emit(const std::vector<ExprId>& roots, const std::function<vo
     for (std::size_t k = 0; k < roots.size(); ++k)
       if (roots[k] == e) finished(k, v);
   });
-}
-
-Value PointEmitter::stored(ExprId e, Value v, Lane lane) {
-  if (graph_.node(e).type != ElementType::boolean) return as(std::move(v), lane);
-  Value m = mask(std::move(v), lane);
-  return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), lane);
 }
 
 }  // namespace tessera::lower

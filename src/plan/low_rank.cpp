@@ -282,4 +282,14 @@ std::optional<std::vector<Product>> low_rank(const Tensor& w, ElementType type, 
   return terms;
 }
 
+bool have_fewer_terms(const std::vector<Product>& products, const Tensor& w) {
+  const auto terms_of = [](const Vector& v) {
+    return std::count_if(v.begin(), v.end(), [](double x) { return x != 0; });
+  };
+  auto terms = std::ptrdiff_t{0};
+  for (const Product& p : products)
+    for (const Product::Factor& f : p.factors) terms += terms_of(f.weights);
+  return terms < terms_of(w.at);
+}
+
 }  // namespace tessera::plan

@@ -19,4 +19,7 @@ constexpr std::size_t most_products = 16;
 std::optional<std::vector<Product>> low_rank(const Tensor&, ElementType, const std::vector<std::size_t>& order,
                                              std::size_t most, bool finite);
 
+// Whether the products have fewer terms in all than there are weights; zeros are neither.
+bool have_fewer_terms(const std::vector<Product>&, const Tensor&);
+
 }  // namespace tessera::plan

@@ -172,9 +172,10 @@ class SumSplitter {
     };
     auto product = factored(w);
     if (product && all_.device_.rows_first && !is_float(type_)) turn_signs(*product);
-    if (product && (all_.method_ != Method::low_rank || product->extra.empty())) consider({*product});
+    if (product && (all_.method_ != Method::low_rank || (product->extra.empty() && have_fewer_terms({*product}, w))))
+      consider({*product});
     if (all_.method_ == Method::separable || (product && product->extra.empty())) return best;
-    // Of more products than these there are more terms than weights.
+    // Of more products than these there are more terms than weights; of planes perhaps of fewer products too.
     double sides = 0;
     for (const std::size_t d : moving) sides += static_cast<double>(w.extent[d]);
     const auto most = static_cast<std::size_t>(
@@ -183,7 +184,9 @@ class SumSplitter {
     all_.steps_left_ -= w.count() * static_cast<i64>(4 * std::min(most, most_products));
     if (all_.steps_left_ < 0) return best;
     const bool finite = !is_float(graph_.stage(source_.stage).type);
-    if (auto terms = low_rank(w, type_, order, std::min(most, most_products), finite)) consider(std::move(*terms));
+    if (auto terms = low_rank(w, type_, order, std::min(most, most_products), finite);
+        terms && have_fewer_terms(*terms, w))
+      consider(std::move(*terms));
     return best;
   }
 

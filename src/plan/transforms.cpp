@@ -103,7 +103,8 @@ std::vector<SumChoice::Price> without_transforms(const Prices& p, const Tensor& 
   const double most = std::min(static_cast<double>(most_products), least / (p.product_tap * taps));
   if (most < 2) return prices;
   const std::vector<std::size_t> order(moving.rbegin(), moving.rend());
-  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite))
+  if (const auto found = low_rank(w, type, order, static_cast<std::size_t>(most), finite);
+      found && have_fewer_terms(*found, w))
     prices.push_back({Method::low_rank, of_products(p, *found, volume)});
   return prices;
 }
@@ -297,14 +298,14 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
   Stage::Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
-  // In one piece or in boxes, where transforms are wanted at all.
+  // In one piece or in boxes, which are made where transforms are wanted at all.
   double price = tiles.rows > 0 ? tiles.nanoseconds : std::numeric_limits<double>::infinity();
   std::vector<Stage> boxes;
   const bool wanted = method_ == Method::transform || method_ == Method::automatic;
-  const auto cut = wanted ? cut_of(stage, *found, price) : std::nullopt;
+  const auto cut = cut_of(stage, *found, price);
   if (cut && (method_ == Method::transform || cut->nanoseconds < without)) {
-    boxes = boxes_of(stage, *found, *cut);
-    if (!boxes.empty()) tiles = cut->tiles, price = cut->nanoseconds;
+    if (wanted) boxes = boxes_of(stage, *found, *cut);
+    if (!wanted || !boxes.empty()) tiles = cut->tiles, price = cut->nanoseconds;
   }
   const bool can = tiles.rows > 0;
   if (can) choice.prices.push_back({Method::transform, price});

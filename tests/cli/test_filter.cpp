@@ -146,6 +146,9 @@ TEST_F(FilterVerb, Masks) {
   EXPECT_TRUE(same(filled, gaussian(gaps, {.mask = mask, .ignore_nan = true})));
   EXPECT_TRUE(std::isfinite(filled.as<float>()[0]));
   EXPECT_EQ(tessera({"explain", "--filter", "gaussian", "--mask", "mask.png", "--size", "12x16"}).status, 0);
+  EXPECT_EQ(tessera({"explain", "--filter", "gaussian", "--mask", "mask.png", "--size", "5x12x16"}).status, 0);
+  refuses({"explain", "--filter", "gaussian", "--mask", "mask.png", "--size", "16x12"},
+          "mask has shape 12x16, expected that of the image, 16x12");
   refuses({"filter", "gaussian", "grey.png", "-o", "o.png", "--mask", "colour.png"},
           "mask has elements of struct rgb, expected numbers");
   refuses({"filter", "gaussian", "grey.png", "-o", "o.png", "--mask", "k2.npy"},

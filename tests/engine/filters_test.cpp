@@ -389,6 +389,12 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   EXPECT_EQ(refused([&] { bilateral(x, {.range = 0}); }), "range 0 cannot be used, expected 1e-30 to 1e30");
   EXPECT_EQ(refused([&] { bilateral(x, {.range = 1e31}); }), "range 1e+31 cannot be used, expected 1e-30 to 1e30");
   EXPECT_EQ(refused([&] { harris(x, {.k = nan}); }), "k nan cannot be used, expected a finite number");
+  EXPECT_EQ(refused([&] { bandpass(x, {.low = 0.3, .high = 0.1}); }),
+            "low 0.3 lies above high 0.1, which leaves no band between them");
+  EXPECT_EQ(refused([&] { bandpass(x, {.low = {0.1, 0.4}, .high = 0.2}); }),
+            "low 0.4 lies above high 0.2, which leaves no band between them");
+  EXPECT_EQ(refused([&] { filter(x, {.name = "bandpass", .numbers = {{"low", 0.3}}}); }),
+            "low 0.3 lies above high 0.2, which leaves no band between them");
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {3})); }),
             "kernel has rank 1 (3), but the image has rank 2");
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {0, 3})); }),
@@ -405,6 +411,8 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
   k.as<float>()[4] = 0;
   EXPECT_EQ(refused([&] { convolve(x, k, {.anchor = {1, 3}}); }),
             "anchor 3 is outside of the weights, expected 0 to 2 in dimension 1");
+  EXPECT_EQ(refused([&] { convolve(x, k, {.anchor = 3e6}); }),
+            "anchor 3000000 is outside of the weights, expected 0 to 2 in dimension 0");
   EXPECT_EQ(refused([&] { convolve(x, Array(ElementType::f32, {5, 3}), {.extent = Extent::valid}); }),
             "no point of an image of 4x5 has its window inside: it takes 5 points in dimension 0");
   EXPECT_EQ(refused([&] { convolve(x, k, {.border = BorderMode::none, .extent = Extent::full}); }),

@@ -21,6 +21,11 @@ const char* const random_weights =
     "{ "
     "return sum(i = 0..8, j = 0..8) (k[i,j] * X@[i-4,j-4]); } parameter M, N; vector#2 float a[M,N]; return "
     "f(a:clamped);";
+const char* const random_cube =
+    "table float k[t = 0..6, i = 0..6, j = 0..6] = (i * 7 + j * j * 3 + i * i * j * 5 + t * t * (i + 3) * j) % 13 * "
+    "0.02f + 0.01f; stencil f(vector#3 float X) { return sum(t = 0..6, i = 0..6, j = 0..6) (k[t,i,j] * "
+    "X@[t-3,i-3,j-3]); } "
+    "parameter T, M, N; vector#3 float a[T,M,N]; return f(a:clamped);";
 const char* const row =
     "stencil f(vector#2 float X) { return X@[0,-2] + 2*X@[0,-1] + 3*X + 2*X@[0,1] + X@[0,2]; } parameter M, N; "
     "vector#2 float a[M,N]; return f(a:clamped);";
@@ -77,6 +82,18 @@ TEST(Methods, ExplainTellsThePriceOfEach) {
   EXPECT_THAT(json, ::testing::HasSubstr("\"method\": \"low-rank\""));
   EXPECT_THAT(program.explain({{2160, 3840}}, asking(Method::direct)), ::testing::HasSubstr("taken: direct"));
   EXPECT_THAT(program.explain({{2160, 3840}}, asking(Method::transform)), ::testing::HasSubstr("taken: transform"));
+}
+
+// Seven products of a column and a plane are more terms than weights.
+TEST(Methods, LowRankHasFewerTermsInVolumesToo) {
+  const Program program = Program::from_text(random_cube);
+  EXPECT_THAT(program.explain({{64, 64, 64}}), ::testing::Not(::testing::HasSubstr("low-rank")));
+  try {
+    (void)program.explain({{64, 64, 64}}, asking(Method::low_rank));
+    ADD_FAILURE() << "it has more terms as outer products";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), ::testing::HasSubstr("its weights are no sum of outer products that have fewer terms"));
+  }
 }
 
 TEST(Methods, EmittedCodeTakesThemToo) {

@@ -1,6 +1,8 @@
 // Programs are planned anew for small images where that decides otherwise, and only there.
 #include "engine/size_class.hpp"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +12,10 @@
 
 namespace tessera {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 const char* const large_weights =
     "table float k[i = 0..40, j = 0..40] = (i * 7 + j * j * 3 + i * i * j * 5) % 13 * 0.002f; stencil f(vector#2 float "
@@ -68,6 +74,23 @@ TEST(SizeClass, DevicesTakeSmallImagesInFewerSteps) {
   // One dimension at a time moves less arithmetic, which a card that is not full does not care about.
   EXPECT_NE(said({1000, 1000}).find("decided for M = 1024, N = 1024"), std::string::npos) << said({1000, 1000});
   EXPECT_EQ(said({8192, 8192}).find("decided for M = 1024"), std::string::npos);
+}
+
+// Matrix units wait longer than a sum of few terms takes on a small image.
+TEST(SizeClass, DevicesTakeSmallImagesOfBytesWithoutMatrixUnits) {
+  const auto said = [](i64 side, const Shape& shape) {
+    const Program program = Program::from_text(fmt::format(
+        "table int k[i = 0..{0}, j = 0..{0}] = (i * 7 + j * j * 3 + i * i * j * 5) % 13 - 6; stencil f(vector#2 uint8 "
+        "X) {{ return saturate<uint8>(sum(i = 0..{0}, j = 0..{0}) (k[i,j] * X@[i-4,j-4]) / 256); }} parameter M, N; "
+        "vector#2 uint8 a[M,N]; return f(a:mirror);",
+        side - 1));
+    RunOptions options;
+    options.target = "cuda";
+    return program.explain({shape}, options);
+  };
+  EXPECT_THAT(said(9, {8192, 8192}), HasSubstr("taken: matrix"));
+  EXPECT_THAT(said(9, {1000, 1000}), AllOf(HasSubstr("decided for M = 1024"), Not(HasSubstr("taken: matrix"))));
+  EXPECT_THAT(said(15, {1000, 1000}), HasSubstr("taken: matrix"));
 }
 
 TEST(SizeClass, ProgramsWithoutAChoiceHaveOneCode) {

@@ -173,7 +173,7 @@ TEST(Spectra, FiltersOfFrequencies) {
     }
   EXPECT_EQ(lowpass(noise(ElementType::u8, {5, 6})).format(), Format(ElementType::u8));
   EXPECT_EQ(highpass(noise(ElementType::u8, {5, 6})).format(), Format(ElementType::f32));
-  EXPECT_EQ(bandpass(noise(ElementType::f32, {3, 4, 5, 6}), {.low = {0.1, 0.2, 0.3, 0.4}}).shape(),
+  EXPECT_EQ(bandpass(noise(ElementType::f32, {3, 4, 5, 6}), {.low = {0.1, 0.2, 0.3, 0.4}, .high = 0.5}).shape(),
             (Shape{3, 4, 5, 6}));
   const auto message = [&](const FilterRequest& request) {
     try {

@@ -69,6 +69,22 @@ const std::vector<Case>& cases() {
   return all;
 }
 
+// What another method is asked for changes nothing of what transforms would cost.
+TEST(SumBoxes, EveryMethodTellsTheSamePrice) {
+  const Program program = program_of({{20001}, {9000}, {}, ":mirror", "float", "float"});
+  const auto prices = [&](Method method) {
+    RunOptions options;
+    options.method = method;
+    const std::string text = program.explain({{4000000}}, options);
+    const std::size_t from = text.find("1 x 20001: direct");
+    return text.substr(from, text.find("; taken", from) - from);
+  };
+  const std::string expected = prices(Method::automatic);
+  EXPECT_THAT(expected, ::testing::ContainsRegex("direct [0-9.e+]+, transform [0-9.]+"));
+  EXPECT_EQ(prices(Method::direct), expected);
+  EXPECT_EQ(prices(Method::transform), expected);
+}
+
 TEST(SumBoxes, GiveTheInterpretersValues) {
   for (const Case& c : cases()) {
     const Program program = program_of(c);

@@ -146,6 +146,22 @@ TEST(LowRank, VolumesByEveryDimension) {
   EXPECT_LT(left_over(planes, *apart), 1e-14);
 }
 
+// A plane that does not split is a factor of as many terms as the plane has points.
+TEST(LowRank, ProductsOfPlanesMayHaveMoreTermsThanWeights) {
+  std::mt19937 random(23);
+  Tensor any = tensor({7, 7, 7});
+  for (double& x : any.at) x = static_cast<double>(random() % 1000 + 1);
+  const auto found = low_rank(any, ElementType::f64, {2, 1, 0}, most_products, true);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_LT(left_over(any, *found), 1e-14);
+  EXPECT_FALSE(have_fewer_terms(*found, any)) << "7 products of 7 + 49 terms";
+  const Tensor two = random_products({7, 7, 7}, 2, random);
+  EXPECT_TRUE(have_fewer_terms(low_rank(two, ElementType::f64, {2, 1, 0}, most_products, true).value(), two));
+  Tensor ones = tensor({2, 2});
+  ones.at = {1, 1, 1, 1};
+  EXPECT_FALSE(have_fewer_terms(low_rank(ones, ElementType::f64, {1, 0}, most_products, true).value(), ones));
+}
+
 TEST(Running, EqualNeighboursCostLess) {
   EXPECT_LT(running_terms(std::vector<double>(63, 1.0)), 26);
   EXPECT_EQ(running_terms({1, 2, 3, 4}), 4);
