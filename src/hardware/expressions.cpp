@@ -40,9 +40,16 @@ void Expressions::refuse(const std::string& what, const std::string& help) const
               fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(stage_).name, what), {}, help);
 }
 
+// An error that is infinite, or times 0 no number, would compare as if it were kept.
+void Expressions::refuse_boundless() const {
+  refuse("nothing bounds the error of a value in fixed point",
+         "bound what goes into exponentials, powers and products with min and max");
+}
+
 void Expressions::decide(Op op, const Value& v, double error) {
+  if (!std::isfinite(error)) refuse_boundless();
+  if (error <= 0) return;
   decided = std::max(decided, error);
-  if (!(error > 0)) return;
   // Of vectors, their length: functions.cpp bounds the errors of angles from there on.
   double& margin = margins[{stage_, now_}];
   margin = std::max({margin, error, op == Op::atan2 ? std::sqrt(2.0) / 256 * magnitude(v) : 0});
@@ -65,6 +72,7 @@ void Expressions::decide(Op op, const Value& v, double error) {
 // What is known of a value, and of its node; where the language wraps, the former alone.
 Value Expressions::checked(ExprId e, Value v) {
   const ExprNode& node = graph_.node(e);
+  if (!std::isfinite(v.error)) refuse_boundless();
   if (!is_float(node.type)) {
     const analyze::Range r = ranges_.of(e);
     return v.lo < r.lo || v.hi > r.hi ? make_.wrapped(v, r.lo, r.hi) : v;

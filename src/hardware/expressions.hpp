@@ -54,6 +54,7 @@ class Expressions {
 
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& help = "") const;
+  [[noreturn]] void refuse_boundless() const;
   void decide(ir::Op, const Value&, double error);
   Value operation(const ir::ExprNode&, const std::vector<Value>&,
                   const std::function<Value(const ir::ExprNode&)>& leaf);
