@@ -125,7 +125,7 @@ class Builder {
     const int width = netlist_.node(v.node).bits.width;
     if (width <= 32) return v;
     const Value less = expressions_.rounded(v, v.fraction - (width - 32) - 1);
-    const double most = std::ldexp(std::max({std::abs(v.lo), std::abs(v.hi), 1.0}), -v.fraction);
+    const double most = std::ldexp(std::max(std::abs(v.lo), std::abs(v.hi)), -v.fraction);
     const bool enough = stream_.wanted > 0 ? less.error <= stream_.wanted : less.error <= most * std::exp2(-10);
     const Value& kept = enough && v.fraction > width - 32 ? less : v;
     port = {port.name,

@@ -306,8 +306,10 @@ Value Expressions::scaled(Value v, double factor) {
     return f >= 0 ? with(sign, f, error) : with(make_.shift_left(sign, -f), 0, error);
   }
   const int needed = fraction_ + 3 + std::max(0, static_cast<int>(std::ceil(std::log2(magnitude(v) + 1))));
-  const int room = most_bits - 2 - netlist_.node(v.node).bits.width -
-                   std::max(0, static_cast<int>(std::ceil(std::log2(std::abs(factor) + 1))));
+  const double size = std::abs(factor);  // small ones take fewer bits
+  const int taken =
+      std::max(-most_bits, size < 1 ? std::ilogb(size) + 2 : static_cast<int>(std::ceil(std::log2(size + 1))));
+  const int room = most_bits - 2 - netlist_.node(v.node).bits.width - taken;
   const Value c = constant(factor, std::clamp(needed, 0, std::max(0, room)));
   const Value p = make_.multiply(v, c);
   return with(p, v.fraction + c.fraction, std::abs(factor) * v.error + c.error * (magnitude(v) + v.error));
