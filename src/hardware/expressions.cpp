@@ -46,6 +46,18 @@ void Expressions::refuse_boundless() const {
          "bound what goes into exponentials, powers and products with min and max");
 }
 
+bool Expressions::takes_floats(const ExprNode& node) const {
+  return !node.args.empty() && is_float(graph_.node(node.args.back()).type);
+}
+
+// Of what an operation is made of: 64 bits stand for any number of them, whose upper ones would be lost.
+void Expressions::refuse_wide(std::size_t from) const {
+  for (std::size_t n = from; n < netlist_.size(); ++n)
+    if (netlist_.node({static_cast<std::uint32_t>(n)}).bits.width > 63)
+      refuse("a value on its way has more than 63 bits in fixed point",
+             "bound it with min and max, or allow a larger --error");
+}
+
 void Expressions::decide(Op op, const Value& v, double error) {
   if (!std::isfinite(error)) refuse_boundless();
   if (error <= 0) return;
@@ -102,9 +114,11 @@ Value Expressions::body(ir::StageId s, const std::function<Value(const ExprNode&
       args.push_back(known_.values[a]);
     }
     now_ = e;
+    const std::size_t made = netlist_.size();
     try {
       if (wrong) throw Error(*wrong);
       known_.values[e] = checked(e, operation(node, args, leaf));
+      if (!exact_ && takes_floats(node)) refuse_wide(made);
     } catch (const Error& error) {
       // What needs it may still be a table: log(x) where x is above 0.
       if (!is_narrow(e) || known_.sources[e] == e) throw;
@@ -155,10 +169,9 @@ Value Expressions::operation(const ExprNode& node, const std::vector<Value>& a,
     default:
       break;
   }
-  const bool of_floats = !node.args.empty() && is_float(graph_.node(node.args.back()).type);
-  if (exact_ && (is_float(node.type) || of_floats) && node.op != Op::select) return float_operation(node, a);
+  if (exact_ && (is_float(node.type) || takes_floats(node)) && node.op != Op::select) return float_operation(node, a);
   if (is_float(node.type)) return real(node, a);
-  if (!of_floats || node.op == Op::select) return whole(node, a);
+  if (!takes_floats(node) || node.op == Op::select) return whole(node, a);
   if (a.size() == 1) return from_float(node, a[0]);
   const auto [x, y] = aligned(a[0], a[1]);
   decide(node.op, magnitude(x) > magnitude(y) ? x : y, x.error + y.error);
