@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hardware/functions.hpp"
+#include "hardware/grids.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::hardware {
@@ -36,8 +37,7 @@ std::optional<int> exact_bits(double c, int most) {
 }  // namespace
 
 void Expressions::refuse(const std::string& what, const std::string& help) const {
-  throw Error(ErrorClass::argument,
-              fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(stage_).name, what), {}, help);
+  hardware::refuse(graph_.stage(stage_), what, help);
 }
 
 // An error that is infinite, or times 0 no number, would compare as if it were kept.

@@ -199,7 +199,8 @@ TEST(Functions, WhatNoIntervalBoundsIsRefusedWithWhatToWrite) {
   };
   const auto expect = [&](const std::string& body, const std::string& reason, const std::string& help) {
     const std::string message = said(body);
-    EXPECT_NE(message.find("stage 'f' cannot become hardware: "), std::string::npos) << message;
+    EXPECT_NE(message.find("stage 'f' cannot stream: "), std::string::npos) << message;
+    EXPECT_NE(message.find("note: it stands in line "), std::string::npos) << message;
     EXPECT_NE(message.find(reason), std::string::npos) << message;
     EXPECT_NE(message.find("help: " + help), std::string::npos) << message;
   };
