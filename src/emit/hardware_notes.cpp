@@ -28,4 +28,17 @@ std::string hardware_notes(const hardware::Netlist& netlist, const hardware::Del
   return text;
 }
 
+std::string extents_notes(const hardware::Netlist& netlist, const hardware::DelayLines& lines) {
+  const hardware::Given& given = netlist.given;
+  const i64 least[] = {netlist.least_height, hardware::least_width(netlist, lines)};
+  std::string all;
+  for (std::size_t d = 0; d < 2; ++d) {
+    all += fmt::format("{}: {} to {}", d == 0 ? "height" : "; width", least[d], given.most[d]);
+    if (given.unit[d] == 1) continue;
+    if (given.rest[d] > 0) all += fmt::format(", {} more than", given.rest[d]);
+    all += fmt::format("{} a multiple of {}", given.rest[d] > 0 ? "" : ",", given.unit[d]);
+  }
+  return all;
+}
+
 }  // namespace tessera::emit

@@ -82,13 +82,7 @@ class Printer {
     ports_.least_height = netlist_.least_height;
     ports_.least_width = hardware::least_width(netlist_, lines_);
     ports_.given = netlist_.given;
-    const hardware::Given& given = netlist_.given;
-    if (!frame_.fixed && (ports_.least_height > given.most[0] || ports_.least_width > given.most[1]))
-      throw Error(
-          ErrorClass::argument,
-          fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
-                      "windows need",
-                      given.most[0], given.most[1], ports_.least_height, ports_.least_width));
+    hardware::check_extents(netlist_, lines_);
     name_ports();
     for (std::uint32_t k = 0; k < netlist_.size(); ++k) {
       const Signal op = netlist_.node({k}).op;
@@ -115,7 +109,8 @@ class Printer {
 
   // What the top function names after a port ends with `_ticks`, or is called after the program.
   void name_ports() {
-    std::vector<std::string> taken = {"height", "width", "frames", options_.name, options_.name + "_compute"};
+    std::vector<std::string> taken = {
+        "height", "width", "frames", options_.name, options_.name + "_compute", options_.name + "_frames"};
     for (const char* type : {"hls", "ap_uint", "ap_int", "ap_axiu", "tessera_streaming"}) taken.emplace_back(type);
     const auto fresh = [&](const std::string& wanted) {
       std::string name = hls_name(wanted);
@@ -150,8 +145,8 @@ class Printer {
                                    frame_.fixed ? "" : "at most ", frame_.height, frame_.width);
     text += hardware_notes(netlist_, lines_);
     if (!frame_.fixed)
-      text += fmt::format("// height: {} to {}; width: {} to {}.\n", ports_.least_height, frame_.height,
-                          ports_.least_width, frame_.width);
+      text += fmt::format("// {}. Of others a call returns 1, and takes and gives nothing.\n",
+                          extents_notes(netlist_, lines_));
     text += decision_notes(netlist_);
     text +=
         "//\n// Streams carry pixels in rows, the first one in the low bits. A call takes `frames` frames, one after "
@@ -195,17 +190,34 @@ class Printer {
         hls_signature(ports_, ", "));
   }
 
+  // Extents at run time are looked at before the processes begin.
   std::string top() const {
-    std::string text = fmt::format("extern \"C\" {} {{\n", hls_signature(ports_, ",\n    "));
+    const std::string interface =
+        fmt::format("extern \"C\" {} {{\n{}", hls_signature(ports_, ",\n    "), interface_pragmas());
+    if (frame_.fixed) return interface + "#pragma HLS DATAFLOW\n" + processes() + "}\n";
+    std::vector<std::string> given;
+    for (const auto* list : {&ports_.inputs, &ports_.results, &ports_.scalars})
+      for (const HlsStream& s : *list) given.push_back(s.name);
+    given.insert(given.end(), {"height", "width", "frames"});
+    return fmt::format(
+        "static void {0}_frames({1}) {{\n#pragma HLS DATAFLOW\n{2}}}\n\n{3}  if ({4}) return 1;\n"
+        "  {0}_frames({5});\n  return 0;\n}}\n",
+        options_.name, hls_parameters(ports_, ",\n    "), processes(), interface, hls_misfit(ports_),
+        base::join(given, ", "));
+  }
+
+  std::string interface_pragmas() const {
+    std::string text;
     for (const auto* list : {&ports_.inputs, &ports_.results})
       for (const HlsStream& s : *list) text += fmt::format("#pragma HLS INTERFACE axis port={}\n", s.name);
     for (const HlsStream& s : ports_.scalars) text += fmt::format("#pragma HLS INTERFACE s_axilite port={}\n", s.name);
     if (!frame_.fixed)
       text += "#pragma HLS INTERFACE s_axilite port=height\n#pragma HLS INTERFACE s_axilite port=width\n";
-    text +=
-        "#pragma HLS INTERFACE s_axilite port=frames\n#pragma HLS INTERFACE s_axilite port=return\n"
-        "#pragma HLS DATAFLOW\n";
-    std::string given;
+    return text + "#pragma HLS INTERFACE s_axilite port=frames\n#pragma HLS INTERFACE s_axilite port=return\n";
+  }
+
+  std::string processes() const {
+    std::string text, given;
     for (const auto* list : {&ports_.inputs, &ports_.results})
       for (const HlsStream& s : *list) {
         text +=
@@ -236,7 +248,7 @@ class Printer {
           s.bits, s.lanes, place(s), s.name, extents_text(), rows(s), columns(s), lag(netlist_.results[r].lag),
           lag(last_lag()));
     }
-    return text + "}\n";
+    return text;
   }
 
   std::string extents_text() const {

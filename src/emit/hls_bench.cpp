@@ -65,6 +65,18 @@ std::string hls_fine(const hardware::Extent& e, const std::string& given, bool f
   return e.rate == 1 ? points : fmt::format("({}) * {}", points, e.rate);
 }
 
+std::string hls_misfit(const HlsPorts& ports) {
+  std::vector<std::string> tests;
+  const char* const names[] = {"height", "width"};
+  const i64 least[] = {ports.least_height, ports.least_width};
+  for (std::size_t d = 0; d < 2; ++d) {
+    const hardware::Given& given = ports.given;
+    tests.push_back(fmt::format("{0} < {1} || {0} > {2}", names[d], least[d], given.most[d]));
+    if (given.unit[d] > 1) tests.push_back(fmt::format("{} % {} != {}", names[d], given.unit[d], given.rest[d]));
+  }
+  return base::join(tests, " || ");
+}
+
 std::string_view hls_spelling(ElementType type) {
   switch (type) {
     case ElementType::boolean:
@@ -85,14 +97,18 @@ std::string_view hls_spelling(ElementType type) {
   }
 }
 
-std::string hls_signature(const HlsPorts& ports, std::string_view separator) {
+std::string hls_parameters(const HlsPorts& ports, std::string_view separator) {
   std::vector<std::string> all;
   for (const HlsStream& s : streams_of(ports))
     all.push_back(fmt::format("hls::stream<ap_axiu<{}, 1, 1, 1> >& {}", s.bits, s.name));
   for (const HlsStream& s : ports.scalars) all.push_back(fmt::format("{} {}", hls_spelling(s.type), s.name));
   if (!ports.frame.fixed) all.insert(all.end(), {"int height", "int width"});
   all.emplace_back("int frames");
-  return fmt::format("void {}({})", ports.name, base::join(all, separator));
+  return base::join(all, separator);
+}
+
+std::string hls_signature(const HlsPorts& ports, std::string_view separator) {
+  return fmt::format("{} {}({})", ports.frame.fixed ? "void" : "int", ports.name, hls_parameters(ports, separator));
 }
 
 std::string hls_bench(const HlsPorts& ports) {
@@ -129,8 +145,9 @@ std::string hls_bench(const HlsPorts& ports) {
   for (const HlsStream& s : ports.inputs)
     text += fmt::format("      TESSERA_PROCESS(tessera_bench::feed<{1}>({0}_port, {0}_bytes, {0}_image, b));\n", s.name,
                         s.bits);
-  text +=
-      fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) ::{}({}));\n", ports.name, arguments(ports));
+  const std::string call = fmt::format("::{}({})", ports.name, arguments(ports));
+  text += fmt::format("      TESSERA_PROCESS(for (int k = 0; k < b.calls; ++k) {});\n",
+                      frame.fixed ? call : fmt::format("b.wrong += {}", call));
   for (const HlsStream& s : ports.results)
     text += fmt::format("      TESSERA_PROCESS(tessera_bench::take<{1}>({0}_port, {0}_bytes, {0}_image, b));\n", s.name,
                         s.bits);

@@ -30,7 +30,12 @@ struct HlsPorts {
 std::string hls_points(const hardware::Extent&, const std::string& given, bool fixed);
 std::string hls_fine(const hardware::Extent&, const std::string& given, bool fixed);
 
+// A condition: are these extents at run time that the circuit was not made for?
+std::string hls_misfit(const HlsPorts&);
+
 std::string_view hls_spelling(ElementType);
+std::string hls_parameters(const HlsPorts&, std::string_view separator);
+// Of extents at run time it returns 0, or 1 where it was not made for them.
 std::string hls_signature(const HlsPorts&, std::string_view separator);
 std::string hls_bench(const HlsPorts&);
 

@@ -70,7 +70,9 @@ class Printer {
         lines_(hardware::delay_lines(netlist, schedule.line)),
         rows_(hardware::line_memories(netlist, schedule.clock)),
         ticks_(netlist.frame.fixed ? fixed_ticks(netlist_, text_)
-                                   : run_time_ticks(netlist_, lines_, options.name, text_)) {}
+                                   : run_time_ticks(netlist_, lines_, options.name, text_)) {
+    hardware::check_extents(netlist_, lines_);
+  }
 
   std::string print() {
     head();
@@ -109,12 +111,10 @@ class Printer {
 
   std::string extents_note() const {
     if (frame().fixed) return "";
-    const auto& most = given_.given.most;
     return fmt::format(
-        "//\n// height: {} to {}; width: {} to {}. They may change while busy is low and no word is offered; error is "
-        "set "
-        "where they\n// change at another time.\n",
-        given_.least_height, most[0], hardware::least_width(given_, lines_), most[1]);
+        "//\n// {}. They may change while busy is low and no word is offered; error is set where they\n"
+        "// change at another time or are others.\n",
+        extents_notes(given_, lines_));
   }
 
   std::string parts_text() const {

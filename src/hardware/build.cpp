@@ -18,7 +18,6 @@
 #include "hardware/simplify.hpp"
 #include "hardware/turns.hpp"
 #include "ir/build.hpp"
-#include "tessera/error.hpp"
 
 namespace tessera::hardware {
 
@@ -125,7 +124,7 @@ class Builder {
     const int width = netlist_.node(v.node).bits.width;
     if (width <= 32) return v;
     const Value less = expressions_.rounded(v, v.fraction - (width - 32) - 1);
-    const double most = std::ldexp(std::max({std::abs(v.lo), std::abs(v.hi), 1.0}), -v.fraction);
+    const double most = std::ldexp(std::max(std::abs(v.lo), std::abs(v.hi)), -v.fraction);
     const bool enough = stream_.wanted > 0 ? less.error <= stream_.wanted : less.error <= most * std::exp2(-10);
     const Value& kept = enough && v.fraction > width - 32 ? less : v;
     port = {port.name,
@@ -260,9 +259,7 @@ class Builder {
     }
     make_.stage = before, make_.products = products, make_.instead = instead;
     if (netlist_.size() > most_nodes)
-      throw Error(ErrorClass::argument,
-                  fmt::format("stage '{}' cannot stream: {} operations so far; expected {} at most", stage.name,
-                              netlist_.size(), most_nodes));
+      refuse(stage, fmt::format("{} operations so far; expected {} at most", netlist_.size(), most_nodes));
     return v;
   }
 
@@ -479,11 +476,8 @@ class Builder {
           return coordinate(s, node.ivalue, lane, lag);
         case Op::extent:
           if (!stream_.frame.fixed)
-            throw Error(
-                ErrorClass::argument,
-                fmt::format("stage '{}' cannot become hardware: it computes with an extent, which is given at run time",
-                            graph_.stage(s).name),
-                {}, "emit for frames of one size");
+            refuse(graph_.stage(s), "it computes with an extent, which is given at run time",
+                   "emit for frames of one size");
           return make_.constant(static_cast<double>(stream_.grids.points(s, static_cast<int>(node.ivalue))));
         case Op::scalar:
           return scalar(node);

@@ -1,10 +1,13 @@
 // Taps are sorted by ticks; what is too long for registers between two of them becomes part of a memory.
 #include "hardware/delay_lines.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
 #include "base/division.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::hardware {
 
@@ -103,6 +106,17 @@ std::vector<LineMemory> line_memories(const Netlist& netlist, const std::vector<
 i64 least_width(const Netlist& netlist, const DelayLines& lines) {
   const i64 of_rows = lines.least_pitch > least_pitch ? (lines.least_pitch - 1) * netlist.frame.lanes + 1 : 1;
   return std::max(netlist.least_width, of_rows);
+}
+
+void check_extents(const Netlist& netlist, const DelayLines& lines) {
+  const auto& most = netlist.given.most;
+  const i64 height = netlist.least_height, width = least_width(netlist, lines);
+  if (netlist.frame.fixed || (height <= most[0] && width <= most[1])) return;
+  throw Error(ErrorClass::argument,
+              fmt::format("frames of at most {} x {} were asked for; expected at least {} x {}, which the program's "
+                          "windows need",
+                          most[0], most[1], height, width),
+              {}, netlist.frame.lanes > 1 ? "take fewer points a clock, or frames of one size" : "");
 }
 
 }  // namespace tessera::hardware

@@ -59,5 +59,7 @@ std::vector<LineMemory> line_memories(const Netlist&, const std::vector<int>& cl
 
 // The least width of frames, where it is given at run time.
 i64 least_width(const Netlist&, const DelayLines&);
+// Throws Error(argument) where the largest extents that were asked for are less than the least.
+void check_extents(const Netlist&, const DelayLines&);
 
 }  // namespace tessera::hardware

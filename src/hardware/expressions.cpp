@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "hardware/functions.hpp"
+#include "hardware/grids.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::hardware {
@@ -36,13 +37,31 @@ std::optional<int> exact_bits(double c, int most) {
 }  // namespace
 
 void Expressions::refuse(const std::string& what, const std::string& help) const {
-  throw Error(ErrorClass::argument,
-              fmt::format("stage '{}' cannot become hardware: {}", graph_.stage(stage_).name, what), {}, help);
+  hardware::refuse(graph_.stage(stage_), what, help);
+}
+
+// An error that is infinite, or times 0 no number, would compare as if it were kept.
+void Expressions::refuse_boundless() const {
+  refuse("nothing bounds the error of a value in fixed point",
+         "bound what goes into exponentials, powers and products with min and max");
+}
+
+bool Expressions::takes_floats(const ExprNode& node) const {
+  return !node.args.empty() && is_float(graph_.node(node.args.back()).type);
+}
+
+// Of what an operation is made of: 64 bits stand for any number of them, whose upper ones would be lost.
+void Expressions::refuse_wide(std::size_t from) const {
+  for (std::size_t n = from; n < netlist_.size(); ++n)
+    if (netlist_.node({static_cast<std::uint32_t>(n)}).bits.width > 63)
+      refuse("a value on its way has more than 63 bits in fixed point",
+             "bound it with min and max, or allow a larger --error");
 }
 
 void Expressions::decide(Op op, const Value& v, double error) {
+  if (!std::isfinite(error)) refuse_boundless();
+  if (error <= 0) return;
   decided = std::max(decided, error);
-  if (!(error > 0)) return;
   // Of vectors, their length: functions.cpp bounds the errors of angles from there on.
   double& margin = margins[{stage_, now_}];
   margin = std::max({margin, error, op == Op::atan2 ? std::sqrt(2.0) / 256 * magnitude(v) : 0});
@@ -65,6 +84,7 @@ void Expressions::decide(Op op, const Value& v, double error) {
 // What is known of a value, and of its node; where the language wraps, the former alone.
 Value Expressions::checked(ExprId e, Value v) {
   const ExprNode& node = graph_.node(e);
+  if (!std::isfinite(v.error)) refuse_boundless();
   if (!is_float(node.type)) {
     const analyze::Range r = ranges_.of(e);
     return v.lo < r.lo || v.hi > r.hi ? make_.wrapped(v, r.lo, r.hi) : v;
@@ -94,9 +114,11 @@ Value Expressions::body(ir::StageId s, const std::function<Value(const ExprNode&
       args.push_back(known_.values[a]);
     }
     now_ = e;
+    const std::size_t made = netlist_.size();
     try {
       if (wrong) throw Error(*wrong);
       known_.values[e] = checked(e, operation(node, args, leaf));
+      if (!exact_ && takes_floats(node)) refuse_wide(made);
     } catch (const Error& error) {
       // What needs it may still be a table: log(x) where x is above 0.
       if (!is_narrow(e) || known_.sources[e] == e) throw;
@@ -147,10 +169,9 @@ Value Expressions::operation(const ExprNode& node, const std::vector<Value>& a,
     default:
       break;
   }
-  const bool of_floats = !node.args.empty() && is_float(graph_.node(node.args.back()).type);
-  if (exact_ && (is_float(node.type) || of_floats) && node.op != Op::select) return float_operation(node, a);
+  if (exact_ && (is_float(node.type) || takes_floats(node)) && node.op != Op::select) return float_operation(node, a);
   if (is_float(node.type)) return real(node, a);
-  if (!of_floats || node.op == Op::select) return whole(node, a);
+  if (!takes_floats(node) || node.op == Op::select) return whole(node, a);
   if (a.size() == 1) return from_float(node, a[0]);
   const auto [x, y] = aligned(a[0], a[1]);
   decide(node.op, magnitude(x) > magnitude(y) ? x : y, x.error + y.error);
@@ -298,8 +319,10 @@ Value Expressions::scaled(Value v, double factor) {
     return f >= 0 ? with(sign, f, error) : with(make_.shift_left(sign, -f), 0, error);
   }
   const int needed = fraction_ + 3 + std::max(0, static_cast<int>(std::ceil(std::log2(magnitude(v) + 1))));
-  const int room = most_bits - 2 - netlist_.node(v.node).bits.width -
-                   std::max(0, static_cast<int>(std::ceil(std::log2(std::abs(factor) + 1))));
+  const double size = std::abs(factor);  // small ones take fewer bits
+  const int taken =
+      std::max(-most_bits, size < 1 ? std::ilogb(size) + 2 : static_cast<int>(std::ceil(std::log2(size + 1))));
+  const int room = most_bits - 2 - netlist_.node(v.node).bits.width - taken;
   const Value c = constant(factor, std::clamp(needed, 0, std::max(0, room)));
   const Value p = make_.multiply(v, c);
   return with(p, v.fraction + c.fraction, std::abs(factor) * v.error + c.error * (magnitude(v) + v.error));

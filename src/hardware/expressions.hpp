@@ -54,6 +54,9 @@ class Expressions {
 
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& help = "") const;
+  [[noreturn]] void refuse_boundless() const;
+  void refuse_wide(std::size_t from) const;
+  bool takes_floats(const ir::ExprNode&) const;
   void decide(ir::Op, const Value&, double error);
   Value operation(const ir::ExprNode&, const std::vector<Value>&,
                   const std::function<Value(const ir::ExprNode&)>& leaf);

@@ -88,10 +88,12 @@ Value Functions::raised(const Value& v, int bits) {
   return make_.shift_left(v, bits);
 }
 
-Value Functions::scaled(const Value& v, double factor, int fraction) {
+Value Functions::scaled(Value v, double factor, int fraction) {
   const int bits = fraction + 2 + whole_bits(magnitude(v));
   const double raw = std::round(std::ldexp(factor, bits));
-  if (netlist_.node(v.node).bits.width + whole_bits(std::abs(raw)) > widest)
+  const auto is_wide = [&] { return netlist_.node(v.node).bits.width + whole_bits(std::abs(raw)) > widest; };
+  if (is_wide()) v = rounded(make_, v, fraction + 3 + whole_bits(std::abs(factor)));
+  if (is_wide())
     refuse_(fmt::format("numbers up to {:.4g} are too large for {} bits of fraction", magnitude(v), fraction),
             "bound them with min and max, or allow a larger --error");
   const double error = std::abs(factor) * v.error + std::abs(factor - std::ldexp(raw, -bits)) * magnitude(v);
@@ -348,18 +350,19 @@ Value Functions::two_sided_angle(const Value& y, const Value& x) {
 
 Value Functions::arc_tangent(const Value& x) {
   const int log = whole_bits(magnitude(x) * (1 + 1e-9));
-  if (log > 3) return angle(x, make_.constant(1), x.error);
+  const double from = std::atan(low_of(x)), to = std::atan(high_of(x));
+  if (log > 3) return within(angle(x, make_.constant(1), x.error), from, to);
   // At most one unit of the argument's last place is lost at its upper end.
   const Value size = rounded(make_, with(make_.magnitude(x), x.fraction, x.error), fraction_ + 2 + log);
   const int bits = size.fraction + log;
-  if (bits < 1) return angle(x, make_.constant(1), x.error);
+  if (bits < 1) return within(angle(x, make_.constant(1), x.error), from, to);
   const Value at = make_.least(with(size, 0, 0), make_.constant(std::exp2(bits) - 1));
   const double scale = std::exp2(log);
   const Curve arc{"arc_of", [scale](double t) { return std::atan(scale * t); }, scale, 0.65 * scale * scale,
                   2 * scale * scale * scale};
   Value y = curve(arc, at, bits, fraction_);
   y.error += size.error + (size.hi > at.hi ? std::exp2(-size.fraction) : 0);
-  return with_sign(y, x);
+  return within(with_sign(y, x), from, to);
 }
 
 Value Functions::arc(Op op, const Value& x) {
@@ -381,7 +384,9 @@ Value Functions::arc(Op op, const Value& x) {
   if (most < 1) before = std::min(before, side.error / std::sqrt(1 - most * most));
   if (side.error == 0) before = 0;
   const double error = before + 1.5 * std::exp2(-point);
-  return op == Op::asin ? angle(side, other, error) : angle(other, side, error);
+  const double from = std::clamp(a, -1.0, 1.0), to = std::clamp(b, -1.0, 1.0);
+  if (op == Op::asin) return within(angle(side, other, error), std::asin(from), std::asin(to));
+  return within(angle(other, side, error), std::acos(to), std::acos(from));
 }
 
 // ---- hyperbolic functions, remainders ------------------------------------------------------------------------------
@@ -407,7 +412,7 @@ Value Functions::hyperbolic_tangent(const Value& x) {
                    2 * scale * scale * scale};
   Value y = curve(rise, {make_.resized(at.node, {false, point + log}), at.lo, at.hi}, point + log, fraction_);
   y.error += size.error + std::exp2(-point) + (magnitude(x) > scale ? 1 - std::tanh(scale) : 0);
-  return with_sign(y, x);
+  return within(with_sign(y, x), std::tanh(low_of(x)), std::tanh(high_of(x)));
 }
 
 Value Functions::remainder(const Value& x, const Value& y) {

@@ -52,7 +52,7 @@ class Functions {
   Normal normalised(const Value&);
   Value curve(const Curve&, const Value& x, int bits, int fraction);
   Value raised(const Value&, int bits);  // times 2^bits, if that can be held
-  Value scaled(const Value&, double factor, int fraction);
+  Value scaled(Value, double factor, int fraction);
   Value exponential(const Value& x, double factor, int fraction);
   Value logarithm(const Value& x, double factor, int fraction);
   Value wave(const Value& x, bool cosine);

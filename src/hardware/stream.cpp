@@ -1,4 +1,4 @@
-// What can stream, which numbers stages hold, which of them are stored, and how far they lag.
+// What can stream, which stages are stored, and how far they lag.
 #include "hardware/stream.hpp"
 
 #include <fmt/format.h>
@@ -12,9 +12,8 @@
 
 #include "base/division.hpp"
 #include "hardware/differences.hpp"
-#include "hardware/expressions.hpp"
+#include "hardware/formats.hpp"
 #include "hardware/places.hpp"
-#include "hardware/turns.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
 #include "plan/plan.hpp"
@@ -72,11 +71,6 @@ void check_stage(const Graph& graph, const Stage& stage) {
       refuse(stage, "it needs what a whole image comes to before the image has passed");
     if (node.op == Op::access) check_access(graph, stage, node);
   }
-}
-
-// Ticks from one of a stage's points to the next.
-i64 word_step(const Stream& stream, StageId s) {
-  return std::max<i64>(1, stream.grids.stages[s].columns.rate / stream.frame.lanes);
 }
 
 // The search for the stages that are stored, and their lags.
@@ -309,151 +303,6 @@ class Search {
   bool rates_ = false;                      // is a stage coarser than the frame?
 };
 
-FixedInput scalar_format(const Graph& graph, const Stage& stage, const ExprNode& node, const StreamOptions& options) {
-  if (!is_float(node.type) || options.exact) return {node.type, 0};
-  const std::string& name = graph.arguments[static_cast<std::size_t>(node.ivalue)].name;
-  const auto it = options.inputs.find(name);
-  if (it == options.inputs.end() || is_float(it->second.type))
-    refuse(stage, fmt::format("'{}' is a float, whose range is not known", name),
-           fmt::format("say which integers come instead, and how many of their bits are fraction: --input {}=uint8.4",
-                       name));
-  return it->second;
-}
-
-// What a stage holds that is put together from pieces, and 0 elsewhere: the finest of their formats.
-Value hull(const Stage& stage, const std::vector<StreamStage>& stages, Expressions& expressions) {
-  Value all;
-  const auto enter = [&](double lo, double hi, int fraction, double error) {
-    const int f = std::max(all.fraction, fraction);
-    all.lo = std::min(std::ldexp(all.lo, f - all.fraction), std::ldexp(lo, f - fraction));
-    all.hi = std::max(std::ldexp(all.hi, f - all.fraction), std::ldexp(hi, f - fraction));
-    all.fraction = f, all.error = std::max(all.error, error);
-  };
-  for (const ir::Piece& piece : stage.pieces) {
-    if (piece.stage) {
-      const StreamStage& from = stages[*piece.stage];
-      enter(from.lo, from.hi, from.fraction, from.error);
-    } else {
-      const Value c = expressions.border(piece.value, stage.type);
-      enter(c.lo, c.hi, c.fraction, c.error);
-    }
-  }
-  return all;
-}
-
-// What each stage of `stream` holds with so many bits of fraction. The largest error of floats that matter.
-double try_formats(Stream& stream, const StreamOptions& options, int fraction) {
-  const Graph& graph = stream.graph;
-  analyze::Ranges ranges(graph);
-  Netlist scratch;
-  Arithmetic make(scratch, stream.additions);
-  Expressions expressions(graph, ranges, scratch, make, fraction, options.exact);
-  stream.fraction = fraction;
-  stream.stages.assign(graph.stage_count(), {});
-  i64 leaves = 0;
-  const auto leaf = [&](double lo, double hi, int f, double error) {
-    return Value{make.node(Signal::input, bits_of(lo, hi), {}, leaves++), lo, hi, f, error};
-  };
-  for (StageId s = 0; s < graph.stage_count(); ++s) {
-    const Stage& stage = graph.stage(s);
-    StreamStage& format = stream.stages[s];
-    analyze::Range r = ranges.of_stage(s);
-    if (options.exact && is_float(stage.type)) r = range_of(stage.type);
-    if (!options.exact && stage.kind == StageKind::input && is_float(stage.type)) {
-      const auto it = options.inputs.find(graph.arguments[stage.argument].name);
-      if (it == options.inputs.end() || is_float(it->second.type))
-        refuse(stage, "floats come in, whose range is not known",
-               fmt::format("say which integers come instead, for example --input {}=uint8",
-                           graph.arguments[stage.argument].name));
-      r = analyze::full_range(it->second.type);
-      format.fraction = it->second.fraction;
-    }
-    if (stage.kind == StageKind::point) {
-      std::vector<Arithmetic::Product> products;
-      make.products = &products;
-      const Value v = expressions.body(s, [&](const ExprNode& node) {
-        if (node.op == Op::coord || node.op == Op::extent) {
-          const i64 extent = node.ivalue == 0 ? stream.frame.height : stream.frame.words() * stream.frame.lanes;
-          return leaf(0, static_cast<double>(extent), 0, 0);
-        }
-        if (node.op == Op::scalar) {
-          const FixedInput given = scalar_format(graph, stage, node, options);
-          const analyze::Range limits = range_of(given.type);
-          return leaf(limits.lo, limits.hi, given.fraction, 0);
-        }
-        const StreamStage& from = stream.stages[node.stage];
-        Value v{{}, from.lo, from.hi, from.fraction, from.error};
-        for (const Border& b : node.border)
-          if (b.mode == BorderMode::constant && !(options.exact && is_float(node.type))) {
-            const Value c = expressions.border(b.value, graph.stage(node.stage).type);
-            const int f = std::max(v.fraction, c.fraction);
-            v.lo = std::min(std::ldexp(v.lo, f - v.fraction), std::ldexp(c.lo, f - c.fraction));
-            v.hi = std::max(std::ldexp(v.hi, f - v.fraction), std::ldexp(c.hi, f - c.fraction));
-            v.fraction = f, v.error = std::max(v.error, c.error);
-          }
-        return leaf(v.lo, v.hi, v.fraction, v.error);
-      });
-      make.products = nullptr;
-      format.turns = static_cast<int>(
-          std::min<i64>(word_step(stream, s), std::max<i64>(1, std::ssize(that_take_turns(scratch, products)))));
-      if (is_float(stage.type) && !options.exact) r = {v.lo, v.hi};
-      format.fraction = v.fraction;
-      format.error = is_float(stage.type) ? v.error : 0;
-      bool margin = false;
-      for (std::size_t d = 0; d < stage.domain.size(); ++d) margin |= stage.margin_lo[d] > 0 || stage.margin_hi[d] > 0;
-      if (margin) r.lo = std::min(r.lo, 0.0), r.hi = std::max(r.hi, 0.0);
-    }
-    if (stage.kind == StageKind::compose && is_float(stage.type) && !options.exact) {
-      const Value v = hull(stage, stream.stages, expressions);
-      r = {v.lo, v.hi};
-      format.fraction = v.fraction, format.error = v.error;
-    }
-    format.lo = r.lo, format.hi = r.hi;
-    format.bits = bits_of(r.lo, r.hi);
-  }
-  stream.decided = expressions.decided;
-  stream.decisions = expressions.decisions;
-  stream.margins = expressions.margins;
-  double worst = options.error > 0 ? expressions.decided : expressions.decided_relative;
-  for (const ir::Output& output : graph.outputs)
-    for (const StageId s : output.stages) {
-      const StreamStage& stage = stream.stages[s];
-      const double most = std::ldexp(std::max({std::abs(stage.lo), std::abs(stage.hi), 1.0}), -stage.fraction);
-      worst = std::max(worst, options.error > 0 ? stage.error : stage.error / most);
-    }
-  return worst;
-}
-
-// The fewest bits of fraction that are enough.
-void find_formats(Stream& stream, const StreamOptions& options) {
-  constexpr int most_fraction = 24;
-  const double wanted = options.error > 0 ? options.error : std::exp2(-10);
-  if (options.exact) {
-    try_formats(stream, options, 0);
-    return;
-  }
-  double least = 0;
-  int best = -1;
-  std::optional<Error> wrong;  // with few bits of fraction a divisor may be 0 that is not with more
-  for (int fraction = 0; fraction <= most_fraction; ++fraction) {
-    double error = 0;
-    try {
-      error = try_formats(stream, options, fraction);
-    } catch (const Error& e) {
-      if (best >= 0) break;  // values become too wide
-      if (!wrong) wrong = e;
-      continue;
-    }
-    if (error <= wanted) return;
-    if (best < 0 || error < least) least = error, best = fraction;
-  }
-  if (best < 0) throw Error(*wrong);
-  if (options.error > 0)
-    refuse(stream.graph.stage(stream.graph.outputs.front().stages.front()),
-           fmt::format("its error in fixed point is {:.3g} at least; expected {:.3g} at most", least, wanted));
-  try_formats(stream, options, best);
-}
-
 Window& window_of(std::vector<Window>& all, StageId producer) {
   for (Window& w : all)
     if (w.producer == producer) return w;
@@ -548,6 +397,10 @@ std::vector<Lag> Window::entries() const {
   std::vector<Lag> all(far.begin(), far.end());
   if (last_word) all.push_back({0, *last_word});
   return all;
+}
+
+i64 word_step(const Stream& stream, StageId s) {
+  return std::max<i64>(1, stream.grids.stages[s].columns.rate / stream.frame.lanes);
 }
 
 analyze::Range range_of(ElementType type) {

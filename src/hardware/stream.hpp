@@ -81,6 +81,9 @@ struct Stream {
   i64 least_height = 1, least_width = 1;  // of extents given at run time
 };
 
+// Ticks from one of a stage's points to the next.
+i64 word_step(const Stream&, ir::StageId);
+
 // Of what stands for elements of a type: of floats, of their bits.
 analyze::Range range_of(ElementType);
 

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "analyze/expressions.hpp"
+#include "hardware/grids.hpp"
 #include "ir/build.hpp"
 #include "plan/median.hpp"
-#include "tessera/error.hpp"
 
 namespace tessera::hardware {
 
@@ -35,9 +35,8 @@ void write_windows_out(ir::Graph& graph) {
     const ir::ExprId body = ir::rewrite(graph, graph.stage(s).body, [&](ir::ExprId, const ir::ExprNode& node) {
       if (!ir::is_reduction(node.op)) return ir::fold(graph, node);
       if (analyze::term_count(node) > most_terms)
-        throw Error(ErrorClass::argument,
-                    fmt::format("stage '{}' cannot stream: a window of {} terms; expected {} at most",
-                                graph.stage(s).name, analyze::term_count(node), most_terms));
+        refuse(graph.stage(s),
+               fmt::format("a window of {} terms; expected {} at most", analyze::term_count(node), most_terms));
       const ir::ExprNode reduction = node;
       if (reduction.op == ir::Op::reduce_median)
         return plan::median_network(graph, reduction.type, rank, terms_of(graph, reduction));

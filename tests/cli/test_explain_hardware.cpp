@@ -126,6 +126,27 @@ TEST_F(ExplainHardware, TellsWhatValuesWithErrorsDecide) {
   EXPECT_EQ(explained({"whole.forma", "--target", "verilog", "--size", "9x30"})["decisions"], json::array());
 }
 
+// Results so small that the usual bits of fraction hold none of them.
+TEST_F(ExplainHardware, NothingIsLostUnsaid) {
+  program("faint.forma",
+          "stencil faint(vector#2 float X) { return (X@[0,-1] + X) * 0.000000001f; }\n"
+          "parameter M, N;\nvector#2 float image[M,N];\nreturn faint(image:clamped);\n");
+  std::vector<std::string> words = {"faint.forma", "--target", "verilog", "--size", "9x30", "--input", "image=uint8"};
+  const json result = explained(words)["results"][0];
+  EXPECT_GT(result["fraction"], 24);
+  EXPECT_GT(result["error"], 0.0);
+  EXPECT_LT(result["error"], 510e-9 / 1024);
+  words.insert(words.end(), {"--error", "0.001"});
+  for (const char* verb : {"emit", "explain"}) {
+    words.insert(words.begin(), verb);
+    const Outcome o = tessera(words);
+    expect_error(o, 2, "stage 'faint' cannot stream: with an error of");
+    EXPECT_THAT(o.err, AllOf(HasSubstr("nothing is left of values that lie within 5.1e-07 of 0"),
+                             HasSubstr("faint.forma"), HasSubstr("help: write --error 5e-10, or leave it out")));
+    words.erase(words.begin());
+  }
+}
+
 TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
   const auto refuses = [&](const std::vector<std::string>& words, const std::string& part) {
     expect_error(tessera(words), 2, part);

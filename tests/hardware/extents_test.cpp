@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "emit/hls.hpp"
 #include "emit/verilog.hpp"
 #include "hardware/build.hpp"
 #include "hardware/delay_lines.hpp"
@@ -225,23 +226,58 @@ TEST(Extents, ChangeWherePointsDependOnThemselvesAlone) {
 }
 
 TEST(Extents, AreAnErrorWhereTheyChangeTooEarlyOrDoNotFit) {
-  const ir::Graph graph = graph_of(mean);
-  const Netlist netlist = build_netlist(make_stream(graph, at_most(20, 70)));
-  const Schedule schedule = make_schedule(netlist);
-  const auto said = [&](const Sizes& sizes, bool waits) {
+  const auto said_of = [](const Netlist& netlist, const Sizes& sizes, bool waits) {
+    const Schedule schedule = make_schedule(netlist);
     const TestFolder folder;
     std::string words;
-    for (const auto& [height, width] : sizes)
-      words += words_of(netlist, 0, interpreted(graph, height, width, 2, 1).inputs[0], height, width);
+    for (const auto& [height, width] : sizes) {
+      const Frames two(2, std::vector<i64>(static_cast<std::size_t>(height * width), 7));
+      words += words_of(netlist, 0, two, height, width);
+    }
     folder.write("image.hex", words);
     folder.write("c.sv", emit::print_verilog(netlist, schedule, {"circuit_under_test"}));
     folder.write("bench.sv", Series(netlist, sizes, 2, false, 1, waits).text());
     return outcome_of(folder, netlist, "iverilog -g2012 -o c c.sv bench.sv && ./c").said;
   };
+  const Netlist netlist = build_netlist(make_stream(graph_of(mean), at_most(20, 70)));
+  const auto said = [&](const Sizes& sizes, bool waits) { return said_of(netlist, sizes, waits); };
   EXPECT_NE(said({{20, 70}, {9, 30}}, true).find("error 0"), std::string::npos);
   EXPECT_NE(said({{20, 70}, {9, 30}}, false).find("error 1"), std::string::npos);
   EXPECT_NE(said({{20, 70}, {21, 30}}, true).find("no end, error 1"), std::string::npos);
   EXPECT_NE(said({{20, 70}, {9, 71}}, true).find("no end, error 1"), std::string::npos);
+  // Too small for a mirror, and no multiple.
+  const Netlist even =
+      build_netlist(make_stream(graph_of("stencil f(vector#2 uint8 x) { return cast<uint8>(x@[-2,0] - x@[0,3]); }\n"
+                                         "parameter M, N;\nvector#2 uint8 image[2*M, N];\nreturn f(image:mirror);\n"),
+                                at_most(20, 70)));
+  EXPECT_NE(said_of(even, {{4, 4}}, true).find("error 0"), std::string::npos);
+  for (const auto& [height, width] : Sizes{{2, 70}, {20, 3}, {7, 70}})
+    EXPECT_NE(said_of(even, {{height, width}}, true).find("no end, error 1"), std::string::npos) << height;
+  const std::string text = emit::print_verilog(even, make_schedule(even), {"f"});
+  EXPECT_NE(text.find("// height: 4 to 20, a multiple of 2; width: 4 to 70."), std::string::npos);
+}
+
+// No extents at all would do: it would say so at run time, of each frame.
+TEST(Extents, ThatNoWindowFitsAreRefused) {
+  StreamOptions options = at_most(20, 33);
+  options.lanes = 8;
+  const Netlist netlist = build_netlist(make_stream(
+      graph_of("stencil f(vector#2 uint8 x, vector#2 uint8 y) { return x@[0,1] + y@[-1,0]; }\nparameter M, N;\n"
+               "vector#2 uint8 a[M, N];\nvector#2 uint8 b[M, N];\nreturn f(a:clamped, b:mirror);\n"),
+      options));
+  const auto message = [&](auto&& print) {
+    try {
+      print();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.error_class(), ErrorClass::argument);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string expected = "frames of at most 20 x 33 were asked for; expected at least 2 x 65";
+  EXPECT_NE(message([&] { emit::print_verilog(netlist, make_schedule(netlist), {"f"}); }).find(expected),
+            std::string::npos);
+  EXPECT_NE(message([&] { emit::print_hls(netlist, {.name = "f"}); }).find(expected), std::string::npos);
 }
 
 }  // namespace

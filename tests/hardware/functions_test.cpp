@@ -1,5 +1,6 @@
 // Functions of floats in fixed point: the worst error over many thousand arguments stays within the bound that the
 // netlist states, and the bound is not much wider than the worst that was found.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,20 +25,29 @@ struct Outcome {
   bool tables_alone = true;  // no operation but look-ups
 };
 
-// a is 0, 4, 8 ... 252 down the rows, b is 0 to 255 along them; both are float images of bytes. `skip` says where the
-// result is not compared.
-Outcome outcome_of(const std::string& body, double error, double (*skip)(double a, double b) = nullptr) {
-  const ir::Graph graph = graph_of("stencil f(vector#2 float a, vector#2 float b) { " + body +
-                                   " }\nparameter M, N;\nvector#2 float A[M, N];\nvector#2 float B[M, N];\n"
-                                   "return f(A, B);\n");
+// a is 0, 4, 8 ... 252 down the rows, b is 0 to 255 along them; both are images of floats (`type`), of bytes. `skip`
+// says where the result is not compared.
+Outcome outcome_of(const std::string& body, double error, double (*skip)(double a, double b) = nullptr,
+                   const std::string& type = "float") {
+  const std::string image = "vector#2 " + type + " ";
+  const ir::Graph graph = graph_of("stencil f(" + image + "a, " + image + "b) { " + body + " }\nparameter M, N;\n" +
+                                   image + "A[M, N];\n" + image + "B[M, N];\nreturn f(A, B);\n");
   StreamOptions options;
   options.height = height, options.width = width, options.error = error;
   options.inputs["A"] = options.inputs["B"] = {ElementType::u8, 0};
   Frames a(1), b(1);
-  Array as(ElementType::f32, {height, width}), bs(ElementType::f32, {height, width});
+  const bool doubles = type == "double";
+  const ElementType element = doubles ? ElementType::f64 : ElementType::f32;
+  Array as(element, {height, width}), bs(element, {height, width});
+  const auto set = [&](Array& array, i64 k, i64 v) {
+    if (doubles)
+      array.as<double>()[k] = static_cast<double>(v);
+    else
+      array.as<float>()[k] = static_cast<float>(v);
+  };
   for (i64 k = 0; k < height * width; ++k) {
     a[0].push_back(k / width * 4), b[0].push_back(k % width);
-    as.as<float>()[k] = static_cast<float>(a[0].back()), bs.as<float>()[k] = static_cast<float>(b[0].back());
+    set(as, k, a[0].back()), set(bs, k, b[0].back());
   }
   const Netlist netlist = build_netlist(make_stream(graph, options));
   const std::vector<Frames> got = netlist.inputs.size() == 2
@@ -51,11 +61,13 @@ Outcome outcome_of(const std::string& body, double error, double (*skip)(double 
     const Signal op = netlist.node({k}).op;
     o.tables_alone &= op == Signal::table || op == Signal::input || op == Signal::resize || op == Signal::constant;
   }
-  const bool floats = is_float(expected[0].format().scalar);
+  const ElementType given = expected[0].format().scalar;
   for (i64 k = 0; k < height * width; ++k) {
     const auto at = static_cast<std::size_t>(k);
     const double is = std::ldexp(static_cast<double>(got[0][0][at]), -o.fraction);
-    const double should = floats ? static_cast<double>(expected[0].as<float>()[k]) : expected[0].as<std::uint8_t>()[k];
+    const double should = given == ElementType::f64   ? expected[0].as<double>()[k]
+                          : given == ElementType::f32 ? static_cast<double>(expected[0].as<float>()[k])
+                                                      : expected[0].as<std::uint8_t>()[k];
     if (skip != nullptr && skip(static_cast<double>(a[0][at]), static_cast<double>(b[0][at])) != 0) continue;
     o.largest = std::max(o.largest, std::abs(should));
     o.worst = std::max(o.worst, std::abs(is - should));
@@ -113,6 +125,33 @@ TEST(Functions, StayWithinTheirBoundsWhichAreNotWide) {
     }
 }
 
+// However small an error is asked for, and however small or large the values are: it is kept, or refused.
+TEST(Functions, KeepAnyErrorOrRefuseIt) {
+  std::size_t kept = 0;
+  const auto check = [&](const std::string& body, double error) {
+    SCOPED_TRACE(body + fmt::format(" --error {}", error));
+    try {
+      const Outcome o = outcome_of(body, error, nullptr, "double");
+      EXPECT_LE(o.bound, error > 0 ? error : std::max(o.bound, o.largest / 4));
+      EXPECT_LE(o.worst, o.bound + 1e-14 * o.largest);
+      ++kept;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.error_class(), ErrorClass::argument) << e.message();
+    }
+  };
+  for (const std::string body : cases) {
+    for (const double error : {1e-6, 1e-8, 1e-10, 1e-12}) check(body, error);
+    const std::string value = body.substr(7, body.size() - 8);
+    for (const char* const scale : {"1e-4", "1e-8", "1e-12", "1e-16", "1e4", "1e8", "1e12", "1e16"})
+      check("return (" + value + ") * " + scale + ";", 0);
+    check("return hypot((" + value + ") * 700, b);", 1e-6);
+    check("return (" + value + ") * (" + value + ") - (a * 256 + b) * (" + value + ");", 1e-7);
+  }
+  for (const double error : {1e-3, 1e-5, 1e-6, 1e-7, 1e-8})
+    check("return hypot((a * 256 + b) * 0.3, (a * 256 + b + 1) * 0.7);", error);
+  EXPECT_GT(kept, std::size(cases) * 6);
+}
+
 // What depends on one narrow value is a table of what the interpreter gives, to the bit where it is whole.
 TEST(Functions, OfOneByteAreTables) {
   for (const char* const body : {
@@ -160,7 +199,8 @@ TEST(Functions, WhatNoIntervalBoundsIsRefusedWithWhatToWrite) {
   };
   const auto expect = [&](const std::string& body, const std::string& reason, const std::string& help) {
     const std::string message = said(body);
-    EXPECT_NE(message.find("stage 'f' cannot become hardware: "), std::string::npos) << message;
+    EXPECT_NE(message.find("stage 'f' cannot stream: "), std::string::npos) << message;
+    EXPECT_NE(message.find("note: it stands in line "), std::string::npos) << message;
     EXPECT_NE(message.find(reason), std::string::npos) << message;
     EXPECT_NE(message.find("help: " + help), std::string::npos) << message;
   };

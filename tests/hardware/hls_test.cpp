@@ -383,6 +383,37 @@ std::string outcome_of(const std::string& body) {
   return said;
 }
 
+// Extents that a circuit was not made for: nothing is read, nothing written, and the call says so.
+TEST(Hls, OfExtentsThatDoNotFitItTakesNothing) {
+  ASSERT_TRUE(have("g++"));
+  StreamOptions options;
+  options.height = 8, options.width = 20, options.fixed = false, options.lanes = 2;
+  const Netlist netlist = build_netlist(
+      make_stream(graph_of("stencil f(vector#2 uint8 x) { return cast<uint8>(x@[-2,0] - x@[0,3]); }\nparameter M, N;\n"
+                           "vector#2 uint8 a[2*M, N];\nreturn f(a:mirror);\n"),
+                  options));
+  const emit::HlsFiles files = emit::print_hls(netlist, {.name = "f"});
+  EXPECT_NE(files.source.find("// height: 4 to 8, a multiple of 2; width: 4 to 20."), std::string::npos)
+      << files.source.substr(0, 700);
+  EXPECT_NE(files.header.find("extern \"C\" int f("), std::string::npos);
+  const std::string said = outcome_of(
+      files.source +
+      "#include <cstdio>\nint main() {\n"
+      "  const int sizes[][2] = {{8, 20}, {4, 4}, {10, 20}, {8, 21}, {2, 20}, {8, 3}, {7, 20}, {0, 0}, {-2, 9}, {8, "
+      "70000}};\n"
+      "  for (const auto& size : sizes) {\n"
+      "    hls::stream<ap_axiu<16, 1, 1, 1>, 100> a(\"a\"), result(\"result\");\n"
+      "    const bool fits = &size < sizes + 2;\n"
+      "    const int words = fits ? size[0] * size[1] / 2 : 5;\n    int status = -1, left = 0, given = 0;\n    {\n"
+      "      TESSERA_PROCESS(for (int k = 0; k < words; ++k) a.write(ap_axiu<16, 1, 1, 1>()));\n"
+      "      TESSERA_PROCESS(status = f(a, result, size[0], size[1], 1));\n    }\n"
+      "    for (; !a.empty(); ++left) a.read();\n    for (; !result.empty(); ++given) result.read();\n"
+      "    std::printf(\"%d %d %d, \", status, left, given);\n  }\n}\n");
+  std::string expected = "0 0 80, 0 0 8, ";
+  for (int k = 0; k < 8; ++k) expected += "1 5 0, ";
+  EXPECT_EQ(said, expected);
+}
+
 // What C simulation of tools does not show: a branch whose FIFO is shorter than what the other one holds back.
 TEST(HlsSimulation, FindsDeadlocks) {
   ASSERT_TRUE(have("g++"));

@@ -76,7 +76,7 @@ TEST(Possible, AnglesOfNothing) {
   const Counts counts = compared(
       graph_of("stencil f(vector#2 double x) { return floor(exp(min(-2.22, 2))) / max(fabs(sum(i = -1..1) (x@[i,0] * "
                "0.3) / 3.33), 1); }\n"
-               "stencil g(vector#2 double x) { return cast<double>(pow(max(atan(floor(x@[1,0])), 0), 0.45)); }\n"
+               "stencil g(vector#2 double x) { return 1 + pow(max(atan(floor(x@[1,0])), 0), 0.45); }\n"
                "parameter M, N;\nvector#2 double image[M, N];\ns = f(image:symmetric);\nreturn g(s:symmetric);\n"),
       options, 1);
   EXPECT_EQ(counts.outside, 0);

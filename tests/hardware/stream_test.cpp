@@ -376,6 +376,7 @@ TEST(Stream, RandomProgramsOfFloatsStayWithinTheirBounds) {
     const Frames got = simulate(netlist, std::vector<Frames>(netlist.inputs.size(), frames))[0];
     const std::vector<Array> expected = ref::interpret(graph, {height, width}, {array});
     const Port& port = netlist.results[0].port;
+    ASSERT_TRUE(std::isfinite(port.error)) << text << "seed " << seed;
     ++held;
     for (i64 k = 0; k < height * width; ++k) {
       const double is = std::ldexp(static_cast<double>(got[0][static_cast<std::size_t>(k)]), -port.fraction);
