@@ -124,8 +124,9 @@ std::vector<ZooProgram> few_weights() {
        "table int k[i = 0..12, j = 0..14] = (5 - i % 5) / 5 * ((7 - j % 7) / 7) * ((i + j * 3) % 9 * 1000003 - "
        "2000000); "
        "stencil f(vector#2 int16 X) { return sum(i = 0..12, j = 0..14) (k[i,j] * X@[i-6,j-7]); } stencil g(vector#2 "
-       "uint X) { return sum(i = 0..12, j = 0..14) (cast<uint>(k[i,j]) * X@[i,j-20]); } parameter M, N; vector#2 int16 "
-       "a[M,N]; vector#2 uint b[M,N]; return one = f(a:wrap), two = g(b:clamped);",
+       "uint32 X) { return sum(i = 0..12, j = 0..14) (cast<uint32>(k[i,j]) * X@[i,j-20]); } parameter M, N; vector#2 "
+       "int16 "
+       "a[M,N]; vector#2 uint32 b[M,N]; return one = f(a:wrap), two = g(b:clamped);",
        0, false, Data::wild},
       {"a few weights of a volume",
        "table float k[l = 0..5, i = 0..5, j = 0..5] = (3 - (l + i * 2 + j) % 3) / 3 * ((l + i * j) % 5 - 1) * 0.1f; "
