@@ -4,6 +4,8 @@
 // arithmetic is scheduled by the compiler. A minimum or maximum over a box of one image is taken one dimension at a
 // time, columns first, so that n * m terms become n + m; so are sums, see separable.cpp. A median becomes a network of
 // minima and maxima or a search, see median.cpp. Windows that stay large keep their loops.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -198,6 +200,7 @@ class WindowPass {
     if (node.op == Op::reduce_median) return positive_zero(median(node, nested, terms));
     if (nested) return {};
     if (ExprId copied = of_a_copy(node); copied.valid()) return reduce(ExprNode(graph_.node(copied)));
+    if (ExprId few = few_weights(node, terms); few.valid()) return few;
     if (ExprId looped = rows_written(node, terms); looped.valid()) return looped;
     const bool ordered = rows_together_ && is_float(node.type) && node.op == Op::reduce_sum && !node.vars.empty();
     return terms > (ordered ? most_ordered_terms : most_written_terms) ? ExprId{} : written(node);
@@ -210,6 +213,48 @@ class WindowPass {
     for (std::size_t k = 1; k < all.size(); ++k)
       result = combine(graph_, ir::step_of(node.op), node.type, result, all[k]);
     return result;
+  }
+
+  // A sum over a large window of a few weights, most of the table being zeros: these alone.
+  ExprId few_weights(const ExprNode& node, i64 terms) {
+    if (node.op != Op::reduce_sum || terms <= most_written_terms) return {};
+    bool sparse = false;
+    for (ExprId e : ir::postorder(graph_, {node.args[0]})) {
+      const ExprNode& part = graph_.node(e);
+      if (!weighs(part.op)) return {};
+      if (part.op != Op::lookup) continue;
+      const std::vector<double>& values = graph_.tables[static_cast<std::size_t>(part.ivalue)].values;
+      const auto zeros = std::count(values.begin(), values.end(), 0.0);
+      sparse |= static_cast<i64>(values.size()) - zeros <= most_written_terms;
+    }
+    if (!sparse) return {};
+    const ExprId e = graph_.expr(node);
+    i64 steps = LinearForms::most_terms * 4;
+    LinearForms forms(graph_, numbers_, e, steps);
+    const auto sum = forms.linear(e) ? forms.expand(e) : std::nullopt;
+    if (!sum || sum->weights.empty() || static_cast<i64>(sum->weights.size()) > most_written_terms) return {};
+    const auto fits = [&](const auto& term) {
+      const double w = term.second;
+      return std::isfinite(w) && (is_float(node.type) || (std::fabs(w) < 0x1p31 && std::trunc(w) == w));
+    };
+    if (!std::all_of(sum->weights.begin(), sum->weights.end(), fits)) return {};
+    const ExprNode leaf = graph_.node(sum->leaf);
+    const bool converted = leaf.op == Op::convert;
+    const ExprNode access = converted ? graph_.node(leaf.args[0]) : leaf;
+    ExprId total;
+    for (const auto& [offset, weight] : sum->weights) {
+      ExprNode moved = access;
+      for (std::size_t d = 0; d < moved.index.size(); ++d)
+        moved.index[d].vars.clear(), moved.index[d].offset = offset[d];
+      ExprId term = graph_.expr(std::move(moved));
+      if (converted) term = ir::convert(graph_, node.type, term);
+      const double factor = node.type == ElementType::u32 && weight < 0 ? weight + 0x1p32 : weight;
+      if (factor != 1) term = ir::binary(graph_, Op::mul, term, ir::constant(graph_, node.type, factor));
+      total = total.valid() ? ir::binary(graph_, Op::add, total, term) : term;
+    }
+    remarks_.push_back(fmt::format("window of '{}' is taken as the {} of its {} weights that are not 0", current_->name,
+                                   sum->weights.size(), terms));
+    return total;
   }
 
   // A sum over the rows of a series of volumes reads some dozens of rows at once. Where extents are powers of two all

@@ -113,6 +113,28 @@ std::vector<ZooProgram> blocks() {
   };
 }
 
+// Windows of more terms than are written out, whose weights are zeros but for a few.
+std::vector<ZooProgram> few_weights() {
+  return {
+      {"a few weights of a large window",
+       "table float k[i = 0..16, j = 0..16] = (4 - i % 4) / 4 * ((4 - j % 4) / 4) * ((i * 3 + j * j) % 7 - 3) * 0.1f; "
+       "stencil f(vector#2 float X) { return sum(i = 0..16, j = 0..16) (k[i,j] * X@[i-5,j-9]); } parameter M, N; "
+       "vector#2 float a[M,N]; return one = f(a:mirror), two = f(a:constant(2)), three = f(a);"},
+      {"a few whole numbers of a large window, below 0 as well",
+       "table int k[i = 0..12, j = 0..14] = (5 - i % 5) / 5 * ((7 - j % 7) / 7) * ((i + j * 3) % 9 * 1000003 - "
+       "2000000); "
+       "stencil f(vector#2 int16 X) { return sum(i = 0..12, j = 0..14) (k[i,j] * X@[i-6,j-7]); } stencil g(vector#2 "
+       "uint32 X) { return sum(i = 0..12, j = 0..14) (cast<uint32>(k[i,j]) * X@[i,j-20]); } parameter M, N; vector#2 "
+       "int16 "
+       "a[M,N]; vector#2 uint32 b[M,N]; return one = f(a:wrap), two = g(b:clamped);",
+       0, false, Data::wild},
+      {"a few weights of a volume",
+       "table float k[l = 0..5, i = 0..5, j = 0..5] = (3 - (l + i * 2 + j) % 3) / 3 * ((l + i * j) % 5 - 1) * 0.1f; "
+       "stencil f(vector#3 float X) { return sum(l = 0..5, i = 0..5, j = 0..5) (k[l,i,j] * X@[l-2,i-3,j-1]); } "
+       "parameter L, M, N; vector#3 float a[L,M,N]; return f(a:symmetric);"},
+  };
+}
+
 }  // namespace
 
 const std::vector<ZooProgram>& zoo_of_methods() {
@@ -123,6 +145,7 @@ const std::vector<ZooProgram>& zoo_of_methods() {
     add(list, Method::direct, {low_rank().front(), blocks().front()});
     add(list, Method::separable, {blocks()[3]});
     add(list, Method::automatic, blocks());
+    add(list, Method::direct, few_weights());
     return list;
   }();
   return programs;

@@ -75,6 +75,38 @@ TEST(Reductions, OfOneImageAreOnePass) {
   EXPECT_EQ(readers, 2u);
 }
 
+// 25 weights in a window of 17 x 17; zeros count in `exact` floats, where 0 times NaN is NaN.
+TEST(Windows, OfFewWeightsAreThese) {
+  const auto text = [](const std::string& type) {
+    return "table " + type +
+           " k[i = 0..16, j = 0..16] = (4 - i % 4) / 4 * ((4 - j % 4) / 4) * (i * 3 + j * j + 1); stencil "
+           "f(vector#2 " +
+           type +
+           " X) { return sum(i = 0..16, j = 0..16) (k[i,j] * X@[i-8,j-8]); } parameter M, N; "
+           "vector#2 " +
+           type + " a[M,N]; return f(a:mirror);";
+  };
+  const auto reads = [](const plan::Plan& p) {
+    std::size_t n = 0;
+    bool loops = false;
+    for (ir::StageId s = 0; s < p.graph.stage_count(); ++s)
+      if (p.graph.stage(s).kind == ir::StageKind::point)
+        for (const ir::ExprId e : ir::postorder(p.graph, {p.graph.stage(s).body})) {
+          n += p.graph.node(e).op == ir::Op::access;
+          loops |= ir::is_reduction(p.graph.node(e).op);
+        }
+    return loops ? 0 : n;
+  };
+  EXPECT_EQ(reads(plan_of(text("float"))), 25u);
+  const std::vector<std::string> remarks = plan_of(text("float")).remarks;
+  EXPECT_EQ(
+      std::count(remarks.begin(), remarks.end(), "window of 'f' is taken as the 25 of its 289 weights that are not 0"),
+      1);
+  EXPECT_EQ(reads(plan_of(text("int"))), 25u);
+  EXPECT_EQ(reads(plan_of(text("int"), Numbers::exact)), 25u);
+  EXPECT_EQ(reads(plan_of(text("float"), Numbers::exact)), 0u);
+}
+
 TEST(Functions, AreShorterInFastNumbers) {
   const std::string text =
       "stencil f(vector#2 float X) { return exp(X); } parameter M, N; vector#2 float a[M,N]; return f(a);";
