@@ -294,7 +294,7 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
                      "--header", "halve.hpp"})
                 .status,
             0);
-  EXPECT_THAT(text("halve.cpp"), AllOf(HasSubstr("#pragma HLS PIPELINE II=1"), HasSubstr("extern \"C\" void halve(")));
+  EXPECT_THAT(text("halve.cpp"), AllOf(HasSubstr("#pragma HLS PIPELINE II=1"), HasSubstr("extern \"C\" int halve(")));
   EXPECT_THAT(text("halve_test.cpp"), HasSubstr("int main("));
   EXPECT_THAT(text("halve.hpp"), HasSubstr("int height, int width, int frames)"));
   EXPECT_EQ(tessera({"emit", "halve.forma", "--target", "verilog", "--max-size", "64x48", "-o", "halve.sv"}).status, 0);
