@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct EmitVerb {
   ProgramOptions program;
   PlanOptions plan;
   HardwareFlags flags;
-  std::string target = "c", name, output, header, size;
+  std::string target = "c", output, header, size;
+  std::optional<std::string> name;
 };
 
 // The program itself is not written over.
@@ -41,7 +43,12 @@ int emit(const EmitVerb& verb) {
                 {}, base::did_you_mean(verb.target, targets));
   if (verb.target == "verilog" && !verb.header.empty())
     throw Error(ErrorClass::argument, "--header is not of target verilog, which has no headers");
+  if (verb.name && verb.name->empty())
+    throw Error(ErrorClass::argument, "--name is empty; expected the name of the function");
   const RunOptions plan = verb.plan.run_options();
+  if (verb.target == "verilog" && plan.numbers == Numbers::exact)
+    throw Error(ErrorClass::argument, "--exact is not of target verilog, whose floats are in fixed point", {},
+                "--error says how far results may be off");
   const HardwareOptions hardware = verb.flags.options(verb.target, verb.size);
   const bool opencl = verb.target == "opencl", beside = opencl || is_hardware_target(verb.target);
   // The host file stands beside the kernels, which it reads by the name that they have there; a test bench beside what
@@ -70,7 +77,7 @@ int emit(const EmitVerb& verb) {
   for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
   const EmittedCode code =
       program.emit({.target = verb.target,
-                    .name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name,
+                    .name = verb.name ? *verb.name : identifier_of(verb.program.path),
                     .schedule = plan.schedule,
                     .numbers = plan.numbers,
                     .method = plan.method,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/files.hpp"
@@ -112,6 +113,16 @@ Program filter_program(const ExplainVerb& verb, std::vector<Shape>& shapes) {
   return filter->program;
 }
 
+// `name`, of a size: empty or the first image's, whose extents are those of a circuit's frames.
+void require_first_input(const Program& program, const std::string& name) {
+  const auto& inputs = program.inputs();
+  const auto first = std::find_if(inputs.begin(), inputs.end(), [](const Parameter& p) { return p.is_array; });
+  if (name.empty() || (first != inputs.end() && first->name == name)) return;
+  throw Error(ErrorClass::argument,
+              fmt::format("--size names {}; a circuit's frames have the extents of its first image{}",
+                          base::quoted(name), first == inputs.end() ? "" : ", " + base::quoted(first->name)));
+}
+
 // What would be emitted for frames of one size.
 int explain_circuit(const ExplainVerb& verb) {
   const std::string& target = verb.plan.target;
@@ -133,9 +144,11 @@ int explain_circuit(const ExplainVerb& verb) {
   EmitOptions options;
   options.target = target;
   options.name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name;
-  options.hardware = verb.hardware.options(target, verb.sizes.empty() ? "" : verb.sizes.front());
+  const auto [of, size] = cut_name(verb.sizes.empty() ? "" : verb.sizes.front());
+  options.hardware = verb.hardware.options(target, size);
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
+  require_first_input(program, of);
   fmt::print("{}", explain_hardware(program, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
   return done;
 }

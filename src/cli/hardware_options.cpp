@@ -95,7 +95,8 @@ HardwareOptions HardwareFlags::options(const std::string& target, const std::str
   own.additions = additions.value_or(own.additions);
   for (const std::string& text : inputs) {
     const auto [name, given] = fixed_input(text);
-    own.inputs[name] = given;
+    if (!own.inputs.emplace(name, given).second)
+      throw Error(ErrorClass::argument, fmt::format("--input names {} twice; expected once", base::quoted(name)));
   }
   if (error) {
     own.error = finite(*error, "--error");

@@ -157,6 +157,7 @@ class Text {
     line("  {}, {}, {}, {}, {}, {}, {}", some(f_.adders, "addition"), some(f_.multipliers, "product"),
          some(f_.dividers, "division"), some(f_.roots, "root"), some(f_.comparisons, "comparison"),
          some(f_.selections, "selection"), some(f_.tables, "look-up"));
+    if (f_.functions > 0) line("  {} of floats", some(f_.functions, "function"));
     if (f_.table_bits > 0) line("  tables: {}", some(f_.table_bits, "bit"));
   }
 
@@ -285,6 +286,7 @@ ordered_json json_of(const Explained& e) {
           {"products", f.multipliers},
           {"divisions", f.dividers},
           {"roots", f.roots},
+          {"functions", f.functions},
           {"comparisons", f.comparisons},
           {"selections", f.selections},
           {"look_ups", f.tables},

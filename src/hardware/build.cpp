@@ -376,7 +376,12 @@ class Builder {
       const NodeId here = moved(v.node, enters - word, netlist_.word_step(from), entering);
       return Value{here, v.lo, v.hi, v.fraction, v.error};
     };
-    return bordered(node.border[1], node.index[1].offset, cases(consumer, node, 1, lag, lane), node.stage, column);
+    const Value v =
+        bordered(node.border[1], node.index[1].offset, cases(consumer, node, 1, lag, lane), node.stage, column);
+    const auto is_constant = [](const Border& border) { return border.mode == BorderMode::constant; };
+    if (!is_constant(node.border[0]) || !is_constant(node.border[1]) || node.border[0] == node.border[1]) return v;
+    // Beyond both a row and a column it is the constant of rows, over which the column has laid its own.
+    return bordered(node.border[0], 0, cases(consumer, node, 0, lag, 0), node.stage, [&](const Place&) { return v; });
   }
 
   // ---- pieces ------------------------------------------------------------------------------------------------------

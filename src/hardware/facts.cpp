@@ -20,6 +20,39 @@ bool multiplies(const Netlist& netlist, const Node& node) {
   });
 }
 
+// Operations of floats, which HLS has (FloatOperation), count as those of numbers.
+void count_float(Facts& facts, StageFacts* stage, const FloatOperation& operation) {
+  switch (static_cast<ir::Op>(operation.op)) {
+    case ir::Op::add:
+    case ir::Op::sub:
+      ++facts.adders;
+      if (stage != nullptr) ++stage->adders;
+      break;
+    case ir::Op::mul:
+      ++facts.multipliers;
+      if (stage != nullptr) ++stage->multipliers;
+      break;
+    case ir::Op::div:
+      ++facts.dividers;
+      break;
+    case ir::Op::sqrt:
+      ++facts.roots;
+      break;
+    case ir::Op::min:
+    case ir::Op::max:
+    case ir::Op::least:
+    case ir::Op::most:
+    case ir::Op::lt:
+    case ir::Op::le:
+    case ir::Op::eq:
+    case ir::Op::ne:
+      ++facts.comparisons;
+      break;
+    default:
+      facts.functions += ir::is_function(static_cast<ir::Op>(operation.op));
+  }
+}
+
 void count_node(Facts& facts, const Netlist& netlist, const Node& node) {
   StageFacts* const stage = node.stage < facts.stages.size() ? &facts.stages[node.stage] : nullptr;
   if (node.op == Signal::add || node.op == Signal::sub) {
@@ -30,6 +63,8 @@ void count_node(Facts& facts, const Netlist& netlist, const Node& node) {
     ++facts.multipliers;
     if (stage != nullptr) ++stage->multipliers;
   }
+  if (node.op == Signal::float_unary || node.op == Signal::float_binary)
+    count_float(facts, stage, FloatOperation::of(node.value));
   facts.dividers += node.op == Signal::divide || node.op == Signal::remainder;
   facts.roots += node.op == Signal::root;
   facts.selections += node.op == Signal::select;

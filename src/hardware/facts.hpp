@@ -51,6 +51,7 @@ struct Facts {
   i64 waiting_bits = 0;                 // of registers in which values wait for others
   int depth = 0;                        // clocks from a tick to the last thing that happens for it; 0: not known
   i64 adders = 0, multipliers = 0, dividers = 0, roots = 0, selections = 0, comparisons = 0;
+  i64 functions = 0;                // of floats as such, which HLS has: exp and the like
   i64 tables = 0, table_bits = 0;   // that are looked up at once, each a memory of its own
   double decided = 0;               // error of floats that are compared or made whole; 0: none are
   std::vector<Decision> decisions;  // where they are

@@ -50,6 +50,17 @@ TEST_F(ExplainHardware, Text) {
                              HasSubstr("5,120 bits in 1 memory: 320 x 16 bits"), HasSubstr("1 point each")));
 }
 
+// Of HLS, whose floats are floats, operations on them are counted like others.
+TEST_F(ExplainHardware, CountsOperationsOfFloats) {
+  program("floats.forma",
+          "stencil f(vector#2 float X) { return exp(sqrt(X@[-1,0] * X + 2.5f) / X); }\nparameter M, N;\n"
+          "vector#2 float image[M, N];\nreturn f(image:mirror);\n");
+  const json j = explained({"floats.forma", "--target", "hls", "--size", "image=8x16"});
+  for (const char* kind : {"additions", "products", "divisions", "roots", "functions"}) EXPECT_EQ(j[kind], 1) << kind;
+  EXPECT_THAT(tessera({"explain", "floats.forma", "--target", "hls", "--size", "8x16"}).out,
+              HasSubstr("1 function of floats"));
+}
+
 TEST_F(ExplainHardware, IsWhatEmitPrints) {
   for (const char* target : {"verilog", "hls"}) {
     const std::vector<std::string> words = {"third.forma", "--target", target,       "--size",
@@ -153,6 +164,13 @@ TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
   };
   refuses({"explain", "mean.forma", "--target", "verilog"}, "target verilog needs the extents of frames");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--size", "8x8"}, "2 sizes were given");
+  refuses({"explain", "mean.forma", "--target", "hls", "--size", "other=9x9"},
+          "--size names 'other'; a circuit's frames have the extents of its first image, 'image'");
+  refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--input", "image=uint8", "--input",
+           "image=uint16"},
+          "--input names 'image' twice");
+  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--exact"}, "--exact is not of target verilog");
+  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--name", ""}, "--name is empty");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--threads", "2"},
           "--threads is not of --target hls");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--svg", "a.svg"},

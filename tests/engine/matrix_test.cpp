@@ -96,12 +96,13 @@ void expect_as_interpreted(const Sum& s, std::mt19937& random, const std::vector
 // Both sizes of accumulation, even and odd, all that a band can be shifted by.
 TEST(Matrices, AnyWeightsAnchorsAndBorders) {
   std::mt19937 random(20261123);
-  const char* borders[] = {"clamped", "mirror", "wrap", "symmetric", "constant(7)", ""};
+  const char* borders[] = {"clamped",       "mirror", "wrap", "symmetric", "constant(7)", "[constant(10),constant(77)]",
+                           "[mirror,wrap]", ""};
   const std::pair<i64, i64> sides[] = {{16, 16}, {1, 1}, {15, 15}, {9, 9}, {8, 16}, {16, 1}, {1, 16}, {7, 12}, {10, 3}};
   int round = 0;
   for (const auto& [k0, k1] : sides) {
     Sum s = random_sum(random, k0, k1);
-    s.border = borders[round++ % 6];
+    s.border = borders[round++ % 8];
     expect_as_interpreted(s, random, {{17, 40}, {k0, k1}, {45, 277}});
   }
 }

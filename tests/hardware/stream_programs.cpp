@@ -64,11 +64,13 @@ class Writer {
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 
   std::string border() {
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         return "";
       case 1:
         return fmt::format(":constant({})", pick(20));
+      case 5:
+        return fmt::format(":[constant({}),constant({})]", pick(20), 20 + pick(20));
       case 2:
         return ":mirror";
       case 3:
@@ -194,8 +196,15 @@ class RatedWriter {
   int stride() { return pick(4) == 0 ? (pick(3) == 0 ? 3 : 4) : 2; }
 
   std::string border() {
-    const char* all[] = {"", ":clamped", ":mirror", ":symmetric", ":constant(5)", ":[clamped,wrap]", ":[mirror,wrap]"};
-    return all[pick(7)];
+    const char* all[] = {"",
+                         ":clamped",
+                         ":mirror",
+                         ":symmetric",
+                         ":constant(5)",
+                         ":[clamped,wrap]",
+                         ":[mirror,wrap]",
+                         ":[constant(9),constant(40)]"};
+    return all[pick(8)];
   }
 
   void enter(const std::string& name, const std::string& value, Rate rows, Rate columns) {
@@ -300,8 +309,8 @@ class FloatWriter {
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 
   std::string border() {
-    const char* all[] = {":clamped", ":mirror", ":symmetric", ":constant(3.5)", ""};
-    return all[pick(5)];
+    const char* all[] = {":clamped", ":mirror", ":symmetric", ":constant(3.5)", "", ":[constant(-2.5),constant(7)]"};
+    return all[pick(6)];
   }
 
   std::string leaf() {

@@ -314,6 +314,9 @@ TEST(Stream, FloatsBecomeFixedPointWithinTheirBounds) {
       expect_near("stencil f(vector#2 float X) { return 0.3f * X@[0,-1] - 0.7f * X@[1,1] + 1.25f; }\n" + head +
                       "return f(a:constant(3.5));",
                   options, false);
+      expect_near("stencil f(vector#2 float X) { return X@[-1,-1] + 0.5f * X@[1,1] - X@[-2,2]; }\n" + head +
+                      "return f(a:[constant(-4.5),constant(70)]);",
+                  options, false);
       expect_near(
           "stencil f(vector#2 float X) { x = X@[0,1] - X@[0,-1]; y = X@[1,0] - X@[-1,0]; return sqrt(x * x + y * y); "
           "}\n" +
