@@ -61,10 +61,10 @@ void RunSettings::declare(CLI::App& app) {
 }
 
 void RunSettings::check() const {
-  if (repeat < 0 || repeat > 1'000'000)
-    throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", repeat));
-  if (repeat > 0 && !time)
-    throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", repeat), {}, "add --time");
+  if (repeat && (*repeat < 1 || *repeat > 1'000'000))
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", *repeat));
+  if (repeat && !time)
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   static_cast<void>(plan.run_options());
 }
 
@@ -80,7 +80,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   if (adjust) adjust(lanes);
   stop_if(interrupt);
   const auto results = run_lanes(program, lanes, options, label, settings.quiet);
-  if (settings.time) measure(program, lanes, results, options, settings.repeat > 0 ? settings.repeat : 10);
+  if (settings.time) measure(program, lanes, results, options, settings.repeat.value_or(10));
   const bool good = !settings.verify || verify(program, lanes, results, options);
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct RunSettings {
   InputOptions input;
   OutputOptions output;
   bool time = false, verify = false, quiet = false;
-  int repeat = 0;
+  std::optional<int> repeat;
 
   // -o, --roi, --gray, --time, --repeat, --verify, -q, and those of the plan.
   void declare(CLI::App&);

@@ -177,8 +177,17 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
          base::did_you_mean(extent_, {"same", "valid", "full"}));
   request.extent = extent->second;
   request.ignore_nan = ignore_nan_;
+  if ((mask_ || ignore_nan_) && info != nullptr && !info->takes_mask) {
+    std::vector<std::string> names;
+    for (const FilterInfo& f : filters())
+      if (f.takes_mask) names.push_back(f.name);
+    fail(fmt::format("filter {} has no option {}, the filters that have are {}", base::quoted(name),
+                     mask_ ? "--mask" : "--ignore-nan", base::list_of(names, "and")));
+  }
   if (mask_) request.mask = io::read_array(*mask_);
   if (type_) {
+    if (*type_ == "int8")
+      fmt::print(stderr, "warning: int8 is an unsigned type here, 0 to 255\nhelp: write uint8, which means the same\n");
     request.type = lang::parse_type(*type_);
     if (!request.type)
       fail(fmt::format("--type {} cannot be used, expected a type such as uint8 or float", base::quoted(*type_)));

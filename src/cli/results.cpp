@@ -75,10 +75,15 @@ void copy_converted(const Array& from, const Array& to, i64& lost) {
   }
 }
 
+// In two digits, 100 as it is.
+std::string percent(double part) {
+  return part < 0.1 ? fmt::format("{:.2g}", 100 * part) : fmt::format("{:.0f}", 100 * part);
+}
+
 void warn_clamped(const std::string& what, i64 clamped, i64 values, ElementType type) {
   if (values == 0 || clamped * 1000 <= values) return;
-  fmt::print(stderr, "warning: {:.2g}% of the values of {} did not fit {} and were clamped\n",
-             100.0 * static_cast<double>(clamped) / static_cast<double>(values), what, name_of(type));
+  fmt::print(stderr, "warning: {}% of the values of {} did not fit {} and were clamped\n",
+             percent(static_cast<double>(clamped) / static_cast<double>(values)), what, name_of(type));
   fmt::print(stderr, "help: a .tif or .npy file keeps them\n");
 }
 

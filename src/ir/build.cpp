@@ -231,6 +231,8 @@ ExprId convert(Graph& g, ElementType to, ExprId e) {
 }
 
 ExprId saturate(Graph& g, ElementType to, ExprId e) {
+  // Rounded and clamped to 0 and 1: what a byte would be, but 0.
+  if (to == ElementType::boolean) return truth(g, saturate(g, ElementType::u8, e));
   return is_integer(to) ? node(g, Op::saturate, to, {e}) : convert(g, to, e);
 }
 

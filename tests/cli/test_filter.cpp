@@ -153,7 +153,7 @@ TEST_F(FilterVerb, Masks) {
           "mask has elements of struct rgb, expected numbers");
   refuses({"filter", "gaussian", "grey.png", "-o", "o.png", "--mask", "k2.npy"},
           "mask has shape 3x3, expected that of the image, 12x16");
-  refuses({"filter", "sobel", "grey.png", "-o", "o.png", "--ignore-nan"}, "filter 'sobel' has no option ignore_nan");
+  refuses({"filter", "sobel", "grey.png", "-o", "o.png", "--ignore-nan"}, "filter 'sobel' has no option --ignore-nan");
 }
 
 TEST_F(FilterVerb, RanksThatFit) {

@@ -29,6 +29,10 @@ TEST(Additions, SaturateRoundsHalfToEvenAndClamps) {
   EXPECT_EQ(value("saturate<uint8>(a)", "float a", {3.5}).values, Values{4});
   EXPECT_EQ(value("saturate<uint8>(a)", "float a", {300}).values, Values{255});
   EXPECT_EQ(value("saturate<uint8>(a)", "int a", {-3}).values, Values{0});
+  EXPECT_EQ(value("saturate<bool>(a)", "float a", {-3}).values, Values{0});
+  EXPECT_EQ(value("saturate<bool>(a)", "float a", {0.5}).values, Values{0});
+  EXPECT_EQ(value("saturate<bool>(a)", "float a", {0.7}).values, Values{1});
+  EXPECT_EQ(value("saturate<bool>(a)", "int a", {7}).values, Values{1});
   EXPECT_EQ(value("saturate<int16>(a)", "double a", {-1e9}).values, Values{-32768});
   EXPECT_EQ(value("saturate<uint8>(a)", "float a", {3}).type, "uint8");
 }
