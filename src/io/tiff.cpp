@@ -62,7 +62,8 @@ int on_error(TIFF*, void* user, const char*, const char* format, va_list argumen
   if (!session->message.empty()) return 1;
   char text[512];
   std::vsnprintf(text, sizeof text, format, arguments);
-  session->message = text;
+  const std::string_view all = text;
+  session->message = all.substr(std::min(all.find_first_not_of(": "), all.size()));  // some name no file
   return 1;
 }
 
@@ -81,7 +82,10 @@ class Reader {
     tiff_ = TIFFClientOpenExt("", "rm", &session_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr,
                               options);
     TIFFOpenOptionsFree(options);
-    if (tiff_ == nullptr) fail("it does not start as a TIFF");
+    // Its first page is read with it; of other starts the library says that they are no TIFF.
+    if (tiff_ == nullptr)
+      fail(session_.message.find("Not a TIFF") != std::string::npos ? "it does not start as a TIFF"
+                                                                    : "its header or first directory is damaged");
   }
   ~Reader() {
     if (tiff_ != nullptr) TIFFClose(tiff_);
