@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_exact = 60000;  // nodes
 
-constexpr int row_of_multipliers = 32;
+constexpr int row_of_multipliers = 16;
 constexpr int mark_cost = 4;  // bits that go with a result through every clock
 
 bool is_position(Signal s) {
