@@ -10,9 +10,10 @@ Of every program below, at 1, 4 and 8 points a clock, for frames of 1080 x 1920 
   synthesised by Yosys for Xilinx 7 (counts: no open tool routes these parts here), ECP5 and iCE40; blocks of memory must be those of the
               plan: of line buffers, tables, deep FIFOs; of iCE40, which has no other memory, any FIFO may be one. That one
               gets a text of its own (--chip ice40 --frequency 150)
-  routed      by nextpnr for ECP5 of speed 8 and, where it fits, iCE40 HX8K, the module between registers: docs/fpga.md
+  routed      by nextpnr for ECP5 of speed 8 and, where it fits, iCE40 HX8K (at most three placements, until one reaches 200 and 150 MHz), the
+              module between registers: docs/fpga.md
 
-One table, build/fpga/fpga.json, with --publish bench/results/fpga.json and fpga.md; and a copy in the folder of the cache, where `tessera
+One table, build/fpga/fpga.json, with --publish bench/results/fpga.json and fpga.md, where rows of other runs stay; and a copy in the folder of the cache, where `tessera
 explain` finds what came of a text. The status is 1 where anything failed.
 """
 
@@ -215,7 +216,7 @@ def measure(design, options):
 def measure_anew(design, options, before):
     """`before` itself, where the texts are the same."""
     started, clock = spent(), time.time()
-    row = {"name": design.name, "lanes": design.lanes, "failed": []}
+    row = {"name": design.name, "lanes": design.lanes, "date": datetime.date.today().isoformat(), "failed": []}
     shutil.rmtree(design.folder, ignore_errors=True)
     design.folder.mkdir(parents=True)
     try:
@@ -278,18 +279,18 @@ def measure_anew(design, options, before):
             synthesise("ECP5", steps.ecp5)
     steps.write_pins(circuit, design.stem, design.folder)
     if "ECP5" in made and not options.no_route and before is None:
-        chip, speed = step("ECP5 routed", lambda: steps.route_ecp5(made["ECP5"], design.stem, design.folder, NEXTPNR)) or (None, None)
+        chip, speed, seed = step("ECP5 routed", lambda: steps.route_ecp5(made["ECP5"], design.stem, design.folder, NEXTPNR)) or (None, None, None)
         if speed:
-            made["ECP5"].update({"chip": chip, "MHz": round(speed, 1)})
+            made["ECP5"].update({"chip": chip, "MHz": round(speed, 1), "seed": seed})
     row["text for iCE40"] = small
     made.pop("iCE40", None)
     row["seconds"]["iCE40"] = row["seconds"]["iCE40 routed"] = 0
     if made and not far_too_large(made):
         synthesise("iCE40", steps.ice40)
         if "iCE40" in made and not options.no_route:
-            speed = step("iCE40 routed", lambda: steps.route_ice40(made["iCE40"], design.stem, design.folder))
+            speed, seed = step("iCE40 routed", lambda: steps.route_ice40(made["iCE40"], design.stem, design.folder)) or (None, None)
             if speed:
-                made["iCE40"].update({"chip": "HX8K", "MHz": round(speed, 1)})
+                made["iCE40"].update({"chip": "HX8K", "MHz": round(speed, 1), "seed": seed})
     if "Xilinx 7" in made and "ECP5" in made:
         text, other = ((design.folder / f"{design.stem}{suffix}.sv").read_text() for suffix in ("", "_ice40"))
         lines = circuit["memories"]
@@ -326,7 +327,7 @@ def line_of(row):
 def caption(about):
     height, width = about["size"]
     return (f"Frames of {height} x {width}, or the next multiple of what a program needs; LUT, FF, RAMB36, DSP of Xilinx 7 as Yosys counts them; "
-            f"MHz as nextpnr routes them, ECP5 of speed 8, iCE40 HX8K.")
+            f"MHz as nextpnr routes them, ECP5 of speed 8, iCE40 HX8K: at most three placements, until one reaches 200 and 150.")
 
 
 def markdown(about):
@@ -357,8 +358,9 @@ def cache_folder():
 def write(about, options):
     places = {options.out / "fpga.json": about}
     if options.publish:
-        places[RESULTS / "fpga.json"] = about
-        (RESULTS / "fpga.md").write_text(markdown(about))
+        whole = {**about, "designs": with_published(about)}
+        places[RESULTS / "fpga.json"] = whole
+        (RESULTS / "fpga.md").write_text(markdown(whole))
     if options.cached and cache_folder():
         place = cache_folder() / "fpga.json"
         places[place] = {**about, "designs": about["designs"] + others(place, {row.get("text") for row in about["designs"]})}
@@ -366,6 +368,20 @@ def write(about, options):
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(content, indent=1) + "\n")
     say("written: " + ", ".join(str(place) for place in places))
+
+
+def with_published(about):
+    """The rows of this run and of what was published of others, each with its date, in the order of the programs."""
+    key = lambda row: ([p.name for p in PROGRAMS].index(row["name"]), row["lanes"])
+    rows = {key(row): row for row in about["designs"]}
+    try:
+        published = json.loads((RESULTS / "fpga.json").read_text())
+        for row in published["designs"] if published["size"] == about["size"] else []:
+            if any(row["name"] == p.name for p in PROGRAMS):
+                rows.setdefault(key(row), row)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return [rows[k] for k in sorted(rows)]
 
 
 def others(place, texts):
