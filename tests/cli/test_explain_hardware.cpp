@@ -169,7 +169,8 @@ TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--input", "image=uint8", "--input",
            "image=uint16"},
           "--input names 'image' twice");
-  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--exact"}, "--exact is not of target verilog");
+  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--exact"},
+          "--exact is not of target verilog");
   refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--name", ""}, "--name is empty");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--threads", "2"},
           "--threads is not of --target hls");

@@ -1,0 +1,1 @@
+// Nothing but the headers that nearly every file includes: builds with sanitizers parse them once (cmake/layers.cmake).
