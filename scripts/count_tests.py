@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums the GoogleTest reports of one test run: count_tests.py FOLDER. Says which tests were skipped and why; fails when
+"""Sums the reports (GoogleTest, pytest) of one test run: count_tests.py FOLDER. Says which tests were skipped and why; fails when
 nothing ran or something failed."""
 
 import sys
@@ -12,13 +12,14 @@ def main():
     for report in sorted(Path(sys.argv[1]).glob("*.xml")):
         root = ElementTree.parse(report).getroot()
         programs += 1
-        tests += int(root.get("tests", 0)) - int(root.get("disabled", 0))
-        failed += int(root.get("failures", 0)) + int(root.get("errors", 0))
+        for counts in [root] if root.get("tests") else root.iter("testsuite"):
+            tests += int(counts.get("tests", 0)) - int(counts.get("disabled", 0))
+            failed += int(counts.get("failures", 0)) + int(counts.get("errors", 0))
         for case in root.iter("testcase"):
-            if case.get("result") != "skipped":
+            reason = case.find("skipped")
+            if reason is None and case.get("result") != "skipped":
                 continue
             skipped += 1
-            reason = case.find("skipped")
             text = (reason.get("message") or "") if reason is not None else ""
             print(f"skipped {case.get('classname')}.{case.get('name')}: {' '.join(text.split())[:120]}")
     print(f"test cases: {tests - skipped} ran in {programs} programs, {failed} failed, {skipped} skipped")
