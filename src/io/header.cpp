@@ -23,7 +23,7 @@ std::optional<ImageHeader> header_for(const ImageHeader& header, const Shape& sh
   result.extents = shape;
   result.steps.clear();
   const bool same_time = from_fastest<i64>(header.extents, 3, 1) == from_fastest<i64>(shape, 3, 1);
-  for (std::size_t d = shape.size(); d-- > 0;) {
+  for (std::size_t d = shape.size(); d-- > 0 && !header.steps.empty();) {
     result.steps.push_back(d < 3 || same_time ? from_fastest(header.steps, d, Step{}) : Step{});
   }
   if (header.nifti && !same_time) {

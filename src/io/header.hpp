@@ -1,4 +1,5 @@
-// What a file says of an array beside its elements: how far apart the points are, and the rest of a NIfTI header.
+// What a file says of an array beside its elements: how far apart the points are, the rest of a NIfTI header, the value
+// that stands for points that are not known, and what it says of the picture (io/metadata.hpp).
 //
 // A header belongs to the extents that it was read with. It holds for a result where the three fastest extents, the
 // ones that lie in space, are the same; a missing one counts as 1. What it says of time holds where the fourth is the
@@ -16,6 +17,7 @@
 namespace tessera::io {
 
 struct NiftiHeader;  // io/nifti.hpp
+struct Metadata;     // io/metadata.hpp
 
 // From one point to the next along one dimension.
 struct Step {
@@ -29,8 +31,10 @@ struct ImageHeader {
   Shape extents;                             // of the array that it was read with
   std::vector<Step> steps;                   // one per dimension, slowest first; empty when the file says nothing
   std::shared_ptr<const NiftiHeader> nifti;  // null when the file was no NIfTI
+  std::optional<double> nodata = {};         // stands for points that are not known (GeoTIFF's); may be NaN
+  std::shared_ptr<const Metadata> metadata = {};  // null when the file says nothing of its picture
 
-  bool empty() const { return steps.empty(); }
+  bool empty() const { return steps.empty() && !nodata && !metadata; }
 };
 
 // The header as it holds for a result of this shape; nothing when it does not.
