@@ -231,7 +231,7 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
       fail(fmt::format("{} is a {} already and cannot be put together from {} channels", described(outputs[i], i),
                        first.format().name(), lanes.channels.size()),
            "--gray runs on intensity");
-    Array array(io::pixel_format(first.format().scalar, static_cast<int>(results.size())), first.shape());
+    Array array(io::named_pixels(first.format().scalar, lanes.channels), first.shape());
     for (std::size_t c = 0; c < results.size(); ++c)
       array.field(array.format().fields[c].name).copy_from(results[c][i]);
     joined.push_back(array);

@@ -1,6 +1,7 @@
 // Channels of images: struct fields seen as planes, as a dimension, as other structs, and as grey. See image.hpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -127,8 +128,14 @@ Array to_grey(const Array& array) {
   const int channels = channels_of(array);
   if (channels == 1 && !array.format().is_struct()) return array;
   const ElementType type = common_type(array.format(), "grey");
+  const auto& fields = array.format().fields;
+  if (channels <= 4 && is_band(fields[0].name)) {
+    argument_error(fmt::format("grey is made of colours, but {} to {} are channels of no known colour", fields[0].name,
+                               fields.back().name),
+                   "filter the channels, each by itself");
+  }
   if (channels <= 2) return as_planes(array)[0].clone();
-  if (channels > 4) {
+  if (channels > 4 && (fields[0].name != "r" || fields[1].name != "g" || fields[2].name != "b")) {
     argument_error(fmt::format("grey is made of 3 or 4 channels, {} has {}", array.format().name(), channels));
   }
   if (type == ElementType::boolean) argument_error("grey is made of numbers, got channels of bool");
@@ -211,9 +218,29 @@ Format pixel_format(ElementType type, int channels) {
     default:
       break;
   }
+  std::vector<std::string> names;
+  for (int k = 0; k < channels; ++k) names.push_back(band_name(k));
+  return named_pixels(type, names);
+}
+
+Format named_pixels(ElementType type, const std::vector<std::string>& names) {
+  if (names.size() == 1) return type;
+  std::string all;
   std::vector<std::pair<std::string, ElementType>> fields;
-  for (int k = 0; k < channels; ++k) fields.emplace_back("c" + std::to_string(k), type);
-  return Format::record("channels", std::move(fields));
+  for (const std::string& name : names) {
+    all += name;
+    fields.emplace_back(name, type);
+  }
+  return Format::record(all == "ga" || all == "rgb" || all == "rgba" ? all : "channels", std::move(fields));
+}
+
+std::string band_name(int channel) {
+  return "c" + std::to_string(channel);
+}
+
+bool is_band(std::string_view name) {
+  return name.size() > 1 && name[0] == 'c' &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace tessera::io

@@ -12,14 +12,37 @@ T from_fastest(const std::vector<T>& values, std::size_t d, T missing) {
   return d < values.size() ? values[values.size() - 1 - d] : missing;
 }
 
+// The axes of a result of this rank: slow ones of extent 1 may have gone. What a result of a higher rank has in front
+// is not known.
+void fit_axes(ImageHeader& header, std::size_t rank) {
+  if (header.axes.empty() || header.axes.size() == rank) return;
+  if (header.axes.size() < rank) {
+    header.axes.clear();
+    header.layout.clear();
+    return;
+  }
+  for (; header.axes.size() > rank; header.axes.erase(0, 1)) {
+    if (const std::size_t at = header.layout.find(header.axes[0]); at != std::string::npos) header.layout.erase(at, 1);
+  }
+}
+
 }  // namespace
 
 std::optional<ImageHeader> header_for(const ImageHeader& header, const Shape& shape) {
   if (header.empty()) return std::nullopt;
   for (std::size_t d = 0; d < 3; ++d) {
-    if (from_fastest<i64>(header.extents, d, 1) != from_fastest<i64>(shape, d, 1)) return std::nullopt;
+    if (from_fastest<i64>(header.extents, d, 1) == from_fastest<i64>(shape, d, 1)) continue;
+    if (header.axes.empty() || header.axes.size() != shape.size()) return std::nullopt;
+    ImageHeader axes;
+    axes.extents = shape;
+    axes.axes = header.axes;
+    axes.layout = header.layout;
+    axes.samples = header.samples;
+    axes.associated_alpha = header.associated_alpha;
+    return axes;
   }
   ImageHeader result = header;
+  fit_axes(result, shape.size());
   result.extents = shape;
   result.steps.clear();
   const bool same_time = from_fastest<i64>(header.extents, 3, 1) == from_fastest<i64>(shape, 3, 1);

@@ -4,12 +4,13 @@
 // A header belongs to the extents that it was read with. It holds for a result where the three fastest extents, the
 // ones that lie in space, are the same; a missing one counts as 1. What it says of time holds where the fourth is the
 // same too. A result of other extents has no header: whether its points stand elsewhere or further apart, only its
-// program knows.
+// program knows. What its dimensions are called stays, where it has as many.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tessera/array.hpp"
@@ -28,13 +29,20 @@ struct Step {
 };
 
 struct ImageHeader {
-  Shape extents;                             // of the array that it was read with
-  std::vector<Step> steps;                   // one per dimension, slowest first; empty when the file says nothing
-  std::shared_ptr<const NiftiHeader> nifti;  // null when the file was no NIfTI
-  std::optional<double> nodata = {};         // stands for points that are not known (GeoTIFF's); may be NaN
+  Shape extents;                                  // of the array that it was read with
+  std::vector<Step> steps;                        // one per dimension, slowest first; empty when the file says nothing
+  std::shared_ptr<const NiftiHeader> nifti;       // null when the file was no NIfTI
+  std::optional<double> nodata = {};              // stands for points that are not known (GeoTIFF's); may be NaN
   std::shared_ptr<const Metadata> metadata = {};  // null when the file says nothing of its picture
+  // A letter for each dimension of the array: t, z, y, x, or q for one of another meaning. Empty when nothing is said.
+  std::string axes = {};
+  // The dimensions of the file in its order, where that says more: c channels that stand apart, s samples of a point
+  // ("tczyx", "zyxs"). Results are written in this order again.
+  std::string layout = {};
+  int samples = 0;                // of the channels, those that stand together in the file: the extent of s
+  bool associated_alpha = false;  // colours are multiplied by their alpha already
 
-  bool empty() const { return steps.empty() && !nodata && !metadata; }
+  bool empty() const { return steps.empty() && !nodata && !metadata && axes.empty() && !associated_alpha; }
 };
 
 // The header as it holds for a result of this shape; nothing when it does not.

@@ -177,6 +177,16 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
                             array.format().name(), s.channels),
                 "write .tif or .npy");
   }
+  const Format pixels = array.format().is_struct() ? array.format() : pixel_format(ElementType::u8, s.channels);
+  for (const Format::Field& f : pixels.fields) s.names.push_back(f.name);
+  s.associated_alpha = options.header.associated_alpha;
+  // A format that has two or four channels calls the last one alpha.
+  if (!codec.channels.empty() && s.channels % 2 == 0 && is_band(s.names.back())) {
+    cannot_hold(path,
+                fmt::format("the last of {} channels is alpha in {}, {} is a channel of its own", s.channels,
+                            codec.name, s.names.back()),
+                "write .tif or .npy");
+  }
   for (const i64 extent : shape) {
     if (extent < 1)
       cannot_hold(path, fmt::format("an image of {} has no pixels", to_string(array.shape())), "write .npy");

@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/header.hpp"
@@ -103,5 +104,11 @@ Array to_grey(const Array&);
 Array relabel(const Array&, const Format&);
 // "ga", "rgb" or "rgba" for 2, 3, 4 channels; the scalar itself for 1; else "channels" with c0, c1, ...
 Format pixel_format(ElementType, int channels);
+// The scalar itself for one name; the three above where the names are theirs, else "channels". A channel c0, c1, ... is
+// neither a colour nor alpha: a band, or a dye of a microscope.
+Format named_pixels(ElementType, const std::vector<std::string>& names);
+// c0, c1, ...: what stands at this place when nothing more is known of it.
+std::string band_name(int channel);
+bool is_band(std::string_view name);
 
 }  // namespace tessera::io

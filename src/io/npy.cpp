@@ -311,7 +311,8 @@ std::string struct_name(const Header& header) {
   std::string names;
   for (const Field& f : header.fields) names += f.name;
   if (names == "reim") return "complex";
-  return names == "rgb" || names == "rgba" || names == "ga" ? names : "record";
+  if (names == "rgb" || names == "rgba" || names == "ga") return names;
+  return is_band(header.fields.back().name) ? "channels" : "record";
 }
 
 Format format_of(const Header& header) {

@@ -1,6 +1,9 @@
 // Arrays on their way into a file: contiguous samples of one type, pages x height x width x channels.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tessera/array.hpp"
 
 namespace tessera::io {
@@ -10,6 +13,8 @@ struct Samples {
   i64 pages = 1, height = 0, width = 0;
   i64 series = 1;  // volumes that the pages are, one after the other
   int channels = 1;
+  std::vector<std::string> names;  // of the channels; empty for a grey image
+  bool associated_alpha = false;
   i64 saturated = 0;  // values that did not fit `type`
   Array memory;       // keeps `data` alive
   const std::byte* data = nullptr;

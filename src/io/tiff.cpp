@@ -160,10 +160,12 @@ struct Page {
   std::uint16_t samples = 1, bits = 1, sample_format = SAMPLEFORMAT_UINT, planar = PLANARCONFIG_CONTIG, compression = 1;
   Kind kind = Kind::plain;
   ElementType type = ElementType::u8;
-  int channels = 1;                   // of the array
+  int channels = 1;  // of the array
+  std::vector<std::string> names = {""};
+  bool associated_alpha = false;
   std::vector<std::uint8_t> colours;  // of a palette, 3 per entry
 
-  Format format() const { return pixel_format(type, channels); }
+  Format format() const { return named_pixels(type, names); }
   // A decoded row is the row of the array.
   bool direct() const {
     return kind == Kind::plain && bits >= 8 && !(bits == 8 && sample_format == SAMPLEFORMAT_INT) &&
@@ -270,6 +272,26 @@ void read_palette(const Reader& reader, Page& page) {
   }
   page.kind = Kind::palette;
   page.channels = 3;
+  page.names = {"r", "g", "b"};
+}
+
+// Of the samples beyond the colours, the tag ExtraSamples says which are alpha, multiplied into the colours (1) or not
+// (2); others, and those that it leaves out, are bands, such as near infrared.
+void name_channels(const Reader& reader, Page& page, bool colour) {
+  std::uint16_t count = 0;
+  const std::uint16_t* kinds = nullptr;
+  if (TIFFGetField(reader.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) != 1) count = 0;
+  const int colours = colour ? 3 : 1;
+  if (colour) page.names = {"r", "g", "b"};
+  bool alpha = false;
+  for (int k = colours; k < page.channels; ++k) {
+    const std::uint16_t kind = k - colours < count ? kinds[k - colours] : std::uint16_t{EXTRASAMPLE_UNSPECIFIED};
+    const bool is_alpha = !alpha && (kind == EXTRASAMPLE_ASSOCALPHA || kind == EXTRASAMPLE_UNASSALPHA);
+    page.associated_alpha = page.associated_alpha || (is_alpha && kind == EXTRASAMPLE_ASSOCALPHA);
+    alpha = alpha || is_alpha;
+    page.names.push_back(is_alpha ? "a" : band_name(k));
+  }
+  if (!colour && page.channels > 1) page.names[0] = alpha ? "g" : band_name(0);
 }
 
 void read_colour(const Reader& reader, Page& page) {
@@ -301,12 +323,14 @@ void read_colour(const Reader& reader, Page& page) {
       }
       page.kind = Kind::ink;
       page.channels = 3;
-      break;
+      page.names = {"r", "g", "b"};
+      return;
     default:
       reader.refuse(fmt::format("its colour space is number {}, expected grey, RGB, a palette or CMYK", photometric));
   }
   if (page.bits < 8 && page.samples != 1)
     reader.refuse(fmt::format("it has {} channels of {} bits", page.samples, page.bits));
+  name_channels(reader, page, photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR);
 }
 
 // What the current directory says, or an Error when it says what is not read.
@@ -487,6 +511,7 @@ Array decode_tiff(const Source& source) {
     text.steps.erase(text.steps.begin(), text.steps.end() - image.rank());
     *source.header = {shape, text.steps, nullptr};
   }
+  if (source.header != nullptr) source.header->associated_alpha = first.associated_alpha;
   return image;
 }
 

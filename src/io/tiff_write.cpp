@@ -87,6 +87,13 @@ std::uint16_t sample_format_of(ElementType type) {
   return type == ElementType::i16 || type == ElementType::i32 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
 }
 
+// Three channels or four of a program's own struct count as colours; bands do not.
+bool is_colour(const Samples& s) {
+  if (s.channels < 3) return false;
+  if (s.names[0] == "r" && s.names[1] == "g" && s.names[2] == "b") return true;
+  return s.channels <= 4 && !is_band(s.names[0]);
+}
+
 void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
   TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(s.width));
   TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(s.height));
@@ -94,14 +101,14 @@ void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
   TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<std::uint16_t>(8 * size_of(s.type)));
   TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format_of(s.type));
   TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-  const bool colour = s.channels == 3 || s.channels == 4;
+  const bool colour = is_colour(s);
   TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
   const int extra = s.channels - (colour ? 3 : 1);
   if (extra > 0) {
-    const bool alpha = s.channels == 2 || s.channels == 4;
-    const std::vector<std::uint16_t> kinds(
-        static_cast<std::size_t>(extra),
-        static_cast<std::uint16_t>(alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED));
+    const std::uint16_t alpha = s.associated_alpha ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
+    std::vector<std::uint16_t> kinds;
+    for (std::size_t k = s.names.size() - static_cast<std::size_t>(extra); k < s.names.size(); ++k)
+      kinds.push_back(s.names[k] == "a" || s.names[k] == "alpha" ? alpha : std::uint16_t{EXTRASAMPLE_UNSPECIFIED});
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<std::uint16_t>(extra), kinds.data());
   }
   if (compression > 0) {
