@@ -1,6 +1,6 @@
 # tessera_layer(NAME [HARD] [DEPENDS layer...] [LINK library...]): the static library of one folder of src/.
 # Every *.cpp of the folder is part of it; it may include only the folders that it names. Those that work HARD are optimised
-# under sanitizers, too.
+# in quick builds, too.
 add_library(tessera_options INTERFACE)
 target_include_directories(tessera_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>)
@@ -17,9 +17,9 @@ if(TESSERA_SANITIZE)
   target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>>)
 endif()
 
-# Under sanitizers, where most files are not optimised (a third of the time), half of the rest was parsing headers of the
-# library. Other builds parse what each file itself includes, so that none relies on these.
-if(TESSERA_SANITIZE)
+# Quick builds, those under sanitizers among them, optimise few files (a third of the time); half of the rest was parsing
+# headers of the library. Other builds parse what each file itself includes, so that none relies on these.
+if(TESSERA_QUICK)
   add_library(tessera_precompiled OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
   target_link_libraries(tessera_precompiled PRIVATE tessera_options fmt::fmt)
   target_precompile_headers(tessera_precompiled PRIVATE <algorithm> <array> <cmath> <cstdint> <functional> <limits> <map> <memory> <optional>
@@ -37,9 +37,9 @@ function(tessera_layer name)
     target_link_libraries(${target} PUBLIC tessera_${dep})
   endforeach()
   target_link_libraries(${target} PRIVATE ${ARG_LINK})
-  if(TESSERA_SANITIZE AND ARG_HARD)
+  if(TESSERA_QUICK AND ARG_HARD)
     target_compile_options(${target} PRIVATE -O1)
-  elseif(TESSERA_SANITIZE)
+  elseif(TESSERA_QUICK)
     target_precompile_headers(${target} REUSE_FROM tessera_precompiled)
   endif()
 endfunction()
