@@ -24,6 +24,7 @@ struct Source {
   std::shared_ptr<void> owner = {};
   std::string path = {};          // for what stands beside the file; empty when there is no file
   ImageHeader* header = nullptr;  // where to put what the file says beside its elements, when somebody asks
+  int* orientation = nullptr;     // where to put how the picture has to be turned, 1 to 8; the decoder does not turn it
 
   const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
   std::size_t size() const { return bytes.size(); }
@@ -55,6 +56,8 @@ struct Codec {
 
   bool is_written() const { return encode != nullptr || write != nullptr; }
 };
+
+bool packs_tiff(Packing);  // whether the library was built with it
 
 // In the order in which they are asked: formats with a clear signature first.
 const std::vector<Codec>& codecs();

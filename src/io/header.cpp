@@ -1,6 +1,7 @@
 // Which header holds for which result; see header.hpp.
 #include "io/header.hpp"
 
+#include "io/metadata.hpp"
 #include "io/nifti.hpp"
 
 namespace tessera::io {
@@ -64,10 +65,14 @@ ImageHeader header_of_region(const ImageHeader& header, std::span<const i64> beg
   ImageHeader result = header;
   result.extents.clear();
   for (std::size_t d = 0; d < begin.size(); ++d) result.extents.push_back(end[d] - begin[d]);
+  const std::vector<i64> origin(begin.begin(), begin.end());
+  if (header.metadata) {
+    result.metadata = std::make_shared<const Metadata>(
+        moved(*header.metadata, from_fastest<i64>(origin, 1, 0), from_fastest<i64>(origin, 0, 0)));
+  }
   if (!header.nifti) return result;
   auto moved = std::make_shared<NiftiHeader>(*header.nifti);
   std::array<double, 3> voxels{};
-  const std::vector<i64> origin(begin.begin(), begin.end());
   for (std::size_t d = 0; d < 3; ++d) voxels[d] = static_cast<double>(from_fastest<i64>(origin, d, 0));
   move_nifti_origin(*moved, voxels);
   moved->toffset += static_cast<double>(from_fastest<i64>(origin, 3, 0)) * moved->pixdim[4];

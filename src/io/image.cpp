@@ -10,6 +10,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -66,7 +67,9 @@ std::string_view unsupported_format(const Source& s) {
 
 Image decode(Source source) {
   Image image;
+  int orientation = 1;
   source.header = &image.header;
+  source.orientation = &orientation;
   if (source.size() == 0) {
     throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
   }
@@ -74,6 +77,9 @@ Image decode(Source source) {
     if (!codec.matches(source)) continue;
     try {
       image.array = codec.decode(source);
+      image.header.extents = image.array.shape();
+      image.array = turned(image.array, orientation);
+      turn_header(image.header, orientation);
       return image;
     } catch (const std::bad_alloc&) {
       source.fail(codec.name, "not enough memory");
@@ -128,7 +134,8 @@ const Codec& writable_codec(const std::string& path) {
 }
 
 // The type of the samples in the file when the caller does not say.
-ElementType type_for(const Codec& codec, const std::string& path, const Format& format, const WriteOptions& options) {
+ElementType type_for(const Codec& codec, const std::string& path, const Format& format, const WriteOptions& options,
+                     std::optional<ElementType> preferred = {}) {
   const auto holds = [&](ElementType t) {
     return std::find(codec.types.begin(), codec.types.end(), t) != codec.types.end();
   };
@@ -146,8 +153,10 @@ ElementType type_for(const Codec& codec, const std::string& path, const Format& 
     cannot_hold(path, fmt::format("{} stores samples of one type, {} has several", codec.name, format.name()),
                 "choose the type of the samples, or write .npy");
   }
-  if (uniform && (type == ElementType::u16 || type == ElementType::i16) && holds(ElementType::u16))
-    return ElementType::u16;
+  const ElementType wide = uniform && (type == ElementType::u16 || type == ElementType::i16) ? type
+                           : preferred                                                       ? *preferred
+                                                                                             : ElementType::u8;
+  if ((wide == ElementType::u16 || wide == ElementType::i16) && holds(ElementType::u16)) return ElementType::u16;
   return holds(ElementType::u8) ? ElementType::u8 : codec.types.front();
 }
 
@@ -205,6 +214,49 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   s.memory = converted(array, s.type, s.saturated);
   s.data = static_cast<const std::byte*>(s.memory.data());
   return s;
+}
+
+std::string_view name_of(Packing packing) {
+  constexpr std::string_view names[] = {"none", "deflate", "lzw", "packbits", "zstd"};
+  return names[static_cast<std::size_t>(packing)];
+}
+
+void check_packing(const Codec& codec, const std::string& path, const WriteOptions& options) {
+  const Packing packing = options.packing.value_or(Packing::deflate);
+  const bool has_levels = packing == Packing::deflate || packing == Packing::zstd;
+  const int lowest = packing == Packing::zstd ? 1 : 0, highest = packing == Packing::zstd ? 22 : 9;
+  if (options.compression != -1 && (!has_levels || options.compression < lowest || options.compression > highest)) {
+    cannot_hold(path, has_levels ? fmt::format("the compression is a number from {} to {}, got {}", lowest, highest,
+                                               options.compression)
+                                 : fmt::format("the compression {} has no levels, got {}", name_of(packing),
+                                               options.compression));
+  }
+  if (!options.packing || packing == Packing::none) return;
+  const bool packed = codec.name == "NIfTI" && base::to_lower(path).ends_with(".gz");
+  if (codec.name == "TIFF" ? packs_tiff(packing) : packing == Packing::deflate && (codec.name == "PNG" || packed))
+    return;
+  cannot_hold(path,
+              fmt::format("{} is not written with the compression {}",
+                          codec.name == "NIfTI" && !packed ? ".nii" : codec.name, name_of(packing)),
+              codec.name == "TIFF"    ? "deflate, lzw, packbits and none are"
+              : codec.name == "PNG"   ? "deflate and none are, or write .tif"
+              : codec.name == "JPEG"  ? "a JPEG has a quality"
+              : codec.name == "NIfTI" ? "write .nii.gz, which is packed by deflate"
+                                      : "write .tif or .png");
+}
+
+// What the header says of the places of points, where the file does not.
+void lose_places(const ImageHeader& header, std::string_view format, const Shape& shape,
+                 std::vector<std::string>& lost) {
+  if (header.steps.empty()) return;
+  const bool fits = header_for(header, shape).has_value();
+  if (format != "NIfTI" && format != "TIFF") {
+    lost.emplace_back(header.nifti ? "the NIfTI header" : "the distances between points");
+  } else if (!fits) {
+    lost.emplace_back("the distances between points and their place in space (its extents are others)");
+  } else if (header.nifti && format == "TIFF") {
+    lost.emplace_back("the NIfTI header but for the distances between points");
+  }
 }
 
 }  // namespace
@@ -322,16 +374,32 @@ WriteReport write_array(base::AtomicFile& file, const Array& array, const WriteO
   const std::string& path = file.path();
   const Codec& codec = writable_codec(path);
   if (array.empty()) cannot_hold(path, "the array is empty");
+  check_write_options(path, options);
+  WriteReport report;
+  if (codec.write != nullptr) {
+    report = codec.write(file, array, options);
+    report.lost = lost_in_array(options.header, codec.name, array.shape());
+  } else {
+    Samples samples = samples_of(codec, path, array, options);
+    FittedMetadata fitted = fit_metadata(options.header, codec.name, samples);
+    if (options.packing || options.compression >= 0)
+      std::erase_if(fitted.lost, [](const std::string& what) { return what.starts_with("the packing"); });
+    if (fitted.kept.largest) clamp_above(samples, *fitted.kept.largest);
+    WriteOptions rest = options;
+    rest.header.metadata = std::make_shared<const Metadata>(std::move(fitted.kept));
+    codec.encode(file, samples, rest);
+    report = {std::string(codec.name), samples.type, samples.values(), samples.saturated, std::move(fitted.lost)};
+  }
+  lose_places(options.header, codec.name, array.shape(), report.lost);
+  return report;
+}
+
+void check_write_options(const std::string& path, const WriteOptions& options) {
+  const Codec& codec = writable_codec(path);
   if (options.quality < 1 || options.quality > 100) {
     cannot_hold(path, fmt::format("the quality is a number from 1 to 100, got {}", options.quality));
   }
-  if (options.compression < -1 || options.compression > 9) {
-    cannot_hold(path, fmt::format("the compression is a number from 0 to 9, got {}", options.compression));
-  }
-  if (codec.write != nullptr) return codec.write(file, array, options);
-  const Samples samples = samples_of(codec, path, array, options);
-  codec.encode(file, samples, options);
-  return {std::string(codec.name), samples.type, samples.values(), samples.saturated};
+  check_packing(codec, path, options);
 }
 
 WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& options) {
@@ -353,6 +421,17 @@ std::vector<std::string> writable_suffixes() {
 
 bool is_writable_name(const std::string& path) {
   return codec_for(path) != nullptr;
+}
+
+std::string format_of_name(const std::string& path) {
+  const Codec* codec = codec_for(path);
+  return codec == nullptr ? "" : std::string(codec->name);
+}
+
+ElementType stored_type(const std::string& path, const Format& format, std::optional<ElementType> preferred) {
+  const Codec* codec = codec_for(path);
+  const ElementType own = format.is_struct() ? format.fields[0].type : format.scalar;
+  return codec == nullptr || codec->write != nullptr ? own : type_for(*codec, path, format, {}, preferred);
 }
 
 bool stores_floats(const std::string& path) {

@@ -12,8 +12,10 @@
 //   im)
 //
 // Samples keep their type: 8-bit uint8, 16-bit uint16 (or int16), floating point as it is. Palettes and samples of 1, 2
-// or 4 bits are expanded to 8 bits, CMYK is converted to RGB, EXIF orientation and colour profiles are left alone.
-// Nothing is turned or mirrored: voxels stand in the array as in the file, and their place in space in the header.
+// or 4 bits are expanded to 8 bits, CMYK is converted to RGB. Pictures are upright: what EXIF (JPEG, PNG) and the tag
+// of TIFF say of how they were held is done once, on reading, and not told of the result. Voxels of NIfTI stand in the
+// array as in the file, and their place in space in the header. Colours are not converted: profiles travel in the
+// header.
 //
 // A file is input from strangers: one that is damaged, cut short or declares more than it can hold gives an Error(io)
 // that names the path and the reason, before memory for it is asked for. All functions are thread-safe.
@@ -40,15 +42,21 @@ struct ReadOptions {
   int page = -1;                  // of a TIFF, from 0; -1: all of them
 };
 
+enum class Packing { none, deflate, lzw, packbits, zstd };
+
 struct WriteOptions {
   // Type of the samples in the file. Without it: what the array has where the format can hold that; else uint16 for
   // uint16 and int16, uint8 for the rest.
   std::optional<ElementType> type = {};
   int quality = 95;  // JPEG, 1 to 100
-  // PNG, TIFF and .nii.gz, 0 none to 9 smallest; -1: the format's habit (PNG 6, TIFF none, .nii.gz 1)
+  // PNG, TIFF and .nii.gz, 0 none to 9 smallest, 22 for zstd; -1: the format's habit (PNG 6, TIFF none, .nii.gz 1)
   int compression = -1;
+  // Of TIFF all; of PNG and .nii.gz none and deflate. Without it: TIFF as the file of the header, as long as that keeps
+  // every bit.
+  std::optional<Packing> packing = {};
   // Of what the array was computed from. It is written where the format has room for it and it holds for the extents of
-  // the array: all of it from NIfTI to NIfTI, the distances between points from NIfTI and TIFF to either.
+  // the array: all of it from NIfTI to NIfTI, the distances between points from NIfTI and TIFF to either, the metadata
+  // of pictures as docs/files.md says.
   ImageHeader header = {};
 };
 
@@ -59,6 +67,7 @@ struct WriteReport {
   ElementType type = ElementType::u8;  // of the samples in the file
   i64 values = 0;                      // samples written
   i64 saturated = 0;                   // of these, how many did not fit and were clamped, NaN (stored as 0) included
+  std::vector<std::string> lost = {};  // what the header says and the file does not, in the middle of a sentence
 };
 
 struct Image {
@@ -79,11 +88,18 @@ WriteReport write_array(const std::string& path, const Array& array, const Write
 // Into a file that the caller commits, so that several files appear together or not at all.
 WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOptions& = {});
 
+// "PNG", "JPEG", ...: the format that the suffix says; empty when it says none.
+std::string format_of_name(const std::string& path);
+// Throws Error(argument) where write_array would refuse these options for every array.
+void check_write_options(const std::string& path, const WriteOptions&);
 // ".png", ".jpg", ...: what write_array knows.
 std::vector<std::string> writable_suffixes();
 bool is_writable_name(const std::string& path);
 // The format that the suffix says holds floating point.
 bool stores_floats(const std::string& path);
+// The type of the samples in the file of this name: what such an array gets where nobody says. `preferred` is taken for
+// numbers that the format has no type for, where it holds it.
+ElementType stored_type(const std::string& path, const Format&, std::optional<ElementType> preferred = {});
 
 // ---- channels --------------------------------------------------------------------------------------------------
 

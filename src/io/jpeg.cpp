@@ -15,6 +15,7 @@
 #include <string>
 
 #include "io/codec.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -146,10 +147,30 @@ Array decode_jpeg(const Source& source) {
     }
     jpeg_finish_decompress(&info);
   }));
+  if (source.header != nullptr) {
+    Metadata metadata;
+    *source.orientation = read_jpeg_metadata({source.data(), source.size()}, metadata);
+    if (!metadata.empty()) source.header->metadata = std::make_shared<const Metadata>(std::move(metadata));
+  }
   return image;
 }
 
+namespace {
+
+void set_density(jpeg_compress_struct& info, const Resolution& resolution) {
+  const Resolution r = in_whole_numbers(resolution);
+  if (!(r.x >= 0.5 && r.y >= 0.5 && r.x < 65535 && r.y < 65535)) return;
+  info.density_unit = r.unit == Resolution::Unit::inch ? 1 : r.unit == Resolution::Unit::centimetre ? 2 : 0;
+  info.X_density = static_cast<UINT16>(r.x + 0.5);
+  info.Y_density = static_cast<UINT16>(r.y + 0.5);
+}
+
+}  // namespace
+
 void encode_jpeg(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
+  static const Metadata nothing;
+  const Metadata& metadata = options.header.metadata ? *options.header.metadata : nothing;
+  const auto markers = jpeg_markers_of(metadata);
   Session session;
   Compressor jpeg;
   jpeg_compress_struct& info = jpeg.info;
@@ -168,7 +189,10 @@ void encode_jpeg(base::AtomicFile& file, const Samples& samples, const WriteOpti
       info.comp_info[0].h_samp_factor = 1;
       info.comp_info[0].v_samp_factor = 1;
     }
+    if (metadata.resolution) set_density(info, *metadata.resolution);
     jpeg_start_compress(&info, TRUE);
+    for (const auto& [number, content] : markers)
+      jpeg_write_marker(&info, number, content.data(), static_cast<unsigned>(content.size()));
     while (info.next_scanline < info.image_height) {
       auto* row = const_cast<JSAMPROW>(reinterpret_cast<const JSAMPLE*>(samples.row(0, info.next_scanline)));
       jpeg_write_scanlines(&info, &row, 1);

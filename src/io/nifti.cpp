@@ -480,7 +480,9 @@ WriteReport write_nifti(base::AtomicFile& file, const Array& array, const WriteO
   const std::span body(static_cast<const std::byte*>(voxels.data()),
                        static_cast<std::size_t>(voxels.count()) * size_of(report.type));
   if (base::to_lower(path).ends_with(".gz")) {
-    Packer packer(file, options.compression < 0 ? habitual_level : options.compression);
+    Packer packer(file, options.packing == Packing::none ? 0
+                        : options.compression < 0        ? habitual_level
+                                                         : options.compression);
     packer.write(head);
     packer.write(body);
     packer.finish();

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -91,7 +92,7 @@ Array decode_png(const Source& source) {
   check(protect(session, [&] {
     png_set_read_fn(session.png, &session, read_bytes);
     png_set_user_limits(session.png, 0x7fffffff, 0x7fffffff);
-    // Text and profiles are not used: never unpack them.
+    // Text and profiles are not used here (png_chunks.cpp): never unpack them.
     png_set_keep_unknown_chunks(session.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
     png_read_info(session.png, session.info);
     width = png_get_image_width(session.png, session.info);
@@ -128,6 +129,11 @@ Array decode_png(const Source& source) {
     png_read_image(session.png, pointers);
     png_read_end(session.png, nullptr);
   }));
+  if (source.header != nullptr) {
+    Metadata metadata;
+    *source.orientation = read_png_metadata({source.data(), source.size()}, metadata);
+    if (!metadata.empty()) source.header->metadata = std::make_shared<const Metadata>(std::move(metadata));
+  }
   return image;
 }
 
@@ -139,6 +145,9 @@ void encode_png(base::AtomicFile& file, const Samples& samples, const WriteOptio
   if (session.png != nullptr) session.info = png_create_info_struct(session.png);
   if (session.info == nullptr) throw Error(ErrorClass::io, "cannot write " + file.path() + ": not enough memory");
   const int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
+  const std::vector<PngChunk> chunks =
+      options.header.metadata ? png_chunks_of(*options.header.metadata) : std::vector<PngChunk>{};
+  const int level = options.packing == Packing::none ? 0 : options.compression;
   const bool good = protect(session, [&] {
     png_set_write_fn(session.png, &session, write_bytes, flush_bytes);
     png_set_user_limits(session.png, 0x7fffffff, 0x7fffffff);
@@ -146,8 +155,12 @@ void encode_png(base::AtomicFile& file, const Samples& samples, const WriteOptio
                  static_cast<png_uint_32>(samples.height), static_cast<int>(8 * size_of(samples.type)),
                  colours[samples.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                  PNG_FILTER_TYPE_DEFAULT);
-    if (options.compression >= 0) png_set_compression_level(session.png, options.compression);
+    if (level >= 0) png_set_compression_level(session.png, level);
     png_write_info(session.png, session.info);
+    for (const PngChunk& chunk : chunks) {
+      png_write_chunk(session.png, reinterpret_cast<png_const_bytep>(chunk.type.data()), chunk.bytes.data(),
+                      chunk.bytes.size());
+    }
     if (samples.type == ElementType::u16) png_set_swap(session.png);
     for (i64 y = 0; y < samples.height; ++y) {
       png_write_row(session.png, reinterpret_cast<png_const_bytep>(samples.row(0, y)));

@@ -12,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -140,6 +141,11 @@ Array decode_pnm(const Source& source) {
   if (kind == 1 || kind == 4) return decode_bits(source, header, height, width, kind == 1);
   const i64 maximum = header.number("maximum", 1, 65535);
   const bool wide = maximum > 255;
+  if (source.header != nullptr && maximum != 255 && maximum != 65535) {
+    Metadata metadata;
+    metadata.largest = maximum;
+    source.header->metadata = std::make_shared<const Metadata>(std::move(metadata));
+  }
   const Format format = pixel_format(wide ? ElementType::u16 : ElementType::u8, kind == 3 || kind == 6 ? 3 : 1);
   if (kind <= 3) return decode_text(source, header, format, height, width, maximum);
 
@@ -158,10 +164,12 @@ Array decode_pnm(const Source& source) {
   return image;
 }
 
-void encode_pnm(base::AtomicFile& file, const Samples& samples, const WriteOptions&) {
+void encode_pnm(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
   const bool wide = samples.type == ElementType::u16;
+  const auto& metadata = options.header.metadata;
+  const i64 largest = metadata && metadata->largest ? *metadata->largest : wide ? 65535 : 255;
   const std::string header =
-      fmt::format("P{}\n{} {}\n{}\n", samples.channels == 3 ? 6 : 5, samples.width, samples.height, wide ? 65535 : 255);
+      fmt::format("P{}\n{} {}\n{}\n", samples.channels == 3 ? 6 : 5, samples.width, samples.height, largest);
   file.write(std::as_bytes(std::span(header.data(), header.size())));
   if (!wide) {
     file.write(std::span(samples.data, static_cast<std::size_t>(samples.values())));

@@ -135,4 +135,26 @@ Array converted(const Array& array, ElementType to, i64& saturated) {
   return out;
 }
 
+namespace {
+
+template <class T>
+void clamp_values(Samples& s, i64 largest) {
+  const auto* from = reinterpret_cast<const T*>(s.data);
+  const auto is_above = [&](T v) { return static_cast<i64>(v) > largest; };
+  const auto above = std::count_if(from, from + s.values(), is_above);
+  if (above == 0) return;
+  Array changed(s.type, {s.values()});  // the memory may be the caller's
+  std::replace_copy_if(from, from + s.values(), changed.as<T>(), is_above, static_cast<T>(largest));
+  s.saturated += above;
+  s.memory = changed;
+  s.data = static_cast<const std::byte*>(s.memory.data());
+}
+
+}  // namespace
+
+void clamp_above(Samples& s, i64 largest) {
+  if (s.type == ElementType::u8) clamp_values<std::uint8_t>(s, largest);
+  if (s.type == ElementType::u16) clamp_values<std::uint16_t>(s, largest);
+}
+
 }  // namespace tessera::io

@@ -30,4 +30,7 @@ struct Samples {
 // `saturated` what did not fit; true becomes the largest value of an integer type that is not boolean.
 Array converted(const Array&, ElementType to, i64& saturated);
 
+// Integers above it become it, and count as saturated.
+void clamp_above(Samples&, i64 largest);
+
 }  // namespace tessera::io

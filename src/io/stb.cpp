@@ -5,11 +5,13 @@
 // says when it is asked for bytes past the end, where stb_image alone would invent zeros.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace {
@@ -166,6 +168,15 @@ std::uint32_t little(const Source& source, std::size_t offset, int bytes) {
   return value;
 }
 
+// Points of a metre; 2835, 72 of an inch, is what programs write that know none.
+void read_density(const Source& source) {
+  const double x = little(source, 38, 4), y = little(source, 42, 4);
+  if (source.header == nullptr || !(x > 0 && y > 0 && x < 1e9 && y < 1e9) || (x == 2835 && y == 2835)) return;
+  Metadata metadata;
+  metadata.resolution = {x / 100, y / 100, Resolution::Unit::centimetre};
+  source.header->metadata = std::make_shared<const Metadata>(std::move(metadata));
+}
+
 // The first channel of an image whose channels are equal.
 Array first_channel(const Array& image) {
   return as_planes(image)[0].clone();
@@ -196,6 +207,7 @@ Array decode_bmp(const Source& source) {
             rows, width, bits, base::format_bytes(static_cast<double>(source.size()))));
   }
   const Array image = decode_with_stb<std::uint8_t>(source, "BMP", 32);
+  if (!old) read_density(source);
   if (bits > 8 || old) return image;
   const std::size_t begin = 14 + std::size_t{header}, end = std::min<std::size_t>(offset, source.size());
   bool grey = begin + 4 <= end;
@@ -237,7 +249,22 @@ Array decode_tga(const Source& source) {
   return decode_with_stb<std::uint8_t>(source, "TGA", 128 * 4);
 }
 
-void encode_bmp(base::AtomicFile& file, const Samples& samples, const WriteOptions&) {
+namespace {
+
+// Points of a metre.
+std::pair<i64, i64> density_of(const WriteOptions& options) {
+  const auto& metadata = options.header.metadata;
+  if (!metadata || !metadata->resolution || metadata->resolution->unit == Resolution::Unit::aspect)
+    return {2835, 2835};  // 72 dots per inch
+  const Resolution& r = *metadata->resolution;
+  const double scale = r.unit == Resolution::Unit::inch ? 100 / 2.54 : 100;
+  const auto whole = [&](double v) { return static_cast<i64>(std::clamp(v * scale, 1.0, 1e9) + 0.5); };
+  return {whole(r.x), whole(r.y)};
+}
+
+}  // namespace
+
+void encode_bmp(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
   const bool grey = samples.channels == 1, alpha = samples.channels == 4;
   const i64 row_bytes = (samples.row_bytes() + 3) / 4 * 4;
   const i64 header = alpha ? 108 : 40, palette = grey ? 1024 : 0;
@@ -264,8 +291,9 @@ void encode_bmp(base::AtomicFile& file, const Samples& samples, const WriteOptio
   put(8 * samples.channels, 2);
   put(alpha ? 3 : 0, 4);  // bit fields, else plain
   put(row_bytes * samples.height, 4);
-  put(2835, 4);  // 72 dots per inch
-  put(2835, 4);
+  const auto [x_density, y_density] = density_of(options);
+  put(x_density, 4);
+  put(y_density, 4);
   put(grey ? 256 : 0, 4);
   put(0, 4);
   if (alpha) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/codec.hpp"
+#include "io/tiff_tags.hpp"
 #include "io/tiff_text.hpp"
 
 namespace tessera::io {
@@ -451,7 +452,7 @@ Array decode_tiff(const Source& source) {
   Page first;
   TiffText text;
   double ratio = 1;
-  int images = 0;
+  int images = 0, orientation = 1;
   tdir_t directory = 0;
   do {
     if (!is_image(reader)) {
@@ -463,6 +464,11 @@ Array decode_tiff(const Source& source) {
       if (wanted.empty()) {
         first = page;
         text = read_text(reader);
+        orientation = tiff_orientation(reader.get(), 1);
+        if (source.header != nullptr) read_tiff_metadata(reader.get(), *source.header);
+      } else if (const int other = tiff_orientation(reader.get(), orientation); other != orientation) {
+        source.fail("TIFF", fmt::format("page {} has orientation {}, page 0 has {}", images, other, orientation),
+                    "read one page at a time (ReadOptions::page)");
       } else if (page.width != first.width || page.height != first.height || page.format() != first.format()) {
         source.fail("TIFF",
                     fmt::format("page {} is {}x{} of {}, page 0 is {}x{} of {}", images, page.height, page.width,
@@ -509,9 +515,10 @@ Array decode_tiff(const Source& source) {
   }
   if (source.header != nullptr && !text.steps.empty()) {
     text.steps.erase(text.steps.begin(), text.steps.end() - image.rank());
-    *source.header = {shape, text.steps, nullptr};
+    source.header->steps = text.steps;
   }
   if (source.header != nullptr) source.header->associated_alpha = first.associated_alpha;
+  if (source.orientation != nullptr) *source.orientation = orientation;
   return image;
 }
 

@@ -1,15 +1,17 @@
-// TIFF through libtiff: writing. Little-endian strips of about 1 MiB, interleaved; BigTIFF where 4 GiB do not suffice;
-// leading dimensions become pages, and the distances between points are told as ImageJ does. With compression: deflate
-// after the predictor of the sample's type.
+// TIFF through libtiff: writing. Little-endian strips of about 1 MiB, or tiles where the picture came in tiles,
+// interleaved; BigTIFF where 4 GiB do not suffice; leading dimensions become pages, and the distances between points
+// are told as ImageJ does. Packed as asked for, else as the file that the picture came from.
 #include <fmt/format.h>
 #include <tiffio.h>
 
 #include <algorithm>
 #include <cstdarg>
+#include <cstring>
 #include <exception>
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/tiff_tags.hpp"
 #include "io/tiff_text.hpp"
 #include "tessera/error.hpp"
 
@@ -94,7 +96,7 @@ bool is_colour(const Samples& s) {
   return s.channels <= 4 && !is_band(s.names[0]);
 }
 
-void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
+void describe(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
   TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(s.width));
   TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(s.height));
   TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<std::uint16_t>(s.channels));
@@ -111,15 +113,11 @@ void describe(TIFF* tiff, const Samples& s, i64 page, int compression) {
       kinds.push_back(s.names[k] == "a" || s.names[k] == "alpha" ? alpha : std::uint16_t{EXTRASAMPLE_UNSPECIFIED});
     TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<std::uint16_t>(extra), kinds.data());
   }
-  if (compression > 0) {
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
-    TIFFSetField(tiff, TIFFTAG_ZIPQUALITY, compression);
-    TIFFSetField(tiff, TIFFTAG_PREDICTOR, is_float(s.type) ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
-  } else {
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_NONE);
+  set_tiff_packing(tiff, packing, s.type);
+  if (packing.tile_width == 0) {
+    const i64 rows = std::clamp<i64>((i64{1} << 20) / std::max<i64>(s.row_bytes(), 1), 1, s.height);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(rows));
   }
-  const i64 rows = std::clamp<i64>((i64{1} << 20) / std::max<i64>(s.row_bytes(), 1), 1, s.height);
-  TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(rows));
   if (s.pages > 1) {
     TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
     if (s.pages < 65536)
@@ -146,8 +144,28 @@ void describe_steps(TIFF* tiff, const Samples& s, const ImageHeader& given) {
   TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, static_cast<std::uint16_t>(RESUNIT_NONE));
 }
 
-bool write_page(TIFF* tiff, const Samples& s, i64 page, int compression) {
-  describe(tiff, s, page, compression);
+// A tile reaches past the edge of the picture: its last row and column go on there, which packs well.
+bool write_tiles(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
+  const i64 pixel = s.channels * static_cast<i64>(size_of(s.type)), row_bytes = packing.tile_width * pixel;
+  std::vector<std::byte> tile(static_cast<std::size_t>(packing.tile_height * row_bytes));
+  std::uint32_t number = 0;
+  for (i64 y = 0; y < s.height; y += packing.tile_height) {
+    for (i64 x = 0; x < s.width; x += packing.tile_width, ++number) {
+      const i64 columns = std::min(packing.tile_width, s.width - x);
+      for (i64 r = 0; r < packing.tile_height; ++r) {
+        std::byte* to = tile.data() + r * row_bytes;
+        std::memcpy(to, s.row(page, std::min(y + r, s.height - 1)) + x * pixel,
+                    static_cast<std::size_t>(columns * pixel));
+        for (i64 c = columns; c < packing.tile_width; ++c)
+          std::memcpy(to + c * pixel, to + (c - 1) * pixel, static_cast<std::size_t>(pixel));
+      }
+      if (TIFFWriteEncodedTile(tiff, number, tile.data(), static_cast<tmsize_t>(tile.size())) < 0) return false;
+    }
+  }
+  return true;
+}
+
+bool write_strips(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
   std::uint32_t rows = 0;
   TIFFGetField(tiff, TIFFTAG_ROWSPERSTRIP, &rows);
   std::vector<std::byte> buffer;  // the predictor works in place: the array must not change
@@ -155,16 +173,26 @@ bool write_page(TIFF* tiff, const Samples& s, i64 page, int compression) {
   for (i64 y = 0; y < s.height; y += rows, ++strip) {
     const i64 bytes = std::min<i64>(rows, s.height - y) * s.row_bytes();
     auto* data = const_cast<std::byte*>(s.row(page, y));
-    if (compression > 0) {
+    if (packing.predictor) {
       buffer.assign(data, data + bytes);
       data = buffer.data();
     }
     if (TIFFWriteEncodedStrip(tiff, strip, data, static_cast<tmsize_t>(bytes)) < 0) return false;
   }
-  return TIFFWriteDirectory(tiff) == 1;
+  return true;
+}
+
+bool write_page(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
+  describe(tiff, s, page, packing);
+  const bool good = packing.tile_width > 0 ? write_tiles(tiff, s, page, packing) : write_strips(tiff, s, page, packing);
+  return good && TIFFWriteDirectory(tiff) == 1;
 }
 
 }  // namespace
+
+bool packs_tiff(Packing packing) {
+  return packing != Packing::zstd || TIFFIsCODECConfigured(COMPRESSION_ZSTD) == 1;
+}
 
 void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
   if (!file.seekable())
@@ -181,8 +209,19 @@ void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOpti
                                  nullptr, nullptr, open_options);
   TIFFOpenOptionsFree(open_options);
   bool good = tiff != nullptr;
-  if (good) describe_steps(tiff, samples, options.header);
-  for (i64 page = 0; good && page < samples.pages; ++page) good = write_page(tiff, samples, page, options.compression);
+  static const Metadata nothing;
+  const Metadata& metadata = options.header.metadata ? *options.header.metadata : nothing;
+  const TiffPacking packing =
+      tiff_packing(options, metadata, samples.channels * static_cast<i64>(size_of(samples.type)));
+  for (i64 page = 0; good && page < samples.pages; ++page) {
+    declare_tiff_tags(tiff);
+    if (page == 0) {
+      describe_steps(tiff, samples, options.header);
+      write_tiff_texts(tiff, metadata);
+    }
+    write_tiff_metadata(tiff, metadata, options.header.nodata);
+    good = write_page(tiff, samples, page, packing);
+  }
   if (tiff != nullptr) TIFFClose(tiff);
   if (session.failure) std::rethrow_exception(session.failure);
   if (!good) {

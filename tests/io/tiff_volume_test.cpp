@@ -40,7 +40,7 @@ TEST_F(TiffVolume, reads_distances_of_other_programs) {
   expect_step(ome.header.steps[1], 0.4e-3, Unit::millimetre);
   expect_step(ome.header.steps[2], 0.3e-3, Unit::millimetre);
 
-  EXPECT_TRUE(read_image(data + "pages.tif").header.empty());
+  EXPECT_TRUE(read_image(data + "pages.tif").header.steps.empty());
 }
 
 TEST_F(TiffVolume, keeps_distances) {
@@ -69,7 +69,7 @@ TEST_F(TiffVolume, keeps_a_series_without_distances) {
   expect_same(read_array(path("x.tif")), image);
   write_array(path("x.tif"), random_array(pixel_format(E::u8, 3), {2, 4, 5}), {.compression = 6});
   EXPECT_EQ(read_array(path("x.tif")).shape(), (Shape{2, 4, 5}));
-  EXPECT_TRUE(read_image(path("x.tif")).header.empty());
+  EXPECT_TRUE(read_image(path("x.tif")).header.steps.empty());
 }
 
 TEST_F(TiffVolume, hands_distances_to_nifti_and_back) {
