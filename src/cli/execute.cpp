@@ -53,6 +53,17 @@ void RunSettings::declare(CLI::App& app) {
   app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
   app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
+  app.add_option("--onto", output.onto, "write into a copy of this image, the rest of it unchanged")->type_name("FILE");
+  app.add_option("--at", output.at, "where in that image (the place of --roi)")->type_name("TOP,LEFT");
+  app.add_flag("--unit", input.unit, "integer samples are 0..1 on the way in, and results of 0..1 on the way out");
+  app.add_option("--range", output.values.range, "results from LO to HI fill the range of the file's integers")
+      ->allow_extra_args(false)
+      ->type_name("LO,HI");
+  app.add_flag("--stretch", output.values.stretch, "the same from the least to the largest value of a result");
+  app.add_option("--compression", output.compression,
+                 "none, deflate, lzw, packbits or zstd, deflate:9 with a level (that of the input)")
+      ->type_name("NAME[:N]");
+  app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter");
@@ -65,6 +76,7 @@ void RunSettings::check() const {
     throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", *repeat));
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
+  output.check();
   static_cast<void>(plan.run_options());
 }
 
@@ -75,7 +87,9 @@ int execute(const Program& program, const std::string& label, const std::vector<
   options.cancel = &interrupt.flag();
   for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
 
-  const Destinations destinations = check_outputs(program, settings.output);
+  OutputOptions output = settings.output;
+  output.values.unit = settings.input.unit;
+  const Destinations destinations = check_outputs(program, output);
   Lanes lanes = bind_inputs(program, words, scalars, settings.input);
   if (adjust) adjust(lanes);
   stop_if(interrupt);
@@ -84,7 +98,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
   const bool good = !settings.verify || verify(program, lanes, results, options);
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
-  keep_results(program, joined, lanes, destinations, settings.output);
+  keep_results(program, joined, lanes, destinations, output);
   return good ? done : internal_fault;
 }
 

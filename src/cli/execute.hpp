@@ -21,7 +21,7 @@ struct RunSettings {
   bool time = false, verify = false, quiet = false;
   std::optional<int> repeat;
 
-  // -o, --roi, --gray, --time, --repeat, --verify, -q, and those of the plan.
+  // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of the plan.
   void declare(CLI::App&);
   // Throws Error(argument) for what cannot be used; before any file is read.
   void check() const;

@@ -144,7 +144,8 @@ int run(FftVerb& verb) {
   if (verb.settings.input.grey && is_complex(stored))
     fail(fmt::format("--gray is of colours, but {} has complex numbers", base::quoted(verb.image)));
   const bool grey = verb.settings.input.grey && io::channels_of(image.array) > 1;
-  const Format format = grey ? Format(stored.fields[0].type) : stored;
+  Format format = grey ? Format(stored.fields[0].type) : stored;
+  if (verb.settings.input.unit && !is_complex(stored)) format = in_unit(format);
   const bool colours = format.is_struct() && !is_complex(format);
   if (colours && (!out.empty() && holds_complex(out) && !verb.real))
     fail(fmt::format("{} has {} channels, and a .npy file holds the complex numbers of one", base::quoted(verb.image),
@@ -156,7 +157,7 @@ int run(FftVerb& verb) {
   if (!out.empty()) files.push_back(std::string(verb.inverse ? "f=" : "F=") + out);
   if (!verb.spectrum.empty()) files.push_back("spectrum=" + verb.spectrum);
   verb.settings.input.read.emplace(verb.image, std::move(image));
-  return execute(program, "fft", {verb.image}, {}, verb.settings, interrupt);
+  return execute(program, "fft", {"image=" + verb.image}, {}, verb.settings, interrupt);
 }
 
 }  // namespace

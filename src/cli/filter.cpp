@@ -44,6 +44,18 @@ void place(Lanes& lanes, const engine::Filter& filter) {
     for (Array& input : lane) input = filter.input(input);
 }
 
+// `--range 25` is of filters that have a range, `--range LO,HI` of the file.
+void share_range(FilterVerb& verb, const FilterInfo& info) {
+  const bool has =
+      std::any_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.name == "range"; });
+  auto& words = verb.settings.output.values.range;
+  for (std::size_t i = 0; i < words.size() && has; ++i) {
+    if (words[i].find(',') != std::string::npos) continue;
+    verb.options.give("range", words[i]);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i--));
+  }
+}
+
 int run(FilterVerb& verb) {
   if (verb.list) {
     fmt::print("{}", list_of_filters(verb.name));
@@ -55,6 +67,7 @@ int run(FilterVerb& verb) {
   if (verb.image.empty())
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(verb.name)), {},
                 fmt::format("write tessera filter {} FILE -o FILE", verb.name));
+  share_range(verb, info);
   verb.settings.check();
   const base::InterruptGuard interrupt;
   const int table_rank = verb.options.table_rank();
@@ -62,10 +75,12 @@ int run(FilterVerb& verb) {
   const int rank = rank_of(image.array, info, table_rank);
   const Format& stored = image.array.format();
   const bool grey = verb.settings.input.grey && io::channels_of(image.array) > 1;
-  const Format format = grey ? Format(stored.fields[0].type) : stored;
+  const Format natural = grey ? Format(stored.fields[0].type) : stored;
+  const Format format = verb.settings.input.unit ? in_unit(natural) : natural;
   const FilterRequest request = verb.options.request(verb.name, rank, image.header);
   const auto filter = engine::make_filter(request, format, rank);
-  std::vector<std::string> words = {verb.image};
+  // By name: a file may be called a=b.png.
+  std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + verb.image};
   if (!request.mask.empty()) {
     const Array mask = engine::mask_for(request.mask, image.array.shape());
     words.push_back("mask=" + *verb.options.mask());

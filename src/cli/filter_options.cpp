@@ -134,6 +134,10 @@ const Array& FilterOptions::table(const std::string& name) const {
   return at->second;
 }
 
+void FilterOptions::give(const std::string& name, const std::string& text) {
+  given_[name].text = text;
+}
+
 int FilterOptions::table_rank() const {
   int rank = 0;
   for (const auto& [name, g] : given_)

@@ -24,6 +24,8 @@ class FilterOptions {
 
   // The tables are read, and the mask. `rank`: of the image; `header`: where lengths get their points from.
   FilterRequest request(const std::string& name, int rank, const io::ImageHeader& header) const;
+  // An option that the command reads itself, since others have one of that name.
+  void give(const std::string& name, const std::string& text);
   // The largest rank of the tables that are given, or 0: images of more dimensions lose slow ones of extent 1.
   int table_rank() const;
   const std::optional<std::string>& type() const { return type_; }

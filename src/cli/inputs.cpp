@@ -11,6 +11,7 @@
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
 #include "io/image.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -74,7 +75,7 @@ std::vector<Binding> assign(const std::vector<Parameter>& parameters, const std:
       const auto names = names_of(parameters);
       fail(fmt::format("the program has no input {}, its inputs are: {}", base::quoted(name),
                        base::list_of(names, "and")),
-           base::did_you_mean(name, names));
+           or_as_file(base::did_you_mean(name, names), word));
     }
   }
   std::size_t next = 0;
@@ -131,7 +132,10 @@ std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<
   return region;
 }
 
-double unit_of(ElementType type) {
+// What is white: the file may say it.
+double unit_of(ElementType type, const io::ImageHeader& header) {
+  const bool natural = type == ElementType::u8 || type == ElementType::u16;
+  if (natural && header.metadata && header.metadata->largest) return static_cast<double>(*header.metadata->largest);
   switch (type) {
     case ElementType::u8:
       return 255;
@@ -157,7 +161,7 @@ void divide(const Array& array, T by) {
 // One plane in another scalar type, every value kept: what does not fit is an error.
 Array to_type(const Array& plane, ElementType type, bool unit, const Parameter& p, const Binding& binding) {
   const ElementType from = plane.format().scalar;
-  const double by = unit && is_float(type) ? unit_of(from) : 1;
+  const double by = unit && is_float(type) ? unit_of(from, binding.header) : 1;
   const ElementType step = by == 1 ? type : type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
   i64 lost = 0;
   Array result = in_type(plane, step, lost);
@@ -224,14 +228,18 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
                   const InputOptions& options) {
   const std::vector<Parameter>& parameters = program.inputs();
   std::vector<Binding> bound = assign(parameters, words, scalars);
+  Lanes lanes;
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (!parameters[i].is_array) continue;
     const auto known = options.read.find(bound[i].origin);
     io::Image image = known != options.read.end() ? known->second : io::read_image(bound[i].origin);
     bound[i].array = std::move(image.array);
     bound[i].header = std::move(image.header);
+    const Format& format = bound[i].array.format();
+    const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
+    if (!lanes.stored) lanes.stored = type;
+    lanes.integers = lanes.integers && !is_float(type) && type != ElementType::boolean;
   }
-  Lanes lanes;
   lanes.region = cut(parameters, bound, options.region);
 
   for (const Binding& b : bound)

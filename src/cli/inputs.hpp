@@ -28,6 +28,8 @@ struct Lanes {
   std::vector<std::string> channels;       // "r", "g", "b"; empty when there is one lane
   std::optional<Region> region;            // of the first array, what was cut out
   std::vector<io::ImageHeader> headers;    // of the files, in the program's order, as the arrays were cut
+  std::optional<ElementType> stored;       // of the samples of the first file
+  bool integers = true;                    // all files hold integers, none floating point or bool
 };
 
 // `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and

@@ -57,6 +57,11 @@ std::pair<std::string, std::string> cut_name(const std::string& text) {
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
+std::string or_as_file(const std::string& help, const std::string& text) {
+  return fmt::format("{}{}a file of that name is written {}", help, help.empty() ? "" : "; ",
+                     base::quoted("./" + text));
+}
+
 Shape parse_shape(std::string_view text, std::string_view option) {
   Shape shape;
   for (std::string_view part : base::split(text, 'x')) {

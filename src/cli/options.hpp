@@ -44,6 +44,8 @@ struct PlanOptions {
 
 // "name=rest" cut in two where the part before the first '=' is an identifier; else {"", text}.
 std::pair<std::string, std::string> cut_name(const std::string& text);
+// The help for such a text whose name nobody has: `help`, where there is one, and how a file of that name is written.
+std::string or_as_file(const std::string& help, const std::string& text);
 // "2160x3840". Throws Error(argument) that names `option`.
 Shape parse_shape(std::string_view text, std::string_view option);
 // "4096", "64MiB", "2 GiB", "1.5GB": bytes from 1 on.

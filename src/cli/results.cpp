@@ -16,6 +16,7 @@
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
 #include "io/image.hpp"
+#include "io/metadata.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -65,53 +66,112 @@ std::vector<i64> position(const OutputOptions& options, const std::optional<Regi
   return at;
 }
 
-// Scalars of one format or a struct's fields into the format of the image below; counts what was clamped.
-void copy_converted(const Array& from, const Array& to, i64& lost) {
-  const auto sources = io::as_planes(from), targets = io::as_planes(to);
-  for (std::size_t c = 0; c < targets.size(); ++c) {
-    i64 more = 0;
-    targets[c].copy_from(in_type(sources[c], targets[c].format().scalar, more));
-    lost += more;
+// Where a link leads, which may be nowhere yet.
+fs::path followed(fs::path path) {
+  std::error_code ec;
+  path = fs::absolute(path, ec);
+  for (int k = 0; k < 40 && fs::is_symlink(path, ec); ++k) path = path.parent_path() / fs::read_symlink(path, ec);
+  return fs::weakly_canonical(path, ec);
+}
+
+// The same file by another name: a link, another way to write the path.
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ec;
+  if (fs::is_character_file(a, ec)) return false;  // /dev/null takes all
+  if (fs::exists(a, ec) && fs::exists(b, ec)) return fs::equivalent(a, b, ec);
+  return followed(a) == followed(b);
+}
+
+void check_different(const Program& program, const std::vector<std::string>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (paths[i].empty() || paths[j].empty() || !is_same_file(paths[i], paths[j])) continue;
+      const auto& outputs = program.outputs();
+      fail(fmt::format("{} and {} go into one file: {}{}", described(outputs[j], j), described(outputs[i], i),
+                       base::quoted(paths[j]), paths[i] == paths[j] ? "" : " and " + base::quoted(paths[i])),
+           "give each a file of its own");
+    }
   }
 }
 
-// In two digits, 100 as it is.
-std::string percent(double part) {
-  return part < 0.1 ? fmt::format("{:.2g}", 100 * part) : fmt::format("{:.0f}", 100 * part);
-}
-
-void warn_clamped(const std::string& what, i64 clamped, i64 values, ElementType type) {
-  if (values == 0 || clamped * 1000 <= values) return;
-  fmt::print(stderr, "warning: {}% of the values of {} did not fit {} and were clamped\n",
-             percent(static_cast<double>(clamped) / static_cast<double>(values)), what, name_of(type));
-  fmt::print(stderr, "help: a .tif or .npy file keeps them\n");
-}
-
-double full_scale(ElementType type) {
-  return type == ElementType::u16 ? 65535 : 255;
-}
-
-// 0..1 to 0..full, as single floats.
-Array scaled(const Array& array, double full) {
-  Array result(array.format().is_struct()
-                   ? io::pixel_format(ElementType::f32, static_cast<int>(array.format().fields.size()))
-                   : Format(ElementType::f32),
-               array.shape());
-  i64 lost = 0;
-  copy_converted(array, result, lost);
-  float* values = result.as<float>();
-  const i64 count = static_cast<i64>(result.format().size() / sizeof(float)) * result.count();
-  for (i64 i = 0; i < count; ++i) values[i] *= static_cast<float>(full);
+io::WriteOptions parse_written(const OutputOptions& options) {
+  io::WriteOptions result;
+  if (options.quality) result.quality = *options.quality;
+  if (options.compression.empty()) return result;
+  static const std::vector<std::string> names = {"none", "deflate", "lzw", "packbits", "zstd"};
+  const std::size_t colon = options.compression.find(':');
+  const std::string name = options.compression.substr(0, colon);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    fail(fmt::format("--compression {} cannot be used, expected {}, with :LEVEL behind deflate and zstd",
+                     base::quoted(options.compression), base::list_of(names)),
+         base::did_you_mean(name, names));
+  result.packing = static_cast<io::Packing>(found - names.begin());
+  if (colon == std::string::npos) return result;
+  const auto level = base::parse_integer(options.compression.substr(colon + 1));
+  if (!level || *level < 0 || *level > 22)
+    fail(fmt::format("--compression {} cannot be used, expected a level from 0 to 9, or to 22 for zstd",
+                     base::quoted(options.compression)));
+  result.compression = static_cast<int>(*level);
   return result;
 }
 
-bool all_float(const Format& f) {
-  if (!f.is_struct()) return is_float(f.scalar);
-  return std::all_of(f.fields.begin(), f.fields.end(), [](const auto& field) { return is_float(field.type); });
+// What a file gets of --compression and --quality; a quality is of the JPEGs among several.
+std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, const OutputOptions& options) {
+  std::vector<io::WriteOptions> all(paths.size(), parse_written(options));
+  bool any = false, jpeg = false;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (paths[i].empty()) continue;
+    any = true;
+    jpeg = jpeg || io::format_of_name(paths[i]) == "JPEG";
+    io::check_write_options(paths[i], all[i]);
+  }
+  if (options.quality && !jpeg)
+    fail(fmt::format("--quality {} is of JPEG, but no file of it is written", *options.quality), "add -o FILE.jpg");
+  if (!options.compression.empty() && !any)
+    fail(fmt::format("--compression {} is given, but no file for the result", base::quoted(options.compression)),
+         "add -o FILE");
+  return all;
 }
 
-Array pasted(const Array& result, const Array& onto, const std::optional<Region>& source, const OutputOptions& options,
-             const std::string& name) {
+ElementType type_of(const Format& format) {
+  return format.is_struct() ? format.fields[0].type : format.scalar;
+}
+
+double largest_of(ElementType type) {
+  switch (type) {
+    case ElementType::u8:
+      return 255;
+    case ElementType::u16:
+      return 65535;
+    case ElementType::i16:
+      return 32767;
+    case ElementType::i32:
+      return 2147483647;
+    case ElementType::u32:
+      return 4294967295;
+    default:
+      return 1;
+  }
+}
+
+// Numbers that a format of integers has no type for get that of the file that they were computed from.
+Target target_of(const std::string& path, const Array& array, const Lanes& lanes, const io::ImageHeader& header) {
+  const ElementType type = io::stored_type(path, array.format(), lanes.stored);
+  Target target{base::quoted(path), type, largest_of(type), !io::stores_floats(path)};
+  const std::string format = io::format_of_name(path);
+  const bool says_largest = format == "PGM" || format == "PPM" || format == "PNM";
+  if (says_largest && header.metadata && header.metadata->largest &&
+      (*header.metadata->largest > 255) == (type == ElementType::u16))
+    target.largest = static_cast<double>(*header.metadata->largest);
+  return target;
+}
+
+// `said`: lines about what became of the values.
+Array pasted(const Program& program, const Array& result, const Lanes& lanes, const Destinations& destinations,
+             const OutputOptions& options, const std::string& name, std::vector<std::string>& said) {
+  const Array& onto = *destinations.onto;
+  const std::optional<Region>& source = lanes.region;
   if (onto.rank() != result.rank() || io::channels_of(onto) != io::channels_of(result))
     fail(fmt::format("{} is {} {} and cannot be pasted onto {}, which is {} {}", name, to_string(result.shape()),
                      result.format().name(), base::quoted(options.onto), to_string(onto.shape()),
@@ -131,21 +191,35 @@ Array pasted(const Array& result, const Array& onto, const std::optional<Region>
                        end[d] - 1, d, onto.shape()[d] - 1, base::quoted(options.onto), to_string(onto.shape())));
   }
   Array target = onto.clone();
-  const Format& format = target.format();
-  const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
-  const bool fill = options.unit && all_float(result.format()) && !is_float(type);
+  const ElementType type = type_of(target.format());
+  const Target below{name, type, largest_of(type), !is_float(type)};
+  Fitted fitted = fit_values(program, result, below, options.values, lanes);
+  said = std::move(fitted.notes);
   i64 lost = 0;
-  copy_converted(fill ? scaled(result, full_scale(type)) : result, target.region(begin, end), lost);
-  warn_clamped(name, lost, result.count() * io::channels_of(result), type);
+  copy_converted(fitted.array, target.region(begin, end), lost);
+  warn_clamped(fitted.array, below, lost, fitted.chosen);
   return target;
 }
 
+// Of the first input whose extents it has, else of the first: what holds for any extents does.
 io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinations& destinations) {
   if (destinations.onto) return destinations.onto_header;
-  const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), [&](const auto& header) {
-    return io::header_for(header, array.shape()).has_value();
-  });
-  return found == lanes.headers.end() ? io::ImageHeader{} : *found;
+  const auto fits = [&](const io::ImageHeader& header) { return io::header_for(header, array.shape()).has_value(); };
+  const auto first = [&](auto&& condition) {
+    const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), condition);
+    return found == lanes.headers.end() ? nullptr : &*found;
+  };
+  const io::ImageHeader* found = first(fits);
+  if (found == nullptr) found = first([](const auto&) { return true; });
+  if (found == nullptr) return {};
+  if (!found->steps.empty() || found->nifti) return *found;
+  // One input may say where the points are, another what the colours mean.
+  const io::ImageHeader* places = first([&](const auto& header) { return fits(header) && !header.steps.empty(); });
+  if (places == nullptr) return *found;
+  io::ImageHeader both = *places;
+  if (!both.metadata) both.metadata = found->metadata;
+  if (!both.nodata) both.nodata = found->nodata;
+  return both;
 }
 
 void print_numbers(const Array& array, const std::string& name) {
@@ -175,6 +249,13 @@ void print_numbers(const Array& array, const std::string& name) {
 
 }  // namespace
 
+void OutputOptions::check() const {
+  values.check();
+  if (quality && (*quality < 1 || *quality > 100))
+    fail(fmt::format("--quality {} cannot be used, expected 1 to 100", *quality));
+  parse_written(*this);
+}
+
 Destinations check_outputs(const Program& program, const OutputOptions& options) {
   const auto& outputs = program.outputs();
   Destinations result;
@@ -198,7 +279,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
     } else {
       fail(fmt::format("the program has no output {}, its outputs are: {}", base::quoted(name),
                        base::list_of(names, "and")),
-           base::did_you_mean(name, names));
+           or_as_file(base::did_you_mean(name, names), word));
     }
   }
   std::size_t next = 0;
@@ -208,6 +289,8 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
       fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(path), outputs.size()));
     give(next, path);
   }
+  check_different(program, result.paths);
+  result.written = written_as(result.paths, options);
   if (!options.at.empty() && options.onto.empty())
     fail(fmt::format("--at {} says where, but not in which image", base::quoted(options.at)), "add --onto FILE");
   if (!options.onto.empty() && options.files.empty())
@@ -243,13 +326,20 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
                   const Destinations& destinations, const OutputOptions& options) {
   // Everything is put together before the first file is touched: an error leaves all of them as they were.
   std::vector<Array> final;
+  std::vector<Fitted> fitted(results.size());
+  std::vector<Target> targets(results.size());
+  std::vector<io::ImageHeader> headers(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& path = destinations.paths[i];
     Array array = results[i];
-    if (!path.empty() && destinations.onto)
-      array = pasted(array, *destinations.onto, lanes.region, options, described(program.outputs()[i], i));
-    else if (!path.empty() && options.unit && all_float(array.format()) && !io::stores_floats(path))
-      array = scaled(array, full_scale(ElementType::u8));
+    headers[i] = header_of(array, lanes, destinations);
+    if (!path.empty() && destinations.onto) {
+      array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
+    } else if (!path.empty()) {
+      targets[i] = target_of(path, array, lanes, headers[i]);
+      fitted[i] = fit_values(program, array, targets[i], options.values, lanes);
+      array = fitted[i].array;
+    }
     final.push_back(array);
   }
   // All files are complete on the disk before the first one takes its name.
@@ -259,7 +349,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
     files.push_back(std::make_unique<base::AtomicFile>(path));
-    reports.push_back(io::write_array(*files.back(), final[i], {.header = header_of(final[i], lanes, destinations)}));
+    io::WriteOptions how = destinations.written[i];
+    how.header = headers[i];
+    if (!destinations.onto && targets[i].integers) how.type = targets[i].type;
+    reports.push_back(io::write_array(*files.back(), final[i], how));
     files.back()->sync();
   }
   for (const auto& file : files) file->commit();
@@ -271,7 +364,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
       continue;
     }
     const io::WriteReport& report = reports[written++];
-    warn_clamped(base::quoted(path), report.saturated, report.values, report.type);
+    for (const std::string& line : fitted[i].notes) fmt::print(stderr, "{}", line);
+    if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
+    if (!report.lost.empty())
+      fmt::print(stderr, "note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/inputs.hpp"
+#include "cli/values.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
@@ -13,12 +14,18 @@ namespace tessera::cli {
 struct OutputOptions {
   std::vector<std::string> files;  // FILE or NAME=FILE
   std::string onto, at;            // paste into this image, here ("top,left")
-  bool unit = false;               // floating-point results of 0..1 fill the range of an integer file
+  ValueOptions values;             // how results become integers
+  std::string compression;         // "NAME" or "NAME:LEVEL"; "" for the habit of each format
+  std::optional<int> quality;      // of JPEG, 1 to 100
+
+  // Throws Error(argument) for what cannot be used.
+  void check() const;
 };
 
 // Where each output of the program goes; "" for one that is not kept.
 struct Destinations {
   std::vector<std::string> paths;
+  std::vector<io::WriteOptions> written;  // as they are given, without headers
   std::optional<Array> onto;
   io::ImageHeader onto_header;
 };

@@ -29,15 +29,8 @@ Verb add_run(CLI::App& root) {
   auto verb = std::make_shared<RunVerb>();
   verb->program.declare(*app);
   app->add_option("inputs", verb->words, "inputs in order: FILE, NAME=FILE or NAME=NUMBER");
-  app->add_option("--onto", verb->settings.output.onto, "write into a copy of this image, the rest of it unchanged")
-      ->type_name("FILE");
-  app->add_option("--at", verb->settings.output.at, "where in that image (the place of --roi)")->type_name("TOP,LEFT");
-  app->add_flag("--unit", verb->settings.input.unit, "scale integer samples to 0..1 and results back");
   verb->settings.declare(*app);
-  return {app, [verb] {
-            verb->settings.output.unit = verb->settings.input.unit;
-            return run(*verb);
-          }};
+  return {app, [verb] { return run(*verb); }};
 }
 
 }  // namespace tessera::cli

@@ -76,7 +76,7 @@ class Markers {
   // A piece begins with its number, from 1, and how many there are.
   void join_profile() {
     if (pieces_.empty()) return;
-    std::stable_sort(pieces_.begin(), pieces_.end(), [](Bytes a, Bytes b) { return a[0] < b[0]; });
+    std::sort(pieces_.begin(), pieces_.end(), [](Bytes a, Bytes b) { return a[0] < b[0]; });
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i][0] != i + 1 || pieces_[i][1] != pieces_.size()) {
         m_.icc.clear();
