@@ -9,6 +9,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "base/text.hpp"
 #include "cli/convert.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/program_impl.hpp"
@@ -17,6 +18,7 @@
 #include "ir/graph.hpp"
 #include "ref/interpreter.hpp"
 #include "ref/magnitude.hpp"
+#include "run/cpu/copy_rate.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
@@ -142,6 +144,22 @@ double middle(std::vector<double>& values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+// Beside the copy of as many bytes. Where a run leaves out what a copy moves, or the copy was measured beside other
+// work, no share is told: it would not be one.
+void print_rate(double megapixels, const run::cpu::Traffic& traffic, double seconds) {
+  const double rate = static_cast<double>(traffic.bytes()) / seconds * 1e-9;
+  run::cpu::CopyRate copy = run::cpu::copy_rate(traffic);
+  if (rate > copy.rate) copy = run::cpu::measure_copy_rate(traffic);
+  const std::string share =
+      rate <= copy.rate ? fmt::format("{:.3g}% of", 100 * rate / copy.rate) : std::string("more than");
+  const i64 cache = std::max(run::cpu::machine().l3, run::cpu::machine().l2);
+  const std::string of = run::cpu::fits_cache(traffic)
+                             ? fmt::format("a copy of as many bytes, which fit the cache of {}",
+                                           base::format_bytes(static_cast<double>(cache)))
+                             : std::string("a copy on this machine");
+  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s, {} the {:.4g} GB/s of {}\n", megapixels, rate, share, copy.rate, of);
+}
+
 // What repeated runs on a device take turns with: one set of arrays of a small image stays in the device's cache.
 constexpr i64 rotated_bytes = i64{512} << 20;
 constexpr std::size_t most_sets = 8;
@@ -154,7 +172,7 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
   const Program::Impl& impl = program.impl();
   std::vector<double> kernels, whole;
   double predicted = 0, bandwidth = 0;
-  i64 bytes = 0, points = 0;
+  i64 bytes = 0, points = 0, between = INT64_MAX, cache = 0;  // between: bytes from a set's turn to its next
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     const std::vector<Array> inputs = impl.prepare(lanes.inputs[c]);
     std::vector<Shape> shapes;
@@ -162,10 +180,12 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
     const std::vector<i64> parameters = ir::bind_parameters(impl.graph, shapes);
     const auto compiled = impl.on_device(options, parameters);
     bandwidth = compiled->limits().bandwidth;
+    cache = compiled->limits().l2_bytes;
     predicted += engine::predicted_milliseconds(impl, parameters, options);
     const i64 set_bytes = std::max<i64>(1, bytes_of(lanes.inputs[c]) + bytes_of(results[c]));
     const i64 wanted = (rotated_bytes + set_bytes - 1) / set_bytes;
     const std::size_t count = std::min({most_sets, static_cast<std::size_t>(wanted), static_cast<std::size_t>(repeat)});
+    between = std::min(between, static_cast<i64>(count) * set_bytes);
     const std::unique_ptr<run::gpu::Queue> queue = compiled->queue();
     std::vector<std::unique_ptr<engine::DeviceExecutable::Bound>> sets;
     for (std::size_t k = 0; k < count; ++k) {
@@ -199,7 +219,12 @@ void measure_device(const Program& program, const Lanes& lanes, const std::vecto
   fmt::print("predicted: {:.4g} ms; it takes {:.3g} times as long\n", predicted, median / predicted);
   const double rate = static_cast<double>(bytes) / median * 1e-6;
   fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s", static_cast<double>(points) / median * 1e-3, rate);
-  if (bandwidth > 0) fmt::print(", {:.3g}% of the {:.4g} GB/s of its memory", 100 * rate / bandwidth, bandwidth);
+  if (between <= cache)
+    fmt::print(", all of it in the cache of {}", base::format_bytes(static_cast<double>(cache)));
+  else if (bandwidth > 0)
+    fmt::print(", {} the {:.4g} GB/s of its memory",
+               rate <= bandwidth ? fmt::format("{:.3g}% of", 100 * rate / bandwidth) : std::string("more than"),
+               bandwidth);
   fmt::print("\n");
 }
 
@@ -260,20 +285,16 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
   std::sort(seconds.begin(), seconds.end());
   const std::size_t half = seconds.size() / 2;
   const double median = seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
-  i64 bytes = 0, points = 0;
+  i64 read = 0, written = 0, points = 0;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
-    bytes += bytes_of(lanes.inputs[c]) + bytes_of(results[c]);
+    read += bytes_of(lanes.inputs[c]);
+    written += bytes_of(results[c]);
     points += points_of(results[c]);
   }
   const int threads = run::cpu::thread_count(options.threads);
-  // Far beyond the last cache, so that it is memory that is measured.
-  const i64 sample = std::clamp<i64>(2 * run::cpu::machine().l3, i64{64} << 20, i64{1} << 30);
-  const double copy = run::cpu::measure_copy(threads, sample);
-  const double rate = static_cast<double>(bytes) / median * 1e-9;
   fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs on {} thread{}\n", median * 1e3, seconds[0] * 1e3,
              repeat, threads, threads == 1 ? "" : "s");
-  fmt::print("rate: {:.4g} Mpixel/s, {:.4g} GB/s, {:.3g}% of the {:.4g} GB/s of a copy on this machine\n",
-             static_cast<double>(points) / median * 1e-6, rate, 100 * rate / copy, copy);
+  print_rate(static_cast<double>(points) / median * 1e-6, {threads, read, written}, median);
 }
 
 bool verify(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,

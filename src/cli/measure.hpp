@@ -9,7 +9,8 @@
 namespace tessera::cli {
 
 // Runs `repeat` times into arrays that exist already and prints median, minimum, pixels and bytes a second, and the
-// share of the bandwidth with which this machine copies. Bytes: every input read once, every output written once.
+// share of the rate at which this machine copies as much (run/cpu/copy_rate.hpp). Bytes: every input read once, every
+// output written once.
 void measure(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results, const RunOptions&,
              int repeat);
 

@@ -187,13 +187,5 @@ TEST(Machine, IsPlausible) {
   EXPECT_EQ(m.page & (m.page - 1), 0);
 }
 
-TEST(Machine, MeasuresCopyBandwidth) {
-  const double rate = measure_copy(1, i64{16} << 20);
-  EXPECT_GT(rate, 0.1);
-  EXPECT_LT(rate, 5000);
-  EXPECT_THROW(measure_copy(1, 0), Error);
-  EXPECT_THROW(measure_copy(1, INT64_MAX), Error);
-}
-
 }  // namespace
 }  // namespace tessera::run::cpu

@@ -7,19 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <memory>
 
 #include "base/text.hpp"
-#include "run/cpu/parallel.hpp"
-#include "tessera/error.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#include <immintrin.h>
 #endif
 
 namespace tessera::run::cpu {
@@ -130,34 +125,6 @@ void read_processor(Machine& m) {
   m.identity += fmt::format(" v{}", m.vector_bytes);
 }
 
-__attribute__((target("avx512f"))) void copy_64(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (std::size_t i = 0; i + 256 <= bytes; i += 256)
-    for (std::size_t k = 0; k < 256; k += 64)
-      _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i + k), _mm512_loadu_si512(from + i + k));
-  _mm_sfence();
-}
-
-__attribute__((target("avx2"))) void copy_32(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (std::size_t i = 0; i + 256 <= bytes; i += 256)
-    for (std::size_t k = 0; k < 256; k += 32)
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i + k),
-                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i + k)));
-  _mm_sfence();
-}
-
-void copy_16(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (std::size_t i = 0; i + 256 <= bytes; i += 256)
-    for (std::size_t k = 0; k < 256; k += 16)
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i + k),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i + k)));
-  _mm_sfence();
-}
-
-void copy_block(std::byte* to, const std::byte* from, std::size_t bytes) {
-  const int width = machine().vector_bytes;
-  (width == 64 ? copy_64 : width == 32 ? copy_32 : copy_16)(to, from, bytes);
-}
-
 #else
 
 void read_processor(Machine& m) {
@@ -177,10 +144,6 @@ void read_processor(Machine& m) {
   m.identity = m.name + " " + part + " " + features;
 }
 
-void copy_block(std::byte* to, const std::byte* from, std::size_t bytes) {
-  std::memcpy(to, from, bytes);
-}
-
 #endif
 
 Machine read_machine() {
@@ -197,31 +160,6 @@ Machine read_machine() {
 const Machine& machine() {
   static const Machine value = read_machine();
   return value;
-}
-
-double measure_copy(int threads, i64 bytes) {
-  constexpr i64 block = i64{1} << 20;
-  constexpr i64 most = i64{1} << 36;
-  if (bytes < 1 || bytes > most)
-    throw Error(ErrorClass::argument,
-                fmt::format("copy of {} bytes cannot be measured, expected 1 to {} bytes", bytes, most));
-  const i64 blocks = (bytes + block - 1) / block;
-  Scratch from = acquire_scratch(static_cast<std::size_t>(blocks * block));
-  Scratch to = acquire_scratch(static_cast<std::size_t>(blocks * block));
-  // Pages come from the memory of the thread that first writes them.
-  parallel_tiles(blocks, threads, [&](i64 i, int) {
-    std::memset(from.data() + i * block, static_cast<int>(i & 127), block);
-    std::memset(to.data() + i * block, 0, block);
-  });
-  double best = 0;
-  for (int repeat = 0; repeat < 7; ++repeat) {
-    const auto start = std::chrono::steady_clock::now();
-    parallel_tiles(blocks, threads,
-                   [&](i64 i, int) { copy_block(to.data() + i * block, from.data() + i * block, block); });
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    best = std::max(best, 2.0 * static_cast<double>(blocks * block) / seconds * 1e-9);
-  }
-  return best;
 }
 
 }  // namespace tessera::run::cpu

@@ -1,5 +1,5 @@
 // What this CPU is, as a value: the plan reads vector width and cache sizes from it, compiled code is cached under its
-// identity, and timings are judged against the copy bandwidth that it really has.
+// identity.
 #pragma once
 
 #include <string>
@@ -23,10 +23,5 @@ struct Machine {
 
 // Read once. Thread-safe.
 const Machine& machine();
-
-// Bytes per second, in units of 1e9, that `threads` threads move when they copy `bytes` from one array to another with
-// non-temporal stores; reading and writing both count. The best of several copies; takes about 0.1 s for 64 MiB.
-// Throws Error(argument) when the arrays do not fit into memory.
-double measure_copy(int threads, i64 bytes);
 
 }  // namespace tessera::run::cpu
