@@ -1,5 +1,6 @@
 // `tessera explain`: what the plan decided for images of a given size, and why.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/explain_sizes.hpp"
 #include "cli/filter_options.hpp"
 #include "cli/hardware_options.hpp"
 #include "cli/options.hpp"
@@ -31,85 +33,32 @@ struct ExplainVerb {
   bool json = false;
 };
 
-// The extents of an input that the program states as numbers: "480 x 640"; empty otherwise.
-Shape stated_shape(const Parameter& p) {
-  Shape shape;
-  for (std::string_view part : base::split(p.extents, 'x')) {
-    const auto extent = base::parse_integer(base::trim(part));
-    if (!extent) return {};
-    shape.push_back(*extent);
-  }
-  return static_cast<int>(shape.size()) == p.rank ? shape : Shape{};
-}
-
-// One shape per input: by name, as the program states it, by position, as an input with the same extents, and at last
-// the first size of the right rank.
-std::vector<Shape> input_shapes(const Program& program, const std::vector<std::string>& sizes) {
-  const auto& inputs = program.inputs();
-  std::vector<Shape> shapes(inputs.size()), by_position;
-  std::vector<std::string> names;
-  for (const Parameter& p : inputs)
-    if (p.is_array) names.push_back(p.name);
-  for (const std::string& size : sizes) {
-    const auto [name, text] = cut_name(size);
-    if (name.empty()) {
-      by_position.push_back(parse_shape(text, "--size"));
-      continue;
-    }
-    bool found = false;
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].is_array && inputs[i].name == name) {
-        shapes[i] = parse_shape(text, "--size");
-        found = true;
-      }
-    if (!found)
-      throw Error(
-          ErrorClass::argument,
-          fmt::format("--size names {}, the array inputs are: {}", base::quoted(name), base::list_of(names, "and")), {},
-          base::did_you_mean(name, names));
-  }
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const Parameter& p = inputs[i];
-    if (!p.is_array) continue;
-    if (shapes[i].empty()) shapes[i] = stated_shape(p);
-    for (std::size_t k = 0; k < i && shapes[i].empty(); ++k)
-      if (inputs[k].is_array && inputs[k].extents == p.extents) shapes[i] = shapes[k];
-    if (shapes[i].empty() && next < by_position.size()) shapes[i] = by_position[next++];
-    for (const Shape& s : by_position)
-      if (shapes[i].empty() && static_cast<int>(s.size()) == p.rank) shapes[i] = s;
-    if (shapes[i].empty())
-      throw Error(ErrorClass::argument, fmt::format("the size of input '{}' [{}] is not known", p.name, p.extents), {},
-                  fmt::format("add --size {}=EXTENTS, for example {}", p.name,
-                              p.rank == 1   ? "1000000"
-                              : p.rank == 2 ? "2160x3840"
-                                            : "256x256x256"));
-    if (static_cast<int>(shapes[i].size()) != p.rank)
-      throw Error(ErrorClass::argument, fmt::format("--size {} has rank {}, expected rank {} for input '{}' [{}]",
-                                                    to_string(shapes[i]), shapes[i].size(), p.rank, p.name, p.extents));
-  }
-  if (next < by_position.size())
-    throw Error(ErrorClass::argument,
-                fmt::format("--size {} is one too many for this program", to_string(by_position[next])));
-  return shapes;
+// The rank for which a filter is explained without a size: that of images where the filter has it and its weights fit.
+int filter_rank(const ExplainVerb& verb) {
+  const std::vector<int>& ranks = engine::filter_info(verb.filter).ranks;
+  const bool images = ranks.empty() || std::find(ranks.begin(), ranks.end(), 2) != ranks.end();
+  return std::max(images ? 2 : ranks.front(), verb.filter_options.table_rank());
 }
 
 // The program of a standard filter for images of float, or of the type that its result is to have.
-Program filter_program(const ExplainVerb& verb, std::vector<Shape>& shapes) {
+Program filter_program(const ExplainVerb& verb, InputShapes& shapes) {
   if (!verb.program.path.empty())
     throw Error(ErrorClass::argument, fmt::format("--filter {} and the program {} are given, expected one of them",
                                                   base::quoted(verb.filter), base::quoted(verb.program.path)));
   static_cast<void>(engine::filter_info(verb.filter));
-  if (verb.sizes.size() != 1)
-    throw Error(ErrorClass::argument, fmt::format("--filter needs one --size, {} are given", verb.sizes.size()), {},
-                "add --size ROWSxCOLUMNS");
-  const Shape size = parse_shape(verb.sizes[0], "--size");
+  if (verb.sizes.size() > 1)
+    throw Error(ErrorClass::argument, fmt::format("--filter takes one --size, {} are given", verb.sizes.size()));
+  Shape size = verb.sizes.empty() ? assumed_shape(filter_rank(verb)) : parse_shape(verb.sizes[0], "--size");
   const int rank = static_cast<int>(size.size());
   const FilterRequest request = verb.filter_options.request(verb.filter, rank, {});
+  if (verb.sizes.empty() && request.mask.rank() == rank)
+    size = request.mask.shape();
+  else if (verb.sizes.empty())
+    shapes.assumed = {fmt::format("image {}", fmt::join(size, " x "))};
   const auto filter = engine::make_filter(request, request.type.value_or(ElementType::f32), rank);
   static_cast<void>(filter->place(size));
   if (!request.mask.empty()) static_cast<void>(engine::mask_for(request.mask, size));
-  shapes.assign(filter->program.inputs().size(), filter->input_shape(size));
+  shapes.shapes.assign(filter->program.inputs().size(), filter->input_shape(size));
   return filter->program;
 }
 
@@ -121,6 +70,23 @@ void require_first_input(const Program& program, const std::string& name) {
   throw Error(ErrorClass::argument,
               fmt::format("--size names {}; a circuit's frames have the extents of its first image{}",
                           base::quoted(name), first == inputs.end() ? "" : ", " + base::quoted(first->name)));
+}
+
+// "480x640" where the program states the extents of its first image; "" otherwise.
+std::string stated_frame(const Program& program) {
+  for (const Parameter& p : program.inputs())
+    if (p.is_array && p.rank == 2) return fmt::format("{}", fmt::join(stated_shape(p), "x"));
+  return "";
+}
+
+// Text says it first; beside JSON and a picture, which others read, it stands on standard error.
+void tell_assumed(const ExplainVerb& verb, const std::vector<std::string>& assumed) {
+  const std::string note = note_of_assumed(assumed);
+  if (note.empty()) return;
+  if (verb.json || !verb.svg.empty())
+    fmt::print(stderr, "note: {}\n", note);
+  else
+    fmt::print("{}\n", note);
 }
 
 // What would be emitted for frames of one size.
@@ -144,11 +110,17 @@ int explain_circuit(const ExplainVerb& verb) {
   EmitOptions options;
   options.target = target;
   options.name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name;
-  const auto [of, size] = cut_name(verb.sizes.empty() ? "" : verb.sizes.front());
-  options.hardware = verb.hardware.options(target, size);
   std::map<std::string, double> scalars;
   const Program program = verb.program.load(scalars);
+  const auto [of, given] = cut_name(verb.sizes.empty() ? "" : verb.sizes.front());
   require_first_input(program, of);
+  std::string size = given;
+  if (size.empty() && verb.hardware.max_size.empty()) size = stated_frame(program);
+  if (size.empty() && verb.hardware.max_size.empty()) {
+    size = fmt::format("{}", fmt::join(assumed_shape(2), "x"));
+    tell_assumed(verb, {fmt::format("frames of {}", size)});
+  }
+  options.hardware = verb.hardware.options(target, size);
   fmt::print("{}", explain_hardware(program, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
   return done;
 }
@@ -160,13 +132,14 @@ int explain(const ExplainVerb& verb) {
   if (verb.filter.empty() && verb.program.path.empty())
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
   std::map<std::string, double> scalars;
-  std::vector<Shape> shapes;
+  InputShapes shapes;
   const Program program = verb.filter.empty() ? verb.program.load(scalars) : filter_program(verb, shapes);
   if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
+  tell_assumed(verb, shapes.assumed);
   if (!verb.svg.empty())
-    base::write_file(verb.svg, std::string_view(program.explain(shapes, options, ExplainFormat::svg)));
+    base::write_file(verb.svg, std::string_view(program.explain(shapes.shapes, options, ExplainFormat::svg)));
   if (verb.svg.empty() || verb.json)
-    fmt::print("{}", program.explain(shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+    fmt::print("{}", program.explain(shapes.shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
   return done;
 }
 
@@ -179,7 +152,7 @@ Verb add_explain(CLI::App& root) {
   app->add_option("--filter", verb->filter, "explain a standard filter, with its options, instead of a program")
       ->type_name("NAME");
   verb->filter_options.declare_later(*app);
-  app->add_option("--size", verb->sizes, "extents of an input, slowest first")
+  app->add_option("--size", verb->sizes, "extents of an input, slowest first (1080x1920, 256x256x256)")
       ->allow_extra_args(false)
       ->type_name("[NAME=]ROWSxCOLUMNS");
   app->add_option("--svg", verb->svg, "draw the plan into this file")->type_name("FILE");
