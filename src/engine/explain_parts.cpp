@@ -128,6 +128,7 @@ class Merger {
         const StageId s = now[part.outputs[o][f]];
         lying_[{step.outputs[o], f}] = s;
         if (step.outputs[o].kind == plan::Place::Kind::between) array_not_output(all_.stages[s].home);
+        name_output(all_.stages[s], step.outputs[o], f);
       }
     for (plan::GroupReport& g : part.groups) {
       const auto renamed = [&](std::vector<StageId>& stages) {
@@ -167,6 +168,14 @@ class Merger {
 
   static void array_not_output(std::string& home) {
     if (const std::size_t at = home.find("output"); at != std::string::npos) home.replace(at, 6, "array");
+  }
+
+  // Results are those of the whole program, whatever its parts call them.
+  void name_output(StageReport& s, const plan::Place& place, std::size_t field) const {
+    s.output.clear();
+    if (place.kind != plan::Place::Kind::output) return;
+    const std::string name = plan::name_of_result(graph_.outputs[place.index], field);
+    if (name != s.name) s.output = name;
   }
 
   // An argument that no part has read yet.
@@ -219,6 +228,7 @@ class Merger {
       s.lane = own.type == ElementType::f64 ? "f64" : "f32";
       s.kind = "transform";
       s.home = step.outputs[0].kind == plan::Place::Kind::output ? "output" : "array";
+      name_output(s, step.outputs[0], own.fourier.imaginary ? 1U : 0U);
       s.group = static_cast<int>(all_.groups.size());
       s.pass = 0;
       place_at(s, own.domain);

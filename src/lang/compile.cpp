@@ -143,6 +143,19 @@ void check_functions(Context& context, const Modules& modules) {
   }
 }
 
+// Stages that a return makes take the name of the result, as those of an assignment do; the planes of a struct without
+// a name are told apart by their fields.
+void name_results(ir::Graph& graph, const Image& image, std::size_t before, std::string_view name) {
+  for (std::size_t k = 0; k < image.stages.size(); ++k) {
+    if (image.stages[k] < before) continue;
+    std::string& own = graph.stage(image.stages[k]).name;
+    if (!name.empty()) own = name;
+    if (image.record == nullptr) continue;
+    const std::string field = "." + image.record->format.fields[k].name;
+    if (!own.ends_with(field)) own += field;
+  }
+}
+
 void add_outputs(Context& context, ImageEvaluator& evaluator, const Module& program) {
   if (!program.has_result) {
     if (program.complete)
@@ -154,7 +167,9 @@ void add_outputs(Context& context, ImageEvaluator& evaluator, const Module& prog
     try {
       if (!r.name.text.empty() && !names.insert(r.name.text).second)
         context.report.fail(r.name.span, fmt::format("two outputs are named {}", base::quoted(r.name.text)));
+      const std::size_t before = context.graph.stage_count();
       const Image image = evaluator.any_image(*r.value);
+      name_results(context.graph, image, before, r.name.text);
       ir::Output out;
       out.name = r.name.text;
       out.format = image.record != nullptr ? image.record->format : Format(context.graph.stage(image.stages[0]).type);

@@ -88,7 +88,10 @@ class Reporter {
     result_.prices_measured = plan_.device.prices.measured;
     result_.minimum_bytes = plan_.minimum_bytes;
     for (const ir::Output& output : graph().outputs) {
-      outputs_.insert(output.stages.begin(), output.stages.end());
+      for (std::size_t f = 0; f < output.stages.size(); ++f) {
+        std::string& name = outputs_[output.stages[f]];
+        if (name.empty()) name = name_of_result(output, f);
+      }
       result_.outputs.push_back(output.stages);
     }
     for (StageId s = 0; s < graph().stage_count(); ++s) stage(s);
@@ -131,6 +134,8 @@ class Reporter {
     r.lane = std::string(ir::nest::name_of(plan_.stages[s].lane));
     r.kind = stage.kind == StageKind::input ? "input" : stage.kind == StageKind::compose ? "compose" : "point";
     r.home = home_of(s);
+    if (const auto output = outputs_.find(s); output != outputs_.end() && output->second != stage.name)
+      r.output = output->second;
     r.argument = stage.argument, r.field = stage.field;
     for (ir::SizeId d : stage.domain) {
       r.extents += (r.extents.empty() ? "" : " x ") + graph().to_string(d);
@@ -215,7 +220,8 @@ class Reporter {
   RunOptions options_;
   std::vector<Edge> edges_;
   Report result_;
-  std::set<StageId> outputs_, fetched_;
+  std::map<StageId, std::string> outputs_;  // with the name of the result
+  std::set<StageId> fetched_;
   std::set<std::string> names_;
   std::map<std::string, int> uses_;
   std::map<StageId, std::string> borders_;  // of the consumer whose edges are being read
@@ -232,6 +238,11 @@ double array_bytes(const Plan& plan, StageId s, const std::vector<i64>& paramete
   }
   for (ir::SizeId d : stage.domain) bytes *= static_cast<double>(plan.graph.evaluate(d, parameters));
   return bytes;
+}
+
+std::string name_of_result(const ir::Output& output, std::size_t field) {
+  if (output.name.empty() || !output.format.is_struct()) return output.name;
+  return output.name + "." + output.format.fields[field].name;
 }
 
 Report report(Plan plan, const std::vector<i64>& parameters, const RunOptions& options) {

@@ -26,6 +26,7 @@ struct StageReport {
   std::string kind;        // "input", "point", "compose", "transform"
   // "argument", "ring", "array", "output", "ring and array", "ring and output"; on devices "registers" for "ring"
   std::string home;
+  std::string output;   // the name of the result that it is, where that is another than its own: "edges", "photo.r"
   std::string extents;  // "M x N"
   std::vector<i64> shape;
   int group = -1, pass = -1;  // -1 for inputs
@@ -119,6 +120,9 @@ struct Report {
 
 // `plan` holds decisions; `parameters` are the extents that are explained (predictions are made for them).
 Report report(Plan plan, const std::vector<i64>& parameters, const RunOptions& options);
+
+// "edges", or "photo.r" of a field; "" where the program gives the result no name.
+std::string name_of_result(const ir::Output&, std::size_t field);
 
 // Bytes of the array that holds a stage; interleaved fields share their records.
 double array_bytes(const Plan&, ir::StageId, const std::vector<i64>& parameters);

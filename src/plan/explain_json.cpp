@@ -17,6 +17,7 @@ ordered_json stage_json(const Report& r, const StageReport& s) {
   ordered_json j = {{"name", s.name}, {"kind", s.kind},       {"type", s.type},   {"stored", s.lane},
                     {"home", s.home}, {"extents", s.extents}, {"shape", s.shape}, {"operations", s.operations},
                     {"reads", reads}};
+  if (!s.output.empty()) j["result"] = s.output;
   j["group"] = s.group < 0 ? ordered_json() : ordered_json(s.group);
   j["pass"] = s.pass < 0 ? ordered_json() : ordered_json(s.pass);
   if (s.ring.bytes > 0)

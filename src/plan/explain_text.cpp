@@ -1,8 +1,10 @@
 // `explain` for the terminal: a line of totals, then a block per group in the order in which groups run.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "base/text.hpp"
 #include "plan/explain.hpp"
@@ -17,6 +19,36 @@ namespace {
 constexpr std::size_t most_reasons = 12;  // of a group; JSON has all of them
 constexpr std::size_t most_names = 12;
 
+// Lines as they are, one for all that are equal: planes of a photograph are treated alike. What is folded is one
+// sentence.
+std::vector<std::string> each_once(const std::vector<std::string>& all) {
+  constexpr std::string_view folded = " is computed inside its consumers";
+  std::vector<std::string> lines, stages;
+  std::map<std::string, int> times;
+  std::size_t place = 0;  // of the sentence
+  for (const std::string& text : all) {
+    const bool fold = text.ends_with(folded);
+    const std::string item = fold ? text.substr(0, text.size() - folded.size()) : text;
+    if (times[text]++ > 0) continue;
+    if (fold && stages.empty()) place = lines.size();
+    (fold ? stages : lines).push_back(item);
+  }
+  const auto counted = [&](const std::string& item, const std::string& text) {
+    return times[text] == 1 ? item : fmt::format("{} ({} times)", item, times[text]);
+  };
+  for (std::string& text : lines) text = counted(text, text);
+  if (stages.empty()) return lines;
+  const bool one = stages.size() == 1;
+  const std::size_t more = stages.size() - std::min(stages.size(), most_names);
+  for (std::string& stage : stages) stage = counted(stage, stage + std::string(folded));
+  stages.resize(std::min(stages.size(), most_names));
+  std::string sentence = fmt::format("{}", fmt::join(stages, ", "));
+  if (more > 0) sentence += fmt::format(" and {} more", more);
+  sentence += one ? std::string(folded) : std::string(" are computed inside their consumers");
+  lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(place), sentence);
+  return lines;
+}
+
 class TextPrinter {
  public:
   explicit TextPrinter(const Report& report) : r_(report) {}
@@ -27,7 +59,7 @@ class TextPrinter {
     if (!r_.remarks.empty()) {
       line("");
       line("rewritten before");
-      lines(r_.remarks, "  ");
+      lines(each_once(r_.remarks), "  ");
     }
     sums();
     return std::move(out_);
@@ -45,6 +77,7 @@ class TextPrinter {
                                  s.rank > 1 ? fmt::format(", {} products", s.rank) : ""));
     }
     if (rows.empty()) return;
+    rows = each_once(rows);
     line("");
     line(fmt::format("methods of weighted sums, ns a point {} (predicted, prices {})",
                      r_.on_device ? "of a multiprocessor" : "on one core",

@@ -48,9 +48,10 @@ std::string extents(const std::vector<i64>& shape) {
 }
 
 std::string lives_in(const StageReport& s) {
-  if (s.ring.bytes == 0) return s.home;
+  const std::string home = s.output.empty() ? s.home : fmt::format("{} '{}'", s.home, s.output);
+  if (s.ring.bytes == 0) return home;
   std::string middle = s.ring.middle == 1 ? "" : fmt::format("{} x ", s.ring.middle);
-  return fmt::format("{} {} x {}{}, {}", s.home, s.ring.rows, middle, s.ring.columns,
+  return fmt::format("{} {} x {}{}, {}", home, s.ring.rows, middle, s.ring.columns,
                      base::format_bytes(static_cast<double>(s.ring.bytes)));
 }
 

@@ -312,12 +312,11 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
   const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && price < without));
   if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
     remarks.push_back(
-        fmt::format("window of '{}', {}{} x {}, is taken {}: {:.2g} ns a point through Fourier transforms "
-                    "of {} x {} tiles, {:.2g} ns directly (predicted)",
-                    stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+        fmt::format("window of '{}', {}{} x {}, is taken {}", stage.name,
+                    planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
                     (boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "") +
-                        (yes ? "through Fourier transforms" : "directly"),
-                    price, tiles.rows, tiles.columns, without));
+                        (yes ? fmt::format("through Fourier transforms of {} x {} tiles", tiles.rows, tiles.columns)
+                             : std::string("directly"))));
   stage.tile = tiles;
   if (yes) choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.
