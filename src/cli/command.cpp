@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <new>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/help.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
 
@@ -81,7 +84,9 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
   if (!message.empty() && message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0)
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
 
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || app == &root) {
+  // An argument may be missing because the option before it is none.
+  const bool missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (missing || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || app == &root) {
     for (int i = 1; i < argc; ++i) {
       const std::string word = argv[i];
       if (app == &root && i == 1 && !word.empty() && word[0] != '-') {
@@ -117,16 +122,26 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
 int run_command(int argc, const char* const* argv) {
   CLI::App root("Tessera runs image and volume filters that are written in the Forma language.", "tessera");
   root.footer(footer);
+  format_help(root);
   root.require_subcommand(1);
   root.set_version_flag("--version", "tessera 0.1.0");
   const Verb verbs[] = {add_run(root),   add_filter(root), add_fft(root),     add_emit(root), add_explain(root),
                         add_check(root), add_format(root), add_devices(root), add_tune(root)};
+  group_options(root);
+  std::vector<const char*> words(argv, argv + argc);
+  // `tessera help run` is `tessera run --help`.
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    words.erase(words.begin() + 1);
+    words.insert(words.begin() + (argc > 2 ? 2 : 1), "--help");
+  }
   try {
-    root.parse(argc, argv);
+    root.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& wanted) {  // --help, --version
+    const bool stranger = root.get_subcommands().empty() && words.size() > 1 && words[1][0] != '-';
+    if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), argc, words.data());
     return root.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    return report_usage(root, error, argc, argv);
+    return report_usage(root, error, static_cast<int>(words.size()), words.data());
   }
 
   try {

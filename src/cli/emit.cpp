@@ -106,12 +106,10 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option(
-         "--target", verb->target,
-         "c; cuda; opencl: kernels, and a host file in C beside them; hls: C++ for synthesis, verilog: SystemVerilog, "
-         "each with a test bench beside it")
+  app->add_option("--target", verb->target,
+                  "c, cuda, opencl (a host file in C stands beside it), hls or verilog (with a test bench beside it)")
       ->type_name("NAME");
-  app->add_option("--size", verb->size, "extents of frames, of hls and verilog")->type_name("HEIGHTxWIDTH");
+  app->add_option("--size", verb->size, "extents of the frames of hls and verilog")->type_name("HEIGHTxWIDTH");
   verb->flags.declare(*app);
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");

@@ -54,24 +54,20 @@ bool is_hardware_target(const std::string& target) {
 }
 
 void HardwareFlags::declare(CLI::App& app) {
-  app.add_option("--max-size", max_size, "the largest extents of frames, which are arguments, of hls and verilog")
+  app.add_option("--max-size", max_size, "the largest extents of frames, which are then arguments")
       ->type_name("HEIGHTxWIDTH");
-  app.add_option("--lanes", lanes, "pixels a clock, of hls and verilog: 1, 2, 4 or 8 (1)")->type_name("N");
+  app.add_option("--lanes", lanes, "pixels a clock: 1, 2, 4 or 8 (1)")->type_name("N");
   app.add_option("--input", inputs,
-                 "integers that come in for an argument of floats, of hls and verilog: image=uint8, "
-                 "gain=uint16.8 with 8 bits of fraction")
+                 "integers that come in for floats: image=uint8, gain=uint16.8 with 8 bits of fraction")
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE");
-  app.add_option("--error", error,
-                 "how far what is float in the program may be from exact arithmetic, of hls and verilog (2^-10 of the "
-                 "largest value)")
+  app.add_option("--error", error, "how far floats may be from exact arithmetic (2^-10 of the largest value)")
       ->type_name("E");
-  app.add_option("--frequency", frequency, "to reach on the chip, of verilog (200)")->type_name("MHZ");
+  app.add_option("--frequency", frequency, "of the clock, to reach on the chip of verilog (200)")->type_name("MHZ");
   app.add_option("--chip", chip,
-                 "whose delays and multipliers count, of verilog: ecp5 (of speed 8), ice40 (HX) or xilinx (ecp5)")
+                 "for verilog: ecp5 (of speed 8), ice40 (HX) or xilinx; its delays and multipliers count (ecp5)")
       ->type_name("NAME");
-  app.add_option("--additions", additions,
-                 "that a product with a constant takes at most before it becomes a multiplier, of hls and verilog (2)")
+  app.add_option("--additions", additions, "of a product with a constant, before it becomes a multiplier (2)")
       ->type_name("N");
 }
 

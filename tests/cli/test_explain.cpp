@@ -1,6 +1,8 @@
 // `tessera explain` for devices: text, JSON and picture, also where no device is found.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "fixture.hpp"
 #include "support/opencl.hpp"
@@ -78,6 +80,79 @@ TEST_F(ExplainDevices, RefusesOptionsOfCores) {
   refused("--compiler", "system");
   expect_error(tessera({"explain", "blur.forma", "--size", "9x9", "--target", "abacus"}), 2, "unknown target 'abacus'");
   expect_error(tessera({"explain", "blur.forma", "--size", "9x9", "--device", "1"}), 2, "--device '1'");
+}
+
+using ExplainAssumes = Command;
+
+// What is assumed fits together: parameters that make one image's extents hold for the others.
+TEST_F(ExplainAssumes, ExtentsThatFitTogether) {
+  const auto explained = [&](const std::string& inputs, const std::vector<std::string>& more = {}) {
+    program("f.forma", inputs);
+    std::vector<std::string> words = {"explain", "f.forma"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome o = tessera(words);
+    EXPECT_EQ(o.status, 0) << inputs << o.err;
+    return o.out;
+  };
+  const std::string two = "stencil a(vector#2 float X) { return X; }\n";
+  EXPECT_THAT(explained(two + "parameter M, N;\nvector#2 float half[M/2,N/2];\nvector#2 float image[M,N];\n"
+                              "return x = a(half), y = a(image);\n"),
+              HasSubstr("half 1080 x 1920"));
+  EXPECT_THAT(explained(two + "parameter M, N;\nvector#2 float image[16*M,16*N+1];\nreturn a(image);\n"),
+              AllOf(HasSubstr("image 1072 x 1905"), HasSubstr("M = 67, N = 119")));
+  EXPECT_THAT(explained(two + "parameter M, N;\nvector#2 float image[M,N];\nvector#2 float other[N,M];\n"
+                              "return x = a(image), y = a(other);\n"),
+              HasSubstr("assumed: image 1080 x 1920;"));
+  EXPECT_THAT(explained(two + "vector#2 float image[48,64];\nreturn a(image);\n"), Not(HasSubstr("assumed")));
+  EXPECT_THAT(explained(two + "parameter M, N, K;\nvector#2 float image[M,N];\nvector#2 float more[K,N];\n"
+                              "return x = a(image), y = a(more);\n",
+                        {"--size", "image=50x60"}),
+              HasSubstr("assumed: more 1080 x 60;"));
+  for (const auto& [rank, extents] : {std::pair{1, "1000000"}, {3, "256 x 256 x 256"}, {4, "16 x 128 x 128 x 128"}}) {
+    const std::string at = std::vector<std::string>{"", "A", "", "A,B,C", "A,B,C,D"}[static_cast<std::size_t>(rank)];
+    const std::string type = "vector#" + std::to_string(rank) + " float ";
+    EXPECT_THAT(explained("stencil a(" + type + "X) { return X; }\nparameter " + at + ";\n" + type + "v[" + at +
+                          "];\nreturn a(v);\n"),
+                HasSubstr(std::string("assumed: v ") + extents + ";"));
+  }
+}
+
+TEST_F(ExplainAssumes, BesideJsonOnStandardError) {
+  const Outcome o = tessera({"explain", "gain.forma", "--json"});
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(json::parse(o.out)["parameters"]["M"], 1080);
+  EXPECT_EQ(o.err, "note: extents are assumed: image 1080 x 1920; --size gives others\n");
+  EXPECT_THAT(tessera({"explain", "--filter", "median"}).out, HasSubstr("assumed: image 1080 x 1920"));
+  EXPECT_THAT(
+      tessera({"explain", "gain.forma", "--target", "verilog", "--input", "image=uint8", "--input", "amount=uint8.4"})
+          .out,
+      testing::StartsWith("extents are assumed: frames of 1080x1920"));
+}
+
+// Results carry the names that the program gives them; a sentence stands once however often it holds.
+TEST_F(ExplainAssumes, NamesAndSentencesOnce) {
+  program("names.forma",
+          "struct rgb { uint8 r; uint8 g; uint8 b; }\n"
+          "stencil half(vector#2 uint8 X) { return cast<uint8>(X / 2); }\n"
+          "stencil mean(vector#2 uint8 X) { return cast<uint8>((X@[0,-1] + X + X@[0,1]) / 3); }\n"
+          "parameter M, N;\nvector#2 rgb photo[M,N];\n"
+          "first = mean(photo.r:mirror);\n"
+          "return dark = struct rgb(half(half(photo.r)), half(half(photo.g)), half(half(photo.b))), kept = first,\n"
+          "       last = mean(first:wrap);\n");
+  const Outcome o = tessera({"explain", "names.forma"});
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_THAT(o.out, AllOf(HasSubstr(" dark.r "), HasSubstr(" dark.g "), HasSubstr(" last "),
+                           HasSubstr("output 'kept'"), HasSubstr("'half' (3 times)")));
+  EXPECT_THAT(o.out, Not(HasSubstr("half#2")));
+  std::set<std::string> lines;
+  std::istringstream text(o.out.substr(o.out.find("rewritten before")));
+  for (std::string line; std::getline(text, line);) EXPECT_TRUE(line.empty() || lines.insert(line).second) << line;
+  for (const json& stage : json::parse(tessera({"explain", "names.forma", "--json"}).out)["stages"])
+    if (stage["name"] == "first") {
+      EXPECT_EQ(stage["result"], "kept");
+    } else {
+      EXPECT_FALSE(stage.contains("result")) << stage["name"];
+    }
 }
 
 TEST_F(ExplainDevices, PredictedBesideMeasured) {

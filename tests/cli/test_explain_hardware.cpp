@@ -162,7 +162,6 @@ TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
   const auto refuses = [&](const std::vector<std::string>& words, const std::string& part) {
     expect_error(tessera(words), 2, part);
   };
-  refuses({"explain", "mean.forma", "--target", "verilog"}, "target verilog needs the extents of frames");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--size", "8x8"}, "2 sizes were given");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "other=9x9"},
           "--size names 'other'; a circuit's frames have the extents of its first image, 'image'");
