@@ -3,7 +3,7 @@
 
 The peers from PyPI (Halide, OpenCV's wheel) go into build/peers. One run is one or more process starts of tessera_bench (timings
 on virtual machines are bimodal), each followed by the wheel of OpenCV on the very same arrays. All rows land in
-build/bench/results.csv; `--publish` puts them into bench/results/ with the machine and the versions, and redraws the chart.
+build/bench/results.csv; `--publish` puts them into bench/results/ with the machine and the versions, and redraws the charts.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 import chart
+import overview
 import report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -135,7 +136,8 @@ def main():
         shutil.copy(csv, RESULTS / "cpu.csv")
         (RESULTS / "cpu.json").write_text(json.dumps({**about, "titles": titles}, indent=2) + "\n")
         (RESULTS / "cpu.svg").write_text(chart.draw(rows, titles, about))
-        say("written: bench/results/cpu.csv, cpu.json, cpu.svg")
+        (RESULTS / "overview.svg").write_text(overview.draw())
+        say("written: bench/results/cpu.csv, cpu.json, cpu.svg, overview.svg")
     sys.exit(0 if good else 1)
 
 
