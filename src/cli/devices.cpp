@@ -98,7 +98,7 @@ Verb add_devices(CLI::App& root) {
   CLI::App* app = root.add_subcommand("devices", "list what programs can run on");
   auto measure = std::make_shared<bool>(false);
   app->add_flag("--measure", *measure, "measure how fast memory is copied, again where it is known; takes a second");
-  app->add_flag("--no-measure", "as without --measure")->group("");  // what it was called before
+  app->add_flag("--no-measure")->group("");  // what it does without --measure, from before there was one
   return {app, [measure] { return devices(*measure); }};
 }
 

@@ -106,8 +106,7 @@ Verb add_emit(CLI::App& root) {
   CLI::App* app = root.add_subcommand("emit", "print the code of a target");
   auto verb = std::make_shared<EmitVerb>();
   verb->program.declare(*app);
-  app->add_option("--target", verb->target,
-                  "c, cuda, opencl (a host file in C stands beside it), hls or verilog (with a test bench beside it)")
+  app->add_option("--target", verb->target, "c, cuda, opencl (beside it a host file in C), hls, verilog (a test bench)")
       ->type_name("NAME");
   app->add_option("--size", verb->size, "extents of the frames of hls and verilog")->type_name("HEIGHTxWIDTH");
   verb->flags.declare(*app);

@@ -57,15 +57,13 @@ void HardwareFlags::declare(CLI::App& app) {
   app.add_option("--max-size", max_size, "the largest extents of frames, which are then arguments")
       ->type_name("HEIGHTxWIDTH");
   app.add_option("--lanes", lanes, "pixels a clock: 1, 2, 4 or 8 (1)")->type_name("N");
-  app.add_option("--input", inputs,
-                 "integers that come in for floats: image=uint8, gain=uint16.8 with 8 bits of fraction")
+  app.add_option("--input", inputs, "integers that come in for floats: image=uint8, gain=uint16.8 (8 bits of fraction)")
       ->allow_extra_args(false)
       ->type_name("NAME=TYPE");
   app.add_option("--error", error, "how far floats may be from exact arithmetic (2^-10 of the largest value)")
       ->type_name("E");
   app.add_option("--frequency", frequency, "of the clock, to reach on the chip of verilog (200)")->type_name("MHZ");
-  app.add_option("--chip", chip,
-                 "for verilog: ecp5 (of speed 8), ice40 (HX) or xilinx; its delays and multipliers count (ecp5)")
+  app.add_option("--chip", chip, "of verilog, whose delays and multipliers count: ecp5, ice40 or xilinx (ecp5)")
       ->type_name("NAME");
   app.add_option("--additions", additions, "of a product with a constant, before it becomes a multiplier (2)")
       ->type_name("N");

@@ -18,6 +18,13 @@ function(run)
   step(${CMAKE_COMMAND} -E env TESSERA_CACHE= ${ARGV})
 endfunction()
 run(${WORK}/build/blurring)
+# What the tutorial shows.
+find_program(python NAMES python3 REQUIRED)
+step(${python} ${CMAKE_CURRENT_LIST_DIR}/tutorial.py ${CMAKE_CURRENT_LIST_DIR}/../../docs/tutorial.md ${WORK}/tutorial)
+step(${CMAKE_COMMAND} -S ${WORK}/tutorial -B ${WORK}/tutorial/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${COMPILER}
+     -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${prefix})
+step(${CMAKE_COMMAND} --build ${WORK}/tutorial/build)
+run(${WORK}/tutorial/build/sharpen)
 # The plugin that the program loads, if this build has one: of its own prefix first, wherever the prefix is and whatever
 # the program is called by; the one that the environment names before that.
 if(PLUGIN)

@@ -30,7 +30,7 @@ def blocks(page):
             else:
                 names = re.findall(r"`([\w.]+\.\w+)`", before) if before.endswith(":") else []
                 yield kind, names[-1] if names else None, lines
-                kind = None
+                kind, before = None, ""
         elif kind is not None:
             lines.append(line)
         elif line.strip():

@@ -9,8 +9,7 @@ import numpy
 import pytest
 
 COPY = "stencil same(vector#2 float X) { return X; }\nparameter M, N;\nvector#2 float image[M,N];\nreturn result = same(image);\n"
-TOTAL = "parameter M, N;\nvector#2 float image[M,N];\nreturn result = sum(image);\n"
-CORNER = "stencil one(vector#2 float X) { return X[0,0]; }\nparameter M, N;\nvector#2 float image[M,N];\nreturn result = one(image);\n"
+CORNER = "stencil one(vector#2 float X) { return X[0,0]; }\nparameter M, N;\nvector#2 float image[M,N];\nresult[0..M-1, 0..N-1] = one(image);\nreturn result;\n"
 
 
 @pytest.fixture
