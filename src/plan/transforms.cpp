@@ -37,9 +37,9 @@ constexpr double near_spectra = 400e3, far_spectra = 12e6;  // bytes: of L2, and
 constexpr i64 most_marching = 800 << 10;  // bytes of the spectra of weights and of all pairs that march together
 constexpr i64 most_stack = i64{1} << 22;  // points of the spectra of all planes
 constexpr i64 most_rows = 32;
-constexpr double most_whole = 0x1p28;                       // points of an image that is transformed as a whole
-constexpr double few_taps = 48;                             // of all products of a sum of low rank
-constexpr double most_written = 128, worth_a_remark = 128;  // terms
+constexpr double most_whole = 0x1p28;  // points of an image that is transformed as a whole
+constexpr double few_taps = 48;        // of all products of a sum of low rank
+constexpr double most_written = 128;   // terms
 
 bool cheaper(const SumChoice::Price& a, const SumChoice::Price& b) {
   return a.nanoseconds < b.nanoseconds;
@@ -310,13 +310,12 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
   const bool can = tiles.rows > 0;
   if (can) choice.prices.push_back({Method::transform, price});
   const bool yes = can && (method_ == Method::transform || (method_ == Method::automatic && price < without));
-  if (can && (yes || static_cast<double>(w.count()) > worth_a_remark))
-    remarks.push_back(
-        fmt::format("window of '{}', {}{} x {}, is taken {}", stage.name,
-                    planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
-                    (boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "") +
-                        (yes ? fmt::format("through Fourier transforms of {} x {} tiles", tiles.rows, tiles.columns)
-                             : std::string("directly"))));
+  // What is taken otherwise says so elsewhere, and all prices stand beside the choice.
+  if (yes)
+    remarks.push_back(fmt::format("window of '{}', {}{} x {}, is taken {}through Fourier transforms of {} x {} tiles",
+                                  stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
+                                  boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "", tiles.rows,
+                                  tiles.columns));
   stage.tile = tiles;
   if (yes) choice.taken = Method::transform;
   // Parts of a sum that was looked at are not worth a line.

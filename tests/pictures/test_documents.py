@@ -95,3 +95,11 @@ def test_what_is_slower_stands_beside_the_chart():
             assert f"{ratio:.2f}" in said, ratio
     for job in overview.JOBS:  # both bars of every job, none cut off
         assert job in overview.processor() and job in overview.card()
+
+
+def test_the_index_names_every_page():
+    named = set(re.findall(r"\]\((docs/[\w/.]+\.md)", (SOURCE / "README.md").read_text()))
+    assert named >= {f"docs/{page.name}" for page in (SOURCE / "docs").glob("*.md")}
+    shown = (SOURCE / "docs/examples/README.md").read_text()
+    for page in (SOURCE / "docs/examples").glob("*.md"):
+        assert page.name == "README.md" or f"({page.name})" in shown, page.name
