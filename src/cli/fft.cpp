@@ -169,7 +169,7 @@ Verb add_fft(CLI::App& root) {
       ->type_name("FILE")
       ->required();
   app->add_option("--spectrum", verb->spectrum,
-                  "a picture: log(1 + magnitude), frequency 0 in the middle, over the range of the file")
+                  "picture of log(1 + magnitude), frequency 0 in the middle, over the range of the file")
       ->type_name("FILE");
   app->add_flag("--inverse", verb->inverse, "the way back, divided by the number of points");
   app->add_flag("--real", verb->real, "keep the real part alone, as files other than .npy do on the way back");
