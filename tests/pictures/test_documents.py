@@ -14,8 +14,7 @@ import pytest
 
 from conftest import SOURCE
 
-PAGES = ["README.md", "docs/tutorial.md", "docs/filters.md", "docs/fft.md", "docs/convolution.md", "docs/gpu.md", "docs/fpga.md",
-         "docs/language.md", *sorted(f"docs/examples/{p.name}" for p in (SOURCE / "docs/examples").glob("*.md"))]
+PAGES = ["README.md", *sorted(str(p.relative_to(SOURCE)) for p in (SOURCE / "docs").rglob("*.md"))]
 FOLDERS = ["examples", "filters", "tests", "docs", "bench"]  # what the clone has and commands name
 ELSEWHERE = re.compile(r"tessera tune|tessera (run|filter|fft) .*--target|^(git|\./dev|cmake|build/|PATH=)")
 
