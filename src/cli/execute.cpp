@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/measure.hpp"
+#include "cli/pages.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -44,9 +45,48 @@ void stop_if(const base::InterruptGuard& interrupt) {
   if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
 }
 
+struct Done {
+  std::vector<std::vector<Array>> results;  // of each lane
+  bool good = true;
+};
+
+Done run_one(const Program& program, const Lanes& lanes, const RunOptions& options, const std::string& label,
+             const RunSettings& settings) {
+  Done all;
+  all.results = run_lanes(program, lanes, options, label, settings.quiet);
+  if (settings.time) measure(program, lanes, all.results, options, settings.repeat.value_or(10));
+  all.good = !settings.verify || verify(program, lanes, all.results, options);
+  return all;
+}
+
+// Each page by itself; the first one is measured.
+Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
+               const RunSettings& settings, const base::InterruptGuard& interrupt,
+               const std::function<void(Lanes&)>& adjust) {
+  Done all;
+  std::vector<std::vector<std::vector<Array>>> pages;
+  std::optional<Lanes> first;
+  const i64 count = page_count(lanes);
+  RunSettings own = settings;
+  for (i64 k = 0; k < count; ++k) {
+    stop_if(interrupt);
+    Lanes page = page_of(lanes, k);
+    if (adjust) adjust(page);
+    if (own.time && count > 1) fmt::print("of the first of {} pages:\n", count);
+    Done one = run_one(program, page, options, fmt::format("{} {}/{}", label, k + 1, count), own);
+    own.time = false;
+    all.good = all.good && one.good;
+    pages.push_back(std::move(one.results));
+    if (!first) first = std::move(page);
+  }
+  all.results = stacked(lanes, pages);
+  rejoin_headers(lanes, *first);
+  return all;
+}
+
 }  // namespace
 
-void RunSettings::declare(CLI::App& app) {
+void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("-o,--output", output.files, "where an output goes; without it a summary is printed")
       ->allow_extra_args(false)
       ->type_name("[NAME=]FILE");
@@ -68,6 +108,7 @@ void RunSettings::declare(CLI::App& app) {
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter");
   app.add_flag("-q,--quiet", quiet, "no progress");
+  input.reading.declare(app, with_axes);
   plan.declare_run(app);
 }
 
@@ -77,6 +118,7 @@ void RunSettings::check() const {
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   output.check();
+  input.reading.check();
   static_cast<void>(plan.run_options());
 }
 
@@ -91,11 +133,15 @@ int execute(const Program& program, const std::string& label, const std::vector<
   output.values.unit = settings.input.unit;
   const Destinations destinations = check_outputs(program, output);
   Lanes lanes = bind_inputs(program, words, scalars, settings.input);
-  if (adjust) adjust(lanes);
   stop_if(interrupt);
-  const auto results = run_lanes(program, lanes, options, label, settings.quiet);
-  if (settings.time) measure(program, lanes, results, options, settings.repeat.value_or(10));
-  const bool good = !settings.verify || verify(program, lanes, results, options);
+  Done all;
+  if (lanes.leading.empty()) {
+    if (adjust) adjust(lanes);
+    all = run_one(program, lanes, options, label, settings);
+  } else {
+    all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
+  }
+  const auto& [results, good] = all;
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
   keep_results(program, joined, lanes, destinations, output);

@@ -21,14 +21,15 @@ struct RunSettings {
   bool time = false, verify = false, quiet = false;
   std::optional<int> repeat;
 
-  // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of the plan.
-  void declare(CLI::App&);
+  // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of the plan.
+  void declare(CLI::App&, bool with_axes = true);
   // Throws Error(argument) for what cannot be used; before any file is read.
   void check() const;
 };
 
 // Binds the words, runs once per lane, measures, verifies and keeps the results; the exit status. `label` stands in
-// front of progress. `adjust` changes what was bound; may be empty.
+// front of progress. `adjust` changes what was bound, of each page with --pages;
+// may be empty.
 int execute(const Program&, const std::string& label, const std::vector<std::string>& words,
             const std::map<std::string, double>& scalars, const RunSettings&, const base::InterruptGuard&,
             const std::function<void(Lanes&)>& adjust = {});

@@ -26,6 +26,7 @@ namespace {
 struct FftVerb {
   RunSettings settings;
   std::string image, spectrum, axes;
+  std::vector<std::string> all_axes;
   bool inverse = false, real = false;
 };
 
@@ -131,12 +132,26 @@ std::string result_file(const FftVerb& verb) {
   return files[0];
 }
 
+// Numbers are dimensions that are transformed, letters what the dimensions of the file are.
+void sort_axes(FftVerb& verb) {
+  for (const std::string& text : verb.all_axes) {
+    const bool numbers = text.find_first_not_of("0123456789,- ") == std::string::npos;
+    if (numbers && !verb.axes.empty())
+      fail(fmt::format("--axes is given twice: {} and {}", base::quoted(verb.axes), base::quoted(text)));
+    if (numbers)
+      verb.axes = text;
+    else
+      verb.settings.input.reading.axes.push_back(text);
+  }
+}
+
 int run(FftVerb& verb) {
+  sort_axes(verb);
   verb.settings.check();
   const std::string out = result_file(verb);
   const base::InterruptGuard interrupt;
-  io::Image image = io::read_image(verb.image);
-  const int rank = image.array.rank();
+  io::Image image = io::read_image(verb.image, verb.settings.input.reading.of("image"));
+  const int rank = verb.settings.input.reading.pages ? std::min(image.array.rank(), 2) : image.array.rank();
   if (rank < 1 || rank > 4)
     fail(fmt::format("{} has rank {} ({}), expected 1 to 4", base::quoted(verb.image), rank,
                      to_string(image.array.shape())));
@@ -173,8 +188,11 @@ Verb add_fft(CLI::App& root) {
       ->type_name("FILE");
   app->add_flag("--inverse", verb->inverse, "the way back, divided by the number of points");
   app->add_flag("--real", verb->real, "keep the real part alone, as files other than .npy do on the way back");
-  app->add_option("--axes", verb->axes, "the dimensions, the slowest is 0 and the last -1 (all)")->type_name("D,D");
-  verb->settings.declare(*app);
+  app->add_option("--axes", verb->all_axes,
+                  "the dimensions, the slowest is 0 and the last -1 (all); or letters: what they are in the file")
+      ->allow_extra_args(false)
+      ->type_name("D,D");
+  verb->settings.declare(*app, false);
   return {app, [verb] { return run(*verb); }};
 }
 

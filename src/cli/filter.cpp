@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/text.hpp"
+#include "cli/batch.hpp"
 #include "cli/command.hpp"
 #include "cli/execute.hpp"
 #include "cli/filter_options.hpp"
@@ -19,7 +20,8 @@ namespace {
 struct FilterVerb {
   FilterOptions options;
   RunSettings settings;
-  std::string name, image;
+  std::string name;
+  std::vector<std::string> images;
   bool list = false;
 };
 
@@ -56,6 +58,36 @@ void share_range(FilterVerb& verb, const FilterInfo& info) {
   }
 }
 
+// One file. Programs are kept, so that files alike compile once.
+int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& file, RunSettings& settings,
+            const base::InterruptGuard& interrupt) {
+  const int table_rank = verb.options.table_rank();
+  io::Image image = io::read_image(file, settings.input.reading.of("image"));
+  const bool pages = settings.input.reading.pages && image.array.rank() > 2;
+  const int rank = pages ? 2 : rank_of(image.array, info, table_rank);
+  if (rank > 2 && info.ranks == std::vector<int>{2})
+    throw Error(ErrorClass::argument,
+                fmt::format("filter {} takes images of rank 2, got one of rank {} ({})", base::quoted(verb.name), rank,
+                            to_string(image.array.shape())),
+                {}, "add --pages, which filters each slice by itself");
+  const Format& stored = image.array.format();
+  const bool grey = settings.input.grey && io::channels_of(image.array) > 1;
+  const Format natural = grey ? Format(stored.fields[0].type) : stored;
+  const Format format = settings.input.unit ? in_unit(natural) : natural;
+  const FilterRequest request = verb.options.request(verb.name, rank, image.header);
+  const auto filter = engine::make_filter(request, format, rank);
+  // By name: a file may be called a=b.png.
+  std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + file};
+  if (!request.mask.empty()) {
+    const Array mask = engine::mask_for(request.mask, image.array.shape());
+    words.push_back("mask=" + *verb.options.mask());
+    settings.input.read[*verb.options.mask()].array = mask;
+  }
+  settings.input.read[file] = std::move(image);
+  return execute(filter->program, verb.name, words, {}, settings, interrupt,
+                 [&](Lanes& lanes) { place(lanes, *filter); });
+}
+
 int run(FilterVerb& verb) {
   if (verb.list) {
     fmt::print("{}", list_of_filters(verb.name));
@@ -64,31 +96,15 @@ int run(FilterVerb& verb) {
   if (verb.name.empty())
     throw Error(ErrorClass::argument, "name is required", {}, "tessera filter --list lists filters");
   const FilterInfo& info = engine::filter_info(verb.name);
-  if (verb.image.empty())
+  if (verb.images.empty())
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(verb.name)), {},
                 fmt::format("write tessera filter {} FILE -o FILE", verb.name));
   share_range(verb, info);
   verb.settings.check();
   const base::InterruptGuard interrupt;
-  const int table_rank = verb.options.table_rank();
-  io::Image image = io::read_image(verb.image);
-  const int rank = rank_of(image.array, info, table_rank);
-  const Format& stored = image.array.format();
-  const bool grey = verb.settings.input.grey && io::channels_of(image.array) > 1;
-  const Format natural = grey ? Format(stored.fields[0].type) : stored;
-  const Format format = verb.settings.input.unit ? in_unit(natural) : natural;
-  const FilterRequest request = verb.options.request(verb.name, rank, image.header);
-  const auto filter = engine::make_filter(request, format, rank);
-  // By name: a file may be called a=b.png.
-  std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + verb.image};
-  if (!request.mask.empty()) {
-    const Array mask = engine::mask_for(request.mask, image.array.shape());
-    words.push_back("mask=" + *verb.options.mask());
-    verb.settings.input.read[*verb.options.mask()].array = mask;
-  }
-  verb.settings.input.read[verb.image] = std::move(image);
-  return execute(filter->program, verb.name, words, {}, verb.settings, interrupt,
-                 [&](Lanes& lanes) { place(lanes, *filter); });
+  return run_batch(verb.images, verb.settings, interrupt, [&](const std::string& file, RunSettings settings) {
+    return run_one(verb, info, file, settings, interrupt);
+  });
 }
 
 }  // namespace
@@ -98,7 +114,8 @@ Verb add_filter(CLI::App& root) {
   auto verb = std::make_shared<FilterVerb>();
   app->add_option("name", verb->name, "gaussian, median, convolve, ...: --list says which there are")
       ->type_name("NAME");
-  app->add_option("image", verb->image, "the image or volume")->type_name("FILE");
+  app->add_option("image", verb->images, "the image or volume; of several each by itself, -o 'out/{stem}.tif'")
+      ->type_name("FILE...");
   app->add_flag("--list", verb->list, "describe every filter and its options, or the one that is named");
   verb->settings.declare(*app);
   verb->options.declare_later(*app);

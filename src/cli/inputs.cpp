@@ -208,11 +208,15 @@ void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
   const int channels = io::channels_of(b.array);
   const bool wants_scalars = !p.format.is_struct();
   if (wants_scalars && channels > 1 && b.array.rank() + 1 == p.rank) b.array = io::as_channels(b.array);
-  b.array = without_ones(b.array, p.rank);
-  if (b.array.rank() != p.rank)
+  const bool pages = options.reading.pages && b.array.rank() > p.rank && p.rank > 0;
+  if (!pages) b.array = without_ones(b.array, p.rank);
+  if (b.array.rank() != p.rank && !pages)
     fail(fmt::format("{} has rank {} ({}), which does not fit {}", base::quoted(b.origin), b.array.rank(),
                      to_string(b.array.shape()), described(p)),
-         b.array.rank() > p.rank && p.rank > 0 ? fmt::format("write the program for vector#{}", b.array.rank()) : "");
+         b.array.rank() > p.rank && p.rank > 0
+             ? fmt::format("write the program for vector#{}, or add --pages, which runs it on each slice by itself",
+                           b.array.rank())
+             : "");
   if (wants_scalars) {
     if (options.grey && channels > 1) b.array = io::to_grey(b.array);
     return;
@@ -222,17 +226,31 @@ void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
                      channels == 1 ? "" : "s", wanted, described(p)));
 }
 
+// Files with pages have as many, in the same dimensions.
+void note_pages(const Parameter& p, const Binding& b, Lanes& lanes) {
+  const Shape& shape = b.array.shape();
+  const Shape leading(shape.begin(), shape.end() - p.rank);
+  if (leading.empty()) return;
+  if (!lanes.leading.empty() && lanes.leading != leading)
+    fail(fmt::format("{} has pages of {}, another input of {}, expected as many", base::quoted(b.origin),
+                     to_string(leading), to_string(lanes.leading)));
+  lanes.leading = leading;
+}
+
 }  // namespace
 
 Lanes bind_inputs(const Program& program, const std::vector<std::string>& words, std::map<std::string, double> scalars,
                   const InputOptions& options) {
   const std::vector<Parameter>& parameters = program.inputs();
   std::vector<Binding> bound = assign(parameters, words, scalars);
+  options.reading.check_names(names_of(parameters));
   Lanes lanes;
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (!parameters[i].is_array) continue;
     const auto known = options.read.find(bound[i].origin);
-    io::Image image = known != options.read.end() ? known->second : io::read_image(bound[i].origin);
+    io::Image image = known != options.read.end()
+                          ? known->second
+                          : io::read_image(bound[i].origin, options.reading.of(parameters[i].name));
     bound[i].array = std::move(image.array);
     bound[i].header = std::move(image.header);
     const Format& format = bound[i].array.format();
@@ -249,6 +267,7 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (!parameters[i].is_array) continue;
     fit_channels(parameters[i], bound[i], options);
+    note_pages(parameters[i], bound[i], lanes);
     const auto names = channel_names(bound[i].array);
     if (parameters[i].format.is_struct() || names.size() <= 1) continue;
     if (!first_colour.empty() && names.size() != lanes.channels.size())
@@ -263,6 +282,8 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
 
   const std::size_t count = std::max<std::size_t>(1, lanes.channels.size());
   lanes.inputs.resize(count);
+  for (std::size_t i = 0; i < bound.size(); ++i)
+    lanes.paged.push_back(parameters[i].is_array && bound[i].array.rank() > parameters[i].rank);
   for (std::size_t i = 0; i < bound.size(); ++i) {
     const Parameter& p = parameters[i];
     if (!p.is_array) {

@@ -11,15 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "cli/reading.hpp"
 #include "io/image.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
 
 struct InputOptions {
-  bool grey = false;                           // colours become intensity where the program wants scalars
-  bool unit = false;                           // integers become 0..1 in floating point
-  std::string region;                          // "top,left,bottom,right", both ends inside
+  bool grey = false;   // colours become intensity where the program wants scalars
+  bool unit = false;   // integers become 0..1 in floating point
+  std::string region;  // "top,left,bottom,right", both ends inside
+  ReadingOptions reading = {};
   std::map<std::string, io::Image> read = {};  // files that were read already, by path
 };
 
@@ -30,6 +32,8 @@ struct Lanes {
   std::vector<io::ImageHeader> headers;    // of the files, in the program's order, as the arrays were cut
   std::optional<ElementType> stored;       // of the samples of the first file
   bool integers = true;                    // all files hold integers, none floating point or bool
+  Shape leading;                           // with --pages: the dimensions of pages, which the program does not see
+  std::vector<bool> paged;                 // which inputs have them
 };
 
 // `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and

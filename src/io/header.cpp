@@ -32,15 +32,7 @@ void fit_axes(ImageHeader& header, std::size_t rank) {
 std::optional<ImageHeader> header_for(const ImageHeader& header, const Shape& shape) {
   if (header.empty()) return std::nullopt;
   for (std::size_t d = 0; d < 3; ++d) {
-    if (from_fastest<i64>(header.extents, d, 1) == from_fastest<i64>(shape, d, 1)) continue;
-    if (header.axes.empty() || header.axes.size() != shape.size()) return std::nullopt;
-    ImageHeader axes;
-    axes.extents = shape;
-    axes.axes = header.axes;
-    axes.layout = header.layout;
-    axes.samples = header.samples;
-    axes.associated_alpha = header.associated_alpha;
-    return axes;
+    if (from_fastest<i64>(header.extents, d, 1) != from_fastest<i64>(shape, d, 1)) return std::nullopt;
   }
   ImageHeader result = header;
   fit_axes(result, shape.size());
@@ -59,6 +51,19 @@ std::optional<ImageHeader> header_for(const ImageHeader& header, const Shape& sh
     result.nifti = std::move(changed);
   }
   return result;
+}
+
+ImageHeader header_or_axes(const ImageHeader& header, const Shape& shape) {
+  if (std::optional<ImageHeader> whole = header_for(header, shape)) return std::move(*whole);
+  ImageHeader axes;
+  axes.extents = shape;
+  axes.associated_alpha = header.associated_alpha;
+  if (header.axes.size() != shape.size()) return axes;
+  axes.axes = header.axes;
+  axes.layout = header.layout;
+  axes.samples = header.samples;
+  axes.numpy = header.numpy;
+  return axes;
 }
 
 ImageHeader header_of_region(const ImageHeader& header, std::span<const i64> begin, std::span<const i64> end) {

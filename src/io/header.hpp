@@ -39,6 +39,7 @@ struct ImageHeader {
   // The dimensions of the file in its order, where that says more: c channels that stand apart, s samples of a point
   // ("tczyx", "zyxs"). Results are written in this order again.
   std::string layout = {};
+  bool numpy = false;             // the layout is that of a .npy file, which has channels as a dimension
   int samples = 0;                // of the channels, those that stand together in the file: the extent of s
   bool associated_alpha = false;  // colours are multiplied by their alpha already
 
@@ -47,6 +48,8 @@ struct ImageHeader {
 
 // The header as it holds for a result of this shape; nothing when it does not.
 std::optional<ImageHeader> header_for(const ImageHeader&, const Shape&);
+// The same; of a result of other extents what its dimensions are called, where it has as many.
+ImageHeader header_or_axes(const ImageHeader&, const Shape&);
 // The header of a part of the array that runs from `begin` to `end`: its orientation moves along.
 ImageHeader header_of_region(const ImageHeader&, std::span<const i64> begin, std::span<const i64> end);
 

@@ -9,8 +9,10 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/metadata.hpp"
+#include "io/tiff_pages.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -76,10 +78,15 @@ Image decode(Source source) {
   for (const Codec& codec : codecs()) {
     if (!codec.matches(source)) continue;
     try {
+      if (source.options.page >= 0 && !codec.pages)
+        source.fail(codec.name, "it has no pages, but --page is given", "pages are of TIFF files");
       image.array = codec.decode(source);
       image.header.extents = image.array.shape();
       image.array = turned(image.array, orientation);
       turn_header(image.header, orientation);
+      if (source.options.axes.empty() || codec.pages) return image;
+      image = rename_axes(std::move(image), source.options.axes, source.name);
+      image.header.numpy = codec.decode == decode_npy && !image.header.axes.empty();
       return image;
     } catch (const std::bad_alloc&) {
       source.fail(codec.name, "not enough memory");
@@ -167,7 +174,8 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   const auto channels_fit = [&](i64 n) {
     return codec.channels.empty() || std::find(codec.channels.begin(), codec.channels.end(), n) != codec.channels.end();
   };
-  const std::size_t most = codec.pages ? 4 : 2;
+  const bool has_axes = header_or_axes(options.header, shape).axes.size() == shape.size();
+  const std::size_t most = codec.pages ? (has_axes ? 8 : 4) : 2;
   if (shape.size() == 3 && !codec.pages && s.channels == 1 && shape[2] >= 1 && shape[2] <= 4) {
     s.channels = static_cast<int>(shape[2]);
     shape.pop_back();
@@ -209,9 +217,9 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   s.type = type_for(codec, path, array.format(), options);
   s.width = shape.back();
   s.height = shape[shape.size() - 2];
-  for (std::size_t d = 0; d + 2 < shape.size(); ++d) s.pages *= shape[d];
-  s.series = shape.size() == 4 ? shape[0] : 1;
-  s.memory = converted(array, s.type, s.saturated);
+  const Array pages = codec.pages ? pages_for(path, array, options, s) : array;
+  s.pages = product_of(s.page_axes);
+  s.memory = converted(pages, s.type, s.saturated);
   s.data = static_cast<const std::byte*>(s.memory.data());
   return s;
 }

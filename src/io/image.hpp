@@ -39,7 +39,8 @@ namespace tessera::io {
 
 struct ReadOptions {
   i64 max_bytes = i64{16} << 30;  // of the array and of the file; more is refused
-  int page = -1;                  // of a TIFF, from 0; -1: all of them
+  int page = -1, last_page = -1;  // of a TIFF, from 0; -1: all of them, the first one alone
+  std::string axes = {};          // what the dimensions of the file are, "tzyxc": io/axes.hpp
 };
 
 enum class Packing { none, deflate, lzw, packbits, zstd };

@@ -22,6 +22,7 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/gzip.hpp"
 #include "io/load.hpp"
@@ -323,6 +324,19 @@ Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, co
   return image;
 }
 
+// Dimension 5 has the numbers of a point: a vector, a matrix, or what else the intent says.
+bool has_channels(const NiftiHeader& h) {
+  return h.dim[0] >= 5 && h.dim[5] > 1;
+}
+// A vector at each point of a volume has a dimension of time, of extent 1, before its own.
+bool has_time(const NiftiHeader& h) {
+  return h.dim[0] >= 4 && !(has_channels(h) && h.dim[4] == 1);
+}
+std::string letters_of(const NiftiHeader& h) {
+  const auto rank = static_cast<std::size_t>(std::min<std::int64_t>(h.dim[0], has_time(h) ? 4 : 3));
+  return (has_channels(h) ? "c" : "") + std::string("tzyx").substr(4 - rank);
+}
+
 Array decode_voxels(const Source& source, Stream& stream, const NiftiHeader& h) {
   const std::optional<Voxel> voxel = voxel_of(h.datatype);
   if (!voxel) {
@@ -334,7 +348,7 @@ Array decode_voxels(const Source& source, Stream& stream, const NiftiHeader& h) 
     source.fail(format_name, fmt::format("its voxels have {} bits, but their type {}", h.bitpix, 8 * voxel->size));
   }
   Shape shape;
-  for (auto d = static_cast<std::size_t>(std::min<std::int64_t>(h.dim[0], 4)); d >= 1; --d) shape.push_back(h.dim[d]);
+  for (auto d = letters_of(h).size(); d >= 1; --d) shape.push_back(h.dim[d == 4 && !has_time(h) ? 5 : d]);
   return read_voxels(source, stream, h, *voxel, std::move(shape));
 }
 
@@ -384,38 +398,81 @@ std::int32_t code_of(ElementType type) {
   return codes[static_cast<std::size_t>(type)];
 }
 
+// Colours of 8 bits are a type of voxels; other channels have a dimension of their own.
+bool is_colour(const Array& array, const WriteOptions& options) {
+  const Format& format = array.format();
+  const int channels = channels_of(array);
+  if (!format.is_struct() || (channels != 3 && channels != 4) || is_band(format.fields.back().name)) return false;
+  if (options.type) return *options.type == ElementType::u8;
+  return std::all_of(format.fields.begin(), format.fields.end(), [](const Format::Field& f) {
+    return f.type == ElementType::u8 || f.type == ElementType::boolean;
+  });
+}
+
 // The type of the voxels: every type of arrays but half and bool, which widen exactly.
 ElementType type_for(const std::string& path, const Array& array, const WriteOptions& options) {
-  if (array.format().is_struct()) {
-    if (const int channels = channels_of(array); channels != 3 && channels != 4) {
-      cannot_hold(path, fmt::format("NIfTI stores 1, 3 or 4 channels, {} has {}", array.format().name(), channels),
-                  "write .npy");
-    }
-    if (options.type && *options.type != ElementType::u8)
-      cannot_hold(path, fmt::format("NIfTI stores colours as uint8, not {}", name_of(*options.type)));
-    return ElementType::u8;
-  }
+  if (is_colour(array, options)) return ElementType::u8;
   if (options.type == ElementType::boolean || options.type == ElementType::f16) {
     cannot_hold(path, fmt::format("NIfTI stores uint8, int16, uint16, int32, uint32, float or double, not {}",
                                   name_of(*options.type)));
   }
-  const ElementType type = options.type.value_or(array.format().scalar);
+  const Format& format = array.format();
+  const ElementType stored = format.is_struct() ? format.fields[0].type : format.scalar;
+  for (const Format::Field& f : format.fields)
+    if (f.type != stored)
+      cannot_hold(path, fmt::format("NIfTI stores channels of one type, {} has several", format.name()), "write .npy");
+  const ElementType type = options.type.value_or(stored);
   if (type == ElementType::boolean) return ElementType::u8;
   return type == ElementType::f16 ? ElementType::f32 : type;
 }
 
-NiftiHeader header_of(const Array& array, ElementType type, const WriteOptions& options) {
-  const std::optional<ImageHeader> given = header_for(options.header, array.shape());
+// An array as voxels, with the letters of its dimensions, slowest first: time is the fourth, and channels are the fifth
+// where no header has them elsewhere.
+struct Voxels {
+  Array array;
+  std::string letters;
+};
+
+Voxels voxels_of(const Array& array, const ImageHeader& given, const WriteOptions& options) {
+  Image image{array, given};
+  std::string& axes = image.header.axes;
+  const bool named = !axes.empty() && axes.find_first_not_of("tzyx") == std::string::npos;
+  if (!named) axes = std::string("tzyx").substr(4 - static_cast<std::size_t>(array.rank()));
+  if (!array.format().is_struct() || is_colour(array, options)) return {array, axes};
+  const bool fourth = given.nifti && given.nifti->dim[0] <= 4;
+  std::string layout = fourth ? layout_for(image.header, array) : "";
+  if (layout.find('c') == std::string::npos) layout = "c" + axes;
+  return {in_layout(image, layout, 1), layout};
+}
+
+NiftiHeader header_of(const Voxels& voxels, bool colour, int channels, ElementType type, const ImageHeader& given) {
   NiftiHeader h;
-  if (given && given->nifti) {
-    h = *given->nifti;
-  } else if (given) {
-    set_nifti_steps(h, given->steps);
+  // Each letter has its place; a header that has channels in the fourth dimension, or slices of time, has an order.
+  const bool in_place = voxels.letters.find('c') == std::string::npos || voxels.letters[0] == 'c';
+  std::vector<Step> steps(4);
+  h.dim = {0, 1, 1, 1, 1, 1, 1, 1};
+  const bool fourth = given.nifti && given.nifti->dim[0] <= 4 && given.layout == voxels.letters;
+  for (std::size_t d = 0; d < voxels.letters.size(); ++d) {
+    const char letter = voxels.letters[d];
+    const std::size_t from_fastest = voxels.letters.size() - d;
+    const std::size_t place = fourth || !in_place ? from_fastest : std::string_view(" xyztc").find(letter);
+    h.dim[place] = voxels.array.shape()[d];
+    h.dim[0] = std::max<std::int64_t>(h.dim[0], static_cast<std::int64_t>(place));
+    if (place > 4 || letter == 'c') continue;
+    const std::size_t axis = given.axes.find(letter);
+    const std::size_t step = axis != std::string::npos ? axis : given.steps.size() - from_fastest;
+    if (step < given.steps.size()) steps[4 - place] = given.steps[step];
   }
-  const auto rank = static_cast<std::size_t>(array.rank());
-  h.dim = {array.rank(), 1, 1, 1, 1, 1, 1, 1};
-  for (std::size_t d = 1; d <= rank; ++d) h.dim[d] = array.shape()[rank - d];
-  const int channels = channels_of(array);
+  const std::array<std::int64_t, 8> dim = h.dim;
+  if (given.nifti) {
+    h = *given.nifti;
+  } else {
+    set_nifti_steps(h, steps);
+  }
+  h.dim = dim;
+  constexpr std::int32_t vector = 1007;
+  if (dim[0] == 5 && h.intent_code == 0) h.intent_code = vector;
+  if (!colour) channels = 1;
   h.datatype = channels == 3 ? 128 : channels == 4 ? 2304 : code_of(type);
   h.bitpix = static_cast<std::int32_t>(8 * size_of(type)) * channels;
   h.scl_slope = 1;
@@ -444,9 +501,22 @@ std::string nifti_header_beside(const std::string& path) {
 Array decode_nifti(const Source& source) {
   Stream stream(source);
   auto header = std::make_shared<NiftiHeader>(read_header(source, stream));
-  const Array image = header->paired ? decode_pair(source, *header) : decode_voxels(source, stream, *header);
-  if (source.header != nullptr) *source.header = {image.shape(), nifti_steps(*header, image.rank()), std::move(header)};
-  return image;
+  const Array voxels = header->paired ? decode_pair(source, *header) : decode_voxels(source, stream, *header);
+  const std::string letters = letters_of(*header);
+  const auto points = static_cast<int>(letters.size() - (has_channels(*header) ? 1 : 0));
+  std::vector<Step> steps = nifti_steps(*header, points);
+  if (has_channels(*header)) steps.insert(steps.begin(), Step{});
+  ImageHeader said;
+  said.nifti = std::move(header);
+  Image image{voxels, said};
+  if (source.options.axes.empty()) {
+    image = arrange(voxels, letters, steps, std::move(said));
+  } else {
+    image.header.extents = voxels.shape();
+    image.header.steps = std::move(steps);
+  }
+  if (source.header != nullptr) *source.header = std::move(image.header);
+  return image.array;
 }
 
 WriteReport write_nifti(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
@@ -457,7 +527,9 @@ WriteReport write_nifti(base::AtomicFile& file, const Array& array, const WriteO
         fmt::format("NIfTI stores arrays of rank 1 to 4, got {}, rank {}", to_string(array.shape()), array.rank()),
         "write .npy, which stores any rank");
   }
-  for (const i64 extent : array.shape()) {
+  Shape extents = array.shape();
+  extents.push_back(channels_of(array));
+  for (const i64 extent : extents) {
     if (extent < 1 || extent > largest_extent) {
       cannot_hold(path,
                   fmt::format("NIfTI stores extents of 1 to {}, got {}", largest_extent, to_string(array.shape())),
@@ -468,12 +540,14 @@ WriteReport write_nifti(base::AtomicFile& file, const Array& array, const WriteO
   report.format = format_name;
   report.type = type_for(path, array, options);
   report.values = array.count() * channels_of(array);
-  NiftiHeader header = header_of(array, report.type, options);
-  const bool mask = !array.format().is_struct() && array.format().scalar == ElementType::boolean;
+  const ImageHeader given = header_or_axes(options.header, array.shape());
+  const Voxels placed = voxels_of(array, given, options);
+  NiftiHeader header = header_of(placed, is_colour(array, options), channels_of(array), report.type, given);
+  const bool mask = !placed.array.format().is_struct() && placed.array.format().scalar == ElementType::boolean;
   // true is 1 in a mask, not the largest value.
-  const Array source = mask ? converted(array, ElementType::boolean, report.saturated) : array;
+  const Array source = mask ? converted(placed.array, ElementType::boolean, report.saturated) : placed.array;
   const Array voxels =
-      converted(mask ? Array::share(source.owner(), source.data(), ElementType::u8, source.shape()) : array,
+      converted(mask ? Array::share(source.owner(), source.data(), ElementType::u8, source.shape()) : placed.array,
                 report.type, report.saturated);
 
   const std::vector<std::byte> head = print_nifti(header);

@@ -191,9 +191,9 @@ std::string parse_nifti(std::span<const std::byte> fixed, NiftiHeader& h) {
   if (h.dim[0] < 1 || h.dim[0] > 7) return fmt::format("it has {} dimensions, expected 1 to 7", h.dim[0]);
   for (std::size_t d = 1; d <= static_cast<std::size_t>(h.dim[0]); ++d) {
     if (h.dim[d] < 1) return fmt::format("its extent in dimension {} of {} is {}", d, h.dim[0], h.dim[d]);
-    if (d > 4 && h.dim[d] > 1) {
-      return fmt::format("its extent in dimension {} is {}, but only the first 4 are read: x, y, z and time", d,
-                         h.dim[d]);
+    if (d > 5 && h.dim[d] > 1) {
+      return fmt::format("its extent in dimension {} is {}, but only the first 5 are read: x, y, z, time and channels",
+                         d, h.dim[d]);
     }
   }
   const double first = h.paired ? 0 : static_cast<double>(size + nifti_flag_size);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/load.hpp"
 #include "tessera/error.hpp"
@@ -418,8 +419,13 @@ Array decode_npy(const Source& source) {
   return Array::share(image.owner(), image.data(), format, header.shape, strides).clone();
 }
 
-WriteReport write_npy(base::AtomicFile& file, const Array& array, const WriteOptions& options) {
+WriteReport write_npy(base::AtomicFile& file, const Array& given, const WriteOptions& options) {
   WriteReport report;
+  const ImageHeader header = header_or_axes(options.header, given.shape());
+  const std::string layout = header.numpy ? layout_for(header, given) : "";
+  // As the file was that was read; channels that came since are fields.
+  const bool arranged = !layout.empty() && layout == header.layout && layout != header.axes;
+  const Array array = arranged ? in_layout({given, header}, layout, header.samples) : given;
   report.format = "NumPy";
   report.values = array.count() * channels_of(array);
   Format format = array.format();

@@ -1,17 +1,31 @@
 // Arrays on their way into a file: contiguous samples of one type, pages x height x width x channels.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "io/header.hpp"
 #include "tessera/array.hpp"
 
 namespace tessera::io {
 
+// A dimension of a file by the letter of io/axes.hpp.
+struct FileAxis {
+  char letter = 'q';
+  i64 extent = 0;  // 0: not said
+  bool operator==(const FileAxis&) const = default;
+};
+using FileAxes = std::vector<FileAxis>;  // slowest first
+
 struct Samples {
   ElementType type = ElementType::u8;
   i64 pages = 1, height = 0, width = 0;
-  i64 series = 1;  // volumes that the pages are, one after the other
+  FileAxes page_axes;  // what the pages are
+  std::string page_letters = "yx";
+  char sample_letter = 0;  // of channels that stand together
+  bool named = false;      // somebody said so, it is not the usual meaning of a rank
+  std::map<char, Step> steps;
   int channels = 1;
   std::vector<std::string> names;  // of the channels; empty for a grey image
   bool associated_alpha = false;

@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "io/codec.hpp"
+#include "io/tiff_pages.hpp"
 #include "io/tiff_tags.hpp"
 #include "io/tiff_text.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
@@ -421,24 +424,90 @@ bool is_image(const Reader& reader) {
   return (reader.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE) & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
 }
 
-// What the description of the current page says.
-TiffText read_text(const Reader& reader) {
+// What the current page says of itself; what is wrong with it is kept, since it may not be wanted.
+ListedPage list_page(const Reader& reader, tdir_t directory) {
+  ListedPage listed;
+  listed.directory = directory;
   const char* text = nullptr;
-  float x = 0, y = 0;
-  if (TIFFGetField(reader.get(), TIFFTAG_IMAGEDESCRIPTION, &text) != 1 || text == nullptr) return {};
-  TIFFGetField(reader.get(), TIFFTAG_XRESOLUTION, &x);
-  TIFFGetField(reader.get(), TIFFTAG_YRESOLUTION, &y);
-  return parse_tiff_text(text, {x, y, reader.tag<std::uint16_t>(TIFFTAG_RESOLUTIONUNIT)});
+  if (TIFFGetField(reader.get(), TIFFTAG_IMAGEDESCRIPTION, &text) == 1 && text != nullptr) {
+    listed.text = text;
+    float x = 0, y = 0;
+    TIFFGetField(reader.get(), TIFFTAG_XRESOLUTION, &x);
+    TIFFGetField(reader.get(), TIFFTAG_YRESOLUTION, &y);
+    listed.resolution = {x, y, reader.tag<std::uint16_t>(TIFFTAG_RESOLUTIONUNIT)};
+  }
+  try {
+    const Page page = read_page(reader);
+    listed.height = page.height;
+    listed.width = page.width;
+    listed.format = page.format();
+    listed.orientation = tiff_orientation(reader.get(), 0);
+    listed.packed = page.compression != COMPRESSION_NONE;
+  } catch (const Error& e) {
+    listed.failure = e.message();
+  }
+  return listed;
 }
 
-// Beyond 4 GiB ImageJ lists one page and lays the others behind it.
-void check_images(const Reader& reader, const Page& page, i64 images, i64 listed) {
-  const double bytes = static_cast<double>(page.packed(page.width)) * page.height * static_cast<double>(images);
-  if (listed == 1 && images > 1 && page.compression == COMPRESSION_NONE &&
-      bytes <= static_cast<double>(reader.source().size())) {
-    reader.source().fail("TIFF", fmt::format("ImageJ says that it has {} pages, but it lists 1", images),
-                         "save it as BigTIFF, or read the first page (ReadOptions::page)");
+// Pages of an image are alike.
+void check_pages(const Source& source, const std::vector<ListedPage>& all, const std::vector<std::size_t>& pages) {
+  const ListedPage& first = all[pages.front()];
+  for (const std::size_t k : pages) {
+    const ListedPage& page = all[k];
+    if (!page.failure.empty()) throw Error(ErrorClass::io, page.failure);
+    if (page.orientation != 0 && page.orientation != std::max(first.orientation, 1))
+      source.fail("TIFF",
+                  fmt::format("page {} has orientation {}, page {} has {}", k, page.orientation, pages.front(),
+                              first.orientation),
+                  fmt::format("--page {} reads one page", k));
+    if (page.width == first.width && page.height == first.height && page.format == first.format) continue;
+    source.fail("TIFF",
+                fmt::format("page {} is {}x{} of {}, page {} is {}x{} of {}", k, page.height, page.width,
+                            page.format.name(), pages.front(), first.height, first.width, first.format.name()),
+                fmt::format("--page {} reads one page, --page {}-{} those from one to the other", k, pages.front(),
+                            pages.front() + 1));
   }
+}
+
+double ratio_of(const Page& page) {
+  return ratio_of(page.compression) * (page.bits < 8 ? 8.0 / page.bits : 1) * (page.kind == Kind::palette ? 3 : 1) *
+         (page.sample_format == SAMPLEFORMAT_INT ? 2 : 1);
+}
+
+// The pages one behind the other, in the order of the plan; read in that of the file.
+Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PagePlan& plan) {
+  const ListedPage& first = all[plan.pages.front()];
+  Shape shape = plan.leading;
+  shape.insert(shape.end(), {first.height, first.width});
+  std::vector<std::pair<i64, std::size_t>> order;
+  for (std::size_t k = 0; k < plan.pages.size(); ++k) order.emplace_back(all[plan.pages[k]].directory, k);
+  std::sort(order.begin(), order.end());
+  double ratio = 1;
+  const auto go = [&](std::size_t k) {
+    if (k == 0 || order[k].first < order[k - 1].first) {
+      if (TIFFSetDirectory(reader.get(), static_cast<tdir_t>(order[k].first)) != 1)
+        reader.fail("its directory is damaged");
+      return;
+    }
+    for (i64 at = order[k - 1].first; at < order[k].first; ++at)
+      if (!reader.next()) reader.fail("its directory is damaged");
+  };
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    go(k);
+    ratio = std::max(ratio, ratio_of(read_page(reader)));
+  }
+  const Array image = allocate(reader.source(), "TIFF", first.format, shape, ratio);
+  const std::size_t page_bytes = first.format.size() * static_cast<std::size_t>(first.width * first.height);
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    go(k);
+    const Page page = read_page(reader);
+    auto* out = image.as<std::uint8_t>() + order[k].second * page_bytes;
+    if (TIFFIsTiled(reader.get()) != 0)
+      read_tiles(reader, page, ratio, out);
+    else
+      read_strips(reader, page, out);
+  }
+  return image;
 }
 
 }  // namespace
@@ -448,78 +517,30 @@ Array decode_tiff(const Source& source) {
       static_cast<std::int64_t>(std::min(0x1p17 * static_cast<double>(source.size()) + 0x1p20, 0x1p40));
   Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.max_bytes, 1 << 20)));
 
-  std::vector<tdir_t> wanted;
-  Page first;
-  TiffText text;
-  double ratio = 1;
-  int images = 0, orientation = 1;
+  std::vector<ListedPage> all;
   tdir_t directory = 0;
   do {
-    if (!is_image(reader)) {
-      ++directory;
-      continue;
-    }
-    if (source.options.page < 0 || source.options.page == images) {
-      const Page page = read_page(reader);
-      if (wanted.empty()) {
-        first = page;
-        text = read_text(reader);
-        orientation = tiff_orientation(reader.get(), 1);
-        if (source.header != nullptr) read_tiff_metadata(reader.get(), *source.header);
-      } else if (const int other = tiff_orientation(reader.get(), orientation); other != orientation) {
-        source.fail("TIFF", fmt::format("page {} has orientation {}, page 0 has {}", images, other, orientation),
-                    "read one page at a time (ReadOptions::page)");
-      } else if (page.width != first.width || page.height != first.height || page.format() != first.format()) {
-        source.fail("TIFF",
-                    fmt::format("page {} is {}x{} of {}, page 0 is {}x{} of {}", images, page.height, page.width,
-                                page.format().name(), first.height, first.width, first.format().name()),
-                    "read one page at a time (ReadOptions::page)");
-      }
-      ratio =
-          std::max(ratio, ratio_of(page.compression) * (page.bits < 8 ? 8.0 / page.bits : 1) *
-                              (page.kind == Kind::palette ? 3 : 1) * (page.sample_format == SAMPLEFORMAT_INT ? 2 : 1));
-      wanted.push_back(directory);
-    }
-    ++images;
+    if (is_image(reader)) all.push_back(list_page(reader, directory));
     ++directory;
   } while (reader.next());
-  if (wanted.empty()) {
-    if (source.options.page >= 0)
-      reader.refuse(fmt::format("it has {} pages, asked for page {} (from 0)", images, source.options.page));
-    reader.fail("it has no image");
-  }
+  if (all.empty()) reader.fail("it has no image");
+  const PagePlan plan = plan_pages(source, all);
+  check_pages(source, all, plan.pages);
+  const Array pages = read_pages(reader, all, plan);
 
-  const auto pages = static_cast<i64>(wanted.size());
-  if (source.options.page < 0) check_images(reader, first, text.images, pages);
-  Shape shape = {first.height, first.width};
-  if (pages > 1 && text.series > 1 && text.images == pages) {
-    shape.insert(shape.begin(), {text.series, pages / text.series});
-  } else if (pages > 1) {
-    shape.insert(shape.begin(), pages);
-  }
-  const Array image = allocate(source, "TIFF", first.format(), shape, ratio);
-  const std::size_t page_bytes = first.format().size() * first.width * first.height;
-  if (TIFFSetDirectory(reader.get(), wanted.front()) != 1) reader.fail("its directory is damaged");
-  tdir_t current = wanted.front();
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    for (; current < wanted[i]; ++current) {
-      if (!reader.next()) reader.fail("its directory is damaged");
-    }
-    const Page page = read_page(reader);
-    auto* out = image.as<std::uint8_t>() + i * page_bytes;
-    if (TIFFIsTiled(reader.get()) != 0) {
-      read_tiles(reader, page, ratio, out);
-    } else {
-      read_strips(reader, page, out);
-    }
-  }
-  if (source.header != nullptr && !text.steps.empty()) {
-    text.steps.erase(text.steps.begin(), text.steps.end() - image.rank());
-    source.header->steps = text.steps;
-  }
-  if (source.header != nullptr) source.header->associated_alpha = first.associated_alpha;
-  if (source.orientation != nullptr) *source.orientation = orientation;
-  return image;
+  const ListedPage& first = all[plan.pages.front()];
+  if (TIFFSetDirectory(reader.get(), static_cast<tdir_t>(first.directory)) != 1)
+    reader.fail("its directory is damaged");
+  Image image{pages, {}};
+  read_tiff_metadata(reader.get(), image.header);
+  if (!plan.letters.empty())
+    image = arrange(pages, plan.letters, plan.steps, std::move(image.header));
+  else
+    image.header.steps = plan.steps;
+  image.header.associated_alpha = read_page(reader).associated_alpha;
+  if (source.orientation != nullptr) *source.orientation = std::max(first.orientation, 1);
+  if (source.header != nullptr) *source.header = std::move(image.header);
+  return image.array;
 }
 
 }  // namespace tessera::io

@@ -1,14 +1,21 @@
-// What the description of a TIFF, the text of its first page, says of its pages: ImageJ's lines and OME's XML.
+// What the description of a TIFF, the text of its first page, says of its pages: ImageJ's lines, OME's XML, and the
+// JSON of tifffile.
 //
-// ImageJ writes "key=value" lines: how many pages are volumes of a series (frames), how far apart pages are (spacing)
-// and in which unit; points within a page have their distance in the resolution tags. OME writes the sizes of a point
-// as attributes of the element Pixels. Whatever is not understood is taken as not said.
+// ImageJ writes "key=value" lines: how many pages are channels, slices and moments (channels vary fastest, then
+// slices), how far apart pages are (spacing) and in which unit; points within a page have their distance in the
+// resolution tags. OME writes sizes as attributes of the element Pixels, one for each image, with the order of the
+// pages in DimensionOrder and their places in TiffData (io/ome.cpp). tifffile writes {"shape": [3, 4, 16, 16], "axes":
+// "TZYX"}. Numbers that make no sense are taken as not said; what says two things at once is kept as a contradiction,
+// which the reader refuses.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/axes.hpp"
 #include "io/header.hpp"
 
 namespace tessera::io {
@@ -19,14 +26,47 @@ struct TiffResolution {
   int unit = 1;         // 1 none, 2 inch, 3 centimetre
 };
 
-struct TiffText {
-  i64 images = 1;           // pages that the text speaks of
-  i64 series = 1;           // volumes among them, when the pages are those of a single channel
-  std::vector<Step> steps;  // time, page, y, x; empty when nothing is said
+// Some pages of the file, which are one image.
+struct TiffImage {
+  std::string name;
+  FileAxes axes;            // of its pages, slowest first; of tifffile those of the page as well
+  std::vector<i64> places;  // of the pages, among all directories; empty: all, one after the other
 };
 
-TiffText parse_tiff_text(std::string_view description, const TiffResolution&);
-// For an array of rank 2 to 4 with these steps. Empty when they say nothing.
-std::string print_tiff_text(const Shape&, const std::vector<Step>&, TiffResolution&);
+struct TiffText {
+  enum class Kind { none, imagej, ome, shaped };
+  Kind kind = Kind::none;
+  i64 pages = 1;                  // that the text speaks of
+  std::vector<TiffImage> images;  // empty when nothing is said
+  std::map<char, Step> steps;     // by letter; those that are known
+  std::string contradiction;
+};
+
+// `samples`: channels that stand together in a page; OME counts them among SizeC.
+TiffText parse_tiff_text(std::string_view description, const TiffResolution&, int samples = 1);
+TiffText parse_ome(std::string_view description, int samples);
+
+enum class TiffStyle { imagej, ome, shaped };
+struct TiffLayout {
+  FileAxes pages;  // slowest first, c among them
+  Shape page;      // rows, columns, samples where there are several
+  std::string page_letters = "yx";
+  std::map<char, Step> steps;
+  ElementType type = ElementType::u8;
+  char sample_letter = 's';
+};
+// How a file of this name tells its axes; nothing where there is nothing to tell. `named`: somebody said what they are.
+std::optional<TiffStyle> style_of(const TiffLayout&, bool named, std::string_view path);
+// The text of a file whose pages are these, and the resolution tags that belong to it.
+std::string print_tiff_text(const TiffLayout&, TiffStyle, TiffResolution&);
+std::string print_ome(const TiffLayout&);
+
+// Lengths and times as programs spell their units: millimetres and seconds; 0 for another word.
+double millimetres_of(std::string_view unit);
+double seconds_of(std::string_view unit);
+// A count of pages, or 1.
+i64 count_of(std::string_view text);
+// A distance that is one, finite and above 0, in a unit of this size; 0 for a unit that is not known.
+Step distance_of(std::string_view text, double scale, Step::Unit unit);
 
 }  // namespace tessera::io

@@ -125,18 +125,15 @@ void describe(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing
   }
 }
 
-// On the first page; the rank of a series shows in the text alone, whether or not there are distances.
-void describe_steps(TIFF* tiff, const Samples& s, const ImageHeader& given) {
-  Shape shape = {s.height, s.width};
-  if (s.series > 1) {
-    shape.insert(shape.begin(), {s.series, s.pages / s.series});
-  } else if (s.pages > 1) {
-    shape.insert(shape.begin(), s.pages);
-  }
-  const std::optional<ImageHeader> header = header_for(given, shape);
+// On the first page.
+void describe_axes(TIFF* tiff, const Samples& s, const std::string& path) {
+  TiffLayout layout{s.page_axes, {s.height, s.width}, s.page_letters, s.steps, s.type};
+  if (s.channels > 1) layout.page.push_back(s.channels);
+  layout.sample_letter = s.sample_letter == 'c' ? 'c' : 's';
+  const std::optional<TiffStyle> style = style_of(layout, s.named, path);
+  if (!style) return;
   TiffResolution resolution;
-  const std::string text = print_tiff_text(shape, header ? header->steps : std::vector<Step>{}, resolution);
-  if (text.empty()) return;
+  const std::string text = print_tiff_text(layout, *style, resolution);
   TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, text.c_str());
   if (resolution.x <= 0 || resolution.y <= 0) return;
   TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution.x);
@@ -182,10 +179,21 @@ bool write_strips(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& pac
   return true;
 }
 
-bool write_page(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
-  describe(tiff, s, page, packing);
-  const bool good = packing.tile_width > 0 ? write_tiles(tiff, s, page, packing) : write_strips(tiff, s, page, packing);
-  return good && TIFFWriteDirectory(tiff) == 1;
+// tifffile takes plain pages of ImageJ's for one piece when the second directory lies far enough behind, so here all
+// directories lie ahead of the first page. Written in two rounds: directories without places, then each page and its
+// places.
+bool begin_page(TIFF* tiff) {
+  return TIFFDeferStrileArrayWriting(tiff) == 1 && TIFFWriteCheck(tiff, TIFFIsTiled(tiff), "page") == 1 &&
+         TIFFWriteDirectory(tiff) == 1;
+}
+
+bool fill_pages(TIFF* tiff, const Samples& s) {
+  bool good = TIFFSetDirectory(tiff, 0) == 1;
+  for (i64 page = 0; good && page < s.pages; ++page) {
+    good = (page == 0 || TIFFReadDirectory(tiff) == 1) && write_strips(tiff, s, page, {}) &&
+           TIFFForceStrileArrayWriting(tiff) == 1;
+  }
+  return good;
 }
 
 }  // namespace
@@ -213,15 +221,24 @@ void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOpti
   const Metadata& metadata = options.header.metadata ? *options.header.metadata : nothing;
   const TiffPacking packing =
       tiff_packing(options, metadata, samples.channels * static_cast<i64>(size_of(samples.type)));
+  const bool plain = packing.compression == COMPRESSION_NONE && packing.tile_width == 0 && samples.pages > 1;
   for (i64 page = 0; good && page < samples.pages; ++page) {
     declare_tiff_tags(tiff);
     if (page == 0) {
-      describe_steps(tiff, samples, options.header);
+      describe_axes(tiff, samples, file.path());
       write_tiff_texts(tiff, metadata);
     }
     write_tiff_metadata(tiff, metadata, options.header.nodata);
-    good = write_page(tiff, samples, page, packing);
+    describe(tiff, samples, page, packing);
+    if (plain) {
+      good = begin_page(tiff);
+      continue;
+    }
+    good = (packing.tile_width > 0 ? write_tiles(tiff, samples, page, packing)
+                                   : write_strips(tiff, samples, page, packing)) &&
+           TIFFWriteDirectory(tiff) == 1;
   }
+  if (good && plain) good = fill_pages(tiff, samples);
   if (tiff != nullptr) TIFFClose(tiff);
   if (session.failure) std::rethrow_exception(session.failure);
   if (!good) {

@@ -103,9 +103,9 @@ TEST_F(Nifti, refuses_what_it_cannot_hold) {
   EXPECT_THAT(refused(Array(E::u8, {1, 2, 3, 4, 5})), HasSubstr("NIfTI stores arrays of rank 1 to 4, got 1x2x3x4x5"));
   EXPECT_THAT(refused(Array(E::u8, {2, 40000})), HasSubstr("NIfTI stores extents of 1 to 32767, got 2x40000"));
   EXPECT_THAT(refused(Array(E::u8, {2, 0})), HasSubstr("extents of 1"));
-  EXPECT_THAT(refused(Array(pixel_format(E::u8, 2), {2, 2})), HasSubstr("1, 3 or 4 channels, struct ga has 2"));
+  EXPECT_THAT(refused(Array(Format::record("two", {{"x", E::u8}, {"y", E::f32}}), {2, 2})),
+              HasSubstr("channels of one type, struct two has several"));
   EXPECT_THAT(refused(Array(E::u8, {2, 2}), {.type = E::f16}), HasSubstr("not half"));
-  EXPECT_THAT(refused(Array(pixel_format(E::u8, 3), {2, 2}), {.type = E::f32}), HasSubstr("colours as uint8"));
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
@@ -178,6 +178,9 @@ TEST_F(Nifti, hands_the_header_on_between_versions_and_byte_orders) {
 TEST_F(Nifti, a_header_holds_where_space_is_the_same) {
   const ImageHeader h = read_image(data + "/volumes/series4d.nii.gz").header;
   EXPECT_FALSE(header_for(h, {2, 6, 24, 31}));
+  const ImageHeader axes = header_or_axes(h, {2, 6, 24, 31});
+  EXPECT_EQ(axes.axes, "tzyx");
+  EXPECT_TRUE(axes.steps.empty() && !axes.nifti);
   EXPECT_FALSE(header_for(h, {3, 12, 16}));
   EXPECT_FALSE(header_for(h, {24, 32}));
   EXPECT_FALSE(header_for({}, {2, 6, 24, 32}));
@@ -228,6 +231,22 @@ TEST_F(Nifti, pairs) {
               HasSubstr("which is not beside it"));
 }
 
+TEST_F(Nifti, numbers_of_a_point) {
+  const Array vectors = decode_array(file({5, 4, 3, 1, 2}, 4, 240), "x");
+  EXPECT_EQ(vectors.shape(), (Shape{3, 4, 5}));
+  EXPECT_EQ(vectors.format(), named_pixels(E::i16, {"c0", "c1"}));
+  EXPECT_EQ(decode_array(file({5, 4, 3, 2, 2}, 4, 480), "x").shape(), (Shape{2, 3, 4, 5}));
+  EXPECT_EQ(decode_array(file({5, 4, 3, 2, 1}, 4, 240), "x").format(), Format(E::i16));
+  // Colours of other types than bytes, and grey with alpha, are vectors there.
+  for (const Format& format : {pixel_format(E::f32, 3), pixel_format(E::u16, 4), pixel_format(E::u8, 2)}) {
+    const Array image = random_array(format, {3, 4, 5});
+    write_array(path("x.nii"), image);
+    const Array back = read_array(path("x.nii"));
+    EXPECT_EQ(back.shape(), image.shape());
+    EXPECT_TRUE(bytes_of(as_channels(back)) == bytes_of(as_channels(image)));
+  }
+}
+
 TEST_F(Nifti, headers_that_lie) {
   const auto good = file({5, 4, 3}, 4, 120);
   EXPECT_EQ(decode_array(good, "x").shape(), (Shape{3, 4, 5}));
@@ -235,7 +254,7 @@ TEST_F(Nifti, headers_that_lie) {
   EXPECT_THAT(failure(file({5, 4, 3}, 4, 119)), HasSubstr("it declares 3x4x5 voxels of 2 bytes, but at most 119"));
   EXPECT_THAT(failure(file({5, 0, 3}, 4, 120)), HasSubstr("its extent in dimension 2 of 3 is 0"));
   EXPECT_THAT(failure(file({5, -4, 3}, 4, 120)), HasSubstr("its extent in dimension 2 of 3 is -4"));
-  EXPECT_THAT(failure(file({5, 4, 3, 1, 2}, 4, 240)), HasSubstr("dimension 5 is 2, but only the first 4"));
+  EXPECT_THAT(failure(file({5, 4, 3, 1, 1, 2}, 4, 240)), HasSubstr("dimension 6 is 2, but only the first 5"));
   EXPECT_THAT(failure(with<std::int16_t>(good, 40, 0)), HasSubstr("it has 0 dimensions, expected 1 to 7"));
   EXPECT_THAT(failure(with<std::int16_t>(good, 40, 8)), HasSubstr("it has 8 dimensions"));
   EXPECT_THAT(failure(file({32767, 32767, 32767, 32767}, 64, 64)), HasSubstr("the file is damaged"));

@@ -40,7 +40,7 @@ TEST_F(TiffVolume, reads_distances_of_other_programs) {
   expect_step(ome.header.steps[1], 0.4e-3, Unit::millimetre);
   expect_step(ome.header.steps[2], 0.3e-3, Unit::millimetre);
 
-  EXPECT_TRUE(read_image(data + "pages.tif").header.steps.empty());
+  EXPECT_THAT(read_image(data + "pages.tif").header.steps, IsEmpty());
 }
 
 TEST_F(TiffVolume, keeps_distances) {
@@ -92,21 +92,101 @@ TEST_F(TiffVolume, notices_pages_that_are_not_listed) {
   EXPECT_EQ(decode_array(bytes, "x", {.page = 0}).shape(), (Shape{5, 6}));
 }
 
+Step step(const TiffText& text, char letter) {
+  const auto found = text.steps.find(letter);
+  return found == text.steps.end() ? Step{} : found->second;
+}
+
 TEST_F(TiffVolume, takes_nonsense_as_nothing_said) {
   const TiffResolution none;
   EXPECT_THAT(parse_tiff_text("", none).steps, IsEmpty());
   EXPECT_THAT(parse_tiff_text("ImageJ=1\nspacing=nan\nunit=parsec\n", none).steps, IsEmpty());
-  EXPECT_THAT(parse_tiff_text("ImageJ=1\nspacing=-2\nunit=furlong\n", none).steps[1], (Step{2, Unit::unknown}));
-  EXPECT_THAT(parse_tiff_text("ImageJ=1\n", {1e-310, 4, 3}).steps,
-              ElementsAre(Step{}, Step{}, Step{2.5, Unit::millimetre}, Step{}));
+  EXPECT_EQ(step(parse_tiff_text("ImageJ=1\nspacing=-2\nunit=furlong\n", none), 'z'), (Step{2, Unit::unknown}));
+  const TiffText one = parse_tiff_text("ImageJ=1\n", {1e-310, 4, 3});
+  EXPECT_EQ(one.steps.size(), 1u);
+  EXPECT_EQ(step(one, 'y'), (Step{2.5, Unit::millimetre}));
   const TiffText many = parse_tiff_text("ImageJ=1\nimages=99999999999\nslices=-4\nframes=x\n", none);
-  EXPECT_EQ(many.images, 1);
-  EXPECT_EQ(many.series, 1);
-  EXPECT_EQ(parse_tiff_text("ImageJ=1\nimages=12\nchannels=2\nslices=3\nframes=2\n", none).series, 1);
-  EXPECT_THAT(parse_tiff_text("<?xml ?><OME><Pixels PhysicalSizeX=\"0.1", none).steps[3],
-              (Step{1e-4, Unit::millimetre}));
-  EXPECT_THAT(parse_tiff_text("<?xml ?><OME><Pixels SizeT=\"2\" SizeZ=\"3\" PhysicalSizeZ=\"1\">", none).steps,
-              IsEmpty());
+  EXPECT_EQ(many.pages, 1);
+  EXPECT_THAT(many.images.at(0).axes, IsEmpty());
+  EXPECT_EQ(step(parse_tiff_text("<?xml ?><OME><Pixels PhysicalSizeX=\"0.1", none), 'x'),
+            (Step{1e-4, Unit::millimetre}));
+  EXPECT_THAT(parse_tiff_text("{\"shape\": [3, -1, 5]}", none).images, IsEmpty());
+  EXPECT_THAT(parse_tiff_text("{\"shape\": [3, 4", none).images.size(), 1u);
+  EXPECT_THAT(parse_tiff_text("{\"shape\": {", none).images, IsEmpty());
+}
+
+std::string axes_of(const std::string& text, int samples = 1) {
+  const TiffText parsed = parse_tiff_text(text, {}, samples);
+  if (!parsed.contradiction.empty()) return parsed.contradiction;
+  std::string out;
+  for (const TiffImage& image : parsed.images) {
+    out += out.empty() ? "" : "; ";
+    for (const FileAxis& a : image.axes) out += a.letter + std::to_string(a.extent);
+    for (const i64 place : image.places) out += " " + std::to_string(place);
+  }
+  return out;
+}
+
+TEST_F(TiffVolume, knows_the_axes_of_imagej) {
+  EXPECT_EQ(axes_of("ImageJ=1\nimages=12\nchannels=2\nslices=3\nframes=2\n"), "t2z3c2");
+  EXPECT_EQ(axes_of("ImageJ=1\nimages=6\nchannels=2\nslices=3\norder=zct\n"), "c2z3");
+  EXPECT_EQ(axes_of("ImageJ=1\nimages=6\n"), "z6");
+  EXPECT_THAT(axes_of("ImageJ=1\nimages=6\nchannels=4\n"), HasSubstr("6 pages, and 4 channels"));
+}
+
+TEST_F(TiffVolume, knows_the_planes_of_ome) {
+  const auto ome = [](const std::string& pixels, const std::string& inside, int samples = 1) {
+    return axes_of(
+        "<?xml version=\"1.0\"?><!-- <Pixels SizeC='9'/> --><ome:OME xmlns:ome='x' UUID='me'><ome:Image "
+        "Name='a > b'><ome:Pixels " +
+            pixels + ">" + inside + "</ome:Pixels></ome:Image></ome:OME>",
+        samples);
+  };
+  EXPECT_EQ(ome("DimensionOrder='XYZTC' SizeC='2' SizeZ='3'", ""), "c2z3 0 1 2 3 4 5");
+  EXPECT_EQ(ome("DimensionOrder='XYCZT' SizeC='2' SizeZ='2'", "<TiffData IFD='5' PlaneCount='4'/>"), "z2c2 5 6 7 8");
+  EXPECT_EQ(ome("SizeC = '2' SizeZ='2'",
+                "<TiffData FirstC='1' IFD='0'/><TiffData FirstC='0' IFD='1'/><TiffData "
+                "FirstZ='1' IFD='2' PlaneCount='2'></TiffData>"),
+            "z2c2 1 0 2 3");
+  EXPECT_EQ(ome("SizeC='3' SizeT='2'", "", 3), "t2 0 1");
+  EXPECT_EQ(
+      ome("SizeT='2'", "<TiffData IFD='0'><UUID FileName='other'> me </UUID></TiffData><TiffData FirstT='1' IFD='1'/>"),
+      "t2 0 1");
+  EXPECT_THAT(ome("SizeT='2'",
+                  "<TiffData IFD='0'><UUID FileName='other'>you</UUID></TiffData><TiffData FirstT='1' "
+                  "IFD='1'/>"),
+              HasSubstr("has 2 pages, but tells the places of 1; others are in another file"));
+  EXPECT_THAT(ome("SizeT='2000000' SizeZ='2000000' SizeC='9'", ""), HasSubstr("OME says that an image has"));
+  EXPECT_EQ(ome("SizeT='2' SizeZ=", ""), "t2 0 1");
+  EXPECT_EQ(ome("SizeT='2'", "<TiffData FirstT='77' IFD='4194303' PlaneCount='99'/><TiffData PlaneCount='-3'/>"),
+            "t2 0 1");
+}
+
+TEST_F(TiffVolume, axes_by_hand) {
+  EXPECT_EQ(letters_of(parse_axes(" T3Zyx ")), "tzyx");
+  EXPECT_EQ(parse_axes("t3zyx")[0].extent, 3);
+  for (const char* wrong : {"", "c", "yy", "y0x", "y-x", "ywx", "y99999999999999999999x"})
+    EXPECT_THAT(message_of([&] { parse_axes(wrong); }, ErrorClass::argument), HasSubstr("cannot be used")) << wrong;
+}
+
+TEST_F(TiffVolume, channels_apart_and_back) {
+  const Array planes = random_array(E::u16, {2, 3, 4, 5});
+  const Image image =
+      arrange(planes, "czyx", {Step{}, {2, Unit::millimetre}, {3, Unit::millimetre}, {4, Unit::millimetre}});
+  EXPECT_EQ(image.array.shape(), (Shape{3, 4, 5}));
+  EXPECT_EQ(image.array.format(), named_pixels(E::u16, {"c0", "c1"}));
+  EXPECT_EQ(image.header.axes, "zyx");
+  EXPECT_EQ(image.header.steps[0].size, 2);
+  expect_same(in_layout(image, "czyx", 1), planes);
+  for (const char* name : {"x.tif", "x.ome.tif", "x.nii"}) {
+    write_array(path(name), image.array, {.header = image.header});
+    const Image back = read_image(path(name));
+    expect_same(back.array, image.array);
+    EXPECT_EQ(back.header.axes, "zyx");
+  }
+  const Image other = arrange(planes, "ztyx", {});
+  EXPECT_EQ(other.array.shape(), (Shape{3, 2, 4, 5}));
+  expect_same(in_layout(other, "ztyx", 0), planes);
 }
 
 }  // namespace

@@ -1,0 +1,29 @@
+// What is read of a file, and what its dimensions are: `--axes`, `--page`, `--pages`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "io/image.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::cli {
+
+struct ReadingOptions {
+  std::vector<std::string> axes;  // "tzyxc" of every file, "NAME=yx" of one input
+  std::string page;               // "3", "4-7"
+  bool pages = false;             // the program runs on each page by itself
+
+  // --axes is not declared for verbs that have one with another meaning as well.
+  void declare(CLI::App&, bool with_axes = true);
+  // Throws Error(argument).
+  void check() const;
+  void check_names(const std::vector<std::string>& inputs) const;
+  // Of an input of this name.
+  io::ReadOptions of(const std::string& input) const;
+};
+
+}  // namespace tessera::cli
