@@ -78,7 +78,15 @@ int run(FilterVerb& verb) {
   const Format natural = grey ? Format(stored.fields[0].type) : stored;
   const Format format = verb.settings.input.unit ? in_unit(natural) : natural;
   const FilterRequest request = verb.options.request(verb.name, rank, image.header);
-  const auto filter = engine::make_filter(request, format, rank);
+  verb.options.note_rounding(verb.name, format, verb.settings.output.files);
+  const auto filter = [&] {
+    try {
+      return engine::make_filter(request, format, rank);
+    } catch (const Error& e) {
+      if (!e.diagnostics().empty()) throw;
+      throw at_shell(e);
+    }
+  }();
   // By name: a file may be called a=b.png.
   std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + verb.image};
   if (!request.mask.empty()) {
