@@ -7,11 +7,13 @@
 // holds for all of them:
 //
 // - `image` is an array of rank 1 to 4 (canny and harris: 2), slowest dimension first, of scalars or of structs whose
-//   fields have one type. Every field is filtered by itself, but a field "a" of two or four, alpha, which is kept as it
-//   is. A device's array gives an array on that device.
+//   fields have one type. Every field is filtered by itself, but where one is alpha: see Alpha. A device's array gives
+//   an array on that device.
 // - The result has the type of the image, rounded half to even and clamped; sobel, laplacian, canny, harris,
 //   highpass and bandpass give float, or double of a double. `type` asks for another one. bool counts as uint8, 0
-//   and 1. Arithmetic is in float, of int32, uint32 and double in double; median, erode and dilate keep the type.
+//   and 1. Arithmetic is in float, of int32, uint32 and double in double, and in `arithmetic` where that is given;
+//   median, erode and dilate keep the type.
+// - A border constant(k) continues the image in the type of the arithmetic: k need be no value of the image's type.
 // - gaussian, box, convolve and correlate take a `mask`: scalars of the image's shape, where the image lies, or of its
 //   last dimensions (one mask for all slices of a volume, for all volumes of a series), which say how certain each
 //   point is, 0 or below: not at all. `ignore_nan` takes points that are NaN or infinite for such. The result is
@@ -41,6 +43,16 @@ namespace tessera {
 //   full   n + a + b: every point whose window touches the image, which is continued by its border
 enum class Extent { same, valid, full };
 
+// What becomes of alpha, the field "a" of two or four:
+//   weighted    colours count by their alpha: they are multiplied by it, filtered and divided by the filtered alpha, 0
+//               where that is 0; alpha is filtered with them. So nothing of a transparent point's colour is seen.
+//               median, erode and dilate choose values, of alpha too, and take the colour of a transparent point for 0.
+//               Of measures (sobel, laplacian, canny, harris, highpass, bandpass, weights whose sum is 0) alpha is
+//               kept.
+//   kept        alpha stays as it is, every colour is filtered by itself
+//   associated  colours are multiplied by alpha already: it is filtered as they are
+enum class Alpha { weighted, kept, associated };
+
 // One number for all dimensions, or one per dimension, slowest first.
 struct PerAxis {
   std::vector<double> values;
@@ -48,6 +60,12 @@ struct PerAxis {
   PerAxis(std::initializer_list<double> each) : values(each) {}
   explicit PerAxis(std::vector<double> each) : values(std::move(each)) {}
 };
+
+// The sigma of a Gaussian whose full width at half of its maximum this is: {.sigma = fwhm(6)}.
+inline PerAxis fwhm(PerAxis width) {
+  for (double& v : width.values) v /= 2.3548200450309493;  // 2 sqrt(2 log 2)
+  return width;
+}
 
 // One mode for all dimensions, or one per dimension, slowest first.
 struct Borders {
@@ -65,6 +83,8 @@ struct FilterOptions {  // of sobel and laplacian
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -76,6 +96,8 @@ struct GaussianOptions {
   bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -86,6 +108,8 @@ struct WindowOptions {  // of box, median, erode, dilate; masks are for box
   bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -95,6 +119,8 @@ struct BilateralOptions {
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -105,6 +131,8 @@ struct UnsharpOptions {
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -115,6 +143,8 @@ struct CannyOptions {
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -125,6 +155,8 @@ struct HarrisOptions {
   Borders border = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -137,6 +169,8 @@ struct ConvolveOptions {
   bool ignore_nan = false;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -147,6 +181,8 @@ struct FrequencyOptions {  // of lowpass and highpass
   double order = 2;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -155,6 +191,8 @@ struct BandpassOptions {
   double order = 2;
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
   RunOptions run = {};
 };
 
@@ -189,6 +227,8 @@ struct FilterRequest {
   std::optional<ElementType> type = {};
   Array mask = {};
   bool ignore_nan = false;
+  Alpha alpha = Alpha::weighted;
+  std::optional<ElementType> arithmetic = {};  // f32 or f64
 };
 
 Array filter(const Array& image, const FilterRequest&, const RunOptions& = {});

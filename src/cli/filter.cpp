@@ -75,7 +75,15 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   const Format natural = grey ? Format(stored.fields[0].type) : stored;
   const Format format = settings.input.unit ? in_unit(natural) : natural;
   const FilterRequest request = verb.options.request(verb.name, rank, image.header);
-  const auto filter = engine::make_filter(request, format, rank);
+  verb.options.note_rounding(verb.name, format, settings.output.files);
+  const auto filter = [&] {
+    try {
+      return engine::make_filter(request, format, rank);
+    } catch (const Error& e) {
+      if (!e.diagnostics().empty()) throw;
+      throw at_shell(e);
+    }
+  }();
   // By name: a file may be called a=b.png.
   std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + file};
   if (!request.mask.empty()) {

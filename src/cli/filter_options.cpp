@@ -1,14 +1,18 @@
-// A length becomes points by the distances of the file's header, each axis by its own; what the header does not say is
-// not guessed.
+// Options of filters become a request: which there are, the filters say; lengths are in cli/filter_lengths.cpp, weights
+// in cli/filter_weights.cpp.
 #include "cli/filter_options.hpp"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/text.hpp"
+#include "cli/filter_lengths.hpp"
+#include "cli/filter_weights.hpp"
 #include "engine/filters.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"
@@ -21,73 +25,23 @@ namespace {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-struct Unit {
-  std::string_view name;
-  io::Step::Unit kind;
-  double size;  // in millimetres or seconds
-};
-constexpr Unit units[] = {{"nm", io::Step::Unit::millimetre, 1e-6}, {"um", io::Step::Unit::millimetre, 1e-3},
-                          {"mm", io::Step::Unit::millimetre, 1},    {"cm", io::Step::Unit::millimetre, 10},
-                          {"m", io::Step::Unit::millimetre, 1e3},   {"us", io::Step::Unit::second, 1e-6},
-                          {"ms", io::Step::Unit::second, 1e-3},     {"s", io::Step::Unit::second, 1}};
-
-struct Quantity {
-  double value = 0;
-  const Unit* unit = nullptr;  // null: points
-};
-
-Quantity parse_quantity(const std::string& option, std::string_view part, bool lengths) {
-  const std::size_t digits = part.find_last_not_of("abcdefghijklmnopqrstuvwxyz") + 1;  // the unit is what is behind
-  const auto number = base::parse_number(base::trim(part.substr(0, digits)));
-  const std::string_view word = part.substr(digits);
-  const auto* unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.name == word; });
-  if (!number || (!word.empty() && (unit == std::end(units) || !lengths)))
-    fail(fmt::format("--{} {} cannot be used, expected a number{}", option, base::quoted(part),
-                     lengths ? " of points, or one with a unit: nm, um, mm, cm, m, us, ms or s" : ""));
-  return {*number, word.empty() ? nullptr : unit};
+// Integers of more than 8 bits are counts and measures, whose fractions matter.
+bool loses_fractions(const Format& format) {
+  const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
+  return type == ElementType::i16 || type == ElementType::u16 || type == ElementType::i32 || type == ElementType::u32;
 }
 
-io::Step step_of(const io::ImageHeader& header, int rank, int dimension) {
-  const int from_fastest = rank - 1 - dimension, known = static_cast<int>(header.steps.size());
-  return from_fastest >= 0 && from_fastest < known ? header.steps[static_cast<std::size_t>(known - 1 - from_fastest)]
-                                                   : io::Step{};
-}
-
-double points_of(const std::string& option, const Quantity& q, const io::Step& step, int dimension) {
-  if (q.unit == nullptr) return q.value;
-  if (step.unit != q.unit->kind || !(step.size > 0))
-    fail(fmt::format("--{} {}{} cannot be used in dimension {}: the header of the image {}", option, q.value,
-                     q.unit->name, dimension,
-                     step.unit == io::Step::Unit::unknown  ? "does not say how far apart its points are"
-                     : step.unit == io::Step::Unit::second ? "gives it in seconds"
-                                                           : "gives it in millimetres"),
-         "give it in points, without a unit");
-  return q.value * q.unit->size / step.size;
+template <class T>
+T word_of(const std::string& option, const std::string& given, const std::map<std::string, T>& words) {
+  const auto found = words.find(given);
+  if (found != words.end()) return found->second;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : words) names.push_back(name);
+  fail(fmt::format("--{} {} cannot be used, expected {}", option, base::quoted(given), base::list_of(names)),
+       base::did_you_mean(given, names));
 }
 
 }  // namespace
-
-PerAxis parse_points(const std::string& option, const std::string& text, bool lengths, int rank,
-                     const io::ImageHeader& header) {
-  std::vector<Quantity> all;
-  for (const std::string_view part : base::split(text, ','))
-    all.push_back(parse_quantity(option, base::trim(part), lengths));
-  std::vector<double> values;
-  if (all.size() == 1 && all[0].unit != nullptr) {
-    // A length is of the dimensions in space, a time of the one before them.
-    const bool time = all[0].unit->kind == io::Step::Unit::second;
-    if (time && rank < 4)
-      fail(fmt::format("--{} {} cannot be used, an image of rank {} has no dimension in time", option,
-                       base::quoted(text), rank),
-           "a series of volumes has one, the first of four");
-    for (int d = 0; d < rank; ++d)
-      values.push_back(time == (rank == 4 && d == 0) ? points_of(option, all[0], step_of(header, rank, d), d) : 0);
-  } else {
-    for (std::size_t d = 0; d < all.size(); ++d)
-      values.push_back(points_of(option, all[d], step_of(header, rank, static_cast<int>(d)), static_cast<int>(d)));
-  }
-  return PerAxis(std::move(values));
-}
 
 void FilterOptions::declare_later(CLI::App& app) {
   app.preparse_callback([this, &app](std::size_t) { declare(app); });
@@ -105,12 +59,21 @@ void FilterOptions::declare(CLI::App& app) {
       if (app.get_option_no_throw("--" + o.name) != nullptr) continue;
       const bool of_all = o.type == "border";
       app.add_option("--" + o.name, given_[o.name].text, of_all ? o.summary : users[o.name] + ": " + o.summary)
-          ->type_name(o.type == "table"    ? "FILE"
+          ->type_name(o.type == "table"    ? "FILE or WEIGHTS"
                       : o.type == "border" ? "MODE"
                                            : "VALUE")
           ->group("Options of filters");
     }
   }
+  app.add_option("--fwhm", fwhm_, users["sigma"] + ": sigma by the full width at half of the maximum, 2.355 sigma")
+      ->type_name("VALUE")
+      ->group("Options of filters");
+  app.add_option("--alpha", alpha_, "of colours: weigh (they count by it), keep (it stays as it is) or associated")
+      ->type_name("NAME")
+      ->group("Options of filters");
+  app.add_option("--arithmetic", arithmetic_, "float or double: what is computed in")
+      ->type_name("TYPE")
+      ->group("Options of filters");
   app.add_option("--extent", extent_, "of the result: same, valid (windows inside) or full (every point touched)")
       ->type_name("NAME")
       ->group("Options of filters");
@@ -130,7 +93,10 @@ void FilterOptions::declare(CLI::App& app) {
 
 const Array& FilterOptions::table(const std::string& name) const {
   const auto [at, fresh] = tables_.try_emplace(name);
-  if (fresh) at->second = io::read_array(*given_.at(name).text);
+  if (!fresh) return at->second;
+  const std::string& text = *given_.at(name).text;
+  at->second = parse_weights(name, text);
+  if (at->second.empty()) at->second = io::read_array(text);
   return at->second;
 }
 
@@ -138,10 +104,16 @@ void FilterOptions::give(const std::string& name, const std::string& text) {
   given_[name].text = text;
 }
 
+// Weights in one row say nothing of the rank of an image.
+bool FilterOptions::is_row(const std::string& name) const {
+  const std::string& text = *given_.at(name).text;
+  return text.find(';') == std::string::npos && !parse_weights(name, text).empty();
+}
+
 int FilterOptions::table_rank() const {
   int rank = 0;
   for (const auto& [name, g] : given_)
-    if (g.text && g.type == "table") rank = std::max(rank, table(name).rank());
+    if (g.text && g.type == "table" && !is_row(name)) rank = std::max(rank, table(name).rank());
   return rank;
 }
 
@@ -163,7 +135,8 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
       fail(fmt::format("filter {} has no option --{}, its options are {}", base::quoted(name), option,
                        base::list_of(names, "and")));
     if (g.type == "table")
-      request.tables.emplace(option, table(option));
+      request.tables.emplace(option,
+                             parse_weights(option, *g.text).empty() ? table(option) : of_rank(table(option), rank));
     else if (g.type == "border")
       request.border = Borders(lang::parse_borders(*g.text, "--border"));
     else {
@@ -173,13 +146,25 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
       request.numbers.emplace(option, std::move(points));
     }
   }
-  static const std::map<std::string, Extent> extents = {
-      {"same", Extent::same}, {"valid", Extent::valid}, {"full", Extent::full}};
-  const auto extent = extents.find(extent_);
-  if (extent == extents.end())
-    fail(fmt::format("--extent {} cannot be used, expected same, valid or full", base::quoted(extent_)),
-         base::did_you_mean(extent_, {"same", "valid", "full"}));
-  request.extent = extent->second;
+  if (fwhm_) {
+    const bool smooths = info == nullptr || std::any_of(info->options.begin(), info->options.end(),
+                                                        [](const FilterOption& o) { return o.name == "sigma"; });
+    if (!smooths) fail(fmt::format("filter {} has no option --fwhm, as it has no sigma", base::quoted(name)));
+    if (request.numbers.contains("sigma"))
+      fail(fmt::format("--sigma {} and --fwhm {} are given, expected one of them",
+                       base::quoted(*given_.at("sigma").text), base::quoted(*fwhm_)));
+    request.numbers.emplace("sigma", fwhm(parse_points("fwhm", *fwhm_, true, rank, header)));
+  }
+  request.extent =
+      word_of<Extent>("extent", extent_, {{"same", Extent::same}, {"valid", Extent::valid}, {"full", Extent::full}});
+  if (alpha_)
+    request.alpha = word_of<Alpha>(
+        "alpha", *alpha_, {{"weigh", Alpha::weighted}, {"keep", Alpha::kept}, {"associated", Alpha::associated}});
+  else if (header.associated_alpha)
+    request.alpha = Alpha::associated;
+  if (arithmetic_)
+    request.arithmetic =
+        word_of<ElementType>("arithmetic", *arithmetic_, {{"float", ElementType::f32}, {"double", ElementType::f64}});
   request.ignore_nan = ignore_nan_;
   if ((mask_ || ignore_nan_) && info != nullptr && !info->takes_mask) {
     std::vector<std::string> names;
@@ -197,6 +182,35 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
       fail(fmt::format("--type {} cannot be used, expected a type such as uint8 or float", base::quoted(*type_)));
   }
   return request;
+}
+
+Error at_shell(const Error& error) {
+  static constexpr std::pair<std::string_view, std::string_view> words[] = {
+      {"ignore_nan", "--ignore-nan"},
+      {"let the arithmetic be double", "write --arithmetic double"},
+      {"let alpha be kept", "write --alpha keep"},
+      {"give a mask", "give a --mask"},
+  };
+  std::string text = error.what();
+  for (const auto& [ours, theirs] : words)
+    if (const std::size_t at = text.find(ours); at != std::string::npos) text.replace(at, ours.size(), theirs);
+  return {error.error_class(), std::move(text)};
+}
+
+void FilterOptions::note_rounding(const std::string& name, const Format& image,
+                                  const std::vector<std::string>& files) const {
+  static constexpr std::array<std::string_view, 3> choosing = {"median", "erode", "dilate"};
+  const bool chooses = std::find(choosing.begin(), choosing.end(), name) != choosing.end();
+  const bool kept = std::any_of(filters().begin(), filters().end(),
+                                [&](const FilterInfo& f) { return f.name == name && f.keeps_type; });
+  if (type_ || chooses || !kept || !loses_fractions(image)) return;
+  for (const std::string& file : files)
+    if (!io::stores_floats(file)) return;  // it could not hold fractions
+  const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;
+  fmt::print(stderr,
+             "note: the result is rounded to {0}, the type of the image; --type float keeps fractions, --type {0} "
+             "says that this is meant\n",
+             name_of(type));
 }
 
 namespace {
@@ -232,7 +246,7 @@ std::string list_of_filters(const std::string& name) {
                         f.keeps_type ? "of the type of the image" : "float");
   }
   return text + (name.empty() ? "\nall of them: " : "  also: ") +
-         "--extent same, valid or full; --type of the result\n";
+         "--extent same, valid or full; --type of the result; --arithmetic float or double; --alpha\n";
 }
 
 }  // namespace tessera::cli

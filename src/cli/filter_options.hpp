@@ -1,5 +1,6 @@
 // Options of filters, as the filters declare them: `--sigma 2.5`, `--sigma 2mm`, `--sigma 2,2,1`, `--border mirror`,
-// `--kernel psf.npy`, and `--extent` and `--type`, which all have; `--mask` and `--ignore-nan` of those that take them.
+// `--kernel psf.npy`, and `--extent`, `--type`, `--alpha` and `--arithmetic`, which all have; `--fwhm` of those that
+// have a sigma; `--mask` and `--ignore-nan` of those that take them.
 #pragma once
 
 #include <map>
@@ -8,6 +9,7 @@
 #include <string>
 
 #include "io/header.hpp"
+#include "tessera/error.hpp"
 #include "tessera/filters.hpp"
 
 namespace CLI {
@@ -30,6 +32,8 @@ class FilterOptions {
   int table_rank() const;
   const std::optional<std::string>& type() const { return type_; }
   const std::optional<std::string>& mask() const { return mask_; }  // its file
+  // Says that integers of more than 8 bits are rounded, where no type was asked for and the files hold fractions.
+  void note_rounding(const std::string& name, const Format& image, const std::vector<std::string>& files) const;
 
  private:
   struct Given {
@@ -38,17 +42,17 @@ class FilterOptions {
   };
   void declare(CLI::App&);
   const Array& table(const std::string& name) const;
+  bool is_row(const std::string& name) const;  // weights as text, without rows
 
   std::map<std::string, Given> given_;
   std::string extent_ = "same";
-  std::optional<std::string> type_, mask_;
+  std::optional<std::string> type_, mask_, fwhm_, alpha_, arithmetic_;
   bool ignore_nan_ = false;
   mutable std::map<std::string, Array> tables_;  // that were read
 };
 
-// "2.5", "2,2,1", "2mm": points of an image of this rank.
-PerAxis parse_points(const std::string& option, const std::string& text, bool lengths, int rank,
-                     const io::ImageHeader& header);
+// An error of the library, which is called from C++ as well, in the words of the command line.
+Error at_shell(const Error&);
 // What `tessera filter --list` prints.
 std::string list_of_filters(const std::string& name);  // of all without a name
 

@@ -222,8 +222,16 @@ void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
     return;
   }
   if (const int wanted = static_cast<int>(p.format.fields.size()); channels != wanted)
-    fail(fmt::format("{} has {} channel{}, expected {} for {}", base::quoted(b.origin), channels,
-                     channels == 1 ? "" : "s", wanted, described(p)));
+    fail(
+        fmt::format("{} has {} channel{}, expected {} for {}", base::quoted(b.origin), channels,
+                    channels == 1 ? "" : "s", wanted, described(p)),
+        channels < wanted
+            ? fmt::format("declare the input as numbers, vector#{} {}: such a program runs on grey images and on every "
+                          "channel of others; or give an image of {} channels",
+                          p.rank, name_of(p.format.fields[0].type), wanted)
+            : fmt::format(
+                  "declare a struct of {} fields, or the input as numbers: such a program runs on every channel",
+                  channels));
 }
 
 // Files with pages have as many, in the same dimensions.

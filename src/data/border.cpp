@@ -2,8 +2,37 @@
 // any index into the first period, a reflection into the array.
 #include "data/border.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
 namespace tessera {
 namespace {
+
+std::pair<double, double> limits_of(ElementType type) {
+  switch (type) {
+    case ElementType::boolean:
+      return {0, 1};
+    case ElementType::u8:
+      return {0, 255};
+    case ElementType::i16:
+      return {-32768, 32767};
+    case ElementType::u16:
+      return {0, 65535};
+    case ElementType::i32:
+      return {-2147483648.0, 2147483647.0};
+    case ElementType::u32:
+      return {0, 4294967295.0};
+    case ElementType::f16:
+      return {-65504, 65504};
+    case ElementType::f32:
+      return {-3.4028234663852886e38, 3.4028234663852886e38};
+    case ElementType::f64:
+      return {-1.7976931348623157e308, 1.7976931348623157e308};
+  }
+  return {0, 0};
+}
 
 // i modulo n in [0, n), for any sign of i.
 i64 floor_mod(i64 i, i64 n) {
@@ -53,6 +82,17 @@ i64 map_index(BorderMode mode, i64 i, i64 n) {
     }
   }
   return -1;
+}
+
+bool continues(ElementType type, double value) {
+  const auto [least, most] = limits_of(type);
+  return value >= least && value <= most && (is_float(type) || value == std::floor(value));
+}
+
+std::string expected_constant(ElementType type) {
+  const auto [least, most] = limits_of(type);
+  return is_float(type) ? fmt::format("expected a finite number, at most {:.5g}", most)
+                        : fmt::format("expected a whole number from {:.0f} to {:.0f}", least, most);
 }
 
 }  // namespace tessera

@@ -28,7 +28,9 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
                               .extent = options.extent,
                               .type = options.type,
                               .mask = mask_of(options),
-                              .ignore_nan = ignores_nan(options)};
+                              .ignore_nan = ignores_nan(options),
+                              .alpha = options.alpha,
+                              .arithmetic = options.arithmetic};
   return filter(image, request, options.run);
 }
 
@@ -36,8 +38,12 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
 template <class Options>
 Array in_frequency(const Array& image, const char* name, const Options& options,
                    std::map<std::string, PerAxis> numbers) {
-  const FilterRequest request{
-      .name = name, .numbers = std::move(numbers), .extent = options.extent, .type = options.type};
+  const FilterRequest request{.name = name,
+                              .numbers = std::move(numbers),
+                              .extent = options.extent,
+                              .type = options.type,
+                              .alpha = options.alpha,
+                              .arithmetic = options.arithmetic};
   return filter(image, request, options.run);
 }
 
@@ -61,10 +67,8 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(request.name)));
   const auto made = engine::make_filter(request, image.format(), image.rank());
   static_cast<void>(made->place(image.shape()));
-  std::vector<Array> inputs = {made->input(image)};
-  if (!request.mask.empty()) {
-    inputs.push_back(made->input(engine::mask_for(request.mask, image.shape())));
-  }
+  std::vector<Array> inputs = {made->input(made->converted(image))};
+  if (!request.mask.empty()) inputs.push_back(made->input(engine::mask_for(request.mask, image.shape())));
   return renamed(made->program.run(inputs, run).at(0), image.format());
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "data/border.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -172,6 +173,22 @@ bool has_border(const FilterInfo& info) {
   return std::any_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.type == "border"; });
 }
 
+std::vector<Border> borders_of(const FilterRequest& request, int rank) {
+  const auto count = static_cast<std::size_t>(rank);
+  if (request.border.modes.empty()) {
+    const BorderMode usual = request.extent == Extent::full ? BorderMode::constant : BorderMode::mirror;
+    return std::vector<Border>(count, {usual, 0});
+  }
+  std::vector<Border> all = request.border.modes;
+  if (all.size() == 1) all.resize(count, all[0]);
+  return all;
+}
+
+ElementType arithmetic_of(const FilterRequest& request, ElementType image) {
+  const bool wide = image == ElementType::i32 || image == ElementType::u32 || image == ElementType::f64;
+  return request.arithmetic.value_or(wide ? ElementType::f64 : ElementType::f32);
+}
+
 bool is_masked(const FilterRequest& request) {
   return !request.mask.empty() || request.ignore_nan;
 }
@@ -207,6 +224,8 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
     if (f.type != format.fields[0].type)
       fail(fmt::format("a filter takes fields of one type, {} has {} {} and {} {}", format.name(),
                        name_of(format.fields[0].type), format.fields[0].name, name_of(f.type), f.name));
+  if (request.arithmetic && *request.arithmetic != ElementType::f32 && *request.arithmetic != ElementType::f64)
+    fail(fmt::format("arithmetic {} cannot be used, expected float or double", name_of(*request.arithmetic)));
   check_certainty(request, info, format);
   check_numbers(request, info, rank);
   check_reach(request);
@@ -219,8 +238,11 @@ void check_request(const FilterRequest& request, const FilterInfo& info, const F
   if (modes.size() != 1 && modes.size() != static_cast<std::size_t>(rank))
     fail(fmt::format("border has {} modes, expected one, or {} for an image of rank {}", modes.size(), rank, rank));
   for (const Border& b : modes) {
-    if (!std::isfinite(b.value))
-      fail(fmt::format("border constant({}) cannot be used, expected a finite number", b.value));
+    const ElementType arithmetic = arithmetic_of(request, format.is_struct() ? format.fields[0].type : format.scalar);
+    if (b.mode == BorderMode::constant && !continues(arithmetic, b.value))
+      fail(fmt::format("border constant({}) cannot be used: the filter computes in {}, {}", b.value,
+                       name_of(arithmetic), expected_constant(arithmetic)),
+           arithmetic == ElementType::f32 && std::isfinite(b.value) ? "let the arithmetic be double" : "");
     if (b.mode == BorderMode::none && request.extent == Extent::full)
       fail("border none gives the full extent no values", "give another border, such as constant(0)");
   }

@@ -14,8 +14,16 @@ void check_request(const FilterRequest&, const FilterInfo&, const Format&, int r
 bool has_border(const FilterInfo&);
 bool is_masked(const FilterRequest&);  // points have certainties
 
+// The border of every dimension: those that are given, or the usual one.
+std::vector<Border> borders_of(const FilterRequest&, int rank);
+// The type that a filter computes in, for images of this one.
+ElementType arithmetic_of(const FilterRequest&, ElementType image);
+
+// Scalars or the fields of structs in another type, which holds all values; on the device of the image.
+Array in_type(const Array& image, ElementType);
+
 // The image with `margin` more points at either end of each dimension, where its border gives what they are. On the
-// device of the image. Throws Error(argument) for a constant that is no value of its type.
+// device of the image. Constants continue() its type.
 Array continued(const Array& image, const std::vector<Border>&, const std::vector<i64>& margin);
 
 }  // namespace tessera::engine

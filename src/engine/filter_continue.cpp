@@ -3,31 +3,22 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "data/border.hpp"
-#include "data/half.hpp"
+#include "data/element.hpp"
 #include "engine/filter_check.hpp"
-#include "ir/build.hpp"
 
 namespace tessera::engine {
 namespace {
 
-// One element whose every scalar is this number.
+// One element whose every scalar is this number, which continues() the image.
 std::vector<std::byte> element_of(const Format& format, double value) {
   std::vector<std::byte> bytes(format.size());
-  const auto set = [&](ElementType type, std::size_t offset) {
-    const double kept =
-        ir::evaluate(is_float(type) ? ir::Op::convert : ir::Op::saturate, type, ElementType::f64, &value);
-    if (!is_float(type) && kept != value)
-      throw Error(ErrorClass::argument,
-                  fmt::format("border constant({}) cannot continue an image of {}, expected one of its values", value,
-                              name_of(type)));
-    const std::uint16_t half = type == ElementType::f16 ? double_to_half(kept) : std::uint16_t{0};
-    const Array one = type == ElementType::f16 ? Array() : scalar(kept, type);
-    std::memcpy(bytes.data() + offset, one.empty() ? static_cast<const void*>(&half) : one.data(), size_of(type));
-  };
-  if (!format.is_struct()) set(format.scalar, 0);
-  for (const Format::Field& f : format.fields) set(f.type, f.offset);
+  if (!format.is_struct()) store_element(format.scalar, bytes.data(), value);
+  for (const Format::Field& f : format.fields) store_element(f.type, bytes.data() + f.offset, value);
   return bytes;
 }
 
@@ -75,7 +66,40 @@ class Continuation {
   std::vector<std::vector<std::byte>> fills_;  // of constants, per dimension
 };
 
+// Scalars from one place to another, the dimensions from `d` on.
+void convert(const Array& from, const Array& to, std::size_t d, const std::byte* source, std::byte* target) {
+  const i64 n = from.shape()[d];
+  for (i64 i = 0; i < n; ++i, source += from.strides()[d], target += to.strides()[d]) {
+    if (d + 1 < from.shape().size())
+      convert(from, to, d + 1, source, target);
+    else
+      store_element(to.format().scalar, target, load_element(from.format().scalar, source));
+  }
+}
+
 }  // namespace
+
+Array in_type(const Array& image, ElementType type) {
+  const Array host = image.to_host();
+  Format format = type;
+  if (host.format().is_struct()) {
+    std::vector<std::pair<std::string, ElementType>> fields;
+    for (const Format::Field& f : host.format().fields) fields.emplace_back(f.name, type);
+    format = Format::record(host.format().struct_name, fields);
+  }
+  const Array result(format, host.shape());
+  const auto plane = [](const Array& a, std::size_t k) {
+    return a.format().is_struct() ? a.field(a.format().fields[k].name) : a;
+  };
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, host.format().fields.size()); ++k) {
+    const Array from = plane(host, k), to = plane(result, k);
+    convert(from, to, 0, static_cast<const std::byte*>(from.data()), static_cast<std::byte*>(to.data()));
+  }
+  if (!image.on_device()) return result;
+  const Array there = image.memory()->make(format, host.shape());
+  there.copy_from(result);
+  return there;
+}
 
 Array continued(const Array& image, const std::vector<Border>& borders, const std::vector<i64>& margin) {
   Shape shape = image.shape();

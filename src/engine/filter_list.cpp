@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "engine/filter_names.hpp"
 #include "engine/filters.hpp"
 #include "lang/compile.hpp"
 #include "lang/standard_filters.hpp"
@@ -45,7 +46,7 @@ std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
     if (p.description.empty()) continue;
     const bool per_axis = p.type == "border" || std::any_of(text.parameters.begin(), text.parameters.end(),
                                                             [&](const auto& o) { return o.name == p.name + "_x"; });
-    info.options.push_back({p.name, p.type, p.value, p.description, per_axis});
+    info.options.push_back({p.name, p.type == "double" ? "float" : p.type, p.value, p.description, per_axis});
   }
   return info;
 }
@@ -68,10 +69,11 @@ const FilterInfo& engine::filter_info(const std::string& name) {
     if (f.name == name) return f;
     names.push_back(f.name);
   }
+  const std::string meant = meant_by(name, names);
   throw Error(
       ErrorClass::argument,
       fmt::format("there is no filter {}, the filters are: {}", base::quoted(name), base::list_of(names, "and")), {},
-      base::did_you_mean(name, names));
+      meant.empty() ? base::did_you_mean(name, names) : meant);
 }
 
 }  // namespace tessera

@@ -11,6 +11,12 @@
 // Conversions are stages of a point, which the plan folds into their neighbours. How far windows reach is not declared
 // anywhere: it is measured on the graph, and a second text cuts that much off where the extent is valid or full. Full
 // is valid on the image continued by its border as far as windows reach.
+//
+// A border constant(k) continues the image in the type of the arithmetic: where k is no value of the image's elements,
+// they are converted before the filter reads them, also by filters that would take them as they are.
+//
+// Alpha: colours that are mixed count by it. With weights that sum to 1, F(a x) / F(a) is the colour and F(a) is alpha;
+// what the division by F(a) loses where that is next to nothing, is not seen either.
 #include "engine/filters.hpp"
 
 #include <fmt/format.h>
@@ -26,9 +32,12 @@
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "data/border.hpp"
+#include "data/element.hpp"
+#include "data/half.hpp"
 #include "engine/filter_check.hpp"
 #include "engine/program_impl.hpp"
 #include "lang/compile.hpp"
+#include "lang/standard_filters.hpp"
 
 namespace tessera::engine {
 namespace {
@@ -49,17 +58,65 @@ std::string axis_name(int rank, std::size_t dimension) {
 // One part of the image: the only one, or a field.
 struct Plane {
   std::string field;  // "" for scalars
-  bool kept = false;  // alpha
+  bool alpha = false;
 };
+
+// What is done with alpha. A field like others: nothing special, as where there is none. Chosen: by a filter that
+// computes nothing, but chooses one of the values of a window.
+enum class AlphaUse { like_others, kept, weighing, chosen };
+
+// The sum of weights over that of their sizes, and the first itself.
+struct WeightSum {
+  double share = 1, sum = 1;
+};
+
+WeightSum sum_of_weights(const FilterRequest& request) {
+  const auto kernel = request.tables.find("kernel");
+  if (kernel == request.tables.end()) return {};
+  const Array host = kernel->second.to_host();
+  const Array dense = host.contiguous() ? host : host.clone();
+  const ElementType type = dense.format().scalar;
+  double sum = 0, size = 0;
+  for (i64 i = 0; i < dense.count(); ++i) {
+    const double w =
+        load_element(type, static_cast<const std::byte*>(dense.data()) + i * static_cast<i64>(size_of(type)));
+    sum += w;
+    size += std::abs(w);
+  }
+  return {size > 0 ? sum / size : 0, sum};
+}
+
+// Rounding to half precision would give one pass of a filter another constant than the next.
+bool continues_exactly(ElementType type, double value) {
+  if (type == ElementType::f16) return continues(type, value) && half_to_float(double_to_half(value)) == value;
+  return continues(type, value);
+}
+
+double largest_of(ElementType type) {
+  switch (type) {
+    case ElementType::boolean:
+      return 1;
+    case ElementType::u8:
+      return 255;
+    case ElementType::i16:
+      return 32767;
+    case ElementType::u16:
+      return 65535;
+    case ElementType::i32:
+      return 2147483647.0;
+    case ElementType::u32:
+      return 4294967295.0;
+    default:
+      return 0;
+  }
+}
 
 class Driver {
  public:
   Driver(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank)
       : request_(request), info_(info), rank_(rank), masked_(is_masked(request)) {
-    type_ = format.is_struct() ? format.fields[0].type : format.scalar;
-    const ElementType stored = type_ == ElementType::boolean ? ElementType::u8 : type_;
-    const bool wide = type_ == ElementType::i32 || type_ == ElementType::u32 || type_ == ElementType::f64;
-    real_ = wide ? ElementType::f64 : ElementType::f32;
+    const ElementType image = format.is_struct() ? format.fields[0].type : format.scalar;
+    const ElementType stored = image == ElementType::boolean ? ElementType::u8 : image;
     const lang::ProgramText text = lang::describe(import_of(file()));
     const auto declares = [&](const char* name) {
       return std::any_of(text.parameters.begin(), text.parameters.end(), [&](const auto& p) { return p.name == name; });
@@ -67,47 +124,57 @@ class Driver {
     takes_elements_ = std::any_of(text.functions.begin(), text.functions.end(), [&](const lang::FunctionText& f) {
       return f.name == function() && f.arguments.size() == 1 && f.arguments[0].first == "element";
     });
-    given_ = takes_elements_ ? stored : real_;  // with certainties products are taken
-    value_ = declares("real") ? real_ : stored;
+    const bool computes = declares("real");
+    const ElementType usual_arithmetic = arithmetic_of({}, image);
+    real_ = arithmetic_of(request, image);
+    if (!computes && usual_arithmetic == ElementType::f64) real_ = usual_arithmetic;  // what is chosen is kept exactly
+    name_planes(format);
+    alpha_ = alpha_use(computes);
+    if (alpha_ == AlphaUse::weighing) find_scale();
+    const std::vector<Border> all = borders();
+    const bool beyond = has_border(info) && std::any_of(all.begin(), all.end(), [&](const Border& b) {
+                          return b.mode == BorderMode::constant && !continues_exactly(stored, b.value);
+                        });
+    const bool narrowed = request.arithmetic == ElementType::f32 && image == ElementType::f64;
+    // (With certainties products are taken.)
+    const bool real = beyond || (computes && (narrowed || (alpha_ == AlphaUse::weighing && !masked_)));
+    given_ = takes_elements_ && !real ? stored : real_;
+    type_ = beyond && request.extent == Extent::full ? real_ : image;
+    value_ = computes ? real_ : given_;
     if (masked_ && !request.mask.empty()) types_["mark"] = request.mask.format().scalar;
     if (declares("element")) types_["element"] = given_;
-    if (declares("real")) types_["real"] = real_;
-    const ElementType usual = info.keeps_type             ? stored
-                              : type_ == ElementType::f64 ? ElementType::f64
-                                                          : ElementType::f32;
+    if (computes) types_["real"] = real_;
+    const ElementType usual = info.keeps_type ? stored
+                              : real_ == ElementType::f64 && (image == ElementType::f64 || request.arithmetic)
+                                  ? ElementType::f64
+                                  : ElementType::f32;
     result_ = request.type.value_or(usual);
-    name_planes(format);
   }
 
-  // `before`, `after`: points to cut off; empty: none. `rounded`: certainties are sums of many terms.
+  // `before`, `after`: points to cut off; empty: none. `rounded`: certainties and alpha are sums of many terms.
   std::string text(const std::vector<i64>& before, const std::vector<i64>& after, bool rounded) const {
-    const std::string vector = fmt::format("vector#{} ", rank_);
     std::string out = fmt::format("import \"{}.forma\";\n", file());
+    if (with_weights()) out += fmt::format("import \"{}.forma\";\n", weighted_file());
     if (!planes_[0].field.empty()) {
       out += record(struct_name_, type_);
       if (type_ != result_) out += record(result_struct(), result_);
     }
-    if (type_ != given_)
-      out +=
-          fmt::format("stencil as_given({}{} X) {{ return cast<{}>(X); }}\n", vector, name_of(type_), name_of(given_));
-    if (value_ != result_)
-      out += fmt::format("stencil as_result({}{} X) {{ return saturate<{}>(X); }}\n", vector, name_of(value_),
-                         name_of(result_));
-    if (type_ != result_)
-      out += fmt::format("stencil as_kept({}{} X) {{ return saturate<{}>(X); }}\n", vector, name_of(type_),
-                         name_of(result_));
+    if (type_ != given_) out += point_stencil("as_given", type_, fmt::format("cast<{}>(X)", name_of(given_)));
+    if (value_ != result_) out += point_stencil("as_result", value_, fmt::format("saturate<{}>(X)", name_of(result_)));
+    if (type_ != result_) out += point_stencil("as_kept", type_, fmt::format("saturate<{}>(X)", name_of(result_)));
+    out += alpha_stencils();
     std::string extents;
     for (int d = 0; d < rank_; ++d) extents += fmt::format("{}extent_{}", d > 0 ? ", " : "", d);
-    out += fmt::format("parameter {};\n{}{} image[{}];\n", extents, vector,
-                       planes_[0].field.empty() ? std::string(name_of(type_)) : struct_name_, extents);
-    if (!request_.mask.empty())
-      out += fmt::format("{}{} mask[{}];\n", vector, name_of(request_.mask.format().scalar), extents);
+    out += fmt::format("parameter {};\n{} image[{}];\n", extents,
+                       planes_[0].field.empty() ? vector(type_) : fmt::format("vector#{} {}", rank_, struct_name_),
+                       extents);
+    if (!request_.mask.empty()) out += fmt::format("{} mask[{}];\n", vector(request_.mask.format().scalar), extents);
     std::string parts;
+    for (const Plane& p : planes_)
+      if (p.alpha) out += statements(p, rounded);
     for (const Plane& p : planes_) {
-      const std::string name = p.field.empty() ? "result" : "result_" + p.field;
-      if (masked_ && !p.kept) out += fmt::format("certainty_of_{} = {};\n", name, certainty(p));
-      out += fmt::format("{} = {};\n", name, filtered(p, name, rounded));
-      parts += fmt::format("{}{}{}", parts.empty() ? "" : ", ", name, cut(before, after));
+      if (!p.alpha) out += statements(p, rounded);
+      parts += fmt::format("{}{}{}", parts.empty() ? "" : ", ", name(p), cut(before, after));
     }
     return out +
            (planes_[0].field.empty() ? "return " + parts : "return struct " + result_struct() + "(" + parts + ")") +
@@ -123,19 +190,18 @@ class Driver {
     return out;
   }
 
-  bool keeps() const {
-    return std::any_of(planes_.begin(), planes_.end(), [](const Plane& p) { return p.kept; });
+  bool keeps() const { return alpha_ == AlphaUse::kept; }
+  // Is there a least alpha or certainty that counts, where sums may be rounded?
+  bool asks_for_least() const {
+    return masked_ || (alpha_ == AlphaUse::weighing && is_float(type_) && !takes_alpha_itself());
   }
+  // Sums through transforms whatever their windows are.
+  bool in_frequency() const { return !has_border(info_); }
 
-  std::vector<Border> borders() const {
-    std::vector<Border> all(static_cast<std::size_t>(rank_), request_.extent == Extent::full
-                                                                 ? Border{BorderMode::constant, 0}
-                                                                 : Border{BorderMode::mirror, 0});
-    if (!request_.border.modes.empty()) {
-      all = request_.border.modes;
-      if (all.size() == 1) all.resize(static_cast<std::size_t>(rank_), all[0]);
-    }
-    return all;
+  std::vector<Border> borders() const { return borders_of(request_, rank_); }
+  std::optional<ElementType> widened(const Format& format) const {
+    const ElementType image = format.is_struct() ? format.fields[0].type : format.scalar;
+    return type_ != image ? std::optional(type_) : std::nullopt;
   }
 
  private:
@@ -179,10 +245,83 @@ class Driver {
     return fmt::format("struct {} {{{} }}\n", name, fields);
   }
 
-  std::string given(const Plane& p) const {
-    const std::string text = p.field.empty() ? "image" : "image." + p.field;
-    return p.kept || type_ == given_ ? text : fmt::format("as_given({})", text);
+  std::string vector(ElementType type) const { return fmt::format("vector#{} {}", rank_, name_of(type)); }
+  static std::string name(const Plane& p) { return p.field.empty() ? "result" : "result_" + p.field; }
+  static std::string image(const Plane& p) { return p.field.empty() ? "image" : "image." + p.field; }
+  std::string image_alpha() const { return image(planes_.back()); }
+
+  std::string point_stencil(const std::string& stencil, ElementType type, const std::string& value) const {
+    return fmt::format("stencil {}({} X) {{ return {}; }}\n", stencil, vector(type), value);
   }
+
+  // ---- alpha -------------------------------------------------------------------------------------------------------
+
+  AlphaUse alpha_use(bool computes) const {
+    if (!planes_.back().alpha) return AlphaUse::like_others;
+    if (request_.alpha == Alpha::kept || !info_.keeps_type) return AlphaUse::kept;
+    if (std::abs(sum_of_weights(request_).share) < 1e-5) return AlphaUse::kept;  // a derivative
+    if (request_.alpha == Alpha::associated) return AlphaUse::like_others;
+    return computes ? AlphaUse::weighing : AlphaUse::chosen;
+  }
+
+  // Products of colour and alpha are continued by the constant of a border too, so they are divided by it. Filtered
+  // alpha is divided by the sum of the weights, so that what is opaque stays so.
+  void find_scale() {
+    for (const Border& b : borders()) {
+      if (b.mode != BorderMode::constant || b.value == 0) continue;
+      if (scale_ != 1 && scale_ != b.value && !takes_alpha_itself())
+        fail(fmt::format("borders constant({}) and constant({}) cannot be used together on an image with alpha", scale_,
+                         b.value),
+             "give one constant for all dimensions, or let alpha be kept");
+      scale_ = b.value;
+    }
+    const double sum = sum_of_weights(request_).sum;
+    if (std::abs(sum - 1) > 1e-5) weights_ = sum;
+  }
+
+  std::string weighted_file() const { return "weighted_" + info_.name; }
+  // Filters whose weights hang on the image have a form of their own for colours with alpha.
+  bool takes_alpha_itself() const { return lang::find_standard_filter(weighted_file() + ".forma") != nullptr; }
+  bool with_weights() const { return alpha_ == AlphaUse::weighing && !masked_ && takes_alpha_itself(); }
+
+  std::string alpha_stencils() const {
+    const std::string_view real_name = name_of(real_), given_name = name_of(given_), value_name = name_of(value_);
+    const bool below = is_float(type_) || type_ == ElementType::i16 || type_ == ElementType::i32;
+    const auto number = [&](double v) { return fmt::format("cast<{}>({})", real_name, v); };
+    const auto two = [&](const char* stencil, ElementType x, const char* second, ElementType y, std::string value) {
+      return fmt::format("stencil {}({} X, {} {}) {{ return {}; }}\n", stencil, vector(x), vector(y), second, value);
+    };
+    std::string out;
+    if (alpha_ == AlphaUse::chosen || with_weights())
+      out += two("visible", given_, "A", type_, fmt::format("A > 0 ? X : cast<{}>(0)", given_name));
+    if (alpha_ == AlphaUse::chosen) {
+      out += two("shown", value_, "A", value_, fmt::format("A > 0 ? X : cast<{}>(0)", value_name));
+    }
+    if (alpha_ != AlphaUse::weighing) return out;
+    if (weights_ != 1) out += point_stencil("as_mean", real_, fmt::format("X * {}", number(1 / weights_)));
+    if (masked_) {
+      out += two("weighted_certainty", real_, "A", type_, fmt::format("A > 0 ? X * cast<{}>(A) : 0", real_name));
+      return out + two("shown", real_, "A", real_, "A <= 0 ? 0 : X");
+    }
+    if (takes_alpha_itself())
+      return out + point_stencil("covering", real_, "X > 0 ? X : 0") + two("shown", real_, "A", real_, "A > 0 ? X : 0");
+    const std::string product =
+        fmt::format("cast<{0}>(X) * cast<{0}>(A){1}", real_name, scale_ == 1 ? "" : " * " + number(1 / scale_));
+    out += two("weighted", type_, "A", type_, below ? fmt::format("A > 0 ? {} : 0", product) : product);
+    return out + fmt::format("stencil unweighted({0} P, {0} A, {1} least) {{ return A > least ? P / A{2} : 0; }}\n",
+                             vector(real_), real_name, scale_ == 1 ? "" : " * " + number(scale_));
+  }
+
+  // Filtered alpha that is no more is nothing: what rounding leaves, below half a level of integers.
+  std::string least_alpha(bool rounded) const {
+    const double part = real_ == ElementType::f32 ? 2e-6 : 1e-12;
+    if (!is_float(type_)) return fmt::format("{}", part * largest_of(type_));
+    return rounded ? fmt::format("{} * max({})", part, image_alpha()) : "0";
+  }
+
+  // ---- statements --------------------------------------------------------------------------------------------------
+
+  std::string given(const Plane& p) const { return type_ == given_ ? image(p) : fmt::format("as_given({})", image(p)); }
 
   std::string certainty(const Plane& p) const {
     if (!request_.ignore_nan) return of_rank("masked") + "(mask)";
@@ -195,15 +334,45 @@ class Driver {
     return fmt::format("{}f{}", least_certainty, request_.mask.empty() ? "" : " * max(mask)");
   }
 
-  std::string filtered(const Plane& p, const std::string& name, bool rounded) const {
-    std::string text = given(p);
-    if (p.kept) return type_ != result_ ? fmt::format("as_kept({})", text) : text;
-    if (masked_) {
-      text = fmt::format("{}({}, certainty_of_{}, {})", function(), text, name, rounded ? least() : "0");
+  std::string applied(const std::string& of) const {
+    return fmt::format("{}({}{})", function(), of, has_border(info_) ? ":border" : "");
+  }
+
+  // What computes a part of the result; filtered alpha comes first.
+  std::string statements(const Plane& p, bool rounded) const {
+    if (p.alpha && alpha_ == AlphaUse::kept)
+      return fmt::format("{} = {};\n", name(p), type_ != result_ ? fmt::format("as_kept({})", image(p)) : image(p));
+    const bool weighing = alpha_ == AlphaUse::weighing;
+    std::string text = masked_ ? fmt::format("certainty_of_{} = {};\n", name(p), certainty(p)) : "";
+    std::string value;
+    if (masked_ && weighing && !p.alpha) {
+      text += fmt::format("weight_of_{0} = weighted_certainty(certainty_of_{0}, {1});\n", name(p), image_alpha());
+      value = fmt::format("shown({}({}, weight_of_{}, {}), filtered_alpha)", function(), given(p), name(p),
+                          rounded ? fmt::format("{} * {}", least(), largest_alpha()) : "0");
+    } else if (masked_) {
+      value = fmt::format("{}({}, certainty_of_{}, {})", function(), given(p), name(p), rounded ? least() : "0");
+    } else if (p.alpha || alpha_ == AlphaUse::like_others || alpha_ == AlphaUse::kept) {
+      value = applied(given(p));
+    } else if (alpha_ == AlphaUse::chosen) {
+      value =
+          fmt::format("shown({}, filtered_alpha)", applied(fmt::format("visible({}, {})", given(p), image_alpha())));
+    } else if (takes_alpha_itself()) {
+      value = fmt::format("shown({}(visible({}, {}):border, covering({}):border), filtered_alpha)",
+                          of_rank(weighted_file()), given(p), image_alpha(), given(planes_.back()));
     } else {
-      text = fmt::format("{}({}{})", function(), text, has_border(info_) ? ":border" : "");
+      value = fmt::format("unweighted({}, filtered_alpha, {})",
+                          applied(fmt::format("weighted({}, {})", image(p), image_alpha())), least_alpha(rounded));
     }
-    return value_ != result_ ? fmt::format("as_result({})", text) : text;
+    if (p.alpha && weights_ != 1) value = fmt::format("as_mean({})", value);
+    if (p.alpha && alpha_ != AlphaUse::like_others) {
+      text += fmt::format("filtered_alpha = {};\n", value);
+      value = "filtered_alpha";
+    }
+    return text + fmt::format("{} = {};\n", name(p), value_ != result_ ? fmt::format("as_result({})", value) : value);
+  }
+
+  std::string largest_alpha() const {
+    return is_float(type_) ? fmt::format("max({})", image_alpha()) : fmt::format("{}", largest_of(type_));
   }
 
   std::string cut(const std::vector<i64>& before, const std::vector<i64>& after) const {
@@ -237,6 +406,9 @@ class Driver {
   bool takes_elements_ = false;
   std::map<std::string, ElementType> types_;
   std::vector<Plane> planes_;
+  AlphaUse alpha_ = AlphaUse::like_others;
+  double scale_ = 1;    // by which products of colour and alpha are divided
+  double weights_ = 1;  // their sum
   std::string struct_name_ = "pixel";
 };
 
@@ -282,6 +454,7 @@ Program compiled(const std::string& text, const CompileOptions& options, const F
 std::string key_of(const FilterRequest& request, const Format& format, int rank) {
   base::Hasher hash;
   hash.text(request.name).number(rank).number(static_cast<i64>(request.extent)).number(request.ignore_nan ? 1 : 0);
+  hash.number(static_cast<i64>(request.alpha)).number(request.arithmetic ? static_cast<i64>(*request.arithmetic) : -1);
   hash.text(request.mask.empty() ? "" : request.mask.format().name());
   hash.number(request.type ? static_cast<i64>(*request.type) : -1).number(static_cast<i64>(format.scalar));
   for (const Format::Field& f : format.fields) hash.text(f.name).number(static_cast<i64>(f.type));
@@ -337,13 +510,15 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
   const Driver driver(request, info, format, rank);
   const CompileOptions options = driver.options();
   std::string text = driver.text({}, {}, false);
-  Filter filter{compiled(text, options, request), text, {}, {}, request.extent, driver.borders()};
+  Filter filter{
+      compiled(text, options, request), text, {}, {}, request.extent, driver.borders(), driver.widened(format)};
   if (is_masked(request) && request.mask.empty())  // of what is not there nothing is known
     for (Border& b : filter.borders)
       if (b.mode == BorderMode::constant) b.value = std::numeric_limits<double>::quiet_NaN();
   measure_reach(filter.program.impl().graph, rank, filter.before, filter.after);
   const bool whole = request.extent == Extent::same;
-  const bool rounded = is_masked(request) && takes_many_terms(filter, request.tables.empty());
+  const bool rounded =
+      driver.asks_for_least() && (driver.in_frequency() || takes_many_terms(filter, request.tables.empty()));
   if (!whole || rounded) {
     filter.text =
         driver.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
@@ -399,6 +574,10 @@ Region Filter::place(const Shape& image) const {
            "the extents same and full take windows of any size");
   }
   return region;
+}
+
+Array Filter::converted(const Array& image) const {
+  return widened ? in_type(image, *widened) : image;
 }
 
 Array Filter::input(const Array& image) const {

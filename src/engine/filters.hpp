@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,13 @@ struct Filter {
   std::vector<i64> before, after;  // points that a window reaches, per dimension
   Extent extent = Extent::same;
   std::vector<Border> borders;  // per dimension, by which images are continued
+  // Of the elements that the program takes, where a border has a constant that those of the image cannot hold.
+  std::optional<ElementType> widened = {};
 
   // What the program is run on: the image, or for a full extent the image continued by its border. So for its mask.
   Array input(const Array& image) const;
+  // The image in the type that the program takes.
+  Array converted(const Array& image) const;
   Shape input_shape(const Shape& image) const;
   // The place of the result in the image: [begin, end), which may lie outside. Throws Error(argument) when a valid
   // extent leaves nothing.

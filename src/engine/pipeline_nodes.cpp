@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "data/border.hpp"
 #include "engine/pipeline_impl.hpp"
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"
@@ -72,8 +73,15 @@ Node read(const View& view, const std::vector<Offset>& offsets) {
     indices.push_back(std::move(index));
   }
   std::vector<Border> borders = view.borders;
-  for (Border& b : borders)
-    if (b.mode == BorderMode::constant) b.value = ir::evaluate(ir::Op::convert, stage.type, ElementType::f64, &b.value);
+  for (Border& b : borders) {
+    if (b.mode != BorderMode::constant) continue;
+    if (!continues(stage.type, b.value))
+      fail(fmt::format("border constant({}) is no {} of {}, the type of '{}': {}", b.value,
+                       is_float(stage.type) ? "finite number" : "value", name_of(stage.type), stage.name,
+                       expected_constant(stage.type)),
+           "convert the image before, by a stage of its values cast to a wider type");
+    b.value = ir::evaluate(ir::Op::convert, stage.type, ElementType::f64, &b.value);
+  }
   return made(view.builder, checked([&] { return ir::access(g, view.stage, std::move(indices), std::move(borders)); }));
 }
 

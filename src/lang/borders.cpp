@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "data/border.hpp"
+#include "ir/build.hpp"
 #include "lang/functions.hpp"
 
 namespace tessera::lang {
@@ -86,6 +88,21 @@ const std::vector<Border>& resolve_border(Context& context, Parameter& p) {
     throw;
   }
   return p.borders;
+}
+
+Border border_of(Context& context, Span at, Border b, ElementType type, std::string_view name) {
+  if (b.mode != BorderMode::constant) return b;
+  if (!continues(type, b.value))
+    context.report.fail(at,
+                        fmt::format("the boundary mode constant({}) is no {} of {}, the type of {}: {}", b.value,
+                                    is_float(type) ? "finite number" : "value", name_of(type), base::quoted(name),
+                                    expected_constant(type)),
+                        {{},
+                         type == ElementType::f64 ? ""
+                         : is_float(type)         ? "convert the image to double before"
+                                          : "convert the image before, by a stencil that returns cast<float>(X)"});
+  b.value = ir::evaluate(ir::Op::convert, type, ElementType::f64, &b.value);
+  return b;
 }
 
 }  // namespace tessera::lang

@@ -16,5 +16,8 @@ using PrepareEvaluator = std::function<void(PointEvaluator&)>;
 std::vector<Border> evaluate_modes(Context&, const Modes&, const PrepareEvaluator&);
 // Gives a border parameter its value, once; throws Failed when it is faulty.
 const std::vector<Border>& resolve_border(Context&, Parameter&);
+// The border of an image of this type, which is called `name`: a constant is rounded to floats; one that is no value of
+// the type is refused, as no read of the image could give it.
+Border border_of(Context&, Span, Border, ElementType, std::string_view name);
 
 }  // namespace tessera::lang

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "data/border.hpp"
+#include "lang/borders.hpp"
 #include "lang/images.hpp"
 
 namespace tessera::lang {
@@ -75,8 +77,7 @@ Image ImageEvaluator::rearranged(const Image& source, const Domain& where, const
   for (std::size_t k = 0; k < source.stages.size(); ++k) {
     std::vector<Border> converted = borders;
     const ElementType type = graph_.stage(source.stages[k]).type;
-    for (Border& b : converted)
-      if (b.mode == BorderMode::constant) b.value = ir::evaluate(ir::Op::convert, type, ElementType::f64, &b.value);
+    for (Border& b : converted) b = border_of(context_, at, b, type, graph_.stage(source.stages[k]).name);
     const ir::ExprId body = ir::access(graph_, source.stages[k], indices, converted);
     context_.check_growth(at, body);
     const std::string own = source.record != nullptr ? name + "." + source.record->format.fields[k].name : name;
@@ -312,6 +313,9 @@ Image ImageEvaluator::joined(std::vector<Piece> pieces, const std::string& name,
       ir::Piece piece;
       if (p.image)
         piece.stage = p.image->stages[k];
+      else if (!is_float(s.type) && !continues(s.type, p.value))
+        context_.report.fail(p.span, fmt::format("the number {} is no value of {}, the type of the image: {}", p.value,
+                                                 name_of(s.type), expected_constant(s.type)));
       else
         piece.value = ir::evaluate(ir::Op::convert, s.type, ElementType::f64, &p.value);
       piece.start = p.start;

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "lang/borders.hpp"
 #include "lang/declarations.hpp"
 #include "lang/points.hpp"
 
@@ -182,14 +183,7 @@ PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::I
   PointValue out{a.image.record, {}};
   for (std::size_t k = 0; k < a.image.stages.size(); ++k) {
     std::vector<Border> borders(a.borders.begin() + skipped, a.borders.end());
-    for (Border& b : borders) {
-      if (b.mode != BorderMode::constant) continue;
-      const double given = b.value;
-      b.value = ir::evaluate(Op::convert, a.types[k], ElementType::f64, &given);
-      if (!std::isfinite(given) || !std::isfinite(b.value))
-        context_.report.fail(at, fmt::format("the boundary mode constant({}) is no finite number of {}, the type of {}",
-                                             given, name_of(a.types[k]), base::quoted(a.argument->name.text)));
-    }
+    for (Border& b : borders) b = border_of(context_, at, b, a.types[k], a.argument->name.text);
     const ir::ExprId r = ir::access(graph_, a.image.stages[k], {indices.begin() + skipped, indices.end()}, borders);
     out.parts.push_back(made(at, r, a.types[k]));
   }

@@ -221,6 +221,8 @@ TEST_F(FilterVerb, RefusesWhatCannotBeUsed) {
   refuses(convolve, "filter 'convolve' needs kernel");
   refuses(with(convolve, {"--kernel", "absent.npy"}), "no such file or folder");
   refuses(with(convolve, {"--kernel", "gain.forma"}), "no known format");
+  refuses(with(convolve, {"--kernel", "1,2;1"}), "its rows have 2 and 1 weights");
+  refuses(with(convolve, {"--kernel", "1,b"}), "'b' is no number");
   refuses(with(convolve, {"--kernel", "colour.png"}), "kernel has elements of struct rgb, expected numbers");
   refuses(with(convolve, {"--kernel", "k2.npy", "--anchor", "3"}), "anchor 3 is outside of the weights");
   Array faulty(ElementType::f64, {3, 2});

@@ -160,7 +160,8 @@ TEST(Certainty, AlphaIsKept) {
   Array image(format, {520, 600});
   for (i64 i = 0; i < 4 * image.count(); ++i) image.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(noise(i));
   const Array mask = corners(ElementType::u8, {520, 600}, 255);
-  const Array result = box(image, {.mask = mask}), alpha = result.field("a").clone(), wanted = image.field("a").clone();
+  const Array result = box(image, {.mask = mask, .alpha = Alpha::kept}), alpha = result.field("a").clone(),
+              wanted = image.field("a").clone();
   EXPECT_TRUE(same(alpha, wanted));
   const Array red = box(image.field("r").clone(), {.mask = mask}), field = result.field("r").clone();
   for (i64 i = 0; i < red.count(); ++i) ASSERT_EQ(load(red, i), load(field, i)) << i;

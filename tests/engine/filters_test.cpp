@@ -328,12 +328,76 @@ TEST(NamedFilters, SigmaOfEachAxis) {
   EXPECT_NEAR(static_cast<double>(across.as<float>()[13] / across.as<float>()[12]), std::exp(-0.5), 1e-5);
 }
 
+// One whose values are not those of the image's type, for filters that compute and for those that choose.
+TEST(NamedFilters, ConstantsBeyondTheType) {
+  Array image(ElementType::u8, {5});
+  for (i64 i = 0; i < 5; ++i) image.as<std::uint8_t>()[i] = 10;
+  const auto ends = [&](double k, Extent extent, auto filter) {
+    const Array result = filter(image, Border{BorderMode::constant, k}, extent);
+    const auto* v = result.template as<std::uint8_t>();
+    return std::vector<int>{v[0], v[result.count() / 2]};
+  };
+  const auto mean = [](const Array& a, Border b, Extent e) { return box(a, {.border = b, .extent = e}); };
+  const auto least = [](const Array& a, Border b, Extent e) { return erode(a, {.border = b, .extent = e}); };
+  const auto most = [](const Array& a, Border b, Extent e) { return dilate(a, {.border = b, .extent = e}); };
+  EXPECT_EQ(ends(300, Extent::same, mean), (std::vector<int>{107, 10}));
+  EXPECT_EQ(ends(-20, Extent::same, mean), (std::vector<int>{0, 10}));
+  EXPECT_EQ(ends(11.5, Extent::same, mean), (std::vector<int>{10, 10}));
+  EXPECT_EQ(ends(300, Extent::same, least), (std::vector<int>{10, 10}));
+  EXPECT_EQ(ends(-1, Extent::same, most), (std::vector<int>{10, 10}));
+  EXPECT_EQ(ends(300, Extent::same, most), (std::vector<int>{255, 10}));
+  EXPECT_EQ(ends(70, Extent::full, mean), (std::vector<int>{50, 10}));
+  EXPECT_EQ(ends(310, Extent::full, mean), (std::vector<int>{210, 10}));
+  EXPECT_EQ(ends(9.5, Extent::full, least), (std::vector<int>{10, 10}));
+  Array half(ElementType::f16, {3});
+  const Array smooth = gaussian(half, {.border = Border{BorderMode::constant, 1e5}, .type = ElementType::f32});
+  EXPECT_GT(smooth.as<float>()[0], 3e4F);
+}
+
+TEST(NamedFilters, ArithmeticInDouble) {
+  Array image(ElementType::f32, {9});
+  for (i64 i = 0; i < 9; ++i) image.as<float>()[i] = 1e6F + static_cast<float>(i * i);
+  const Array result = box(image, {.type = ElementType::f64, .arithmetic = ElementType::f64});
+  EXPECT_EQ(result.as<double>()[4], (3e6 + 9 + 16 + 25) / 3);
+  EXPECT_EQ(sobel(image, {.arithmetic = ElementType::f64}).format(), Format(ElementType::f64));
+  EXPECT_EQ(fwhm({4, 2}).values[0], 2 * fwhm(2).values[0]);
+  EXPECT_NEAR(fwhm(1).values[0], 0.42466, 1e-5);
+}
+
+// A transparent neighbour takes nothing of a colour and gives nothing of its own.
+TEST(NamedFilters, ColoursCountByAlpha) {
+  const Format ga = Format::record("ga", {{"g", ElementType::u8}, {"a", ElementType::u8}});
+  Array image(ga, {6});
+  const std::uint8_t pixels[] = {200, 255, 200, 255, 200, 255, 17, 0, 99, 0, 50, 0};
+  std::copy(std::begin(pixels), std::end(pixels), image.as<std::uint8_t>());
+  const auto values = [](const Array& a) {
+    return std::vector<int>(a.as<std::uint8_t>(), a.as<std::uint8_t>() + 2 * a.count());
+  };
+  using Values = std::vector<int>;
+  EXPECT_EQ(values(box(image)), (Values{200, 255, 200, 255, 200, 170, 200, 85, 0, 0, 0, 0}));
+  EXPECT_EQ(values(dilate(image)), (Values{200, 255, 200, 255, 200, 255, 200, 255, 0, 0, 0, 0}));
+  EXPECT_EQ(values(erode(image)), (Values{200, 255, 200, 255, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(values(median(image)), (Values{200, 255, 200, 255, 200, 255, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(values(box(image, {.alpha = Alpha::kept})), (Values{200, 255, 200, 255, 139, 255, 105, 0, 55, 0, 66, 0}));
+  EXPECT_EQ(values(box(image, {.alpha = Alpha::associated})),
+            (Values{200, 255, 200, 255, 139, 170, 105, 85, 55, 0, 66, 0}));
+  Array twice(ElementType::f32, {3}), step(ElementType::f32, {3});
+  for (i64 i = 0; i < 3; ++i) twice.as<float>()[i] = 2.0F / 3, step.as<float>()[i] = static_cast<float>(1 - i);
+  EXPECT_EQ(values(correlate(image, twice)), (Values{255, 255, 255, 255, 255, 170, 255, 85, 0, 0, 0, 0}));
+  const Array slope = correlate(image, step, {.type = ElementType::f32});  // a measure, which has no alpha of its own
+  EXPECT_EQ(slope.as<float>()[4], 183);
+  EXPECT_EQ(slope.as<float>()[5], 255);
+  Array mask(ElementType::u8, {6});
+  mask.as<std::uint8_t>()[2] = mask.as<std::uint8_t>()[3] = 1;
+  EXPECT_EQ(values(box(image, {.mask = mask})), (Values{0, 0, 200, 255, 200, 128, 200, 128, 0, 0, 0, 0}));
+}
+
 TEST(NamedFilters, AlphaIsKept) {
   const Format rgba = Format::record(
       "rgba", {{"r", ElementType::u8}, {"g", ElementType::u8}, {"b", ElementType::u8}, {"a", ElementType::u8}});
   Array image(rgba, {5, 5});
   for (i64 i = 0; i < 100; ++i) image.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 7);
-  const Array smooth = gaussian(image);
+  const Array smooth = gaussian(image, {.alpha = Alpha::kept});
   EXPECT_EQ(smooth.format(), rgba);
   const Array slope = sobel(image);
   EXPECT_EQ(slope.format().fields[3].type, ElementType::f32);
@@ -421,13 +485,14 @@ TEST(NamedFilters, RefuseWhatCannotBeUsed) {
               box(x, {.border = Borders{{BorderMode::wrap, 0}, {BorderMode::wrap, 0}, {BorderMode::wrap, 0}}});
             }),
             "border has 3 modes, expected one, or 2 for an image of rank 2");
-  EXPECT_EQ(refused([&] {
-              box(Array(ElementType::u8, {4}), {.border = Border{BorderMode::constant, 0.5}, .extent = Extent::full});
-            }),
-            "border constant(0.5) cannot continue an image of uint8, expected one of its values");
   EXPECT_EQ(refused([&] { box(x, {.border = Border{BorderMode::constant, 1e40}}); }),
-            "filter 'box' cannot be made with these options: the boundary mode constant(1e+40) is no finite number of "
-            "float, the type of 'X'");
+            "border constant(1e+40) cannot be used: the filter computes in float, expected a finite number, at most "
+            "3.4028e+38");
+  EXPECT_EQ(refused([&] { box(x, {.border = Border{BorderMode::constant, nan}}); }),
+            "border constant(nan) cannot be used: the filter computes in float, expected a finite number, at most "
+            "3.4028e+38");
+  EXPECT_EQ(refused([&] { box(x, {.arithmetic = ElementType::f16}); }),
+            "arithmetic half cannot be used, expected float or double");
   EXPECT_EQ(refused([&] { canny(Array(ElementType::f32, {4})); }),
             "filter 'canny' takes images of rank 2, got one of rank 1");
   EXPECT_EQ(refused([&] { box(Array(ElementType::f32, {1, 1, 1, 1, 1})); }),

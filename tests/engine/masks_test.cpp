@@ -179,7 +179,7 @@ TEST(MaskedFilters, OneMaskIsForAllChannels) {
   Array image(rgba, {6, 9});
   for (i64 i = 0; i < 4 * image.count(); ++i) image.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * 37);
   const Array mask = numbers(ElementType::boolean, {6, 9}, [](i64 i) { return i % 3 == 0 ? 1.0 : 0.0; });
-  const Array result = gaussian(image, {.mask = mask});
+  const Array result = gaussian(image, {.mask = mask, .alpha = Alpha::kept});
   ASSERT_EQ(result.format(), rgba);
   for (const char* name : {"r", "g", "b"}) {
     const Array alone = gaussian(image.field(name).clone(), {.mask = mask}), field = result.field(name).clone();

@@ -305,6 +305,9 @@ TEST(Pipeline, Refusals) {
             "stage 's' uses a window variable outside of its window");
   EXPECT_EQ(message([&] { x.every(2, 0); }), "'x' is read with stride 0, expected 1 to 2^30");
   EXPECT_EQ(message([&] { x.borders({{BorderMode::wrap}}); }), "'x' has 2 dimensions, but 1 border modes are given");
+  const auto bytes = p.input<std::uint8_t>("bytes", 1);
+  EXPECT_EQ(message([&] { p.stage("s", bytes.constant(300).at(1)); }),
+            "border constant(300) is no value of uint8, the type of 'bytes': expected a whole number from 0 to 255");
   EXPECT_EQ(message([&] { p.table<float>("k", {2, 2}, {1, 2, 3}); }), "table 'k' is 2x2, but 3 values are given");
   EXPECT_EQ(message([&] { p.compile({}); }), "the pipeline has no output");
   EXPECT_EQ(message([&] { p.compile({x, x}); }), "two outputs have no name");

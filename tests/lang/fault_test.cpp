@@ -231,7 +231,22 @@ const std::vector<Row>& rows() {
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
        "vector#1 float x[5];\n"
        "return f(x:constant(-1e39));",
-       {{1, 38, "the boundary mode constant(-1e+39) is no finite number of float, the type of 'X'"}}},
+       {{1, 38,
+         "the boundary mode constant(-1e+39) is no finite number of float, the type of 'X': expected a finite number, "
+         "at "
+         "most 3.4028e+38"}}},
+      {"stencil f(vector#1 uint8 X) { return X@[1]; }\n"
+       "vector#1 uint8 x[5];\n"
+       "return f(x:constant(300));",
+       {{1, 38,
+         "the boundary mode constant(300) is no value of uint8, the type of 'X': expected a whole number from 0 to "
+         "255"}}},
+      {"vector#1 int16 x[5];\n"
+       "y = ( [..] = x; [1..2] = 40000; );\n"
+       "return y;",
+       {{2, 17,
+         "the number 40000 is no value of int16, the type of the image: expected a whole number from -32768 to "
+         "32767"}}},
       {"stencil f(vector#1 float X) { return X@[1]; }\n"
        "vector#1 float x[5];\n"
        "hi = max(x);\n"
