@@ -259,6 +259,32 @@ class Printer : private Statements {
     return shuffle(two, parts[2], [&](i64 k) { return at(k) < 2 * lanes ? k : at(k) - lanes; });
   }
 
+  // A number beside which neither NaNs nor zeros need care: `a < b ? a : b` gives b for a NaN, and for its equal.
+  static bool decides(const Value& v, bool lesser) {
+    const Node& n = v->kind == Kind::broadcast ? *v->args[0] : *v;
+    return n.kind == Kind::real && !std::isnan(n.f) && (n.f != 0 || std::signbit(n.f) == lesser);
+  }
+
+  std::string extreme(const Node& n, bool lesser, std::vector<std::string> a) {
+    const std::string name = spell(n.type);
+    const bool vector = n.type.lanes > 1, real = is_float(n.type.lane);
+    bool open = !real || n.op == Op::least || n.op == Op::most || decides(n.args[1], lesser);
+    if (!open && decides(n.args[0], lesser)) {
+      std::swap(a[0], a[1]);
+      open = true;
+    }
+    if (open && !vector && n.type.lane != Lane::i64)
+      return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], lesser ? "<" : ">");
+    if (!vector && !real) return fmt::format("tsr_{}({}, {})", lesser ? "min" : "max", a[0], a[1]);
+    const bool free = open && real;
+    (free ? needs_.open_extremes : needs_.extremes).insert(n.type);
+    return fmt::format("tsr_{}_{}({}, {})",
+                       free     ? (lesser ? "least" : "most")
+                       : lesser ? "min"
+                                : "max",
+                       name, a[0], a[1]);
+  }
+
   std::string operation(const Node& n) {
     std::vector<std::string> a;
     for (const Value& arg : n.args) a.push_back(text(arg));
@@ -274,13 +300,7 @@ class Printer : private Statements {
       return fmt::format("tsr_pick_{}({}, {}, {})", name, a[0], a[1], a[2]);
     }
     const bool lesser = n.op == Op::min || n.op == Op::least;
-    if (lesser || n.op == Op::max || n.op == Op::most) {
-      if (!vector && n.type.lane != Lane::i64)
-        return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], lesser ? "<" : ">");
-      if (!vector) return fmt::format("tsr_{}({}, {})", lesser ? "min" : "max", a[0], a[1]);
-      needs_.extremes.insert(n.type);
-      return fmt::format("tsr_{}_{}({}, {})", lesser ? "min" : "max", name, a[0], a[1]);
-    }
+    if (lesser || n.op == Op::max || n.op == Op::most) return extreme(n, lesser, a);
     if (n.op == Op::abs && real && vector) {
       needs_.magnitudes.insert(n.type);
       return fmt::format("tsr_magnitude_{}({})", name, a[0]);

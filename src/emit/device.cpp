@@ -506,6 +506,19 @@ class DevicePrinter : private Statements {
     return from.lane == Lane::f64 ? fmt::format("tsr_half_f64({})", v) : fmt::format("tsr_half_f32((f32)({}))", v);
   }
 
+  // The instruction gives the number for a NaN and a number. Of two zeros it may give either, which min and max do not.
+  std::string extreme(const Node& n, bool lesser, const std::vector<std::string>& a) {
+    const Lane lane = n.type.lane;
+    if (lane == Lane::i64) return fmt::format("tsr_{}({}, {})", lesser ? "min" : "max", a[0], a[1]);
+    if (!is_float(lane) || lane == Lane::f16)
+      return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], lesser ? "<" : ">");
+    const bool open = n.op == Op::least || n.op == Op::most ||
+                      (n.args[1]->kind == Kind::real && n.args[1]->f == n.args[1]->f && n.args[1]->f != 0);
+    if (open)
+      return fmt::format("{}{}({}, {})", lesser ? "fmin" : "fmax", cuda_ && lane == Lane::f32 ? "f" : "", a[0], a[1]);
+    return fmt::format("tsr_{}_{}({}, {})", lesser ? "min" : "max", name_of(lane), a[0], a[1]);
+  }
+
   std::string operation(const Node& n) {
     std::vector<std::string> a;
     for (const Value& arg : n.args) a.push_back(text(arg));
@@ -515,16 +528,8 @@ class DevicePrinter : private Statements {
       for (std::string& operand : a) operand = fmt::format("tsr_from_half({})", operand);
     if (compares(n.op)) return fmt::format("(-({} {} {}))", a[0], infix(n.op), a[1]);
     if (n.op == Op::select) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
-    const bool lesser = n.op == Op::min || n.op == Op::least, extreme = lesser || n.op == Op::max || n.op == Op::most;
-    // One instruction. Of a NaN and a number it gives the number, which for min and max is wrong where b is the NaN.
-    const bool number =
-        n.args.size() == 2 && n.args[1]->kind == Kind::real && n.args[1]->f == n.args[1]->f && n.args[1]->f != 0;
-    if (extreme && real && lane != Lane::f16 && (n.op == Op::least || n.op == Op::most || number))
-      return fmt::format("{}{}({}, {})", lesser ? "fmin" : "fmax", cuda_ && lane == Lane::f32 ? "f" : "", a[0], a[1]);
-    if (n.op == Op::min || n.op == Op::max) {
-      if (lane == Lane::i64) return fmt::format("tsr_{}({}, {})", name_of(n.op), a[0], a[1]);
-      return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], n.op == Op::min ? "<" : ">");
-    }
+    const bool lesser = n.op == Op::min || n.op == Op::least;
+    if (lesser || n.op == Op::max || n.op == Op::most) return extreme(n, lesser, a);
     if (n.op == Op::abs && real) return fmt::format("tsr_magnitude_{}({})", name_of(lane), a[0]);
     if (ir::is_function(n.op)) {
       const ElementType type = lane == Lane::f64 ? ElementType::f64 : ElementType::f32;
@@ -553,6 +558,34 @@ class DevicePrinter : private Statements {
 
 }  // namespace
 
+namespace {
+
+// Of a NaN and a number the number. In `exact` numbers -0 is less than 0; `fast` ones leave zeros open.
+std::string extremes(bool cuda, bool exact, bool doubles) {
+  std::string text;
+  for (const bool single : {true, false})
+    for (const bool lesser : {true, false}) {
+      if (!single && !doubles) continue;
+      const std::string call = fmt::format("f{}{}(a, b)", lesser ? "min" : "max", single && cuda ? "f" : "");
+      const std::string type = single ? "f32" : "f64", name = fmt::format("tsr_{}_{}", lesser ? "min" : "max", type);
+      if (!exact) {
+        text += fmt::format("#define {}(a, b) {}\n", name, call);
+        continue;
+      }
+      const char* const bits = cuda     ? (single ? "__float_as_int" : "__double_as_longlong")
+                               : single ? "as_int"
+                                        : "as_long";
+      const char* const real = cuda     ? (single ? "__int_as_float" : "__longlong_as_double")
+                               : single ? "as_float"
+                                        : "as_double";
+      text += fmt::format("TSR_INLINE {0} {1}({0} a, {0} b) {{\n  return a == b ? {2}({3}(a) {4} {3}(b)) : {5};\n}}\n",
+                          type, name, real, bits, lesser ? "|" : "&", call);
+    }
+  return text;
+}
+
+}  // namespace
+
 DeviceText device_text(const lower::DeviceProgram& program, DeviceDialect dialect, std::string_view linkage) {
   return DevicePrinter(program, dialect, linkage).text_of();
 }
@@ -562,7 +595,7 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   std::string text = !cuda && exact ? "#pragma OPENCL FP_CONTRACT OFF\n" : "";
   text += cuda ? cuda_text : opencl_text;
   if (!cuda && needs.doubles) text += opencl_doubles;
-  text += common_text;
+  text += common_text + extremes(cuda, exact, cuda || needs.doubles);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
   for (const std::string& name : needs.vectors)

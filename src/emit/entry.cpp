@@ -245,7 +245,8 @@ std::string print_file(const std::vector<const std::vector<Variant>*>& sections,
       "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
       exact ? "1" : "!defined(__FMA__) && defined(__x86_64__)");
   if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
-  text += "#endif\n" + struct_types(graph) + common + levels(variants);
+  text += exact ? "#endif\n#define TSR_EXACT\n" : "#endif\n";
+  text += struct_types(graph) + common + levels(variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     std::string body = driver;
     for (std::size_t k = sections.size(); k-- > 0;) {

@@ -236,12 +236,14 @@ std::string HlsValues::float_expression(const Node& node) const {
       return infix("==");
     case ir::Op::ne:
       return infix("!=");
-    case ir::Op::min:
     case ir::Op::least:
       return fmt::format("{0} < {1} ? {0} : {1}", a, b);
-    case ir::Op::max:
     case ir::Op::most:
       return fmt::format("{0} > {1} ? {0} : {1}", a, b);
+    case ir::Op::min:
+      return fmt::format("tessera_streaming::lesser({}, {})", a, b);
+    case ir::Op::max:
+      return fmt::format("-tessera_streaming::lesser(-{}, -{})", a, b);
     default: {
       const std::string_view called = op == ir::Op::fast_exp ? "exp" : ir::name_of(op);
       const std::string given = b.empty() ? a : fmt::format("{}, {}", a, b);

@@ -285,14 +285,18 @@ std::string select(const Type& type) {
       name, mask, name_of(type.lane), name_of(mask_lane(type.lane)), type.lanes);
 }
 
-std::string extremes(const Type& type) {
+// The lesser and the greater of integers; of floats where it is open what comes of a NaN or of two zeros, the one
+// instruction that processors have.
+std::string open_extremes(const Type& type) {
   std::string text, name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
-  for (const char* which : {"min", "max"}) {
-    std::string relation = which == std::string_view("min") ? "<" : ">";
+  const bool real = is_float(type.lane);
+  for (const bool lesser : {true, false}) {
+    const std::string which = real ? (lesser ? "least" : "most") : (lesser ? "min" : "max");
+    const std::string relation = lesser ? "<" : ">";
     text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
     std::string general =
         fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
-    if (is_float(type.lane))
+    if (real)
       text += fmt::format(
           "#if defined(__clang__)\n  typedef {0} values __attribute__((ext_vector_type({1})));\n"
           "  return ({2})((values)a {3} (values)b ? (values)a : (values)b);\n#else\n{4}#endif\n",
@@ -301,6 +305,57 @@ std::string extremes(const Type& type) {
       text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which,
                           general);
     text += "}\n";
+  }
+  return text;
+}
+
+// Of floats, ir::Op::min and max: of a NaN and a number the number, and -0 is less than 0, so that the order of
+// operands says nothing. AVX-512DQ has them as one instruction. Elsewhere the zeros cost, and `fast` numbers leave them
+// open.
+std::string scalar_extremes(Lane lane) {
+  std::string text;
+  for (const bool lesser : {true, false})
+    text += fmt::format(
+        "TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n"
+        "  return b != b || a {2} b || (a == b && {3}__builtin_signbit(a)) ? a : b;\n}}\n",
+        name_of(lane), lesser ? "min" : "max", lesser ? "<" : ">", lesser ? "" : "!");
+  return text;
+}
+
+std::string float_extremes(const Type& type) {
+  if (type.lanes == 1) return scalar_extremes(type.lane);
+  const std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
+  const int bytes = type.lanes * size_of(type.lane);
+  const bool wide = bytes == 64, single = type.lane == Lane::f32;
+  std::string text;
+  for (const bool lesser : {true, false}) {
+    const char* const relation = lesser ? "<" : ">";
+    text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, lesser ? "min" : "max");
+    std::string first = "#if";
+    if (bytes == 16 || bytes == 32 || wide) {
+      // Of 64 bytes GCC takes the mask of lanes as a signed number, Clang as one without a sign; both may warn.
+      const std::string call = fmt::format("  return __builtin_ia32_rangep{}{}_mask(a, b, {}, a, ", single ? 's' : 'd',
+                                           8 * bytes, lesser ? 4 : 5);
+      const char* const lanes = wide && single ? "(unsigned short)-1" : "(unsigned char)-1";
+      text += wide ? fmt::format(
+                         "#if defined(__AVX512DQ__) && defined(__clang__)\n{0}{1}, 4);\n"
+                         "#elif defined(__AVX512DQ__)\n{0}-1, 4);\n",
+                         call, lanes)
+                   : fmt::format("#if defined(__AVX512DQ__) && defined(__AVX512VL__)\n{}{});\n", call, lanes);
+      first = "#elif";
+    }
+    text += fmt::format(
+        "{0} defined(__clang__)\n  typedef {1} values __attribute__((ext_vector_type({2})));\n"
+        "  {3} v = ({3})((values)a {4} (values)b ? (values)a : (values)b);\n#ifdef TSR_EXACT\n",
+        first, name_of(type.lane), type.lanes, name, relation);
+    text += lesser ? fmt::format("  v = ({0})(({1})v | (({1})a & ({1})(a == b)));\n", name, mask)
+                   : fmt::format("  v = ({0})(({1})v & (({1})a | ({1})(a != b)));\n", name, mask);
+    text += fmt::format(
+        "#endif\n  return ({0})((values)b == (values)b ? (values)v : (values)a);\n#else\n"
+        "  {1} m = ({1})(a {2} b) | ({1})(b != b);\n#ifdef TSR_EXACT\n"
+        "  m |= ({1})(a == b) & (({1})a {3} ({1}){{0}});\n#endif\n"
+        "  return ({0})((m & ({1})a) | (~m & ({1})b));\n#endif\n}}\n",
+        name, mask, relation, lesser ? "<" : ">=");
   }
   return text;
 }
@@ -372,8 +427,9 @@ std::string vector_prelude(const Needs& needs) {
                       t.lanes, false});
     }
   }
-  for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.magnitudes})
-    for (const Type& t : *set) plain.insert(t), plain.insert({mask_lane(t.lane), t.lanes, false});
+  for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.open_extremes, &needs.magnitudes})
+    for (const Type& t : *set)
+      if (t.lanes > 1) plain.insert(t), plain.insert({mask_lane(t.lane), t.lanes, false});
   for (const Type& t : needs.products) plain.insert(t);
   for (const auto& [op, type] : needs.functions) {
     if (type.lanes == 1) continue;
@@ -387,7 +443,8 @@ std::string vector_prelude(const Needs& needs) {
   for (const Type& t : needs.fused) text += fused(t);
   for (const Type& t : needs.products) text += byte_products(t);
   for (const Type& t : needs.selects) text += select(t);
-  for (const Type& t : needs.extremes) text += extremes(t);
+  for (const Type& t : needs.open_extremes) text += open_extremes(t);
+  for (const Type& t : needs.extremes) text += is_float(t.lane) ? float_extremes(t) : open_extremes(t);
   for (const Type& t : needs.magnitudes) text += magnitude(t);
   for (const auto& [result, index] : needs.gathers) {
     // A macro: GCC remarks on functions that take vectors wider than the machine's.

@@ -11,11 +11,12 @@ namespace tessera::emit {
 // What a module needs beyond scalars; collected by walking it.
 struct Needs {
   std::set<ir::nest::Type> vectors;
-  std::set<ir::nest::Type> selects, extremes, magnitudes, streams, fused;  // of vectors
-  std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;             // result, index vector
-  std::set<std::pair<ir::Op, ir::nest::Type>> functions;                   // sqrt, exp ... on vectors or scalars
-  std::set<ir::nest::Type> products;                                       // of four bytes, added
-  bool guards = false;                                                     // around blocks of scratch memory, for tests
+  std::set<ir::nest::Type> selects, magnitudes, streams, fused;  // of vectors
+  std::set<ir::nest::Type> extremes, open_extremes;              // of vectors and floats; of which NaNs say nothing
+  std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;   // result, index vector
+  std::set<std::pair<ir::Op, ir::nest::Type>> functions;         // sqrt, exp ... on vectors or scalars
+  std::set<ir::nest::Type> products;                             // of four bytes, added
+  bool guards = false;                                           // around blocks of scratch memory, for tests
 };
 
 std::string spell(const ir::nest::Type&);  // "f32x16", "const ..." is the caller's

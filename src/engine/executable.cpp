@@ -39,9 +39,10 @@ Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::
   lower::Lowered lowered = lower::lower_cpu(plan_);
   interface_ = std::move(lowered.interface);
   emit::TextApart code = emit::print_c_apart(lowered.module);
-  module_ = run::cpu::load({.source = std::move(code.text),
+  const bool exact = options.numbers == Numbers::exact;
+  module_ = run::cpu::load({.source = (exact ? "#define TSR_EXACT\n" : "") + std::move(code.text),
                             .name = "program",
-                            .exact = options.numbers == Numbers::exact,
+                            .exact = exact,
                             .compiler = options.compiler,
                             .tables = std::move(code.tables)});
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) {

@@ -7,6 +7,7 @@
 #include "data/border.hpp"
 #include "engine/pipeline_impl.hpp"
 #include "ir/build.hpp"
+#include "ir/gather.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera {
@@ -91,7 +92,12 @@ Node gather(const View& view, const std::vector<Node>& indices) {
     same(view.builder, n.builder);
     at.push_back(id(n));
   }
-  return made(view.builder, checked([&] { return ir::gather(view.builder->graph, view.stage, std::move(at)); }));
+  ir::Graph& g = view.builder->graph;
+  std::vector<Border> borders = view.borders;
+  for (Border& b : borders)
+    if (b.mode == BorderMode::constant)
+      b.value = ir::evaluate(ir::Op::convert, g.stage(view.stage).type, ElementType::f64, &b.value);
+  return made(view.builder, checked([&] { return ir::gather(g, view.stage, std::move(at), borders); }));
 }
 
 Node lookup(const Shared& b, std::uint32_t table, const std::vector<Node>& indices) {

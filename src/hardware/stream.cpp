@@ -16,6 +16,7 @@
 #include "hardware/places.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
+#include "plan/nans.hpp"
 #include "plan/plan.hpp"
 #include "plan/rebuild.hpp"
 #include "tessera/error.hpp"
@@ -387,6 +388,7 @@ void take_dimensions_apart(Graph& graph, bool exact) {
   none.rows_first = true;
   std::vector<std::string> remarks;
   std::vector<plan::SumChoice> sums;
+  if (exact) plan::guard_medians(graph);  // in fixed point there is no NaN
   plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
                        plan::assumed_parameters(graph), remarks, sums);
 }

@@ -75,6 +75,14 @@ double saturate_value(ElementType to, ElementType from, double v) {
   return clamp(v, integer_limits(to));
 }
 
+// A NaN gives way to a number, and -0 is less than 0: so the order of operands says nothing.
+template <class T>
+T lesser(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? b : a;
+  if (a == b) return std::signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
 template <class T>
 double float_operation(Op op, T a, T b) {
   switch (op) {
@@ -92,10 +100,10 @@ double float_operation(Op op, T a, T b) {
       return static_cast<T>(a / b);
     case Op::min:
     case Op::least:
-      return a < b ? a : b;
+      return lesser(a, b);
     case Op::max:
     case Op::most:
-      return a > b ? a : b;
+      return -lesser(-a, -b);
     default:
       return call_function(op, a, b);
   }

@@ -76,7 +76,7 @@ using StageId = std::uint32_t;
 //   sqrt ... fmod  of floats: defined to the bit by functions_f32.c.inc and functions_f64.c.inc; rem is of integers
 //   fast_exp    exp to 2e-7 of its value, which is 0 below -87.69 and infinite from 88.38 on (plans put it for exp; on
 //                NVIDIA's GPUs to 2e-7 + 6e-8 |x|)
-//   min, max    of floats: (a < b) ? a : b and (a > b) ? a : b (so a NaN in either operand gives b)
+//   min, max    of floats: of a NaN and a number the number, -0 less than 0: IEEE 754-2019's minimumNumber, C's fmin
 //   least, most the lesser and the greater of two floats; of a NaN and a number, and of 0 and -0, either (plans put
 //               them where the value that comes of it is open as well)
 //   select      args: condition (boolean), value if true, value if false
@@ -96,7 +96,7 @@ using StageId = std::uint32_t;
 //   var         the reduction variable `ivalue`, i32
 //   reduce_*    over `vars`, first variable outermost; args: body. The sum starts with the first term, not with 0.
 //               reduce_any, reduce_all take and give boolean. reduce_median: the element of rank (n-1)/2 from below
-//               for integers and floats alike (n is usually odd).
+//               for integers and floats alike (n is usually odd); NaN where an element is one.
 // clang-format off
 #define TESSERA_OPS(X)                                                                                                \
   X(constant, 0, "const") X(access, 0, "access") X(coord, 0, "coord") X(extent, 0, "extent")                          \

@@ -198,6 +198,7 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
       hi[d + skipped] = std::max(hi[d + skipped], u.dimensions[d].hi);
     }
   }
+  if (!context_.lenient) warn_of_margins(f, uses, hi, at);
   Image out{result.record, {}, {}};
   for (std::size_t k = 0; k < result.parts.size(); ++k) {
     const Scalar& part = result.parts[k];
@@ -207,6 +208,36 @@ Image ImageEvaluator::apply_stencil(const Function& f, std::vector<ArgumentUse> 
     out.stages.push_back(add_point(std::move(name), part.type, where, body, lo, hi, at));
   }
   return out;
+}
+
+// With a stride the interior of mode none, as it was published, may lack a last point whose reads are all inside.
+void ImageEvaluator::warn_of_margins(const Function& f, const std::vector<ArgumentUse>& uses,
+                                     const std::vector<i64>& hi, Span at) {
+  std::vector<i64> needed(hi.size(), 0);
+  for (const ArgumentUse& u : uses)
+    for (std::size_t d = 0; u.has_domain() && d < u.dimensions.size(); ++d) {
+      i64& most = needed[hi.size() - u.dimensions.size() + d];
+      most = std::max(most, u.dimensions[d].inside);
+    }
+  for (std::size_t d = 0; d < hi.size(); ++d) {
+    if (hi[d] <= needed[d]) continue;
+    const ArgumentUse* strided = nullptr;
+    for (const ArgumentUse& u : uses)
+      if (const std::size_t skipped = hi.size() - u.dimensions.size(); u.has_domain() && d >= skipped)
+        if (u.dimensions[d - skipped].hi > needed[d]) strided = &u;
+    if (strided == nullptr) continue;
+    const std::string name(strided->argument->name.text);
+    context_.report.warning(
+        at,
+        fmt::format("the last point of {} in dimension {} is left 0, though all that it reads lies inside",
+                    base::quoted(f.name.text), d),
+        {{fmt::format(
+             "argument {} has a stride and no boundary mode, and the interior ends at n-1-ceil(a/b) for a read "
+             "at a + b*i",
+             base::quoted(name))},
+         fmt::format("give argument {} a mode, as image:clamped; reads that lie inside stay as they are",
+                     base::quoted(name))});
+  }
 }
 
 // Per dimension the smallest floor(n / stride) over the image arguments; those that are only gathered have no part.

@@ -155,10 +155,66 @@ Image ImageEvaluator::sample(const Expr& e) {
 }
 
 // out@[(-7,3),(5,2)] = a;   out[1..,3..] = a;
-Image ImageEvaluator::placed(const Statement& s) {
-  std::vector<Piece> pieces;
-  pieces.push_back(piece(join(s.name.span, s.place.back().span), s.kind == Statement::spread, s.place, *s.value));
-  return joined(std::move(pieces), std::string(s.name.text), s.span);
+//
+// Statements that place pieces under one name, a `for` most of all, mean one image of all of them: a name that nothing
+// has read since the last one goes on. One that was read is a temporary, which begins anew as any assignment does.
+void ImageEvaluator::place(const Statement& s, const std::string& name) {
+  Piece p = piece(join(s.name.span, s.place.back().span), s.kind == Statement::spread, s.place, *s.value);
+  Collection& c = scope_.collected[name];
+  if (c.read) {
+    const Piece& last = c.pieces.back();
+    if (last.start != p.start || last.stride != p.stride)
+      context_.report.warning(
+          p.span,
+          fmt::format("{} was read since its last piece, so that this one begins a new image: the others are not in it",
+                      base::quoted(name)),
+          {{"pieces are put together as long as nothing reads their image"},
+           fmt::format(
+               "for an image that grows give each step a version: {0}<k> = ( [0..,..] = {0}<k-1>; [k..k,..] = f(); )",
+               s.name.text)});
+    c = {};
+  }
+  if (const auto before = scope_.unread.find(name); before != scope_.unread.end()) {
+    const auto image = scope_.images.find(name);
+    if (image != scope_.images.end() && image->second && !image->second->scalar) {
+      c.pieces.push_back(whole(*image->second, before->second));
+      c.complete = false;
+    }
+    scope_.unread.erase(before);
+  }
+  c.pieces.push_back(std::move(p));
+  if (c.pieces.size() > 1) {
+    c.complete = false;
+    if (c.pieces.size() == 2 || c.pieces.back().start.size() != c.pieces.front().start.size()) put_together(name);
+    return;
+  }
+  scope_.images.insert_or_assign(name, joined(c.pieces, name, s.span));
+}
+
+// An image as the first piece of one that goes on.
+ImageEvaluator::Piece ImageEvaluator::whole(const Image& image, Span at) const {
+  Piece p;
+  p.span = at;
+  p.image = image;
+  for (const ir::SizeId n : domain(image)) {
+    p.start.emplace_back();
+    p.stride.push_back(1);
+    p.count.push_back(n);
+    p.extent.emplace_back(n);
+  }
+  return p;
+}
+
+void ImageEvaluator::put_together(const std::string& name) {
+  Collection& c = scope_.collected.at(name);
+  if (c.complete) return;
+  c.complete = true;
+  scope_.images.insert_or_assign(name, std::nullopt);  // where the pieces do not fit
+  scope_.images.insert_or_assign(name, joined(c.pieces, name, join(c.pieces.front().span, c.pieces.back().span)));
+}
+
+void ImageEvaluator::put_all_together() {
+  for (auto& [name, c] : scope_.collected) put_together(name);
 }
 
 Image ImageEvaluator::compose(const Expr& e) {

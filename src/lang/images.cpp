@@ -22,6 +22,7 @@ void ImageEvaluator::run(const Statement& s) {
                            fmt::format("{} already has a value: expected a new version", base::quoted(name)));
     assign(s);
   } catch (const Failed&) {
+    scope_.collected.erase(name);
     scope_.images.insert_or_assign(name, std::nullopt);
     if (s.version != nullptr) context_.tolerant = true;
   }
@@ -37,7 +38,10 @@ void ImageEvaluator::assign(const Statement& s) {
                          fmt::format("{} is a scalar: expected a name for an image", base::quoted(s.name.text)));
   const std::string name = key(s.name, s.version);
   const std::size_t before = graph_.stage_count();
-  Image image = s.kind == Statement::assign ? any_image(*s.value) : placed(s);
+  if (s.kind != Statement::assign) return place(s, name);
+  Image image = any_image(*s.value);
+  scope_.collected.erase(name);
+  scope_.unread.insert_or_assign(name, s.span);
   for (std::size_t k = 0; k < image.stages.size(); ++k) {
     if (image.stages[k] < before) continue;
     graph_.stage(image.stages[k]).name =
@@ -144,6 +148,11 @@ Image ImageEvaluator::any_image(const Expr& e, const Domain* extents) {
 }
 
 Image ImageEvaluator::named(const Expr& e, const std::string& key) {
+  scope_.unread.erase(key);
+  if (const auto c = scope_.collected.find(key); c != scope_.collected.end()) {
+    put_together(key);
+    c->second.read = true;
+  }
   const auto found = scope_.images.find(key);
   if (found != scope_.images.end()) {
     if (!found->second) throw Failed{};

@@ -12,11 +12,32 @@
 
 namespace tessera::lang {
 
+// A part of an image that is put together, with its place.
+struct PlacedPiece {
+  Span span;
+  std::optional<Image> image;
+  double value = 0;
+  ElementType type = ElementType::i32;  // of a number
+  std::vector<ir::SizeId> start, count;
+  std::vector<i64> stride;
+  std::vector<std::optional<ir::SizeId>> extent;  // what the piece asks of the whole; nothing: as far as it goes
+};
+
+// What statements place under one name, one piece after the other, is one image as long as nothing reads it. It is put
+// together when something does.
+struct Collection {
+  std::vector<PlacedPiece> pieces;
+  bool complete = true;  // the image of that name has all of them
+  bool read = false;     // the next piece begins another image
+};
+
 // The names of the program or of one activation of a vector function. An image is "u" or, versioned, "u<3>"; nothing
 // for one whose value was faulty.
 struct Scope {
   std::map<std::string, std::optional<Image>> images;
-  Locals scalars;  // scalar inputs and arguments, loop variables
+  std::map<std::string, Collection> collected;
+  std::map<std::string, Span> unread;  // assigned as a whole, and read by nothing since
+  Locals scalars;                      // scalar inputs and arguments, loop variables
   const Function* function = nullptr;
 };
 
@@ -96,6 +117,7 @@ class ImageEvaluator {
   PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
   Image image_argument(const CallArgument&, const FunctionArgument&, const Function&);
   std::vector<Border> borders(const CallArgument&, const FunctionArgument&);
+  void warn_of_margins(const Function&, const std::vector<ArgumentUse>&, const std::vector<i64>& hi, Span at);
   Domain result_domain(const Function&, const std::vector<ArgumentUse>&, Span at, const Domain* extents);
   ir::StageId add_point(std::string name, ElementType, const Domain&, ir::ExprId body, std::vector<i64> lo,
                         std::vector<i64> hi, Span at);
@@ -119,21 +141,16 @@ class ImageEvaluator {
   Image transform_pair(const StructType& result, const ir::Fourier&, Span at);
 
   // image_layout.cpp
-  struct Piece {
-    Span span;
-    std::optional<Image> image;
-    double value = 0;
-    ElementType type = ElementType::i32;  // of a number
-    std::vector<ir::SizeId> start, count;
-    std::vector<i64> stride;
-    std::vector<std::optional<ir::SizeId>> extent;  // what the piece asks of the whole; nothing: as far as it goes
-  };
+  using Piece = PlacedPiece;
   bool is_scalar(const Expr&) const;
   bool is_image(const Expr&) const;
   Image sub_domain(const Expr&);
   Image sample(const Expr&);
   Image compose(const Expr&);
-  Image placed(const Statement&);
+  void place(const Statement&, const std::string& name);
+  void put_together(const std::string& name);
+  void put_all_together();
+  Piece whole(const Image&, Span at) const;
   Piece piece(Span at, bool strided, const std::vector<IndexItem>& place, const Expr& value);
   void place_strided(Piece&, const std::vector<IndexItem>& place);
   void place_range(Piece&, const std::vector<IndexItem>& place, const Expr& value);

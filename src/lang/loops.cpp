@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.hpp"
 #include "ir/reductions.hpp"
@@ -192,6 +193,7 @@ void ImageEvaluator::run_test_loop(const Statement& s) {
                                                           base::quoted(loop.variable)));
     loop.lo = extents_.constant(*s.range.lo, "the lower bound");
     loop.hi = extents_.constant(*s.range.hi, "the upper bound");
+    put_all_together();
     loop.outer = scope_.images;
     const Nested nested(context_, s.span);
     run_body(s, loop);
@@ -201,7 +203,12 @@ void ImageEvaluator::run_test_loop(const Statement& s) {
 }
 
 void ImageEvaluator::run_body(const Statement& s, TestLoop& loop) {
+  // What is put together outside goes on behind the loop; what is inside belongs to an iteration.
+  const auto collected = std::exchange(scope_.collected, {});
+  const auto unread = std::exchange(scope_.unread, {});
   const auto leave = [&] {
+    scope_.collected = collected;
+    scope_.unread = unread;
     loop_ = nullptr;
     context_.in_test_loop = false;
     scope_.scalars.erase(loop.variable);

@@ -163,6 +163,7 @@ void Parser::item() {
     report_.error(at, "expected a declaration or a statement, found " + what);
     return;
   }
+  refuse_choice(false);
   if (name_follows && !is_keyword(t.text()))
     report_.fail(
         t.span, fmt::format("unknown word {} before {}", base::quoted(t.text()), base::quoted(peek(1).text())),
@@ -441,10 +442,81 @@ void Parser::return_item() {
 
 // ---- statements ----------------------------------------------------------------------------------------------------
 
+// The text between the parentheses that come next; "" where it is long.
+std::string Parser::condition() const {
+  int depth = 0;
+  for (std::size_t k = 1;; ++k) {
+    const Token& t = peek(k);
+    if (t.kind == TokenKind::end) return "";
+    if (t.is("(")) ++depth;
+    if (t.is(")") && --depth == 0) {
+      const Span inner{t.span.source, peek(1).span.end, t.span.begin};
+      const std::string_view text = base::trim(inner.text());
+      return text.size() <= 60 && text.find('\n') == std::string_view::npos ? std::string(text) : "";
+    }
+  }
+}
+
+// Goes to the last part of an `if` with all that belongs to it, so that recovery ends behind it.
+void Parser::skip_choice() {
+  const auto balanced = [&](std::string_view open, std::string_view close) {
+    int depth = 0;
+    do {
+      if (peek().is(open)) ++depth;
+      if (next().is(close)) --depth;
+    } while (depth > 0 && peek().kind != TokenKind::end);
+  };
+  const auto branch = [&] {  // where it can be gone on from
+    std::size_t at = at_;
+    if (peek().is("{")) {
+      balanced("{", "}");
+      return at;
+    }
+    while (peek().kind != TokenKind::end && !peek().is(";") && !peek().is("}")) next();
+    at = at_;
+    accept(";");
+    return at;
+  };
+  for (;;) {
+    next();
+    if (peek().is("(")) balanced("(", ")");
+    std::size_t last = branch();
+    if (peek().is_word("else")) {
+      next();
+      if (peek().is_word("if")) continue;
+      last = branch();
+    }
+    at_ = last;
+    return;
+  }
+}
+
+// `if` and `switch` are no words of the language, and may be names. Written as in C they get help.
+void Parser::refuse_choice(bool at_a_point) {
+  const Token t = peek();
+  if (!(t.is_word("if") || t.is_word("switch")) || !peek(1).is("(")) return;
+  const std::string test = condition(), word(t.text());
+  const std::string value = fmt::format("{} ? A : B", test.empty() || word == "switch" ? "CONDITION" : test);
+  skip_choice();
+  if (at_a_point)
+    report_.fail(
+        t.span,
+        fmt::format("{} '{}' has no meaning inside a stencil or function: expected NAME = ...; or return",
+                    word == "if" ? "an" : "a", word),
+        {{"a name is given its value once, so what is chosen is the value"}, fmt::format("write NAME = {};", value)});
+  report_.fail(t.span,
+               fmt::format("{} '{}' has no meaning between images: expected a statement such as NAME = ...;",
+                           word == "if" ? "an" : "a", word),
+               {{"which images are computed is fixed before the program runs; values are chosen at every point"},
+                fmt::format("write stencil choose(vector#2 float X, float t) {{ return {}; }}",
+                            test.empty() ? "X > t ? A : B" : value)});
+}
+
 // statement := loop | test_loop | NAME [ "<" e ">" ] [ [ "@" ] "[" items "]" ] "=" e ";"
 const Statement* Parser::statement() {
   if (peek().is_word("for")) return loop();
   if (peek().is_word("do")) return test_loop();
+  refuse_choice(false);
   where_ = Where::image;
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
@@ -528,7 +600,8 @@ void Parser::loop_body(Statement& s, std::string_view end) {
 const Statement* Parser::local() {
   Statement& s = module_->statements.emplace_back();
   s.span = peek().span;
-  if (peek().is_word("for") || peek().is_word("do"))
+  refuse_choice(true);
+  if (peek().is_word("for") || peek().is_word("do") || peek().is_word("while"))
     report_.fail(peek().span, "a loop has no meaning inside a stencil or function: expected NAME = ...; or return",
                  {{}, "for a sum over a window write sum(i = -1..1) ( X@[i] )"});
   s.name = expect_name("NAME = ...; or return");

@@ -44,6 +44,9 @@ class Parser {
   void loop_head(Statement&);
   void loop_body(Statement&, std::string_view end);
   const Statement* local();
+  void refuse_choice(bool at_a_point);
+  void skip_choice();
+  std::string condition() const;
   TypeName type_name(bool vector_allowed);
   bool starts_basic_type() const;
   void skip(std::size_t begin, bool inside_block);

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "ir/gather.hpp"
 #include "lang/borders.hpp"
 #include "lang/declarations.hpp"
 #include "lang/points.hpp"
@@ -154,6 +155,13 @@ PointValue PointEvaluator::plain_access(const Expr& e, ArgumentUse& a) {
   return read(e.span, a, std::vector<ir::Index>(rank), std::vector<Span>(rank, e.span));
 }
 
+// The borders of field k of an argument, whose image has `rank` dimensions.
+std::vector<Border> PointEvaluator::borders_of(Span at, const ArgumentUse& a, std::size_t k, std::size_t rank) {
+  std::vector<Border> borders(a.borders.end() - static_cast<std::ptrdiff_t>(rank), a.borders.end());
+  for (Border& b : borders) b = border_of(context_, at, b, a.types[k], a.argument->name.text);
+  return borders;
+}
+
 // Notes the stride and the margins, and builds the access, one per field. A producer of lower rank has no part in the
 // leading dimensions.
 PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::Index>& indices,
@@ -176,14 +184,14 @@ PointValue PointEvaluator::read(Span at, ArgumentUse& a, const std::vector<ir::I
     const auto [lo, hi] = bounds(offset);
     dim.lo = std::max(dim.lo, ceil_div(std::max<i64>(0, -lo), i.scale));
     dim.hi = std::max(dim.hi, ceil_div(std::max<i64>(0, hi), i.scale));
+    dim.inside = std::max(dim.inside, ceil_div(std::max<i64>(0, hi + 1), i.scale) - 1);
   }
   a.accessed = true;
   const std::size_t rank = graph_.stage(a.image.stages[0]).domain.size();
   const auto skipped = static_cast<std::ptrdiff_t>(indices.size() - rank);
   PointValue out{a.image.record, {}};
   for (std::size_t k = 0; k < a.image.stages.size(); ++k) {
-    std::vector<Border> borders(a.borders.begin() + skipped, a.borders.end());
-    for (Border& b : borders) b = border_of(context_, at, b, a.types[k], a.argument->name.text);
+    const std::vector<Border> borders = borders_of(at, a, k, rank);
     const ir::ExprId r = ir::access(graph_, a.image.stages[k], {indices.begin() + skipped, indices.end()}, borders);
     out.parts.push_back(made(at, r, a.types[k]));
   }
@@ -219,8 +227,10 @@ PointValue PointEvaluator::gather(const Expr& e, ArgumentUse& a) {
   const std::size_t actual = graph_.stage(a.image.stages[0]).domain.size();
   indices.erase(indices.begin(), indices.end() - static_cast<std::ptrdiff_t>(actual));
   PointValue out{a.image.record, {}};
-  for (std::size_t k = 0; k < a.image.stages.size(); ++k)
-    out.parts.push_back(made(e.span, ir::gather(graph_, a.image.stages[k], indices), a.types[k]));
+  for (std::size_t k = 0; k < a.image.stages.size(); ++k) {
+    const std::vector<Border> borders = borders_of(e.span, a, k, actual);
+    out.parts.push_back(made(e.span, ir::gather(graph_, a.image.stages[k], indices, borders), a.types[k]));
+  }
   return out;
 }
 

@@ -45,6 +45,9 @@ void PointEvaluator::unknown_function(const Expr& e) {
   if (e.name.text == "fft" || e.name.text == "ifft")
     advice = {{fmt::format("{} transforms whole images, outside of stencils", base::quoted(e.name.text))},
               fmt::format("write F = {}(a); and pass F to the stencil", e.name.text)};
+  if (e.name.text == "if")
+    advice = {{"what is chosen is a value"},
+              fmt::format("write {} ? A : B", e.arguments.empty() ? "CONDITION" : e.arguments[0].value->span.text())};
   context_.unknown(e.name.span, e.name.text, fmt::format("unknown function {}", base::quoted(e.name.text)),
                    std::move(advice));
 }

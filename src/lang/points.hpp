@@ -29,6 +29,7 @@ struct ArgumentUse {
     std::optional<i64> stride;
     Span place;
     i64 lo = 0, hi = 0;
+    i64 inside = 0;  // what `hi` would have to be: with a stride the published rule may leave out one point more
   };
   std::vector<Dimension> dimensions;
 
@@ -101,6 +102,7 @@ class PointEvaluator {
   PointValue subscript(const Expr&);
   PointValue gather(const Expr&, ArgumentUse&);
   Scalar lookup(const Expr&, const TableEntry&);
+  std::vector<Border> borders_of(Span, const ArgumentUse&, std::size_t field, std::size_t rank);
   PointValue read(Span, ArgumentUse&, const std::vector<ir::Index>&, const std::vector<Span>& places);
   ir::Index index(const IndexItem&);
   ArgumentUse* find_argument(std::string_view);

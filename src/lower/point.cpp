@@ -94,16 +94,16 @@ std::vector<ExprId> addends_of(const ir::Graph& graph, ExprId reduction, bool ch
 }  // namespace
 
 Value PointEmitter::identity(const ExprNode& n, Lane lane) {
-  constexpr double inf = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   switch (n.op) {
     case Op::reduce_sum:
       return number(is_float(lane) ? -0.0 : 0, lane);
     case Op::reduce_prod:
       return number(1, lane);
-    case Op::reduce_min:
-      return number(is_float(lane) ? inf : ranges_.of(n.args[0]).hi, lane);
+    case Op::reduce_min:  // of a NaN and a number the number
+      return number(is_float(lane) ? nan : ranges_.of(n.args[0]).hi, lane);
     case Op::reduce_max:
-      return number(is_float(lane) ? -inf : ranges_.of(n.args[0]).lo, lane);
+      return number(is_float(lane) ? nan : ranges_.of(n.args[0]).lo, lane);
     case Op::reduce_all:
       return number(-1, lane);
     default:

@@ -4,6 +4,7 @@
 
 #include "ir/build.hpp"
 #include "plan/groups.hpp"
+#include "plan/nans.hpp"
 #include "plan/parts.hpp"
 #include "plan/plan.hpp"
 #include "plan/rebuild.hpp"
@@ -108,6 +109,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { plan.lifted = lift_rank(graph); });
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
+  pass([&] { guard_medians(graph); });
   pass([&] {
     Device able = device;
     able.transforms = device.transforms && options.schedule == Schedule::automatic;
@@ -124,6 +126,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { remove_dead_stages(graph); });
   pass([&] { take_reductions_apart(graph); });
   if (rewrite) pass([&] { separate_pieces(graph); });
+  if (options.numbers == Numbers::exact) pass([&] { unify_nans(graph); });
   plan.graph = std::move(graph);
   group_stages(plan);
   minimum_traffic(plan);

@@ -421,7 +421,7 @@ class WindowPass {
   }
 
   ExprId one_dimension_at_a_time(const ExprNode& node) {
-    bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // a NaN or a signed zero depends on it
+    bool any_order = !is_float(node.type) || numbers_ == Numbers::fast;  // sums round
     bool idempotent = any_order && (node.op == Op::reduce_min || node.op == Op::reduce_max ||
                                     node.op == Op::reduce_any || node.op == Op::reduce_all);
     // Other sums have had their turn (separable.cpp); boxes of any size come here.

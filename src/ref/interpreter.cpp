@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "data/element.hpp"
 #include "ir/build.hpp"
@@ -44,6 +46,8 @@ i64 flat(const Shape& shape, const std::vector<i64>& i) {
   return at;
 }
 
+// Of NaNs that are computed: which one comes of an operation is the business of processors and compilers.
+constexpr double one_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr i64 kFar = i64{1} << 62;
 constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 
@@ -229,8 +233,10 @@ class Interpreter {
     do {
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
-        store_element(g_.stage(o.stages[f]).type, result.at(i) + offset,
-                      images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))]);
+        const ir::Stage& stage = g_.stage(o.stages[f]);
+        double v = images_[o.stages[f]].values[static_cast<std::size_t>(flat(shape, i))];
+        if (stage.kind == ir::StageKind::input && std::isnan(v)) v = one_nan;  // copied as a point stage is
+        store_element(stage.type, result.at(i) + offset, v);
       }
     } while (next(i, lo, shape));
     return result;
@@ -463,9 +469,10 @@ class Point {
     } while (next(k, lo, hi));
     if (once) return ir::evaluate(Op::convert, n.type, steps, &sum);
     if (n.op != Op::reduce_median) return sum;
+    for (const double v : window)
+      if (std::isnan(v)) return v;
     const auto middle = window.begin() + static_cast<std::ptrdiff_t>((window.size() - 1) / 2);
-    std::nth_element(window.begin(), middle, window.end(),
-                     [](double a, double b) { return a < b || (a == a && b != b); });  // NaN sorts last
+    std::nth_element(window.begin(), middle, window.end());
     return *middle + 0.0;  // -0 and 0 are equal: either may stand in the middle
   }
 
@@ -491,7 +498,8 @@ void Interpreter::compute(const ir::Stage& stage, Image& image) {
   Point point(g_, parameters_, arguments_, images_, stage, image.shape, of_sums_);
   std::vector<i64> i = lo;
   do {
-    image.values[static_cast<std::size_t>(flat(image.shape, i))] = point.at(i);
+    const double v = point.at(i);
+    image.values[static_cast<std::size_t>(flat(image.shape, i))] = std::isnan(v) ? one_nan : v;
   } while (next(i, lo, hi));
 }
 

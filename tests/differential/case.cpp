@@ -166,7 +166,10 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     return run_way(c, program, parameters, expected, other, earlier);
   }
   Match match;
-  if (way.numbers == Numbers::fast || plan::has_transforms(c.graph)) match = {false, c.relative, c.absolute, nullptr};
+  if (way.numbers == Numbers::fast || plan::has_transforms(c.graph))
+    match = {false, false, c.relative, c.absolute, nullptr};
+  else
+    match.nans = true;
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
     if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
@@ -236,6 +239,7 @@ std::string describe(const Case& c) {
   text += fmt::format("data: {} seed {}\n",
                       c.data == Data::wild    ? "wild"
                       : c.data == Data::plain ? "plain"
+                      : c.data == Data::odd   ? "odd"
                                               : "smooth",
                       c.seed);
   if (!c.source.empty()) text += c.source + "\n";

@@ -28,7 +28,7 @@ class Generator : private PointGenerator {
     c.seed = seed_;
     c.name = fmt::format("seed {}", seed_);
     flavour();
-    c.data = wild_ ? Data::wild : Data::plain;
+    c.data = wild_ ? Data::wild : odd_ ? Data::odd : Data::plain;
     declare();
     const i64 stages = r_.chance(25) ? r_.between(1, 2) : r_.between(2, 12);
     for (i64 k = 0; k < stages; ++k) r_.chance(18) ? compose() : point();
@@ -45,6 +45,7 @@ class Generator : private PointGenerator {
   void flavour() {
     rank_ = static_cast<std::size_t>(r_.pick(std::array{1, 2, 2, 2, 2, 2, 2, 3, 3, 4}));
     wild_ = r_.chance(50);
+    odd_ = !wild_ && seed_ % 3 == 0;
     static constexpr std::array<int, 6> families = {0, 1, 2, 3, 4, 5};
     switch (r_.pick(families)) {
       case 0:

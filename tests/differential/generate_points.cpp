@@ -10,6 +10,7 @@
 
 #include "ir/build.hpp"
 #include "ir/functions.hpp"
+#include "ir/gather.hpp"
 #include "ir/reductions.hpp"
 
 namespace tessera::differential {
@@ -193,7 +194,8 @@ Term PointGenerator::float_operation(Context& c, ElementType type, int depth) {
   }
   static constexpr std::array plain = {Op::add, Op::add, Op::add, Op::sub, Op::sub, Op::mul, Op::mul, Op::min, Op::max};
   static constexpr std::array wild = {Op::div, Op::div, Op::pow, Op::atan2, Op::hypot, Op::fmod};
-  const Op op = wild_ && r_.chance(25) ? r_.pick(wild) : r_.pick(plain);
+  static constexpr std::array chosen = {Op::min, Op::max};
+  const Op op = odd_ ? r_.pick(chosen) : wild_ && r_.chance(25) ? r_.pick(wild) : r_.pick(plain);
   const Term a = expression(c, type, depth + 1);
   const Term b = op == Op::mul && r_.chance(60) ? constant(type, small(type)) : expression(c, type, depth + 1);
   Bound bound = join(a.bound, b.bound);
@@ -242,7 +244,8 @@ Term PointGenerator::logic(Context& c, int depth) {
 
 Term PointGenerator::reduction(Context& c, ElementType type, int depth) {
   if (c.vars.size() > 2) return leaf(c, type);
-  if (c.vars.empty() && type != ElementType::boolean && r_.chance(40)) return weighted_window(c, type);
+  if (c.vars.empty() && type != ElementType::boolean && !(odd_ && is_float(type)) && r_.chance(40))
+    return weighted_window(c, type);
   std::vector<ir::Var> vars;
   const i64 count = r_.chance(55) ? 2 : 1;
   i64 terms = 1;
@@ -257,6 +260,7 @@ Term PointGenerator::reduction(Context& c, ElementType type, int depth) {
   Op op = type == ElementType::boolean ? r_.pick(flags) : r_.pick(number);
   if (!wild_ && is_float(type) && op == Op::reduce_prod) op = Op::reduce_max;
   if (wild_ && is_float(type) && op == Op::reduce_median) op = Op::reduce_sum;
+  if (odd_ && is_float(type)) op = r_.pick(std::array{Op::reduce_min, Op::reduce_max, Op::reduce_median});
   if (op == Op::reduce_median && terms > 200) op = Op::reduce_max;
   const std::size_t outside = c.vars.size();
   c.vars.insert(c.vars.end(), vars.begin(), vars.end());
@@ -341,7 +345,9 @@ Term PointGenerator::leaf(Context& c, ElementType type) {
     const StageId s = recent();
     std::vector<ExprId> at;
     for (std::size_t d = 0; d < g_.stage(s).domain.size(); ++d) at.push_back(position(c));
-    return converted({ir::gather(g_, s, at), bounds_[s]}, type);
+    std::vector<Border> borders(at.size());
+    for (Border& b : borders) b = {r_.pick(modes_), 2};
+    return converted({ir::gather(g_, s, at, borders), join(bounds_[s], {2, 0})}, type);
   }
   return constant(type, small(type));
 }
@@ -351,6 +357,7 @@ Term PointGenerator::total() {
   Bound bound = bounds_[from];
   Op op = r_.pick(std::array{Op::whole_min, Op::whole_max, Op::whole_sum, Op::whole_mean});
   const Bound sum{bound.most * 65536, bound.places};
+  if (odd_) op = r_.chance(50) ? Op::whole_min : Op::whole_max;
   if (!wild_ && (op == Op::whole_mean || !fits(ElementType::f64, sum))) op = Op::whole_max;
   if (op == Op::whole_sum || op == Op::whole_mean) bound = sum;
   ir::Stage s;

@@ -39,6 +39,7 @@ class PointGenerator {
   ir::Graph g_;
   std::size_t rank_ = 2;
   bool wild_ = false, scales_ = false, oddities_ = false, totals_ = false;
+  bool odd_ = false;  // NaNs and infinities among the floats: these are chosen from and compared, and not added
   i64 reach_ = 1;
   std::vector<ElementType> types_;
   std::vector<BorderMode> modes_;

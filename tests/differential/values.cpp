@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -35,6 +36,14 @@ double wild_float(Random& r, ElementType type) {
   return (2 * r.unit() - 1) * magnitude;
 }
 
+double odd_float(Random& r) {
+  constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  if (r.chance(12)) return nan;
+  if (r.chance(6)) return r.chance(50) ? inf : -inf;
+  if (r.chance(8)) return r.chance(50) ? 0.0 : -0.0;
+  return static_cast<double>(r.between(-8, 8));
+}
+
 double value(ElementType type, Data data, Random& r) {
   switch (type) {
     case ElementType::boolean:
@@ -56,6 +65,7 @@ double value(ElementType type, Data data, Random& r) {
       break;
   }
   if (data == Data::wild) return wild_float(r, type);
+  if (data == Data::odd) return odd_float(r);
   if (data == Data::plain) return static_cast<double>(r.between(-8, 8));
   return 2 * r.unit() - 1;
 }
@@ -75,7 +85,10 @@ void each_index(const Shape& shape, Fn fn) {
 
 bool same(ElementType type, double a, double b, const Match& match, double scale) {
   if (!is_float(type)) return a == b;
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (std::isnan(a) || std::isnan(b)) {
+    if (!std::isnan(a) || !std::isnan(b)) return false;
+    return !match.nans || std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  }
   if (a == b) return !match.signed_zeros || std::signbit(a) == std::signbit(b);
   if (std::isinf(a) || std::isinf(b)) return false;
   return std::fabs(a - b) <= match.absolute + match.relative * scale;

@@ -3,6 +3,8 @@
 // `wild` data holds every hard case of its type. `plain` data are small whole numbers, so that float arithmetic on them
 // rounds nowhere as long as it stays small: then every order of evaluation gives the same bits, and `fast` numbers can
 // be compared without a tolerance. `smooth` data are ordinary numbers of magnitude about 1 for comparisons with one.
+// `odd` data are plain ones with NaNs, infinities and zeros of both signs among the floats, for what chooses and
+// compares and never adds: there `fast` numbers give the oracle's values as well.
 #pragma once
 
 #include <optional>
@@ -12,12 +14,13 @@
 
 namespace tessera::differential {
 
-enum class Data { wild, plain, smooth };
+enum class Data { wild, plain, smooth, odd };
 
 void fill(const Array&, Data, Random&);
 
 struct Match {
   bool signed_zeros = true;  // +0 and -0 differ
+  bool nans = false;         // NaNs with other bits differ
   double relative = 0;       // of floats, against `scale` where there is one, else against the expected value
   double absolute = 0;
   const Array* scale = nullptr;  // sum |w||x| of every element

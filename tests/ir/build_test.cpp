@@ -88,10 +88,14 @@ TEST(Evaluate, FloatsRoundToTheirType) {
   EXPECT_EQ(eval(Op::div, f32, {1, 3}), static_cast<double>(1.0f / 3.0f));
   EXPECT_EQ(eval(Op::div, f32, {1, 0}), INFINITY);
   EXPECT_EQ(eval(Op::sqrt, f32, {2}), static_cast<double>(std::sqrt(2.0f)));
-  EXPECT_EQ(eval(Op::min, f32, {NAN, 1}), 1);
-  EXPECT_TRUE(std::isnan(eval(Op::min, f32, {1, NAN})));
-  EXPECT_EQ(eval(Op::max, f32, {NAN, 1}), 1);
-  EXPECT_TRUE(std::isnan(eval(Op::max, f32, {1, NAN})));
+  for (const Op op : {Op::min, Op::max}) {  // the order of operands says nothing
+    EXPECT_EQ(eval(op, f32, {NAN, 1}), 1);
+    EXPECT_EQ(eval(op, f32, {1, NAN}), 1);
+    EXPECT_EQ(eval(op, f64, {-INFINITY, NAN}), -INFINITY);
+    EXPECT_TRUE(std::isnan(eval(op, f64, {NAN, NAN})));
+    EXPECT_EQ(std::signbit(eval(op, f32, {-0.0, 0.0})), op == Op::min);
+    EXPECT_EQ(std::signbit(eval(op, f32, {0.0, -0.0})), op == Op::min);
+  }
   EXPECT_EQ(eval(Op::round, f32, {-2.5}), -3);
   EXPECT_EQ(eval(Op::floor, f64, {-0.5}), -1);
   EXPECT_EQ(eval(Op::fmod, f32, {-5.5, 2}), -1.5);

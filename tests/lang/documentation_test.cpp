@@ -13,7 +13,7 @@ namespace {
 std::vector<double> numbers(const std::string& text) {
   std::istringstream in(text);
   std::vector<double> all;
-  for (double v = 0; in >> v;) all.push_back(v);
+  for (std::string word; in >> word;) all.push_back(std::stod(word));  // "nan" too
   return all;
 }
 
