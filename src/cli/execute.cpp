@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/measure.hpp"
+#include "cli/verify.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -66,7 +67,8 @@ void RunSettings::declare(CLI::App& app) {
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
-  app.add_flag("--verify", verify, "compare with the interpreter");
+  app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
+      ->type_name("[all|sampled[:SEED]]");
   app.add_flag("-q,--quiet", quiet, "no progress");
   plan.declare_run(app);
 }
@@ -77,6 +79,7 @@ void RunSettings::check() const {
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   output.check();
+  if (!verify.empty()) static_cast<void>(parse_verify(verify));
   static_cast<void>(plan.run_options());
 }
 
@@ -95,11 +98,16 @@ int execute(const Program& program, const std::string& label, const std::vector<
   stop_if(interrupt);
   const auto results = run_lanes(program, lanes, options, label, settings.quiet);
   if (settings.time) measure(program, lanes, results, options, settings.repeat.value_or(10));
-  const bool good = !settings.verify || verify(program, lanes, results, options);
+  Verdict verdict = Verdict::agrees;
+  if (!settings.verify.empty()) {
+    VerifyOptions how = parse_verify(settings.verify);
+    how.quiet = settings.quiet;
+    verdict = verify(program, lanes, results, options, how);
+  }
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
   keep_results(program, joined, lanes, destinations, output);
-  return good ? done : internal_fault;
+  return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
 }
 
 }  // namespace tessera::cli
