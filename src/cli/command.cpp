@@ -23,6 +23,7 @@ namespace {
 
 constexpr const char* footer =
     "exit status: 0 done, 1 the program has errors, 2 arguments, files or devices, 3 a fault of tessera, "
+    "4 --verify: the program amplifies rounding, "
     "130 interrupted";
 
 int status_of(ErrorClass cls) {
@@ -119,7 +120,30 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
 
 }  // namespace
 
-int run_command(int argc, const char* const* argv) {
+namespace {
+
+// What may follow --verify is a part of it, as in --verify=sampled; anything else is a file.
+std::vector<std::string> joined_words(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!words.empty() && words.back() == "--verify" &&
+        (word == "all" || word == "sampled" || word.starts_with("sampled:")))
+      words.back() += "=" + std::string(word);
+    else
+      words.emplace_back(word);
+  }
+  return words;
+}
+
+}  // namespace
+
+int run_command(int given_count, const char* const* given) {
+  const std::vector<std::string> words = joined_words(given_count, given);
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  const int argc = static_cast<int>(pointers.size());
+  const char* const* argv = pointers.data();
   CLI::App root("Tessera runs image and volume filters that are written in the Forma language.", "tessera");
   root.footer(footer);
   format_help(root);

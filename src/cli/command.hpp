@@ -4,12 +4,13 @@
 //   1    the Forma program has errors
 //   2    arguments, files or devices are wrong
 //   3    a fault of Tessera itself: also when --verify finds a difference
+//   4    --verify: fast numbers differ and exact ones agree, as the program amplifies rounding
 //   130  interrupted
 #pragma once
 
 namespace tessera::cli {
 
-enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3, interrupted = 130 };
+enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3, amplified = 4, interrupted = 130 };
 
 int run_command(int argc, const char* const* argv);
 

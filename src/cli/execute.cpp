@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/measure.hpp"
 #include "cli/pages.hpp"
+#include "cli/verify.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -47,7 +48,7 @@ void stop_if(const base::InterruptGuard& interrupt) {
 
 struct Done {
   std::vector<std::vector<Array>> results;  // of each lane
-  bool good = true;
+  Verdict verdict = Verdict::agrees;
 };
 
 Done run_one(const Program& program, const Lanes& lanes, const RunOptions& options, const std::string& label,
@@ -55,7 +56,11 @@ Done run_one(const Program& program, const Lanes& lanes, const RunOptions& optio
   Done all;
   all.results = run_lanes(program, lanes, options, label, settings.quiet);
   if (settings.time) measure(program, lanes, all.results, options, settings.repeat.value_or(10));
-  all.good = !settings.verify || verify(program, lanes, all.results, options);
+  if (!settings.verify.empty()) {
+    VerifyOptions how = parse_verify(settings.verify);
+    how.quiet = settings.quiet;
+    all.verdict = verify(program, lanes, all.results, options, how);
+  }
   return all;
 }
 
@@ -106,7 +111,8 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
-  app.add_flag("--verify", verify, "compare with the interpreter");
+  app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
+      ->type_name("[all|sampled[:SEED]]");
   app.add_flag("-q,--quiet", quiet, "no progress");
   input.reading.declare(app, with_axes);
   plan.declare_run(app);
@@ -119,6 +125,7 @@ void RunSettings::check() const {
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   output.check();
   input.reading.check();
+  if (!verify.empty()) static_cast<void>(parse_verify(verify));
   static_cast<void>(plan.run_options());
 }
 
@@ -141,11 +148,11 @@ int execute(const Program& program, const std::string& label, const std::vector<
   } else {
     all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
   }
-  const auto& [results, good] = all;
+  const auto& [results, verdict] = all;
   const std::vector<Array> joined = join_lanes(program, lanes, results);
   stop_if(interrupt);
   keep_results(program, joined, lanes, destinations, output);
-  return good ? done : internal_fault;
+  return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
 }
 
 }  // namespace tessera::cli

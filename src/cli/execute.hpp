@@ -18,7 +18,8 @@ struct RunSettings {
   PlanOptions plan;
   InputOptions input;
   OutputOptions output;
-  bool time = false, verify = false, quiet = false;
+  bool time = false, quiet = false;
+  std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
 
   // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of the plan.

@@ -1,23 +1,15 @@
-// Timing repeats the run into arrays that exist and are warm; comparing goes through doubles, which hold every value
-// of every element type exactly.
+// Timing repeats the run into arrays that exist and are warm.
 #include "cli/measure.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <unordered_map>
 
 #include "base/text.hpp"
-#include "cli/convert.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/program_impl.hpp"
-#include "io/image.hpp"
 #include "ir/bind.hpp"
-#include "ir/graph.hpp"
-#include "ref/interpreter.hpp"
-#include "ref/magnitude.hpp"
 #include "run/cpu/copy_rate.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
@@ -38,105 +30,6 @@ i64 points_of(const std::vector<Array>& arrays) {
   for (const Array& a : arrays) points = std::max(points, a.count());
   return points;
 }
-
-struct Difference {
-  double most = 0, largest = 0;  // |a - b|, |b|
-  i64 points = 0;                // where they are not equal
-  i64 unlike = 0;                // where one of them alone is a finite number, or infinities differ
-};
-
-Difference compare(const Array& a, const Array& b) {
-  Difference d;
-  const auto left = io::as_planes(a), right = io::as_planes(b);
-  for (std::size_t c = 0; c < left.size(); ++c) {
-    i64 lost = 0;
-    const Array x = in_type(left[c], ElementType::f64, lost), y = in_type(right[c], ElementType::f64, lost);
-    for (i64 i = 0, n = x.count(); i < n; ++i) {
-      const double u = x.as<double>()[i], v = y.as<double>()[i];
-      if (std::isfinite(v)) d.largest = std::max(d.largest, std::abs(v));
-      if (u == v || (std::isnan(u) && std::isnan(v))) continue;
-      ++d.points;
-      const double distance = std::abs(u - v);
-      d.most = std::isnan(distance) ? INFINITY : std::max(d.most, distance);
-      if (!std::isfinite(u) || !std::isfinite(v)) ++d.unlike;
-    }
-  }
-  return d;
-}
-
-bool has_float(const ir::Graph& graph, const ir::Stage& stage) {
-  bool found = is_float(stage.type);
-  if (stage.kind == ir::StageKind::point)
-    for (ir::ExprId e : ir::postorder(graph, {stage.body})) found = found || is_float(graph.node(e).type);
-  return found;
-}
-
-bool is_transform(const ir::Graph&, const ir::Stage& stage) {
-  return stage.kind == ir::StageKind::fourier;
-}
-
-// Per output: is there such a stage anywhere on the way to it?
-std::vector<bool> come_of(const ir::Graph& graph, bool (*such)(const ir::Graph&, const ir::Stage&)) {
-  std::vector<bool> stages;
-  for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
-    const ir::Stage& stage = graph.stage(s);
-    bool found = such(graph, stage);
-    for (ir::StageId source : ir::sources(graph, s)) found = found || stages[source];
-    stages.push_back(found);
-  }
-  std::vector<bool> outputs;
-  for (const ir::Output& output : graph.outputs)
-    outputs.push_back(
-        std::any_of(output.stages.begin(), output.stages.end(), [&](ir::StageId s) { return stages[s]; }));
-  return outputs;
-}
-
-// The most terms that a plan adds one after the other in float: not those of tiles of transforms.
-i64 longest_sum(const ir::Graph& graph) {
-  i64 longest = 1;
-  for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
-    const ir::Stage& stage = graph.stage(s);
-    if (stage.kind != ir::StageKind::point || stage.tile.rows > 0) continue;
-    std::unordered_map<std::uint32_t, i64> terms;
-    for (const ir::ExprId e : ir::postorder(graph, {stage.body})) {
-      const ir::ExprNode& n = graph.node(e);
-      i64& own = terms[e.id] = 1;
-      for (const ir::ExprId a : n.args) own = std::max(own, terms.at(a.id));
-      if (n.op == ir::Op::reduce_sum && n.type == ElementType::f32)
-        for (const ir::Var& v : n.vars) own *= v.hi - v.lo + 1;
-      longest = std::max(longest, own);
-    }
-  }
-  return longest;
-}
-
-// Of the plan by which the program runs.
-i64 longest_sum(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
-  if (options.method == Method::whole) return 1;
-  if (impl.loops || impl.sequence) return longest_sum(impl.graph);
-  if (options.target == "cuda" || options.target == "opencl")
-    return longest_sum(impl.on_device(options, parameters)->plan().graph);
-  return longest_sum(engine::cpu_plan(impl.graph, options).graph);
-}
-
-// What may be lost of an output, by the bounds of what it comes of.
-std::optional<double> magnitude_of(const ir::Output& output, const std::vector<std::optional<double>>& stages) {
-  double most = 0;
-  for (const ir::StageId s : output.stages) {
-    if (!stages[s]) return {};
-    most = std::max(most, *stages[s]);
-  }
-  return most;
-}
-
-bool all_integer(const Format& f) {
-  if (!f.is_struct()) return !is_float(f.scalar);
-  return std::none_of(f.fields.begin(), f.fields.end(), [](const auto& field) { return is_float(field.type); });
-}
-
-}  // namespace
-
-namespace {
 
 double middle(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
@@ -295,63 +188,6 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
   fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs on {} thread{}\n", median * 1e3, seconds[0] * 1e3,
              repeat, threads, threads == 1 ? "" : "s");
   print_rate(static_cast<double>(points) / median * 1e-6, {threads, read, written}, median);
-}
-
-bool verify(const Program& program, const Lanes& lanes, const std::vector<std::vector<Array>>& results,
-            const RunOptions& options) {
-  const Program::Impl& impl = program.impl();
-  const auto& outputs = program.outputs();
-  const bool fast = options.numbers == Numbers::fast;
-  std::vector<Difference> worst(outputs.size());
-  std::vector<double> most(program.inputs().size());
-  std::vector<i64> parameters;
-  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
-    const std::vector<Array> expected =
-        impl.interpret(lanes.inputs[c], fast ? ref::Rounding::once : ref::Rounding::each);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const Difference d = compare(results[c][i], expected[i]);
-      worst[i].most = std::max(worst[i].most, d.most);
-      worst[i].largest = std::max(worst[i].largest, d.largest);
-      worst[i].points += d.points;
-      worst[i].unlike += d.unlike;
-    }
-    std::vector<Shape> shapes;
-    for (std::size_t k = 0; k < most.size(); ++k) {
-      most[k] = std::max(most[k], compare(lanes.inputs[c][k], lanes.inputs[c][k]).largest);
-      shapes.push_back(lanes.inputs[c][k].shape());
-    }
-    parameters = ir::bind_parameters(impl.graph, shapes);
-  }
-  const std::vector<bool> of_floats = come_of(impl.graph, has_float), of_transforms = come_of(impl.graph, is_transform);
-  // A transform is exact to so much of the largest number that it saw, which small differences of large ones are not.
-  double largest = most.empty() ? 0 : *std::max_element(most.begin(), most.end());
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (of_transforms[i]) largest = std::max(largest, worst[i].largest);
-  const auto magnitudes = ref::magnitudes(impl.graph, parameters, most);
-  const double of_sums = static_cast<double>(longest_sum(impl, parameters, options)) * 0x1p-25;
-  bool good = true;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (of_transforms[i]) worst[i].largest = std::max(worst[i].largest, largest);
-    const double value = worst[i].largest;
-    double near = 1;
-    if (!all_integer(outputs[i].format)) {
-      const std::optional<double> magnitude = magnitude_of(impl.graph.outputs[i], magnitudes);
-      near = magnitude ? std::clamp(1e-4 * value, 0x1p-22 * *magnitude, 1e-5 * *magnitude) : 1e-4 * value;
-      near = std::max(near, of_sums * value);
-    }
-    const bool inexact = of_transforms[i] || (fast && of_floats[i]);
-    const double allowed = inexact ? near : 0;
-    const bool fine = worst[i].most <= allowed;
-    good &= fine;
-    const std::string name = outputs[i].name.empty() ? fmt::format("output {}", i + 1) : outputs[i].name;
-    fmt::print("verify {}: {}, largest difference {:.3g} at {} points, allowed {:.3g}\n", name,
-               fine ? "agrees with the interpreter" : "DIFFERS from the interpreter", worst[i].most, worst[i].points,
-               allowed);
-    if (worst[i].unlike > 0)
-      fmt::print("verify {}: at {} points one of the two is NaN or infinite, and the other differs\n", name,
-                 worst[i].unlike);
-  }
-  return good;
 }
 
 }  // namespace tessera::cli

@@ -131,7 +131,10 @@ class Printer : private Statements {
 
   std::string spelled(const Type& type) const override { return spell(type); }
 
-  void called(const std::string& name) override { needs_.guards |= name == "tsr_guard"; }
+  void called(const std::string& name) override {
+    needs_.guards |= name == "tsr_guard";
+    if (name.starts_with("tsr_range_")) needs_.ranges.insert(name.ends_with("_f64") ? Lane::f64 : Lane::f32);
+  }
 
   void note(const Type& type) override {
     if (type.lanes > 1) needs_.vectors.insert({type.lane, type.lanes, false});
@@ -184,6 +187,7 @@ class Printer : private Statements {
         return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call: {
         if (v->name.starts_with("tsr_add_products_")) needs_.products.insert(v->type);
+        called(v->name);
         std::string list;
         for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);
         return fmt::format("{}({})", v->name, list);

@@ -466,6 +466,7 @@ std::string vector_prelude(const Needs& needs) {
   for (const auto& [op, type] : needs.functions)
     uses.push_back({op, type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, type.lanes});
   if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses);
+  for (const Lane lane : needs.ranges) text += ranges_text(lane);
   return text;
 }
 

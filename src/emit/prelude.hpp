@@ -16,6 +16,7 @@ struct Needs {
   std::set<std::pair<ir::nest::Type, ir::nest::Type>> gathers;   // result, index vector
   std::set<std::pair<ir::Op, ir::nest::Type>> functions;         // sqrt, exp ... on vectors or scalars
   std::set<ir::nest::Type> products;                             // of four bytes, added
+  std::set<ir::nest::Lane> ranges;                               // of tiles that are transformed: ranges.cpp
   bool guards = false;                                           // around blocks of scratch memory, for tests
 };
 
@@ -27,6 +28,8 @@ struct ModuleText {
   Needs needs;
 };
 ModuleText module_text(const ir::nest::Module&);
+
+std::string ranges_text(ir::nest::Lane);
 
 std::string scalar_prelude(const Needs&);  // the same for every module but the type f16
 std::string vector_prelude(const Needs&);  // types and helpers as wide as the module's vectors

@@ -1,6 +1,8 @@
 // See tile.hpp.
 #include "fft/tile.hpp"
 
+#include <limits>
+
 #include "fft/butterfly.hpp"
 #include "fft/ends.hpp"
 #include "fft/tile_line.hpp"
@@ -34,17 +36,24 @@ class TileWriter {
 
   void write() {
     read_arguments();
-    if (plan_.rows == 1) return rows_alone();
+    begin_energy();
+    begin_least();
+    if (plan_.rows == 1) {
+      rows_alone();
+      return end_found();
+    }
     out_.comment("columns");
     columns();
     out_.comment("rows");
     groups_of_rows([&](const Value& number, const Value& rows) { group(number, rows); });
     out_.comment("columns back");
     columns_back();
+    end_found();
   }
 
   void write_there() {
     ahead_ = out_.let("ahead", argument(4, "numbers") * size_);
+    begin_energy();
     out_.comment("columns");
     columns();
     out_.comment("rows");
@@ -55,10 +64,12 @@ class TileWriter {
         across_.in_place(i, Way::forward, line(), i == 0 ? next_rows(number) : Aside());
       across_.to_spectrum(line(), ir::nest::address(spectrum_, place_of_group(number)));
     });
+    end_found();
   }
 
   void write_back() {
     read_arguments();
+    begin_least();
     const Value volumes = argument(5, "volumes"), along = argument(6, "along"), second = argument(7, "second");
     const Value areas[2] = {scratch_, out_.let("area", ir::nest::address(scratch_, integer(tile_scratch(plan_))))};
     const auto in_area = [&](std::size_t s) { scratch_ = areas[s]; };
@@ -96,6 +107,8 @@ class TileWriter {
       t.rows = out_.let("rows", t.rows * second);
     }
     out_.branch(ir::nest::less(integer(0), second), [&] { columns_back(); });
+    in_area(0);
+    end_found();
   }
 
  private:
@@ -120,6 +133,33 @@ class TileWriter {
     kept_ = out_.let("kept", quotient(most + (v_ - 1), v_));
     const Value least = ir::nest::min(tiles_[0].columns, tiles_[1].columns);
     whole_ = out_.let("whole", quotient(least, v_));
+  }
+
+  // ---- what tells how far a tile's numbers lie apart, behind the rest of the scratch memory (tile.hpp) ----
+  Value number(double v) const {
+    return ir::nest::broadcast(ir::nest::real(v, {plan_.vector.lane, 1, false}), plan_.vector.lanes);
+  }
+  Value magnitude(const Value& v) { return out_.let("m", ir::nest::operation(ir::Op::abs, v->type, {v})); }
+  // Of A and B by themselves: one chain of additions would be as long as all else that a pass does.
+  void begin_energy() {
+    for (Value& e : energy_) e = out_.var("energy", number(0));
+  }
+  void begin_least() {
+    const double most = plan_.vector.lane == Lane::f64 ? std::numeric_limits<double>::max()
+                                                       : static_cast<double>(std::numeric_limits<float>::max());
+    for (Value& least : least_) least = out_.var("least", number(most));
+  }
+  void add_energy(i64 part, const Value& x) { out_.assign(energy_[part], ir::nest::fused(x, x, energy_[part])); }
+  void take_least(i64 part, const Value& v) {
+    out_.assign(least_[part], ir::nest::operation(ir::Op::min, v->type, {magnitude(v), least_[part]}));
+  }
+  void end_found() {
+    const i64 at = tile_scratch(plan_) - point_;
+    const auto both = [](ir::Op op, const Value(&of)[2]) {
+      return ir::nest::operation(op, of[0]->type, {of[0], of[1]});
+    };
+    if (energy_[0]) out_.store(scratch_, integer(at), both(ir::Op::add, energy_));
+    if (least_[0]) out_.store(scratch_, integer(at + v_), both(ir::Op::min, least_));
   }
 
   static Value quotient(const Value& a, i64 b) { return ir::nest::operation(ir::Op::div, {}, {a, integer(b)}); }
@@ -171,6 +211,7 @@ class TileWriter {
           for (const Tile& t : tiles_) {
             const Value from = out_.let("row", row("rows", t, legs.element(k)));
             (t.index == 0 ? z.re : z.im) = out_.let("x", ir::nest::load(from, x, plan_.vector.lanes));
+            add_energy(t.index, t.index == 0 ? z.re : z.im);
             ask("rows", t, next, x);
           }
           return z;
@@ -257,6 +298,16 @@ class TileWriter {
         numbers = ends_.transposed(std::move(numbers));
         for (i64 k = 0; k < v_; ++k)
           out_.store(line, place + (k * point_ + t.index * v_), numbers[static_cast<std::size_t>(k)]);
+        for (i64 k = 0; k < v_; k += plan_.grain) {
+          Value most;
+          for (i64 j = k; j < k + plan_.grain; ++j) {
+            const Value& x = numbers[static_cast<std::size_t>(j)];
+            add_energy(t.index, x);
+            const Value m = magnitude(x);
+            most = most ? out_.let("m", ir::nest::operation(ir::Op::max, x->type, {m, most})) : m;
+          }
+          take_least(t.index, most);
+        }
       }
     });
     there_and_back(
@@ -325,11 +376,16 @@ class TileWriter {
             out_.branch(ir::nest::less(y, t.rows), [&] {
               ask("out", t, ir::nest::min(y + 1, t.rows - 1), x);
               out_.store(row("out", t, y), x, t.part() == 0 ? z.re : z.im);
+              take_least(t.part(), t.part() == 0 ? z.re : z.im);
             });
         });
     blocks(whole_, kept_, [&](const Value& c) {
       at = block(c);
       down_.in_place(0, Way::back, at);
+      for (const Tile& t : tiles_)
+        down_.each(t.rows, [&](const Value&, const Value& place) {
+          take_least(t.part(), out_.let("z", ir::nest::load(at, place + t.part() * v_, plan_.vector.lanes)));
+        });
       copy(at, column(c), [&](const Value& count, const auto& body) { down_.each(count, body); });
     });
   }
@@ -365,12 +421,14 @@ class TileWriter {
   LineWriter down_, across_;
   Tile tiles_[2] = {{.index = 0}, {.index = 1}};
   Value spectrum_, scratch_, ahead_, kept_, whole_;
+  Value energy_[2], least_[2];
 };
 
 }  // namespace
 
 std::string name_of(const TilePlan& plan) {
-  return "fft_tile_" + std::to_string(plan.rows) + "x" + std::to_string(plan.columns);
+  const std::string name = "fft_tile_" + std::to_string(plan.rows) + "x" + std::to_string(plan.columns);
+  return plan.rows == 1 ? name + "_" + std::to_string(plan.grain) : name;
 }
 
 i64 tile_rows(const TilePlan& plan) {
@@ -379,7 +437,7 @@ i64 tile_rows(const TilePlan& plan) {
 
 i64 tile_scratch(const TilePlan& plan) {
   const i64 v = plan.vector.lanes, blocks = plan.rows == 1 ? v : plan.columns / v * tile_column(plan).points();
-  return (blocks + tile_row(plan).points()) * 2 * v;
+  return (blocks + tile_row(plan).points() + 1) * 2 * v;
 }
 
 i64 tile_spectrum_size(const TilePlan& plan) {

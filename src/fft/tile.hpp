@@ -39,17 +39,24 @@ struct TilePlan {
   i64 rows = 0, columns = 0;      // T0 (or 1), T1: multiples of the lanes
   std::vector<i64> down, across;  // radices of columns (T0) and of rows (T1)
   ir::nest::Type vector;          // of floats or doubles, 2 to 16 lanes
+  i64 grain = 1;                  // of one row: so many points, a divisor of the lanes, of which windows hold a group
 };
 
 // Whether a tile may be so high or wide: a multiple of the lanes, a product of 2, 3, 5 and 7, 4 <= n <= 8192.
 bool is_tile_extent(i64 n, int lanes);
 // The extents are such ones, or one row.
 TilePlan plan_tile(i64 rows, i64 columns, ir::nest::Type vector);
+// The grain for windows of so many columns.
+i64 grain_of(i64 columns, int lanes);
 
 // Rows of a tile: T0, or the lanes where T0 = 1.
 i64 tile_rows(const TilePlan&);
 
-// Numbers of the lane type that the function wants as scratch memory, best aligned to a vector, and in a spectrum.
+// Numbers of the lane type that the function wants as scratch memory, best aligned to a vector, and in a spectrum. The
+// last two vectors of it tell how far the numbers of the pair lie apart when the function is done:
+//   the sums of the squares of all that was read; of tiles of one row lane by lane, those of row k of A and of B
+//   the least magnitude, in any lane, of all results (and of some that went around); of tiles of one row the least of
+//   what each `grain` points have as their largest, lane by lane
 i64 tile_scratch(const TilePlan&);
 i64 tile_spectrum_size(const TilePlan&);
 

@@ -78,6 +78,12 @@ TilePlan plan_tile(i64 rows, i64 columns, ir::nest::Type vector) {
           cheapest(columns, largest, false), vector};
 }
 
+i64 grain_of(i64 columns, int lanes) {
+  i64 grain = 1;
+  while (2 * grain <= lanes && 4 * grain - 1 <= columns) grain *= 2;
+  return grain;
+}
+
 Line tile_column(const TilePlan& plan) {
   return line_of(plan.down, plan.vector.lanes);
 }

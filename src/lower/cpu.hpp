@@ -146,7 +146,22 @@ class GroupLowering {
   TilePart part_of(i64 number, const std::vector<Value>& index, const Value& x0);
   void load_tile(const TilePart&, const std::vector<Value>& index, const Value& x0, const Plane* plane);
   void place_results(const TilePart&, const std::vector<Value>& index);
-  void finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0);
+  void finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0, const Value& doubtful);
+  // Results beside which a pair has far larger numbers: cpu_ranges.cpp.
+  void reserve_ranges(Transform&);
+  ir::nest::Value range_call(const std::string& name, ir::nest::Type result, std::vector<Value> args) const;
+  void range_step(const std::string& name, std::vector<Value> args);
+  using OfPlane = std::function<void(const Value& volume, const Value& along)>;
+  Value found_of_tile();
+  Value sum_of_weights();
+  Value is_sharp();
+  Value energy_of(const Value& found);
+  Value far(const Value& energy, const Value& low);
+  Value doubtful_pair();
+  void keep_range_of_plane(const Value& slot);
+  std::pair<Value, Value> doubtful_planes(const std::function<Value(const Value& volume, const Value& along)>& slot);
+  void narrow_ranges(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0);
+  void level_of_pair(const std::function<void(const OfPlane&)>& planes, const Value& limits);
   void clear_results(const TilePart&);
   void sum_directly(const TilePart&, const Value& first_weight);
   void copy_results(const TilePart&, const std::vector<Value>& index);

@@ -91,9 +91,14 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
   const auto rows = [](const Value& table) { return ir::nest::call("tsr_rows", bytes_pointer, {table}); };
   // Planes that stand in the ring since the planes of results before keep their places.
   const Value ring = builder_->let("ring", address(t.spectra, pair * (t.lines() * t.spectrum_bytes())));
+  const auto place = [&](const Value& volume, const Value& along) {
+    return volume * count + ir::nest::operation(ir::Op::rem, index_type, {since + along, integer(count)});
+  };
   const auto slot = [&](const Value& volume, const Value& along) {
-    const Value place = ir::nest::operation(ir::Op::rem, index_type, {since + along, integer(count)});
-    return builder_->let("slot", address(ring, (volume * count + place) * t.spectrum_bytes()));
+    return builder_->let("slot", address(ring, place(volume, along) * t.spectrum_bytes()));
+  };
+  const auto range = [&](const Value& volume, const Value& along) {
+    return builder_->let("range", pair * t.lines() + place(volume, along));
   };
   const Value known = builder_->let("known", choose(less(integer(0), since), integer(count - 2), integer(0)));
   each_plane(
@@ -102,6 +107,7 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
         for (const TilePart& part : parts) load_tile(part, index, x0, &plane);
         builder_->call(t.function + "_there",
                        {rows(t.from), numbers(slot(volume, along)), numbers(t.numbers), arguments});
+        keep_range_of_plane(range(volume, along));
       },
       known, count);
   each_plane(
@@ -112,8 +118,9 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
   builder_->call(t.function + "_back",
                  {rows(t.stack), rows(t.to), variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true}),
                   numbers(t.numbers), arguments});
-  finish_pair(parts, index, x0);
-  builder_->branch(second, [&] { finish_pair(others, below, x0); });
+  const auto doubtful = doubtful_planes(range);
+  finish_pair(parts, index, x0, doubtful.first);
+  builder_->branch(second, [&] { finish_pair(others, below, x0, doubtful.second); });
 }
 
 }  // namespace tessera::lower

@@ -14,6 +14,9 @@
 // wanted of it; the rest goes aside.
 #include "lower/cpu_transform.hpp"
 
+#include <cmath>
+#include <numeric>
+
 #include "lower/vocabulary.hpp"
 
 namespace tessera::lower {
@@ -59,16 +62,18 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
   t.sum = plan::convolution_of(plan_.graph, s, plan_.options.numbers).value();
   const bool doubles = s.tile.number == ElementType::f64;
   const Lane lane = doubles ? Lane::f64 : Lane::f32;
-  t.tile =
-      fft::plan_tile(s.tile.rows, s.tile.columns, {lane, plan_.device.vector_bytes / ir::nest::size_of(lane), false});
+  const int lanes = plan_.device.vector_bytes / ir::nest::size_of(lane);
+  t.tile = fft::plan_tile(s.tile.rows, s.tile.columns, {lane, lanes, false});
   const plan::Tensor& w = t.sum.weights;
   const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
+  t.tile.grain = fft::grain_of(k1, lanes);
   t.rows = fft::tile_rows(t.tile);
   t.high = s.tile.high;
   t.wide = s.tile.wide;
   t.signal = plan::is_signal_tile(plan_.graph, s);
   t.reach = 2 * t.wide * (t.signal ? t.high : 1);
   t.rounded = !is_float(s.type);
+  t.bytes = size_of(plan_.graph.stage(t.sum.source).type) == 1;
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
   t.planes = s.tile.planes;
   t.along = s.tile.along;
@@ -89,7 +94,12 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
   }
   module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, std::move(spectrum)));
   t.weights = module.tables.size();
-  module.tables.push_back(table_of("weights of " + s.name, s.tile.number, w.at));
+  // And what they sum to; whether all are of one sign.
+  std::vector<double> weights = w.at;
+  weights.push_back(
+      std::accumulate(w.at.begin(), w.at.end(), 0.0, [](double a, double b) { return a + std::fabs(b); }));
+  weights.push_back(std::all_of(w.at.begin(), w.at.end(), [](double v) { return v >= 0; }) ? 1 : 0);
+  module.tables.push_back(table_of("weights of " + s.name, s.tile.number, std::move(weights)));
   module.opaque.insert({t.spectrum, t.weights});
 }
 
@@ -133,6 +143,7 @@ void GroupLowering::reserve_transform() {
     if (t.prologue) reserve_ring(*t.prologue, planes(t.rows, t.wide + t.tile.columns));
     t.raw = reserve(integer(t.tile.columns * ir::nest::size_of(memory_lane(t.sum.source)) + 64));
     if (stacked()) t.spectra = reserve(integer((t.pairs + 1) * t.lines() * t.spectrum_bytes()));
+    if (stacked()) t.energies = reserve(integer((t.pairs + 1) * t.lines() * 2 * static_cast<i64>(sizeof(double))));
     if (k > 0) {  // one after another
       t.take_memory(*transforms_.front());
       continue;
@@ -145,6 +156,7 @@ void GroupLowering::reserve_transform() {
     t.loaded = reserve(integer(2 * t.rows * t.row_bytes()));
     t.results = reserve(integer(results * t.rows * t.row_bytes()));
     if (stacked()) t.stack = reserve(integer(t.lines() * pointer_bytes));
+    reserve_ranges(t);
   }
   const Transform& t = *transforms_.front();
   for (StageId s : group_.stages) {
@@ -261,11 +273,12 @@ void GroupLowering::pair_of_tiles(const std::vector<Value>& index, const Value& 
   builder_->call(t.function,
                  {rows(t.from), rows(t.to), variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true}),
                   numbers(t.numbers), arguments});
-  finish_pair(parts, index, x0);
+  finish_pair(parts, index, x0, doubtful_pair());
 }
 
 // Sums up directly what is not finite; copies what was stored aside.
-void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0) {
+void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0,
+                                const Value& doubtful) {
   const Transform& t = *transform_;
   const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
   // One result tells: a number that is not finite is in all of the frequencies.
@@ -286,6 +299,9 @@ void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Va
   }
   const Value spoilt =
       builder_->let("spoilt", ir::nest::operation(ir::Op::eq, flag_type, {finite, integer(0, flag_type)}));
+  if (doubtful)
+    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {finite, doubtful}),
+                     [&] { narrow_ranges(parts, index, x0); });
   for (const TilePart& part : parts) {
     builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {part.wanted, spoilt}), [&] {
       clear_results(part);

@@ -21,15 +21,22 @@ struct GroupLowering::Transform {
   bool signal = false;                    // rows are parts of it (plan/transforms.hpp)
   i64 reach = 0;                          // results of a pair along a row of the image
   bool rounded = false;                   // results are integers
+  bool bytes = false;                     // so are points, of 8 bits
   // Scratch memory: pointers to rows of the image, or 0 beyond a constant border; those that the function takes; rows
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
   Value bases, from, to, arguments, numbers, loaded, raw, results;
   Value spectra, stack;  // of the pairs of tiles of several planes, and pointers to those that are added
+  // Where the numbers of a pair lie far apart (cpu_ranges.cpp): the largest ones of all windows, two lines of them,
+  // what is left out and the mean squares of the rest; results of a level and pointers to them. Of volumes the spectra
+  // of a level, and the energy of every spectrum that is kept.
+  Value most, two_lines, limits, squares, level, level_to, level_spectra, energies;
 
   // Of another one that runs before it.
   void take_memory(const Transform& other) {
     from = other.from, to = other.to, arguments = other.arguments, numbers = other.numbers;
     loaded = other.loaded, results = other.results, stack = other.stack;
+    most = other.most, two_lines = other.two_lines, limits = other.limits, squares = other.squares;
+    level = other.level, level_to = other.level_to, level_spectra = other.level_spectra;
   }
 
   // From the first results of a tile to those of its row i, along a row of the image.
@@ -41,6 +48,10 @@ struct GroupLowering::Transform {
   ir::nest::Lane lane() const { return tile.vector.lane; }
   i64 size() const { return ir::nest::size_of(tile.vector.lane); }
   i64 row_bytes() const { return tile.columns * size(); }
+  // Are results looked at for what rounding spreads in them? (Those of integers are proven to be near enough.)
+  bool ranged() const { return !rounded; }
+  // Doubles, in which quotients by next to nothing still mean something.
+  bool sharp() const { return lane() == ir::nest::Lane::f64; }
 };
 
 // One of the two tiles of a pair, which lie side by side; of two pairs in the planes of a stack.

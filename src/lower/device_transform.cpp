@@ -41,6 +41,12 @@ class TransformLowering : private DeviceSum {
     kernel_.threads = {static_cast<int>(tile_.threads()), 1, 1};
     kernel_.row_multiple = down_ == 0 ? high_ : 1;
     kernel_.shared_bytes = tile_.shared_bytes();
+    if (ranged()) {  // numbers behind those of the tile
+      const i64 size = ir::nest::size_of(lane_);
+      band_ = (weights_of(down_) + 1) / 2, bands_ = (tile_.rows() + band_ - 1) / band_;
+      range_at_ = (tile_.shared_bytes() + size - 1) / size;
+      kernel_.shared_bytes = (range_at_ + (bands_ + 1) * tile_.columns() + energies) * size;
+    }
     kernel_.blocks_at_once = static_cast<int>(registers_of_multiprocessor / (registers_of_thread * tile_.threads()));
     kernel_.registers = static_cast<int>(registers_of_thread);
   }
@@ -57,6 +63,7 @@ class TransformLowering : private DeviceSum {
     builder_ = &builder;
     place_block();
     const std::vector<Value> column = loaded();
+    if (ranged()) keep_range(column);
     const Value spectrum = ir::nest::variable(fmt::format("tsr_table_{}", spectrum_), {lane_, 1, true});
     store(fft::write_device_tile(builder, tile_, column, spectrum, convert({Lane::u32, 1, false}, thread_), wide_));
     rows();
@@ -152,7 +159,130 @@ class TransformLowering : private DeviceSum {
       Value total = results.front();
       for (i64 i = 1; i < high_; ++i)
         total = builder_->let("total", operation(Op::add, number(), {total, results[static_cast<std::size_t>(i)]}));
-      builder_->branch(finite(total), [&] { store_column(results, x, count); }, [&] { sum_column(x, count); });
+      builder_->branch(
+          finite(total),
+          [&] {
+            store_column(results, x, count);
+            narrow_range(x, count);
+          },
+          [&] { sum_column(x, count); });
+    });
+  }
+
+  // ---- results beside which the tile has far larger numbers (docs/convolution.md, "Accuracy") ----
+  bool ranged() const { return !rounded_; }
+  i64 weights_of(std::size_t d) const { return sum_.weights.extent[d]; }
+  Value shared(const Value& at) const {
+    const char* name = lane_ == Lane::f64 ? "tsr_shared_f64" : "tsr_shared_f32";
+    return ir::nest::address(ir::nest::variable(name, {lane_, 1, true}), at);
+  }
+  Value larger(const Value& a, const Value& b) {
+    const Value more = operation(Op::lt, flag_type, {a, b});
+    return builder_->let("m", operation(Op::select, number(), {more, b, a}));
+  }
+
+  // Of bands of a column the largest magnitude, of all of it the sum of squares, then those of eighths of the tile.
+  void keep_range(const std::vector<Value>& column) {
+    const Value own = builder_->let("own", shared(thread_ + range_at_));
+    Value energy = lane_constant(0, lane_), most;
+    for (i64 i = 0; i < tile_.rows(); ++i) {
+      const Value& v = column[static_cast<std::size_t>(i)];
+      energy = builder_->let("e", ir::nest::fused(v, v, energy));
+      const Value size = builder_->let("m", operation(Op::abs, number(), {v}));
+      most = i % band_ == 0 ? size : larger(most, size);
+      if ((i + 1) % band_ == 0 || i + 1 == tile_.rows())
+        builder_->store(own, integer(i / band_ * tile_.columns()), most);
+    }
+    builder_->store(own, integer(bands_ * tile_.columns()), energy);
+    builder_->call("tsr_barrier", {});
+    const i64 each = tile_.columns() / energies, at = range_at_ + bands_ * tile_.columns();
+    const Value part = builder_->let("part", operation(Op::rem, index_type, {thread_, integer(energies)}));
+    const Value from = builder_->let("from", shared(part * each + at));
+    Value sum = builder_->let("e", load(from, integer(0), 1));
+    for (i64 k = 1; k < each; ++k)
+      sum = builder_->let("e", operation(Op::add, number(), {sum, load(from, integer(k), 1)}));
+    builder_->store(shared(integer(at + tile_.columns())), part, sum);
+  }
+
+  // The square of what a window has to hold at least.
+  Value least_square() {
+    const bool bytes = size_of(graph_.stage(sum_.source).type) == 1;  // whose range bounds what rounding leaves
+    if (bytes) return lane_constant(0.25, lane_);
+    const Value from = shared(integer(range_at_ + (bands_ + 1) * tile_.columns()));
+    Value sum = builder_->let("e", load(from, integer(0), 1));
+    for (i64 k = 1; k < energies; ++k)
+      sum = builder_->let("e", operation(Op::add, number(), {sum, load(from, integer(k), 1)}));
+    const double share = 1.0 / (1024.0 * static_cast<double>(tile_.rows() * tile_.columns()));
+    // Squares of numbers as small say nothing.
+    const Value tiny = operation(Op::lt, flag_type, {sum, lane_constant(lane_ == Lane::f64 ? 1e-280 : 1e-28, lane_)});
+    const Value any = lane_constant(lane_ == Lane::f64 ? 1e300 : 1e38, lane_);
+    const Value least = operation(Op::mul, number(), {sum, lane_constant(share, lane_)});
+    return builder_->let("least", operation(Op::select, number(), {tiny, any, least}));
+  }
+  Value enough(const Value& most, const Value& least) const {
+    return operation(Op::le, flag_type, {least, operation(Op::mul, number(), {most, most})});
+  }
+
+  void narrow_range(const Value& x, const Value& count) {
+    const Value least = least_square();
+    const Value own = builder_->let("own", shared(thread_ + range_at_));
+    // Three columns of a window, band by band, tell nearly always.
+    const i64 k1 = weights_of(across_);
+    Value low;
+    for (i64 s = 0; (s + 1) * band_ <= tile_.rows(); ++s) {
+      Value most = builder_->let("m", load(own, integer(s * tile_.columns()), 1));
+      for (const i64 l : {k1 / 2, k1 - 1})
+        most = larger(most, builder_->let("m", load(own, integer(s * tile_.columns() + l), 1)));
+      if (!low)
+        low = most;
+      else
+        low =
+            builder_->let("m", operation(Op::select, number(), {operation(Op::lt, flag_type, {most, low}), most, low}));
+    }
+    builder_->branch(enough(low, least), [] {}, [&] { narrow_column(x, count, own, least); });
+  }
+
+  // Points whose windows are sure to hold enough stay; those of zeros alone are 0; others are summed up directly.
+  void narrow_column(const Value& x, const Value& count, const Value& own, const Value& least) {
+    const Value zero = lane_constant(0, lane_), most = builder_->array("bands", number(), bands_);
+    builder_->loop("s", integer(0), integer(bands_), integer(1), [&](const Value& s) {
+      const Value largest = builder_->var("m", zero);
+      builder_->loop("l", integer(0), integer(weights_of(across_)), integer(1), [&](const Value& l) {
+        const Value v = builder_->let("v", load(own, s * tile_.columns() + l, 1));
+        builder_->assign(largest,
+                         operation(Op::select, number(), {operation(Op::lt, flag_type, {largest, v}), v, largest}));
+      });
+      builder_->assign_element(most, s, largest);
+    });
+    builder_->loop("i", integer(0), convert(index_type, count), integer(1), [&](const Value& i) {
+      const Value inside = builder_->var("inside", zero), touched = builder_->var("touched", zero);
+      builder_->loop("s", integer(0), integer(bands_), integer(1), [&](const Value& s) {
+        const Value begin = builder_->let("begin", s * band_);
+        const Value end = builder_->let("end", min(begin + band_, integer(tile_.rows())));
+        const Value past = builder_->let("past", i + weights_of(down_));
+        const Value v = builder_->let("v", load(most, s, 1));
+        const auto take = [&](const Value& so_far) {
+          builder_->assign(so_far,
+                           operation(Op::select, number(), {operation(Op::lt, flag_type, {so_far, v}), v, so_far}));
+        };
+        builder_->branch(both(less(begin, past), less(i, end)), [&] { take(touched); });
+        builder_->branch(both(less(i - 1, begin), less(end - 1, past)), [&] { take(inside); });
+      });
+      const Value y = builder_->let("y", first_[down_] + i);
+      builder_->branch(
+          operation(Op::eq, flag_type, {touched, zero}),
+          [&] {
+            const std::vector<Value> at = place_of(y, x);
+            put(convert(ir::nest::bytes_pointer, element(stage_, at)), at, zero);
+          },
+          [&] {
+            builder_->branch(
+                enough(inside, least), [] {},
+                [&] {
+                  const Value weights = ir::nest::variable(fmt::format("tsr_table_{}", weights_), {lane_, 1, true});
+                  sum_directly(weights, y, x);
+                });
+          });
     });
   }
 
@@ -184,8 +314,10 @@ class TransformLowering : private DeviceSum {
   }
 
   fft::DeviceTile tile_;
-  i64 high_ = 0, wide_ = 0;                 // results
-  std::size_t spectrum_ = 0, weights_ = 0;  // tables of the module
+  static constexpr i64 energies = 8;         // parts of the tile
+  i64 band_ = 1, bands_ = 0, range_at_ = 0;  // rows of a band, bands, where they stand in shared memory
+  i64 high_ = 0, wide_ = 0;                  // results
+  std::size_t spectrum_ = 0, weights_ = 0;   // tables of the module
   Value thread_, top_, left_;
 };
 

@@ -1,18 +1,24 @@
 // Whole images, one stage after the other, one point after the other. Values are doubles, which hold every element type
-// exactly; ir::evaluate gives each operation its meaning, so that f32 rounds to float after every one.
+// exactly; ir::evaluate gives each operation its meaning, so that f32 rounds to float after every one. Or single
+// points: then a stage is asked for what its readers read, and remembers it.
 #include "ref/interpreter.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <unordered_map>
 
 #include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/loops.hpp"
 #include "ir/reductions.hpp"
+#include "ref/points.hpp"
 #include "ref/program.hpp"
+#include "ref/sizes.hpp"
 #include "ref/transform.hpp"
 
 namespace tessera::ref {
@@ -20,9 +26,25 @@ namespace {
 
 using ir::Op;
 
+struct Element {
+  double value = 0, size = 0;
+};
+
 struct Image {
   Shape shape;
-  std::vector<double> values;
+  std::vector<double> values, sizes;  // sizes: where they are wanted
+  // Of single points: what gives one, and those that are known.
+  std::function<Element(i64)> make;
+  mutable std::unordered_map<i64, Element> known;
+
+  Element element(i64 flat) const {
+    const auto [at, fresh] = known.try_emplace(flat);
+    if (!fresh) return at->second;
+    const Element made = make(flat);  // which may ask for others
+    return known[flat] = made;
+  }
+  double value(i64 flat) const { return make ? element(flat).value : values[static_cast<std::size_t>(flat)]; }
+  double size(i64 flat) const { return make ? element(flat).size : sizes[static_cast<std::size_t>(flat)]; }
 };
 
 // Advances a multi-index inside [lo, hi); false after the last one.
@@ -40,6 +62,12 @@ bool empty_box(const std::vector<i64>& lo, const std::vector<i64>& hi) {
   return false;
 }
 
+std::vector<i64> unflat(const Shape& shape, i64 at) {
+  std::vector<i64> i(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; at /= shape[d]) i[d] = at % shape[d];
+  return i;
+}
+
 i64 flat(const Shape& shape, const std::vector<i64>& i) {
   i64 at = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) at = at * shape[d] + i[d];
@@ -51,17 +79,22 @@ constexpr double one_nan = std::numeric_limits<double>::quiet_NaN();
 constexpr i64 kFar = i64{1} << 62;
 constexpr i64 kMostElements = i64{1} << 30;  // of one image here: 8 GiB
 
+class Point;
+
 class Interpreter {
  public:
   Interpreter(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
-              Rounding of_sums)
+              Rounding of_sums, bool sized = false, const std::function<void(i64, i64)>& on_progress = {})
       : g_(g),
         parameters_(parameters),
         arguments_(arguments),
         of_sums_(of_sums),
+        sized_(sized),
+        on_progress_(on_progress),
         images_(g.stage_count()),
         in_(ir::bodies(g)),
         finished_(g.loops.size()) {}
+  ~Interpreter();
 
   std::vector<Array> run() {
     check_arguments();
@@ -70,11 +103,30 @@ class Interpreter {
       if (in_[s] != ir::no_loop) continue;  // with its loop
       evaluate(s);
       for (ir::StageId p : ir::sources(g_, s))
-        if (last[p] == s) images_[p].values = {};
+        if (last[p] == s) images_[p].values = {}, images_[p].sizes = {};
     }
     std::vector<Array> results;
     for (const ir::Output& o : g_.outputs) results.push_back(assemble(o));
     return results;
+  }
+
+  // After run(): of the fields of every output.
+  std::vector<std::vector<std::vector<double>>> sizes() {
+    std::vector<std::vector<std::vector<double>>> all;
+    for (const ir::Output& o : g_.outputs) {
+      all.emplace_back();
+      for (const ir::StageId s : o.stages) all.back().push_back(images_[s].sizes);
+    }
+    return all;
+  }
+
+  void prepare_points();
+  Element element(ir::StageId s, const std::vector<i64>& at) const {
+    return images_[s].element(flat(images_[s].shape, at));
+  }
+  Shape shape(ir::StageId s) const { return images_[s].shape; }
+  void forget() {
+    for (Image& image : images_) image.known.clear();
   }
 
  private:
@@ -109,6 +161,7 @@ class Interpreter {
                   fmt::format("'{}' has {} elements; the interpreter takes at most {} in one image", stage.name, count,
                               kMostElements));
     image.values.assign(static_cast<std::size_t>(count), 0.0);
+    if (sized_) image.sizes.assign(static_cast<std::size_t>(count), 0.0);
     switch (stage.kind) {
       case ir::StageKind::input:
         return read_input(stage, image);
@@ -118,13 +171,16 @@ class Interpreter {
         return compose(stage, image);
       case ir::StageKind::fourier:
         image.values = transformed(stage, image.shape);
+        std::fill(image.sizes.begin(), image.sizes.end(), std::numeric_limits<double>::infinity());
         return;
       case ir::StageKind::carried:
         image.values = images_[stage.of].values;
+        image.sizes = images_[stage.of].sizes;
         return;
       case ir::StageKind::last:
         if (!finished_[stage.loop]) repeat(stage.loop);
         image.values = images_[stage.of].values;
+        image.sizes = images_[stage.of].sizes;
         return;
     }
   }
@@ -138,8 +194,10 @@ class Interpreter {
       for (ir::StageId s = 0; s < g_.stage_count(); ++s)
         if (in_[s] == l && g_.stage(s).kind != ir::StageKind::carried) evaluate(s);
       if (images_[loop.test].values.front() == 0) return;
-      for (std::size_t k = loop.carried.size(); k-- > 0;)  // the oldest version first
+      for (std::size_t k = loop.carried.size(); k-- > 0;) {  // the oldest version first
         images_[loop.carried[k]].values = images_[loop.next[k]].values;
+        images_[loop.carried[k]].sizes = images_[loop.next[k]].sizes;
+      }
     }
   }
 
@@ -174,7 +232,9 @@ class Interpreter {
     const std::vector<i64> lo = i;
     if (empty_box(lo, image.shape)) return;
     do {
-      image.values[static_cast<std::size_t>(flat(image.shape, i))] = load_element(stage.type, a.at(i) + offset);
+      const auto at = static_cast<std::size_t>(flat(image.shape, i));
+      image.values[at] = load_element(stage.type, a.at(i) + offset);
+      if (sized_) image.sizes[at] = std::abs(image.values[at]);
     } while (next(i, lo, image.shape));
   }
 
@@ -208,20 +268,40 @@ class Interpreter {
       std::vector<i64> j = lo, at(rank);
       do {
         for (std::size_t d = 0; d < rank; ++d) at[d] = start[d] + piece.stride[d] * j[d];
-        image.values[static_cast<std::size_t>(flat(image.shape, at))] = piece_value(stage, piece, j);
+        const auto to = static_cast<std::size_t>(flat(image.shape, at));
+        const Element piece_element = of_piece(stage, piece, j);
+        image.values[to] = piece_element.value;
+        if (sized_) image.sizes[to] = piece_element.size;
       } while (next(j, lo, hi));
     }
   }
 
-  double piece_value(const ir::Stage& stage, const ir::Piece& piece, const std::vector<i64>& j) const {
-    if (!piece.stage) return piece.value;
+  Element of_piece(const ir::Stage& stage, const ir::Piece& piece, const std::vector<i64>& j) const {
+    if (!piece.stage) return {piece.value, std::abs(piece.value)};
     const Image& source = images_[*piece.stage];
     const std::vector<i64> at(j.end() - static_cast<std::ptrdiff_t>(source.shape.size()), j.end());
     for (std::size_t d = 0; d < at.size(); ++d)
       if (at[d] >= source.shape[d])
         throw Error(ErrorClass::internal, fmt::format("a piece of '{}' takes element {} of '{}', whose extent is {}",
                                                       stage.name, at[d], g_.stage(*piece.stage).name, source.shape[d]));
-    return source.values[static_cast<std::size_t>(flat(source.shape, at))];
+    const i64 place = flat(source.shape, at);
+    return {source.value(place), sized_ ? source.size(place) : 0};
+  }
+
+  // The piece that was put there last.
+  Element composed(const ir::Stage& stage, const std::vector<i64>& at) const {
+    Element found;
+    for (const ir::Piece& piece : stage.pieces) {
+      std::vector<i64> j(at.size());
+      bool inside = true;
+      for (std::size_t d = 0; d < at.size(); ++d) {
+        const i64 from = at[d] - g_.evaluate(piece.start[d], parameters_);
+        j[d] = from / piece.stride[d];
+        inside = inside && from >= 0 && from % piece.stride[d] == 0 && j[d] < g_.evaluate(piece.count[d], parameters_);
+      }
+      if (inside) found = of_piece(stage, piece, j);
+    }
+    return found;
   }
 
   Array assemble(const ir::Output& o) const {
@@ -243,21 +323,27 @@ class Interpreter {
   }
 
   void compute(const ir::Stage& stage, Image& image);
+  Element made(ir::StageId s, i64 at);
+  void report(i64 points);
 
   const ir::Graph& g_;
   const std::vector<i64>& parameters_;
   const std::vector<Array>& arguments_;
   const Rounding of_sums_;
+  const bool sized_;
+  const std::function<void(i64, i64)> on_progress_;
   std::vector<Image> images_;
-  std::vector<std::uint32_t> in_;  // the loop in whose body a stage stands
-  std::vector<bool> finished_;     // loops
+  std::vector<std::uint32_t> in_;               // the loop in whose body a stage stands
+  std::vector<bool> finished_;                  // loops
+  std::vector<std::unique_ptr<Point>> points_;  // of single points
+  i64 done_ = 0, total_ = 0;                    // points
 };
 
 // One point stage: its code, and the values of all slots at the current point.
 class Point {
  public:
   Point(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
-        const std::vector<Image>& images, const ir::Stage& stage, const Shape& shape, Rounding of_sums)
+        const std::vector<Image>& images, const ir::Stage& stage, const Shape& shape, Rounding of_sums, bool sized)
       : g_(g),
         parameters_(parameters),
         arguments_(arguments),
@@ -265,16 +351,19 @@ class Point {
         stage_(stage),
         shape_(shape),
         of_sums_(of_sums),
+        sized_(sized),
         code_(compile(g, stage.body)),
-        slots_(code_.slot_count) {
+        slots_(code_.slot_count),
+        sizes_(sized ? code_.slot_count : 0) {
     prepare();
     result_ = code_.blocks[0].empty() ? 0 : code_.blocks[0].back().result;
   }
 
-  double at(const std::vector<i64>& i) {
+  Element at(const std::vector<i64>& i) {
     point_ = &i;
     run(0);
-    return slots_[result_];
+    const double v = slots_[result_];
+    return {std::isnan(v) ? one_nan : v, sized_ ? sizes_[result_].most() : 0};
   }
 
  private:
@@ -289,6 +378,7 @@ class Point {
       std::erase_if(block, [&](const Instruction& in) {
         const auto v = fixed(g_.node(in.expr));
         if (v) slots_[in.result] = *v;
+        if (v && sized_) sizes_[in.result] = fixed_size(g_.node(in.expr), *v);
         return v.has_value() && in.expr != stage_.body;
       });
       for (const Instruction& in : block) {
@@ -316,7 +406,7 @@ class Point {
       case Op::scalar:
         return load_element(n.type, static_cast<const std::byte*>(arguments_[at].data()));
       case Op::value:
-        return images_[n.stage].values.front();
+        return images_[n.stage].value(0);
       case Op::size:
         return static_cast<double>(g_.evaluate(ir::SizeId{static_cast<std::uint32_t>(n.ivalue)}, parameters_));
       default:
@@ -333,7 +423,59 @@ class Point {
   }
 
   void run(std::uint32_t block) {
-    for (const Instruction& in : code_.blocks[block]) slots_[in.result] = value(in);
+    for (const Instruction& in : code_.blocks[block]) {
+      slots_[in.result] = value(in);
+      if (sized_) sizes_[in.result] = size(in);
+    }
+  }
+
+  // ---- sizes (sizes.hpp), after the value ----
+  Size fixed_size(const ir::ExprNode& n, double v) const {
+    return n.op == Op::value ? image_size(images_[n.stage].size(0)) : known_size(v);
+  }
+
+  Size size(const Instruction& in) const {
+    const ir::ExprNode& n = g_.node(in.expr);
+    const double v = slots_[in.result];
+    if (n.op == Op::access || n.op == Op::gather) {
+      if (place_ < 0) return known_size(v);  // of a constant border
+      const double most = images_[n.stage].size(place_);
+      return image_size(tessera::size_of(g_.stage(n.stage).type) == 1 ? std::max(most, size_of_byte) : most);
+    }
+    if (ir::is_reduction(n.op)) return reduced_;
+    if (ir::is_whole(n.op) || ir::is_lanes(n.op)) return whole_size(n);
+    if (n.op == Op::lookup) {
+      const bool known = std::all_of(in.operands.begin(), in.operands.end(), [&](auto k) { return sizes_[k].known; });
+      return known ? known_size(v) : image_size(std::abs(v));
+    }
+    if (in.operands.empty()) return n.op == Op::value ? fixed_size(n, v) : known_size(v);
+    double operands[3] = {};
+    Size of[3];
+    for (std::size_t k = 0; k < in.operands.size(); ++k)
+      operands[k] = slots_[in.operands[k]], of[k] = sizes_[in.operands[k]];
+    return operation_size(n.op, n.type, g_.node(n.args.back()).type, operands, of, in.operands.size(), v);
+  }
+
+  // Of all elements, which is more than those of a lane.
+  Size whole_size(const ir::ExprNode& n) const {
+    const std::vector<double>& all = images_[n.stage].sizes;
+    const Op op = ir::is_lanes(n.op) ? n.op : ir::lanes_of(n.op);
+    double sum = 0, largest = 0;
+    for (const double s : all) sum += s, largest = std::max(largest, s);
+    if (op != Op::lanes_sum) return image_size(largest);
+    return image_size(n.op == Op::whole_mean ? sum / static_cast<double>(all.size()) : sum);
+  }
+
+  static void add_size(const ir::ExprNode& n, bool first, double so_far, Size& total, double term,
+                       const Size& of_term) {
+    if (first)
+      total = of_term;
+    else if (n.op == Op::reduce_sum)
+      total = sum_of(total, of_term);
+    else if (n.op == Op::reduce_prod)
+      total = product_of(so_far, total, term, of_term);
+    else
+      total = larger_of(total, of_term);
   }
 
   double value(const Instruction& in) {
@@ -376,6 +518,7 @@ class Point {
     const Image& image = images_[n.stage];
     const std::size_t rank = image.shape.size(), own = point_->size();
     i64 flat_index = 0;
+    place_ = -1;
     for (std::size_t d = 0; d < rank; ++d) {
       const ir::Index& index = n.index[d];
       i64 i = read.base[d];
@@ -392,7 +535,10 @@ class Point {
       }
       flat_index = flat_index * extent + i;
     }
-    return image.values[static_cast<std::size_t>(flat_index)];
+    place_ = flat_index;
+    const double v = image.value(flat_index);
+    place_ = flat_index;  // (what was asked for asked others)
+    return v;
   }
 
   // Elements `first`, first + 64 ... below `end`.
@@ -427,9 +573,10 @@ class Point {
     return n.op == Op::whole_mean ? total / static_cast<double>(count) : total;
   }
 
-  double gather(const ir::ExprNode& n, const Instruction& in) const {
+  double gather(const ir::ExprNode& n, const Instruction& in) {
     const Image& image = images_[n.stage];
-    return image.values[clamped(image.shape, in)];
+    place_ = static_cast<i64>(clamped(image.shape, in));
+    return image.value(place_);
   }
   double lookup(const ir::ExprNode& n, const Instruction& in) const {
     const ir::Table& table = g_.tables[static_cast<std::size_t>(n.ivalue)];
@@ -454,11 +601,13 @@ class Point {
     const bool once = of_sums_ == Rounding::once && n.op == Op::reduce_sum && n.type == ElementType::f32;
     const ElementType steps = once ? ElementType::f64 : n.type;
     double sum = 0;
+    Size total;
     bool first = true;
     do {
       for (std::size_t d = 0; d < k.size(); ++d) vars_[n.vars[d].id] = k[d];
       run(in.block);
       const double term = slots_[in.operands[0]];
+      if (sized_) add_size(n, first, sum, total, term, sizes_[in.operands[0]]);
       if (n.op == Op::reduce_median) {
         window.push_back(term);
       } else {
@@ -467,6 +616,7 @@ class Point {
       }
       first = false;
     } while (next(k, lo, hi));
+    reduced_ = total;
     if (once) return ir::evaluate(Op::convert, n.type, steps, &sum);
     if (n.op != Op::reduce_median) return sum;
     for (const double v : window)
@@ -483,24 +633,74 @@ class Point {
   const ir::Stage& stage_;
   const Shape& shape_;
   const Rounding of_sums_;
+  const bool sized_;
   Code code_;
   std::vector<double> slots_;
+  std::vector<Size> sizes_;
+  Size reduced_;    // of the reduction that was evaluated last
+  i64 place_ = -1;  // the element that was read last; -1: beyond a border
   std::unordered_map<std::uint32_t, Read> reads_;
   std::unordered_map<std::uint32_t, i64> vars_;
   std::uint32_t result_ = 0;
   const std::vector<i64>* point_ = nullptr;
 };
 
+Interpreter::~Interpreter() = default;
+
+// Points of all stages, a row or so at a time.
+void Interpreter::report(i64 points) {
+  if (!on_progress_) return;
+  if (total_ == 0)
+    for (ir::StageId s = 0; s < g_.stage_count(); ++s)
+      if (g_.stage(s).kind == ir::StageKind::point && in_[s] == ir::no_loop) total_ += element_count(shape_of(s));
+  done_ += points;
+  on_progress_(std::min(done_, total_), total_);
+}
+
 void Interpreter::compute(const ir::Stage& stage, Image& image) {
   std::vector<i64> lo = stage.margin_lo, hi = image.shape;
   for (std::size_t d = 0; d < hi.size(); ++d) hi[d] -= stage.margin_hi[d];
   if (empty_box(lo, hi)) return;
-  Point point(g_, parameters_, arguments_, images_, stage, image.shape, of_sums_);
+  Point point(g_, parameters_, arguments_, images_, stage, image.shape, of_sums_, sized_);
   std::vector<i64> i = lo;
+  i64 since = 0;
   do {
-    const double v = point.at(i);
-    image.values[static_cast<std::size_t>(flat(image.shape, i))] = std::isnan(v) ? one_nan : v;
+    const Element e = point.at(i);
+    const auto at = static_cast<std::size_t>(flat(image.shape, i));
+    image.values[at] = e.value;
+    if (sized_) image.sizes[at] = e.size;
+    if (++since == 1024) report(since), since = 0;
   } while (next(i, lo, hi));
+  report(since);
+}
+
+// ---- single points ----
+
+void Interpreter::prepare_points() {
+  check_arguments();
+  points_.resize(g_.stage_count());
+  for (ir::StageId s = 0; s < g_.stage_count(); ++s) {
+    images_[s].shape = shape_of(s);
+    images_[s].make = [this, s](i64 at) { return made(s, at); };
+  }
+}
+
+Element Interpreter::made(ir::StageId s, i64 at) {
+  const ir::Stage& stage = g_.stage(s);
+  const std::vector<i64> i = unflat(images_[s].shape, at);
+  if (stage.kind == ir::StageKind::input) {
+    const Array& a = arguments_[stage.argument];
+    const auto& fields = a.format().fields;
+    const double v = load_element(stage.type, a.at(i) + (fields.empty() ? 0 : fields[stage.field].offset));
+    return {v, std::abs(v)};
+  }
+  if (stage.kind == ir::StageKind::compose) return composed(stage, i);
+  for (std::size_t d = 0; d < i.size(); ++d)
+    if (i[d] < stage.margin_lo[d] || i[d] >= images_[s].shape[d] - stage.margin_hi[d]) return {};
+  if (!points_[s])
+    points_[s] =
+        std::make_unique<Point>(g_, parameters_, arguments_, images_, stage, images_[s].shape, of_sums_, sized_);
+  return points_[s]->at(i);
 }
 
 }  // namespace
@@ -508,6 +708,50 @@ void Interpreter::compute(const ir::Stage& stage, Image& image) {
 std::vector<Array> interpret(const ir::Graph& g, const std::vector<i64>& parameters,
                              const std::vector<Array>& arguments, Rounding of_sums) {
   return Interpreter(g, parameters, arguments, of_sums).run();
+}
+
+Sized interpret_sized(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
+                      Rounding of_sums, const std::function<void(i64 done, i64 total)>& on_progress) {
+  Interpreter interpreter(g, parameters, arguments, of_sums, true, on_progress);
+  Sized result;
+  result.values = interpreter.run();
+  result.sizes = interpreter.sizes();
+  return result;
+}
+
+struct Points::Impl {
+  Interpreter interpreter;
+};
+
+Points::Points(const ir::Graph& g, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
+               Rounding of_sums)
+    : impl_(new Impl{{g, parameters, arguments, of_sums, true}}) {
+  impl_->interpreter.prepare_points();
+}
+Points::~Points() = default;
+
+bool Points::possible(const ir::Graph& g) {
+  for (ir::StageId s = 0; s < g.stage_count(); ++s) {
+    const ir::Stage& stage = g.stage(s);
+    if (stage.kind == ir::StageKind::compose || stage.kind == ir::StageKind::input) continue;
+    if (stage.kind != ir::StageKind::point) return false;
+    for (const ir::ExprId e : ir::postorder(g, {stage.body})) {
+      const Op op = g.node(e).op;
+      if (ir::is_whole(op) || ir::is_lanes(op)) return false;
+    }
+  }
+  return true;
+}
+
+Shape Points::shape(ir::StageId s) const {
+  return impl_->interpreter.shape(s);
+}
+std::pair<double, double> Points::at(ir::StageId s, const std::vector<i64>& index) const {
+  const Element e = impl_->interpreter.element(s, index);
+  return {e.value, e.size};
+}
+void Points::forget() {
+  impl_->interpreter.forget();
 }
 
 }  // namespace tessera::ref

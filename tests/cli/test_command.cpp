@@ -3,8 +3,8 @@
 #include <cmath>
 #include <ctime>
 
-#include "cli/measure.hpp"
 #include "cli/options.hpp"
+#include "cli/verify.hpp"
 #include "engine/filters.hpp"
 #include "fixture.hpp"
 #include "tessera/error.hpp"
@@ -167,7 +167,7 @@ TEST_F(Command, VerifiesWithinWhatRoundingAllows) {
     RunOptions options;
     options.numbers = numbers;
     testing::internal::CaptureStdout();
-    const bool good = verify(program, lanes, {results}, options);
+    const bool good = verify(program, lanes, {results}, options) == Verdict::agrees;
     fflush(stdout);
     const std::string text = testing::internal::GetCapturedStdout();
     EXPECT_THAT(text, HasSubstr("largest difference " + std::to_string(off) + " at 3 points"));
@@ -206,7 +206,7 @@ TEST_F(Command, VerifiesLongSumsAndFindsOneWrongWeight) {
   Lanes lanes;
   lanes.inputs = {{image}};
   testing::internal::CaptureStdout();
-  const bool good = verify(filter->program, lanes, {{read("o.npy")}}, {});
+  const bool good = verify(filter->program, lanes, {{read("o.npy")}}, {}) == Verdict::agrees;
   fflush(stdout);
   EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("DIFFERS"));
   EXPECT_FALSE(good);
