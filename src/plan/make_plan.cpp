@@ -6,6 +6,7 @@
 #include "plan/groups.hpp"
 #include "plan/parts.hpp"
 #include "plan/plan.hpp"
+#include "plan/products.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/reductions.hpp"
 
@@ -44,6 +45,12 @@ void minimum_traffic(Plan& plan) {
     if (a.is_array) plan.minimum_bytes += bytes(a.extents, a.format);
   for (const ir::Output& o : plan.graph.outputs)
     plan.minimum_bytes += bytes(plan.graph.stage(o.stages.front()).domain, o.format);
+}
+
+// Stages of one name, sums of one stage: what was done to several of them is said once.
+void say_once(std::vector<std::string>& remarks) {
+  std::set<std::string> said;
+  std::erase_if(remarks, [&](const std::string& r) { return !said.insert(r).second; });
 }
 
 void group_stages(Plan& plan) {
@@ -108,22 +115,22 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { plan.lifted = lift_rank(graph); });
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
-  pass([&] {
-    Device able = device;
-    able.transforms = device.transforms && options.schedule == Schedule::automatic;
-    able.matrices = device.matrices && options.schedule == Schedule::automatic;
-    able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
-    // (whole: the sums that it could take are no more, whole.hpp.)
-    const Method method = options.method == Method::whole ? Method::automatic : options.method;
-    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, method, able, plan.options.parameters, plan.remarks,
-                   plan.sums);
-  });
+  Device able = device;
+  able.transforms = device.transforms && options.schedule == Schedule::automatic;
+  able.matrices = device.matrices && options.schedule == Schedule::automatic;
+  able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
+  // (whole: the sums that it could take are no more, whole.hpp.)
+  const Method method = options.method == Method::whole ? Method::automatic : options.method;
+  const Numbers order = reorder ? Numbers::fast : Numbers::exact;
+  if (rewrite) pass([&] { name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
+  pass([&] { expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums); });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });
   if (rewrite) pass([&] { fold_stages(graph, device, plan.remarks); });
   pass([&] { remove_dead_stages(graph); });
   pass([&] { take_reductions_apart(graph); });
   if (rewrite) pass([&] { separate_pieces(graph); });
+  say_once(plan.remarks);
   plan.graph = std::move(graph);
   group_stages(plan);
   minimum_traffic(plan);

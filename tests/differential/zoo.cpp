@@ -21,6 +21,7 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_chains().begin(), zoo_of_chains().end());
     list.insert(list.end(), zoo_of_methods().begin(), zoo_of_methods().end());
     list.insert(list.end(), zoo_of_bytes().begin(), zoo_of_bytes().end());
+    list.insert(list.end(), zoo_of_products().begin(), zoo_of_products().end());
     return list;
   }();
   return all;
