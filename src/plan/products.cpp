@@ -47,7 +47,8 @@ namespace {
 
 constexpr double block_rows = 4;        // rows of a register block that the price assumes
 constexpr i64 worth_a_remark = 26;      // terms
-constexpr i64 least_stored_terms = 32;  // of a stage that extends beyond its images, and is stored for it
+constexpr i64 least_stored_terms = 16;  // of a stage that extends beyond its images, which are stored for it
+constexpr double least_dear = 4;        // instructions: a product hides behind the sum that takes it
 constexpr int most_ranges = 64;         // that are looked for: each looks at the whole graph
 
 // Whether the ways to take a weighted sum would take this one; what they do to find out is thrown away.
@@ -467,7 +468,8 @@ class ProductPass {
           if (id == v.id && coefficient == 1) length *= static_cast<double>(v.hi - v.lo + 1);
       copies *= (block_rows + length - 1) / (block_rows * length);
     }
-    return analyze::operation_count(graph_, {c.point}) * (copies - 1) > device_.fold_price;
+    const double loads = analyze::load_count(graph_, {c.point}) / 2, all = analyze::operation_count(graph_, {c.point});
+    return all - loads >= least_dear && all * (copies - 1) > device_.fold_price;
   }
 
   std::vector<Part> refused(const WindowSum& sum, const char* why) {
