@@ -80,7 +80,7 @@ Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, 
     if (own.time && count > 1) fmt::print("of the first of {} pages:\n", count);
     Done one = run_one(program, page, options, fmt::format("{} {}/{}", label, k + 1, count), own);
     own.time = false;
-    all.good = all.good && one.good;
+    all.verdict = std::max(all.verdict, one.verdict);  // the worst
     pages.push_back(std::move(one.results));
     if (!first) first = std::move(page);
   }

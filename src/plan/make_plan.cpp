@@ -7,6 +7,7 @@
 #include "plan/nans.hpp"
 #include "plan/parts.hpp"
 #include "plan/plan.hpp"
+#include "plan/products.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/reductions.hpp"
 
@@ -110,16 +111,15 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
   pass([&] { guard_medians(graph); });
-  pass([&] {
-    Device able = device;
-    able.transforms = device.transforms && options.schedule == Schedule::automatic;
-    able.matrices = device.matrices && options.schedule == Schedule::automatic;
-    able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
-    // (whole: the sums that it could take are no more, whole.hpp.)
-    const Method method = options.method == Method::whole ? Method::automatic : options.method;
-    expand_windows(graph, reorder ? Numbers::fast : Numbers::exact, method, able, plan.options.parameters, plan.remarks,
-                   plan.sums);
-  });
+  Device able = device;
+  able.transforms = device.transforms && options.schedule == Schedule::automatic;
+  able.matrices = device.matrices && options.schedule == Schedule::automatic;
+  able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
+  // (whole: the sums that it could take are no more, whole.hpp.)
+  const Method method = options.method == Method::whole ? Method::automatic : options.method;
+  const Numbers order = reorder ? Numbers::fast : Numbers::exact;
+  if (rewrite) pass([&] { name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
+  pass([&] { expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums); });
   if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
   if (rewrite) pass([&] { merge_equal_stages(graph); });
   if (rewrite) pass([&] { fold_stages(graph, device, plan.remarks); });

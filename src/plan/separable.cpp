@@ -204,11 +204,18 @@ class SumSplitter {
     }
   }
 
-  // For `explain`: the sum may have been priced before (transforms.cpp).
-  SumChoice& choice(const Tensor& w) {
+  // For `explain`: the sum may have been priced before (transforms.cpp), as may others of its extents have been.
+  SumChoice& choice(const Tensor& w, Method method) {
     const std::vector<i64> extents(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
-    for (SumChoice& c : all_.choices_)
-      if (c.extents == extents && (c.stage == stage_.name || c.stage == stage_.name + ".sum")) return c;
+    SumChoice* found = nullptr;
+    for (SumChoice& c : all_.choices_) {
+      const bool open = c.taken == Method::direct && c.refusal.empty() && c.extents == extents;
+      if (!open || (c.stage != stage_.name && c.stage != stage_.name + ".sum")) continue;
+      if (!found) found = &c;
+      for (const SumChoice::Price& p : c.prices)
+        if (p.method == method) return c;
+    }
+    if (found) return *found;
     SumChoice& c = all_.choices_.emplace_back();
     c.stage = stage_.name;
     c.extents = extents;
@@ -216,8 +223,9 @@ class SumSplitter {
   }
 
   void taken(const Tensor& w, std::size_t rank) {
-    SumChoice& c = choice(w);
-    c.taken = rank > 1 || all_.method_ == Method::low_rank ? Method::low_rank : Method::separable;
+    const Method method = rank > 1 || all_.method_ == Method::low_rank ? Method::low_rank : Method::separable;
+    SumChoice& c = choice(w, method);
+    c.taken = method;
     c.rank = rank;
   }
 
@@ -226,7 +234,7 @@ class SumSplitter {
     const bool asked = all_.method_ == Method::separable || all_.method_ == Method::low_rank;
     if (!asked || refused_) return {};
     refused_ = true;
-    choice(w).refusal = why;
+    choice(w, all_.method_).refusal = why;
     return {};
   }
 

@@ -318,15 +318,7 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
                                   tiles.columns));
   stage.tile = tiles;
   if (yes) choice.taken = Method::transform;
-  // Parts of a sum that was looked at are not worth a line.
-  const bool part = std::any_of(choices_.begin(), choices_.end(), [&](const SumChoice& c) {
-    if ((c.stage != choice.stage && c.stage + ".sum" != choice.stage) || c.extents.size() != choice.extents.size())
-      return false;
-    for (std::size_t d = 0; d < c.extents.size(); ++d)
-      if (choice.extents[d] > c.extents[d]) return false;
-    return c.taken != Method::transform;
-  });
-  if (!part) choices_.push_back(std::move(choice));
+  choices_.push_back(std::move(choice));
   if (!yes) return {};
   return boxes.empty() ? std::vector{stage} : boxes;
 }
@@ -432,15 +424,20 @@ void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& r
   LinearForms forms(graph_, numbers_, stage.body, steps_left_);
   // From the root down: the largest sums.
   std::unordered_map<std::uint32_t, ExprId> instead;
-  std::unordered_map<std::uint32_t, bool> wanted{{stage.body.id, true}};
+  std::unordered_map<std::uint32_t, bool> wanted{{stage.body.id, true}}, part_of_another;
   for (auto it = order.rbegin(); it != order.rend() && steps_left_ > 0; ++it) {
     if (!wanted[it->id]) continue;
     const ExprNode& node = graph_.node(*it);
+    // Parts of a sum that was looked at are not worth a line.
+    bool looked_at = part_of_another[it->id];
     if (forms.linear(*it) && !node.args.empty() && node.op != Op::convert) {
+      const std::size_t before = choices_.size();
       steps_left_ -= static_cast<i64>(order.size());  // that the parts of a sum are looked at takes the square of it
       const bool itself = it->id == stage.body.id && alone;
       Stage part = itself ? stage : part_of(stage, *it);
       std::vector<Stage> sums = marked(part, remarks);
+      if (looked_at && sums.empty() && choices_.size() > before) choices_.resize(before);
+      looked_at = looked_at || choices_.size() > before;
       if (itself && sums.size() == 1) {
         stage.tile = sums.front().tile;
         return;
@@ -452,7 +449,7 @@ void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& r
     }
     // Terms of a sum that is loops are no stages: they move with its variables.
     if (is_reduction(node.op)) continue;
-    for (const ExprId a : node.args) wanted[a.id] = true;
+    for (const ExprId a : node.args) wanted[a.id] = true, part_of_another[a.id] = part_of_another[a.id] || looked_at;
   }
   if (instead.empty()) return;
   stage.body = ir::rewrite(graph_, stage.body, [&](ExprId old, const ExprNode&) {

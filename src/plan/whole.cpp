@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "ir/build.hpp"
+#include "plan/products.hpp"
 #include "plan/rebuild.hpp"
 #include "plan/transforms.hpp"
 
@@ -168,6 +169,7 @@ std::vector<SumChoice> take_whole(Graph& graph, Numbers numbers) {
   Device device;
   device.transforms = true;
   const std::vector<i64> assumed = assumed_parameters(graph);
+  name_products(graph, numbers, Method::whole, device, assumed, remarks);
   {
     Rebuild rebuild(graph);
     TransformedSums sums(graph, numbers, Method::whole, device, assumed, choices);

@@ -302,7 +302,7 @@ Term PointGenerator::weighted_window(Context& c, ElementType type) {
   double total = 0;
   for (const double v : t.values) total += std::fabs(v);
   c.vars.insert(c.vars.end(), vars.begin(), vars.end());
-  const Term read = converted(access(c, true), type);
+  const Term read = sample_of_window(c, type);
   c.vars.resize(c.vars.size() - vars.size());
   const Bound bound{read.bound.most * std::max(1.0, total), read.bound.places + 2};
   if (!fits(type, bound)) return leaf(c, type);
@@ -315,6 +315,37 @@ Term PointGenerator::weighted_window(Context& c, ElementType type) {
   const ExprId window = ir::reduce(g_, Op::reduce_sum, vars, ir::binary(g_, Op::mul, weight, read.id));
   const auto written = r_.chance(40) ? ir::unroll(g_, window, 200) : std::nullopt;
   return {written ? *written : window, bound};
+}
+
+Term PointGenerator::sample_of_window(Context& c, ElementType type) {
+  const Term first = access(c, true);
+  const Term read = converted(first, type);
+  if (!r_.chance(40)) return read;
+  ir::ExprNode second = g_.node(first.id);
+  std::vector<StageId> alike;
+  for (StageId s = 0; s < g_.stage_count(); ++s)
+    if (g_.stage(s).domain == g_.stage(second.stage).domain) alike.push_back(s);
+  second.stage = r_.pick(alike);
+  second.type = g_.stage(second.stage).type;
+  Bound bound = bounds_[second.stage];
+  const bool elsewhere = r_.chance(15), otherwise = r_.chance(15);
+  for (std::size_t d = 0; d < second.index.size(); ++d) {
+    Border& border = second.border[d];
+    if (border.mode == BorderMode::none) continue;
+    if (elsewhere) second.index[d].offset += r_.between(-1, 1);
+    if (otherwise) border.mode = r_.pick(std::array{BorderMode::clamp, BorderMode::wrap, BorderMode::constant});
+    if (border.mode != BorderMode::constant) continue;
+    border.value = static_cast<double>(r_.between(0, 9));
+    bound = join(bound, {9, 0});
+  }
+  const Term other = converted({g_.expr(std::move(second)), bound}, type);
+  const i64 what = r_.between(0, 9);
+  if (what == 0) return {ir::binary(g_, Op::max, read.id, other.id), join(read.bound, other.bound)};
+  if (what < 3)
+    return {ir::select(g_, ir::binary(g_, Op::lt, other.id, constant(type, 1).id), read.id, other.id),
+            join(read.bound, other.bound)};
+  const Bound product{read.bound.most * std::max(1.0, other.bound.most), read.bound.places + other.bound.places};
+  return fits(type, product) ? Term{ir::binary(g_, Op::mul, read.id, other.id), product} : read;
 }
 
 // ---- leaves ----

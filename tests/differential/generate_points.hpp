@@ -70,6 +70,8 @@ class PointGenerator {
   Term reduction(Context& c, ElementType type, int depth);
   // A weighted window whose weights are an outer product, all but one perhaps; or the same written out.
   Term weighted_window(Context& c, ElementType type);
+  // A sample of a window, or a function of it and of another image at the same place or close to it.
+  Term sample_of_window(Context& c, ElementType type);
   Term leaf(Context& c, ElementType type);
   // What a whole image comes to.
   Term total();

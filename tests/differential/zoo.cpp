@@ -22,6 +22,7 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_methods().begin(), zoo_of_methods().end());
     list.insert(list.end(), zoo_of_bytes().begin(), zoo_of_bytes().end());
     list.insert(list.end(), zoo_of_nans().begin(), zoo_of_nans().end());
+    list.insert(list.end(), zoo_of_products().begin(), zoo_of_products().end());
     return list;
   }();
   return all;

@@ -138,6 +138,7 @@ Planned planned(const Sample& sample, const RunOptions& options) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
+  how.method = options.method;
   return {plan::make_plan(std::move(graph), how, fixed_device()), parameters};
 }
 
