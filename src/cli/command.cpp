@@ -118,10 +118,6 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
   return report(Error(ErrorClass::argument, message, {}, help));
 }
 
-}  // namespace
-
-namespace {
-
 // What may follow --verify is a part of it, as in --verify=sampled; anything else is a file.
 std::vector<std::string> joined_words(int argc, const char* const* argv) {
   std::vector<std::string> words;
@@ -138,12 +134,10 @@ std::vector<std::string> joined_words(int argc, const char* const* argv) {
 
 }  // namespace
 
-int run_command(int given_count, const char* const* given) {
-  const std::vector<std::string> words = joined_words(given_count, given);
-  std::vector<const char*> pointers;
-  for (const std::string& word : words) pointers.push_back(word.c_str());
-  const int argc = static_cast<int>(pointers.size());
-  const char* const* argv = pointers.data();
+int run_command(int argc, const char* const* argv) {
+  const std::vector<std::string> joined = joined_words(argc, argv);
+  std::vector<const char*> words;
+  for (const std::string& word : joined) words.push_back(word.c_str());
   CLI::App root("Tessera runs image and volume filters that are written in the Forma language.", "tessera");
   root.footer(footer);
   format_help(root);
@@ -152,17 +146,16 @@ int run_command(int given_count, const char* const* given) {
   const Verb verbs[] = {add_run(root),   add_filter(root), add_fft(root),     add_emit(root), add_explain(root),
                         add_check(root), add_format(root), add_devices(root), add_tune(root)};
   group_options(root);
-  std::vector<const char*> words(argv, argv + argc);
   // `tessera help run` is `tessera run --help`.
-  if (argc > 1 && std::string_view(argv[1]) == "help") {
+  if (words.size() > 1 && std::string_view(words[1]) == "help") {
     words.erase(words.begin() + 1);
-    words.insert(words.begin() + (argc > 2 ? 2 : 1), "--help");
+    words.insert(words.begin() + (words.size() > 1 ? 2 : 1), "--help");
   }
   try {
     root.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& wanted) {  // --help, --version
     const bool stranger = root.get_subcommands().empty() && words.size() > 1 && words[1][0] != '-';
-    if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), argc, words.data());
+    if (stranger) return report_usage(root, CLI::ExtrasError({words[1]}), static_cast<int>(words.size()), words.data());
     return root.exit(wanted);
   } catch (const CLI::ParseError& error) {
     return report_usage(root, error, static_cast<int>(words.size()), words.data());

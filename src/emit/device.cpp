@@ -595,7 +595,8 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   std::string text = !cuda && exact ? "#pragma OPENCL FP_CONTRACT OFF\n" : "";
   text += cuda ? cuda_text : opencl_text;
   if (!cuda && needs.doubles) text += opencl_doubles;
-  text += common_text + extremes(cuda, exact, cuda || needs.doubles);
+  text += common_text;
+  text += extremes(cuda, exact, cuda || needs.doubles);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
   for (const std::string& name : needs.vectors)
