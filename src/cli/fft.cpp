@@ -189,7 +189,7 @@ Verb add_fft(CLI::App& root) {
   app->add_flag("--inverse", verb->inverse, "the way back, divided by the number of points");
   app->add_flag("--real", verb->real, "keep the real part alone, as files other than .npy do on the way back");
   app->add_option("--axes", verb->all_axes,
-                  "the dimensions, the slowest is 0 and the last -1 (all); or letters: what they are in the file")
+                  "the dimensions, the slowest is 0 and the last -1 (all); letters: those of the file")
       ->allow_extra_args(false)
       ->type_name("D,D");
   verb->settings.declare(*app, false);
