@@ -97,8 +97,13 @@ std::string letters_of(const FileAxes& axes) {
 }
 
 i64 product_of(const FileAxes& axes) {
+  constexpr i64 most = i64{1} << 62;  // of what a file declares
   i64 product = 1;
-  for (const FileAxis& a : axes) product *= std::max<i64>(a.extent, 1);
+  for (const FileAxis& a : axes) {
+    const i64 extent = std::max<i64>(a.extent, 1);
+    if (product > most / extent) return most;
+    product *= extent;
+  }
   return product;
 }
 

@@ -23,7 +23,7 @@ namespace tessera::io {
 // "tzyxc", "z4c2yx": letters, each with its extent or without. Throws Error(argument).
 FileAxes parse_axes(std::string_view text);
 std::string letters_of(const FileAxes&);
-i64 product_of(const FileAxes&);
+i64 product_of(const FileAxes&);  // at most 2^62
 
 // `array` as the file has it, with a letter for each dimension in `letters`; the elements may be structs, whose fields
 // may have a letter at the end, else they are s. `steps`: of each dimension, or empty. The header says what became of

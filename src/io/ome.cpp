@@ -153,8 +153,9 @@ class Parser {
     if (samples_ > 1 && planes.size[0] % samples_ == 0) planes.size[0] /= samples_;
     const double all =
         static_cast<double>(planes.size[0]) * static_cast<double>(planes.size[1]) * static_cast<double>(planes.size[2]);
-    if (all > static_cast<double>(most_planes)) {
-      out_.contradiction = fmt::format("OME says that an image has {:.0f} pages", all);
+    planes_ += all;
+    if (planes_ > static_cast<double>(most_planes)) {
+      out_.contradiction = fmt::format("OME says that its images have {:.0f} pages", planes_);
       return;
     }
     pixels_ = std::move(planes);
@@ -188,6 +189,9 @@ class Parser {
     auto& places = pixels_->places;
     const i64 end = static_cast<i64>(places.size());
     const i64 count = data_->count < 0 ? end : data_->count;
+    told_places_ += static_cast<double>(std::min(count, end));
+    if (told_places_ > 4 * static_cast<double>(most_planes))
+      out_.contradiction = "OME tells the places of pages again and again";
     for (i64 k = 0; k < count && data_->first + k < end && !data_->elsewhere; ++k)
       places[static_cast<std::size_t>(data_->first + k)] = data_->place + k;
     data_.reset();
@@ -219,6 +223,7 @@ class Parser {
   std::optional<Planes> pixels_;
   std::optional<Data> data_;
   bool told_ = false;
+  double planes_ = 0, told_places_ = 0;  // so far, of all images
 };
 
 std::string_view type_in_words(ElementType type) {

@@ -119,17 +119,34 @@ class Reader {
     return value;
   }
 
+  // A short of the current directory that the library passes over.
+  std::uint64_t hidden_tag(std::uint16_t wanted, std::uint64_t missing) const {
+    const std::uint64_t at = TIFFCurrentDirOffset(tiff_);
+    const std::uint64_t count_bytes = is_big() ? 8 : 2, entry_bytes = is_big() ? 20 : 12, value_at = is_big() ? 12 : 8;
+    if (!is_whole(at)) return missing;
+    const std::uint64_t count = number_at(at, count_bytes);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t entry = at + count_bytes + k * entry_bytes;
+      if (number_at(entry, 2) == wanted && number_at(entry + 2, 2) == TIFF_SHORT) return number_at(entry + value_at, 2);
+    }
+    return missing;
+  }
+
  private:
+  bool is_big() const { return source().data()[2] == 43 || source().data()[3] == 43; }
+  std::uint64_t number_at(std::uint64_t at, std::uint64_t bytes) const {
+    const bool swapped = source().data()[0] == 'M';
+    std::uint64_t value = 0;
+    for (std::uint64_t i = 0; i < bytes; ++i)
+      value |= std::uint64_t{source().data()[at + i]} << 8 * (swapped ? bytes - 1 - i : i);
+    return value;
+  }
   // The library takes a directory whose end is cut off as the last one. `at`: where it begins.
   bool is_whole(std::uint64_t at) const {
     const Source& s = source();
-    const bool big = s.data()[2] == 43 || s.data()[3] == 43, swapped = s.data()[0] == 'M';
-    const std::uint64_t count_bytes = big ? 8 : 2, entry_bytes = big ? 20 : 12, link_bytes = big ? 8 : 4;
+    const std::uint64_t count_bytes = is_big() ? 8 : 2, entry_bytes = is_big() ? 20 : 12, link_bytes = is_big() ? 8 : 4;
     if (at > s.size() || s.size() - at < count_bytes) return false;
-    std::uint64_t count = 0;
-    for (std::uint64_t i = 0; i < count_bytes; ++i)
-      count |= std::uint64_t{s.data()[at + i]} << 8 * (swapped ? count_bytes - 1 - i : i);
-    const std::uint64_t room = s.size() - at - count_bytes;
+    const std::uint64_t count = number_at(at, count_bytes), room = s.size() - at - count_bytes;
     return count <= room / entry_bytes && room - count * entry_bytes >= link_bytes;
   }
 
@@ -166,6 +183,7 @@ struct Page {
   ElementType type = ElementType::u8;
   int channels = 1;  // of the array
   std::vector<std::string> names = {""};
+  bool differences = false;  // samples are told as differences along a row, which the library leaves alone
   bool associated_alpha = false;
   std::vector<std::uint8_t> colours;  // of a palette, 3 per entry
 
@@ -181,7 +199,28 @@ struct Page {
     return (count * per_pixel * bits + 7) / 8;
   }
   void place(const std::uint8_t* from, std::uint8_t* to, std::uint32_t count, int plane) const;
+  void add_up(std::uint8_t* row, std::uint64_t pixels) const;
 };
+
+template <class T>
+void add_up_as(std::uint8_t* row, std::uint64_t count, std::uint64_t step) {
+  for (std::uint64_t i = step; i < count; ++i) {
+    T before, value;
+    std::memcpy(&before, row + (i - step) * sizeof(T), sizeof(T));
+    std::memcpy(&value, row + i * sizeof(T), sizeof(T));
+    value = static_cast<T>(value + before);
+    std::memcpy(row + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+// A row as the library delivers it: each sample is added to that of the pixel before.
+void Page::add_up(std::uint8_t* row, std::uint64_t pixels) const {
+  const std::uint64_t step = planar == PLANARCONFIG_SEPARATE ? 1u : samples, count = pixels * step;
+  if (bits == 8) add_up_as<std::uint8_t>(row, count, step);
+  if (bits == 16) add_up_as<std::uint16_t>(row, count, step);
+  if (bits == 32) add_up_as<std::uint32_t>(row, count, step);
+  if (bits == 64) add_up_as<std::uint64_t>(row, count, step);
+}
 
 template <class T>
 void invert(T* values, std::size_t count) {
@@ -337,6 +376,15 @@ void read_colour(const Reader& reader, Page& page) {
   name_channels(reader, page, photometric == PHOTOMETRIC_RGB || photometric == PHOTOMETRIC_YCBCR);
 }
 
+// The library undoes a predictor with the compressions that it knows one of; other programs write it with PackBits too.
+void read_predictor(const Reader& reader, Page& page) {
+  if (page.compression != COMPRESSION_PACKBITS) return;
+  const std::uint64_t predictor = reader.hidden_tag(TIFFTAG_PREDICTOR, PREDICTOR_NONE);
+  page.differences = predictor == PREDICTOR_HORIZONTAL && page.bits >= 8;
+  if (predictor != PREDICTOR_NONE && !page.differences)
+    reader.refuse(fmt::format("its predictor is number {} with PackBits, which is not read", predictor));
+}
+
 // What the current directory says, or an Error when it says what is not read.
 Page read_page(const Reader& reader) {
   Page page;
@@ -357,6 +405,7 @@ Page read_page(const Reader& reader) {
     reader.refuse(fmt::format("its compression is number {}, which is not read", page.compression));
   }
   if (page.samples == 1) page.planar = PLANARCONFIG_CONTIG;
+  read_predictor(reader, page);
   page.type = type_of(reader, page);
   read_colour(reader, page);
   return page;
@@ -379,6 +428,7 @@ void read_strips(const Reader& reader, const Page& page, std::uint8_t* out) {
       const auto size = static_cast<tmsize_t>(packed_row * rows);
       if (TIFFReadEncodedStrip(reader.get(), strip, target, size) != size)
         reader.fail(fmt::format("strip {} is damaged or cut short", strip));
+      for (std::uint32_t r = 0; r < rows && page.differences; ++r) page.add_up(target + r * packed_row, page.width);
       for (std::uint32_t r = 0; r < rows && !page.direct(); ++r) {
         page.place(target + r * packed_row, first + r * row_bytes, page.width, plane);
       }
@@ -412,6 +462,7 @@ void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8
         const auto rows = static_cast<std::uint32_t>(std::min<std::uint64_t>(tile_height, page.height - y));
         const auto columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(tile_width, page.width - x));
         for (std::uint32_t r = 0; r < rows; ++r) {
+          if (page.differences) page.add_up(buffer.data() + r * packed_row, tile_width);
           page.place(buffer.data() + r * packed_row, out + (y + r) * row_bytes + x * pixel, columns, plane);
         }
       }
@@ -425,12 +476,14 @@ bool is_image(const Reader& reader) {
 }
 
 // What the current page says of itself; what is wrong with it is kept, since it may not be wanted.
-ListedPage list_page(const Reader& reader, tdir_t directory) {
+ListedPage list_page(const Reader& reader, tdir_t directory, bool first) {
   ListedPage listed;
   listed.directory = directory;
   const char* text = nullptr;
   if (TIFFGetField(reader.get(), TIFFTAG_IMAGEDESCRIPTION, &text) == 1 && text != nullptr) {
-    listed.text = text;
+    // Of pages behind the first one only a series of tifffile's is of interest; many may share a long text.
+    constexpr std::size_t longest = 4096;
+    listed.text = std::string_view(text).substr(0, first ? std::string_view::npos : longest);
     float x = 0, y = 0;
     TIFFGetField(reader.get(), TIFFTAG_XRESOLUTION, &x);
     TIFFGetField(reader.get(), TIFFTAG_YRESOLUTION, &y);
@@ -520,7 +573,7 @@ Array decode_tiff(const Source& source) {
   std::vector<ListedPage> all;
   tdir_t directory = 0;
   do {
-    if (is_image(reader)) all.push_back(list_page(reader, directory));
+    if (is_image(reader)) all.push_back(list_page(reader, directory, all.empty()));
     ++directory;
   } while (reader.next());
   if (all.empty()) reader.fail("it has no image");

@@ -156,7 +156,7 @@ TEST_F(TiffVolume, knows_the_planes_of_ome) {
                   "<TiffData IFD='0'><UUID FileName='other'>you</UUID></TiffData><TiffData FirstT='1' "
                   "IFD='1'/>"),
               HasSubstr("has 2 pages, but tells the places of 1; others are in another file"));
-  EXPECT_THAT(ome("SizeT='2000000' SizeZ='2000000' SizeC='9'", ""), HasSubstr("OME says that an image has"));
+  EXPECT_THAT(ome("SizeT='2000000' SizeZ='2000000' SizeC='9'", ""), HasSubstr("OME says that its images have"));
   EXPECT_EQ(ome("SizeT='2' SizeZ=", ""), "t2 0 1");
   EXPECT_EQ(ome("SizeT='2'", "<TiffData FirstT='77' IFD='4194303' PlaneCount='99'/><TiffData PlaneCount='-3'/>"),
             "t2 0 1");

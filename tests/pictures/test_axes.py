@@ -296,6 +296,16 @@ def test_extra_samples(tessera, numbers):
     assert "colour" in tessera("filter", "median", "in.tif", "--gray", "-q", "-o", "x.png", status=2).stderr
 
 
+def test_packbits_with_predictor(tessera, numbers):
+    for dtype in ["uint8", "uint16", "int16", "uint32", "float32"]:
+        for axes in ["YX", "YXS"]:
+            data = random_array(numbers, [40 if c == "Y" else EXTENTS[c] * (1 if c == "S" else 5) for c in axes], dtype)
+            more = {"tile": (16, 16)} if numbers.integers(2) else {"rowsperstrip": 7}
+            tifffile.imwrite(tessera.folder / "in.tif", data, photometric="rgb" if "S" in axes else "minisblack",
+                             compression="packbits", predictor=2, byteorder=numbers.choice(["<", ">"]), **more)
+            assert numpy.array_equal(identity(tessera, "in.tif"), data), (dtype, axes, more)
+
+
 def test_standard_input(tessera, numbers):
     data = random_array(numbers, (2, 7, 9), "uint8")
     numpy.save(tessera.folder / "in.npy", data)
