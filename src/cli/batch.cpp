@@ -88,6 +88,15 @@ std::vector<std::vector<std::string>> destinations(const std::vector<std::string
   return result;
 }
 
+// Of two files' statuses the one that is told: a fault of tessera before a file that failed, before rounding that the
+// program amplifies.
+int worse(int a, int b) {
+  const auto weight = [](int status) {
+    return status == done ? 0 : status == amplified ? 1 : status == internal_fault ? 3 : 2;
+  };
+  return weight(a) >= weight(b) ? a : b;
+}
+
 struct Failures {
   std::vector<std::string> files;
   std::string last;  // message
@@ -113,14 +122,14 @@ int run_batch(const std::vector<std::string>& files, const RunSettings& settings
     if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
     if (settings.output.files.empty()) fmt::print("{}\n", files[k]);
     try {
-      status = std::max(status, one(files[k], std::move(own)));
+      status = worse(status, one(files[k], std::move(own)));
     } catch (const Error& error) {
       if (error.error_class() == ErrorClass::cancelled) throw;
       failures.add(files[k], error.what());
-      status = std::max<int>(status, error.error_class() == ErrorClass::internal ? internal_fault : usage_faulty);
+      status = worse(status, error.error_class() == ErrorClass::internal ? internal_fault : usage_faulty);
     } catch (const std::bad_alloc&) {
       failures.add(files[k], "out of memory");
-      status = std::max<int>(status, usage_faulty);
+      status = worse(status, usage_faulty);
     }
   }
   if (!failures.files.empty())
