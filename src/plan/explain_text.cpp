@@ -68,18 +68,14 @@ class TextPrinter {
  private:
   void sums() {
     std::vector<std::string> rows;
-    std::map<std::string, int> equal;  // sums of one stage, as often as not
     for (const SumChoice& s : r_.sums) {
       if (s.prices.empty()) continue;
       std::string prices;
       for (const SumChoice::Price& p : s.prices)
         prices += fmt::format("{}{} {:.2g}", prices.empty() ? "" : ", ", name_of(p.method), p.nanoseconds);
-      std::string row = fmt::format("'{}', {}: {}; taken: {}{}", s.stage, extents(s.extents), prices, name_of(s.taken),
-                                    s.rank > 1 ? fmt::format(", {} products", s.rank) : "");
-      if (++equal[row] == 1) rows.push_back(std::move(row));
+      rows.push_back(fmt::format("'{}', {}: {}; taken: {}{}", s.stage, extents(s.extents), prices, name_of(s.taken),
+                                 s.rank > 1 ? fmt::format(", {} products", s.rank) : ""));
     }
-    for (std::string& row : rows)
-      if (const int n = equal[row]; n > 1) row += fmt::format(" ({} such sums)", n);
     if (rows.empty()) return;
     rows = each_once(rows);
     line("");

@@ -45,11 +45,12 @@ using ir::StageId;
 
 namespace {
 
-constexpr double block_rows = 4;        // rows of a register block that the price assumes
-constexpr i64 worth_a_remark = 26;      // terms
-constexpr i64 least_stored_terms = 16;  // of a stage that extends beyond its images, which are stored for it
-constexpr double least_dear = 4;        // instructions: a product hides behind the sum that takes it
-constexpr int most_ranges = 64;         // that are looked for: each looks at the whole graph
+constexpr double block_rows = 4;    // rows of a register block that the price assumes
+constexpr i64 worth_a_remark = 26;  // terms
+// Of a stage that extends beyond its images, which are stored for it, and of a device that stores it as well.
+constexpr i64 least_stored_terms = 16, least_terms_of_device = 49;
+constexpr double least_dear = 4;  // instructions: a product hides behind the sum that takes it
+constexpr int most_ranges = 64;   // that are looked for: each looks at the whole graph
 
 // Whether the ways to take a weighted sum would take this one; what they do to find out is thrown away.
 class Ways {
@@ -273,7 +274,7 @@ class ProductPass {
         c.border.push_back(*borders[d]);
         if (borders[d]->mode == BorderMode::none) before = -dims[d].lo, behind = dims[d].hi;
       } else {
-        if (!c.unscaled[d] || dims[d].some_none) return;
+        if (!c.unscaled[d] || dims[d].some_none || device_.rows_first) return;  // circuits have one extent
         const ir::SizeId longer = graph_.size(c.hi[d] - c.lo[d]);
         stage.domain.push_back(graph_.size_binary(ir::SizeOp::add, current_->domain[d + lead], longer));
         c.begin[d] = c.lo[d];
