@@ -184,7 +184,7 @@ class Image {
   Value<T> at(const O&... offsets) const {
     return Value<T>(detail::read(view_, {Offset(offsets)...}));
   }
-  // An absolute place, an integer expression per dimension, clamped to the edge. Has no part in the extents.
+  // An absolute place, an integer per dimension; outside as the border says, without one the edge. No part in extents.
   template <detail::Integral... I>
   Value<T> gather(const I&... indices) const;
 

@@ -596,7 +596,7 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   text += cuda ? cuda_text : opencl_text;
   if (!cuda && needs.doubles) text += opencl_doubles;
   text += common_text;
-  text += extremes(cuda, exact, cuda || needs.doubles);
+  text += extremes(cuda, exact, needs.doubles);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);
   for (const std::string& name : needs.vectors)

@@ -243,7 +243,7 @@ std::string HlsValues::float_expression(const Node& node) const {
     case ir::Op::min:
       return fmt::format("tessera_streaming::lesser({}, {})", a, b);
     case ir::Op::max:
-      return fmt::format("-tessera_streaming::lesser(-{}, -{})", a, b);
+      return fmt::format("tessera_streaming::greater({}, {})", a, b);
     default: {
       const std::string_view called = op == ir::Op::fast_exp ? "exp" : ir::name_of(op);
       const std::string given = b.empty() ? a : fmt::format("{}, {}", a, b);

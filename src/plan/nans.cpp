@@ -8,7 +8,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "analyze/expressions.hpp"
 #include "ir/build.hpp"
+#include "plan/median.hpp"
 
 namespace tessera::plan {
 
@@ -104,14 +106,18 @@ void guard_medians(Graph& graph) {
       if (node.op != Op::reduce_median || !is_float(node.type) || surely_number(graph, node.args[0])) return ExprId{};
       const ExprNode median = node;
       ExprId odd = operation(graph, Op::ne, ElementType::boolean, {median.args[0], median.args[0]});
-      for (std::size_t k = median.vars.size(); k-- > 0;) {
+      const auto any_over = [&](std::vector<ir::Var> vars) {
         ExprNode any;
         any.op = Op::reduce_any;
         any.type = ElementType::boolean;
         any.args = {odd};
-        any.vars = {median.vars[k]};
+        any.vars = std::move(vars);
         odd = graph.expr(std::move(any));
-      }
+      };
+      if (analyze::term_count(median) > most_network_terms(median.type))
+        any_over(median.vars);  // in the loop that counts
+      else
+        for (std::size_t k = median.vars.size(); k-- > 0;) any_over({median.vars[k]});
       return operation(graph, Op::select, median.type, {odd, nan_of(graph, median.type), graph.expr(median)});
     });
     graph.stage(s).body = body;

@@ -206,9 +206,17 @@ class WindowPass {
     return terms > (ordered ? most_ordered_terms : most_written_terms) ? ExprId{} : written(node);
   }
 
-  // All terms of a reduction, as operations.
+  // All terms of a reduction, as operations. Booleans, whose order says nothing, come together two by two first: of two
+  // comparisons of a number with itself compilers make one.
   ExprId written(const ExprNode& node) {
     std::vector<ExprId> all = terms_of(graph_, node);
+    if (node.op == Op::reduce_any || node.op == Op::reduce_all) {
+      std::vector<ExprId> pairs;
+      for (std::size_t k = 0; k < all.size(); k += 2)
+        pairs.push_back(k + 1 < all.size() ? combine(graph_, ir::step_of(node.op), node.type, all[k], all[k + 1])
+                                           : all[k]);
+      all = std::move(pairs);
+    }
     ExprId result = all[0];
     for (std::size_t k = 1; k < all.size(); ++k)
       result = combine(graph_, ir::step_of(node.op), node.type, result, all[k]);

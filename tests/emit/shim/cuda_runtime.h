@@ -79,6 +79,11 @@ inline int __float_as_int(float f) {
   std::memcpy(&v, &f, sizeof v);
   return v;
 }
+inline long long __double_as_longlong(double f) {
+  long long v;
+  std::memcpy(&v, &f, sizeof v);
+  return v;
+}
 inline double __longlong_as_double(long long v) {
   double f;
   std::memcpy(&f, &v, sizeof f);
