@@ -23,6 +23,22 @@ using detail::same;
 using detail::Shared;
 using detail::View;
 
+// Constants as values of the type of the image.
+std::vector<Border> borders_of(const View& view) {
+  const ir::Stage& stage = view.builder->graph.stage(view.stage);
+  std::vector<Border> borders = view.borders;
+  for (Border& b : borders) {
+    if (b.mode != BorderMode::constant) continue;
+    if (!continues(stage.type, b.value))
+      fail(fmt::format("border constant({}) is no {} of {}, the type of '{}': {}", b.value,
+                       is_float(stage.type) ? "finite number" : "value", name_of(stage.type), stage.name,
+                       expected_constant(stage.type)),
+           "convert the image before, by a stage of its values cast to a wider type");
+    b.value = ir::evaluate(ir::Op::convert, stage.type, ElementType::f64, &b.value);
+  }
+  return borders;
+}
+
 }  // namespace
 
 // ---- nodes ---------------------------------------------------------------------------------------------------------
@@ -73,16 +89,7 @@ Node read(const View& view, const std::vector<Offset>& offsets) {
     for (const Term& t : offsets[d].terms()) index.vars.emplace_back(t.variable, t.factor);
     indices.push_back(std::move(index));
   }
-  std::vector<Border> borders = view.borders;
-  for (Border& b : borders) {
-    if (b.mode != BorderMode::constant) continue;
-    if (!continues(stage.type, b.value))
-      fail(fmt::format("border constant({}) is no {} of {}, the type of '{}': {}", b.value,
-                       is_float(stage.type) ? "finite number" : "value", name_of(stage.type), stage.name,
-                       expected_constant(stage.type)),
-           "convert the image before, by a stage of its values cast to a wider type");
-    b.value = ir::evaluate(ir::Op::convert, stage.type, ElementType::f64, &b.value);
-  }
+  std::vector<Border> borders = borders_of(view);
   return made(view.builder, checked([&] { return ir::access(g, view.stage, std::move(indices), std::move(borders)); }));
 }
 
@@ -93,10 +100,7 @@ Node gather(const View& view, const std::vector<Node>& indices) {
     at.push_back(id(n));
   }
   ir::Graph& g = view.builder->graph;
-  std::vector<Border> borders = view.borders;
-  for (Border& b : borders)
-    if (b.mode == BorderMode::constant)
-      b.value = ir::evaluate(ir::Op::convert, g.stage(view.stage).type, ElementType::f64, &b.value);
+  const std::vector<Border> borders = borders_of(view);
   return made(view.builder, checked([&] { return ir::gather(g, view.stage, std::move(at), borders); }));
 }
 

@@ -199,6 +199,23 @@ TEST(Pipeline, StridesComposeAndGather) {
   EXPECT_EQ(values<float>(r[3]), (std::vector<float>{6, 5, 4, 3, 2, 1}));
 }
 
+TEST(Pipeline, AbsolutePlacesObeyTheBorder) {
+  Pipeline p;
+  const auto x = p.input<float>("x", 1);
+  const auto left = [&](const char* name, const Image<float>& image) {
+    return p.stage(name, image.gather(p.coord(0) - 2) + 0 * x);
+  };
+  const auto r = both(p.compile({{"wrap", left("wrap", x.borders({{BorderMode::wrap, 0}}))},
+                                 {"mirror", left("mirror", x.borders({{BorderMode::mirror, 0}}))},
+                                 {"nine", left("nine", x.borders({{BorderMode::constant, 9}}))},
+                                 {"edge", left("edge", x)}}),
+                      {floats({4}, {1, 2, 3, 4})});
+  EXPECT_EQ(values<float>(r[0]), (std::vector<float>{3, 4, 1, 2}));
+  EXPECT_EQ(values<float>(r[1]), (std::vector<float>{3, 2, 1, 2}));
+  EXPECT_EQ(values<float>(r[2]), (std::vector<float>{9, 9, 1, 2}));
+  EXPECT_EQ(values<float>(r[3]), (std::vector<float>{1, 1, 1, 2}));
+}
+
 TEST(Pipeline, BordersBelongToUses) {
   Pipeline p;
   const auto x = p.input<float>("x", 1);
