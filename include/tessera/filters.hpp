@@ -19,7 +19,8 @@
 //   point is, 0 or below: not at all. `ignore_nan` takes points that are NaN or infinite for such. The result is
 //   sum(w c x) over sum(|w| c), times sum(|w|): with certainty everywhere the same it is that of the filter without;
 //   where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
-//   a border constant(0).
+//   a border constant(0). `nodata` are values of the image that stand for points that are not known; where nothing is
+//   known the result is the first of them.
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.
 // - Thread-safe. The programs of the last 64 sets of options stay in memory, so that a second call compiles nothing.
@@ -94,6 +95,7 @@ struct GaussianOptions {
   Borders border = {};
   Array mask = {};  // certainties
   bool ignore_nan = false;
+  std::vector<double> nodata = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
@@ -106,6 +108,7 @@ struct WindowOptions {  // of box, median, erode, dilate; masks are for box
   Borders border = {};
   Array mask = {};  // certainties
   bool ignore_nan = false;
+  std::vector<double> nodata = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
@@ -167,6 +170,7 @@ struct ConvolveOptions {
   Borders border = {};
   Array mask = {};  // certainties
   bool ignore_nan = false;
+  std::vector<double> nodata = {};
   Extent extent = Extent::same;
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
@@ -227,6 +231,7 @@ struct FilterRequest {
   std::optional<ElementType> type = {};
   Array mask = {};
   bool ignore_nan = false;
+  std::vector<double> nodata = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
 };

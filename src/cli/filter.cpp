@@ -38,7 +38,9 @@ int rank_of(const Array& image, const FilterInfo& info, int table_rank) {
 }
 
 // Headers as they hold for a result that lies elsewhere in the image, and the image continued where it is wanted.
-void place(Lanes& lanes, const engine::Filter& filter) {
+void place(Lanes& lanes, const engine::Filter& filter, const FilterRequest& request) {
+  for (io::ImageHeader& header : lanes.headers)
+    if (!request.nodata.empty()) header.nodata = request.nodata.front();
   const Region region = filter.place(lanes.inputs[0][0].shape());
   if (filter.extent == Extent::same) return;
   for (io::ImageHeader& header : lanes.headers) header = io::header_of_region(header, region.begin, region.end);
@@ -93,7 +95,7 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   }
   settings.input.read[file] = std::move(image);
   return execute(filter->program, verb.name, words, {}, settings, interrupt,
-                 [&](Lanes& lanes) { place(lanes, *filter); });
+                 [&](Lanes& lanes) { place(lanes, *filter, request); });
 }
 
 int run(FilterVerb& verb) {

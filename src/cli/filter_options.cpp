@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text.hpp"
@@ -86,6 +87,11 @@ void FilterOptions::declare(CLI::App& app) {
       ->group("Options of filters");
   app.add_flag("--ignore-nan", ignore_nan_, takers + ": points that are NaN or infinite count for nothing")
       ->group("Options of filters");
+  app.add_option("--nodata", nodata_,
+                 takers + ": points of this value count for nothing; none: those of the file's own are numbers as well")
+      ->allow_extra_args(false)
+      ->type_name("VALUE")
+      ->group("Options of filters");
   app.add_option("--type", type_, "of the result: that of the image, float for derivatives and measures")
       ->type_name("TYPE")
       ->group("Options of filters");
@@ -115,6 +121,34 @@ int FilterOptions::table_rank() const {
   for (const auto& [name, g] : given_)
     if (g.text && g.type == "table" && !is_row(name)) rank = std::max(rank, table(name).rank());
   return rank;
+}
+
+// Those that are asked for, else that of the file.
+void FilterOptions::take_nodata(FilterRequest& request, bool takes_mask, const io::ImageHeader& header) const {
+  const auto take = [&](double value) {
+    if (std::isnan(value))
+      request.ignore_nan = true;
+    else
+      request.nodata.push_back(value);
+  };
+  if (nodata_.size() == 1 && nodata_.front() == "none") return;
+  for (const std::string& text : nodata_) {
+    const std::optional<double> value = base::parse_number(text);
+    if (!value && text != "nan")
+      fail(fmt::format("--nodata {} cannot be used, expected a number, nan or none", base::quoted(text)));
+    take(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+  }
+  if (!nodata_.empty() || !header.nodata) return;
+  if (takes_mask) {
+    take(*header.nodata);
+    fmt::print(
+        stderr,
+        "note: points of {}, the file's value for no data, count for nothing; --nodata none takes them for numbers\n",
+        *header.nodata);
+  } else {
+    fmt::print(stderr, "note: filter {} takes points of {}, the file's value for no data, for numbers\n", request.name,
+               *header.nodata);
+  }
 }
 
 FilterRequest FilterOptions::request(const std::string& name, int rank, const io::ImageHeader& header) const {
@@ -166,12 +200,17 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
     request.arithmetic =
         word_of<ElementType>("arithmetic", *arithmetic_, {{"float", ElementType::f32}, {"double", ElementType::f64}});
   request.ignore_nan = ignore_nan_;
-  if ((mask_ || ignore_nan_) && info != nullptr && !info->takes_mask) {
+  if (info != nullptr) take_nodata(request, info->takes_mask, header);
+  const bool without = std::count(nodata_.begin(), nodata_.end(), "none") > 0;
+  if ((mask_ || ignore_nan_ || (!nodata_.empty() && !without)) && info != nullptr && !info->takes_mask) {
     std::vector<std::string> names;
     for (const FilterInfo& f : filters())
       if (f.takes_mask) names.push_back(f.name);
     fail(fmt::format("filter {} has no option {}, the filters that have are {}", base::quoted(name),
-                     mask_ ? "--mask" : "--ignore-nan", base::list_of(names, "and")));
+                     mask_         ? "--mask"
+                     : ignore_nan_ ? "--ignore-nan"
+                                   : "--nodata",
+                     base::list_of(names, "and")));
   }
   if (mask_) request.mask = io::read_array(*mask_);
   if (type_) {

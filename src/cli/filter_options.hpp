@@ -43,10 +43,12 @@ class FilterOptions {
   void declare(CLI::App&);
   const Array& table(const std::string& name) const;
   bool is_row(const std::string& name) const;  // weights as text, without rows
+  void take_nodata(FilterRequest& request, bool takes_mask, const io::ImageHeader& header) const;
 
   std::map<std::string, Given> given_;
   std::string extent_ = "same";
   std::optional<std::string> type_, mask_, fwhm_, alpha_, arithmetic_;
+  std::vector<std::string> nodata_;
   bool ignore_nan_ = false;
   mutable std::map<std::string, Array> tables_;  // that were read
 };

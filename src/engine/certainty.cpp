@@ -199,9 +199,6 @@ class BlockRun {
     Side with(program_, parameters_, inputs_, outputs_, options_, base_, most_);
     Side without(plain_, plain_parameters_, {inputs_[0]}, outputs_, options_, base_, most_);
     with_ = &with, without_ = &without;
-    // (Of 8 and 16 bits the smallest certainty counts beside the largest.)
-    if (of_.mask && of_.compared && size_of(inputs_[*of_.mask].format().scalar) > 2)
-      least_ = std::max(0.0, least_certainty * largest_certainty(inputs_[*of_.mask]));
     i64 tiles = 1;
     for (std::size_t d = 0; d < blocks_.size(); ++d) tiles *= (blocks_[d] + most_[d] - 1) / most_[d];
     run::cpu::parallel_tiles(
@@ -314,7 +311,7 @@ class BlockRun {
   Known known(const Window& window, const Cells& cells) const {
     const double certainty = window.odd ? std::numeric_limits<double>::quiet_NaN() : cells.of(window.box);
     if (certainty == 0) return of_.keeps ? Known::some : Known::none;
-    return certainty > least_ && !window.outside ? Known::all : Known::some;
+    return certainty > 0 && !window.outside ? Known::all : Known::some;
   }
 
   void split(const Kinds& kinds, int level, const std::vector<i64>& at, int slot) {
@@ -372,7 +369,6 @@ class BlockRun {
   RunOptions options_;
   std::size_t lead_ = 0;
   std::vector<i64> base_, most_, blocks_;  // extents of a block, blocks of a tile and of the result
-  double least_ = 0;
   Side *with_ = nullptr, *without_ = nullptr;
 };
 

@@ -10,11 +10,6 @@
 
 namespace tessera::engine {
 
-// Of the largest certainty of an image so much counts as none, where certainties are sums of many terms: these may go
-// through Fourier transforms (plan/transforms.cpp), which leave a little where there is nothing. What `fast` numbers
-// promise.
-constexpr double least_certainty = 1e-5;
-
 // What a program of such a filter knows about itself.
 struct Certainty {
   explicit Certainty(Program filter) : plain(std::move(filter)) {}
@@ -22,7 +17,6 @@ struct Certainty {
   Program plain;                    // the filter without certainties, of the image alone, which is input 0 of both
   std::optional<std::size_t> mask;  // the input that says how certain points are
   bool finite = false;              // points that are not finite are unknown
-  bool compared = false;            // least_certainty holds
   bool keeps = false;               // a channel that is as it is wherever nothing is known
   std::vector<i64> before, after;   // the reach of a window, per dimension
   std::vector<i64> first;           // where the result begins in the image

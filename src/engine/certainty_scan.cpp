@@ -233,24 +233,4 @@ Cells both(const Cells& mask, const Cells& numbers) {
   return cells;
 }
 
-double largest_certainty(const Array& mask) {
-  double largest = -std::numeric_limits<double>::infinity();
-  const Cells all = touched({std::vector<i64>(mask.shape().size(), 0), mask.shape()});
-  const i64 count = mask.shape().back();
-  of_type(mask.format().scalar, [&]<class T>(T) {
-    each_band(mask, all, [&](const Rows& rows) {
-      T most[cell_columns];  // beside each other: so NaNs are passed over in no order
-      std::fill(std::begin(most), std::end(most), std::numeric_limits<T>::lowest());
-      for (const std::byte* row : rows) {
-        const T* p = reinterpret_cast<const T*>(row);
-        for (i64 i = 0; i + cell_columns <= count; i += cell_columns)
-          for (i64 k = 0; k < cell_columns; ++k) most[k] = p[i + k] > most[k] ? p[i + k] : most[k];
-        for (i64 i = count / cell_columns * cell_columns; i < count; ++i) most[0] = p[i] > most[0] ? p[i] : most[0];
-      }
-      largest = std::max(largest, static_cast<double>(*std::max_element(std::begin(most), std::end(most))));
-    });
-  });
-  return largest;
-}
-
 }  // namespace tessera::engine

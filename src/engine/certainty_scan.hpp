@@ -31,7 +31,4 @@ bool is_scannable_image(const Array&);
 // Of both.
 Cells both(const Cells& mask, const Cells& numbers);
 
-// The largest number of a mask; NaNs are passed over.
-double largest_certainty(const Array& mask);
-
 }  // namespace tessera::engine

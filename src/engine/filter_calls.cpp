@@ -19,6 +19,12 @@ bool ignores_nan(const Options& options) {
 }
 
 template <class Options>
+std::vector<double> nodata_of(const Options& options) {
+  if constexpr (requires { options.nodata; }) return options.nodata;
+  return {};
+}
+
+template <class Options>
 Array apply(const Array& image, const char* name, const Options& options, std::map<std::string, PerAxis> numbers,
             std::map<std::string, Array> tables = {}) {
   const FilterRequest request{.name = name,
@@ -29,6 +35,7 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
                               .type = options.type,
                               .mask = mask_of(options),
                               .ignore_nan = ignores_nan(options),
+                              .nodata = nodata_of(options),
                               .alpha = options.alpha,
                               .arithmetic = options.arithmetic};
   return filter(image, request, options.run);

@@ -145,7 +145,7 @@ void check_tables(const FilterRequest& request, const FilterInfo& info, int rank
 // Outside of the image nothing is certain, so that no other number stands there.
 void check_certainty(const FilterRequest& request, const FilterInfo& info, const Format& image) {
   if (!is_masked(request)) return;
-  const char* const what = request.mask.empty() ? "ignore_nan" : "mask";
+  const char* const what = !request.mask.empty() ? "mask" : request.ignore_nan ? "ignore_nan" : "nodata";
   if (!info.takes_mask) {
     std::vector<std::string> names;
     for (const FilterInfo& f : filters())
@@ -157,7 +157,7 @@ void check_certainty(const FilterRequest& request, const FilterInfo& info, const
   if (!request.mask.empty() && format.is_struct())
     fail(fmt::format("mask has elements of {}, expected numbers", format.name()), "give one channel of it");
   const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;
-  if (request.mask.empty() && request.extent == Extent::full && !is_float(type))
+  if (request.mask.empty() && request.nodata.empty() && request.extent == Extent::full && !is_float(type))
     fail(fmt::format("ignore_nan cannot continue an image of {}, which has no NaN, expected the extent same or valid",
                      name_of(type)),
          "give a mask");
@@ -190,7 +190,7 @@ ElementType arithmetic_of(const FilterRequest& request, ElementType image) {
 }
 
 bool is_masked(const FilterRequest& request) {
-  return !request.mask.empty() || request.ignore_nan;
+  return !request.mask.empty() || request.ignore_nan || !request.nodata.empty();
 }
 
 Array mask_for(const Array& mask, const Shape& image) {

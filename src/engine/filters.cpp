@@ -36,6 +36,7 @@
 #include "data/half.hpp"
 #include "engine/filter_check.hpp"
 #include "engine/program_impl.hpp"
+#include "ir/build.hpp"
 #include "lang/compile.hpp"
 #include "lang/standard_filters.hpp"
 
@@ -44,7 +45,9 @@ namespace {
 
 constexpr std::size_t most_kept = 64;  // programs
 
-constexpr i64 least_rounded_terms = 26;  // of sums that may go through Fourier transforms, see least_certainty
+// Of sums that may go through Fourier transforms. Those of certainties are taken in double then: where a window holds
+// little of what is known, what transforms round would stand beside it (docs/convolution.md, "Accuracy").
+constexpr i64 least_rounded_terms = 26;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -160,7 +163,12 @@ class Driver {
       if (type_ != result_) out += record(result_struct(), result_);
     }
     if (type_ != given_) out += point_stencil("as_given", type_, fmt::format("cast<{}>(X)", name_of(given_)));
-    if (value_ != result_) out += point_stencil("as_result", value_, fmt::format("saturate<{}>(X)", name_of(result_)));
+    const std::string saturated = fmt::format("saturate<{}>(X)", name_of(result_));
+    if (const std::optional<std::string> unknown = unknown_result())
+      out += point_stencil("as_result", value_, fmt::format("X == X ? {} : {}", saturated, *unknown));
+    else if (value_ != result_)
+      out += point_stencil("as_result", value_, saturated);
+    if (!request_.nodata.empty()) out += known_points();
     if (type_ != result_) out += point_stencil("as_kept", type_, fmt::format("saturate<{}>(X)", name_of(result_)));
     out += alpha_stencils();
     std::string extents;
@@ -191,9 +199,10 @@ class Driver {
   }
 
   bool keeps() const { return alpha_ == AlphaUse::kept; }
-  // Is there a least alpha or certainty that counts, where sums may be rounded?
+  ElementType result() const { return result_; }
+  // Is there a least alpha that counts, where sums may be rounded?
   bool asks_for_least() const {
-    return masked_ || (alpha_ == AlphaUse::weighing && is_float(type_) && !takes_alpha_itself());
+    return !masked_ && (alpha_ == AlphaUse::weighing && is_float(type_) && !takes_alpha_itself());
   }
   // Sums through transforms whatever their windows are.
   bool in_frequency() const { return !has_border(info_); }
@@ -323,15 +332,42 @@ class Driver {
 
   std::string given(const Plane& p) const { return type_ == given_ ? image(p) : fmt::format("as_given({})", image(p)); }
 
+  // A number of that type as the language writes it; nothing: it has none such.
+  static std::optional<std::string> literal(ElementType type, double value) {
+    if (!is_float(type)) {
+      const auto [least, most] = ir::integer_limits(type);
+      if (!(value >= least && value <= most) || value != std::floor(value)) return {};
+      return fmt::format("cast<{}>({}.0)", name_of(type), static_cast<i64>(value));
+    }
+    const double own = type == ElementType::f64 ? value : static_cast<double>(static_cast<float>(value));
+    if (!std::isfinite(own)) return {};
+    const std::string digits = fmt::format("{:.17g}", own);  // not those of an integer
+    const bool whole = digits.find_first_of(".e") == std::string::npos;
+    return fmt::format("cast<{}>({}{})", name_of(type), digits, whole ? ".0" : "");
+  }
+
+  // What stands in the result for what is not known.
+  std::optional<std::string> unknown_result() const {
+    if (request_.nodata.empty()) return {};
+    return literal(result_, request_.nodata.front());
+  }
+
+  // The certainty of an image in which some values, and perhaps NaN, stand for nothing.
+  std::string known_points() const {
+    const bool mask = !request_.mask.empty();
+    std::string known = mask ? "certain(M)" : "1";
+    for (const double v : request_.nodata)
+      if (const auto value = literal(given_, v)) known = fmt::format("X == {} ? 0 : {}", *value, known);
+    if (request_.ignore_nan && is_float(given_)) known = fmt::format("X - X == 0 ? ({}) : 0", known);
+    return fmt::format("stencil known({} X{}) {{ return cast<{}>({}); }}\n", vector(given_),
+                       mask ? fmt::format(", {} M", vector(request_.mask.format().scalar)) : "", name_of(real_), known);
+  }
+
   std::string certainty(const Plane& p) const {
+    if (!request_.nodata.empty()) return fmt::format("known({}{})", given(p), request_.mask.empty() ? "" : ", mask");
     if (!request_.ignore_nan) return of_rank("masked") + "(mask)";
     if (request_.mask.empty()) return fmt::format("{}({})", of_rank("number"), given(p));
     return fmt::format("{}({}, mask)", of_rank("masked_number"), given(p));
-  }
-
-  // Of the largest certainty, which is asked of the mask itself: so certainties need not be stored.
-  std::string least() const {
-    return fmt::format("{}f{}", least_certainty, request_.mask.empty() ? "" : " * max(mask)");
   }
 
   std::string applied(const std::string& of) const {
@@ -347,10 +383,9 @@ class Driver {
     std::string value;
     if (masked_ && weighing && !p.alpha) {
       text += fmt::format("weight_of_{0} = weighted_certainty(certainty_of_{0}, {1});\n", name(p), image_alpha());
-      value = fmt::format("shown({}({}, weight_of_{}, {}), filtered_alpha)", function(), given(p), name(p),
-                          rounded ? fmt::format("{} * {}", least(), largest_alpha()) : "0");
+      value = fmt::format("shown({}({}, weight_of_{}, 0), filtered_alpha)", function(), given(p), name(p));
     } else if (masked_) {
-      value = fmt::format("{}({}, certainty_of_{}, {})", function(), given(p), name(p), rounded ? least() : "0");
+      value = fmt::format("{}({}, certainty_of_{}, 0)", function(), given(p), name(p));
     } else if (p.alpha || alpha_ == AlphaUse::like_others || alpha_ == AlphaUse::kept) {
       value = applied(given(p));
     } else if (alpha_ == AlphaUse::chosen) {
@@ -368,11 +403,8 @@ class Driver {
       text += fmt::format("filtered_alpha = {};\n", value);
       value = "filtered_alpha";
     }
-    return text + fmt::format("{} = {};\n", name(p), value_ != result_ ? fmt::format("as_result({})", value) : value);
-  }
-
-  std::string largest_alpha() const {
-    return is_float(type_) ? fmt::format("max({})", image_alpha()) : fmt::format("{}", largest_of(type_));
+    return text + fmt::format("{} = {};\n", name(p),
+                              value_ != result_ || unknown_result() ? fmt::format("as_result({})", value) : value);
   }
 
   std::string cut(const std::vector<i64>& before, const std::vector<i64>& after) const {
@@ -463,6 +495,7 @@ std::string key_of(const FilterRequest& request, const Format& format, int rank)
     for (double v : numbers.values) hash.text(fmt::format("{}", v));
   }
   for (const Border& b : request.border.modes) hash.text(lang::text_of(b));
+  for (const double v : request.nodata) hash.text(fmt::format("nodata {}", v));
   for (const auto& [name, table] : request.tables) {
     hash.text(name).text(table.format().name()).text(to_string(table.shape()));
     if (table.empty()) continue;
@@ -486,15 +519,13 @@ bool takes_many_terms(const Filter& filter, bool axis_by_axis) {
 }
 
 // The program of a filter with certainties, which knows the filter without.
-Program with_certainty(const Filter& filter, const FilterRequest& request, const Format& format, int rank, bool rounded,
-                       bool keeps) {
+Program with_certainty(const Filter& filter, const FilterRequest& request, const Format& format, int rank, bool keeps) {
   FilterRequest plain = request;
   plain.mask = {};
   plain.ignore_nan = false;
   auto certainty = std::make_unique<Certainty>(make_filter(plain, format, rank)->program);
   if (!request.mask.empty()) certainty->mask = 1;
   certainty->finite = request.ignore_nan;
-  certainty->compared = rounded;
   certainty->keeps = keeps;
   certainty->before = filter.before;
   certainty->after = filter.after;
@@ -514,17 +545,23 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
       compiled(text, options, request), text, {}, {}, request.extent, driver.borders(), driver.widened(format)};
   if (is_masked(request) && request.mask.empty())  // of what is not there nothing is known
     for (Border& b : filter.borders)
-      if (b.mode == BorderMode::constant) b.value = std::numeric_limits<double>::quiet_NaN();
+      if (b.mode == BorderMode::constant)
+        b.value = request.nodata.empty() ? std::numeric_limits<double>::quiet_NaN() : request.nodata.front();
   measure_reach(filter.program.impl().graph, rank, filter.before, filter.after);
   const bool whole = request.extent == Extent::same;
-  const bool rounded =
-      driver.asks_for_least() && (driver.in_frequency() || takes_many_terms(filter, request.tables.empty()));
-  if (!whole || rounded) {
+  const bool many = driver.in_frequency() || takes_many_terms(filter, request.tables.empty());
+  const bool rounded = driver.asks_for_least() && many, wide = is_masked(request) && many && !request.arithmetic;
+  if (!whole || rounded || wide) {
+    FilterRequest last = request;
+    if (wide) last.arithmetic = ElementType::f64, last.type = driver.result();
+    const Driver own(last, info, format, rank);
     filter.text =
-        driver.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
-    filter.program = compiled(filter.text, options, request);
+        own.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
+    filter.program = compiled(filter.text, own.options(), request);
   }
-  if (is_masked(request)) filter.program = with_certainty(filter, request, format, rank, rounded, driver.keeps());
+  // (Blocks look for masks and for NaN.)
+  if (is_masked(request) && request.nodata.empty())
+    filter.program = with_certainty(filter, request, format, rank, driver.keeps());
   return std::make_shared<const Filter>(std::move(filter));
 }
 

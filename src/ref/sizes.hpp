@@ -6,7 +6,7 @@
 //
 //   an element of an image   its size there: |x| of an input; of bytes at least 9, as their range is known
 //   a sum, a known factor    the sum of all |weights|, times the largest size that they stand upon
-//   a product of two         |a| size(b) + |b| size(a) - |a b|
+//   a product of two         |a| size(b) + |b| size(a) - |a b|, and what both errors make together
 //   a choice                 the size of what was chosen, of a least or largest value the larger size
 //   any other function       |f| and by how much it changes where its operands change by 1e-5 of their sizes
 //   an integer of a float    |v| and 1e5: a last bit decides how it is rounded
@@ -57,7 +57,8 @@ inline Size product_of(double a, const Size& of_a, double b, const Size& of_b) {
   };
   if (of_a.known) return times(of_b, a);
   if (of_b.known) return times(of_a, b);
-  return image_size(std::abs(a) * of_b.most() + std::abs(b) * of_a.most() - std::abs(a * b));
+  return image_size(std::abs(a) * of_b.most() + std::abs(b) * of_a.most() - std::abs(a * b) +
+                    promised * of_a.most() * of_b.most());
 }
 
 // Of an operation with operands of that type, which are at most three, and its value.

@@ -79,7 +79,7 @@ TEST_F(Command, VerifyFollowsErrorsThroughTheProgram) {
   Array image(ElementType::f32, {20});
   for (i64 i = 0; i < 20; ++i) image.as<float>()[i] = 1000;
   const Array result = program.run({image}).at(0);
-  result.as<float>()[5] = 1e-3F;  // 1e-5 of 2000 is 2e-2
+  result.as<float>()[5] = 4e-4F;  // two last bits of 2000
   EXPECT_EQ(verified(program, image, result).verdict, Verdict::agrees);
   result.as<float>()[5] = 0.5F;
   EXPECT_EQ(verified(program, image, result).verdict, Verdict::differs);
