@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "ir/functions.hpp"
 
 namespace tessera::emit {
@@ -29,9 +31,14 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
+typedef __SIZE_TYPE__ tsr_size;
+typedef __UINTPTR_TYPE__ tsr_word; /* as wide as an address */
 
-#define TSR_INLINE static inline __attribute__((always_inline, unused))
-#define TSR_HELPER static __attribute__((noinline, unused))
+#ifndef TSR_FP
+#define TSR_FP
+#endif
+#define TSR_INLINE static inline __attribute__((always_inline, unused)) TSR_FP
+#define TSR_HELPER static __attribute__((noinline, unused)) TSR_FP
 #define tsr_array(P, k) ((u8*)(P)[k])
 /* Tables of rows in scratch memory. */
 #define tsr_rows(table) ((void* const*)(table))
@@ -41,6 +48,24 @@ typedef double f64;
 #define tsr_is_row(row) (-((row) != 0))
 #define tsr_nowhere() ((u8*)0)
 #define tsr_at(rows, k) ((rows)[k])
+
+/* Clang lets a negation, alone among operations, do what flags allow whatever pragma stands above it. */
+#ifdef __clang__
+#define tsr_neg(x, type) ((x) * (type)-1.0f)
+#else
+#define tsr_neg(x, type) (-(x))
+#endif
+/* A choice of scalars, by their bits: Clang lets choices do what flags allow, too. */
+#ifdef __clang__
+union tsr_of_f32 { f32 f; i32 i; };
+union tsr_to_f32 { i32 i; f32 f; };
+union tsr_of_f64 { f64 f; i64 i; };
+union tsr_to_f64 { i64 i; f64 f; };
+#define tsr_choose(m, a, b, type) \
+  (((union tsr_to_##type){(m) ? ((union tsr_of_##type){(a)}).i : ((union tsr_of_##type){(b)}).i}).f)
+#else
+#define tsr_choose(m, a, b, type) ((m) ? (a) : (b))
+#endif
 
 /* Functions: nested macros would double their text at every level. */
 TSR_INLINE i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
@@ -57,7 +82,7 @@ TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) {
 TSR_INLINE i64 tsr_align(i64 bytes) { return (bytes + 63) & ~63LL; }
 /* An odd number of cache lines: rows of a ring then fall into different sets of the caches. */
 TSR_INLINE i64 tsr_pitch(i64 bytes) { return ((bytes + 63) & ~63LL) | 64; }
-TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((u64)p & (u64)(bytes - 1)) == 0; }
+TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((tsr_word)p & (tsr_word)(bytes - 1)) == 0; }
 /* Equal parts of at most `most`, each a multiple of `unit`. */
 TSR_INLINE i64 tsr_balanced(i64 n, i64 most, i64 unit) {
   i64 parts = (n + most - 1) / most;
@@ -132,7 +157,7 @@ TSR_INLINE void tsr_move(u8* to, const u8* from, i64 size) {
   else if (size == 1) *to = *from;
   else if (size == 2) __builtin_memcpy(to, from, 2);
   else if (size == 8) __builtin_memcpy(to, from, 8);
-  else __builtin_memcpy(to, from, (unsigned long)size);
+  else __builtin_memcpy(to, from, (tsr_size)size);
 }
 TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { tsr_move(to, (const u8*)&bits, size); }
 TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
@@ -140,10 +165,10 @@ TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
 }
 TSR_INLINE void tsr_prefetch(const u8* from, i64 bytes) { __builtin_prefetch(from + bytes, 0, 2); }
 TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
-  if (bytes > 0) __builtin_memset(to, 0, (unsigned long)bytes);
+  if (bytes > 0) __builtin_memset(to, 0, (tsr_size)bytes);
 }
 TSR_INLINE void tsr_copy(u8* to, const u8* from, i64 bytes) {
-  if (bytes > 0) __builtin_memcpy(to, from, (unsigned long)bytes);
+  if (bytes > 0) __builtin_memcpy(to, from, (tsr_size)bytes);
 }
 /* An end of a row, copied without a call. */
 TSR_INLINE void tsr_copy_end(u8* to, const u8* from, i64 bytes) {
@@ -177,7 +202,7 @@ TSR_INLINE void tsr_patch_here(u8* to, const u8* from, const u8* outside, i64 c0
   i64 unit = step * size;
   if (from == outside) {
     i64 value = 0;
-    __builtin_memcpy(&value, from + c0 * unit, (unsigned long)size);
+    __builtin_memcpy(&value, from + c0 * unit, (tsr_size)size);
     tsr_fill(to, count * step, size, value);
     return;
   }
@@ -252,71 +277,100 @@ std::string vector_types(const Type& type) {
       lane, name, bytes, size_of(type.lane));
 }
 
+// Functions of floats take and give their bits, and a macro of their name casts: Clang says of floats that a function
+// is given or gives that they are no NaN where a flag asks for finite numbers, whatever pragma stands above it.
+struct Bits {
+  explicit Bits(const Type& type)
+      : name(spell(type)),
+        bits(spell({mask_lane(type.lane), type.lanes, false})),
+        lane(name_of(type.lane)),
+        lanes(type.lanes) {}
+  // #define tsr_pick_f32x8(m, a, b) ((f32x8)tsr_pick_f32x8_bits(m, (i32x8)(a), (i32x8)(b)))
+  std::string macro(const std::string& function, const std::string& before, std::vector<std::string> floats) const {
+    std::string names = before, values = before;
+    for (const std::string& each : floats) {
+      names += (names.empty() ? "" : ", ") + each;
+      values += (values.empty() ? "" : ", ") + fmt::format("({})({})", bits, each);
+    }
+    return fmt::format("#define {0}({1}) (({2}){0}_bits({3}))\n", function, names, name, values);
+  }
+  std::string name, bits, lane;
+  int lanes;
+};
+
 std::string streaming_store(const Type& type) {
-  int bytes = type.lanes * size_of(type.lane);
-  std::string name = spell(type);
+  const Bits of(type);
+  const int bytes = type.lanes * size_of(type.lane);
   std::string builtin;
   if (bytes == 64) builtin = "__AVX512F__:__builtin_ia32_movntdq512((v8di*)p, (v8di)v)";
   if (bytes == 32) builtin = "__AVX__:__builtin_ia32_movntdq256((v4di*)p, (v4di)v)";
   if (bytes == 16) builtin = "__SSE2__:__builtin_ia32_movntdq((v2di*)p, (v2di)v)";
-  std::string gcc = fmt::format("  *({0}*)p = v;\n", name);
+  std::string gcc = fmt::format("  *({0}*)p = v;\n", of.bits);
   if (!builtin.empty()) {
     std::string macro = builtin.substr(0, builtin.find(':')), text = builtin.substr(builtin.find(':') + 1);
-    gcc = fmt::format("#elif defined({0})\n  {1};\n#else\n  *({2}*)p = v;\n", macro, text, name);
+    gcc = fmt::format("#elif defined({0})\n  {1};\n#else\n  *({2}*)p = v;\n", macro, text, of.bits);
   } else {
     gcc = "#else\n" + gcc;
   }
   return fmt::format(
-      "TSR_INLINE void tsr_stream_{0}(void* p, {0} v) {{\n#if defined(__clang__)\n  __builtin_nontemporal_store(v, "
-      "({0}*)p);\n{1}#endif\n}}\n",
-      name, gcc);
+      "TSR_INLINE void tsr_stream_{0}_bits(void* p, {1} v) {{\n#if defined(__clang__)\n"
+      "  __builtin_nontemporal_store(v, ({1}*)p);\n{2}#endif\n}}\n"
+      "#define tsr_stream_{0}(p, v) tsr_stream_{0}_bits(p, ({1})(v))\n",
+      of.name, of.bits, gcc);
 }
 
 // Masks hold 0 or -1 in every lane. Clang's own vectors select lane by lane, which keeps LLVM 19 from mistaking
 // operands where it merges selections on bits into three-way logic; elsewhere a selection is three operations on bits.
 std::string select(const Type& type) {
-  std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
-  return fmt::format(
-      "TSR_INLINE {0} tsr_pick_{0}({1} m, {0} a, {0} b) {{\n#if defined(__clang__)\n"
+  const Bits of(type);
+  std::string text = fmt::format(
+      "TSR_INLINE {0} tsr_pick_{1}_bits({0} m, {0} a, {0} b) {{\n#if defined(__clang__)\n"
       "  typedef {2} values __attribute__((ext_vector_type({4})));\n"
       "  typedef {3} masks __attribute__((ext_vector_type({4})));\n"
       "  return ({0})((masks)m ? (values)a : (values)b);\n#else\n"
-      "  return ({0})((m & ({1})a) | (~m & ({1})b));\n#endif\n}}\n",
-      name, mask, name_of(type.lane), name_of(mask_lane(type.lane)), type.lanes);
+      "  return (m & a) | (~m & b);\n#endif\n}}\n",
+      of.bits, of.name, of.lane, name_of(mask_lane(type.lane)), of.lanes);
+  return text + of.macro("tsr_pick_" + of.name, "m", {"a", "b"});
 }
 
 std::string extremes(const Type& type) {
-  std::string text, name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
+  const Bits of(type);
+  std::string text;
   for (const char* which : {"min", "max"}) {
-    std::string relation = which == std::string_view("min") ? "<" : ">";
-    text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
-    std::string general =
-        fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
-    if (is_float(type.lane))
+    const char* relation = which == std::string_view("min") ? "<" : ">";
+    if (is_float(type.lane)) {
       text += fmt::format(
-          "#if defined(__clang__)\n  typedef {0} values __attribute__((ext_vector_type({1})));\n"
-          "  return ({2})((values)a {3} (values)b ? (values)a : (values)b);\n#else\n{4}#endif\n",
-          name_of(type.lane), type.lanes, name, relation, general);
-    else
-      text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which,
-                          general);
-    text += "}\n";
+          "TSR_INLINE {0} tsr_{1}_{2}_bits({0} a, {0} b) {{\n#if defined(__clang__)\n"
+          "  typedef {3} values __attribute__((ext_vector_type({4})));\n"
+          "  return ({0})((values)a {5} (values)b ? (values)a : (values)b);\n#else\n"
+          "  {0} m = ({0})(({2})a {5} ({2})b);\n  return (m & a) | (~m & b);\n#endif\n}}\n",
+          of.bits, which, of.name, of.lane, of.lanes, relation);
+      text += of.macro(fmt::format("tsr_{}_{}", which, of.name), "", {"a", "b"});
+    } else {
+      text += fmt::format(
+          "TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n#if defined(__clang__)\n"
+          "  return __builtin_elementwise_{1}(a, b);\n#else\n"
+          "  {2} m = ({2})(a {3} b);\n  return ({0})((m & ({2})a) | (~m & ({2})b));\n#endif\n}}\n",
+          of.name, which, of.bits, relation);
+    }
   }
   return text;
 }
 
 std::string magnitude(const Type& type) {
+  const Bits of(type);
   std::string all = type.lane == Lane::f64   ? "0x7fffffffffffffffLL"
                     : type.lane == Lane::f32 ? "0x7fffffff"
                                              : "(i16)0x7fff";
-  return fmt::format("TSR_INLINE {0} tsr_magnitude_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n",
-                     spell(type), spell({mask_lane(type.lane), type.lanes, false}), all);
+  return fmt::format("TSR_INLINE {0} tsr_magnitude_{1}_bits({0} a) {{ return a & ({2} + ({0}){{0}}); }}\n", of.bits,
+                     of.name, all) +
+         of.macro("tsr_magnitude_" + of.name, "", {"a"});
 }
 
 // A product that two sums share is not contracted by LLVM; said outright it is. Without the instruction it were a call.
 std::string fused(const Type& type) {
   return fmt::format(
-      "#if defined(__clang__) && (defined(__FMA__) || defined(__aarch64__))\n"
+      "#if defined(__clang__) && __clang_major__ >= 16 && (defined(__FMA__) || defined(__aarch64__))\n"
       "#define tsr_fused_{0}(a, b, c) __builtin_elementwise_fma(a, b, c)\n#else\n"
       "#define tsr_fused_{0}(a, b, c) ((a) * (b) + (c))\n#endif\n",
       spell(type));
