@@ -322,6 +322,9 @@ class Printer : private Statements {
       result = fmt::format("(~{})", a[0]);
     else if (as_unsigned)
       result = fmt::format("({0}({1}) {2} {0}({3}))", cast, a[0], infix(n.op), a[1]);
+    else if (n.op == Op::mul && real && n.type.lane != Lane::f16)
+      result = fmt::format("{}({} * {})", ir::product_name(n.type.lanes * ir::nest::size_of(n.type.lane), n.type.lanes),
+                           a[0], a[1]);
     else
       result = fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
     return as_unsigned ? fmt::format("(({}){})", name, result) : result;

@@ -261,6 +261,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
                           "#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
                           "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
                           features);
+    if (exact) text += widest_vectors(features.find("avx512f") != std::string::npos ? 64 : features.empty() ? 16 : 32);
     text += body;
     if (!features.empty()) text += other + "#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
     text += "#endif\n";

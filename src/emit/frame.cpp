@@ -117,7 +117,7 @@ extern "C" {
 #if (defined(__i386__) || defined(__x86_64__)) && defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #define TSR_FP __attribute__((optimize("no-finite-math-only"), target("ieee-fp")))
 #endif
-#pragma GCC optimize("no-fast-math", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math", "no-finite-math-only", "signed-zeros", "no-rounding-math", "no-math-errno", "no-trapping-math", "no-signaling-nans", "no-strict-aliasing", "wrapv")
+#pragma GCC optimize("no-fast-math", "no-unsafe-math-optimizations", "no-associative-math", "no-reciprocal-math", "no-finite-math-only", "signed-zeros", "no-rounding-math", "no-math-errno", "no-trapping-math", "no-signaling-nans", "no-strict-aliasing")
 #if defined(__i386__) || (defined(__x86_64__) && !defined(__SSE2_MATH__))
 #pragma GCC target("sse2,fpmath=sse")
 #elif defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
@@ -143,7 +143,33 @@ std::string frame_begin(bool exact) {
       "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
       exact ? "1" : "!defined(__FMA__) && defined(__x86_64__)");
   if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
-  return text + "#endif\n";
+  text += "#endif\n";
+  // Clang's -ffp-contract=fast, which comes with -ffast-math, heeds no pragma; it cannot see through this. What no
+  // register holds goes through memory.
+  if (exact) {
+    text +=
+        "#if defined(__clang__) && (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))\n"
+        "#ifdef __aarch64__\n#define TSR_REGISTER \"+w\"\n#else\n#define TSR_REGISTER \"+v\"\n#endif\n"
+        "#define TSR_MEMORY \"+m\"\n#define tsr_hold(x, where) \\\n"
+        "  __extension__({ __typeof__(x) tsr_p = (x); __asm__(\"\" : where(tsr_p)); tsr_p; })\n";
+    const std::pair<int, const char*> sizes[] = {
+        {1, "TSR_REGISTER"}, {16, "TSR_REGISTER"}, {32, "TSR_32"}, {64, "TSR_64"}, {128, "TSR_MEMORY"}};
+    for (const auto& [bytes, where] : sizes)
+      text += fmt::format("#define tsr_product_{}(x) tsr_hold(x, {})\n", bytes, where);
+    text += "#endif\n" + widest_vectors(16);
+  }
+  return text;
+}
+
+std::string widest_vectors(int bytes) {
+  std::string text;
+  for (const int size : {32, 64})
+    text += fmt::format(
+        "#undef TSR_{0}\n#if {1}\n#define TSR_{0} TSR_REGISTER\n#else\n#define TSR_{0} TSR_MEMORY\n#endif\n", size,
+        bytes >= size ? "defined(__x86_64__)"
+        : size == 32  ? "defined(__AVX__)"
+                      : "defined(__AVX512F__)");
+  return text;
 }
 
 std::string frame_end() {

@@ -37,14 +37,22 @@ typedef __UINTPTR_TYPE__ tsr_word; /* as wide as an address */
 #ifndef TSR_FP
 #define TSR_FP
 #endif
+#ifndef tsr_product_1
+#define tsr_product_1(x) (x)
+#define tsr_product_16(x) (x)
+#define tsr_product_32(x) (x)
+#define tsr_product_64(x) (x)
+#define tsr_product_128(x) (x)
+#endif
 #define TSR_INLINE static inline __attribute__((always_inline, unused)) TSR_FP
 #define TSR_HELPER static __attribute__((noinline, unused)) TSR_FP
 #define tsr_array(P, k) ((u8*)(P)[k])
-/* Tables of rows in scratch memory. */
+/* Tables of rows in scratch memory: eight bytes each, also where addresses have four. */
+#define tsr_place(k) ((k) * (i64)(8 / sizeof(void*)))
 #define tsr_rows(table) ((void* const*)(table))
-#define tsr_row(table, k) ((u8*)((void* const*)(table))[k])
-#define tsr_set_row(table, k, row) (((const void**)(table))[k] = (row))
-#define tsr_no_row(table, k) (((const void**)(table))[k] = 0)
+#define tsr_row(table, k) ((u8*)((void* const*)(table))[tsr_place(k)])
+#define tsr_set_row(table, k, row) (((const void**)(table))[tsr_place(k)] = (row))
+#define tsr_no_row(table, k) (((const void**)(table))[tsr_place(k)] = 0)
 #define tsr_is_row(row) (-((row) != 0))
 #define tsr_nowhere() ((u8*)0)
 #define tsr_at(rows, k) ((rows)[k])

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "base/text.hpp"
@@ -193,6 +194,74 @@ std::string call_macro(std::string_view line, std::string_view name, bool gives_
                                   : fmt::format("tsr_float_{}({})", x, call));
 }
 
+bool continues_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+}
+
+// Behind what stands at `at`: words, and groups in parentheses that follow each other, as K(2.0) or (I)(x).
+std::size_t end_of_operand(std::string_view text, std::size_t at) {
+  for (;;) {
+    const std::size_t begin = at;
+    while (at < text.size() && continues_word(text[at])) {
+      const bool exponent = text[at] == 'e' && at + 1 < text.size() && (text[at + 1] == '-' || text[at + 1] == '+') &&
+                            std::isdigit(static_cast<unsigned char>(text[begin])) != 0;
+      at += exponent ? 2 : 1;
+    }
+    if (at < text.size() && text[at] == '(') {
+      int depth = 0;
+      do depth += text[at] == '(' ? 1 : text[at] == ')' ? -1 : 0;
+      while (++at < text.size() && depth > 0);
+    }
+    if (at == begin) return at;
+  }
+}
+
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (const std::string_view line : base::split(text, '\n'))
+    if (!line.starts_with("//") && !line.empty()) out += std::string(line) + "\n";
+  return out;
+}
+
+// Products of floats as TSR_PRODUCT(a * b): what keeps one from joining a sum, where a pragma does not.
+std::string with_products(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = end_of_operand(text, at);
+    if (end == at) {
+      out += text[at++];
+      continue;
+    }
+    std::size_t last = end, next = end;
+    bool integers = text.substr(at).starts_with("KI("), product = false;
+    while (text.substr(next).starts_with(" * ") || text.substr(next).starts_with(" / ")) {
+      product |= text[next + 1] == '*';
+      integers |= text.substr(next + 3).starts_with("KI(");
+      last = next = end_of_operand(text, next + 3);
+    }
+    const std::string_view chain = text.substr(at, last - at);
+    // Inside an operand there may be more.
+    std::string inner;
+    for (std::size_t k = 0; k < chain.size();) {
+      const std::size_t open = chain.find('(', k);
+      if (open == std::string_view::npos) {
+        inner += chain.substr(k);
+        break;
+      }
+      std::size_t close = open;
+      int depth = 0;
+      do depth += chain[close] == '(' ? 1 : chain[close] == ')' ? -1 : 0;
+      while (++close < chain.size() && depth > 0);
+      inner +=
+          std::string(chain.substr(k, open + 1 - k)) + with_products(chain.substr(open + 1, close - open - 2)) + ")";
+      k = close;
+    }
+    out += product && !integers ? "TSR_PRODUCT(" + inner + ")" : inner;
+    at = last;
+  }
+  return out;
+}
+
 // A section whose functions take and give bits where the compiler is Clang.
 std::string hidden(std::string_view section, const std::string& x, bool vector) {
   std::string out;
@@ -244,7 +313,8 @@ constexpr std::string_view kHidden =
     "#ifdef __clang__\n#define TSR_V I\n#define TSR_P(x) x##_\n#define TSR_GET(x) F x = FLOAT(x##_);\n"
     "#define TSR_PUT(x) BITS(x)\n#else\n#define TSR_V F\n#define TSR_P(x) x\n#define TSR_GET(x)\n#define TSR_PUT(x) "
     "x\n#endif\n";
-constexpr std::string_view kUndefineHidden = "#undef TSR_V\n#undef TSR_P\n#undef TSR_GET\n#undef TSR_PUT\n";
+constexpr std::string_view kUndefineHidden =
+    "#undef TSR_V\n#undef TSR_P\n#undef TSR_GET\n#undef TSR_PUT\n#undef TSR_PRODUCT\n";
 
 std::string prelude(FunctionDialect d, ElementType t, int lanes) {
   const bool single = is_f32(t);
@@ -287,6 +357,10 @@ std::vector<FunctionSection> sections_for(Op op, ElementType t) {
   return found;
 }
 
+std::string product_name(int bytes, int lanes) {
+  return fmt::format("tsr_product_{}", lanes == 1 ? 1 : bytes < 16 || bytes > 64 ? 128 : bytes);
+}
+
 std::string function_name(Op op, ElementType t, int lanes) {
   return fmt::format("tsr_{}_{}", name_of(op), suffix(t, lanes));
 }
@@ -301,7 +375,12 @@ std::string functions_source(FunctionDialect dialect, std::vector<FunctionUse> u
   }
   const bool hides = dialect == FunctionDialect::c;
   // What stands before functions of floats: the frame of emitted files may have more to say.
-  std::string out = hides ? "#ifndef TSR_FP\n#define TSR_FP\n#endif\n" : "";
+  std::string out;
+  if (hides) {
+    out = "#ifndef TSR_FP\n#define TSR_FP\n#endif\n#ifndef tsr_product_1\n";
+    for (const int bytes : {1, 16, 32, 64, 128}) out += fmt::format("#define tsr_product_{}(x) (x)\n", bytes);
+    out += "#endif\n";
+  }
   // Scalars first: roots of vectors may be theirs.
   if (hides)
     for (const ElementType t : {ElementType::f32, ElementType::f64})
@@ -309,11 +388,13 @@ std::string functions_source(FunctionDialect dialect, std::vector<FunctionUse> u
         wanted.try_emplace({t, 1});
   for (const auto& [kind, names] : wanted) {
     out += prelude(dialect, kind.first, kind.second);
-    if (hides) out += kHidden;
+    if (hides)
+      out += std::string(kHidden) + fmt::format("#define TSR_PRODUCT {}\n",
+                                                product_name((is_f32(kind.first) ? 4 : 8) * kind.second, kind.second));
     for (const FunctionSection& s : sections_of(kind.first)) {
       if (std::find(names.begin(), names.end(), s.name) == names.end()) continue;
       if (hides)
-        out += hidden(s.text, suffix(kind.first, kind.second), kind.second > 1);
+        out += hidden(with_products(without_comments(s.text)), suffix(kind.first, kind.second), kind.second > 1);
       else
         out += s.text;
     }

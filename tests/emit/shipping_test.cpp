@@ -102,9 +102,14 @@ std::string driver(const std::string& type, bool scalar, int rows, int columns) 
   text += fmt::format("static {0} x[{1}], y[{1}];\n", element, rows * columns);
   call += fmt::format("{}, {}", rows, columns);
   for (std::size_t k = 0; k < results.size(); ++k) {
-    const bool byte = results[k].starts_with("saturate<uint8>"),
+    const bool wide = results[k].find("0.1") != std::string::npos, byte = results[k].starts_with("saturate<uint8>"),
                whole = results[k].starts_with("saturate<int>") || results[k].find("? 1 : 0") != std::string::npos;
-    text += fmt::format("static {} r{}[{}];\n", byte ? "unsigned char" : whole ? "int" : element, k, rows * columns);
+    text += fmt::format("static {} r{}[{}];\n",
+                        byte    ? "unsigned char"
+                        : whole ? "int"
+                        : wide  ? "double"
+                                : element,
+                        k, rows * columns);
     call += fmt::format(", r{}", k);
     writes += fmt::format("  if (fwrite(r{0}, sizeof r{0}, 1, out) != 1) return 1;\n", k);
   }
@@ -119,7 +124,7 @@ std::string driver(const std::string& type, bool scalar, int rows, int columns) 
 template <class T>
 std::string differs(const Array& right, const std::string& bytes, std::size_t& at) {
   const auto* expected = static_cast<const T*>(right.data());
-  const std::size_t count = static_cast<std::size_t>(right.element_count());
+  const std::size_t count = static_cast<std::size_t>(right.count());
   for (std::size_t k = 0; k < count; ++k, at += sizeof(T)) {
     T got;
     std::memcpy(&got, bytes.data() + at, sizeof got);
@@ -146,6 +151,8 @@ const Way ways[] = {{"gcc", "-O2"},
                     {"clang", "-m32 -O1 -ffinite-math-only"},
                     {"clang-19", "-O3 -ffast-math"},
                     {"clang-19", "-O2 -ffp-model=fast -march=haswell"},
+                    {"clang-19", "-O2 -ffp-contract=fast -march=haswell"},
+                    {"clang-19", "-O1 -ffast-math -UTESSERA_NO_DISPATCH"},
                     {"clang-19", "-O1 -fno-honor-nans -funsafe-math-optimizations"}};
 
 std::string first_word(const std::string& words) {
@@ -176,7 +183,7 @@ TEST_P(Flags, DoNotReachTheValues) {
   const bool scalar = random() % 2 == 0, single = type == "float";
   const Program compiled = Program::from_text(program(type, scalar));
   const ElementType element = single ? ElementType::f32 : ElementType::f64;
-  Array x({rows, columns}, element), y({rows, columns}, element);
+  Array x(element, {rows, columns}), y(element, {rows, columns});
   const auto fill = [&](Array& a) {
     if (single) {
       const auto values = operands<float, std::uint32_t>(random, rows * columns);
@@ -204,7 +211,7 @@ TEST_P(Flags, DoNotReachTheValues) {
     // Linked with the flags as well, which sets the processor's modes; and without -lm.
     ASSERT_EQ(
         "", shell(folder,
-                  fmt::format("cd '{0}' && rm -f out && {1} {2} -DTESSERA_NO_DISPATCH -Wall -Wextra -Werror -c f.c "
+                  fmt::format("cd '{0}' && rm -f out && {1} -DTESSERA_NO_DISPATCH {2} -Wall -Wextra -Werror -c f.c "
                               "-o f.o && {3} {2} driver.c f.o -o driver && ./driver",
                               in, way.compiler, way.flags, first_word(way.compiler) == "g++" ? "gcc" : way.compiler)));
     const std::string bytes = read(folder / "out");
@@ -213,7 +220,7 @@ TEST_P(Flags, DoNotReachTheValues) {
       const ElementType t = right[k].format().scalar;
       const std::string wrong = t == ElementType::u8    ? differs<std::uint8_t>(right[k], bytes, at)
                                 : t == ElementType::i32 ? differs<std::int32_t>(right[k], bytes, at)
-                                : single                ? differs<float>(right[k], bytes, at)
+                                : t == ElementType::f32 ? differs<float>(right[k], bytes, at)
                                                         : differs<double>(right[k], bytes, at);
       EXPECT_EQ(wrong, "") << results[k];
       if (!wrong.empty()) break;
@@ -239,10 +246,11 @@ TEST_P(Talk, IsNotHeardOfACompiler) {
   const Folder folder;
   const EmittedCode code = Program::from_file((drivers / (name + ".forma")).string()).emit({.name = name});
   write(folder / "f.c", code.source);
-  write(folder / "use.c",
-        fmt::format(
-            "#include \"f.h\"\n#include \"f.h\"\nint use(void);\nint use(void) {{ return {}_scratch_size != 0; }}\n",
-            name));
+  write(
+      folder / "use.c",
+      fmt::format(
+          "#include \"f.h\"\n#include \"f.h\"\nint use(void);\nint use(void) {{ return (int)sizeof(&{}_strided); }}\n",
+          name));
   write(folder / "f.h", code.header);
   const Way all[] = {
       {"gcc -std=c99 -Wstrict-prototypes -Wmissing-prototypes -Wbad-function-cast -Wnested-externs", "-O1"},
@@ -426,13 +434,14 @@ TEST(Shipping, TakesOneClassOfVectors) {
     write(folder / "entries.h", code.header);
     if (bits == 512 && __builtin_cpu_supports("avx512vl") == 0) continue;
     if (bits == 256 && __builtin_cpu_supports("avx2") == 0) continue;
-    for (const char* compiler : {"gcc", "clang"})
-      if (have(compiler))
-        EXPECT_EQ("",
-                  shell(folder,
-                        fmt::format("cd '{}' && {} -O1 -Wall -Wextra -Werror -I. entries.c '{}' -o driver && ./driver",
+    for (const char* compiler : {"gcc", "clang"}) {
+      if (!have(compiler)) continue;
+      EXPECT_EQ(
+          "",
+          shell(folder, fmt::format("cd '{}' && {} -O1 -Wall -Wextra -Werror -I. entries.c '{}' -o driver && ./driver",
                                     (folder / "").string(), compiler, (drivers / "entries.c").string())))
-            << compiler << " " << bits;
+          << compiler << " " << bits;
+    }
   }
   try {
     program.emit({.name = "entries", .vector_bits = 200});
