@@ -119,10 +119,12 @@ struct EmitOptions {
   Numbers numbers = Numbers::fast;
   Method method = Method::automatic;       // transforms: of "c" alone
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
+  int vector_bits = 0;                     // of "c": 128, 256 or 512 for one class of machines, 0 for all in one file
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
   HardwareOptions hardware = {};           // of "hls" and "verilog"
 };
 
+// Every text begins with the version, the options, a hash of the program and a licence that lets it ship.
 struct EmittedCode {
   std::string source;  // C includes nothing; CUDA its runtime
   std::string header;  // declares the entry points

@@ -94,8 +94,10 @@ class Printer : private Statements {
     std::string suffix = lane == Lane::f64 ? "" : "f";
     if (std::isnan(v)) return "__builtin_nan" + suffix + "(\"\")";
     if (std::isinf(v)) return (v < 0 ? "-" : "") + ("__builtin_inf" + suffix) + "()";
-    std::string text = fmt::format("{:a}", v) + suffix;
-    return lane == Lane::f16 ? "(f16)" + text : text;
+    // In decimal, with the digits that tell it from its neighbours: C++ before 17 has no other floats.
+    std::string text = lane == Lane::f64 ? fmt::format("{}", v) : fmt::format("{}", static_cast<float>(v));
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    return (lane == Lane::f16 ? "(f16)" : "") + text + suffix;
   }
 
   std::string function(const ir::nest::Function& f) {
@@ -212,7 +214,7 @@ class Printer : private Statements {
   std::string conversion(const Node& n) {
     const Type& from = n.args[0]->type;
     if (n.type.pointer || n.type.lanes == 1) {
-      if (n.type.pointer && !from.pointer) return fmt::format("(({})(u64)({}))", spell(n.type), text(n.args[0]));
+      if (n.type.pointer && !from.pointer) return fmt::format("(({})(tsr_word)({}))", spell(n.type), text(n.args[0]));
       if (n.type.pointer) return fmt::format("(({})(void*)({}))", spell(n.type), text(n.args[0]));
       return fmt::format("(({})({}))", spell(n.type), text(n.args[0]));
     }
@@ -263,6 +265,10 @@ class Printer : private Statements {
     return shuffle(two, parts[2], [&](i64 k) { return at(k) < 2 * lanes ? k : at(k) - lanes; });
   }
 
+  static bool has_choice(const Type& type) {
+    return !type.pointer && (type.lane == Lane::f32 || type.lane == Lane::f64);
+  }
+
   // A number beside which neither NaNs nor zeros need care: `a < b ? a : b` gives b for a NaN, and for its equal.
   static bool decides(const Value& v, bool lesser) {
     const Node& n = v->kind == Kind::broadcast ? *v->args[0] : *v;
@@ -277,6 +283,9 @@ class Printer : private Statements {
       std::swap(a[0], a[1]);
       open = true;
     }
+    if (open && !vector && has_choice(n.type))
+      return fmt::format("tsr_choose({0} {2} {1}, {0}, {1}, {3})", a[0], a[1], lesser ? "<" : ">",
+                         name_of(n.type.lane));
     if (open && !vector && n.type.lane != Lane::i64)
       return fmt::format("({0} {2} {1} ? {0} : {1})", a[0], a[1], lesser ? "<" : ">");
     if (!vector && !real) return fmt::format("tsr_{}({}, {})", lesser ? "min" : "max", a[0], a[1]);
@@ -299,6 +308,8 @@ class Printer : private Statements {
       return fmt::format("(({})({} {} {}))", name, a[0], infix(n.op), a[1]);
     }
     if (n.op == Op::select) {
+      if (!vector && has_choice(n.type))
+        return fmt::format("tsr_choose({}, {}, {}, {})", a[0], a[1], a[2], name_of(n.type.lane));
       if (!vector) return fmt::format("({} ? {} : {})", a[0], a[1], a[2]);
       needs_.selects.insert(n.type);
       return fmt::format("tsr_pick_{}({}, {}, {})", name, a[0], a[1], a[2]);
@@ -318,7 +329,8 @@ class Printer : private Statements {
           ir::function_name(n.op, n.type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, n.type.lanes), list);
     }
     Lane wide = unsigned_lane(n.type.lane);
-    bool as_unsigned = vector && wraps(n.op) && wide != n.type.lane;
+    // Arithmetic that wraps: of vectors, and of scalars where C's would not.
+    bool as_unsigned = (vector || (n.type.lane == Lane::i32 && !n.type.pointer)) && wraps(n.op) && wide != n.type.lane;
     std::string cast;
     if (as_unsigned) {
       Type u{wide, n.type.lanes, false};
@@ -326,12 +338,17 @@ class Printer : private Statements {
       cast = "(" + spell(u) + ")";
     }
     std::string result;
-    if (n.op == Op::neg)
-      result = real || !vector ? fmt::format("(-{})", a[0]) : fmt::format("(-{}({}))", cast, a[0]);
+    if (n.op == Op::neg && real)
+      result = fmt::format("tsr_neg({}, {})", a[0], name_of(n.type.lane));
+    else if (n.op == Op::neg)
+      result = fmt::format("(-{}({}))", cast, a[0]);
     else if (n.op == Op::bit_not)
       result = fmt::format("(~{})", a[0]);
     else if (as_unsigned)
       result = fmt::format("({0}({1}) {2} {0}({3}))", cast, a[0], infix(n.op), a[1]);
+    else if (n.op == Op::mul && real && n.type.lane != Lane::f16)
+      result = fmt::format("{}({} * {})", ir::product_name(n.type.lanes * ir::nest::size_of(n.type.lane), n.type.lanes),
+                           a[0], a[1]);
     else
       result = fmt::format("({} {} {})", a[0], infix(n.op), a[1]);
     return as_unsigned ? fmt::format("(({}){})", name, result) : result;

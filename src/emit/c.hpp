@@ -29,6 +29,7 @@ TextApart print_c_apart(const ir::nest::Module&);
 struct EntryOptions {
   std::string name = "tessera_program";  // of the function
   i64 tile_rows = 0, tile_columns = 0;   // 0: what the plan says
+  int vector_bits = 0;                   // of transforms: 128, 256 or 512, 0: all
 };
 
 // A program lowered for the vectors of one kind of machine.
@@ -41,13 +42,17 @@ struct Variant {
 
 // A complete C file for users: the variants with internal linkage and the published entry point
 //   void NAME(inputs and scalars in declaration order..., run-time parameters as int..., outputs...)
-// on contiguous arrays, tiles shared among threads by OpenMP where it is enabled. The first variant needs no features;
-// each later one includes the features of those before it. The entry point takes the best that the machine has. Throws
-// Error(argument) when the name is not an identifier that C and C++ leave to their users.
+// on contiguous arrays, tiles shared among threads by OpenMP where it is enabled. The first variant needs no features,
+// or is the only one; each later one includes the features of those before it. The entry point takes the best that the
+// machine has. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users.
 std::string print_c_file(const std::vector<Variant>&, const EntryOptions&);
 
 // The same of a program with loops: the variants of every section.
 std::string print_c_file(const SectionList&, const std::vector<std::vector<Variant>>&, const EntryOptions&);
+
+// What runs a part of a program: static i32 NAME(void* const* given, const i64* sizes, tessera_call*), in a frame of
+// its own (frame.hpp).
+std::string print_c_part(const std::vector<Variant>&, const EntryOptions&);
 
 // The declaration of that function, shapes in a comment, struct types included.
 std::string print_c_header(const plan::Plan&, const EntryOptions&);

@@ -23,6 +23,11 @@ std::string sizes(const Signature& signature) {
   return text + "0";
 }
 
+std::string list_or_void(const Signature& signature) {
+  const std::string list = parameter_list(signature);
+  return list.empty() ? "void" : list;
+}
+
 }  // namespace
 
 Signature with_own_names(Signature signature) {
@@ -44,10 +49,17 @@ extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
   return tsr_close(&tsr_s);
 }}
 
+extern "C" int {0}_cuda({1}) {{
+  const cudaError_t tsr_error = (cudaError_t){0}_on_stream({5}, 0), tsr_last = cudaStreamSynchronize(0);
+  return (int)(tsr_error == cudaSuccess ? tsr_last : tsr_error);
+}}
+
+/* Weak: a program may hold the C file's function of this name as well. */
+#if defined(__GNUC__) && !defined(_WIN32)
+extern "C" __attribute__((weak)) {4};
+#endif
 extern "C" {4} {{
-  cudaError_t tsr_error = (cudaError_t){0}_on_stream({5}, 0);
-  const cudaError_t tsr_last = cudaStreamSynchronize(0);
-  if (tsr_error == cudaSuccess) tsr_error = tsr_last;
+  const cudaError_t tsr_error = (cudaError_t){0}_cuda({5});
   if (tsr_error != cudaSuccess) fprintf(stderr, "{0}: %s\n", cudaGetErrorString(tsr_error));
 }}
 )",
@@ -98,8 +110,8 @@ int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
 }
 
 std::string opencl_entry(const ir::Graph& graph, const Signature& signature, const std::string& name) {
-  std::string text =
-      fmt::format("\n{} {{\n  const i64 tsr_sizes[] = {{{}}};\n", declaration(signature, name), sizes(signature));
+  std::string text = fmt::format("\nint {}_opencl({}) {{\n  const i64 tsr_sizes[] = {{{}}};\n", name,
+                                 list_or_void(signature), sizes(signature));
   text += "  tsr_session tsr_s;\n";
   Extents extent(graph, text, "tsr_sizes", "tsr_n");
   std::vector<std::string> bytes;
@@ -120,7 +132,7 @@ std::string opencl_entry(const ir::Graph& graph, const Signature& signature, con
   const std::string none = extent.none_left();
   text +=
       fmt::format("  cl_mem tsr_m[{0}];\n  tsr_array tsr_a[{0}];\n  int tsr_k;\n  (void)tsr_sizes;\n", bytes.size());
-  if (!none.empty()) text += fmt::format("  if ({}) return;\n", none);
+  if (!none.empty()) text += fmt::format("  if ({}) return 0;\n", none);
   text += lays;
   text += "  tsr_s.status = tsr_open_any();\n  tsr_s.queue = tsr_state.own;\n";
   std::vector<const Signature::Item*> arrays;
@@ -140,9 +152,13 @@ std::string opencl_entry(const ir::Graph& graph, const Signature& signature, con
         "NULL));\n",
         k, bytes[k], arrays[k]->name);
   text += fmt::format(
-      "  for (tsr_k = 0; tsr_k < {}; ++tsr_k)\n    if (tsr_m[tsr_k]) clReleaseMemObject(tsr_m[tsr_k]);\n"
-      "  if (tsr_s.status != CL_SUCCESS) fprintf(stderr, \"{}: OpenCL error %d\\n\", (int)tsr_s.status);\n}}\n",
-      arrays.size(), name);
+      "  for (tsr_k = 0; tsr_k < {0}; ++tsr_k)\n    if (tsr_m[tsr_k]) clReleaseMemObject(tsr_m[tsr_k]);\n"
+      "  return (int)tsr_s.status;\n}}\n\n"
+      "/* Weak: a program may hold the C file's function of this name as well. */\n"
+      "#if defined(__GNUC__) && !defined(_WIN32)\n__attribute__((weak)) {2};\n#endif\n{2} {{\n"
+      "  const int tsr_status = {1}_opencl({3});\n"
+      "  if (tsr_status != CL_SUCCESS) fprintf(stderr, \"{1}: OpenCL error %d\\n\", tsr_status);\n}}\n",
+      arrays.size(), name, declaration(signature, name), arguments(signature));
   return text;
 }
 

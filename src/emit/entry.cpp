@@ -4,8 +4,6 @@
 // x86-64 also for AVX2 and for AVX-512. Which ones are compiled follows from the compiler's flags (-march=native leaves
 // only what can run), which one runs is asked of the machine at every call. So a file that is compiled by `cc -O3`
 // alone runs at the speed of the machine that it meets. The same values result from each: lanes do not interact.
-//
-// Contraction to FMA would change values between variants, so it is switched off where the flags did not ask for FMA.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +13,10 @@
 
 #include "base/text.hpp"
 #include "emit/c.hpp"
+#include "emit/frame.hpp"
 #include "emit/names.hpp"
 #include "emit/prelude.hpp"
+#include "emit/published.hpp"
 #include "emit/signature.hpp"
 
 namespace tessera::emit {
@@ -37,21 +37,27 @@ class RunFunction {
 
   std::string text() {
     const std::size_t parameters = plan_.graph.parameters.size();
-    out_ = "\nstatic void tsr_run(void* const* given, const i64* parameters) {\n";
+    out_ = "\nstatic TSR_FP i32 tsr_run(void* const* given, const i64* parameters, tessera_call* call) {\n";
     out_ += fmt::format("  void* P[{}];\n  i64 N[{}];\n", interface_.arrays.size(),
                         std::max<std::size_t>(1, interface_.integers));
-    out_ += "  const i64 threads = tsr_threads();\n  i64 bytes = 0, scratch = 0;\n";
+    out_ += "  i64 threads = tsr_threads(), bytes = 0, scratch = 0, all = 0;\n";
     for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
     if (parameters == 0) out_ += "  (void)parameters;\n";
-    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return;\n";
+    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return 2;\n";
     if (interface_.memories > 0) out_ += fmt::format("  i64 need[{0}] = {{0}}, at[{0}];\n", interface_.memories);
     for (std::size_t k = 0; k < interface_.arrays.size(); ++k) array(k);
     if (interface_.memories > 0)
       out_ += fmt::format("  for (int m = 0; m < {}; ++m) at[m] = bytes, bytes += need[m];\n", interface_.memories);
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) out_ += fmt::format("  i64 T{0}[{1}];\n", g, rank(g) + 2);
+    // The caller's memory may be that of fewer threads.
+    out_ += "  for (;; threads /= 2) {\n    scratch = 0;\n";
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) shape(g);
+    out_ +=
+        "    scratch = tsr_align(scratch) + 64;\n    all = bytes + threads * scratch + 64;\n"
+        "    if (!call->memory || threads <= 1 || all <= call->bytes) break;\n  }\n";
     allocate();
     tiles();
-    return out_ + "  __builtin_free(block);\n}\n";
+    return out_ + "  tsr_give(call, block, all);\n  return 0;\n}\n";
   }
 
  private:
@@ -65,11 +71,21 @@ class RunFunction {
     const bool inside = ref.kind == ArrayRef::Kind::intermediate;
     if (!inside) out_ += fmt::format("  P[{0}] = given[{0}];\n", k);
     if (!ref.is_array) return;
+    std::string extents;
+    for (const ir::SizeId n : ref.extents) extents += (extents.empty() ? "" : ", ") + extent_(n);
+    if (!extents.empty())
+      out_ +=
+          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_bytes({}, e, {}) < 0) return 2;\n  }}\n", extents,
+                      inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()),
+                      ref.extents.size());
     std::string pitch = fmt::format(
         "{}LL", inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()));
     for (std::size_t d = ref.extents.size(); d-- > 0;) {
       if (d + 1 < ref.extents.size()) {
-        out_ += fmt::format("  N[{}] = {};\n", ref.strides + d, pitch);
+        const bool free = !inside && static_cast<int>(d) >= plan_.lifted;
+        out_ += free ? fmt::format("  N[{}] = tsr_stride(call, {}, {}, {});\n", ref.strides + d, k,
+                                   static_cast<int>(d) - plan_.lifted, pitch)
+                     : fmt::format("  N[{}] = {};\n", ref.strides + d, pitch);
         pitch = fmt::format("N[{}]", ref.strides + d);
       }
       if (d == 0 && !inside) break;
@@ -81,26 +97,26 @@ class RunFunction {
 
   void shape(std::size_t g) {
     const std::size_t r = rank(g);
-    out_ += fmt::format("  i64 T{0}[{1}];\n  tsr_g{0}_shape(N, threads, T{0});\n", g, r + 2);
-    if (options_.tile_rows > 0) out_ += fmt::format("  T{}[0] = {};\n", g, options_.tile_rows);
+    out_ += fmt::format("    tsr_g{0}_shape(N, threads, T{0});\n", g);
+    if (options_.tile_rows > 0) out_ += fmt::format("    T{}[0] = {};\n", g, options_.tile_rows);
     if (options_.tile_columns > 0)
-      out_ += fmt::format("  T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
+      out_ += fmt::format("    T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
     if (options_.tile_rows > 0 || options_.tile_columns > 0) {
       std::string tiles;
       for (std::size_t d = 0; d < r; ++d)
         tiles += fmt::format("{}tsr_ceil_div({}, T{}[{}])", d ? " * " : "", extent_(domain(g)[d]), g, d);
-      out_ += fmt::format("  T{}[{}] = {};\n", g, r, tiles);
+      out_ += fmt::format("    T{}[{}] = {};\n", g, r, tiles);
     }
-    out_ += fmt::format("  scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
+    out_ += fmt::format("    scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
   }
 
   // One block: intermediate arrays, then scratch memory for every thread.
   void allocate() {
     out_ +=
-        "  scratch = tsr_align(scratch) + 64;\n"
-        "  u8* const block = (u8*)__builtin_malloc((unsigned long)(bytes + threads * scratch + 64));\n"
-        "  if (!block) return;\n"
-        "  u8* const memory = block + ((64 - (u64)block % 64) & 63);\n";
+        "  u8* const block = tsr_take(call, all);\n"
+        "  if (!block) return tsr_no_memory(call);\n"
+        "  if (call->asks) {\n    tsr_give(call, block, all);\n    return 0;\n  }\n"
+        "  u8* const memory = block + ((64 - (tsr_word)block % 64) & 63);\n";
     for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
       if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
         out_ += fmt::format("  P[{}] = memory + at[{}];\n", k, interface_.arrays[k].memory);
@@ -109,13 +125,14 @@ class RunFunction {
   void tiles() {
     out_ +=
         "#ifdef _OPENMP\n#pragma omp parallel num_threads((int)threads)\n#endif\n  {\n"
+        "    const u64 modes = tsr_enter();\n"
         "    u8* const S = memory + bytes + tsr_thread() * scratch;\n";
     for (std::size_t g = 0; g < plan_.groups.size(); ++g)
       out_ += fmt::format(
           "#ifdef _OPENMP\n#pragma omp for schedule(dynamic, 1)\n#endif\n"
           "    for (i64 tile = 0; tile < T{0}[{1}]; ++tile) tsr_g{0}(P, N, T{0}, tile, S);\n",
           g, rank(g));
-    out_ += "  }\n";
+    out_ += "    tsr_leave(modes);\n  }\n";
   }
 
   const plan::Plan& plan_;
@@ -126,18 +143,6 @@ class RunFunction {
 };
 
 // ---- variants together ---------------------------------------------------------------------------------------------
-
-constexpr std::string_view threads_text = R"(
-#ifdef _OPENMP
-extern int omp_get_max_threads(void);
-extern int omp_get_thread_num(void);
-TSR_INLINE i64 tsr_threads(void) { return omp_get_max_threads() < 1 ? 1 : omp_get_max_threads(); }
-TSR_INLINE i64 tsr_thread(void) { return omp_get_thread_num(); }
-#else
-TSR_INLINE i64 tsr_threads(void) { return 1; }
-TSR_INLINE i64 tsr_thread(void) { return 0; }
-#endif
-)";
 
 // Names that all variants share: whatever the common text says.
 std::set<std::string, std::less<>> shared_names(std::string_view common) {
@@ -165,7 +170,8 @@ std::string levels(const std::vector<Variant>& variants) {
   }
   text += text.empty() ? "#define TSR_LEAST 0\n" : "#else\n#define TSR_LEAST 0\n#endif\n";
   return text + fmt::format(
-                    "#if defined(__x86_64__) && !defined(TESSERA_NO_DISPATCH)\n#define TSR_MOST {}\n#else\n"
+                    "#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n#define TSR_MOST "
+                    "{}\n#else\n"
                     "#define TSR_MOST TSR_LEAST\n#endif\n",
                     variants.size() - 1);
 }
@@ -176,24 +182,32 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
   return text;
 }
 
-std::string entry(const std::vector<Variant>& variants, const Signature& signature, const EntryOptions& options) {
-  std::string text = "\n" + declaration(signature, options.name) + " {\n" + given_and_sizes(signature);
+// The best variant that the machine has.
+std::string dispatch(const std::vector<Variant>& variants, const std::string& name) {
+  std::string text =
+      fmt::format("\nstatic TSR_FP i32 {}(void* const* given, const i64* sizes, tessera_call* call) {{\n", name);
   if (variants.size() > 1) text += "#if TSR_MOST > TSR_LEAST\n  __builtin_cpu_init();\n#endif\n";
   for (std::size_t v = variants.size(); v-- > 1;) {
     std::string condition;
     for (const std::string& f : variants[v].features)
       condition += fmt::format("{}__builtin_cpu_supports(\"{}\")", condition.empty() ? "" : " && ", f);
     text += fmt::format(
-        "#if TSR_LEAST < {0} && TSR_MOST >= {0}\n  if ({1}) {{\n    tsr_run_{0}(tsr_given, tsr_sizes);\n"
-        "    return;\n  }}\n#endif\n",
-        v, condition);
+        "#if TSR_LEAST < {0} && TSR_MOST >= {0}\n  if ({1}) return tsr_run_{0}(given, sizes, call);\n#endif\n", v,
+        condition);
   }
-  return text + "  TSR_JOIN(tsr_run_, TSR_LEAST)(tsr_given, tsr_sizes);\n}\n";
+  if (!variants.front().features.empty()) {
+    std::string promised, there;
+    for (const std::string& f : variants.front().features) {
+      promised += (promised.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
+      there += fmt::format("{}__builtin_cpu_supports(\"{}\")", there.empty() ? "" : " && ", f);
+    }
+    text += fmt::format(
+        "#if defined(__x86_64__) && !defined(_MSC_VER) && !({})\n  __builtin_cpu_init();\n  if (!({})) return "
+        "6;\n#endif\n",
+        promised, there);
+  }
+  return text + "  return TSR_JOIN(tsr_run_, TSR_LEAST)(given, sizes, call);\n}\n";
 }
-
-}  // namespace
-
-namespace {
 
 // Names of a section or variant apart from those of the others. The text of the functions pastes its names together:
 // tsr_##x##_f32x8.
@@ -206,10 +220,9 @@ std::string apart(std::string_view text, const std::set<std::string, std::less<>
   });
 }
 
-// One section, or several that `driver` runs as tsr_run_s0 and so on.
-std::string print_file(const std::vector<const std::vector<Variant>*>& sections, const ir::Graph& graph,
-                       const Signature& signature, const std::string& driver, const EntryOptions& options) {
-  check_entry_name(options.name);
+// One section, or several that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`.
+std::string print_variants(const std::vector<const std::vector<Variant>*>& sections, const std::string& driver,
+                           const EntryOptions& options, const std::string& name) {
   const std::vector<Variant>& variants = *sections.front();
   const bool exact = variants.front().plan.options.numbers == Numbers::exact;
   std::vector<ModuleText> modules;  // section after section
@@ -219,34 +232,17 @@ std::string print_file(const std::vector<const std::vector<Variant>*>& sections,
       modules.push_back(module_text(v.lowered.module));
       all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
     }
-  std::string common =
-      "\n" + scalar_prelude(all) +
-      "#define TSR_GROUP static __attribute__((unused))\n#define TSR_PASS TSR_HELPER\n#define TSR_JOIN_(a, b) a##b\n"
-      "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
-  common += threads_text;
+  std::string common = "\n" + scalar_prelude(all) +
+                       "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "
+                       "TSR_JOIN_(a, b) a##b\n"
+                       "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
+  common += call_text;
   const bool same_tables =
       std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
   if (same_tables) common += modules[0].tables;
   const auto shared = shared_names(common);
 
-  std::string text = fmt::format(
-      "/* {}: generated by Tessera. Includes nothing; compile with GCC or Clang, -O3 -fopenmp for all cores.\n\n"
-      "   {};\n\n{}\n"
-      "   Arrays are contiguous, the last index fastest; outputs overlap nothing. Where memory cannot be had or an "
-      "extent is\n"
-      "   below 1, outputs stay as they are. -DTESSERA_NO_DISPATCH compiles for the vectors that the flags name alone. "
-      "*/\n",
-      options.name, declaration(signature, options.name), shapes_comment(signature));
-  text += "#pragma GCC diagnostic push\n";
-  for (const char* warning : {"psabi", "unused-variable", "unused-but-set-variable", "unused-function"})
-    text += fmt::format("#pragma GCC diagnostic ignored \"-W{}\"\n", warning);
-  text += fmt::format(
-      "#if {}\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#else\n"
-      "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
-      exact ? "1" : "!defined(__FMA__) && defined(__x86_64__)");
-  if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
-  text += exact ? "#endif\n#define TSR_EXACT\n" : "#endif\n";
-  text += struct_types(graph) + common + levels(variants);
+  std::string text = frame_begin(exact) + (exact ? "#define TSR_EXACT\n" : "") + common + levels(variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     std::string body = driver;
     for (std::size_t k = sections.size(); k-- > 0;) {
@@ -259,23 +255,39 @@ std::string print_file(const std::vector<const std::vector<Variant>*>& sections,
     body = apart(body, shared, std::to_string(v));
     text += fmt::format("\n#if TSR_LEAST <= {0} && TSR_MOST >= {0}\n", v);
     const std::string features = joined(variants[v].features, ",");
-    if (v > 0)
-      text += fmt::format(
-          "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
-          "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
-          features);
+    const std::string other = v == 0 ? "#if !defined(__x86_64__)\n#elif defined(__clang__)\n" : "#ifdef __clang__\n";
+    if (!features.empty())
+      text += other + fmt::format(
+                          "#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+                          "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+                          features);
+    if (exact) text += widest_vectors(features.find("avx512f") != std::string::npos ? 64 : features.empty() ? 16 : 32);
     text += body;
-    if (v > 0) text += "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    if (!features.empty()) text += other + "#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
     text += "#endif\n";
   }
-  return text + entry(variants, signature, options) + "#pragma GCC diagnostic pop\n";
+  return text + dispatch(variants, name) + frame_end();
+}
+
+// The published file around it.
+std::string print_file(const std::vector<const std::vector<Variant>*>& sections, const ir::Graph& graph,
+                       const Signature& signature, const std::string& driver, const EntryOptions& options, int lifted,
+                       bool direct) {
+  check_entry_name(options.name);
+  std::string variants = print_variants(sections, driver, options, "tsr_all");
+  const std::string end = frame_end();
+  variants.resize(variants.size() - end.size());
+  const std::size_t frame = variants.find("\n\ntypedef signed char i8;") + 1;
+  variants.insert(frame, struct_types(graph));
+  return published_head(signature, options.name) + variants +
+         published_entries(graph, signature, options.name, lifted, direct) + end;
 }
 
 }  // namespace
 
 std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
   const plan::Plan& plan = variants.front().plan;
-  return print_file({&variants}, plan.graph, signature_of(plan), "", options);
+  return print_file({&variants}, plan.graph, signature_of(plan), "", options, plan.lifted, true);
 }
 
 std::string print_c_file(const SectionList& list, const std::vector<std::vector<Variant>>& sections,
@@ -287,31 +299,21 @@ std::string print_c_file(const SectionList& list, const std::vector<std::vector<
     all.push_back(&section);
   }
   return print_file(all, *list.graph, signature_of(*list.graph), loop_driver(list, DriverDialect::c, functions),
-                    options);
+                    options, 0, false);
 }
 
-namespace {
-
-std::string header(const ir::Graph& graph, const Signature& signature, const EntryOptions& options) {
-  check_entry_name(options.name);
-  std::string guard = "TESSERA_" + options.name + "_H";
-  return fmt::format(
-      "/* {0}: generated by Tessera.\n\n{1}\n"
-      "   Arrays are contiguous, the last index fastest; outputs overlap nothing. */\n"
-      "#ifndef {2}\n#define {2}\n\n{3}{4}#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n{5};\n\n#ifdef "
-      "__cplusplus\n}}\n#endif\n\n#endif\n",
-      options.name, shapes_comment(signature), guard, struct_types(graph), struct_types(graph).empty() ? "" : "\n",
-      declaration(signature, options.name));
+std::string print_c_part(const std::vector<Variant>& variants, const EntryOptions& options) {
+  return print_variants({&variants}, "", options, options.name);
 }
-
-}  // namespace
 
 std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
-  return header(plan.graph, signature_of(plan), options);
+  check_entry_name(options.name);
+  return published_header(plan.graph, signature_of(plan), options.name);
 }
 
 std::string print_c_header(const ir::Graph& graph, const EntryOptions& options) {
-  return header(graph, signature_of(graph), options);
+  check_entry_name(options.name);
+  return published_header(graph, signature_of(graph), options.name);
 }
 
 }  // namespace tessera::emit

@@ -43,6 +43,12 @@ class Driver {
     const ir::Place& p = (*list_.places)[place];
     std::string bytes = fmt::format("{}LL", size_of(p.type));
     for (const ir::SizeId n : p.extents) bytes += " * " + extent_(n);
+    std::string list;
+    for (const ir::SizeId n : p.extents) list += (list.empty() ? "" : ", ") + extent_(n);
+    if (c() && !p.extents.empty())
+      too_big_.insert(
+          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_bytes({}, e, {}) < 0) return 2;\n  }}\n", list,
+                      size_of(p.type), p.extents.size()));
     bytes_.push_back(bytes);
     return bytes_.size() - 1;
   }
@@ -57,8 +63,13 @@ class Driver {
     std::string list;
     for (const std::string& each : all) list += (list.empty() ? "" : ", ") + each;
     const std::string type = dialect_ == DriverDialect::opencl ? "const cl_mem" : memory() + " const";
-    body_ += fmt::format("{0}{{\n{0}  {1} g[] = {{{2}}};\n{0}  {3}({4}g, N);\n{0}}}\n", indent, type, list,
-                         functions_[k], c() ? "" : "s, ");
+    if (c())
+      body_ += fmt::format(
+          "{0}{{\n{0}  {1} g[] = {{{2}}};\n{0}  status = {3}(g, N, &inner);\n{0}  if (status) goto end;\n{0}}}\n",
+          indent, type, list, functions_[k]);
+    else
+      body_ +=
+          fmt::format("{0}{{\n{0}  {1} g[] = {{{2}}};\n{0}  {3}(s, g, N);\n{0}}}\n", indent, type, list, functions_[k]);
   }
 
   void section(std::size_t k) {
@@ -93,7 +104,7 @@ class Driver {
     }
     const std::string tested = all[section.inputs.size() + section.test];
     body_ += "      for (t = 0;; ++t) {\n";
-    if (c()) body_ += fmt::format("        *(u8*){} = 0;\n", tested);
+    if (c()) body_ += fmt::format("        if (!call->asks) *(u8*){} = 0;\n", tested);
     call(k, all, "        ");
     body_ += rotation + test(tested, section.most) + "      }\n" + ends + "    }\n";
   }
@@ -115,7 +126,7 @@ class Driver {
   }
 
   std::string test(const std::string& tested, i64 most) const {
-    if (c()) return fmt::format("        if (t + 1 >= {}LL || !*(const u8*){}) break;\n", most, tested);
+    if (c()) return fmt::format("        if (call->asks || t + 1 >= {}LL || !*(const u8*){}) break;\n", most, tested);
     std::string read =
         dialect_ == DriverDialect::cuda
             ? fmt::format(
@@ -134,28 +145,46 @@ class Driver {
 
   std::string head() {
     const std::string none = extent_.none_left();
-    std::string text = c() ? "\nstatic void tsr_run(void* const* given, const i64* N) {\n"
-                           : fmt::format("\nstatic void tsr_run_all(tsr_session* s, {}* given, const i64* N) {{\n",
-                                         dialect_ == DriverDialect::opencl ? "const cl_mem" : "const void* const");
-    std::string list;
+    if (c()) return head_of_c(none);
+    std::string text = fmt::format("\nstatic void tsr_run_all(tsr_session* s, {}* given, const i64* N) {{\n",
+                                   dialect_ == DriverDialect::opencl ? "const cl_mem" : "const void* const");
+    text += variables();
+    if (!none.empty()) text += "  if (" + none + ") return;\n";
+    return text +
+           fmt::format("  for (k = 0; k < {}; ++k) ok &= (b[k] = tsr_allocate(s, need[k]{})) != 0;\n  if (ok) {{\n",
+                       bytes_.size(), dialect_ == DriverDialect::cuda ? "" : ", NULL");
+  }
+
+  // Buffers, one behind the other, then what sections take of the call's memory.
+  std::string head_of_c(const std::string& none) {
+    std::string text = "\nstatic TSR_FP i32 tsr_run(void* const* given, const i64* N, tessera_call* call) {\n" +
+                       variables() + "  i32 status = 0;\n  tessera_call inner = *call;\n  inner.strides = 0;\n";
+    if (!none.empty()) text += "  if (" + none + ") return 2;\n";
+    for (const std::string& big : too_big_) text += big;
+    return text + fmt::format(
+                      "  for (k = 0; k < {}; ++k) ok &= (b[k] = tsr_take(&inner, need[k])) != 0;\n"
+                      "  if (!ok) status = tsr_no_memory(call);\n  if (ok) {{\n",
+                      bytes_.size());
+  }
+
+  std::string variables() {
+    std::string text, list;
     for (const std::string& bytes : bytes_) list += (list.empty() ? "" : ", ") + bytes;
     text += extents_ + fmt::format("  const i64 need[] = {{{}}};\n", list);
     text += fmt::format("  {} b[{}] = {{0}};\n  int k, ok = 1;\n", memory(), bytes_.size());
     for (const std::size_t place : results_) text += fmt::format("  {} r{} = 0;\n", memory(), place);
     for (const std::size_t place : results_) text += fmt::format("  (void)r{};\n", place);
-    text += "  (void)N;\n";
-    if (!none.empty()) text += "  if (" + none + ") return;\n";
-    const std::string allocate = c() ? "ok &= (b[k] = __builtin_malloc((unsigned long)need[k])) != 0"
-                                 : dialect_ == DriverDialect::cuda
-                                     ? "ok &= (b[k] = tsr_allocate(s, need[k])) != 0"
-                                     : "ok &= (b[k] = tsr_allocate(s, need[k], NULL)) != 0";
-    return text + fmt::format("  for (k = 0; k < {}; ++k) {};\n  if (ok) {{\n", bytes_.size(), allocate);
+    return text + "  (void)N;\n";
   }
 
   std::string tail() const {
-    const std::string free = c()                               ? "__builtin_free(b[k])"
-                             : dialect_ == DriverDialect::cuda ? "tsr_free(s, (u8*)b[k])"
-                                                               : "if (b[k]) clReleaseMemObject(b[k])";
+    if (c())
+      return fmt::format(
+          "  }}\n  goto end;\nend:\n  for (k = {}; k-- > 0;) tsr_give(&inner, (u8*)b[k], need[k]);\n"
+          "  call->needed = inner.needed;\n  return status;\n}}\n",
+          bytes_.size());
+    const std::string free =
+        dialect_ == DriverDialect::cuda ? "tsr_free(s, (u8*)b[k])" : "if (b[k]) clReleaseMemObject(b[k])";
     return fmt::format("  }}\n  for (k = 0; k < {}; ++k) {};\n}}\n", bytes_.size(), free);
   }
 
@@ -167,6 +196,7 @@ class Driver {
   std::set<std::size_t> results_;                // places
   std::map<std::size_t, std::size_t> place_of_;  // buffers of all other places
   std::vector<std::string> bytes_;               // of buffers
+  std::set<std::string> too_big_;                // tests of buffers that no memory holds
 };
 
 }  // namespace

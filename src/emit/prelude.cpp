@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "ir/functions.hpp"
 
 namespace tessera::emit {
@@ -29,18 +31,49 @@ typedef long long i64;
 typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
+typedef __SIZE_TYPE__ tsr_size;
+typedef __UINTPTR_TYPE__ tsr_word; /* as wide as an address */
 
-#define TSR_INLINE static inline __attribute__((always_inline, unused))
-#define TSR_HELPER static __attribute__((noinline, unused))
+#ifndef TSR_FP
+#define TSR_FP
+#endif
+#ifndef tsr_product_1
+#define tsr_product_1(x) (x)
+#define tsr_product_16(x) (x)
+#define tsr_product_32(x) (x)
+#define tsr_product_64(x) (x)
+#define tsr_product_128(x) (x)
+#endif
+#define TSR_INLINE static inline __attribute__((always_inline, unused)) TSR_FP
+#define TSR_HELPER static __attribute__((noinline, unused)) TSR_FP
 #define tsr_array(P, k) ((u8*)(P)[k])
-/* Tables of rows in scratch memory. */
+/* Tables of rows in scratch memory: eight bytes each, also where addresses have four. */
+#define tsr_place(k) ((k) * (i64)(8 / sizeof(void*)))
 #define tsr_rows(table) ((void* const*)(table))
-#define tsr_row(table, k) ((u8*)((void* const*)(table))[k])
-#define tsr_set_row(table, k, row) (((const void**)(table))[k] = (row))
-#define tsr_no_row(table, k) (((const void**)(table))[k] = 0)
+#define tsr_row(table, k) ((u8*)((void* const*)(table))[tsr_place(k)])
+#define tsr_set_row(table, k, row) (((const void**)(table))[tsr_place(k)] = (row))
+#define tsr_no_row(table, k) (((const void**)(table))[tsr_place(k)] = 0)
 #define tsr_is_row(row) (-((row) != 0))
 #define tsr_nowhere() ((u8*)0)
 #define tsr_at(rows, k) ((rows)[k])
+
+/* Clang lets a negation, alone among operations, do what flags allow whatever pragma stands above it. */
+#ifdef __clang__
+#define tsr_neg(x, type) ((x) * (type)-1.0f)
+#else
+#define tsr_neg(x, type) (-(x))
+#endif
+/* A choice of scalars, by their bits: Clang lets choices do what flags allow, too. */
+#ifdef __clang__
+union tsr_of_f32 { f32 f; i32 i; };
+union tsr_to_f32 { i32 i; f32 f; };
+union tsr_of_f64 { f64 f; i64 i; };
+union tsr_to_f64 { i64 i; f64 f; };
+#define tsr_choose(m, a, b, type) \
+  (((union tsr_to_##type){(m) ? ((union tsr_of_##type){(a)}).i : ((union tsr_of_##type){(b)}).i}).f)
+#else
+#define tsr_choose(m, a, b, type) ((m) ? (a) : (b))
+#endif
 
 /* Functions: nested macros would double their text at every level. */
 TSR_INLINE i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
@@ -57,7 +90,7 @@ TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) {
 TSR_INLINE i64 tsr_align(i64 bytes) { return (bytes + 63) & ~63LL; }
 /* An odd number of cache lines: rows of a ring then fall into different sets of the caches. */
 TSR_INLINE i64 tsr_pitch(i64 bytes) { return ((bytes + 63) & ~63LL) | 64; }
-TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((u64)p & (u64)(bytes - 1)) == 0; }
+TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((tsr_word)p & (tsr_word)(bytes - 1)) == 0; }
 /* Equal parts of at most `most`, each a multiple of `unit`. */
 TSR_INLINE i64 tsr_balanced(i64 n, i64 most, i64 unit) {
   i64 parts = (n + most - 1) / most;
@@ -132,7 +165,7 @@ TSR_INLINE void tsr_move(u8* to, const u8* from, i64 size) {
   else if (size == 1) *to = *from;
   else if (size == 2) __builtin_memcpy(to, from, 2);
   else if (size == 8) __builtin_memcpy(to, from, 8);
-  else __builtin_memcpy(to, from, (unsigned long)size);
+  else __builtin_memcpy(to, from, (tsr_size)size);
 }
 TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { tsr_move(to, (const u8*)&bits, size); }
 TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
@@ -140,10 +173,10 @@ TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
 }
 TSR_INLINE void tsr_prefetch(const u8* from, i64 bytes) { __builtin_prefetch(from + bytes, 0, 2); }
 TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
-  if (bytes > 0) __builtin_memset(to, 0, (unsigned long)bytes);
+  if (bytes > 0) __builtin_memset(to, 0, (tsr_size)bytes);
 }
 TSR_INLINE void tsr_copy(u8* to, const u8* from, i64 bytes) {
-  if (bytes > 0) __builtin_memcpy(to, from, (unsigned long)bytes);
+  if (bytes > 0) __builtin_memcpy(to, from, (tsr_size)bytes);
 }
 /* An end of a row, copied without a call. */
 TSR_INLINE void tsr_copy_end(u8* to, const u8* from, i64 bytes) {
@@ -177,7 +210,7 @@ TSR_INLINE void tsr_patch_here(u8* to, const u8* from, const u8* outside, i64 c0
   i64 unit = step * size;
   if (from == outside) {
     i64 value = 0;
-    __builtin_memcpy(&value, from + c0 * unit, (unsigned long)size);
+    __builtin_memcpy(&value, from + c0 * unit, (tsr_size)size);
     tsr_fill(to, count * step, size, value);
     return;
   }
@@ -252,90 +285,129 @@ std::string vector_types(const Type& type) {
       lane, name, bytes, size_of(type.lane));
 }
 
+// Functions of floats take and give their bits, and a macro of their name casts: Clang says of floats that a function
+// is given or gives that they are no NaN where a flag asks for finite numbers, whatever pragma stands above it.
+struct Bits {
+  explicit Bits(const Type& type)
+      : name(spell(type)),
+        bits(spell({mask_lane(type.lane), type.lanes, false})),
+        lane(name_of(type.lane)),
+        lanes(type.lanes) {}
+  // #define tsr_pick_f32x8(m, a, b) ((f32x8)tsr_pick_f32x8_bits(m, (i32x8)(a), (i32x8)(b)))
+  std::string macro(const std::string& function, const std::string& before, std::vector<std::string> floats) const {
+    std::string names = before, values = before;
+    for (const std::string& each : floats) {
+      names += (names.empty() ? "" : ", ") + each;
+      values += (values.empty() ? "" : ", ") + fmt::format("({})({})", bits, each);
+    }
+    return fmt::format("#define {0}({1}) (({2}){0}_bits({3}))\n", function, names, name, values);
+  }
+  std::string name, bits, lane;
+  int lanes;
+};
+
 std::string streaming_store(const Type& type) {
-  int bytes = type.lanes * size_of(type.lane);
-  std::string name = spell(type);
+  const Bits of(type);
+  const int bytes = type.lanes * size_of(type.lane);
   std::string builtin;
   if (bytes == 64) builtin = "__AVX512F__:__builtin_ia32_movntdq512((v8di*)p, (v8di)v)";
   if (bytes == 32) builtin = "__AVX__:__builtin_ia32_movntdq256((v4di*)p, (v4di)v)";
   if (bytes == 16) builtin = "__SSE2__:__builtin_ia32_movntdq((v2di*)p, (v2di)v)";
-  std::string gcc = fmt::format("  *({0}*)p = v;\n", name);
+  std::string gcc = fmt::format("  *({0}*)p = v;\n", of.bits);
   if (!builtin.empty()) {
     std::string macro = builtin.substr(0, builtin.find(':')), text = builtin.substr(builtin.find(':') + 1);
-    gcc = fmt::format("#elif defined({0})\n  {1};\n#else\n  *({2}*)p = v;\n", macro, text, name);
+    gcc = fmt::format("#elif defined({0})\n  {1};\n#else\n  *({2}*)p = v;\n", macro, text, of.bits);
   } else {
     gcc = "#else\n" + gcc;
   }
   return fmt::format(
-      "TSR_INLINE void tsr_stream_{0}(void* p, {0} v) {{\n#if defined(__clang__)\n  __builtin_nontemporal_store(v, "
-      "({0}*)p);\n{1}#endif\n}}\n",
-      name, gcc);
+      "TSR_INLINE void tsr_stream_{0}_bits(void* p, {1} v) {{\n#if defined(__clang__)\n"
+      "  __builtin_nontemporal_store(v, ({1}*)p);\n{2}#endif\n}}\n"
+      "#define tsr_stream_{0}(p, v) tsr_stream_{0}_bits(p, ({1})(v))\n",
+      of.name, of.bits, gcc);
 }
 
 // Masks hold 0 or -1 in every lane. Clang's own vectors select lane by lane, which keeps LLVM 19 from mistaking
 // operands where it merges selections on bits into three-way logic; elsewhere a selection is three operations on bits.
 std::string select(const Type& type) {
-  std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
-  return fmt::format(
-      "TSR_INLINE {0} tsr_pick_{0}({1} m, {0} a, {0} b) {{\n#if defined(__clang__)\n"
+  const Bits of(type);
+  std::string text = fmt::format(
+      "TSR_INLINE {0} tsr_pick_{1}_bits({0} m, {0} a, {0} b) {{\n#if defined(__clang__)\n"
       "  typedef {2} values __attribute__((ext_vector_type({4})));\n"
       "  typedef {3} masks __attribute__((ext_vector_type({4})));\n"
       "  return ({0})((masks)m ? (values)a : (values)b);\n#else\n"
-      "  return ({0})((m & ({1})a) | (~m & ({1})b));\n#endif\n}}\n",
-      name, mask, name_of(type.lane), name_of(mask_lane(type.lane)), type.lanes);
+      "  return (m & a) | (~m & b);\n#endif\n}}\n",
+      of.bits, of.name, of.lane, name_of(mask_lane(type.lane)), of.lanes);
+  return text + of.macro("tsr_pick_" + of.name, "m", {"a", "b"});
 }
 
 // The lesser and the greater of integers; of floats where it is open what comes of a NaN or of two zeros, the one
 // instruction that processors have.
 std::string open_extremes(const Type& type) {
-  std::string text, name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
-  const bool real = is_float(type.lane);
+  const Bits of(type);
+  std::string text;
   for (const bool lesser : {true, false}) {
-    const std::string which = real ? (lesser ? "least" : "most") : (lesser ? "min" : "max");
-    const std::string relation = lesser ? "<" : ">";
-    text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, which);
-    std::string general =
-        fmt::format("  {0} m = ({0})(a {1} b);\n  return ({2})((m & ({0})a) | (~m & ({0})b));\n", mask, relation, name);
-    if (real)
+    const char* const relation = lesser ? "<" : ">";
+    if (is_float(type.lane)) {
+      const std::string called = fmt::format("tsr_{}_{}", lesser ? "least" : "most", of.name);
       text += fmt::format(
-          "#if defined(__clang__)\n  typedef {0} values __attribute__((ext_vector_type({1})));\n"
-          "  return ({2})((values)a {3} (values)b ? (values)a : (values)b);\n#else\n{4}#endif\n",
-          name_of(type.lane), type.lanes, name, relation, general);
-    else
-      text += fmt::format("#if defined(__clang__)\n  return __builtin_elementwise_{}(a, b);\n#else\n{}#endif\n", which,
-                          general);
-    text += "}\n";
+          "TSR_INLINE {0} {1}_bits({0} a, {0} b) {{\n#if defined(__clang__)\n"
+          "  typedef {3} values __attribute__((ext_vector_type({4})));\n"
+          "  return ({0})((values)a {5} (values)b ? (values)a : (values)b);\n#else\n"
+          "  {0} m = ({0})(({2})a {5} ({2})b);\n  return (m & a) | (~m & b);\n#endif\n}}\n",
+          of.bits, called, of.name, of.lane, of.lanes, relation);
+      text += of.macro(called, "", {"a", "b"});
+    } else {
+      text += fmt::format(
+          "TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n#if defined(__clang__)\n"
+          "  return __builtin_elementwise_{1}(a, b);\n#else\n"
+          "  {2} m = ({2})(a {3} b);\n  return ({0})((m & ({2})a) | (~m & ({2})b));\n#endif\n}}\n",
+          of.name, lesser ? "min" : "max", of.bits, relation);
+    }
   }
   return text;
 }
 
 // Of floats, ir::Op::min and max: of a NaN and a number the number, and -0 is less than 0, so that the order of
 // operands says nothing. AVX-512DQ has them as one instruction. Elsewhere the zeros cost, and `fast` numbers leave them
-// open.
+// open. Arguments are bits: what Clang is told of floats that pass between functions may be that none is a NaN.
 std::string scalar_extremes(Lane lane) {
-  std::string text;
+  const bool single = lane == Lane::f32;
+  std::string text = "#ifdef __clang__\n";
+  for (const bool lesser : {true, false})
+    text += fmt::format(
+        "TSR_INLINE {0} tsr_{1}_{2}_bits({0} a, {0} b) {{\n"
+        "  {2} x = ((union tsr_to_{2}){{a}}).f, y = ((union tsr_to_{2}){{b}}).f;\n"
+        "  return (b & {3}) > {4} || x {5} y || (x == y && {6}(a < 0)) ? a : b;\n}}\n"
+        "#define tsr_{1}_{2}(a, b) (((union tsr_to_{2}){{tsr_{1}_{2}_bits(((union tsr_of_{2}){{(a)}}).i, "
+        "((union tsr_of_{2}){{(b)}}).i)}}).f)\n",
+        name_of(mask_lane(lane)), lesser ? "min" : "max", name_of(lane), single ? "0x7fffffff" : "0x7fffffffffffffffLL",
+        single ? "0x7f800000" : "0x7ff0000000000000LL", lesser ? "<" : ">", lesser ? "" : "!");
+  text += "#else\n";
   for (const bool lesser : {true, false})
     text += fmt::format(
         "TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n"
         "  return b != b || a {2} b || (a == b && {3}__builtin_signbit(a)) ? a : b;\n}}\n",
         name_of(lane), lesser ? "min" : "max", lesser ? "<" : ">", lesser ? "" : "!");
-  return text;
+  return text + "#endif\n";
 }
 
 std::string float_extremes(const Type& type) {
   if (type.lanes == 1) return scalar_extremes(type.lane);
-  const std::string name = spell(type), mask = spell({mask_lane(type.lane), type.lanes, false});
+  const Bits of(type);
   const int bytes = type.lanes * size_of(type.lane);
   const bool wide = bytes == 64, single = type.lane == Lane::f32;
   std::string text;
   for (const bool lesser : {true, false}) {
     const char* const relation = lesser ? "<" : ">";
-    text += fmt::format("TSR_INLINE {0} tsr_{1}_{0}({0} a, {0} b) {{\n", name, lesser ? "min" : "max");
+    const std::string called = fmt::format("tsr_{}_{}", lesser ? "min" : "max", of.name);
+    text += fmt::format("TSR_INLINE {0} {1}_bits({0} a, {0} b) {{\n", of.bits, called);
     std::string first = "#if";
     if (bytes == 16 || bytes == 32 || wide) {
       // Of 64 bytes GCC takes the mask of lanes as a signed number, Clang as one without a sign; both may warn.
-      const std::string call = fmt::format("  return __builtin_ia32_rangep{}{}_mask(a, b, {}, a, ", single ? 's' : 'd',
-                                           8 * bytes, lesser ? 4 : 5);
+      const std::string call =
+          fmt::format("  return ({0})__builtin_ia32_rangep{1}{2}_mask(({3})a, ({3})b, {4}, ({3})a, ", of.bits,
+                      single ? 's' : 'd', 8 * bytes, of.name, lesser ? 4 : 5);
       const char* const lanes = wide && single ? "(unsigned short)-1" : "(unsigned char)-1";
       text += wide ? fmt::format(
                          "#if defined(__AVX512DQ__) && defined(__clang__)\n{0}{1}, 4);\n"
@@ -346,32 +418,36 @@ std::string float_extremes(const Type& type) {
     }
     text += fmt::format(
         "{0} defined(__clang__)\n  typedef {1} values __attribute__((ext_vector_type({2})));\n"
-        "  {3} v = ({3})((values)a {4} (values)b ? (values)a : (values)b);\n#ifdef TSR_EXACT\n",
-        first, name_of(type.lane), type.lanes, name, relation);
-    text += lesser ? fmt::format("  v = ({0})(({1})v | (({1})a & ({1})(a == b)));\n", name, mask)
-                   : fmt::format("  v = ({0})(({1})v & (({1})a | ({1})(a != b)));\n", name, mask);
+        "  typedef {3} ints __attribute__((ext_vector_type({2})));\n"
+        "  ints v = (ints)((values)a {4} (values)b ? (values)a : (values)b);\n#ifdef TSR_EXACT\n",
+        first, of.lane, of.lanes, name_of(mask_lane(type.lane)), relation);
+    text += lesser ? "  v |= (ints)a & (ints)((values)a == (values)b);\n"
+                   : "  v &= (ints)a | (ints)((values)a != (values)b);\n";
     text += fmt::format(
-        "#endif\n  return ({0})((values)b == (values)b ? (values)v : (values)a);\n#else\n"
-        "  {1} m = ({1})(a {2} b) | ({1})(b != b);\n#ifdef TSR_EXACT\n"
-        "  m |= ({1})(a == b) & (({1})a {3} ({1}){{0}});\n#endif\n"
-        "  return ({0})((m & ({1})a) | (~m & ({1})b));\n#endif\n}}\n",
-        name, mask, relation, lesser ? "<" : ">=");
+        "#endif\n  return ({0})((ints)((values)b == (values)b) ? v : (ints)a);\n#else\n"
+        "  {0} m = ({0})(({1})a {2} ({1})b) | ({0})(({1})b != ({1})b);\n#ifdef TSR_EXACT\n"
+        "  m |= ({0})(({1})a == ({1})b) & (a {3} ({0}){{0}});\n#endif\n"
+        "  return (m & a) | (~m & b);\n#endif\n}}\n",
+        of.bits, of.name, relation, lesser ? "<" : ">=");
+    text += of.macro(called, "", {"a", "b"});
   }
   return text;
 }
 
 std::string magnitude(const Type& type) {
+  const Bits of(type);
   std::string all = type.lane == Lane::f64   ? "0x7fffffffffffffffLL"
                     : type.lane == Lane::f32 ? "0x7fffffff"
                                              : "(i16)0x7fff";
-  return fmt::format("TSR_INLINE {0} tsr_magnitude_{0}({0} a) {{ return ({0})(({1})a & ({2} + ({1}){{0}})); }}\n",
-                     spell(type), spell({mask_lane(type.lane), type.lanes, false}), all);
+  return fmt::format("TSR_INLINE {0} tsr_magnitude_{1}_bits({0} a) {{ return a & ({2} + ({0}){{0}}); }}\n", of.bits,
+                     of.name, all) +
+         of.macro("tsr_magnitude_" + of.name, "", {"a"});
 }
 
 // A product that two sums share is not contracted by LLVM; said outright it is. Without the instruction it were a call.
 std::string fused(const Type& type) {
   return fmt::format(
-      "#if defined(__clang__) && (defined(__FMA__) || defined(__aarch64__))\n"
+      "#if defined(__clang__) && __clang_major__ >= 16 && (defined(__FMA__) || defined(__aarch64__))\n"
       "#define tsr_fused_{0}(a, b, c) __builtin_elementwise_fma(a, b, c)\n#else\n"
       "#define tsr_fused_{0}(a, b, c) ((a) * (b) + (c))\n#endif\n",
       spell(type));

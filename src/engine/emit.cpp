@@ -10,6 +10,7 @@
 #include "emit/device_entry.hpp"
 #include "emit/parts.hpp"
 #include "engine/emit_hardware.hpp"
+#include "engine/emit_head.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 
@@ -64,7 +65,9 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
 
 std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants;
-  for (const MachineClass& machine : machine_classes()) variants.push_back(variant_for(graph, options, machine));
+  for (const MachineClass& machine : machine_classes())
+    if (options.vector_bits == 0 || options.vector_bits == 8 * machine.vector_bytes)
+      variants.push_back(variant_for(graph, options, machine));
   return variants;
 }
 
@@ -72,6 +75,7 @@ std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions&
 // loops have the same classes, all of them.)
 std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants = c_variants(graph, options);
+  if (options.vector_bits != 0) return variants;
   MachineClass last = machine_classes().back();
   last.features.emplace_back("avx512vnni");
   last.byte_products = true;
@@ -154,6 +158,7 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
   entry.tile_columns = options.tile_columns;
+  entry.vector_bits = options.vector_bits;
   const std::string header = emit::print_c_header(impl.graph, entry);
   if (impl.loops) return {c_loops(*impl.loops, options, entry), header, ""};
   if (impl.sequence) {
@@ -164,9 +169,7 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
   return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
 }
 
-}  // namespace
-
-EmittedCode Program::emit(const EmitOptions& options) const {
+EmittedCode files_of(const Program::Impl& impl, const EmitOptions& options) {
   const bool kernels = options.target == "cuda" || options.target == "opencl";
   const bool hardware = engine::is_hardware(options.target);
   if (!kernels && !hardware && options.target != "c")
@@ -178,23 +181,40 @@ EmittedCode Program::emit(const EmitOptions& options) const {
                             options.tile_rows, options.tile_columns));
   if ((kernels || hardware) && (options.tile_rows > 0 || options.tile_columns > 0))
     throw Error(ErrorClass::argument, fmt::format("target {} has no tiles to choose", options.target));
-  if (hardware) return engine::hardware_files(impl_->graph, options);
+  if (options.vector_bits != 0 && options.target != "c")
+    throw Error(ErrorClass::argument, fmt::format("target {} has no vectors to choose", base::quoted(options.target)));
+  if (options.vector_bits != 0 && options.vector_bits != 128 && options.vector_bits != 256 &&
+      options.vector_bits != 512)
+    throw Error(ErrorClass::argument,
+                fmt::format("vectors of {} bits were asked for; expected 128, 256 or 512", options.vector_bits));
+  if (hardware) return engine::hardware_files(impl.graph, options);
   RunOptions run;
   run.schedule = options.schedule;
   run.numbers = options.numbers;
   run.method = options.method;
   run.target = options.target;
-  engine::check_method(*impl_, run, kernels);
+  engine::check_method(impl, run, kernels);
   if (options.method == Method::whole) {
-    const auto whole = engine::whole_program(*impl_, run);
+    const auto whole = engine::whole_program(impl, run);
     if (!whole)
       throw Error(ErrorClass::argument, "method whole is emitted of programs without loops and fft", {},
                   "emit with method auto, or run the program");
     EmitOptions own = options;
     own.method = Method::automatic;
-    return whole->emit(own);
+    return files_of(whole->impl(), own);
   }
-  return kernels ? device_files(*impl_, options) : c_files(*impl_, options);
+  return kernels ? device_files(impl, options) : c_files(impl, options);
+}
+
+}  // namespace
+
+EmittedCode Program::emit(const EmitOptions& options) const {
+  EmittedCode code = files_of(*impl_, options);
+  for (const auto& [text, role] :
+       {std::pair(&code.source, engine::EmittedRole::source), std::pair(&code.header, engine::EmittedRole::header),
+        std::pair(&code.host, engine::EmittedRole::host)})
+    if (!text->empty()) text->insert(0, engine::emitted_head(impl_->graph, options, role));
+  return code;
 }
 
 }  // namespace tessera

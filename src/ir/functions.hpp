@@ -4,7 +4,8 @@
 // functions_f64.c.inc. The text is compiled here as scalar C++ for the interpreter, and printed into emitted code for
 // scalars and vectors, so that `exact` gives the same bits on every device. Emitted code has to be compiled without
 // contraction for that
-// (-ffp-contract=off, --fmad=false, FP_CONTRACT OFF) and never with reassociation (-ffast-math).
+// (-ffp-contract=off, --fmad=false, FP_CONTRACT OFF) and without reassociation: emitted files see to that themselves
+// (emit/frame.cpp).
 #pragma once
 
 #include <string>
@@ -42,6 +43,9 @@ struct FunctionUse {
 
 // "tsr_exp_f32", "tsr_exp_f32x8".
 std::string function_name(Op, ElementType, int lanes = 1);
+// In dialect c, what a product of floats stands in: a macro that is nothing, or holds it in a register (of a scalar, or
+// of so many bytes) or in memory to keep it out of sums. Who defines tsr_product_1 before the text defines all of them.
+std::string product_name(int bytes, int lanes);
 // The definitions of these functions and of all that they call, each once: complete text that includes nothing and
 // leaves no macro defined. Vector parameters are of types  float __attribute__((vector_size(4 * lanes)))  and the like.
 std::string functions_source(FunctionDialect, std::vector<FunctionUse>);

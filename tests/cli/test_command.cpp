@@ -266,6 +266,63 @@ TEST_F(Command, ExplainsWhatIsWrongWithOptions) {
   EXPECT_THAT(tessera({"--version"}).out, HasSubstr("tessera"));
 }
 
+// What somebody wrote by hand is never lost, what tessera wrote is written anew, and every file is named.
+TEST_F(Command, EmitReplacesNothingOfOthers) {
+  const auto text = [&](const std::string& name) { return base::read_text(path(name)); };
+  program("smooth.forma",
+          "stencil f(vector#2 float x) { return x@[0,1] + x; }\nparameter M, N;\nvector#2 float x[M, N];\n"
+          "return f(x:mirror);\n");
+  const Outcome c = tessera({"emit", "smooth.forma", "-o", "smooth.c", "--header", "smooth.h"});
+  EXPECT_EQ(c.status, 0) << c.err;
+  EXPECT_THAT(c.err, AllOf(HasSubstr("/smooth.c: C\n"), HasSubstr("/smooth.h: header of C\n")));
+  const std::string before = text("smooth.c");
+  // The tutorial's next line: kernels, and their host's file beside them, which is not the C file.
+  const Outcome cl = tessera({"emit", "smooth.forma", "--target", "opencl", "-o", "smooth.cl"});
+  EXPECT_EQ(cl.status, 0) << cl.err;
+  EXPECT_THAT(cl.err,
+              AllOf(HasSubstr("/smooth.cl: OpenCL kernels"), HasSubstr("/smooth_host.c: host of OpenCL kernels")));
+  EXPECT_EQ(text("smooth.c"), before);
+  // Again, and with other options.
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "--exact", "-o", "smooth.c"}).status, 0);
+  EXPECT_NE(text("smooth.c"), before);
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "--target", "opencl", "-o", "smooth.cl"}).status, 0);
+
+  const std::string own = "int main(void) { return 0; }\n";
+  base::write_file(path("mine.c"), own);
+  expect_error(tessera({"emit", "smooth.forma", "-o", "mine.c"}), 2, "/mine.c' is there and would be replaced");
+  base::write_file(path("mine_host.c"), own);
+  expect_error(tessera({"emit", "smooth.forma", "--target", "opencl", "-o", "mine.cl"}), 2, "--force");
+  EXPECT_FALSE(fs::exists(path("mine.cl")));  // all files or none
+  base::write_file(path("mine.h"), own);
+  expect_error(tessera({"emit", "smooth.forma", "-o", "new.c", "--header", "mine.h"}), 2, "/mine.h' is there");
+  EXPECT_FALSE(fs::exists(path("new.c")));
+  for (const char* name : {"mine.c", "mine_host.c", "mine.h"}) EXPECT_EQ(text(name), own);
+  // A file that nobody named takes the place of its own kind alone.
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "-o", "other_host.c"}).status, 0);
+  expect_error(tessera({"emit", "smooth.forma", "--target", "opencl", "-o", "other.cl"}), 2, "which holds C");
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "-o", "mine.c", "--force"}).status, 0);
+  EXPECT_THAT(text("mine.c"), HasSubstr("void smooth("));
+  base::write_file(path("empty.c"), "");
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "-o", "empty.c"}).status, 0);
+  EXPECT_EQ(tessera({"emit", "smooth.forma", "-o", "/dev/null"}).status, 0);
+
+  program("halve.forma",
+          "stencil f(vector#2 uint8 x) { return cast<uint8>((x@[0,-1] + x@[0,1]) / 2); }\nparameter M, N;\n"
+          "vector#2 uint8 image[M, N];\nreturn f(image:clamped);\n");
+  for (const char* target : {"hls", "verilog"}) {
+    const std::string extension = target == std::string("hls") ? ".cpp" : ".sv";
+    base::write_file(path("halve_test" + extension), own);
+    expect_error(tessera({"emit", "halve.forma", "--target", target, "--size", "9x9", "-o", "halve" + extension}), 2,
+                 "/halve_test" + extension + "' is there");
+    EXPECT_EQ(text("halve_test" + extension), own);
+  }
+
+  expect_error(tessera({"emit", "smooth.forma", "--vectors", "200"}), 2,
+               "--vectors is '200'; expected 128, 256 or 512 bits");
+  expect_error(tessera({"emit", "smooth.forma", "--target", "cuda", "--vectors", "256"}), 2,
+               "has no vectors to choose");
+}
+
 TEST_F(Command, ChecksAndEmitsAndExplains) {
   const Outcome check = tessera({"check", "gain.forma"});
   EXPECT_EQ(check.status, 0) << check.err;
@@ -280,7 +337,7 @@ TEST_F(Command, ChecksAndEmitsAndExplains) {
   EXPECT_EQ(tessera({"emit", "gain.forma", "--target", "opencl", "-o", "amplify.cl", "--header", "amplify.h"}).status,
             0);
   const auto text = [&](const std::string& name) { return base::read_text(path(name)); };
-  EXPECT_THAT(text("amplify.c"), AllOf(HasSubstr("\"amplify.cl\""), HasSubstr("void gain(const float* image")));
+  EXPECT_THAT(text("amplify_host.c"), AllOf(HasSubstr("\"amplify.cl\""), HasSubstr("void gain(const float* image")));
   EXPECT_THAT(text("amplify.h"), HasSubstr("int gain_enqueue("));
   EXPECT_THAT(text("amplify.cl"), HasSubstr("__kernel"));
   EXPECT_THAT(tessera({"emit", "gain.forma", "--target", "cuda", "--name", "apply_gain"}).out,

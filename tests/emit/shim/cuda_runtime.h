@@ -47,7 +47,7 @@ inline thread_local dim3 threadIdx, blockIdx, gridDim;
 using cudaError_t = int;
 using cudaStream_t = struct CUstream_st*;
 using cudaMemPool_t = struct Pool*;
-enum : int { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
+enum : int { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorNotSupported = 801 };
 enum { cudaDevAttrMemoryPoolsSupported, cudaDevAttrMultiProcessorCount };
 enum { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
 enum { cudaMemAllocationTypePinned, cudaMemLocationTypeDevice, cudaMemPoolAttrReleaseThreshold, cudaMemcpyDefault };
