@@ -325,6 +325,8 @@ TEST(Pipeline, Refusals) {
   const auto bytes = p.input<std::uint8_t>("bytes", 1);
   EXPECT_EQ(message([&] { p.stage("s", bytes.constant(300).at(1)); }),
             "border constant(300) is no value of uint8, the type of 'bytes': expected a whole number from 0 to 255");
+  EXPECT_EQ(message([&] { p.stage("s", bytes.constant(-1).gather(bytes.at(0))); }),
+            "border constant(-1) is no value of uint8, the type of 'bytes': expected a whole number from 0 to 255");
   EXPECT_EQ(message([&] { p.table<float>("k", {2, 2}, {1, 2, 3}); }), "table 'k' is 2x2, but 3 values are given");
   EXPECT_EQ(message([&] { p.compile({}); }), "the pipeline has no output");
   EXPECT_EQ(message([&] { p.compile({x, x}); }), "two outputs have no name");
