@@ -36,7 +36,7 @@ constexpr std::string_view no_probe = "static inline bool tsr_flags_fit(cudaStre
 constexpr std::string_view opencl_flags =
     "#if defined(__FAST_RELAXED_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
     "#error \"these kernels are not to be built with -cl-fast-relaxed-math or -cl-finite-math-only: values would be "
-    "wrong\"\n#endif\n#ifdef __clang__\n#pragma clang fp reassociate(off)\n#endif\n";
+    "wrong\"\n#endif\n#if defined(__clang__) && __clang_major__ >= 11\n#pragma clang fp reassociate(off)\n#endif\n";
 
 // Images that the kernels do not take, as far as the program leaves extents open; empty where they take all.
 std::set<std::pair<ir::SizeId, i64>> too_small(const plan::Plan& plan, const lower::DeviceProgram& program) {

@@ -30,7 +30,7 @@ namespace tessera::emit {
 
 namespace {
 
-constexpr std::string_view text = R"(typedef TSR_INT tsr_bits __attribute__((may_alias));
+constexpr std::string_view text = R"(typedef TSR_INT tsr_range_word __attribute__((may_alias));
 TSR_INLINE TSR_INT tsr_range_bits(TSR_REAL v) {
   TSR_INT bits;
   __builtin_memcpy(&bits, &v, sizeof bits);
@@ -41,7 +41,7 @@ TSR_INLINE double tsr_range_number(TSR_INT bits) {
   __builtin_memcpy(&v, &bits, sizeof v);
   return (double)v;
 }
-TSR_INLINE const tsr_bits* tsr_range_row(const u8* table, i64 k) { return (const tsr_bits*)(const void*)tsr_row(table, k); }
+TSR_INLINE const tsr_range_word* tsr_range_row(const u8* table, i64 k) { return (const tsr_range_word*)(const void*)tsr_row(table, k); }
 TSR_INLINE double tsr_range_larger_of(double a, double b) { return a > b ? a : b; }
 TSR_INLINE i32 tsr_range_far(double energy, double low, i64 count) {
   return !(energy >= TSR_TINY && energy <= TSR_HUGE && low * low >= energy / (1024 * (double)count));
@@ -85,7 +85,7 @@ TSR_HELPER double tsr_range_low(const u8* table, i64 rows, i64 columns, i64 k0, 
   TSR_INT least = TSR_ALL;
   for (i64 tile = 0; tile < 2; ++tile)
     for (i64 y = k0 / 2; y < rows; y += k0) {
-      const tsr_bits* row = tsr_range_row(table, tile * rows + y);
+      const tsr_range_word* row = tsr_range_row(table, tile * rows + y);
       for (i64 c = 0; c < columns; ++c) lines[c] = row[c] & TSR_ALL;
       const TSR_INT* most = tsr_range_line(lines, columns, k1);
       for (i64 c = 0; c < columns - k1 + 1; ++c) least = most[c] < least ? most[c] : least;
@@ -94,7 +94,7 @@ TSR_HELPER double tsr_range_low(const u8* table, i64 rows, i64 columns, i64 k0, 
 }
 TSR_HELPER void tsr_range_most(const u8* table, i64 rows, i64 columns, TSR_INT* most, i64 more) {
   for (i64 y = 0; y < rows; ++y) {
-    const tsr_bits* row = tsr_range_row(table, y);
+    const tsr_range_word* row = tsr_range_row(table, y);
     TSR_INT* to = most + y * columns;
     if (more)
       for (i64 c = 0; c < columns; ++c) to[c] = (row[c] & TSR_ALL) > to[c] ? row[c] & TSR_ALL : to[c];
@@ -118,7 +118,7 @@ TSR_HELPER void tsr_range_slide(TSR_INT* most, i64 rows, i64 columns, i64 k0, i6
   }
 }
 /* The sum of squares over that of the largest number, which is given; of numbers that are not larger than `limit`. */
-TSR_INLINE double tsr_range_sum(const tsr_bits* row, i64 columns, TSR_INT limit, double scale) {
+TSR_INLINE double tsr_range_sum(const tsr_range_word* row, i64 columns, TSR_INT limit, double scale) {
   double sums[8] = {0};
   i64 c = 0;
   for (; c + 8 <= columns; c += 8)
@@ -204,8 +204,8 @@ TSR_HELPER i32 tsr_range_next(const TSR_INT* most, i64 rows, i64 columns, const 
 TSR_HELPER void tsr_range_mask(u8* table, u8* own, i64 rows, i64 columns, i64 alone, const TSR_INT* limits) {
   for (i64 k = 0; k < 2 * rows; ++k) {
     TSR_INT limit = limits[alone ? k % rows : 0];
-    tsr_bits* to = (tsr_bits*)(void*)(own + k * columns * (i64)sizeof(TSR_REAL));
-    const tsr_bits* from = tsr_range_row(table, k);
+    tsr_range_word* to = (tsr_range_word*)(void*)(own + k * columns * (i64)sizeof(TSR_REAL));
+    const tsr_range_word* from = tsr_range_row(table, k);
     if (from != to) __builtin_memcpy(to, from, (unsigned long)(columns * (i64)sizeof(TSR_REAL)));
     for (i64 c = 0; c < columns; ++c) to[c] = (to[c] & TSR_ALL) <= limit ? to[c] : 0;
     tsr_set_row(table, k, to);
@@ -217,8 +217,8 @@ TSR_HELPER void tsr_range_keep(const u8* table, const u8* level, i64 rows, i64 c
     for (i64 y = 0; y < n[2 * tile]; ++y) {
       TSR_INT limit = limits[alone ? y : 0];
       const TSR_INT* m = most + (tile * rows + y) * columns;
-      tsr_bits* to = (tsr_bits*)(void*)tsr_row(table, tile * rows + y);
-      const tsr_bits* from = tsr_range_row(level, tile * rows + y);
+      tsr_range_word* to = (tsr_range_word*)(void*)tsr_row(table, tile * rows + y);
+      const tsr_range_word* from = tsr_range_row(level, tile * rows + y);
       for (i64 c = 0; c < n[2 * tile + 1]; ++c) to[c] = m[c] <= limit ? from[c] : to[c];
     }
 }
@@ -226,7 +226,7 @@ TSR_HELPER void tsr_range_clear(const u8* table, i64 rows, i64 columns, const TS
   for (i64 tile = 0; tile < 2; ++tile)
     for (i64 y = 0; y < n[2 * tile]; ++y) {
       const TSR_INT* m = most + (tile * rows + y) * columns;
-      tsr_bits* to = (tsr_bits*)(void*)tsr_row(table, tile * rows + y);
+      tsr_range_word* to = (tsr_range_word*)(void*)tsr_row(table, tile * rows + y);
       for (i64 c = 0; c < n[2 * tile + 1]; ++c) to[c] = m[c] == 0 ? 0 : to[c];
     }
 }
@@ -235,7 +235,7 @@ TSR_HELPER double tsr_range_result(const u8* table, i64 rows, const i64* n) {
   TSR_INT least = TSR_ALL;
   for (i64 tile = 0; tile < 2; ++tile)
     for (i64 y = 0; y < n[2 * tile]; ++y) {
-      const tsr_bits* row = tsr_range_row(table, tile * rows + y);
+      const tsr_range_word* row = tsr_range_row(table, tile * rows + y);
       for (i64 c = 0; c < n[2 * tile + 1]; ++c) least = (row[c] & TSR_ALL) < least ? row[c] & TSR_ALL : least;
     }
   return tsr_range_number(least);
@@ -294,7 +294,7 @@ std::string ranges_text(ir::nest::Lane lane) {
     if (word == "TSR_TINY") return doubles ? "1e-280" : "1e-28";
     if (word == "TSR_HUGE") return doubles ? "1e300" : "1e38";
     if (word == "TSR_SMALL") return doubles ? "1e-300" : "1e-60";
-    if (word == "tsr_bits" || word.starts_with("tsr_range_"))
+    if (word.starts_with("tsr_range_"))
       return fmt::format("{}_{}", word, doubles ? "f64" : "f32");
     return std::string(word);
   });

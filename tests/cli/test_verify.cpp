@@ -23,7 +23,12 @@ Verified verified(const Program& program, const Array& image, const Array& resul
   lanes.inputs = {{image}};
   testing::internal::CaptureStdout();
   Verified v;
-  v.verdict = verify(program, lanes, {{result}}, options, how);
+  try {
+    v.verdict = verify(program, lanes, {{result}}, options, how);
+  } catch (...) {
+    testing::internal::GetCapturedStdout();  // only one capture can exist
+    throw;
+  }
   fflush(stdout);
   v.text = testing::internal::GetCapturedStdout();
   return v;
