@@ -21,7 +21,7 @@ double operations(const std::string& type, int rows, int columns) {
 
 TEST(Median, RowsShareWhatTheySort) {
   // 12 minima and maxima a point, 6 for each of 6 rows that a block of 4 sees, and half for each of their 18 loads;
-  // bytes are as many lanes, floats have their NaNs looked for besides.
+  // floats have their NaNs looked for besides.
   EXPECT_DOUBLE_EQ(operations("int32", 3, 3), 12 + 6 * 6 / 4.0 + 0.5 * 18 / 4.0);
   EXPECT_LT(operations("float", 3, 3), 1.5 * operations("int32", 3, 3));
   EXPECT_LT(operations("int32", 5, 5), 160);
