@@ -34,6 +34,11 @@ def smooth(tessera, source, target, *more):
     return tessera("filter", "gaussian", source, "--sigma", 0.8, "-q", "-o", target, *more)
 
 
+def told(done):
+    """What was said, but that numbers of 16 bits are rounded."""
+    return "".join(line for line in done.stderr.splitlines(True) if "is rounded to uint16" not in line)
+
+
 def profile_of(path):
     if str(path).endswith(".tif"):
         with tifffile.TiffFile(path) as file:
@@ -136,7 +141,7 @@ def test_chunks_of_png(tessera, numbers):
     for name, content in added.items():
         assert found[name] == content, name
     assert found["tEXt"].startswith((b"Description", b"Author")) and "Brücke".encode() in found["iTXt"]
-    assert done.stderr == ""
+    assert told(done) == ""
     with Image.open(tessera.folder / "out.png") as image:
         image.load()
         assert image.text["Description"] == "a view of the bridge" and image.text["Title"] == "Brücke"
@@ -167,7 +172,7 @@ def test_place_on_the_earth(tessera, numbers):
         tags = file.pages[0].tags
         assert tags[SCALE].value == (10.0, 20.0, 0.0) and tags[TIE].value == (0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0)
         assert tags[34735].value == KEYS and tags[34737].value == "WGS 84 / UTM zone 33N|" and float(tags[42113].value) == -9999
-    assert done.stderr == ""
+    assert told(done).count("note:") == 1 and "points of -9999" in done.stderr
     smooth(tessera, "in.tif", "part.tif", "--roi", "3,5,12,20")
     with tifffile.TiffFile(tessera.folder / "part.tif") as file:
         assert file.pages[0].tags[TIE].value == (0.0, 0.0, 0.0, 500050.0, 4599940.0, 0.0)
@@ -224,7 +229,7 @@ def test_packing_of_tiff(tessera, numbers, compression, predictor, tile):
         assert new.is_tiled == old.is_tiled and (tile is None or (new.tilelength, new.tilewidth) == tile)
         found = numpy.load(tessera.folder / "out.npy")
         assert numpy.array_equal(new.asarray(), numpy.stack([found[n] for n in found.dtype.names], axis=-1))
-    assert done.stderr == ""
+    assert told(done) == ""
 
 
 def test_packing_that_is_asked_for(tessera, numbers):
@@ -278,7 +283,7 @@ def test_the_largest_value_of_a_pgm(tessera, numbers, largest, channels):
     (tessera.folder / f"in.{suffix}").write_bytes(source)
     done = tessera("filter", "median", f"in.{suffix}", "--radius", 0, "-q", "-o", f"out.{suffix}")
     assert (tessera.folder / f"out.{suffix}").read_bytes() == source
-    assert done.stderr == ""
+    assert told(done) == ""
     done = tessera("filter", "median", f"in.{suffix}", "--radius", 0, "-q", "-o", "out.tif")
     assert numpy.array_equal(tifffile.imread(tessera.folder / "out.tif"), array)
     assert (f"{largest} as the largest value" in done.stderr) == (largest not in (255, 65535))
