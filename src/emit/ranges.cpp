@@ -294,8 +294,7 @@ std::string ranges_text(ir::nest::Lane lane) {
     if (word == "TSR_TINY") return doubles ? "1e-280" : "1e-28";
     if (word == "TSR_HUGE") return doubles ? "1e300" : "1e38";
     if (word == "TSR_SMALL") return doubles ? "1e-300" : "1e-60";
-    if (word.starts_with("tsr_range_"))
-      return fmt::format("{}_{}", word, doubles ? "f64" : "f32");
+    if (word.starts_with("tsr_range_")) return fmt::format("{}_{}", word, doubles ? "f64" : "f32");
     return std::string(word);
   });
 }

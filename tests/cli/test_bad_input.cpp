@@ -207,7 +207,8 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--name", "a b"}, 2, "is not a name in C");
   refuses({"emit", "blur.forma", "--target", "cuda", "--name", "a b"}, 2, "is not a name in C");
   refuses({"emit", "blur.forma", "--target", "opencl", "-o", "kernels.c"}, 2, "call them .cl");
-  refuses({"emit", "blur.forma", "--target", "opencl", "-o", "k.cl", "--header", "k_host.c"}, 2, "which holds the code");
+  refuses({"emit", "blur.forma", "--target", "opencl", "-o", "k.cl", "--header", "k_host.c"}, 2,
+          "which holds the code");
   refuses({"emit", "blur.forma", "-o", "k.c", "--header", "k.c"}, 2, "which holds the code");
   refuses({"emit", "blur.forma", "--target", "cuda", "--tile", "8x64"}, 2, "has no tiles to choose");
   refuses({"emit", "blur.forma", "--target", "hls"}, 2, "target hls needs the extents of frames");
