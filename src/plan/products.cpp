@@ -398,8 +398,8 @@ class ProductPass {
       }
       const ExprId part = reduced(sum, terms);
       const Candidate* c = candidate(addends.front()->term);
-      const bool taken =
-          reordered && (!c || !c->stored || terms_of(sum) >= least_stored_terms) && ways_.take(*current_, part);
+      const i64 least = device_.strip_registers > 0 ? least_terms_of_device : least_stored_terms;
+      const bool taken = reordered && (!c || !c->stored || terms_of(sum) >= least) && ways_.take(*current_, part);
       if (!taken && !(groups.size() == 1 && c && (taken_apart(sum, *c) || dear(sum, addends, *c))))
         return refused(sum, "no method takes its sum for less than its terms one by one");
       parts.push_back({part, std::get<1>(key), std::get<2>(key)});
