@@ -309,7 +309,12 @@ class FloatWriter {
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
 
   std::string border() {
-    const char* all[] = {":clamped", ":mirror", ":symmetric", ":constant(3.5)", "", ":[constant(-2.5),constant(7)]"};
+    // Constants are values of the image's type.
+    const char* one = kind_ == type_ ? ":constant(3.5)" : ":constant(3)";
+    const char* two = kind_ == type_     ? ":[constant(-2.5),constant(7)]"
+                      : kind_ == "uint8" ? ":[constant(2),constant(7)]"
+                                         : ":[constant(-2),constant(7)]";
+    const char* all[] = {":clamped", ":mirror", ":symmetric", one, "", two};
     return all[pick(6)];
   }
 
