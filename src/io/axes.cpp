@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/text.hpp"
 #include "tessera/error.hpp"
@@ -32,7 +33,9 @@ std::vector<std::size_t> order_of_points(const std::string& letters) {
     if (!is_channel(letters[d])) order.push_back(d);
   const auto place = [&](std::size_t d) { return points.find(letters[d]); };
   if (std::all_of(order.begin(), order.end(), [&](std::size_t d) { return place(d) != std::string_view::npos; }))
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+    // (Not std::stable_sort: it calls what the C++ library itself calls deprecated.)
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return std::pair(place(a), a) < std::pair(place(b), b); });
   return order;
 }
 
