@@ -1,7 +1,8 @@
 """What the tests of this folder share: the command, the numbers of a run, the inputs on which results once were wrong.
 
 `tessera` runs the command in a folder of its own and returns what it printed; `numbers` gives a generator whose seed is
-printed with a failure and changes from run to run (TESSERA_SEED fixes it), so that many runs see many siblings."""
+printed with a failure and changes from commit to commit (TESSERA_SEED chooses another), so that many runs see many
+siblings, and whoever repeats one sees the same."""
 
 import os
 import subprocess
@@ -14,7 +15,17 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2]
 DATA = SOURCE / "tests" / "data"
 FAULTS = DATA / "faults"
-SEED = int(os.environ.get("TESSERA_SEED", time.time_ns() % 1_000_000))
+
+
+def seed_of_commit():
+    try:
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=SOURCE, capture_output=True, text=True, check=True).stdout
+        return int(head[:7], 16)
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return time.time_ns() % 1_000_000
+
+
+SEED = int(os.environ.get("TESSERA_SEED") or seed_of_commit())
 
 
 class Command:
