@@ -147,7 +147,8 @@ TEST_F(ExplainAssumes, NamesAndSentencesOnce) {
   std::set<std::string> lines;
   std::istringstream text(o.out.substr(o.out.find("rewritten before")));
   for (std::string line; std::getline(text, line);) EXPECT_TRUE(line.empty() || lines.insert(line).second) << line;
-  for (const json& stage : json::parse(tessera({"explain", "names.forma", "--json"}).out)["stages"])
+  const json told = json::parse(tessera({"explain", "names.forma", "--json"}).out);
+  for (const json& stage : told["stages"])
     if (stage["name"] == "first") {
       EXPECT_EQ(stage["result"], "kept");
     } else {
