@@ -279,9 +279,9 @@ def test_extra_samples(tessera, numbers):
     for extra, names in [([0], "rgbc3"), ([2], "rgba"), ([0, 0], "rgbc3c4"), ([0, 2], "rgbc3a")]:
         data = random_array(numbers, (7, 9, 3 + len(extra)), "uint16")
         tifffile.imwrite(tessera.folder / "in.tif", data, photometric="rgb", extrasamples=extra, metadata=None)
-        result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0)
+        result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0, "--alpha", "keep")
         assert "".join(result.dtype.names) == names and numpy.array_equal(plain(result), data)
-        tessera("filter", "gaussian", "in.tif", "--sigma", 0, "-q", "-o", "out.tif")
+        tessera("filter", "gaussian", "in.tif", "--sigma", 0, "--alpha", "keep", "-q", "-o", "out.tif")
         with tifffile.TiffFile(tessera.folder / "out.tif") as file:
             assert [int(e) for e in file.pages[0].extrasamples] == extra and file.pages[0].photometric == 2
             assert numpy.array_equal(file.asarray(), data)
@@ -289,7 +289,7 @@ def test_extra_samples(tessera, numbers):
         data = random_array(numbers, (7, 9, 1 + len(extra)), "uint8")
         tifffile.imwrite(tessera.folder / "in.tif", data, photometric="minisblack", extrasamples=extra, metadata=None,
                          planarconfig="contig")
-        result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0)
+        result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0, "--alpha", "keep")
         assert "".join(result.dtype.names) == names and numpy.array_equal(plain(result), data)
     error = tessera("filter", "median", "in.tif", "-q", "-o", "x.png", status=2).stderr
     assert "alpha" in error and "c3" in error
