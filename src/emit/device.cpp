@@ -49,6 +49,7 @@ TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
 TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
 #define TSR_LOCAL
 #define tsr_barrier() __syncthreads()
+#define tsr_barrier_all() __syncthreads()
 /* An element to shared memory, which is there once all that were asked for have arrived, and a barrier. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 TSR_INLINE void tsr_bring_f32(f32* to, const f32* from) {
@@ -148,6 +149,7 @@ TSR_INLINE i64 tsr_thread_x(void) { return (i64)get_local_id(0); }
 TSR_INLINE i64 tsr_thread_y(void) { return (i64)get_local_id(1); }
 #define TSR_LOCAL __local
 #define tsr_barrier() barrier(CLK_LOCAL_MEM_FENCE)
+#define tsr_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 TSR_INLINE f32 tsr_from_half(f16 h) { return vload_half(0, (const half*)&h); }
 TSR_INLINE f16 tsr_half_f32(f32 x) {
   f16 h;

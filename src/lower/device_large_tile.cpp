@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "fft/device_large_tile.hpp"
 #include "lower/device_sum.hpp"
+#include "lower/device_tile_range.hpp"
 
 namespace tessera::lower {
 
@@ -34,6 +36,7 @@ class LargeTileLowering : private DeviceSum {
       : DeviceSum(plan, interface, ranges, group, std::move(name)), program_(program), scratch_(scratch) {
     const ir::Stage::Tiling& own = graph_.stage(stage_).tile;
     tile_ = {own.number, own.rows, own.columns, own.high, own.wide};
+    if (!rounded_) range_.emplace(tile_, sum_.weights.extent[down_], sum_.weights.extent[across_]);
   }
 
   void rows() {
@@ -44,7 +47,11 @@ class LargeTileLowering : private DeviceSum {
     reads_or_writes_tiles(kernel_.writes);
     write(line, [&](fft::LineMemory& memory) {
       memory.to = tile_at();
-      memory.read = [&](const fft::LinePoints& points) { return loaded(points); };
+      memory.read = [&](const fft::LinePoints& points) {
+        const std::vector<Complex> values = loaded(points);
+        if (range_) range_->keep(*builder_, range_at(), points, values);
+        return values;
+      };
     });
   }
 
@@ -59,6 +66,35 @@ class LargeTileLowering : private DeviceSum {
       memory.from = memory.to = tile_at();
       memory.spectrum = numbers(spectrum);
     });
+  }
+
+  // Of a tile one block, after its rows.
+  void judge() {
+    kernel_.domain.assign(domain_.begin(), domain_.end() - 2);
+    kernel_.domain.push_back(tiles_along(down_, tile_.high));
+    kernel_.domain.push_back(tiles_along(across_, tile_.wide));
+    kernel_.points.assign(rank_, 1);
+    kernel_.reads_sources = kernel_.writes_stages = false;
+    kernel_.registers = registers_of_thread / 4;
+    kernel_.operations = kernel_.moves = static_cast<double>(range_->numbers());
+    kernel_.scratch_read = kernel_.moves * static_cast<double>(tile_.bytes_of_number());
+    reads_or_writes_tiles(kernel_.reads);
+    reads_or_writes_tiles(kernel_.writes);
+    kernel_.threads = {static_cast<int>(TileRange::threads), 1, 1};
+    kernel_.shared_bytes = TileRange::threads * tile_.bytes_of_number();
+    ir::nest::Function function;
+    Builder builder(function.body);
+    builder_ = &builder;
+    Value block;
+    tile_across_ = first_of_block(across_, block);
+    tile_down_ = first_of_block(down_, block);
+    for (std::size_t d = rank_ - 2; d-- > 0;) first_[d] = first_of_block(d, block);
+    const Value rest = extent(domain_[across_]) - tile_across_ * tile_.wide;
+    const Value count = builder_->let("count", min(rest, integer(tile_.wide)));
+    range_->judge(builder, range_at(), count, size_of(graph_.stage(sum_.source).type) == 1);
+    function.name = kernel_.name;
+    function.essay = fmt::format("what windows of tiles hold at least, {} x {}", tile_.rows, tile_.columns);
+    finish(std::move(function), program_);
   }
 
   void back(std::size_t weights) {
@@ -158,8 +194,8 @@ class LargeTileLowering : private DeviceSum {
     return program.interface.arrays.size() - 1;
   }
 
-  // Of as many numbers as the tiles have, all of them or those of a slab.
-  static std::size_t add_scratch(plan::Plan& plan, std::size_t group, DeviceProgram& program) {
+  // `numbers` of every tile, all of them or those of a slab.
+  static std::size_t add_scratch(plan::Plan& plan, std::size_t group, DeviceProgram& program, i64 numbers) {
     ir::Graph& graph = plan.graph;
     const ir::Stage& stage = graph.stage(plan.groups[group].anchor);
     const ir::Stage::Tiling tile = stage.tile;
@@ -172,8 +208,8 @@ class LargeTileLowering : private DeviceSum {
     ref.extents = stage.domain;
     const std::size_t rank = ref.extents.size();
     ref.extents[rank - 2] = tiles(ref.extents[rank - 2], tile.high);
-    ref.extents[rank - 1] = graph.size_binary(ir::SizeOp::mul, tiles(ref.extents[rank - 1], tile.wide),
-                                              graph.size(tile.rows * tile.columns));
+    ref.extents[rank - 1] =
+        graph.size_binary(ir::SizeOp::mul, tiles(ref.extents[rank - 1], tile.wide), graph.size(numbers));
     // Groups run one after the other, and all use the same memory.
     const auto other = std::find_if(program.interface.arrays.begin(), program.interface.arrays.end(),
                                     [](const ArrayRef& r) { return r.kind == ArrayRef::Kind::scratch; });
@@ -204,14 +240,18 @@ class LargeTileLowering : private DeviceSum {
     return group;
   }
 
+  i64 numbers() const { return tile_.rows * tile_.columns + (range_ ? range_->numbers() : 0); }
+
   // The first number of the block's tile.
   Value tile_at() {
     const std::size_t k = position(scratch_);
-    Value at = tile_across_ * (tile_.rows * tile_.columns * tile_.bytes_of_number());
+    Value at = tile_across_ * (numbers() * tile_.bytes_of_number());
     for (std::size_t d = 0; d + 1 < rank_; ++d)
       at = at + (d == down_ ? tile_down_ : first_[d]) * host({Kind::stride, {}, k, d});
     return builder_->let("tile", convert(pointer(), address(base(k), at)));
   }
+
+  Value range_at() { return builder_->let("side", ir::nest::address(tile_at(), integer(tile_.rows * tile_.columns))); }
 
   Value row_of(const Index& line) { return builder_->let("y", first_[down_] + wide(line)); }
 
@@ -309,7 +349,13 @@ class LargeTileLowering : private DeviceSum {
       if (rounded_)
         stored();
       else
-        builder_->branch(finite(total), stored, [&] { sum_row(points, y, count, weights); });
+        builder_->branch(
+            finite(total),
+            [&] {
+              stored();
+              narrow_row(points, y, count, weights);
+            },
+            [&] { sum_row(points, y, count, weights); });
     });
   }
 
@@ -353,16 +399,15 @@ class LargeTileLowering : private DeviceSum {
   }
 
   // The same results, one after the other.
-  void sum_row(const fft::LinePoints& points, const Value& y, const Value& count, std::size_t weights) {
-    const Value table = builder_->let("weights", numbers(weights));
+  template <class Body>
+  void of_results(const fft::LinePoints& points, const Value& count, Body body) {
     const i64 half = tile_.pairs();
     for (const fft::LinePoints::Turn& turn : points.turns) {
       const auto all = [&] {
         const Value start = builder_->let("start", wide(turn.start));
         builder_->loop("h", start, convert(index_type, count), integer(half), [&](const Value& h) {
           builder_->loop("x", h, min(h + points.radix * points.apart, convert(index_type, count)),
-                         integer(points.apart),
-                         [&](const Value& x) { sum_directly(table, y, builder_->let("x", first_[across_] + x)); });
+                         integer(points.apart), body);
         });
       };
       if (turn.takes)
@@ -372,9 +417,32 @@ class LargeTileLowering : private DeviceSum {
     }
   }
 
+  void sum_row(const fft::LinePoints& points, const Value& y, const Value& count, std::size_t weights) {
+    const Value table = builder_->let("weights", numbers(weights));
+    of_results(points, count, [&](const Value& x) { sum_directly(table, y, builder_->let("x", first_[across_] + x)); });
+  }
+
+  // Those whose window may hold too little beside what the tile holds.
+  void narrow_row(const fft::LinePoints& points, const Value& y, const Value& count, std::size_t weights) {
+    const Value side = range_at(), line = builder_->let("line", wide(points.line));
+    const Value least = range_->wanted(*builder_, side, line);
+    builder_->branch(operation(Op::lt, flag_type, {lane_constant(0, lane_), least}), [&] {
+      const Value table = builder_->let("weights", numbers(weights));
+      of_results(points, count, [&](const Value& own) {
+        const Value x = builder_->let("x", first_[across_] + own);
+        const auto zero = [&] {
+          const std::vector<Value> at = place_of(y, x);
+          put(convert(ir::nest::bytes_pointer, element(stage_, at)), at, lane_constant(0, lane_));
+        };
+        range_->narrow(*builder_, side, line, own, least, zero, [&] { sum_directly(table, y, x); });
+      });
+    });
+  }
+
   DeviceProgram& program_;
   const std::size_t scratch_;  // of the interface's arrays
   fft::LargeTile tile_;
+  std::optional<TileRange> range_;  // of floats
   std::string essay_;
   i64 threads_ = 1, shared_ = 0;
   Value tile_down_, tile_across_;
@@ -389,7 +457,8 @@ void lower_large_tiles(plan::Plan& plan, const Interface& interface, analyze::Ra
   const fft::LargeTile tile{own.number, own.rows, own.columns, own.high, own.wide};
   const plan::Tensor w = plan::convolution_of(plan.graph, stage, plan.options.numbers).value().weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
-  const std::size_t scratch = LargeTileLowering::add_scratch(plan, group, program);
+  const i64 judged = is_float(stage.type) ? TileRange(tile, k0, k1).numbers() : 0;
+  const std::size_t scratch = LargeTileLowering::add_scratch(plan, group, program, own.rows * own.columns + judged);
   const std::size_t spectrum =
       LargeTileLowering::add_table(program, own.number, own.rows * own.columns,
                                    [tile, at = w.at, k0, k1] { return fft::large_tile_spectrum(tile, at, k0, k1); });
@@ -397,6 +466,7 @@ void lower_large_tiles(plan::Plan& plan, const Interface& interface, analyze::Ra
   if (is_float(stage.type))
     weights = LargeTileLowering::add_table(program, own.number, w.count(), [at = w.at] { return at; });
   LargeTileLowering(plan, interface, ranges, group, name + "_rows", program, scratch).rows();
+  if (judged > 0) LargeTileLowering(plan, interface, ranges, group, name + "_judge", program, scratch).judge();
   LargeTileLowering(plan, interface, ranges, group, name + "_columns", program, scratch).columns(spectrum);
   LargeTileLowering(plan, interface, ranges, group, name + "_back", program, scratch).back(weights);
 }

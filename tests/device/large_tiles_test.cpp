@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "support/opencl.hpp"
 #include "tessera/program.hpp"
@@ -134,6 +136,39 @@ TEST_P(LargeTiles, WhatIsNotFinite) {
     Array image = image_of(ElementType::f32, {90, 81});
     image.as<float>()[70 * 81 + 5] = strange;
     check(program, image, 1e-3);
+  }
+}
+
+// A point errs by what its own window holds, not by what its tile does; a window of zeros gives 0.
+TEST_P(LargeTiles, NumbersFarApart) {
+  constexpr int rows = 120, columns = 150;
+  for (const auto& [down, across] : {std::pair(15, 15), std::pair(5, 41), std::pair(60, 64)}) {
+    Sum sum;
+    sum.down = down, sum.across = across, sum.up = down / 2, sum.left = across / 2, sum.border = ":clamped";
+    const Program program = Program::from_text(sum.text());
+    for (const float huge : {9.97e36F, -1e20F, 65535.0F}) {
+      SCOPED_TRACE(fmt::format("{} x {} weights, beside {}", down, across, huge));
+      Array image = image_of(ElementType::f32, {rows, columns});
+      float* const x = image.as<float>();
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j)
+          if (j >= 70) x[i * columns + j] = i < 60 ? 0 : 1e-6F * x[i * columns + j];
+      x[33 * columns + 20] = x[34 * columns + 21] = huge;
+      const Array found = program.run({image}, options_).at(0);
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+          double expected = 0, most = 0, weights = 0;
+          for (int k = 0; k < down; ++k)
+            for (int l = 0; l < across; ++l) {
+              const int y = std::clamp(i + k - sum.up, 0, rows - 1), at = std::clamp(j + l - sum.left, 0, columns - 1);
+              const auto v = static_cast<double>(x[y * columns + at]);
+              const auto w = static_cast<double>(static_cast<float>((k * 7 + l * 5) % 23 - 9) * 0.01F);
+              expected += w * v, weights += std::abs(w), most = std::max(most, std::abs(v));
+            }
+          ASSERT_NEAR(expected, static_cast<double>(found.as<float>()[i * columns + j]), 1e-5 * weights * most)
+              << "point " << i << ", " << j;
+        }
+    }
   }
 }
 
