@@ -28,9 +28,12 @@ class TileWriter {
     row_ = tile.parts > 1 ? Index(out_.let("row", (thread_ % n_).value)) : thread_;
   }
 
-  std::vector<Value> write(const std::vector<Value>& column, const Value& spectrum) {
+  std::vector<Value> write(const std::vector<Value>& column, const Value& spectrum,
+                           const std::function<void()>& between) {
     Points values = transformed(packed(column));
-    values = transformed(turned(to_rows(values)));
+    values = to_rows(values);
+    if (between) between();
+    values = transformed(turned(values));
     values = transformed(filtered(values, spectrum));
     for (Complex& v : values) std::swap(v.re, v.im);
     values = to_columns(turned_back(values));
@@ -237,8 +240,9 @@ std::vector<double> device_tile_spectrum(const DeviceTile& tile, const std::vect
 }
 
 std::vector<Value> write_device_tile(Builder& out, const DeviceTile& tile, const std::vector<Value>& column,
-                                     const Value& spectrum, const Value& thread, i64 wide) {
-  return TileWriter(out, tile, thread, wide).write(column, spectrum);
+                                     const Value& spectrum, const Value& thread, i64 wide,
+                                     const std::function<void()>& between) {
+  return TileWriter(out, tile, thread, wide).write(column, spectrum, between);
 }
 
 }  // namespace tessera::fft

@@ -17,6 +17,7 @@
 // of columns and 5 for the product: 42 for a real number of the tile, and 4 to 6 words through shared memory.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "fft/butterfly.hpp"
@@ -41,10 +42,12 @@ struct DeviceTile {
 std::vector<double> device_tile_spectrum(const DeviceTile&, const std::vector<double>& weights, i64 k0, i64 k1);
 
 // `column`: the numbers of the tile's column `thread` (u32). What it gives are the results of the same column, where
-// that is one of the first `wide`. Every thread of the block has to come here; shared memory is free before.
+// that is one of the first `wide`. Every thread of the block has to come here; shared memory is free before. What
+// `between` writes stands between two barriers: it may read what other threads have left before, and they read what it
+// leaves behind.
 std::vector<ir::nest::Value> write_device_tile(ir::nest::Builder&, const DeviceTile&,
                                                const std::vector<ir::nest::Value>& column,
-                                               const ir::nest::Value& spectrum, const ir::nest::Value& thread,
-                                               i64 wide);
+                                               const ir::nest::Value& spectrum, const ir::nest::Value& thread, i64 wide,
+                                               const std::function<void()>& between = {});
 
 }  // namespace tessera::fft

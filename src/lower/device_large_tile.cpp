@@ -78,10 +78,11 @@ class LargeTileLowering : private DeviceSum {
     kernel_.registers = registers_of_thread / 4;
     kernel_.operations = kernel_.moves = static_cast<double>(range_->numbers());
     kernel_.scratch_read = kernel_.moves * static_cast<double>(tile_.bytes_of_number());
+    reads_image();
     reads_or_writes_tiles(kernel_.reads);
     reads_or_writes_tiles(kernel_.writes);
     kernel_.threads = {static_cast<int>(TileRange::threads), 1, 1};
-    kernel_.shared_bytes = TileRange::threads * tile_.bytes_of_number();
+    kernel_.shared_bytes = range_->shared_bytes();
     ir::nest::Function function;
     Builder builder(function.body);
     builder_ = &builder;
@@ -89,9 +90,16 @@ class LargeTileLowering : private DeviceSum {
     tile_across_ = first_of_block(across_, block);
     tile_down_ = first_of_block(down_, block);
     for (std::size_t d = rank_ - 2; d-- > 0;) first_[d] = first_of_block(d, block);
-    const Value rest = extent(domain_[across_]) - tile_across_ * tile_.wide;
-    const Value count = builder_->let("count", min(rest, integer(tile_.wide)));
-    range_->judge(builder, range_at(), count, size_of(graph_.stage(sum_.source).type) == 1);
+    const auto count = [&](std::size_t d, const Value& tile, i64 results) {
+      return builder_->let("count", min(extent(domain_[d]) - tile * results, integer(results)));
+    };
+    const Value high = count(down_, tile_down_, tile_.high), wide = count(across_, tile_across_, tile_.wide);
+    first_[down_] = builder_->let("top", tile_down_ * tile_.high);
+    first_[across_] = builder_->let("left", tile_across_ * tile_.wide);
+    const bool bytes = size_of(graph_.stage(sum_.source).type) == 1;
+    range_->judge(builder, range_at(), high, wide, bytes, [&](const Value& row, const Value& column) {
+      return source_at(first_[down_] + row, first_[across_] + column);
+    });
     function.name = kernel_.name;
     function.essay = fmt::format("what windows of tiles hold at least, {} x {}", tile_.rows, tile_.columns);
     finish(std::move(function), program_);
@@ -422,11 +430,18 @@ class LargeTileLowering : private DeviceSum {
     of_results(points, count, [&](const Value& x) { sum_directly(table, y, builder_->let("x", first_[across_] + x)); });
   }
 
+  // The number that a window of the result there begins with.
+  Value source_at(const Value& y, const Value& x) {
+    Value above, off;
+    const Value row = mapped_index(mode_along(down_), y + lo(down_), extent(source_domain()[down_]), above);
+    const Value at = mapped_index(mode_along(across_), x + lo(across_), extent(source_domain()[across_]), off);
+    return bordered(taken(convert(ir::nest::bytes_pointer, element(sum_.source, place_of(row, at)))), off, above);
+  }
+
   // Those whose window may hold too little beside what the tile holds.
   void narrow_row(const fft::LinePoints& points, const Value& y, const Value& count, std::size_t weights) {
     const Value side = range_at(), line = builder_->let("line", wide(points.line));
-    const Value least = range_->wanted(*builder_, side, line);
-    builder_->branch(operation(Op::lt, flag_type, {lane_constant(0, lane_), least}), [&] {
+    builder_->branch(range_->judged(*builder_, side), [&] {
       const Value table = builder_->let("weights", numbers(weights));
       of_results(points, count, [&](const Value& own) {
         const Value x = builder_->let("x", first_[across_] + own);
@@ -434,7 +449,7 @@ class LargeTileLowering : private DeviceSum {
           const std::vector<Value> at = place_of(y, x);
           put(convert(ir::nest::bytes_pointer, element(stage_, at)), at, lane_constant(0, lane_));
         };
-        range_->narrow(*builder_, side, line, own, least, zero, [&] { sum_directly(table, y, x); });
+        range_->narrow(*builder_, side, line, own, zero, [&] { sum_directly(table, y, x); });
       });
     });
   }

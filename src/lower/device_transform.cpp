@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "fft/device_tile.hpp"
 #include "ir/build.hpp"
@@ -65,7 +66,8 @@ class TransformLowering : private DeviceSum {
     const std::vector<Value> column = loaded();
     if (ranged()) keep_range(column);
     const Value spectrum = ir::nest::variable(fmt::format("tsr_table_{}", spectrum_), {lane_, 1, true});
-    store(fft::write_device_tile(builder, tile_, column, spectrum, convert({Lane::u32, 1, false}, thread_), wide_));
+    store(fft::write_device_tile(builder, tile_, column, spectrum, convert({Lane::u32, 1, false}, thread_), wide_,
+                                 ranged() ? [this] { add_energies(); } : std::function<void()>()));
     rows();
     finish(std::move(function), program);
   }
@@ -176,25 +178,31 @@ class TransformLowering : private DeviceSum {
     const char* name = lane_ == Lane::f64 ? "tsr_shared_f64" : "tsr_shared_f32";
     return ir::nest::address(ir::nest::variable(name, {lane_, 1, true}), at);
   }
-  Value larger(const Value& a, const Value& b) {
-    const Value more = operation(Op::lt, flag_type, {a, b});
-    return builder_->let("m", operation(Op::select, number(), {more, b, a}));
-  }
+  Value larger(const Value& a, const Value& b) { return builder_->let("m", operation(Op::most, number(), {a, b})); }
+  Value smaller(const Value& a, const Value& b) { return builder_->let("m", operation(Op::least, number(), {a, b})); }
 
   // Of bands of a column the largest magnitude, of all of it the sum of squares, then those of eighths of the tile.
   void keep_range(const std::vector<Value>& column) {
     const Value own = builder_->let("own", shared(thread_ + range_at_));
-    Value energy = lane_constant(0, lane_), most;
+    Value energy = lane_constant(0, lane_), most, all = lane_constant(0, lane_);
     for (i64 i = 0; i < tile_.rows(); ++i) {
       const Value& v = column[static_cast<std::size_t>(i)];
       energy = builder_->let("e", ir::nest::fused(v, v, energy));
       const Value size = builder_->let("m", operation(Op::abs, number(), {v}));
       most = i % band_ == 0 ? size : larger(most, size);
-      if ((i + 1) % band_ == 0 || i + 1 == tile_.rows())
-        builder_->store(own, integer(i / band_ * tile_.columns()), most);
+      if ((i + 1) % band_ != 0 && i + 1 < tile_.rows()) continue;
+      builder_->store(own, integer(i / band_ * tile_.columns()), most);
+      all = larger(all, most);
     }
+    // Numbers count as something, however small their squares.
+    const Value something = lane_constant(lane_ == Lane::f64 ? 1e-300 : 1e-36, lane_);
+    const Value lost = both(operation(Op::lt, flag_type, {energy, something}),
+                            operation(Op::lt, flag_type, {lane_constant(0, lane_), all}));
+    energy = operation(Op::select, number(), {lost, something, energy});
     builder_->store(own, integer(bands_ * tile_.columns()), energy);
-    builder_->call("tsr_barrier", {});
+  }
+
+  void add_energies() {
     const i64 each = tile_.columns() / energies, at = range_at_ + bands_ * tile_.columns();
     const Value part = builder_->let("part", operation(Op::rem, index_type, {thread_, integer(energies)}));
     const Value from = builder_->let("from", shared(part * each + at));
@@ -204,20 +212,22 @@ class TransformLowering : private DeviceSum {
     builder_->store(shared(integer(at + tile_.columns())), part, sum);
   }
 
-  // The square of what a window has to hold at least.
+  // The square of what a window has to hold at least; 0 in a tile of zeros, whose results are zeros.
   Value least_square() {
     const bool bytes = size_of(graph_.stage(sum_.source).type) == 1;  // whose range bounds what rounding leaves
-    if (bytes) return lane_constant(0.25, lane_);
     const Value from = shared(integer(range_at_ + (bands_ + 1) * tile_.columns()));
     Value sum = builder_->let("e", load(from, integer(0), 1));
     for (i64 k = 1; k < energies; ++k)
       sum = builder_->let("e", operation(Op::add, number(), {sum, load(from, integer(k), 1)}));
+    const Value zeros = operation(Op::eq, flag_type, {sum, lane_constant(0, lane_)});
+    if (bytes) return operation(Op::select, number(), {zeros, lane_constant(0, lane_), lane_constant(0.25, lane_)});
     const double share = 1.0 / (1024.0 * static_cast<double>(tile_.rows() * tile_.columns()));
     // Squares of numbers as small say nothing.
     const Value tiny = operation(Op::lt, flag_type, {sum, lane_constant(lane_ == Lane::f64 ? 1e-280 : 1e-28, lane_)});
     const Value any = lane_constant(lane_ == Lane::f64 ? 1e300 : 1e38, lane_);
     const Value least = operation(Op::mul, number(), {sum, lane_constant(share, lane_)});
-    return builder_->let("least", operation(Op::select, number(), {tiny, any, least}));
+    const Value found = operation(Op::select, number(), {tiny, any, least});
+    return builder_->let("least", operation(Op::select, number(), {zeros, lane_constant(0, lane_), found}));
   }
   Value enough(const Value& most, const Value& least) const {
     return operation(Op::le, flag_type, {least, operation(Op::mul, number(), {most, most})});
@@ -226,18 +236,21 @@ class TransformLowering : private DeviceSum {
   void narrow_range(const Value& x, const Value& count) {
     const Value least = least_square();
     const Value own = builder_->let("own", shared(thread_ + range_at_));
-    // Three columns of a window, band by band, tell nearly always.
+    // The first column of a window, band by band, tells nearly always.
+    Value low = builder_->let("m", load(own, integer(0), 1));
+    for (i64 s = 1; (s + 1) * band_ <= tile_.rows(); ++s)
+      low = smaller(low, builder_->let("m", load(own, integer(s * tile_.columns()), 1)));
+    builder_->branch(enough(low, least), [] {}, [&] { narrow_columns(x, count, own, least); });
+  }
+
+  void narrow_columns(const Value& x, const Value& count, const Value& own, const Value& least) {
     const i64 k1 = weights_of(across_);
     Value low;
     for (i64 s = 0; (s + 1) * band_ <= tile_.rows(); ++s) {
       Value most = builder_->let("m", load(own, integer(s * tile_.columns()), 1));
       for (const i64 l : {k1 / 2, k1 - 1})
         most = larger(most, builder_->let("m", load(own, integer(s * tile_.columns() + l), 1)));
-      if (!low)
-        low = most;
-      else
-        low =
-            builder_->let("m", operation(Op::select, number(), {operation(Op::lt, flag_type, {most, low}), most, low}));
+      low = low ? smaller(low, most) : most;
     }
     builder_->branch(enough(low, least), [] {}, [&] { narrow_column(x, count, own, least); });
   }

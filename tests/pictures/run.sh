@@ -1,11 +1,11 @@
 #!/bin/sh
 # run.sh TESSERA FILE [options of pytest]: runs the tests of one file against the command TESSERA, with the Python of
-# $TESSERA_PEERS (build/peers, where `./dev test` made it). GTEST_OUTPUT=xml:FOLDER/ names where the report goes.
+# $TESSERA_PEERS (build/pictures, where `./dev test` made it). GTEST_OUTPUT=xml:FOLDER/ names where the report goes.
 set -eu
 tessera=$1 file=$2
 shift 2
 root=$(cd "$(dirname "$0")/../.." && pwd)
-python=${TESSERA_PEERS:-$root/build/peers}/bin/python
+python=${TESSERA_PEERS:-$root/build/pictures}/bin/python
 if [ ! -x "$python" ]; then
   echo "no $python: ./dev test makes it of scripts/requirements-peers.txt" >&2
   exit 1
