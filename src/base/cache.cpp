@@ -4,19 +4,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <new>
+#include <span>
 #include <vector>
 
-#include "base/files.hpp"
-#include "tessera/error.hpp"
 
 namespace tessera::base {
 namespace {
@@ -34,10 +37,99 @@ std::string trailer_of(const Digest& key, std::string_view content) {
   return out + std::string(magic);
 }
 
-bool trustworthy(const std::string& folder) {
+// Belongs to this user or root.
+bool is_ours(const struct stat& info) {
+  return info.st_uid == ::geteuid() || info.st_uid == 0;
+}
+
+bool is_ours_alone(const struct stat& info) {
+  return is_ours(info) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+// The group that Debian makes for each user, of the same name and without other members: folders that a usual umask of
+// 002 leaves open to it are open to nobody.
+bool is_private_group(gid_t group) {
+  static const gid_t own = [] {
+    constexpr gid_t none = static_cast<gid_t>(-1);
+    char buffer[4096];
+    struct passwd user{}, *found_user = nullptr;
+    if (::getpwuid_r(::geteuid(), &user, buffer, sizeof buffer, &found_user) != 0 || found_user == nullptr) return none;
+    char more[4096];
+    struct group its{}, *found = nullptr;
+    if (::getgrgid_r(user.pw_gid, &its, more, sizeof more, &found) != 0 || found == nullptr) return none;
+    const bool alone = std::strcmp(its.gr_name, user.pw_name) == 0 && (its.gr_mem == nullptr || *its.gr_mem == nullptr);
+    return alone ? user.pw_gid : none;
+  }();
+  return group == own;
+}
+
+// Can nobody else put another folder in the place of `folder`, which need not be there yet? Looks at every folder above
+// it, links resolved.
+bool is_reached_safely(const fs::path& folder) {
+  std::error_code code;
+  fs::path at = folder;
+  while (!fs::exists(at, code) && at.has_relative_path()) at = at.parent_path();
+  const bool there = at == folder;
+  at = fs::canonical(at.empty() ? "." : at, code);
+  if (code) return false;
+  if (there) at = at.parent_path();
+  for (;; at = at.parent_path()) {
+    struct stat info{};
+    if (::stat(at.c_str(), &info) != 0 || !is_ours(info)) return false;
+    const bool sticky = (info.st_mode & S_ISVTX) != 0;  // what lies here can be replaced by its owner alone
+    const bool group = (info.st_mode & S_IWGRP) != 0 && !is_private_group(info.st_gid);
+    if (!sticky && (group || (info.st_mode & S_IWOTH) != 0)) return false;
+    if (!at.has_relative_path()) return true;
+  }
+}
+
+struct Handle {
+  int fd = -1;
+  explicit Handle(int opened) : fd(opened) {}
+  ~Handle() {
+    if (fd >= 0) ::close(fd);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+};
+
+// Opened anew for every use: a folder may be removed, and made by somebody else.
+int open_folder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   struct stat info{};
-  if (::stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) return false;
-  return (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
+  if (fd >= 0 && (::fstat(fd, &info) != 0 || !is_ours_alone(info))) {
+    ::close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+std::string name_of(const Digest& key) {
+  return to_hex(key) + ".blob";
+}
+
+// The content and trailer of an entry that can be trusted, whatever they say; `found`: there is something of that name.
+std::optional<std::string> read_entry(int folder, const std::string& name, std::int64_t most, bool& found) {
+  const Handle file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  found = file.fd >= 0 || errno != ENOENT;
+  struct stat info{};
+  if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode) || !is_ours_alone(info) ||
+      info.st_nlink != 1 || info.st_size > most)
+    return std::nullopt;
+  std::string content;
+  try {
+    content.resize(static_cast<std::size_t>(info.st_size));
+  } catch (const std::bad_alloc&) {
+    found = false;
+    return std::nullopt;
+  }
+  for (std::size_t used = 0; used < content.size();) {
+    const ssize_t n = ::read(file.fd, content.data() + used, std::min<std::size_t>(content.size() - used, 1u << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    used += static_cast<std::size_t>(n);
+  }
+  return content;
 }
 
 struct File {
@@ -86,39 +178,33 @@ Cache& Cache::user() {
 Cache::Cache(std::string folder, std::int64_t max_bytes) : folder_(std::move(folder)), max_bytes_(max_bytes) {
   if (folder_.empty()) return;
   std::error_code code;
-  if (const fs::path parent = fs::path(folder_).parent_path(); !parent.empty()) fs::create_directories(parent, code);
+  const fs::path absolute = fs::absolute(folder_, code).lexically_normal();
+  if (code || !is_reached_safely(absolute)) {  // nothing is made there, either
+    folder_.clear();
+    return;
+  }
+  fs::create_directories(absolute.parent_path(), code);
   ::mkdir(folder_.c_str(), 0700);
-  if (!trustworthy(folder_)) folder_.clear();
-}
-
-std::string Cache::entry(const Digest& key) const {
-  return folder_ + "/" + to_hex(key) + ".blob";
+  if (const Handle opened(open_folder(folder_)); opened.fd < 0) folder_.clear();
 }
 
 std::optional<std::string> Cache::get(const Digest& key) {
   if (folder_.empty()) return std::nullopt;
-  const std::string path = entry(key);
-  std::string content;
-  try {
-    if (::access(path.c_str(), F_OK) != 0) return std::nullopt;
-    content = read_text(path, max_bytes_ + static_cast<std::int64_t>(trailer_size));
-  } catch (const Error&) {
+  const Handle folder(open_folder(folder_));
+  if (folder.fd < 0) return std::nullopt;
+  const std::string name = name_of(key);
+  bool found = false;
+  std::optional<std::string> content =
+      read_entry(folder.fd, name, max_bytes_ + static_cast<std::int64_t>(trailer_size), found);
+  const std::size_t size = !content || content->size() < trailer_size ? 0 : content->size() - trailer_size;
+  if (!content || content->size() < trailer_size ||
+      std::string_view(*content).substr(size) != trailer_of(key, std::string_view(*content).substr(0, size))) {
+    if (found) ::unlinkat(folder.fd, name.c_str(), 0);
     return std::nullopt;
   }
-  const std::size_t size = content.size() < trailer_size ? 0 : content.size() - trailer_size;
-  if (content.size() < trailer_size ||
-      content.substr(size) != trailer_of(key, std::string_view(content).substr(0, size))) {
-    ::unlink(path.c_str());
-    return std::nullopt;
-  }
-  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // used now: evicted last
-  content.resize(size);
+  ::utimensat(folder.fd, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // used now: evicted last
+  content->resize(size);
   return content;
-}
-
-std::optional<std::string> Cache::path_of(const Digest& key) {
-  if (!get(key)) return std::nullopt;
-  return entry(key);
 }
 
 bool Cache::put(const Digest& key, std::string_view content) {
@@ -127,8 +213,10 @@ bool Cache::put(const Digest& key, std::string_view content) {
   if (folder_.empty() || size > max_bytes_) return false;
   // Not AtomicFile: the checksum makes fsync needless, which costs more than many compilations of a small kernel.
   static std::atomic<unsigned> counter{0};
-  const std::string part = fmt::format("{}/{}.{}-{}.part", folder_, to_hex(key).substr(0, 16), ::getpid(), counter++);
-  const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const Handle folder(open_folder(folder_));
+  if (folder.fd < 0) return false;
+  const std::string part = fmt::format("{}.{}-{}.part", to_hex(key).substr(0, 16), ::getpid(), counter++);
+  const int fd = ::openat(folder.fd, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   bool good = true;
   for (std::string_view rest : {content, std::string_view(trailer)}) {
@@ -140,9 +228,9 @@ bool Cache::put(const Digest& key, std::string_view content) {
     }
   }
   good = ::close(fd) == 0 && good;
-  good = good && ::rename(part.c_str(), entry(key).c_str()) == 0;
+  good = good && ::renameat(folder.fd, part.c_str(), folder.fd, name_of(key).c_str()) == 0;
   if (!good) {
-    ::unlink(part.c_str());
+    ::unlinkat(folder.fd, part.c_str(), 0);
     return false;
   }
   const std::lock_guard lock(mutex_);

@@ -3,11 +3,13 @@
 // A cache may be lost at any moment and must never do harm, so nothing here throws: what cannot be read is not there,
 // what cannot be written is not kept. Entries are published by rename, so that readers in other processes see a whole
 // entry or none; each carries a checksum of its key and content in a trailer, and one that does not match (a crash,
-// a bad disk, a file put there by hand) is deleted and forgotten. The trailer stands behind the content, so that a
-// shared library in the cache can be opened in place: the loader ignores what follows.
+// a bad disk, a file put there by hand) is deleted and forgotten.
 //
-// Since entries are code that will run, a folder that others may write to, or that belongs to another user (root
-// excepted), is not used at all.
+// Entries are code that will run, and a checksum only tells accidents. So nobody but this user and root may have had a
+// hand in them: the folder and all above it belong to one of the two and can be written by nobody else (a sticky folder
+// as /tmp may be, and one of the user's own private group), an entry is a regular file of one name with such an owner,
+// opened once, without following links and without waiting. What was read and checked is what is used; no path is
+// handed out. Else there is no cache: for root in another user's home, say.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +27,8 @@ class Cache {
  public:
   static constexpr std::int64_t default_size = std::int64_t{1} << 30;
 
-  // Uses `folder` (made when missing); "" is a cache that keeps nothing.
+  // Uses `folder` (made when missing, for this user alone); "", or one that cannot be trusted, is a cache that keeps
+  // nothing.
   explicit Cache(std::string folder, std::int64_t max_bytes = default_size);
   // The folder for this user: $TESSERA_CACHE, else $XDG_CACHE_HOME/tessera, else ~/.cache/tessera, else "".
   // TESSERA_CACHE set to an empty string turns caching off.
@@ -34,8 +37,6 @@ class Cache {
   static Cache& user();
 
   std::optional<std::string> get(const Digest& key);
-  // The file that holds the content (followed by the trailer), checked; it may vanish at any time after.
-  std::optional<std::string> path_of(const Digest& key);
   // True when it was kept. Evicts the entries that were used longest ago when the cache is full.
   bool put(const Digest& key, std::string_view content);
   // Drops every entry; returns how many.
@@ -45,7 +46,6 @@ class Cache {
   std::int64_t size() const;  // bytes of all entries now
 
  private:
-  std::string entry(const Digest& key) const;
   void evict();
 
   std::string folder_;

@@ -52,6 +52,11 @@ class CacheTest : public testing::Test {
     folder_ = root_ + "/deep/cache";
   }
   void TearDown() override { fs::remove_all(root_); }
+  // As the cache itself would, whatever the umask.
+  static void write_own(const std::string& path, const std::string& text) {
+    write_file(path, text);
+    ::chmod(path.c_str(), 0600);
+  }
   std::string file_of(const Digest& key) const { return folder_ + "/" + to_hex(key) + ".blob"; }
   std::string root_, folder_;
 };
@@ -70,15 +75,6 @@ TEST_F(CacheTest, keeps_blobs) {
   EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
 }
 
-TEST_F(CacheTest, holds_the_content_in_front_of_the_file) {
-  Cache cache(folder_);
-  cache.put(key_of("a"), "content");
-  const std::optional<std::string> path = cache.path_of(key_of("a"));
-  ASSERT_TRUE(path);
-  EXPECT_TRUE(read_text(*path).starts_with("content"));
-  EXPECT_EQ(cache.path_of(key_of("b")), std::nullopt);
-}
-
 TEST_F(CacheTest, drops_damaged_entries) {
   Cache cache(folder_);
   const Digest key = key_of("a");
@@ -87,16 +83,16 @@ TEST_F(CacheTest, drops_damaged_entries) {
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] = static_cast<char>(bad[i] ^ 1);
-    write_file(file_of(key), bad);
+    write_own(file_of(key), bad);
     EXPECT_EQ(cache.get(key), std::nullopt) << "byte " << i;
     EXPECT_FALSE(fs::exists(file_of(key)));
-    write_file(file_of(key), good.substr(0, i));
+    write_own(file_of(key), good.substr(0, i));
     EXPECT_EQ(cache.get(key), std::nullopt) << "length " << i;
   }
-  write_file(file_of(key), good);
+  write_own(file_of(key), good);
   EXPECT_EQ(cache.get(key), "the content");
   // A whole entry under another name is damage too.
-  write_file(file_of(key_of("b")), good);
+  write_own(file_of(key_of("b")), good);
   EXPECT_EQ(cache.get(key_of("b")), std::nullopt);
 }
 
@@ -144,10 +140,57 @@ TEST_F(CacheTest, does_nothing_where_it_cannot_work) {
 
 TEST_F(CacheTest, refuses_a_folder_that_others_may_write) {
   fs::create_directories(folder_);
-  ::chmod(folder_.c_str(), 0777);
+  for (const mode_t mode : {0777, 0770, 0702}) {
+    ::chmod(folder_.c_str(), mode);
+    Cache cache(folder_);
+    EXPECT_EQ(cache.folder(), "") << mode;
+    EXPECT_FALSE(cache.put(key_of("a"), "x"));
+  }
+  ::chmod(folder_.c_str(), 0700);
+  ::chmod(fs::path(folder_).parent_path().c_str(), 0777);  // who may write there may put another in its place
+  EXPECT_EQ(Cache(folder_).folder(), "");
+  ::chmod(fs::path(folder_).parent_path().c_str(), 01777);
+  EXPECT_EQ(Cache(folder_).folder(), folder_);
   Cache cache(folder_);
-  EXPECT_EQ(cache.folder(), "");
-  EXPECT_FALSE(cache.put(key_of("a"), "x"));
+  EXPECT_TRUE(cache.put(key_of("a"), "x"));
+  ::chmod(folder_.c_str(), 0777);  // opened to others while it is in use
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
+  EXPECT_FALSE(cache.put(key_of("b"), "x"));
+}
+
+TEST_F(CacheTest, is_none_in_the_home_of_another_user) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of another user";
+  const std::string home = root_ + "/home";
+  fs::create_directories(home);
+  ASSERT_EQ(::chown(home.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(Cache(home + "/.cache/tessera").folder(), "");
+  EXPECT_FALSE(fs::exists(home + "/.cache"));  // and nothing of root's is left there
+  fs::create_directories(folder_);
+  Cache cache(folder_);
+  cache.put(key_of("a"), "x");
+  ASSERT_EQ(::chown(file_of(key_of("a")).c_str(), 12345, 12345), 0);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
+}
+
+TEST_F(CacheTest, takes_regular_files_of_one_name_only) {
+  Cache cache(folder_);
+  const std::string path = file_of(key_of("a")), other = root_ + "/other";
+  cache.put(key_of("a"), "x");
+  fs::rename(path, other);
+  fs::create_symlink(other, path);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
+  EXPECT_FALSE(fs::is_symlink(path));  // forgotten
+  EXPECT_TRUE(fs::exists(other));
+  fs::create_hard_link(other, path);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);  // and does not wait for somebody to write
+  fs::create_directory(path);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
+  fs::remove(path);
+  cache.put(key_of("a"), "x");
+  ::chmod(path.c_str(), 0620);
+  EXPECT_EQ(cache.get(key_of("a")), std::nullopt);
 }
 
 TEST_F(CacheTest, works_from_many_threads) {
