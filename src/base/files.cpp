@@ -41,9 +41,9 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Where a chain of symbolic links ends, even when nothing is there yet.
-std::string resolve_links(std::string path) {
-  for (int hops = 0; hops < 32; ++hops) {
+// Where a chain of symbolic links ends, even when nothing is there yet; nothing for a ring of links.
+std::optional<std::string> resolve_links(std::string path) {
+  for (int hops = 0; hops < 40; ++hops) {
     struct stat info{};
     if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
     char buffer[PATH_MAX];
@@ -52,12 +52,25 @@ std::string resolve_links(std::string path) {
     const std::string link(buffer, static_cast<std::size_t>(n));
     path = link[0] == '/' ? link : folder_of(path) + "/" + link;
   }
-  return path;
+  return std::nullopt;
+}
+
+// A file of no name that is gone with its descriptor, in the folder of temporary files.
+int open_unnamed() {
+  const char* chosen = std::getenv("TMPDIR");
+  const std::string folder = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+  const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0) return fd;
+  std::string pattern = folder + "/tessera-XXXXXX";
+  const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
+  if (named >= 0) ::unlink(pattern.c_str());
+  return named;
 }
 
 template <class Container>
 Container read_all(const std::string& path, std::int64_t max_bytes) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor file{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) cannot_read(path, reason_of(errno));
   struct stat info{};
   if (::fstat(file.fd, &info) != 0) cannot_read(path, reason_of(errno));
@@ -65,7 +78,7 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
   const auto too_large = [&](const std::string& held) {
     cannot_read(path, fmt::format("it holds {}, the limit is {}", held, format_bytes(static_cast<double>(max_bytes))));
   };
-  const bool regular = S_ISREG(info.st_mode);
+  const bool regular = S_ISREG(info.st_mode) && path != "-";  // which may stand anywhere in a file
   if (regular && info.st_size > max_bytes) too_large(format_bytes(static_cast<double>(info.st_size)));
 
   Container out;
@@ -113,6 +126,12 @@ std::string reason_of(int error_number) {
       return "it is a folder";
     case ENAMETOOLONG:
       return "the name is too long";
+    case ELOOP:
+      return "its symbolic links end nowhere";
+    case EFBIG:
+      return "it would be larger than files may be here";
+    case EPIPE:
+      return "nobody reads it any more";
     default:
       break;
   }
@@ -130,6 +149,7 @@ std::string read_text(const std::string& path, std::int64_t max_bytes) {
 }
 
 std::optional<std::int64_t> file_size(const std::string& path) {
+  if (path == "-") return std::nullopt;
   struct stat info{};
   if (::stat(path.c_str(), &info) != 0) cannot_read(path, reason_of(errno));
   if (S_ISDIR(info.st_mode)) cannot_read(path, "it is a folder");
@@ -161,50 +181,76 @@ void write_file(const std::string& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(resolve_links(path_)) {
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
   if (path_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
+  if (path_ == "-") {
+    sink_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
+    return;
+  }
+  const std::optional<std::string> resolved = resolve_links(path_);
+  if (!resolved) fail(ELOOP);
+  target_ = *resolved;
   struct stat info{};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
-    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (fd_ < 0) fail(errno);
+    sink_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
     return;
   }
   // A rename would replace even a file that its owner has made read-only: respect the wish.
   if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
+  begin(folder_of(target_));
+  if (!exists) return;
+  // Both are courtesies: not everybody may give a file away, and some file systems have no modes. A mode that was meant
+  // for another owner or group opens nothing to this one beyond it; set-id bits would be of another program.
+  struct stat own{};
+  bool same_group = ::fstat(fd_, &own) == 0 && own.st_gid == info.st_gid;
+  if (own.st_uid != info.st_uid || !same_group)
+    same_group = ::fchown(fd_, info.st_uid, info.st_gid) == 0 || ::fchown(fd_, static_cast<uid_t>(-1), info.st_gid) == 0;
+  const mode_t kept = info.st_mode & (same_group ? 0777 : 0707);
+  if (::fchmod(fd_, kept) != 0) return;
+}
 
-  const std::string folder = folder_of(target_);
-  std::string name = target_.substr(target_.rfind('/') == std::string::npos ? 0 : target_.rfind('/') + 1);
-  if (name.empty()) fail(ENOENT);
-  name.resize(std::min<std::size_t>(name.size(), 200));  // leaves room for the suffix within the 255 of a name
-  static std::atomic<unsigned> counter{0};
+// Without a name where the system can: else under one of its own.
+void AtomicFile::begin(const std::string& folder) {
+  if (target_.substr(target_.rfind('/') + 1).empty()) fail(ENOENT);
+  // 0666 and the umask give a new file the mode that any program would.
+  fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (fd_ >= 0 && ::access(fmt::format("/proc/self/fd/{}", fd_).c_str(), F_OK) == 0) return;
+  if (fd_ >= 0) ::close(fd_);
   for (int attempt = 0; attempt < 100; ++attempt) {
-    const std::string candidate = fmt::format("{}/.{}.{}-{}.part", folder, name, ::getpid(), counter++);
-    // 0666 and the umask give a new file the mode that any program would.
+    const std::string candidate = free_name();
     fd_ = ::open(candidate.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd_ >= 0) {
       temporary_ = candidate;
-      break;
+      return;
     }
     if (errno != EEXIST) fail(errno);
   }
-  if (fd_ < 0) fail(EEXIST);
-  if (exists && ::fchmod(fd_, info.st_mode & 07777) != 0) {
-    // The mode is a courtesy; some file systems have none.
-  }
+  fail(EEXIST);
+}
+
+// Beside the target.
+std::string AtomicFile::free_name() const {
+  static std::atomic<unsigned> counter{0};
+  std::string name = target_.substr(target_.rfind('/') + 1);
+  name.resize(std::min<std::size_t>(name.size(), 200));  // leaves room for the suffix within the 255 of a name
+  return fmt::format("{}/.{}.{}-{}.part", folder_of(target_), name, ::getpid(), counter++);
 }
 
 AtomicFile::~AtomicFile() {
   if (fd_ >= 0) ::close(fd_);
+  if (sink_ >= 0) ::close(sink_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(int error_number) const {
   std::string help;
-  if (error_number == ENOENT && ::access(folder_of(target_).c_str(), F_OK) != 0)
+  if (error_number == ENOENT && path_ != "-" && ::access(folder_of(target_).c_str(), F_OK) != 0)
     help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
-  throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", quoted(path_, 1024), reason_of(error_number)), {},
+  throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", path_ == "-" ? "standard output" : quoted(path_, 1024), reason_of(error_number)), {},
               help);
 }
 
@@ -241,20 +287,55 @@ std::size_t AtomicFile::read_at(std::int64_t offset, std::span<std::byte> bytes)
 }
 
 void AtomicFile::sync() {
-  if (fd_ < 0) return;
   // EINVAL and ENOTSUP: a file system that cannot sync has promised nothing to begin with.
-  if (!temporary_.empty() && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
-  const int closed = ::close(fd_);
-  fd_ = -1;
+  if (sink_ < 0 && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+}
+
+// From the first byte to the last into the pipe or device.
+void AtomicFile::pour() {
+  std::vector<char> block(std::size_t{1} << 20);
+  for (std::int64_t offset = 0;;) {
+    const std::size_t n = read_at(offset, std::as_writable_bytes(std::span(block)));
+    if (n == 0) break;
+    offset += static_cast<std::int64_t>(n);
+    for (std::size_t done = 0; done < n;) {
+      const ssize_t written = ::write(sink_, block.data() + done, n - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail(written < 0 ? errno : ENOSPC);
+      done += static_cast<std::size_t>(written);
+    }
+  }
+  const int closed = ::close(sink_);
+  sink_ = -1;
   if (closed != 0 && errno != EINTR) fail(errno);
 }
 
 void AtomicFile::commit() {
   sync();
-  if (temporary_.empty()) return;
+  if (sink_ >= 0) return pour();
+  if (temporary_.empty()) {
+    const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
+    if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      target_named();
+      return;
+    }
+    // A link replaces nothing, a rename does: for a moment it has a name of its own.
+    if (errno != EEXIST) fail(errno);
+    for (int attempt = 0; temporary_.empty(); ++attempt) {
+      const std::string candidate = free_name();
+      if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, candidate.c_str(), AT_SYMLINK_FOLLOW) == 0)
+        temporary_ = candidate;
+      else if (errno != EEXIST || attempt == 100)
+        fail(errno);
+    }
+  }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
   temporary_.clear();
-  // The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.
+  target_named();
+}
+
+// The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.
+void AtomicFile::target_named() {
   const Descriptor folder{::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (folder.fd >= 0) ::fsync(folder.fd);
 }

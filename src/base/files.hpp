@@ -1,10 +1,12 @@
 // Files read with a bound and written whole or not at all.
 //
-// An AtomicFile writes beside its target under a temporary name, and only commit() puts it in place: data to disk
-// (fsync), then rename, which replaces the old file in one step. Whatever fails before that, a full disk or a throw in
-// the middle of an encoder, leaves the old file as it was and no rubbish behind. A symbolic link is followed, so that
-// the link survives; a pipe or a device is written directly, since there is nothing to keep. All failures are
-// Error(io) that name the path and the reason.
+// An AtomicFile has no name until it is whole: commit() writes data to disk (fsync), then gives it the name, which
+// replaces an old file in one step. Whatever fails before that, a full disk, a throw in the middle of an encoder, a
+// process that is killed, leaves the old file as it was and no rubbish behind. (Where a file system knows no unnamed
+// files it has a name of its own beside the target, which only a killed process leaves there.) A file that is replaced
+// keeps its owner, where this user may give files away, and its mode, but no set-id bits. A symbolic link is followed,
+// so that the link survives; links in a ring are an error. A pipe, a device and "-" (standard output) get the bytes at
+// commit(), in order, whatever order they were written in. All failures are Error(io) that name the path and the reason.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +21,8 @@ namespace tessera::base {
 
 inline constexpr std::int64_t no_limit = INT64_MAX;
 
-// The whole file. Throws Error(io) when it cannot be read or holds more than `max_bytes`. Pipes work.
+// The whole file; "-" is standard input. Throws Error(io) when it cannot be read or holds more than `max_bytes`. Pipes
+// work.
 std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes = no_limit);
 std::string read_text(const std::string& path, std::int64_t max_bytes = no_limit);
 
@@ -44,22 +47,26 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::span<const std::byte> bytes);
-  // Random access, for encoders that go back to fix headers (TIFF). Throws on a pipe.
+  // Random access, for encoders that go back to fix headers (TIFF).
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   // Bytes actually read at that offset; fewer than asked at the end.
   std::size_t read_at(std::int64_t offset, std::span<std::byte> bytes);
-  bool seekable() const { return !temporary_.empty(); }
   const std::string& path() const { return path_; }
-  // What was written reaches the disk, under no name yet: after this, commit() only renames.
+  // What was written reaches the disk, under no name yet: after this, commit() only names it.
   void sync();
   void commit();
 
  private:
   [[noreturn]] void fail(int error_number) const;
+  void begin(const std::string& folder);
+  std::string free_name() const;
+  void pour();
+  void target_named();
   std::string path_;       // as the caller gave it
   std::string target_;     // with links resolved
-  std::string temporary_;  // empty when the target is written directly
+  std::string temporary_;  // name until commit, where there has to be one
   int fd_ = -1;
+  int sink_ = -1;  // a pipe, a device: what gets the bytes in the end
 };
 
 }  // namespace tessera::base

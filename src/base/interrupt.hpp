@@ -1,5 +1,6 @@
-// Ctrl-C that ends a run cleanly: the first SIGINT sets a flag that loops look at (RunOptions::cancel), a second one
-// kills the process as it would without us.
+// Ctrl-C and its kin as a flag: the first SIGINT, SIGTERM or SIGHUP sets it, and loops look at it (RunOptions::cancel), so
+// that a run ends cleanly; a second one kills the process as it would without us. A reader that goes away (SIGPIPE) and
+// a limit on the size of files (SIGXFSZ) become errors of the write that met them.
 //
 //   base::InterruptGuard interrupt;
 //   options.cancel = &interrupt.flag();
@@ -7,6 +8,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 
 namespace tessera::base {
@@ -21,10 +23,12 @@ class InterruptGuard {
 
   const std::atomic<bool>& flag() const;
   bool interrupted() const { return flag().load(); }
+  // The last signal that any guard saw, 0 before: a process that ends for it has status 128 more.
+  static int last_signal();
 
  private:
   bool outermost_;
-  struct sigaction previous_;
+  std::array<struct sigaction, 5> previous_;
 };
 
 }  // namespace tessera::base

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "tessera/error.hpp"
 
@@ -97,7 +98,6 @@ TEST_F(Files, keeps_the_old_file_until_commit) {
 
 TEST_F(Files, writes_at_offsets) {
   AtomicFile file(path("a"));
-  ASSERT_TRUE(file.seekable());
   file.write_at(4, std::as_bytes(std::span("xy", 2)));
   file.write_at(0, std::as_bytes(std::span("abcd", 4)));
   std::byte back[8];
@@ -151,9 +151,54 @@ TEST_F(Files, keeps_links_and_modes) {
   EXPECT_EQ(read_text(path("fresh")), "made");
 }
 
+TEST_F(Files, has_no_name_until_it_is_whole) {
+  AtomicFile file(path("a"));
+  file.write(std::as_bytes(std::span("new", 3)));
+  file.sync();
+  EXPECT_EQ(entries(), 0u);  // so that a killed process leaves nothing
+  file.commit();
+  EXPECT_EQ(read_text(path("a")), "new");
+}
+
+TEST_F(Files, keeps_the_owner_and_drops_set_id_bits) {
+  write_file(path("a"), "old");
+  ::chmod(path("a").c_str(), 06755);
+  const bool root = ::geteuid() == 0;
+  ASSERT_TRUE(!root || ::chown(path("a").c_str(), 65534, 65533) == 0);
+  ::chmod(path("a").c_str(), 06755);
+  write_file(path("a"), "new");
+  struct stat info{};
+  ASSERT_EQ(::stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0755u);
+  if (root) {
+    EXPECT_EQ(info.st_uid, 65534u);
+    EXPECT_EQ(info.st_gid, 65533u);
+  }
+}
+
+TEST_F(Files, refuses_links_that_end_nowhere) {
+  fs::create_symlink("b", path("a"));
+  fs::create_symlink("a", path("b"));
+  EXPECT_THAT(message_of([&] { write_file(path("a"), "x"); }), HasSubstr("its symbolic links end nowhere"));
+  EXPECT_TRUE(fs::is_symlink(path("a")));
+}
+
+TEST_F(Files, pours_into_pipes_what_was_written_in_any_order) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_text(path("pipe")); });
+  {
+    AtomicFile file(path("pipe"));
+    file.write_at(4, std::as_bytes(std::span("xy", 2)));
+    file.write_at(0, std::as_bytes(std::span("abcd", 4)));
+    file.commit();
+  }
+  reader.join();
+  EXPECT_EQ(got, "abcdxy");
+}
+
 TEST_F(Files, writes_devices_directly) {
   AtomicFile file("/dev/null");
-  EXPECT_FALSE(file.seekable());
   file.write(std::as_bytes(std::span("x", 1)));
   file.commit();
   EXPECT_FALSE(fs::is_regular_file("/dev/null"));

@@ -146,6 +146,18 @@ TEST(Interrupt, sets_the_flag_once) {
   EXPECT_TRUE(nested.interrupted());
 }
 
+TEST(Interrupt, takes_what_ends_processes_and_bears_what_only_spoils_a_write) {
+  for (const int number : {SIGTERM, SIGHUP}) {
+    InterruptGuard guard;
+    ::raise(number);
+    EXPECT_TRUE(guard.interrupted());
+    EXPECT_EQ(InterruptGuard::last_signal(), number);
+  }
+  InterruptGuard guard;
+  for (const int number : {SIGPIPE, SIGXFSZ}) ::raise(number);
+  EXPECT_FALSE(guard.interrupted());
+}
+
 TEST(Interrupt, restores_the_old_handler) {
   static std::atomic<int> seen{0};
   struct sigaction mine{}, old{};

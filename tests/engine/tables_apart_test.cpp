@@ -14,7 +14,7 @@
 #include "emit/c.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cpu/external.hpp"
-#include "run/cpu/in_process.hpp"
+#include "run/cpu/built_in.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string> compilers() {
   std::vector<std::string> names;
-  if (run::cpu::in_process_unavailable().empty()) names.emplace_back("in-process");
+  if (run::cpu::built_in_unavailable().empty()) names.emplace_back("built-in");
   for (const char* name : {"gcc", "clang-19"})
     if (!run::cpu::find_program(name).empty()) names.emplace_back(name);
   return names;
@@ -86,11 +86,11 @@ TEST(TablesApart, GiveTheInterpretersValues) {
 
 // Few weights that a transform takes, too.
 TEST(TablesApart, OtherWeightsOfTheShapeCompileNothing) {
-  if (!run::cpu::in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  if (!run::cpu::built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
   if (base::Cache::user().folder().empty()) GTEST_SKIP() << "no cache";
   for (const Shape& shape : {Shape{67, 103}, Shape{13, 17}}) {
     SCOPED_TRACE(to_string(shape));
-    const RunOptions options = options_of(Method::transform, "in-process");
+    const RunOptions options = options_of(Method::transform, "built-in");
     const Array image = image_of(31, 47);
     const Program first = convolution(shape[0], shape[1], 3);
     module_of(first, options);

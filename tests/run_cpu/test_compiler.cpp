@@ -1,9 +1,15 @@
 // From text to code, by both ways: the same bits, the cache, damage, failures.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +22,7 @@
 #include "environment.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/external.hpp"
-#include "run/cpu/in_process.hpp"
+#include "run/cpu/built_in.hpp"
 #include "run/cpu/object.hpp"
 #include "tessera/error.hpp"
 
@@ -67,7 +73,7 @@ std::vector<float> run_sample(const Module& module) {
 
 std::vector<std::string> compilers() {
   std::vector<std::string> names;
-  if (in_process_unavailable().empty()) names.emplace_back("in-process");
+  if (built_in_unavailable().empty()) names.emplace_back("built-in");
   for (const char* name : {"gcc", "clang-19"})
     if (!find_program(name).empty()) names.emplace_back(name);
   return names;
@@ -104,22 +110,129 @@ std::vector<float> expected() {
   return out;
 }
 
-TEST(Compiler, LooksForThePluginBesideBeforeTheBuildTreeAndTheInstallation) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
-  const std::vector<std::string> fixed = plugin_paths("", "");
-  ASSERT_EQ(fixed.size(), 2u);
-  EXPECT_TRUE(fs::exists(fixed[0])) << "the build tree's";
-  const std::string name = "/" + fs::path(fixed[0]).filename().string();
-  EXPECT_THAT(fixed[1], testing::EndsWith("/tessera" + name));
-  EXPECT_TRUE(fs::path(fixed[1]).is_absolute());
+TEST(BuiltIn, IsLookedForBesideAndWhereItIsInstalled) {
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  const std::vector<std::string> fixed = built_in_paths("", "");
+  ASSERT_EQ(fixed.size(), 1u) << "no path of a build tree";
+  EXPECT_THAT(fixed[0], testing::EndsWith("/tessera/tessera-clang"));
+  EXPECT_TRUE(fs::path(fixed[0]).is_absolute());
 
-  const std::vector<std::string> both = plugin_paths("/opt/app/lib/libfilters.so", "/opt/app/bin/app");
+  const std::vector<std::string> both = built_in_paths("/opt/app/lib/libfilters.so", "/opt/app/bin/app");
   const auto place = [&](const std::string& path) { return std::find(both.begin(), both.end(), path) - both.begin(); };
-  EXPECT_EQ(place("/opt/app/lib" + name), 0);
-  EXPECT_LT(place("/opt/app/lib/tessera" + name), place("/opt/app/bin" + name));
-  EXPECT_LT(place("/opt/app/bin" + name), place(fixed[0]));
-  EXPECT_EQ(place(fixed[1]), static_cast<std::ptrdiff_t>(both.size()) - 1);
-  EXPECT_EQ(plugin_paths("/opt/bin/app", "/opt/bin/app"), plugin_paths("", "/opt/bin/app")) << "each place once";
+  EXPECT_EQ(place("/opt/app/lib/tessera-clang"), 0);
+  EXPECT_LT(place("/opt/app/lib/tessera/tessera-clang"), place("/opt/app/bin/tessera-clang"));
+  EXPECT_LT(place("/opt/app/bin/tessera-clang"), place(fixed[0]));
+  EXPECT_EQ(place(fixed[0]), static_cast<std::ptrdiff_t>(both.size()) - 1);
+  EXPECT_EQ(built_in_paths("/opt/bin/app", "/opt/bin/app"), built_in_paths("", "/opt/bin/app")) << "each place once";
+  EXPECT_EQ(built_in_paths("bin/app", "./app"), fixed) << "what is relative says nothing";
+}
+
+// Of a file that anybody might have put there nothing runs.
+TEST(BuiltIn, IsAFileOfThisUserOrRootThatNobodyElseMayWrite) {
+  const fs::path path = fs::path(test_cache_folder()) / "planted";
+  std::ofstream(path) << "x";
+  const auto why = [&](mode_t mode) {
+    EXPECT_EQ(chmod(path.c_str(), mode), 0);
+    const int fd = open(path.c_str(), O_RDONLY);
+    const std::string reason = why_not_run(fd, 0);
+    close(fd);
+    return reason;
+  };
+  EXPECT_EQ(why(0755), "");
+  EXPECT_THAT(why(0775), HasSubstr("can be written by others"));
+  EXPECT_THAT(why(0757), HasSubstr("can be written by others"));
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path.c_str(), 12345, 0), 0);
+    EXPECT_THAT(why(0755), HasSubstr("belongs to another user (12345)"));
+    const int fd = open(path.c_str(), O_RDONLY);
+    EXPECT_EQ(why_not_run(fd, 12345), "") << "whose program runs here anyhow";
+    close(fd);
+  }
+  fs::remove(path);
+  const int fd = open(test_cache_folder().c_str(), O_RDONLY);
+  EXPECT_THAT(why_not_run(fd, 0), HasSubstr("is no regular file"));
+  close(fd);
+}
+
+// A text that takes long: C's preprocessor and constant folding have no such loops, but huge switch statements do.
+std::string long_text() {
+  std::string text = "double f(double x) {\n";
+  for (int k = 0; k < 60000; ++k) text += "x = x * x + __builtin_sqrt(x + " + std::to_string(k) + ");\n";
+  return text + "return x; }\n";
+}
+
+TEST(BuiltIn, EndsAtTheLimit) {
+  for (const std::string& name : compilers()) {
+    const Error e = error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .seconds = 0.3});
+    EXPECT_EQ(e.error_class(), ErrorClass::device) << name;
+    EXPECT_THAT(e.message(), HasSubstr("compiling 'long' took longer than 0.3 s")) << name;
+  }
+}
+
+TEST(BuiltIn, EndsWhenItIsCancelled) {
+  for (const std::string& name : compilers()) {
+    std::atomic<bool> cancel{false};
+    std::thread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      cancel = true;
+    });
+    const Error e = error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .cancel = &cancel});
+    later.join();
+    EXPECT_EQ(e.error_class(), ErrorClass::cancelled) << name;
+  }
+}
+
+// The children of this process that run `name`.
+std::vector<pid_t> children_called(const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string text = entry.path().filename().string();
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream stat(entry.path() / "stat");
+    std::string line;
+    std::getline(stat, line);
+    const std::size_t end = line.rfind(')');
+    if (end == std::string::npos) continue;
+    std::istringstream rest(line.substr(end + 1));
+    char state = 0;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (parent == getpid() && state != 'Z' && fs::exists(entry.path() / "cmdline")) {
+      std::ifstream command(entry.path() / "cmdline");
+      std::string word;
+      std::getline(command, word, '\0');
+      if (word == name) found.push_back(std::stoi(text));
+    }
+  }
+  return found;
+}
+
+TEST(BuiltIn, IsKeptForTheNextAndStartedAnewWhenItHasDied) {
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  load({.source = unique_source(sample), .compiler = "built-in"});
+  const std::vector<pid_t> first = children_called("tessera-clang");
+  ASSERT_FALSE(first.empty());
+  load({.source = unique_source(sample), .compiler = "built-in"});
+  EXPECT_EQ(children_called("tessera-clang"), first);
+  for (const pid_t child : first) kill(child, SIGKILL);
+  EXPECT_EQ(run_sample(*load({.source = unique_source(sample), .compiler = "built-in"})), expected());
+}
+
+// What takes all memory there is an error of one compilation, after a system compiler has tried as well.
+TEST(BuiltIn, DiesAlone) {
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  for (const pid_t child : children_called("tessera-clang")) kill(child, SIGKILL);
+  const std::string source = unique_source(long_text());
+  std::atomic<bool> over{false};
+  std::thread killer([&] {
+    while (!over)
+      for (const pid_t child : children_called("tessera-clang")) kill(child, SIGSEGV);
+  });
+  const Error forced = error_of({.source = source, .name = "long", .compiler = "built-in"});
+  over = true;
+  killer.join();
+  EXPECT_EQ(forced.error_class(), ErrorClass::device);
+  EXPECT_THAT(forced.message(), HasSubstr("the compiler was ended by signal 11"));
 }
 
 TEST(Compiler, EveryWayGivesTheSameBits) {
@@ -180,8 +293,8 @@ TEST(Compiler, SharesALiveModuleAndFindsADeadOneInTheCache) {
 }
 
 TEST(Compiler, LoadsFromTheCacheInMilliseconds) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
-  const CompileRequest request{.source = unique_source(sample), .compiler = "in-process"};
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  const CompileRequest request{.source = unique_source(sample), .compiler = "built-in"};
   load(request).reset();
   double best = 1e9;
   for (int i = 0; i < 20; ++i) {
@@ -254,7 +367,7 @@ TEST(Compiler, LinksTextToTablesBesideIt) {
     const auto first = load(request);
     EXPECT_FALSE(first->from_cache()) << name;
     const auto other = load(reader_of(source, name, 100)), same = load(reader_of(source, name, 1));
-    EXPECT_EQ(other->from_cache(), name == "in-process") << "nothing is compiled for other bytes";
+    EXPECT_EQ(other->from_cache(), name == "built-in") << "nothing is compiled for other bytes";
     EXPECT_EQ(same, first);
     EXPECT_NE(other, first);
     EXPECT_EQ(number_of(*first, 2), 10) << name;
@@ -262,7 +375,7 @@ TEST(Compiler, LinksTextToTablesBesideIt) {
     EXPECT_EQ(number_of(*first, 0), 8) << name << ": it still has its own";
     const auto place = reinterpret_cast<const float* (*)()>(first->symbol("where"))();
     EXPECT_EQ(place[0], 1);
-    EXPECT_EQ(place == static_cast<const void*>(request.tables[0].bytes.data()), name == "in-process");
+    EXPECT_EQ(place == static_cast<const void*>(request.tables[0].bytes.data()), name == "built-in");
   }
 }
 
@@ -294,8 +407,8 @@ TEST(Compiler, ThreadsWithTablesOfTheirOwn) {
 }
 
 TEST(Compiler, TablesThatAreNotGivenAreNamed) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
-  CompileRequest request = reader_of(unique_source(reader), "in-process", 5);
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  CompileRequest request = reader_of(unique_source(reader), "built-in", 5);
   request.tables.pop_back();
   EXPECT_THAT(error_of(request).message(), HasSubstr("'more' is not known"));
 }
@@ -325,7 +438,7 @@ TEST(Compiler, ReportsTextThatDoesNotCompileAndKeepsIt) {
   for (const std::string& name : compilers()) {
     const Error e =
         error_of({.source = "int f(void) { return undeclared_thing; }", .name = "broken", .compiler = name});
-    EXPECT_EQ(e.error_class(), name == "in-process" ? ErrorClass::internal : ErrorClass::device);
+    EXPECT_EQ(e.error_class(), name == "built-in" ? ErrorClass::internal : ErrorClass::device);
     EXPECT_THAT(e.what(), HasSubstr("undeclared_thing"));
     const std::string text = e.what();
     const std::size_t begin = text.find("the text is in '");
@@ -339,9 +452,9 @@ TEST(Compiler, ReportsTextThatDoesNotCompileAndKeepsIt) {
 }
 
 TEST(Compiler, ReportsCallsThatNothingProvides) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
   const Error e =
-      error_of({.source = "void nobody_has_this(void); void f(void) { nobody_has_this(); }", .compiler = "in-process"});
+      error_of({.source = "void nobody_has_this(void); void f(void) { nobody_has_this(); }", .compiler = "built-in"});
   EXPECT_EQ(e.error_class(), ErrorClass::internal);
   EXPECT_THAT(e.message(), HasSubstr("'nobody_has_this' is not known"));
 }
@@ -372,17 +485,17 @@ TEST(Compiler, NamesSymbolsThatAreMissing) {
 }
 
 TEST(Compiler, TheTextSeesNoFile) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
-  EXPECT_THAT(error_of({.source = "#include <stdio.h>\n", .compiler = "in-process"}).what(), HasSubstr("stdio.h"));
-  EXPECT_THAT(error_of({.source = "#include \"/etc/passwd\"\n", .compiler = "in-process"}).what(),
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
+  EXPECT_THAT(error_of({.source = "#include <stdio.h>\n", .compiler = "built-in"}).what(), HasSubstr("stdio.h"));
+  EXPECT_THAT(error_of({.source = "#include \"/etc/passwd\"\n", .compiler = "built-in"}).what(),
               HasSubstr("file not found"));
 }
 
 TEST(Compiler, DeepExpressionsDoNotExhaustTheStack) {
-  if (!in_process_unavailable().empty()) GTEST_SKIP() << "no compiler in process";
+  if (!built_in_unavailable().empty()) GTEST_SKIP() << "no built-in compiler";
   std::string expression = "x";
   for (int i = 0; i < 3000; ++i) expression = "(" + expression + "+1)";
-  const auto module = load({.source = "int f(int x) { return " + expression + "; }", .compiler = "in-process"});
+  const auto module = load({.source = "int f(int x) { return " + expression + "; }", .compiler = "built-in"});
   EXPECT_EQ(reinterpret_cast<int (*)(int)>(module->symbol("f"))(5), 3005);
 }
 
@@ -395,10 +508,10 @@ TEST(Process, IsEndedAtItsDeadline) {
 }
 
 TEST(Object, RefusesDamage) {
-  if (!in_process_unavailable().empty() || !LinkedObject::supported()) GTEST_SKIP() << "no compiler in process";
-  ASSERT_EQ(open_in_process(), "");
-  const InProcessResult made = compile_in_process(sample, "sample.c", in_process_options(false, false));
-  ASSERT_TRUE(made.done) << made.messages;
+  if (!built_in_unavailable().empty() || !LinkedObject::supported()) GTEST_SKIP() << "no built-in compiler";
+  const BuiltInResult made =
+      compile_built_in({.source = sample, .file_name = "sample.c", .options = built_in_options(false, false)});
+  ASSERT_EQ(made.outcome, BuiltInResult::Outcome::done) << made.messages;
   EXPECT_NE(LinkedObject(made.object, process_symbol).symbol("kernel"), nullptr);
   EXPECT_THROW(LinkedObject("", process_symbol), Error);
   EXPECT_THROW(

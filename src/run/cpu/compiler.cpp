@@ -3,9 +3,11 @@
 #include "run/cpu/compiler.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -20,9 +22,9 @@
 #include "base/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
-#include "run/cpu/clang/abi.hpp"
+#include "run/cpu/built_in.hpp"
+#include "run/cpu/clang/protocol.hpp"
 #include "run/cpu/external.hpp"
-#include "run/cpu/in_process.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/object.hpp"
 #include "tessera/error.hpp"
@@ -30,7 +32,7 @@
 namespace tessera::run::cpu {
 
 struct Module::Impl {
-  std::unique_ptr<LinkedObject> object;  // from Clang in process
+  std::unique_ptr<LinkedObject> object;  // from the built-in Clang
   base::DynamicLibrary library;          // from a system compiler
   std::vector<base::ConstantTable> tables;
   std::string name, description;
@@ -76,27 +78,31 @@ double milliseconds_since(Clock::time_point start) {
 
 // Which compiler, and everything about it that belongs to the key.
 struct Choice {
-  bool in_process = false;
+  bool built_in = false;
   SystemCompiler system;
   std::vector<std::string> options;
   std::string label() const {
-    return in_process ? in_process_version() + " in process" : fmt::format("{} (system)", system.name);
+    return built_in ? built_in_version() + " (built in)" : fmt::format("{} (system)", system.name);
   }
 };
+
+bool is_built_in(const std::string& compiler) {
+  return compiler == "built-in" || compiler == "in-process" || compiler == "clang-in-process";
+}
 
 Choice choose(const CompileRequest& request) {
   Choice choice;
   const bool wide = machine().vector_bytes == 64;
-  const bool forced = request.compiler == "in-process" || request.compiler == "clang-in-process";
+  const bool forced = is_built_in(request.compiler);
   if (request.compiler.empty() || forced) {
-    const std::string reason = in_process_unavailable();
+    const std::string reason = built_in_unavailable();
     if (reason.empty()) {
-      choice.in_process = true;
-      choice.options = in_process_options(request.exact, wide);
+      choice.built_in = true;
+      choice.options = built_in_options(request.exact, wide);
       return choice;
     }
     if (forced)
-      throw Error(ErrorClass::device, "clang in process is not available: " + reason, {},
+      throw Error(ErrorClass::device, "the built-in compiler is not available: " + reason, {},
                   "leave --compiler away, or name a system compiler");
   }
   choice.system = request.compiler.empty() || request.compiler == "system" ? find_default_compiler()
@@ -108,11 +114,11 @@ Choice choose(const CompileRequest& request) {
 base::Digest key_of(const CompileRequest& request, const Choice& choice) {
   base::Hasher hash;
   hash.text("tessera cpu module 1");
-  hash.text(choice.in_process ? fmt::format("{}, plugin {}", in_process_version(), clang_abi) : choice.system.identity);
+  hash.text(choice.built_in ? fmt::format("{}, protocol {}", built_in_version(), clang_protocol) : choice.system.identity);
   for (const std::string& option : choice.options) hash.text(option);
   hash.text(machine().identity);
   hash.text(request.source);
-  if (!choice.in_process)  // they are in the library
+  if (!choice.built_in)  // they are in the library
     for (const base::ConstantTable& table : request.tables) {
       hash.text(table.name);
       hash.text({reinterpret_cast<const char*>(table.bytes.data()), table.bytes.size()});
@@ -159,64 +165,110 @@ std::string save_source(const CompileRequest& request, const base::Digest& key) 
   throw Error(cls, sentence, std::move(notes));
 }
 
-std::string compile(const CompileRequest& request, const Choice& choice, const base::Digest& key) {
-  if (choice.in_process) {
-    InProcessResult r = compile_in_process(request.source, file_stem(request.name) + ".c", choice.options);
-    if (!r.done)
+[[noreturn]] void throw_late(const CompileRequest& request) {
+  throw Error(ErrorClass::device,
+              fmt::format("compiling {} took longer than {} s", base::quoted(request.name), request.seconds), {},
+              "write a smaller program, or allow more with --compile-limit SECONDS (RunOptions::compile_limit)");
+}
+
+[[noreturn]] void throw_cancelled(const CompileRequest& request) {
+  throw Error(ErrorClass::cancelled, fmt::format("compiling {} was cancelled", base::quoted(request.name)));
+}
+
+// Where the built-in compiler could not do it: `failure`, the tail of a sentence. Nothing then.
+std::optional<std::string> compile_with_built_in(const CompileRequest& request, const Choice& choice,
+                                                 const base::Digest& key, std::string& failure) {
+  BuiltInResult r = compile_built_in({.source = request.source,
+                                      .file_name = file_stem(request.name) + ".c",
+                                      .options = choice.options,
+                                      .cancel = request.cancel,
+                                      .seconds = request.seconds});
+  switch (r.outcome) {
+    case BuiltInResult::Outcome::done:
+      return std::move(r.object);
+    case BuiltInResult::Outcome::rejected:
       throw_failed(ErrorClass::internal,
                    fmt::format("emitted code for {} does not compile", base::quoted(request.name)), r.messages,
                    save_source(request, key));
-    return std::move(r.object);
+    case BuiltInResult::Outcome::late:
+      throw_late(request);
+    case BuiltInResult::Outcome::cancelled:
+      throw_cancelled(request);
+    case BuiltInResult::Outcome::failed:
+      break;
   }
-  ExternalResult r =
-      compile_external(choice.system, choice.options, request.source, file_stem(request.name), request.tables);
+  failure = r.messages;
+  return std::nullopt;
+}
+
+std::string compile_with_system(const CompileRequest& request, const Choice& choice, const base::Digest& key) {
+  ExternalResult r = compile_external(choice.system, choice.options, request.source, file_stem(request.name),
+                                      request.tables, request.seconds, request.cancel);
+  if (r.cancelled) throw_cancelled(request);
+  if (r.late && request.seconds > 0) throw_late(request);
   if (!r.done) throw_failed(ErrorClass::device, r.failure, r.messages, save_source(request, key));
   return std::move(r.object);
 }
 
-// Opens a shared object from the cache's own file, or, where nothing is cached, from a file that lives only for that.
-base::DynamicLibrary open_library(const base::Digest& key, const std::string& bytes) {
-  if (const auto path = base::Cache::user().path_of(key)) {
-    base::DynamicLibrary library = base::DynamicLibrary::open(*path);
-    if (library) return library;
+// A file in memory, under no name: what was checked is what is loaded.
+base::DynamicLibrary open_in_memory(const std::string& bytes) {
+  const int fd = ::memfd_create("tessera", MFD_CLOEXEC);
+  if (fd < 0) return {};
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ssize_t n = ::write(fd, rest.data(), rest.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    rest.remove_prefix(static_cast<std::size_t>(n));
   }
+  base::DynamicLibrary library;
+  if (rest.empty()) library = base::DynamicLibrary::open(fmt::format("/proc/self/fd/{}", fd));
+  ::close(fd);
+  return library;
+}
+
+// Some systems run nothing from memory; then from a file that lives only for that.
+base::DynamicLibrary open_library(const std::string& bytes) {
+  base::DynamicLibrary library = open_in_memory(bytes);
+  if (library) return library;
   const ScratchFile file(bytes);
-  base::DynamicLibrary library = base::DynamicLibrary::open(file.path());
+  library = base::DynamicLibrary::open(file.path());
   if (!library) throw Error(ErrorClass::device, "compiled code cannot be opened", {library.failure()});
   return library;
 }
 
-void link(Module::Impl& module, const Choice& choice, const base::Digest& key, const std::string& bytes) {
-  if (choice.in_process)
+void link(Module::Impl& module, const Choice& choice, const std::string& bytes) {
+  if (choice.built_in)
     module.object = std::make_unique<LinkedObject>(bytes, [&](std::string_view name) -> const void* {
       for (const base::ConstantTable& table : module.tables)
         if (table.name == name) return table.bytes.data();
       return process_symbol(name.data());
     });
   else
-    module.library = open_library(key, bytes);
+    module.library = open_library(bytes);
 }
 
-// Null when Clang in process turns out not to be available.
+// Null where the built-in compiler failed, with `failure` the reason.
 std::shared_ptr<Module> make(const CompileRequest& request, const Choice& choice, const base::Digest& key,
-                             Clock::time_point start) {
+                             Clock::time_point start, std::string& failure) {
   auto impl = std::make_unique<Module::Impl>();
   impl->name = request.name;
   impl->tables = request.tables;
   base::Cache& cache = base::Cache::user();
   if (const auto cached = cache.get(key)) {
     try {
-      link(*impl, choice, key, *cached);
+      link(*impl, choice, *cached);
       impl->from_cache = true;
     } catch (const Error&) {  // written by another version or another machine's hands: compile again
       impl->object.reset();
     }
   }
   if (!impl->from_cache) {
-    if (choice.in_process && !open_in_process().empty()) return nullptr;
-    const std::string bytes = compile(request, choice, key);
-    cache.put(key, bytes);
-    link(*impl, choice, key, bytes);
+    const std::optional<std::string> bytes = choice.built_in ? compile_with_built_in(request, choice, key, failure)
+                                                             : compile_with_system(request, choice, key);
+    if (!bytes) return nullptr;
+    cache.put(key, *bytes);
+    link(*impl, choice, *bytes);
   }
   impl->milliseconds = milliseconds_since(start);
   impl->description = fmt::format("{}, {}, {}, {:.1f} ms", choice.label(), base::join(choice.options, " "),
@@ -250,6 +302,21 @@ std::shared_ptr<Entry> entry_of(const base::Digest& key) {
   return entry;
 }
 
+// The second choice, after the built-in compiler has died or could not be started.
+std::shared_ptr<Module> load_with_system(const CompileRequest& request, const std::string& failure) {
+  const std::string first = fmt::format("{} cannot be compiled by the built-in compiler: {}",
+                                        base::quoted(request.name), failure);
+  if (is_built_in(request.compiler)) throw Error(ErrorClass::device, first, {}, "leave --compiler away");
+  CompileRequest second = request;
+  second.compiler = "system";
+  try {
+    return load(second);
+  } catch (const Error& e) {
+    if (e.error_class() == ErrorClass::cancelled) throw;
+    throw Error(ErrorClass::device, first, {"then: " + e.message()}, "give the process more memory, or write a smaller program");
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<Module> load(const CompileRequest& request) {
@@ -261,9 +328,9 @@ std::shared_ptr<Module> load(const CompileRequest& request) {
   entry->tidy();
   for (const std::weak_ptr<Module>& module : entry->modules)
     if (auto alive = module.lock(); alive && alive->holds(request.tables)) return alive;
-  auto module = make(request, choice, key, start);
-  // A plugin that cannot be opened is known as such from now on: the second choice is a system compiler.
-  if (!module) return load(request);
+  std::string failure;
+  auto module = make(request, choice, key, start, failure);
+  if (!module) module = load_with_system(request, failure);
   entry->modules.push_back(module);
   return module;
 }

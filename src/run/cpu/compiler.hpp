@@ -1,4 +1,4 @@
-// Emitted C text becomes running code: compiled in process by Clang where that is built in, else by a system compiler,
+// Emitted C text becomes running code: compiled by the built-in Clang where there is one, else by a system compiler,
 // and kept in the disk cache under the hash of everything that went into it.
 //
 //   auto module = load({.source = text, .name = "canny"});
@@ -9,6 +9,7 @@
 // wraps, types may alias, arithmetic neither traps nor sets errno. Contraction to FMA is allowed unless `exact`.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,10 +22,12 @@ struct CompileRequest {
   std::string source = {};
   std::string name = "kernel";  // for people: in messages and file names
   bool exact = false;           // no contraction
-  // "": in process if that is built in, else $TESSERA_CC, cc, clang, gcc. "in-process" (or "clang-in-process"),
-  // "system", or a command ("gcc-13", "ccache clang") force one.
+  // "": the built-in one if there is one, and where that fails or there is none $TESSERA_CC, cc, clang, gcc. "built-in",
+  // "system", or a command ("gcc-13", "ccache clang") force one. "in-process" is an old name of "built-in".
   std::string compiler = {};
-  // What the text declares `extern const`. Code from Clang in process is found in the cache and linked to whatever
+  const std::atomic<bool>* cancel = nullptr;  // ends a compilation when it becomes true
+  double seconds = 0;                         // that a compilation may take; 0: as long as it likes
+  // What the text declares `extern const`. Code from the built-in Clang is found in the cache and linked to whatever
   // bytes these are; a system compiler puts them into its library, so there they belong to what is compiled.
   std::vector<base::ConstantTable> tables = {};
 };
@@ -38,7 +41,7 @@ class Module {
 
   // The address of a global function or table. Throws Error(internal) when the module has none of that name.
   void* symbol(const std::string& name) const;
-  // "clang 19.1.7 in process, -O3 ..., from cache, 0.4 ms"
+  // "clang 19.1.7 (built in), -O3 ..., from cache, 0.4 ms"
   const std::string& description() const;
   bool from_cache() const;
   double milliseconds() const;  // that load() took to make it
@@ -54,11 +57,11 @@ class Module {
 
 // The module of this text and these tables, which it holds; the same one while it is alive, whoever asks. Thread-safe:
 // two threads that ask for one text compile it once. Throws Error(device) when the compiler is unknown, missing or
-// fails, Error(internal) when Clang in process rejects the text; both show the first messages and the path of the saved
-// text.
+// fails or takes too long, Error(internal) when the built-in Clang rejects the text, which show the first messages and
+// the path of the saved text, Error(cancelled).
 std::shared_ptr<Module> load(const CompileRequest&);
 
-// "clang 19.1.7 in process" or "cc (system)", or "" and why in `reason`: what load() would use, without compiling.
+// "clang 19.1.7 (built in)" or "cc (system)", or "" and why in `reason`: what load() would use, without compiling.
 std::string available_compiler(std::string* reason = nullptr);
 
 }  // namespace tessera::run::cpu

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,9 +19,8 @@
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "run/cpu/spawn.hpp"
 #include "tessera/error.hpp"
-
-extern char** environ;
 
 namespace tessera::run::cpu {
 namespace {
@@ -59,38 +57,13 @@ struct TemporaryFolder {
   ~TemporaryFolder() { remove_folder(path.string()); }
 };
 
-struct FileActions {
-  posix_spawn_file_actions_t value;
-  FileActions() { posix_spawn_file_actions_init(&value); }
-  ~FileActions() { posix_spawn_file_actions_destroy(&value); }
-};
-
-// A group of its own, so that a compiler driver's children end with it; default signals, none blocked.
-struct Attributes {
-  posix_spawnattr_t value;
-  Attributes() {
-    posix_spawnattr_init(&value);
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&value, &none);
-    posix_spawnattr_setsigdefault(&value, &all);
-    posix_spawnattr_setpgroup(&value, 0);
-    posix_spawnattr_setflags(&value, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  }
-  ~Attributes() { posix_spawnattr_destroy(&value); }
-};
-
-// Reads the pipe until its end or the deadline. Returns false at the deadline.
-bool read_until(int fd, std::chrono::steady_clock::time_point end, std::string& text) {
+// Reads the pipe until its end, the deadline or a cancellation. Returns false at the latter two.
+bool read_until(int fd, std::chrono::steady_clock::time_point end, const std::atomic<bool>* cancel, std::string& text) {
   char buffer[4096];
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return false;
+    if (std::chrono::steady_clock::now() >= end || (cancel != nullptr && cancel->load())) return false;
     pollfd p{fd, POLLIN, 0};
-    const int ready = poll(&p, 1, static_cast<int>(left.count()));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return false;
+    if (poll(&p, 1, 50) <= 0) continue;
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return true;
@@ -133,23 +106,14 @@ std::string write_tables(const fs::path& folder, const std::vector<base::Constan
 
 }  // namespace
 
-ProcessResult run_process(const std::vector<std::string>& command, double seconds) {
+ProcessResult run_process(const std::vector<std::string>& command, double seconds, const std::atomic<bool>* cancel) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     throw Error(ErrorClass::device,
                 fmt::format("no pipe for {}: {}", base::quoted(command[0]), base::reason_of(errno)));
 
-  FileActions actions;
-  posix_spawn_file_actions_addopen(&actions.value, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions.value, ends[1], 1);
-  posix_spawn_file_actions_adddup2(&actions.value, ends[1], 2);
-  Attributes attributes;
-  std::vector<char*> arguments;
-  for (const std::string& a : command) arguments.push_back(const_cast<char*>(a.c_str()));
-  arguments.push_back(nullptr);
-
   pid_t child = 0;
-  const int failed = posix_spawnp(&child, arguments[0], &actions.value, &attributes.value, arguments.data(), environ);
+  const int failed = spawn(command[0], command, {-1, ends[1], ends[1]}, child);
   close(ends[1]);
   if (failed != 0) {
     close(ends[0]);
@@ -160,8 +124,9 @@ ProcessResult run_process(const std::vector<std::string>& command, double second
   ProcessResult result;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                           std::chrono::duration<double>(seconds));
-  if (!read_until(ends[0], end, result.messages)) {
-    result.timed_out = true;
+  if (!read_until(ends[0], end, cancel, result.messages)) {
+    result.cancelled = cancel != nullptr && cancel->load();
+    result.timed_out = !result.cancelled;
     kill(-child, SIGKILL);
   }
   close(ends[0]);
@@ -248,7 +213,8 @@ std::vector<std::string> system_options(bool exact, bool wide_vectors) {
 
 ExternalResult compile_external(const SystemCompiler& compiler, const std::vector<std::string>& options,
                                 const std::string& source, const std::string& file_stem,
-                                const std::vector<base::ConstantTable>& tables) {
+                                const std::vector<base::ConstantTable>& tables, double seconds,
+                                const std::atomic<bool>* cancel) {
   TemporaryFolder folder;
   const std::string input = (folder.path / (file_stem + ".c")).string();
   const std::string output = (folder.path / (file_stem + ".so")).string();
@@ -259,13 +225,15 @@ ExternalResult compile_external(const SystemCompiler& compiler, const std::vecto
   command.insert(command.end(), {"-x", "c", input});
   if (!tables.empty()) command.insert(command.end(), {"-x", "assembler", write_tables(folder.path, tables)});
   command.insert(command.end(), {"-o", output, "-lm"});
-  const ProcessResult process = run_process(command, deadline_seconds);
+  const ProcessResult process = run_process(command, seconds > 0 ? seconds : deadline_seconds, cancel);
 
   ExternalResult result;
   result.messages = process.messages;
+  result.late = process.timed_out;
+  result.cancelled = process.cancelled;
   if (process.timed_out) {
-    result.failure =
-        fmt::format("compiler {} did not finish within {} s", base::quoted(compiler.name), deadline_seconds);
+    result.failure = fmt::format("compiler {} did not finish within {} s", base::quoted(compiler.name),
+                                 seconds > 0 ? seconds : deadline_seconds);
   } else if (process.signal != 0) {
     result.failure = fmt::format("compiler {} was ended by signal {}", base::quoted(compiler.name), process.signal);
   } else if (process.status != 0) {

@@ -1,6 +1,7 @@
 // A system compiler as a function: C text in, a shared object's bytes out. The command runs without a shell.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,14 @@ namespace tessera::run::cpu {
 struct ProcessResult {
   int status = -1;  // exit status, or -1 when a signal ended it
   int signal = 0;   // that signal
-  bool timed_out = false;
+  bool timed_out = false, cancelled = false;
   std::string messages;  // what it wrote to standard output and error, cut at 64 KiB
 };
 
-// Runs `command` (command[0] is looked up in PATH) with no input and waits, at most `seconds`, then kills it.
-// Throws Error(device) when it cannot be started.
-ProcessResult run_process(const std::vector<std::string>& command, double seconds);
+// Runs `command` (command[0] is looked up in PATH) with no input and waits, at most `seconds` or until `cancel` is set,
+// then kills it and its children. Throws Error(device) when it cannot be started.
+ProcessResult run_process(const std::vector<std::string>& command, double seconds,
+                          const std::atomic<bool>* cancel = nullptr);
 
 // The full path of a program, looked up in PATH unless it has a slash; "" when there is none.
 std::string find_program(const std::string& name);
@@ -39,15 +41,17 @@ SystemCompiler find_default_compiler();
 std::vector<std::string> system_options(bool exact, bool wide_vectors);
 
 struct ExternalResult {
-  bool done = false;
+  bool done = false, late = false, cancelled = false;
   std::string object;   // the bytes of a shared object
   std::string failure;  // one sentence when not done
   std::string messages;
 };
-// `tables` are assembled beside the text, as the bytes of a file: no compiler reads their numbers.
+// `tables` are assembled beside the text, as the bytes of a file: no compiler reads their numbers. `seconds`: limit, 0
+// for the usual one.
 ExternalResult compile_external(const SystemCompiler&, const std::vector<std::string>& options,
                                 const std::string& source, const std::string& file_stem,
-                                const std::vector<base::ConstantTable>& tables = {});
+                                const std::vector<base::ConstantTable>& tables = {}, double seconds = 0,
+                                const std::atomic<bool>* cancel = nullptr);
 
 // A file with these bytes under a name of its own, gone with the object. Throws Error(device) when it cannot be
 // written.

@@ -1,17 +1,20 @@
-// The Clang plugin: C text in, a relocatable object for this very machine out, without a file or a process.
+// The built-in compiler, a program that Tessera starts (see protocol.hpp): C text in, a relocatable object for this very
+// machine out, without a file.
 //
 // It is the cc1 half of clang: one CompilerInstance per call with the source mapped from memory, EmitObj, and the
 // object written to a memory stream. The source includes nothing, so no resource directory and no header search are
 // needed. The target is the host's own CPU name with its detected features, so that a virtual machine that hides an
 // instruction set is believed. The pipeline is -O3 without what emitted code cannot use; see `base_options`.
 //
-// Compilation runs on a thread of its own with a large stack: emitted expressions nest deeply and the caller may be a
-// worker with a small one. LLVM reports what it cannot compile through a fatal-error handler; the handler throws, which
+// Compilation runs on a thread of its own with a large stack, since emitted expressions nest deeply. LLVM reports what it cannot compile through a fatal-error handler; the handler throws, which
 // turns a failed instruction selection into an ordinary error of this call.
+#include <poll.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,7 +40,7 @@
 #include <llvm/TargetParser/Host.h>
 #pragma GCC diagnostic pop
 
-#include "run/cpu/clang/abi.hpp"
+#include "run/cpu/clang/protocol.hpp"
 
 namespace {
 
@@ -55,18 +58,15 @@ struct Job {
   throw std::runtime_error(reason);
 }
 
-void initialise_once() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    llvm::InitializeNativeTargetAsmParser();
-    llvm::install_fatal_error_handler(on_fatal_error);
-    // Passes that take half of the time of a large function and find nothing in emitted code: its addresses are a
-    // pointer, the column and a constant already, and its masks are vectors.
-    const char* const flags[] = {"tessera", "-disable-lsr", "-disable-x86-domain-reassignment"};
-    llvm::cl::ParseCommandLineOptions(3, flags);
-  });
+void initialise() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::InitializeNativeTargetAsmParser();
+  llvm::install_fatal_error_handler(on_fatal_error);
+  // Passes that take half of the time of a large function and find nothing in emitted code: its addresses are a
+  // pointer, the column and a constant already, and its masks are vectors.
+  const char* const flags[] = {"tessera", "-disable-lsr", "-disable-x86-domain-reassignment"};
+  llvm::cl::ParseCommandLineOptions(3, flags);
 }
 
 // Signed overflow wraps, pointers may alias across types, arithmetic neither traps nor sets errno; contraction is the
@@ -158,44 +158,52 @@ void* thread_main(void* argument) {
   return nullptr;
 }
 
-}  // namespace
+// Ends the process as soon as nobody is left who could want a result.
+void* watch(void*) {
+  for (;;) {
+    pollfd p{STDIN_FILENO, POLLRDHUP, 0};
+    if (poll(&p, 1, -1) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) _exit(0);
+  }
+}
 
-extern "C" {
-
-__attribute__((visibility("default"))) int tessera_clang_compile(const char* source, std::size_t size,
-                                                                 const char* file_name, const char* const* options,
-                                                                 std::size_t option_count, void* user,
-                                                                 TesseraSink object, TesseraSink messages) {
-  initialise_once();
-  Job job;
-  // The lexer wants a terminating zero; std::string has one.
-  const std::string text(source, size);
-  job.source = text;
-  job.file_name = file_name;
-  job.options.assign(options, options + option_count);
-
+bool start(void* (*function)(void*), void* argument, std::size_t stack, pthread_t& thread) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stack_bytes);
-  pthread_t thread;
-  const int started = pthread_create(&thread, &attributes, thread_main, &job);
+  pthread_attr_setstacksize(&attributes, stack);
+  const int failed = pthread_create(&thread, &attributes, function, argument);
   pthread_attr_destroy(&attributes);
-  if (started == 0)
-    pthread_join(thread, nullptr);
-  else
-    thread_main(&job);
-
-  if (!job.messages.empty()) messages(user, job.messages.data(), job.messages.size());
-  if (!job.done) return 1;
-  object(user, job.object.data(), job.object.size());
-  return 0;
+  return failed == 0;
 }
 
-__attribute__((visibility("default"))) const char* tessera_clang_version() {
-  return "clang " LLVM_VERSION_STRING;
-}
+}  // namespace
 
-__attribute__((visibility("default"))) int tessera_clang_abi() {
-  return tessera::run::cpu::clang_abi;
-}
+int main() {
+  using namespace tessera::run::cpu;
+  if (Message().number(clang_protocol).text("clang " LLVM_VERSION_STRING).send(STDIN_FILENO) == false) {
+    std::fputs("error: this program compiles for tessera, which starts it\n", stderr);
+    return 2;
+  }
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);  // it may crash, and leaves nothing behind
+  pthread_t watcher;
+  start(watch, nullptr, std::size_t{64} << 10, watcher);
+  initialise();
+  MessageReader reader(STDIN_FILENO, [] { return true; });
+  for (;;) {
+    Job job;
+    std::string source, name;
+    std::uint32_t count = 0;
+    if (!reader.text(source) || !reader.text(name) || !reader.number(count)) _exit(0);
+    for (std::uint32_t k = 0; k < count; ++k)
+      if (!reader.text(job.options.emplace_back())) _exit(0);
+    job.source = source;
+    job.file_name = name;
+    pthread_t thread;
+    if (start(thread_main, &job, stack_bytes, thread))
+      pthread_join(thread, nullptr);
+    else
+      thread_main(&job);
+    const std::string_view object = job.done ? std::string_view(job.object.data(), job.object.size()) : "";
+    if (!Message().number(job.done ? 1 : 0).text(object).text(job.messages).send(STDIN_FILENO)) _exit(0);
+  }
 }
