@@ -7,6 +7,21 @@ target_include_directories(tessera_options INTERFACE
 target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:-Wall;-Wextra;-Wconversion;-Wno-sign-conversion>)
 # GCC 12 sees overlapping copies in inlined std::string operations where there are none (GCC bug 105651).
 target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>>)
+# Hardening of all that is built optimised: what a damaged file or a fault of ours can do ends the process at once
+# (scripts/check_hardening.py looks at the programs). Code that is compiled at run time has neither loops over strings
+# nor return addresses worth guarding; it is not built with these.
+if(NOT TESSERA_QUICK AND CMAKE_BUILD_TYPE STREQUAL "Release")
+  include(CheckCXXCompilerFlag)
+  foreach(flag -fstack-protector-strong -fstack-clash-protection -fcf-protection=full)
+    string(MAKE_C_IDENTIFIER "TESSERA_TAKES${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+      target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:${flag}>)
+    endif()
+  endforeach()
+  target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3;-D_GLIBCXX_ASSERTIONS>)
+  target_link_options(tessera_options INTERFACE $<BUILD_INTERFACE:-Wl,-z,relro,-z,now,-z,noexecstack>)
+endif()
 if(TESSERA_WERROR)
   target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:-Werror>)
 endif()

@@ -24,6 +24,9 @@ namespace tessera {
 struct CompileOptions {
   std::map<std::string, double> parameters;  // compile-time parameters that are numbers
   std::vector<std::string> import_paths;     // searched after the importing file's own folder
+  // For texts of strangers: folders outside of which no file is imported or looked at, links resolved. An empty list
+  // leaves the standard filters alone; without it a text may import whatever this process can read.
+  std::optional<std::vector<std::string>> import_only = {};
   // `parameter border edge = mirror;`: one mode for all dimensions, or one per dimension.
   std::map<std::string, std::vector<Border>> borders = {};
   std::map<std::string, ElementType> types = {};  // `parameter type real = float;`

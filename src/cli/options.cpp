@@ -130,6 +130,9 @@ void ProgramOptions::declare(CLI::App& app, bool required) {
   app.add_option("-I,--import", import_paths, "search imports in this folder too")
       ->allow_extra_args(false)
       ->type_name("FOLDER");
+  app.add_option("--import-only", import_only, "import no file outside of this folder (or these); '' for none at all")
+      ->allow_extra_args(false)
+      ->type_name("FOLDER");
 }
 
 namespace {
@@ -145,6 +148,11 @@ bool may_be_mode(std::string_view text) {
 Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
   CompileOptions options;
   options.import_paths = import_paths;
+  if (!import_only.empty()) {
+    options.import_only.emplace();
+    for (const std::string& folder : import_only)
+      if (!folder.empty()) options.import_only->push_back(folder);
+  }
   std::vector<std::string> known;
   if (!settings.empty()) known = scalar_inputs(base::read_text(path, most_program_bytes));
   std::set<std::string> seen;

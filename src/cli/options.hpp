@@ -21,7 +21,7 @@ struct ProgramOptions {
   std::string path;
   std::vector<std::string> settings;
   std::vector<std::string> tables;
-  std::vector<std::string> import_paths;
+  std::vector<std::string> import_paths, import_only;
 
   void declare(CLI::App&, bool required = true);
   // Compiles. Settings that name a scalar input of the program are returned in `scalars`, the others are compile-time

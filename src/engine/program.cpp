@@ -96,6 +96,7 @@ Program compiled(std::string text, const CompileOptions& options, std::string fi
   input.file_name = std::move(file_name);
   input.parameters = options.parameters;
   input.import_paths = options.import_paths;
+  input.import_only = options.import_only;
   input.borders = options.borders;
   input.types = options.types;
   input.tables = options.tables;

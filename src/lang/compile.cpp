@@ -1,7 +1,9 @@
 // From text to graph: load the imports, declare, check every function by itself, run the statements, name the outputs.
 #include "lang/compile.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -57,6 +59,41 @@ class Loader {
     modules_.push_back(std::move(m));
   }
 
+  // Does the file lie in one of the folders that imports are confined to?
+  bool is_allowed(const std::filesystem::path& file) const {
+    namespace fs = std::filesystem;
+    if (!input_.import_only) return true;
+    std::error_code code;
+    const fs::path real = fs::weakly_canonical(file, code);
+    if (code) return false;
+    return std::any_of(input_.import_only->begin(), input_.import_only->end(), [&](const std::string& folder) {
+      std::error_code missing;
+      const fs::path within = fs::canonical(folder, missing);
+      return !missing && std::mismatch(within.begin(), within.end(), real.begin(), real.end()).first == within.end();
+    });
+  }
+
+  // The text of a file that was looked at under its name: what is read is what was opened, wherever that name leads by
+  // now.
+  std::string text_of(const std::string& path) const {
+    if (!input_.import_only) return base::read_text(path, input_.limits.text_bytes);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
+    const std::string opened = fmt::format("/proc/self/fd/{}", fd);
+    std::string text;
+    try {
+      if (!is_allowed(opened))
+        throw Error(ErrorClass::io, fmt::format("{} lies outside of the folders that imports are confined to",
+                                                base::quoted(path)));
+      text = base::read_text(opened, input_.limits.text_bytes);
+    } catch (...) {
+      ::close(fd);
+      throw;
+    }
+    ::close(fd);
+    return text;
+  }
+
   // Once, within the bounds.
   void load_import(const ImportDeclaration& i, const std::string& identity, std::shared_ptr<Source> source,
                    const std::string& path) {
@@ -64,7 +101,7 @@ class Loader {
     if (seen_.size() > most_imports)
       report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
     try {
-      if (!path.empty()) source->text = base::read_text(path, input_.limits.text_bytes);
+      if (!path.empty()) source->text = text_of(path);
     } catch (const Error& e) {
       report_.fail(i.span, e.message());
     }
@@ -98,6 +135,11 @@ class Loader {
     for (const std::string& folder : folders) {
       const fs::path path = wanted.is_absolute() ? wanted : fs::path(folder) / wanted;
       std::error_code ignored;
+      if (!is_allowed(path)) {  // nor is told whether it is there
+        advice.notes.push_back(fmt::format("{} lies outside of the folders that imports are confined to",
+                                           base::quoted(path.string(), 200)));
+        continue;
+      }
       if (!fs::is_regular_file(path, ignored)) {
         advice.notes.push_back(fmt::format("looked for {}", base::quoted(path.string(), 200)));
         continue;

@@ -36,6 +36,9 @@ struct CompileInput {
   std::vector<std::string> import_paths;  // folders searched after imports_relative_to
   std::string imports_relative_to;        // folder of the file; "" for a text that came from none
                                           // (the standard filters are found after both)
+  // Folders outside of which no file is imported, or even looked at, links resolved; nothing: no bounds. The standard
+  // filters are no files.
+  std::optional<std::vector<std::string>> import_only;
   Limits limits;
 };
 

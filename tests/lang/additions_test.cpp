@@ -473,5 +473,40 @@ TEST_F(Imports, SearchPaths) {
   EXPECT_EQ(compile(in).graph.tables.size(), 1U);
 }
 
+// Of a file outside nothing is read, quoted, or told.
+TEST_F(Imports, ConfinedToFolders) {
+  namespace fs = std::filesystem;
+  fs::create_directories(folder_ / "in");
+  const std::string fine = "stencil f(vector#1 float X) { return X; }\n";
+  write("in/f.forma", fine);
+  write("secret.forma", "password 12345\n");
+  fs::create_symlink(folder_ / "secret.forma", folder_ / "in/link.forma");
+  fs::create_symlink(folder_ / "in", folder_ / "way");
+  const auto outcome = [&](const std::string& path) {
+    CompileInput in = input("import \"" + path + "\";\nvector#1 float x[3]; return f(x);");
+    in.import_only = {(folder_ / "in").string()};
+    std::string all;
+    for (const Diagnostic& d : check(in)) all += d.render();
+    return all;
+  };
+  EXPECT_EQ(outcome("in/f.forma"), "");
+  EXPECT_EQ(outcome("in/../in/f.forma"), "");
+  EXPECT_EQ(outcome("way/f.forma"), "") << "it leads into the folder";
+  std::vector<std::string> told;
+  for (const char* path : {"secret.forma", "in/../secret.forma", "in/link.forma", "way/../secret.forma", "none.forma"}) {
+    const std::string all = outcome(path);
+    EXPECT_NE(all.find("cannot find '" + std::string(path)), std::string::npos) << all;
+    EXPECT_NE(all.find("lies outside of the folders that imports are confined to"), std::string::npos) << all;
+    EXPECT_EQ(all.find("password"), std::string::npos) << all;
+  }
+  EXPECT_NE(outcome((folder_ / "secret.forma").string()), "");
+  EXPECT_EQ(outcome((folder_ / "in/f.forma").string()), "");
+  CompileInput none = input("import \"in/f.forma\";\nvector#1 float x[3]; return f(x);");
+  none.import_only.emplace();
+  EXPECT_EQ(check(none).size(), 1U);
+  none.text = "import \"box.forma\";\nvector#2 float x[9,9]; return box(x:mirror);";
+  EXPECT_TRUE(check(none).empty()) << "the standard filters are no files";
+}
+
 }  // namespace
 }  // namespace tessera::lang::testing
