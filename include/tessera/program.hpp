@@ -33,6 +33,7 @@ struct CompileOptions {
   // `table float K[H,W];`: an array of scalars for every table without values. Leading dimensions of extent 1 are added
   // or dropped.
   std::map<std::string, Array> tables = {};
+  double compile_limit = 60;  // seconds, 0: none; a text that takes longer is an Error(argument) that says where
 };
 
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
@@ -77,7 +78,11 @@ struct RunOptions {
   int threads = 0;                                   // 0: all
   std::function<void(const Progress&)> on_progress;  // called from one thread at a time
   const std::atomic<bool>* cancel = nullptr;         // set to true: the run stops within a tile, Error(cancelled)
-  std::string compiler;                              // "": in process, else system; "clang-in-process"; or a command
+  // "": the built-in compiler, else one of the system; "built-in", "system", or a command.
+  std::string compiler;
+  // Seconds that planning and compiling may take, 0: without limit. More is an Error(argument) that names the stage, or
+  // Error(device) of the compiler. `cancel` ends them, too.
+  double compile_limit = 60;
   i64 tile_rows = 0, tile_columns = 0;               // 0: chosen by the plan
   // "cpu", "cuda" or "opencl"; of several devices the one that `tessera devices` gives that number. "": where the
   // arrays lie, on the CPU for those of the host. Arrays of the host are taken to a device and back. threads, compiler
@@ -124,6 +129,7 @@ struct EmitOptions {
   i64 tile_rows = 0, tile_columns = 0;     // of "c" alone
   int vector_bits = 0;                     // of "c": 128, 256 or 512 for one class of machines, 0 for all in one file
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
+  double compile_limit = 60;               // seconds, 0: none; more is an Error(argument) that names the stage
   HardwareOptions hardware = {};           // of "hls" and "verilog"
 };
 

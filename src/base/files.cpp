@@ -107,6 +107,53 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
 
 }  // namespace
 
+Reading::Reading(const std::string& path)
+    : path_(path),
+      fd_(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (fd_ < 0) cannot_read(path, reason_of(errno));
+}
+
+Reading::~Reading() {
+  ::close(fd_);
+}
+
+std::size_t Reading::read(std::byte* to, std::size_t count) const {
+  for (std::size_t used = 0; used < count;) {
+    const ssize_t n = ::read(fd_, to + used, std::min(count - used, largest_call));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(path_, reason_of(errno));
+    if (n == 0) return used;
+    used += static_cast<std::size_t>(n);
+  }
+  return count;
+}
+
+std::vector<std::byte> Reading::more(std::size_t count) const {
+  std::vector<std::byte> bytes(count);
+  bytes.resize(read(bytes.data(), count));
+  return bytes;
+}
+
+void Reading::rest(std::vector<std::byte>& bytes, std::int64_t most, const std::function<void()>& too_long) const {
+  constexpr std::size_t least_piece = std::size_t{1} << 16;
+  std::size_t used = bytes.size();
+  try {
+    for (;;) {
+      // One byte more than the limit tells that there is more.
+      const std::int64_t room = std::max<std::int64_t>(most - static_cast<std::int64_t>(used), 0);
+      const std::size_t piece = std::min(static_cast<std::size_t>(room), std::max(used, least_piece)) + 1;
+      bytes.resize(used + piece);
+      const std::size_t n = read(bytes.data() + used, piece);
+      used += n;
+      if (static_cast<std::int64_t>(used) > most) too_long();
+      if (n < piece) break;
+    }
+    bytes.resize(used);
+  } catch (const std::bad_alloc&) {
+    cannot_read(path_, fmt::format("no memory for more than {}", format_bytes(static_cast<double>(used))));
+  }
+}
+
 std::string reason_of(int error_number) {
   switch (error_number) {
     case ENOENT:

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,25 @@ inline constexpr std::int64_t no_limit = INT64_MAX;
 // work.
 std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes = no_limit);
 std::string read_text(const std::string& path, std::int64_t max_bytes = no_limit);
+
+// A file that is read piece by piece; "-" is standard input.
+class Reading {
+ public:
+  explicit Reading(const std::string& path);  // throws Error(io)
+  ~Reading();
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  // Up to so many bytes; fewer at the end alone.
+  std::vector<std::byte> more(std::size_t count) const;
+  // What is left, behind `bytes`. Calls `too_long`, which throws, when they would be more than `most`.
+  void rest(std::vector<std::byte>& bytes, std::int64_t most, const std::function<void()>& too_long) const;
+
+ private:
+  std::size_t read(std::byte* to, std::size_t count) const;
+  std::string path_;
+  int fd_;
+};
 
 // Bytes of a regular file, or nothing when it is a pipe or a device (whose size shows only in reading). Throws
 // Error(io) when there is no such file, or it is a folder.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/files.hpp"
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/codec.hpp"
@@ -67,33 +68,13 @@ std::string_view unsupported_format(const Source& s) {
   return {};
 }
 
-Image decode(Source source) {
-  Image image;
-  int orientation = 1;
-  source.header = &image.header;
-  source.orientation = &orientation;
-  if (source.size() == 0) {
-    throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
-  }
-  for (const Codec& codec : codecs()) {
-    if (!codec.matches(source)) continue;
-    try {
-      if (source.options.page >= 0 && !codec.pages)
-        source.fail(codec.name, "it has no pages, but --page is given", "pages are of TIFF files");
-      image.array = codec.decode(source);
-      image.header.extents = image.array.shape();
-      image.array = turned(image.array, orientation);
-      turn_header(image.header, orientation);
-      if (source.options.axes.empty() || codec.pages) return image;
-      image = rename_axes(std::move(image), source.options.axes, source.name);
-      image.header.numpy = codec.decode == decode_npy && !image.header.axes.empty();
-      return image;
-    } catch (const std::bad_alloc&) {
-      source.fail(codec.name, "not enough memory");
-    } catch (const std::length_error&) {
-      source.fail(codec.name, "not enough memory");
-    }
-  }
+const Codec* codec_of(const Source& source) {
+  for (const Codec& codec : codecs())
+    if (codec.matches(source)) return &codec;
+  return nullptr;
+}
+
+[[noreturn]] void unknown_content(const Source& source) {
   std::vector<std::string> names;
   for (const Codec& codec : codecs()) {
     if (std::find(names.begin(), names.end(), codec.name) == names.end()) names.emplace_back(codec.name);
@@ -104,6 +85,44 @@ Image decode(Source source) {
                           other.empty() ? "its content is of no known format"
                                         : fmt::format("its content is {}, which is not read", other)),
               {"known are " + base::list_of(names, "and")});
+}
+
+constexpr std::size_t first_bytes = std::size_t{1} << 16;  // of a stream: formats show in them
+
+constexpr const char* raise_limit =
+    "allow more with --memory SIZE (ReadOptions::max_bytes) if the file is what you think it is";
+
+std::string limit_of(const ReadOptions& options) {
+  return options.max_bytes > 0 ? "the limit is " + base::format_bytes(static_cast<double>(options.max_bytes))
+                               : base::memory_limit_sentence();
+}
+
+Image decode(Source source) {
+  Image image;
+  int orientation = 1;
+  source.header = &image.header;
+  source.orientation = &orientation;
+  if (source.size() == 0) {
+    throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
+  }
+  const Codec* const codec = codec_of(source);
+  if (codec == nullptr) unknown_content(source);
+  try {
+    if (source.options.page >= 0 && !codec->pages)
+      source.fail(codec->name, "it has no pages, but --page is given", "pages are of TIFF files");
+    image.array = codec->decode(source);
+    image.header.extents = image.array.shape();
+    image.array = turned(image.array, orientation);
+    turn_header(image.header, orientation);
+    if (source.options.axes.empty() || codec->pages) return image;
+    image = rename_axes(std::move(image), source.options.axes, source.name);
+    image.header.numpy = codec->decode == decode_npy && !image.header.axes.empty();
+    return image;
+  } catch (const std::bad_alloc&) {
+    source.fail(codec->name, "not enough memory");
+  } catch (const std::length_error&) {
+    source.fail(codec->name, "not enough memory");
+  }
 }
 
 std::string suffix_of(const std::string& path) {
@@ -285,12 +304,8 @@ void check_declared(const Source& source, std::string_view format_name, const Fo
   const std::string declared =
       fmt::format("it declares {} elements of {}, {}", to_string(shape), format.name(), base::format_bytes(bytes));
   if (bytes > absurd) source.fail(format_name, declared + ": the file is damaged");
-  if (bytes > static_cast<double>(source.options.max_bytes)) {
-    source.fail(
-        format_name,
-        fmt::format("{}; the limit is {}", declared, base::format_bytes(static_cast<double>(source.options.max_bytes))),
-        "raise the limit (ReadOptions::max_bytes) if the file is what you think it is");
-  }
+  if (bytes > static_cast<double>(source.options.most_bytes()))
+    source.fail(format_name, fmt::format("{}; {}", declared, limit_of(source.options)), raise_limit);
   if (bytes > ratio * static_cast<double>(source.size())) {
     source.fail(format_name, fmt::format("{}, more than a file of {} can hold: it is damaged or cut short", declared,
                                          base::format_bytes(static_cast<double>(source.size()))));
@@ -352,19 +367,38 @@ Array read_array(const std::string& path, const ReadOptions& options) {
   return read_image(path, options).array;
 }
 
+namespace {
+
+// A pipe, a device or standard input, which may have no end: what it is shows in its first bytes.
+Image read_stream(const std::string& path, const ReadOptions& options) {
+  const base::Reading stream(path);
+  std::vector<std::byte> bytes = stream.more(first_bytes);
+  const Source begin{bytes, path, options, nullptr, path};
+  if (begin.size() > 0 && codec_of(begin) == nullptr) unknown_content(begin);
+  const i64 most = options.most_bytes();
+  stream.rest(bytes, most, [&] {
+    throw Error(ErrorClass::io, fmt::format("cannot read {}: it does not end within {}; {}", base::quoted(path, 1024),
+                                            base::format_bytes(static_cast<double>(most)), limit_of(options)),
+                {}, raise_limit);
+  });
+  return decode(Source{bytes, path, options, nullptr, path});
+}
+
+}  // namespace
+
+i64 ReadOptions::most_bytes() const {
+  return max_bytes > 0 ? max_bytes : base::memory_limit();
+}
+
 Image read_image(const std::string& given, const ReadOptions& options) {
   const std::string path = nifti_header_beside(given);
   const std::optional<std::int64_t> size = base::file_size(path);
-  if (!size) {
-    const std::vector<std::byte> bytes = base::read_bytes(path, options.max_bytes);
-    return decode(Source{bytes, path, options, nullptr, path});
-  }
-  if (*size > options.max_bytes) {
+  if (!size) return read_stream(path, options);
+  if (*size > options.most_bytes()) {
     throw Error(ErrorClass::io,
-                fmt::format("cannot read {}: it holds {}, the limit is {}", base::quoted(path, 1024),
-                            base::format_bytes(static_cast<double>(*size)),
-                            base::format_bytes(static_cast<double>(options.max_bytes))),
-                {}, "raise the limit (ReadOptions::max_bytes) if the file is what you think it is");
+                fmt::format("cannot read {}: it holds {}; {}", base::quoted(path, 1024),
+                            base::format_bytes(static_cast<double>(*size)), limit_of(options)),
+                {}, raise_limit);
   }
   // The file is read into memory that an array may keep: a raw format costs no copy.
   Array file;

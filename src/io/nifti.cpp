@@ -379,7 +379,7 @@ std::string voxels_beside(const Source& source) {
 
 Array decode_pair(const Source& source, const NiftiHeader& h) {
   const std::string path = voxels_beside(source);
-  const std::vector<std::byte> bytes = base::read_bytes(path, source.options.max_bytes);
+  const std::vector<std::byte> bytes = base::read_bytes(path, source.options.most_bytes());
   const Source voxels{bytes, path, source.options, nullptr, path};
   Stream stream(voxels);
   stream.skip(h.vox_offset, "voxels");

@@ -568,7 +568,7 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
 Array decode_tiff(const Source& source) {
   const auto largest =
       static_cast<std::int64_t>(std::min(0x1p17 * static_cast<double>(source.size()) + 0x1p20, 0x1p40));
-  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.max_bytes, 1 << 20)));
+  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.most_bytes(), 1 << 20)));
 
   std::vector<ListedPage> all;
   tdir_t directory = 0;

@@ -1,0 +1,64 @@
+// See deadline.hpp.
+#include "base/deadline.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::base {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+thread_local Deadline* innermost = nullptr;
+thread_local Busy* busy = nullptr;
+
+}  // namespace
+
+Deadline::Deadline(double seconds, const std::atomic<bool>* cancel)
+    : outer_(innermost),
+      end_(seconds > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                            std::chrono::duration<double>(std::min(seconds, 1e8)))
+                       : Clock::time_point::max()),
+      seconds_(seconds),
+      cancel_(cancel) {
+  innermost = this;
+}
+
+Deadline::~Deadline() {
+  innermost = outer_;
+}
+
+double Deadline::left() {
+  Clock::time_point end = Clock::time_point::max();
+  for (const Deadline* d = innermost; d != nullptr; d = d->outer_) end = std::min(end, d->end_);
+  if (end == Clock::time_point::max()) return 0;
+  return std::max(1e-3, std::chrono::duration<double>(end - Clock::now()).count());
+}
+
+Busy::Busy(const char* with, std::string_view name) : outer_(busy), with_(with), name_(name) {
+  busy = this;
+}
+
+Busy::~Busy() {
+  busy = outer_;
+}
+
+void look_at_deadline() {
+  for (const Deadline* d = innermost; d != nullptr; d = d->outer_) {
+    if (d->cancel_ != nullptr && d->cancel_->load()) throw Error(ErrorClass::cancelled, "interrupted");
+    if (d->end_ == Clock::time_point::max() || Clock::now() < d->end_) continue;
+    std::vector<std::string> notes;
+    for (const Busy* b = busy; b != nullptr; b = b->outer_)
+      notes.push_back(fmt::format("it was at {} {}", b->with_, quoted(b->name_)));
+    throw Error(ErrorClass::argument, fmt::format("compiling the program takes longer than {} s", d->seconds_),
+                std::move(notes),
+                "write a smaller program, or allow more with --compile-limit SECONDS (compile_limit of the options)");
+  }
+}
+
+}  // namespace tessera::base

@@ -1,0 +1,60 @@
+// A limit on the time that making code of a program may take, and a word for what it is busy with, so that the error
+// can name it. Everything that a text can make long looks at it: every node of an expression that is made does.
+//
+//   const base::Deadline deadline(options.compile_limit, options.cancel);
+//   ...
+//   const base::Busy busy("stage", stage.name);   // while this is worked on
+//   base::look_at_deadline();                     // throws Error(compile) when it has passed, Error(cancelled)
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace tessera::base {
+
+// Of this thread, while it lives. Within another one the earlier of both counts.
+class Deadline {
+ public:
+  // `seconds` from now; 0: no limit. `cancel` may be null.
+  explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);
+  ~Deadline();
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+  // Seconds that are left of this thread's; 0 where there is no limit, a millisecond at least where there is.
+  static double left();
+
+ private:
+  friend void look_at_deadline();
+  Deadline* outer_;
+  std::chrono::steady_clock::time_point end_;
+  double seconds_;
+  const std::atomic<bool>* cancel_;
+};
+
+// What this thread works on. The texts are those of the caller, who keeps them.
+class Busy {
+ public:
+  Busy(const char* with, std::string_view name);
+  ~Busy();
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  friend void look_at_deadline();
+  Busy* outer_;
+  const char* with_;
+  std::string_view name_;
+};
+
+void look_at_deadline();
+
+// The same, of every thousandth call: for what is called for every node.
+inline thread_local unsigned calls_until_deadline = 0;
+inline void count_towards_deadline() {
+  if ((++calls_until_deadline & 1023U) == 0) look_at_deadline();
+}
+
+}  // namespace tessera::base
