@@ -83,7 +83,7 @@ struct RunOptions {
   // Seconds that planning and compiling may take, 0: without limit. More is an Error(argument) that names the stage, or
   // Error(device) of the compiler. `cancel` ends them, too.
   double compile_limit = 60;
-  i64 tile_rows = 0, tile_columns = 0;               // 0: chosen by the plan
+  i64 tile_rows = 0, tile_columns = 0;  // 0: chosen by the plan
   // "cpu", "cuda" or "opencl"; of several devices the one that `tessera devices` gives that number. "": where the
   // arrays lie, on the CPU for those of the host. Arrays of the host are taken to a device and back. threads, compiler
   // and tiles are of "cpu" alone.

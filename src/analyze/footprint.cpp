@@ -13,14 +13,14 @@ using ir::ExprNode;
 using ir::Graph;
 using ir::Op;
 
-std::vector<VarRange> variable_ranges(const Graph& graph, ExprId body) {
-  std::vector<VarRange> ranges(graph.var_count());
+VarRanges variable_ranges(const Graph& graph, ExprId body) {
+  VarRanges ranges;
   for (ExprId e : ir::postorder(graph, {body}))
     for (const ir::Var& v : graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
   return ranges;
 }
 
-std::pair<i64, i64> offset_span(const ir::Index& index, const std::vector<VarRange>& ranges) {
+std::pair<i64, i64> offset_span(const ir::Index& index, const VarRanges& ranges) {
   i64 lo = index.offset, hi = index.offset;
   for (auto [var, coefficient] : index.vars) {
     i64 a = coefficient * ranges[var].lo, b = coefficient * ranges[var].hi;
@@ -34,7 +34,7 @@ std::vector<Footprint> footprints(const Graph& graph, ir::StageId consumer) {
   const ir::Stage& stage = graph.stage(consumer);
   std::map<ir::StageId, Footprint> found;
   if (stage.kind != ir::StageKind::point) return {};
-  std::vector<VarRange> ranges = variable_ranges(graph, stage.body);
+  const VarRanges ranges = variable_ranges(graph, stage.body);
   for (ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
     if (!reads_stage(node.op)) continue;

@@ -6,6 +6,9 @@
 // from footprints alone.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -35,7 +38,19 @@ std::vector<Footprint> footprints(const ir::Graph&, ir::StageId consumer);
 struct VarRange {
   i64 lo = 0, hi = 0;
 };
-std::vector<VarRange> variable_ranges(const ir::Graph&, ir::ExprId body);  // indexed by variable id
-std::pair<i64, i64> offset_span(const ir::Index&, const std::vector<VarRange>&);
+// By variable id, of one body: a program has many variables, a body few.
+class VarRanges {
+ public:
+  VarRange& operator[](std::uint32_t id) { return ranges_[id]; }
+  VarRange operator[](std::uint32_t id) const {
+    const auto found = ranges_.find(id);
+    return found == ranges_.end() ? VarRange{} : found->second;
+  }
+
+ private:
+  std::map<std::uint32_t, VarRange> ranges_;
+};
+VarRanges variable_ranges(const ir::Graph&, ir::ExprId body);
+std::pair<i64, i64> offset_span(const ir::Index&, const VarRanges&);
 
 }  // namespace tessera::analyze

@@ -20,7 +20,6 @@
 #include <span>
 #include <vector>
 
-
 namespace tessera::base {
 namespace {
 

@@ -33,11 +33,14 @@ Deadline::~Deadline() {
   innermost = outer_;
 }
 
-double Deadline::left() {
+void Deadline::take_over(double& seconds, const std::atomic<bool>*& cancel) {
   Clock::time_point end = Clock::time_point::max();
-  for (const Deadline* d = innermost; d != nullptr; d = d->outer_) end = std::min(end, d->end_);
-  if (end == Clock::time_point::max()) return 0;
-  return std::max(1e-3, std::chrono::duration<double>(end - Clock::now()).count());
+  for (const Deadline* d = innermost; d != nullptr; d = d->outer_) {
+    end = std::min(end, d->end_);
+    if (cancel == nullptr) cancel = d->cancel_;
+  }
+  if (seconds == 0 && end != Clock::time_point::max())
+    seconds = std::max(1e-3, std::chrono::duration<double>(end - Clock::now()).count());
 }
 
 Busy::Busy(const char* with, std::string_view name) : outer_(busy), with_(with), name_(name) {

@@ -23,8 +23,9 @@ class Deadline {
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
 
-  // Seconds that are left of this thread's; 0 where there is no limit, a millisecond at least where there is.
-  static double left();
+  // For work that somebody else does for this thread: seconds that are left, where `seconds` is 0 and there is a limit,
+  // a millisecond at least; and the nearest flag, where `cancel` is null.
+  static void take_over(double& seconds, const std::atomic<bool>*& cancel);
 
  private:
   friend void look_at_deadline();

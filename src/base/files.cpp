@@ -228,14 +228,15 @@ void write_file(const std::string& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
-AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_) {
-  if (path_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
-  if (path_ == "-") {
+AtomicFile::AtomicFile(std::string path, std::string shown)
+    : path_(shown.empty() ? path : std::move(shown)), target_(std::move(path)) {
+  if (target_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
+  if (target_ == "-") {
     sink_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
     return;
   }
-  const std::optional<std::string> resolved = resolve_links(path_);
+  const std::optional<std::string> resolved = resolve_links(target_);
   if (!resolved) fail(ELOOP);
   target_ = *resolved;
   struct stat info{};
@@ -255,7 +256,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), target_(path_
   struct stat own{};
   bool same_group = ::fstat(fd_, &own) == 0 && own.st_gid == info.st_gid;
   if (own.st_uid != info.st_uid || !same_group)
-    same_group = ::fchown(fd_, info.st_uid, info.st_gid) == 0 || ::fchown(fd_, static_cast<uid_t>(-1), info.st_gid) == 0;
+    same_group =
+        ::fchown(fd_, info.st_uid, info.st_gid) == 0 || ::fchown(fd_, static_cast<uid_t>(-1), info.st_gid) == 0;
   const mode_t kept = info.st_mode & (same_group ? 0777 : 0707);
   if (::fchmod(fd_, kept) != 0) return;
 }
@@ -297,8 +299,10 @@ void AtomicFile::fail(int error_number) const {
   std::string help;
   if (error_number == ENOENT && path_ != "-" && ::access(folder_of(target_).c_str(), F_OK) != 0)
     help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
-  throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", path_ == "-" ? "standard output" : quoted(path_, 1024), reason_of(error_number)), {},
-              help);
+  throw Error(ErrorClass::io,
+              fmt::format("cannot write {}: {}", path_ == "-" ? "standard output" : quoted(path_, 1024),
+                          reason_of(error_number)),
+              {}, help);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

@@ -6,7 +6,8 @@
 // files it has a name of its own beside the target, which only a killed process leaves there.) A file that is replaced
 // keeps its owner, where this user may give files away, and its mode, but no set-id bits. A symbolic link is followed,
 // so that the link survives; links in a ring are an error. A pipe, a device and "-" (standard output) get the bytes at
-// commit(), in order, whatever order they were written in. All failures are Error(io) that name the path and the reason.
+// commit(), in order, whatever order they were written in. All failures are Error(io) that name the path and the
+// reason.
 #pragma once
 
 #include <cstddef>
@@ -61,8 +62,9 @@ std::string reason_of(int error_number);
 // Not thread-safe; one thread writes one file.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::string path);  // throws at once when the folder is missing or not writable
-  ~AtomicFile();                          // without commit(): removes what was written
+  // Throws at once when the folder is missing or not writable. `shown`: what path() says, where that differs.
+  explicit AtomicFile(std::string path, std::string shown = {});
+  ~AtomicFile();  // without commit(): removes what was written
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 

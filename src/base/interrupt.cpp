@@ -1,5 +1,5 @@
-// Signals as a flag; see interrupt.hpp. The handler only stores to lock-free atomics, which is all that a handler may do;
-// SA_RESETHAND brings the default action back by itself, so that the second signal ends the process even when the
+// Signals as a flag; see interrupt.hpp. The handler only stores to lock-free atomics, which is all that a handler may
+// do; SA_RESETHAND brings the default action back by itself, so that the second signal ends the process even when the
 // program hangs.
 #include "base/interrupt.hpp"
 

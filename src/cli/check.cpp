@@ -18,9 +18,15 @@ std::string interface_of(const Parameter& p) {
   return fmt::format("vector#{} {} {}[{}]", p.rank, p.format.name(), p.name, p.extents);
 }
 
-int check(const ProgramOptions& options) {
+struct CheckVerb {
+  ProgramOptions program;
+  double compile_limit = 60;
+};
+
+int check(const CheckVerb& verb) {
+  const ProgramOptions& options = verb.program;
   std::map<std::string, double> scalars;
-  const Program program = options.load(scalars);
+  const Program program = options.load(scalars, verb.compile_limit);
   for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
   const std::size_t warnings = program.warnings().size();
   fmt::print("{}: no errors{}\n", options.path,
@@ -36,9 +42,10 @@ int check(const ProgramOptions& options) {
 
 Verb add_check(CLI::App& root) {
   CLI::App* app = root.add_subcommand("check", "find the errors of a program");
-  auto options = std::make_shared<ProgramOptions>();
-  options->declare(*app);
-  return {app, [options] { return check(*options); }};
+  auto verb = std::make_shared<CheckVerb>();
+  verb->program.declare(*app);
+  declare_compile_limit(*app, verb->compile_limit);
+  return {app, [verb] { return check(*verb); }};
 }
 
 }  // namespace tessera::cli

@@ -12,7 +12,9 @@
 #include <system_error>
 #include <vector>
 
+#include "base/deadline.hpp"
 #include "base/files.hpp"
+#include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "cli/help.hpp"
 #include "cli/verbs.hpp"
@@ -24,7 +26,7 @@ namespace {
 constexpr const char* footer =
     "exit status: 0 done, 1 the program has errors, 2 arguments, files or devices, 3 a fault of tessera, "
     "4 --verify: the program amplifies rounding, "
-    "130 interrupted";
+    "130 interrupted (128 and the number of the signal)";
 
 int status_of(ErrorClass cls) {
   switch (cls) {
@@ -34,8 +36,10 @@ int status_of(ErrorClass cls) {
     case ErrorClass::device:
     case ErrorClass::io:
       return usage_faulty;
-    case ErrorClass::cancelled:
-      return interrupted;
+    case ErrorClass::cancelled: {
+      const int signal = base::InterruptGuard::last_signal();
+      return signal > 0 ? 128 + signal : interrupted;
+    }
     case ErrorClass::internal:
       break;
   }
@@ -161,6 +165,8 @@ int run_command(int argc, const char* const* argv) {
     return report_usage(root, error, static_cast<int>(words.size()), words.data());
   }
 
+  const base::InterruptGuard interrupt;
+  const base::Deadline cancel(0, &interrupt.flag());
   try {
     for (const Verb& verb : verbs)
       if (verb.app->parsed()) return finished(verb.action());

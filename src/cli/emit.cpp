@@ -113,7 +113,7 @@ int emit(const EmitVerb& verb) {
     vector_bits = std::stoi(verb.vectors);
   }
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars);
+  const Program program = verb.program.load(scalars, verb.plan.compile_limit);
   if (!scalars.empty())
     throw Error(ErrorClass::argument, fmt::format("-p sets {}, which is an argument of the emitted function",
                                                   base::quoted(scalars.begin()->first)));
@@ -128,6 +128,7 @@ int emit(const EmitVerb& verb) {
                     .tile_columns = plan.tile_columns,
                     .vector_bits = vector_bits,
                     .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string(),
+                    .compile_limit = plan.compile_limit,
                     .hardware = hardware});
   struct File {
     std::string path;

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
+#include "base/memory.hpp"
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -109,6 +110,9 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
                  "none, deflate, lzw, packbits or zstd, deflate:9 with a level (that of the input)")
       ->type_name("NAME[:N]");
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
+  app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
+      ->type_name("SUFFIX");
+  app.add_option("--memory", memory, "what one input may take (half of what is left)")->type_name("2GiB");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
@@ -124,6 +128,13 @@ void RunSettings::check() const {
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
   output.check();
+  for (const std::string& word : output.files) {
+    const bool standard = word == "-" || cut_name(word).second == "-";
+    if (standard && (time || !verify.empty()))
+      throw Error(ErrorClass::argument, fmt::format("{} prints on standard output, where -o {} puts a result",
+                                                    time ? "--time" : "--verify", base::quoted(word)));
+  }
+  base::limit_memory(memory ? parse_bytes(*memory, "--memory") : 0);
   input.reading.check();
   if (!verify.empty()) static_cast<void>(parse_verify(verify));
   static_cast<void>(plan.run_options());

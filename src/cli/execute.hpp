@@ -21,6 +21,7 @@ struct RunSettings {
   bool time = false, quiet = false;
   std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
+  std::optional<std::string> memory;  // of one input
 
   // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of the plan.
   void declare(CLI::App&, bool with_axes = true);

@@ -111,7 +111,7 @@ int explain_circuit(const ExplainVerb& verb) {
   options.target = target;
   options.name = verb.name.empty() ? identifier_of(verb.program.path) : verb.name;
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars);
+  const Program program = verb.program.load(scalars, verb.plan.compile_limit);
   const auto [of, given] = cut_name(verb.sizes.empty() ? "" : verb.sizes.front());
   require_first_input(program, of);
   std::string size = given;
@@ -133,7 +133,8 @@ int explain(const ExplainVerb& verb) {
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
   std::map<std::string, double> scalars;
   InputShapes shapes;
-  const Program program = verb.filter.empty() ? verb.program.load(scalars) : filter_program(verb, shapes);
+  const Program program =
+      verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit) : filter_program(verb, shapes);
   if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
   tell_assumed(verb, shapes.assumed);
   if (!verb.svg.empty())

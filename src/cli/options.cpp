@@ -145,9 +145,10 @@ bool may_be_mode(std::string_view text) {
 
 }  // namespace
 
-Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
+Program ProgramOptions::load(std::map<std::string, double>& scalars, double compile_limit) const {
   CompileOptions options;
   options.import_paths = import_paths;
+  options.compile_limit = checked_compile_limit(compile_limit);
   if (!import_only.empty()) {
     options.import_only.emplace();
     for (const std::string& folder : import_only)
@@ -180,6 +181,16 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars) const {
     options.tables.emplace(name, io::read_array(file));
   }
   return Program::from_file(path, options);
+}
+
+void declare_compile_limit(CLI::App& app, double& seconds) {
+  app.add_option("--compile-limit", seconds, "seconds that planning and compiling may take (60), 0: without limit")
+      ->type_name("SECONDS");
+}
+
+double checked_compile_limit(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) wrong("--compile-limit", fmt::format("{}", seconds), "seconds from 0 on");
+  return seconds;
 }
 
 i64 parse_bytes(std::string_view text, std::string_view option) {
@@ -215,12 +226,13 @@ void PlanOptions::declare_plan(CLI::App& app) {
       ->type_name("NAME");
   app.add_flag("--exact", exact, "the interpreter's order, no contraction: the same bits everywhere");
   app.add_option("--tile", tile, "extents of a tile instead of the plan's own")->type_name("ROWSxCOLUMNS");
+  declare_compile_limit(app, compile_limit);
 }
 
 void PlanOptions::declare_run(CLI::App& app) {
   declare_plan(app);
   app.add_option("--threads", threads, "threads, 0 for all cores")->type_name("N");
-  app.add_option("--compiler", compiler, "in-process, system, or the command of a C compiler")->type_name("NAME");
+  app.add_option("--compiler", compiler, "built-in, system, or the command of a C compiler")->type_name("NAME");
   app.add_option("--target", target, "cpu, cuda or opencl")->type_name("NAME");
   app.add_option("--device", device, "which of several devices, as `tessera devices` numbers them")->type_name("N");
   app.add_option("--device-memory", device_memory, "what a run may take of a device: what does not fit goes in slabs")
@@ -240,6 +252,7 @@ RunOptions PlanOptions::run_options() const {
   options.schedule = named(schedules, "schedule", schedule);
   options.method = named(methods, "method", method);
   options.numbers = exact ? Numbers::exact : Numbers::fast;
+  options.compile_limit = checked_compile_limit(compile_limit);
   if (threads < 0 || threads > 4096) wrong("--threads", std::to_string(threads), "1 to 4096, or 0 for all cores");
   options.threads = threads;
   const std::vector<std::string> targets = {"cpu", "cuda", "opencl"};

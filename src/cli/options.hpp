@@ -26,7 +26,7 @@ struct ProgramOptions {
   void declare(CLI::App&, bool required = true);
   // Compiles. Settings that name a scalar input of the program are returned in `scalars`, the others are compile-time
   // parameters.
-  Program load(std::map<std::string, double>& scalars) const;
+  Program load(std::map<std::string, double>& scalars, double compile_limit) const;
 };
 
 // How it is planned and run: `--schedule --method --exact --tile --threads --compiler --target --device
@@ -36,6 +36,7 @@ struct PlanOptions {
   std::optional<std::string> device_memory;
   bool exact = false;
   int threads = 0, device = 0;
+  double compile_limit = 60;
 
   void declare_plan(CLI::App&);  // without threads and compiler
   void declare_run(CLI::App&);   // with them
@@ -46,6 +47,9 @@ struct PlanOptions {
 std::pair<std::string, std::string> cut_name(const std::string& text);
 // The help for such a text whose name nobody has: `help`, where there is one, and how a file of that name is written.
 std::string or_as_file(const std::string& help, const std::string& text);
+// --compile-limit. Throws Error(argument) for a limit that is none when it is used.
+void declare_compile_limit(CLI::App&, double& seconds);
+double checked_compile_limit(double seconds);
 // "2160x3840". Throws Error(argument) that names `option`.
 Shape parse_shape(std::string_view text, std::string_view option);
 // "4096", "64MiB", "2 GiB", "1.5GB": bytes from 1 on.

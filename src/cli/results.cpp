@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -37,10 +38,17 @@ std::string described(const Parameter& p, std::size_t index) {
   return p.name.empty() ? label(p, index) : fmt::format("output {}", base::quoted(p.name));
 }
 
+// The name by which a format is chosen: --format is for what says none.
+std::string with_format(const std::string& path, const OutputOptions& options) {
+  if (io::is_writable_name(path)) return path;
+  if (!options.format.empty()) return path + "." + base::to_lower(options.format);
+  fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
+                   base::list_of(io::writable_suffixes())),
+       path == "-" ? "add --format png, or another suffix" : "--format SUFFIX is for pipes and devices");
+}
+
 void check_path(const std::string& path) {
-  if (!io::is_writable_name(path))
-    fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
-                     base::list_of(io::writable_suffixes())));
+  if (path == "-") return;
   std::error_code ec;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ec))
@@ -222,7 +230,7 @@ io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinat
   return both;
 }
 
-void print_numbers(const Array& array, const std::string& name) {
+void print_numbers(std::FILE* to, const Array& array, const std::string& name) {
   std::string text;
   for (const Array& plane : io::as_planes(array)) {
     i64 lost = 0;
@@ -242,15 +250,19 @@ void print_numbers(const Array& array, const std::string& name) {
   }
   if (!text.empty() && text.back() == ';') text.pop_back();
   if (array.rank() == 0)
-    fmt::print("{}:{}\n", name, text);
+    fmt::print(to, "{}:{}\n", name, text);
   else
-    fmt::print("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
+    fmt::print(to, "{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
 }
 
 }  // namespace
 
 void OutputOptions::check() const {
   values.check();
+  if (!format.empty() && !io::is_writable_name("a." + format))
+    fail(fmt::format("--format {} is no suffix of a known format, expected {}", base::quoted(format),
+                     base::list_of(io::writable_suffixes())),
+         base::did_you_mean("." + format, io::writable_suffixes()));
   if (quality && (*quality < 1 || *quality > 100))
     fail(fmt::format("--quality {} cannot be used, expected 1 to 100", *quality));
   parse_written(*this);
@@ -259,15 +271,17 @@ void OutputOptions::check() const {
 Destinations check_outputs(const Program& program, const OutputOptions& options) {
   const auto& outputs = program.outputs();
   Destinations result;
+  result.files.resize(outputs.size());
   result.paths.resize(outputs.size());
   std::vector<std::string> names, by_position;
   for (const Parameter& p : outputs) names.push_back(p.name);
   const auto give = [&](std::size_t i, const std::string& path) {
-    if (!result.paths[i].empty())
-      fail(fmt::format("{} is given two files: {} and {}", described(outputs[i], i), base::quoted(result.paths[i]),
+    if (!result.files[i].empty())
+      fail(fmt::format("{} is given two files: {} and {}", described(outputs[i], i), base::quoted(result.files[i]),
                        base::quoted(path)));
+    result.paths[i] = with_format(path, options);
     check_path(path);
-    result.paths[i] = path;
+    result.files[i] = path;
   };
   for (const std::string& word : options.files) {
     const auto [name, path] = cut_name(word);
@@ -284,12 +298,12 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   }
   std::size_t next = 0;
   for (const std::string& path : by_position) {
-    while (next < outputs.size() && !result.paths[next].empty()) ++next;
+    while (next < outputs.size() && !result.files[next].empty()) ++next;
     if (next == outputs.size())
       fail(fmt::format("output file {} is one too many, the program has {}", base::quoted(path), outputs.size()));
     give(next, path);
   }
-  check_different(program, result.paths);
+  check_different(program, result.files);
   result.written = written_as(result.paths, options);
   if (!options.at.empty() && options.onto.empty())
     fail(fmt::format("--at {} says where, but not in which image", base::quoted(options.at)), "add --onto FILE");
@@ -348,7 +362,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
-    files.push_back(std::make_unique<base::AtomicFile>(path));
+    files.push_back(std::make_unique<base::AtomicFile>(destinations.files[i], path));
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
     if (!destinations.onto && targets[i].integers) how.type = targets[i].type;
@@ -356,11 +370,13 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     files.back()->sync();
   }
   for (const auto& file : files) file->commit();
+  // What goes beside a picture on standard output is no part of it.
+  const bool busy = std::find(destinations.files.begin(), destinations.files.end(), "-") != destinations.files.end();
   std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
     if (path.empty()) {
-      print_numbers(final[i], label(program.outputs()[i], i));
+      print_numbers(busy ? stderr : stdout, final[i], label(program.outputs()[i], i));
       continue;
     }
     const io::WriteReport& report = reports[written++];

@@ -17,6 +17,7 @@ struct OutputOptions {
   ValueOptions values;             // how results become integers
   std::string compression;         // "NAME" or "NAME:LEVEL"; "" for the habit of each format
   std::optional<int> quality;      // of JPEG, 1 to 100
+  std::string format;              // suffix of the format of what has no suffix: pipes, "-" (standard output)
 
   // Throws Error(argument) for what cannot be used.
   void check() const;
@@ -24,7 +25,8 @@ struct OutputOptions {
 
 // Where each output of the program goes; "" for one that is not kept.
 struct Destinations {
-  std::vector<std::string> paths;
+  std::vector<std::string> files;         // as they were given
+  std::vector<std::string> paths;         // with the suffix of their format
   std::vector<io::WriteOptions> written;  // as they are given, without headers
   std::optional<Array> onto;
   io::ImageHeader onto_header;

@@ -74,7 +74,7 @@ int run(const RunVerb& verb) {
   verb.settings.check();
   const base::InterruptGuard interrupt;
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars);
+  const Program program = verb.program.load(scalars, verb.settings.plan.compile_limit);
   const Words words = files_of(program, verb.words, scalars);
   const std::string label = identifier_of(verb.program.path);
   if (words.files.empty()) return execute(program, label, verb.words, scalars, verb.settings, interrupt);

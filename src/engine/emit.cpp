@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "emit/c.hpp"
 #include "emit/device_entry.hpp"
@@ -209,6 +210,7 @@ EmittedCode files_of(const Program::Impl& impl, const EmitOptions& options) {
 }  // namespace
 
 EmittedCode Program::emit(const EmitOptions& options) const {
+  const base::Deadline deadline(options.compile_limit);
   EmittedCode code = files_of(*impl_, options);
   for (const auto& [text, role] :
        {std::pair(&code.source, engine::EmittedRole::source), std::pair(&code.header, engine::EmittedRole::header),

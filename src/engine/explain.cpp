@@ -1,4 +1,5 @@
 // Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
+#include "base/deadline.hpp"
 #include "engine/executable.hpp"
 #include "engine/explain_device.hpp"
 #include "engine/explain_parts.hpp"
@@ -90,6 +91,7 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
                 "the program takes " + std::to_string(graph.arguments.size()) + " inputs, but " +
                     std::to_string(shapes.size()) + " shapes were given",
                 {}, "give an empty shape for a scalar");
+  const base::Deadline deadline(options.compile_limit, options.cancel);
   const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
   impl_->output_shapes(parameters);
   check_points(graph, parameters);

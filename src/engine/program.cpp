@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 
+#include "base/deadline.hpp"
 #include "base/division.hpp"
 #include "base/files.hpp"
 #include "data/layout.hpp"
@@ -101,6 +102,7 @@ Program compiled(std::string text, const CompileOptions& options, std::string fi
   input.types = options.types;
   input.tables = options.tables;
   input.imports_relative_to = std::move(folder);
+  const base::Deadline deadline(options.compile_limit);
   lang::Compiled compiled = lang::compile(input);
   return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings));
 }
@@ -166,6 +168,7 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::Executable>& found = executables[key];
   if (found) return found;
+  const base::Deadline deadline(options.compile_limit, options.cancel);
   plan::Plan plan = engine::cpu_plan(graph, options, of_class);
   std::get<4>(key) = plan.options.parameters == of_class ? of_class : std::vector<i64>{};
   std::shared_ptr<const engine::Executable>& shared = executables[key];
@@ -182,6 +185,7 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
   std::lock_guard lock(mutex);
   std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
   if (found) return found;
+  const base::Deadline deadline(options.compile_limit, options.cancel);
   std::shared_ptr<run::gpu::Device> device = engine::open_device(options);
   engine::DeviceCode code = engine::code_for(graph, options, device->limits(), of_class);
   std::get<5>(key) = code.plan.options.parameters == of_class ? of_class : std::vector<i64>{};

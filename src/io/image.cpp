@@ -375,10 +375,12 @@ Image read_stream(const std::string& path, const ReadOptions& options) {
   std::vector<std::byte> bytes = stream.more(first_bytes);
   const Source begin{bytes, path, options, nullptr, path};
   if (begin.size() > 0 && codec_of(begin) == nullptr) unknown_content(begin);
-  const i64 most = options.most_bytes();
+  // What has come is held beside what is asked for next, and then beside the array.
+  const i64 most = options.max_bytes > 0 ? options.max_bytes : base::memory_limit() / 2;
   stream.rest(bytes, most, [&] {
-    throw Error(ErrorClass::io, fmt::format("cannot read {}: it does not end within {}; {}", base::quoted(path, 1024),
-                                            base::format_bytes(static_cast<double>(most)), limit_of(options)),
+    throw Error(ErrorClass::io,
+                fmt::format("cannot read {}: it does not end within {}", base::quoted(path, 1024),
+                            base::format_bytes(static_cast<double>(most))),
                 {}, raise_limit);
   });
   return decode(Source{bytes, path, options, nullptr, path});

@@ -38,7 +38,7 @@ class AtomicFile;
 namespace tessera::io {
 
 struct ReadOptions {
-  i64 max_bytes = 0;              // of the array and of the file, more is refused; 0: base::memory_limit()
+  i64 max_bytes = 0;  // of the array and of the file, more is refused; 0: base::memory_limit()
   i64 most_bytes() const;
   int page = -1, last_page = -1;  // of a TIFF, from 0; -1: all of them, the first one alone
   std::string axes = {};          // what the dimensions of the file are, "tzyxc": io/axes.hpp

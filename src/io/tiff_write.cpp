@@ -203,9 +203,6 @@ bool packs_tiff(Packing packing) {
 }
 
 void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
-  if (!file.seekable())
-    throw Error(ErrorClass::io,
-                fmt::format("cannot write {}: TIFF needs a file, not a pipe", base::quoted(file.path(), 1024)));
   Session session;
   session.file = &file;
   TIFFOpenOptions* open_options = TIFFOpenOptionsAlloc();

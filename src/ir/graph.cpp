@@ -12,6 +12,8 @@
 #include <iterator>
 #include <unordered_set>
 
+#include "base/deadline.hpp"
+
 namespace tessera::ir {
 namespace {
 
@@ -121,6 +123,7 @@ Graph::Graph() {
 }
 
 ExprId Graph::expr(ExprNode node) {
+  base::count_towards_deadline();
   if (exprs_.size() * 2 >= expr_slots_.size()) {
     expr_slots_.assign(expr_slots_.empty() ? 256 : expr_slots_.size() * 2, kEmpty);
     for (std::uint32_t id = 0; id < exprs_.size(); ++id) {

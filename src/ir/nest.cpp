@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/deadline.hpp"
+
 namespace tessera::ir::nest {
 
 int size_of(Lane lane) {
@@ -83,6 +85,7 @@ Node blank(Kind kind, Type type, std::vector<Value> args = {}) {
   return node;
 }
 Value make(Node node) {
+  base::count_towards_deadline();
   return std::make_shared<const Node>(std::move(node));
 }
 bool is_integer(const Value& v) {

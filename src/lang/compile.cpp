@@ -78,13 +78,14 @@ class Loader {
   std::string text_of(const std::string& path) const {
     if (!input_.import_only) return base::read_text(path, input_.limits.text_bytes);
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
+    if (fd < 0)
+      throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
     const std::string opened = fmt::format("/proc/self/fd/{}", fd);
     std::string text;
     try {
       if (!is_allowed(opened))
-        throw Error(ErrorClass::io, fmt::format("{} lies outside of the folders that imports are confined to",
-                                                base::quoted(path)));
+        throw Error(ErrorClass::io,
+                    fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
       text = base::read_text(opened, input_.limits.text_bytes);
     } catch (...) {
       ::close(fd);

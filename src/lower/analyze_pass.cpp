@@ -44,7 +44,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
     for (std::size_t k = 0; k < rows; ++k)
       body.roots.push_back(analyze::shift_columns(plan_.graph, body.roots[k], rank_, phase));
   std::vector<ExprId> all = ir::postorder(plan_.graph, body.roots);
-  std::vector<analyze::VarRange> ranges(plan_.graph.var_count());
+  analyze::VarRanges ranges;
   for (ExprId e : all)
     for (const ir::Var& v : plan_.graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
   for (ExprId e : all) {

@@ -27,6 +27,13 @@ namespace {
 
 constexpr i64 guard_bytes = 4096;  // tsr_guard
 
+std::vector<StageId> stages_of(const plan::Plan& plan, std::size_t group) {
+  std::vector<StageId> stages;
+  for (StageId s = 0; s < plan.stages.size(); ++s)
+    if (plan.stages[s].group == static_cast<int>(group)) stages.push_back(s);
+  return stages;
+}
+
 bool is_integer_one(const plan::StagePlan::Rate& r) {
   return r.num == 1 && r.den == 1;
 }
@@ -40,7 +47,7 @@ GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analy
       group_(plan.groups[group]),
       number_(group),
       rank_(plan.graph.stage(plan.groups[group].anchor).domain.size()),
-      edges_(plan::edges_of(plan.graph)) {
+      edges_(plan::edges_of(plan.graph, stages_of(plan, group))) {
   bodies_.resize(group_.passes.size());
   for (StageId s : group_.stages)
     if (stage(s).tile.rows > 0) tiled_.push_back(s);

@@ -93,7 +93,7 @@ class KernelLowering : private DeviceFunction {
 
   // ---- points ----
   // Do all reads of the block lie inside of what they read?
-  Value interior(const std::vector<ExprId>& nodes, const std::vector<analyze::VarRange>& ranges) {
+  Value interior(const std::vector<ExprId>& nodes, const analyze::VarRanges& ranges) {
     struct Reach {
       i64 lo, hi;
     };
@@ -157,7 +157,7 @@ class KernelLowering : private DeviceFunction {
     const std::vector<ExprId> nodes = ir::postorder(graph_, roots);
     kernel_.operations = analyze::instruction_count(graph_, roots, contracted());
     kernel_.moves = analyze::load_count(graph_, roots) + static_cast<double>(roots.size());
-    std::vector<analyze::VarRange> ranges(graph_.var_count());
+    analyze::VarRanges ranges;
     for (ExprId e : nodes)
       for (const ir::Var& v : graph_.node(e).vars) ranges[v.id] = {v.lo, v.hi};
     // Points of margins may read beyond what is there where no border is asked for: they read nothing.

@@ -202,7 +202,7 @@ class TileLowering : private DeviceFunction {
     for (const ir::Piece& piece : stage.pieces)
       if (piece.stage && member(*piece.stage)) need_piece(s, *piece.stage);
     if (stage.kind != ir::StageKind::point) return;
-    const std::vector<analyze::VarRange> ranges = analyze::variable_ranges(graph_, stage.body);
+    const analyze::VarRanges ranges = analyze::variable_ranges(graph_, stage.body);
     const Region reader = regions_[s];
     for (ExprId e : ir::postorder(graph_, {stage.body})) {
       const ExprNode& node = graph_.node(e);

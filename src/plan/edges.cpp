@@ -2,6 +2,7 @@
 #include "plan/edges.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "analyze/expressions.hpp"
 
@@ -16,7 +17,8 @@ using ir::StageKind;
 
 namespace {
 
-Edge point_edge(const Graph& graph, StageId consumer, const analyze::Footprint& f, const std::vector<ExprId>& body) {
+Edge point_edge(const Graph& graph, StageId consumer, const analyze::Footprint& f, const std::vector<ExprId>& body,
+                const analyze::VarRanges& ranges) {
   const ir::Stage& c = graph.stage(consumer);
   const ir::Stage& p = graph.stage(f.producer);
   Edge edge;
@@ -44,7 +46,6 @@ Edge point_edge(const Graph& graph, StageId consumer, const analyze::Footprint& 
     edge.dims.push_back(dim);
   }
   bool seen = false;
-  std::vector<analyze::VarRange> ranges = analyze::variable_ranges(graph, c.body);
   for (ExprId e : body) {
     const ExprNode& node = graph.node(e);
     if (node.op != Op::access || node.stage != f.producer) continue;
@@ -101,13 +102,21 @@ EdgeDimension any_phase(EdgeDimension dim) {
 }
 
 std::vector<Edge> edges_of(const Graph& graph) {
+  std::vector<StageId> all(graph.stage_count());
+  std::iota(all.begin(), all.end(), StageId{0});
+  return edges_of(graph, all);
+}
+
+std::vector<Edge> edges_of(const Graph& graph, const std::vector<StageId>& consumers) {
   std::vector<Edge> edges;
-  for (StageId s = 0; s < graph.stage_count(); ++s) {
+  for (const StageId s : consumers) {
     const ir::Stage& stage = graph.stage(s);
     std::size_t first = edges.size();
     if (stage.kind == StageKind::point) {
       std::vector<ExprId> body = ir::postorder(graph, {stage.body});
-      for (const analyze::Footprint& f : analyze::footprints(graph, s)) edges.push_back(point_edge(graph, s, f, body));
+      const analyze::VarRanges ranges = analyze::variable_ranges(graph, stage.body);
+      for (const analyze::Footprint& f : analyze::footprints(graph, s))
+        edges.push_back(point_edge(graph, s, f, body, ranges));
     }
     for (const ir::Piece& piece : stage.pieces) {
       if (!piece.stage) continue;

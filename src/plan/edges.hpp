@@ -35,5 +35,6 @@ EdgeDimension any_phase(EdgeDimension);
 
 // All edges, ordered by consumer.
 std::vector<Edge> edges_of(const ir::Graph&);
+std::vector<Edge> edges_of(const ir::Graph&, const std::vector<ir::StageId>& consumers);  // ascending
 
 }  // namespace tessera::plan

@@ -174,7 +174,7 @@ class ProductPass {
   // ---- what is reduced ---------------------------------------------------------------------------------------------
 
   void look_at(const WindowSum& sum) {
-    std::vector<analyze::VarRange> ranges(graph_.var_count());
+    analyze::VarRanges ranges;
     for (const ir::Var& v : sum.vars) ranges[v.id] = {v.lo, v.hi};
     for (const Addend& a : sum.addends) {
       const PointTerm& term = a.term;

@@ -13,8 +13,8 @@
 #include "base/cache.hpp"
 #include "emit/c.hpp"
 #include "engine/program_impl.hpp"
-#include "run/cpu/external.hpp"
 #include "run/cpu/built_in.hpp"
+#include "run/cpu/external.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {

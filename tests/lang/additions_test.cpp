@@ -493,7 +493,8 @@ TEST_F(Imports, ConfinedToFolders) {
   EXPECT_EQ(outcome("in/../in/f.forma"), "");
   EXPECT_EQ(outcome("way/f.forma"), "") << "it leads into the folder";
   std::vector<std::string> told;
-  for (const char* path : {"secret.forma", "in/../secret.forma", "in/link.forma", "way/../secret.forma", "none.forma"}) {
+  for (const char* path :
+       {"secret.forma", "in/../secret.forma", "in/link.forma", "way/../secret.forma", "none.forma"}) {
     const std::string all = outcome(path);
     EXPECT_NE(all.find("cannot find '" + std::string(path)), std::string::npos) << all;
     EXPECT_NE(all.find("lies outside of the folders that imports are confined to"), std::string::npos) << all;

@@ -20,9 +20,9 @@
 #include <thread>
 
 #include "environment.hpp"
+#include "run/cpu/built_in.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/external.hpp"
-#include "run/cpu/built_in.hpp"
 #include "run/cpu/object.hpp"
 #include "tessera/error.hpp"
 
@@ -176,7 +176,8 @@ TEST(BuiltIn, EndsWhenItIsCancelled) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
       cancel = true;
     });
-    const Error e = error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .cancel = &cancel});
+    const Error e =
+        error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .cancel = &cancel});
     later.join();
     EXPECT_EQ(e.error_class(), ErrorClass::cancelled) << name;
   }

@@ -47,8 +47,8 @@ constexpr const char* library_folder = "lib";
 constexpr const char* installed_folder = "";
 #endif
 constexpr const char* file_name = "tessera-clang";
-constexpr std::size_t most_idle = 2;    // programs that are kept
-constexpr double start_seconds = 20;    // until it greets; on a busy machine with a cold disk
+constexpr std::size_t most_idle = 2;  // programs that are kept
+constexpr double start_seconds = 20;  // until it greets; on a busy machine with a cold disk
 
 // The file that the code at `address` was mapped from, or "".
 std::string file_of_code(const void* address) {

@@ -1,5 +1,5 @@
-// The built-in compiler: Clang as a program beside this one (clang/protocol.hpp), which is started when a text has to be
-// compiled and kept for the next.
+// The built-in compiler: Clang as a program beside this one (clang/protocol.hpp), which is started when a text has to
+// be compiled and kept for the next.
 //
 // A compilation that takes all memory, crashes or does not end is the end of that program, not of ours. Several threads
 // compile side by side, each with a program of its own.

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/cache.hpp"
+#include "base/deadline.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -114,7 +115,8 @@ Choice choose(const CompileRequest& request) {
 base::Digest key_of(const CompileRequest& request, const Choice& choice) {
   base::Hasher hash;
   hash.text("tessera cpu module 1");
-  hash.text(choice.built_in ? fmt::format("{}, protocol {}", built_in_version(), clang_protocol) : choice.system.identity);
+  hash.text(choice.built_in ? fmt::format("{}, protocol {}", built_in_version(), clang_protocol)
+                            : choice.system.identity);
   for (const std::string& option : choice.options) hash.text(option);
   hash.text(machine().identity);
   hash.text(request.source);
@@ -304,8 +306,8 @@ std::shared_ptr<Entry> entry_of(const base::Digest& key) {
 
 // The second choice, after the built-in compiler has died or could not be started.
 std::shared_ptr<Module> load_with_system(const CompileRequest& request, const std::string& failure) {
-  const std::string first = fmt::format("{} cannot be compiled by the built-in compiler: {}",
-                                        base::quoted(request.name), failure);
+  const std::string first =
+      fmt::format("{} cannot be compiled by the built-in compiler: {}", base::quoted(request.name), failure);
   if (is_built_in(request.compiler)) throw Error(ErrorClass::device, first, {}, "leave --compiler away");
   CompileRequest second = request;
   second.compiler = "system";
@@ -313,14 +315,17 @@ std::shared_ptr<Module> load_with_system(const CompileRequest& request, const st
     return load(second);
   } catch (const Error& e) {
     if (e.error_class() == ErrorClass::cancelled) throw;
-    throw Error(ErrorClass::device, first, {"then: " + e.message()}, "give the process more memory, or write a smaller program");
+    throw Error(ErrorClass::device, first, {"then: " + e.message()},
+                "give the process more memory, or write a smaller program");
   }
 }
 
 }  // namespace
 
-std::shared_ptr<Module> load(const CompileRequest& request) {
+std::shared_ptr<Module> load(const CompileRequest& given) {
   const auto start = Clock::now();
+  CompileRequest request = given;
+  base::Deadline::take_over(request.seconds, request.cancel);
   const Choice choice = choose(request);
   const base::Digest key = key_of(request, choice);
   const std::shared_ptr<Entry> entry = entry_of(key);

@@ -22,8 +22,8 @@ struct CompileRequest {
   std::string source = {};
   std::string name = "kernel";  // for people: in messages and file names
   bool exact = false;           // no contraction
-  // "": the built-in one if there is one, and where that fails or there is none $TESSERA_CC, cc, clang, gcc. "built-in",
-  // "system", or a command ("gcc-13", "ccache clang") force one. "in-process" is an old name of "built-in".
+  // "": the built-in one if there is one, and where that fails or there is none $TESSERA_CC, cc, clang, gcc.
+  // "built-in", "system", or a command ("gcc-13", "ccache clang") force one. "in-process" is an old name of "built-in".
   std::string compiler = {};
   const std::atomic<bool>* cancel = nullptr;  // ends a compilation when it becomes true
   double seconds = 0;                         // that a compilation may take; 0: as long as it likes

@@ -1,13 +1,14 @@
-// The built-in compiler, a program that Tessera starts (see protocol.hpp): C text in, a relocatable object for this very
-// machine out, without a file.
+// The built-in compiler, a program that Tessera starts (see protocol.hpp): C text in, a relocatable object for this
+// very machine out, without a file.
 //
 // It is the cc1 half of clang: one CompilerInstance per call with the source mapped from memory, EmitObj, and the
 // object written to a memory stream. The source includes nothing, so no resource directory and no header search are
 // needed. The target is the host's own CPU name with its detected features, so that a virtual machine that hides an
 // instruction set is believed. The pipeline is -O3 without what emitted code cannot use; see `base_options`.
 //
-// Compilation runs on a thread of its own with a large stack, since emitted expressions nest deeply. LLVM reports what it cannot compile through a fatal-error handler; the handler throws, which
-// turns a failed instruction selection into an ordinary error of this call.
+// Compilation runs on a thread of its own with a large stack, since emitted expressions nest deeply. LLVM reports what
+// it cannot compile through a fatal-error handler; the handler throws, which turns a failed instruction selection into
+// an ordinary error of this call.
 #include <poll.h>
 #include <pthread.h>
 #include <sys/resource.h>
