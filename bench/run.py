@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "build" / "peers"
 WORK = ROOT / "build" / "bench"
 RESULTS = ROOT / "bench" / "results"
-WHEELS = ["halide==21.0.0", "numpy", "opencv-python-headless"]
+PINS = ROOT / "scripts" / "requirements-bench.txt"  # versions and hashes
 
 
 def say(text):
@@ -34,18 +34,19 @@ def say(text):
 def install_peers():
     """The Python of build/peers, or None where it cannot be had. Says what is missing and goes on."""
     python = PEERS / "bin" / "python"
-    done = PEERS / "installed"
-    if not done.exists() or done.read_text() != "\n".join(WHEELS):
+    done = PEERS / "requirements"
+    if not done.exists() or done.read_text() != PINS.read_text():
         try:
             subprocess.run([sys.executable, "-m", "venv", "--clear", PEERS], check=True)
         except subprocess.CalledProcessError:
             say("no virtual environment could be made (Debian: python3-venv): no Halide, no wheel of OpenCV")
             return None
-        for wheel in WHEELS:
-            say(f"installing {wheel} into {PEERS.relative_to(ROOT)}")
-            if subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel]).returncode:
-                say(f"{wheel} could not be installed: going on without it")
-        done.write_text("\n".join(WHEELS))
+        say(f"installing the packages of {PINS.relative_to(ROOT)} into {PEERS.relative_to(ROOT)}")
+        if subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
+                           "--only-binary", ":all:", "-r", PINS]).returncode:
+            say("PyPI did not give them: going on without")
+            return python
+        shutil.copyfile(PINS, done)
     return python
 
 

@@ -32,6 +32,8 @@ def weaknesses(path):
 
 
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: check_hardening.py PROGRAM...")
     findings = [f"{path} {weakness}" for path in sys.argv[1:] for weakness in weaknesses(path)]
     for finding in findings:
         print(f"hardening: {finding}")
