@@ -20,6 +20,9 @@
 #include <span>
 #include <vector>
 
+#include "base/files.hpp"
+#include "tessera/error.hpp"
+
 namespace tessera::base {
 namespace {
 
@@ -258,6 +261,36 @@ void Cache::evict() {
   for (const File& f : entries) {
     if (total <= max_bytes_) return;
     if (::unlink(f.path.c_str()) == 0) total -= f.size;
+  }
+}
+
+std::string Cache::save_text(const std::string& name, const std::string& suffix, std::string_view text) const {
+  std::error_code ec;
+  try {
+    if (!folder_.empty()) {
+      const fs::path folder = fs::path(folder_) / "failed";
+      fs::create_directories(folder, ec);
+      const std::string path = (folder / (name + suffix)).string();
+      write_file(path, text);
+      return path;
+    }
+    const fs::path folder = fs::temp_directory_path(ec);
+    if (ec) return "";
+    std::string path = (folder / (name + "-XXXXXX" + suffix)).string();
+    const Handle file(::mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC));
+    if (file.fd < 0) return "";
+    for (std::string_view rest = text; !rest.empty();) {
+      const ssize_t n = ::write(file.fd, rest.data(), rest.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        ::unlink(path.c_str());
+        return "";
+      }
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return path;
+  } catch (const Error&) {
+    return "";
   }
 }
 

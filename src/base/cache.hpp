@@ -39,6 +39,9 @@ class Cache {
   std::optional<std::string> get(const Digest& key);
   // True when it was kept. Evicts the entries that were used longest ago when the cache is full.
   bool put(const Digest& key, std::string_view content);
+  // A text for a person to look at; its path, "" where it could not be kept. Without a cache it lies in the folder of
+  // temporary files, under a name that nobody can foresee.
+  std::string save_text(const std::string& name, const std::string& suffix, std::string_view text) const;
   // Drops every entry; returns how many.
   std::int64_t clear();
 

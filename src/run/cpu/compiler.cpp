@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -70,7 +70,6 @@ void* Module::symbol(const std::string& name) const {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 double milliseconds_since(Clock::time_point start) {
@@ -138,18 +137,8 @@ std::string file_stem(const std::string& name) {
 
 // Keeps a text that did not compile; "" when no folder takes it.
 std::string save_source(const CompileRequest& request, const base::Digest& key) {
-  std::error_code ec;
-  fs::path folder = base::Cache::user().folder();
-  folder = folder.empty() ? fs::temp_directory_path(ec) : folder / "failed";
-  if (folder.empty()) return "";
-  fs::create_directories(folder, ec);
-  const fs::path path = folder / fmt::format("{}-{}.c", file_stem(request.name), base::to_hex(key).substr(0, 12));
-  try {
-    base::write_file(path.string(), std::string_view(request.source));
-  } catch (const Error&) {
-    return "";
-  }
-  return path.string();
+  return base::Cache::user().save_text(
+      fmt::format("{}-{}", file_stem(request.name), base::to_hex(key).substr(0, 12)), ".c", request.source);
 }
 
 [[noreturn]] void throw_failed(ErrorClass cls, const std::string& sentence, const std::string& messages,
@@ -212,6 +201,15 @@ std::string compile_with_system(const CompileRequest& request, const Choice& cho
   return std::move(r.object);
 }
 
+// The loader takes two libraries of one path for one, and numbers of files come again: so each time the path is written
+// another way, with a dot or without for every bit of a counter.
+std::string path_of_descriptor(int fd) {
+  static std::atomic<unsigned> counter{0};
+  std::string path = "/proc/self/fd";
+  for (unsigned k = counter.fetch_add(1); k != 0; k >>= 1) path += (k & 1U) != 0 ? "/." : "/";
+  return fmt::format("{}/{}", path, fd);
+}
+
 // A file in memory, under no name: what was checked is what is loaded.
 base::DynamicLibrary open_in_memory(const std::string& bytes) {
   const int fd = ::memfd_create("tessera", MFD_CLOEXEC);
@@ -224,7 +222,7 @@ base::DynamicLibrary open_in_memory(const std::string& bytes) {
     rest.remove_prefix(static_cast<std::size_t>(n));
   }
   base::DynamicLibrary library;
-  if (rest.empty()) library = base::DynamicLibrary::open(fmt::format("/proc/self/fd/{}", fd));
+  if (rest.empty()) library = base::DynamicLibrary::open(path_of_descriptor(fd));
   ::close(fd);
   return library;
 }

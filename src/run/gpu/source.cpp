@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cctype>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -77,19 +76,7 @@ CompilerError first_error(std::string_view log) {
 }
 
 std::string save_source(const std::string& source, std::string_view extension, const base::Digest& key) {
-  namespace fs = std::filesystem;
-  std::error_code ec;
-  const std::string& cache = base::Cache::user().folder();
-  const fs::path folder = cache.empty() ? fs::temp_directory_path(ec) : fs::path(cache) / "failed";
-  if (ec) return "";
-  fs::create_directories(folder, ec);
-  std::string path = (folder / fmt::format("kernel-{}.{}", base::to_hex(key).substr(0, 12), extension)).string();
-  try {
-    base::write_file(path, std::string_view(source));
-    return path;
-  } catch (const Error&) {
-    return "";
-  }
+  return base::Cache::user().save_text("kernel-" + base::to_hex(key).substr(0, 12), "." + std::string(extension), source);
 }
 
 void throw_not_compiled(const FailedCompilation& failed) {
