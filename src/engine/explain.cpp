@@ -96,6 +96,7 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   impl_->output_shapes(parameters);
   check_points(graph, parameters);
   engine::check_method(*impl_, options);
+  if (&engine::by_method(*impl_, options) != impl_.get()) return impl_->precise->explain(shapes, options, format);
   if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
   std::string text = formatted(report_of(*impl_, parameters, options), format);
   if (impl_->certainty && format == ExplainFormat::text && engine::may_run_by_certainty(*impl_, parameters, options))

@@ -47,7 +47,8 @@ constexpr std::size_t most_kept = 64;  // programs
 
 // Of sums that may go through Fourier transforms. Those of certainties are taken in double then: where a window holds
 // little of what is known, what transforms round would stand beside it (docs/convolution.md, "Accuracy").
-constexpr i64 least_rounded_terms = 26;
+// A plan looks at such ways from 26 terms on, of all that a stage reads (plan/transforms.cpp).
+constexpr i64 least_rounded_terms = 20;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
@@ -519,7 +520,8 @@ bool takes_many_terms(const Filter& filter, bool axis_by_axis) {
 }
 
 // The program of a filter with certainties, which knows the filter without.
-Program with_certainty(const Filter& filter, const FilterRequest& request, const Format& format, int rank, bool keeps) {
+Program with_certainty(const Filter& filter, const FilterRequest& request, const Format& format, int rank, bool keeps,
+                       std::optional<Program> precise) {
   FilterRequest plain = request;
   plain.mask = {};
   plain.ignore_nan = false;
@@ -532,7 +534,13 @@ Program with_certainty(const Filter& filter, const FilterRequest& request, const
   certainty->first = filter.extent == Extent::same ? std::vector<i64>(filter.before.size(), 0) : filter.before;
   certainty->borders = filter.borders;
   const Program::Impl& impl = filter.program.impl();
-  return make_program(impl.graph, impl.warnings, std::move(certainty));
+  return make_program(impl.graph, impl.warnings, std::move(certainty),
+                      precise ? std::make_unique<const Program>(std::move(*precise)) : nullptr);
+}
+
+Program with_precise(const Program& program, Program precise) {
+  const Program::Impl& impl = program.impl();
+  return make_program(impl.graph, impl.warnings, {}, std::make_unique<const Program>(std::move(precise)));
 }
 
 std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& format, int rank) {
@@ -551,17 +559,23 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
   const bool whole = request.extent == Extent::same;
   const bool many = driver.in_frequency() || takes_many_terms(filter, request.tables.empty());
   const bool rounded = driver.asks_for_least() && many, wide = is_masked(request) && many && !request.arithmetic;
-  if (!whole || rounded || wide) {
-    FilterRequest last = request;
-    if (wide) last.arithmetic = ElementType::f64, last.type = driver.result();
-    const Driver own(last, info, format, rank);
-    filter.text =
-        own.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
-    filter.program = compiled(filter.text, own.options(), request);
+  FilterRequest doubles = request;
+  doubles.arithmetic = ElementType::f64, doubles.type = driver.result();
+  const auto take = [&](const Driver& own, std::string& written) {
+    written = own.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
+    return compiled(written, own.options(), request);
+  };
+  if (!whole || rounded || wide) filter.program = take(Driver(wide ? doubles : request, info, format, rank), filter.text);
+  std::optional<Program> precise;
+  if (is_masked(request) && !wide && !request.arithmetic) {
+    std::string written;
+    precise = take(Driver(doubles, info, format, rank), written);
   }
   // (Blocks look for masks and for NaN.)
   if (is_masked(request) && request.nodata.empty())
-    filter.program = with_certainty(filter, request, format, rank, driver.keeps());
+    filter.program = with_certainty(filter, request, format, rank, driver.keeps(), std::move(precise));
+  else if (precise)
+    filter.program = with_precise(filter.program, std::move(*precise));
   return std::make_shared<const Filter>(std::move(filter));
 }
 

@@ -124,9 +124,11 @@ Program Program::from_file(const std::string& path, const CompileOptions& option
 }
 
 Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
-                             std::unique_ptr<const engine::Certainty> certainty) {
+                             std::unique_ptr<const engine::Certainty> certainty,
+                             std::unique_ptr<const Program> precise) {
   auto impl = std::make_shared<Program::Impl>();
   impl->certainty = std::move(certainty);
+  impl->precise = std::move(precise);
   impl->graph = std::move(graph);
   impl->warnings = std::move(warnings);
   const ir::Graph& g = impl->graph;
@@ -146,6 +148,12 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
   else if (plan::has_transforms(g))
     impl->sequence = std::make_unique<const engine::Sequence>(g);
   return Program(std::move(impl));
+}
+
+const Program::Impl& engine::by_method(const Program::Impl& impl, const RunOptions& options) {
+  const bool rounds = options.method == Method::transform || options.method == Method::whole ||
+                      options.method == Method::low_rank;
+  return impl.precise && rounds ? impl.precise->impl() : impl;
 }
 
 const std::vector<Parameter>& Program::inputs() const {
@@ -198,6 +206,8 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
 
 void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
                         const RunOptions& options) const {
+  if (const Impl& chosen = engine::by_method(*this, options); &chosen != this)
+    return chosen.run(bound, from, to, options);
   if (loops) return loops->run(bound, from, to, options);
   if (sequence) return sequence->run(bound, from, to, options);
   if (const auto whole = engine::whole_program(*this, options)) {

@@ -27,6 +27,8 @@ struct Program::Impl {
   // Of one with Fourier transforms and without loops, which has no code as a whole.
   std::unique_ptr<const engine::Sequence> sequence;
   std::unique_ptr<const engine::Certainty> certainty;  // of a filter of images whose points are not all known
+  // The same with sums in double, for methods whose rounding stands beside the whole window: certainties may be small.
+  std::unique_ptr<const Program> precise;
   mutable std::mutex mutex;
   // By schedule, numbers, method, compiler and class of sizes, of which many may share one.
   mutable std::map<std::tuple<int, int, int, std::string, std::vector<i64>>, std::shared_ptr<const engine::Executable>>
@@ -56,7 +58,10 @@ struct Program::Impl {
 };
 
 namespace engine {
-Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::unique_ptr<const Certainty> = {});
+Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::unique_ptr<const Certainty> = {},
+                     std::unique_ptr<const Program> precise = {});
+// What runs by these options: the program itself, or its precise one.
+const Program::Impl& by_method(const Program::Impl&, const RunOptions&);
 }
 
 }  // namespace tessera

@@ -73,6 +73,24 @@ def test_masks_of_any_range(tessera, numbers, round):
         check(got, normalised(image, mask, weights.astype(numpy.float32).astype(numpy.float64), "nearest"), 100)
 
 
+@pytest.mark.parametrize("shape", [(1, 25), (25, 1), (1, 20), (5, 5), (3, 3), (4, 6)])
+def test_few_terms(tessera, numbers, shape):
+    """Known points that stand alone, under weights as small as 1e-5: whichever way sums are taken."""
+    image = (1 + 9 * numbers.random((200, 220))).astype(numpy.float32)
+    mask = numpy.zeros(image.shape, numpy.float32)
+    mask[3::25, 7::26] = 1
+    mask[numbers.random(image.shape) > 0.999] = 1e-6
+    weights = 10.0 ** numbers.uniform(-5, 0, shape).astype(numpy.float32)
+    numpy.save(tessera.folder / "in.npy", image)
+    numpy.save(tessera.folder / "m.npy", mask)
+    numpy.save(tessera.folder / "k.npy", weights.astype(numpy.float32))
+    right = normalised(image, mask, weights.astype(numpy.float32).astype(numpy.float64), "constant")
+    for method in ("auto", "direct", "transform"):
+        got = tessera.array("filter", "correlate", "in.npy", "--mask", "m.npy", "--kernel", "k.npy", "--border",
+                            "constant(0)", "--type", "float", "--method", method)
+        check(got, right, 0, rtol=1e-5)
+
+
 def test_volume(tessera, numbers):
     shape = (20, 60, 70)
     image = numbers.random(shape).astype(numpy.float32)
