@@ -186,6 +186,27 @@ ElementType type_for(const Codec& codec, const std::string& path, const Format& 
   return holds(ElementType::u8) ? ElementType::u8 : codec.types.front();
 }
 
+// What to write instead: the formats that hold all of the array, pictures first.
+std::string holders_of(const Array& array) {
+  const Format& format = array.format();
+  const int channels = channels_of(array), rank = array.rank();
+  const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
+  const bool uniform = std::all_of(format.fields.begin(), format.fields.end(),
+                                   [&](const Format::Field& field) { return field.type == type; });
+  const bool bands = format.is_struct() && is_band(format.fields.back().name);
+  i64 longest = 0;
+  for (const i64 extent : array.shape()) longest = std::max(longest, extent);
+  const bool small = longest <= 0x7fffffff;
+  std::vector<std::string> names;
+  if (rank == 2 && small && uniform && channels <= 4 && !(bands && channels % 2 == 0) &&
+      (type == ElementType::u8 || type == ElementType::u16))
+    names.emplace_back(".png");
+  if (rank >= 2 && rank <= 4 && small && uniform) names.emplace_back(".tif");
+  if ((rank == 3 || rank == 4) && longest <= 32767 && uniform && type != ElementType::f16) names.emplace_back(".nii");
+  names.emplace_back(".npy");
+  return fmt::format("write {}", base::list_of(names));
+}
+
 Samples samples_of(const Codec& codec, const std::string& path, const Array& array, const WriteOptions& options) {
   Samples s;
   Shape shape = array.shape();
@@ -203,7 +224,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
     cannot_hold(path,
                 fmt::format("{} stores images of rank 2{}, got an array of {}, rank {}", codec.name,
                             codec.pages ? " to 4" : "", to_string(array.shape()), array.rank()),
-                "write .npy, which stores any rank");
+                holders_of(array));
   }
   if (!channels_fit(s.channels)) {
     std::vector<std::string> counts;
@@ -211,7 +232,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
     cannot_hold(path,
                 fmt::format("{} stores {} channels, {} has {}", codec.name, base::list_of(counts),
                             array.format().name(), s.channels),
-                "write .tif or .npy");
+                holders_of(array));
   }
   const Format pixels = array.format().is_struct() ? array.format() : pixel_format(ElementType::u8, s.channels);
   for (const Format::Field& f : pixels.fields) s.names.push_back(f.name);
@@ -221,7 +242,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
     cannot_hold(path,
                 fmt::format("the last of {} channels is alpha in {}, {} is a channel of its own", s.channels,
                             codec.name, s.names.back()),
-                "write .tif or .npy");
+                holders_of(array));
   }
   for (const i64 extent : shape) {
     if (extent < 1)
@@ -230,7 +251,7 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
       cannot_hold(path,
                   fmt::format("{} stores at most {} rows or columns, got {}", codec.name, codec.largest,
                               to_string(array.shape())),
-                  "write .tif or .npy");
+                  holders_of(array));
     }
   }
   s.type = type_for(codec, path, array.format(), options);
@@ -238,6 +259,12 @@ Samples samples_of(const Codec& codec, const std::string& path, const Array& arr
   s.height = shape[shape.size() - 2];
   const Array pages = codec.pages ? pages_for(path, array, options, s) : array;
   s.pages = product_of(s.page_axes);
+  // Of the formats with alpha TIFF alone has a word for colours that are multiplied by it.
+  const int alpha = codec.name == "TIFF" ? -1 : alpha_of(s.names);
+  if (s.associated_alpha && alpha >= 0) {
+    divide_by_alpha(s, pages, alpha);
+    return s;
+  }
   s.memory = converted(pages, s.type, s.saturated);
   s.data = static_cast<const std::byte*>(s.memory.data());
   return s;

@@ -253,6 +253,46 @@ TiffText parse_ome(std::string_view text, int samples) {
   return Parser(text, samples).parse();
 }
 
+std::vector<std::string> ome_fields(std::string_view text) {
+  std::vector<std::string> fields;
+  const auto add = [&](std::string_view field) {
+    if (fields.size() < 16 && std::find(fields.begin(), fields.end(), field) == fields.end())
+      fields.emplace_back(field);
+  };
+  constexpr std::string_view of_channel[] = {"Name",
+                                             "Color",
+                                             "Fluor",
+                                             "EmissionWavelength",
+                                             "ExcitationWavelength",
+                                             "AcquisitionMode",
+                                             "ContrastMethod",
+                                             "IlluminationType",
+                                             "NDFilter",
+                                             "PinholeSize"};
+  constexpr std::string_view elements[] = {"AcquisitionDate",
+                                           "Description",
+                                           "Experimenter",
+                                           "Project",
+                                           "Dataset",
+                                           "Instrument",
+                                           "StageLabel",
+                                           "ROI",
+                                           "ImagingEnvironment",
+                                           "Plane",
+                                           "DetectorSettings",
+                                           "LightSourceSettings",
+                                           "ObjectiveSettings",
+                                           "StructuredAnnotations"};
+  for (Tags tags(text); tags.next();) {
+    if (tags.opens("Image") && !tags.attribute("Name").empty() && tags.attribute("Name") != "Image0") add("Image Name");
+    for (const std::string_view name : of_channel)
+      if (tags.opens("Channel") && !tags.attribute(name).empty()) add(fmt::format("Channel {}", name));
+    for (const std::string_view name : elements)
+      if (tags.opens(name)) add(name);
+  }
+  return fields;
+}
+
 std::string print_ome(const TiffLayout& layout) {
   const i64 samples = layout.page.size() > 2 ? layout.page[2] : 1;
   const auto extent = [&](char letter) {

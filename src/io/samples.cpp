@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
+#include <utility>
 
 #include "data/half.hpp"
 
@@ -133,6 +135,60 @@ Array converted(const Array& array, ElementType to, i64& saturated) {
     saturated += convert_line(target + k * to_size, to, fields * to_size, begin + offset, type, from_step, count);
   }
   return out;
+}
+
+namespace {
+
+// The type of all elements; nothing where fields differ.
+std::optional<ElementType> type_of(const Format& format) {
+  if (!format.is_struct()) return format.scalar;
+  for (const Format::Field& f : format.fields)
+    if (f.type != format.fields[0].type) return std::nullopt;
+  return format.fields[0].type;
+}
+
+double largest_of(ElementType type) {
+  return type == ElementType::u8 ? 255 : type == ElementType::u16 ? 65535 : 1;
+}
+
+}  // namespace
+
+int alpha_of(const std::vector<std::string>& names) {
+  for (std::size_t k = 1; k < names.size(); ++k)
+    if (names[k] == "a" || names[k] == "alpha") return static_cast<int>(k);
+  return -1;
+}
+
+void divide_by_alpha(Samples& s, const Array& array, int alpha) {
+  // Numbers that the file's type does not hold are divided before they are rounded.
+  const std::optional<ElementType> own = type_of(array.format());
+  const bool narrow = own == ElementType::u8 && s.type == ElementType::u16;
+  const bool held = own == s.type || own == ElementType::boolean || narrow;
+  const ElementType through = held ? s.type : ElementType::f64;
+  const double opaque = largest_of(narrow ? ElementType::u8 : s.type);
+  i64 clamped = 0;
+  const Array values = converted(array, through, clamped);
+  const i64 count = values.count();
+  Array out(s.type, {count});
+  with_type(through, [&](auto* from_tag) {
+    using From = std::remove_pointer_t<decltype(from_tag)>;
+    with_type(s.type, [&](auto* to_tag) {
+      using To = std::remove_pointer_t<decltype(to_tag)>;
+      const auto* from = reinterpret_cast<const From*>(values.data());
+      auto* to = reinterpret_cast<To*>(out.data());
+      for (i64 i = 0; i < count; i += s.channels) {
+        const double share = value_of(from[i + alpha]);
+        for (i64 k = 0; k < s.channels; ++k) {
+          const double value = value_of(from[i + k]);
+          to[i + k] = convert_one<To>(k == alpha ? value : share > 0 ? value * opaque / share : 0.0, clamped);
+        }
+      }
+    });
+  });
+  s.saturated += clamped;
+  s.associated_alpha = false;
+  s.memory = std::move(out);
+  s.data = static_cast<const std::byte*>(s.memory.data());
 }
 
 namespace {

@@ -44,6 +44,13 @@ struct Samples {
 // `saturated` what did not fit; true becomes the largest value of an integer type that is not boolean.
 Array converted(const Array&, ElementType to, i64& saturated);
 
+// The channel of opacity among these, or -1.
+int alpha_of(const std::vector<std::string>& names);
+// The samples of a format whose colours are not multiplied by alpha, of an array whose colours are: each is divided by
+// its share of what `s.type` calls opaque, and 0 where alpha is not above 0. Integers are rounded half to even and
+// clamped. `array`: the elements as converted() takes them. Fills in `memory`, `data` and `saturated`.
+void divide_by_alpha(Samples& s, const Array& array, int alpha);
+
 // Integers above it become it, and count as saturated.
 void clamp_above(Samples&, i64 largest);
 

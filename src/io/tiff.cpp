@@ -496,6 +496,7 @@ ListedPage list_page(const Reader& reader, tdir_t directory, bool first) {
     listed.format = page.format();
     listed.orientation = tiff_orientation(reader.get(), 0);
     listed.packed = page.compression != COMPRESSION_NONE;
+    listed.planar = page.planar == PLANARCONFIG_SEPARATE;
   } catch (const Error& e) {
     listed.failure = e.message();
   }
@@ -584,13 +585,10 @@ Array decode_tiff(const Source& source) {
   const ListedPage& first = all[plan.pages.front()];
   if (TIFFSetDirectory(reader.get(), static_cast<tdir_t>(first.directory)) != 1)
     reader.fail("its directory is damaged");
-  Image image{pages, {}};
-  read_tiff_metadata(reader.get(), image.header);
-  if (!plan.letters.empty())
-    image = arrange(pages, plan.letters, plan.steps, std::move(image.header));
-  else
-    image.header.steps = plan.steps;
-  image.header.associated_alpha = read_page(reader).associated_alpha;
+  ImageHeader header;
+  read_tiff_metadata(reader.get(), header);
+  Image image = arrange_pages(pages, plan, std::move(header));
+  image.header.associated_alpha = !plan.samples_at && read_page(reader).associated_alpha;
   if (source.orientation != nullptr) *source.orientation = std::max(first.orientation, 1);
   if (source.header != nullptr) *source.header = std::move(image.header);
   return image.array;

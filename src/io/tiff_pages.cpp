@@ -34,6 +34,7 @@ class Planner {
     const ListedPage& speaker = own ? first : all_.front();
     text_ = parse_tiff_text(speaker.text, speaker.resolution, static_cast<int>(samples_));
     height_ = first.height, width_ = first.width;
+    planar_ = first.planar && samples_ > 1;
     std::optional<FileAxes> axes;
     if (!source_.options.axes.empty())
       axes = by_hand();
@@ -141,45 +142,71 @@ class Planner {
            fmt::format("--page {} reads one of them", example));
   }
 
-  // tifffile's shape ends with that of a page.
+  // tifffile's shape ends with that of a page. Of the page rows, columns and samples, where it has several.
+  struct Shaped {
+    FileAxes pages, page;
+  };
+  std::optional<Shaped> shaped() const {
+    if (text_.kind != TiffText::Kind::shaped || text_.images.empty()) return std::nullopt;
+    const FileAxes& shape = text_.images.front().axes;
+    const auto split = [&](const std::vector<i64>& page) -> std::optional<Shaped> {
+      if (shape.size() < page.size()) return std::nullopt;
+      const auto at = shape.end() - static_cast<std::ptrdiff_t>(page.size());
+      if (!std::equal(page.begin(), page.end(), at, [](i64 extent, const FileAxis& a) { return a.extent == extent; }))
+        return std::nullopt;
+      return Shaped{{shape.begin(), at}, {at, shape.end()}};
+    };
+    if (samples_ == 1) {
+      std::optional<Shaped> parts = split({height_, width_});
+      return parts ? parts : split({height_, width_, 1});
+    }
+    std::optional<Shaped> together = split({height_, width_, samples_}), planes = split({samples_, height_, width_});
+    if (planes && (planar_ || !together)) {
+      std::rotate(planes->page.begin(), planes->page.begin() + 1, planes->page.end());
+      return planes;
+    }
+    return together;
+  }
+
+  // The text gives samples another meaning than that of channels or colours.
+  bool means_dimension(const Shaped& parts) const {
+    const auto is_channel = [](const FileAxis& a) { return a.letter == 'c' || a.letter == 's'; };
+    const FileAxes& page = parts.page;
+    return samples_ > 1 && page.size() == 3 && text_.images.front().named &&
+           (!is_channel(page[2]) || is_channel(page[0]) || is_channel(page[1]));
+  }
+
   std::optional<FileAxes> by_shape() {
     if (pages() > 1) check_series();
-    FileAxes shape = text_.images.front().axes;
-    const auto ends_with = [&](std::initializer_list<i64> page) {
-      if (shape.size() < page.size()) return false;
-      return std::equal(page.begin(), page.end(), shape.end() - static_cast<std::ptrdiff_t>(page.size()),
-                        [](i64 extent, const FileAxis& a) { return a.extent == extent; });
-    };
-    FileAxes page;
-    const auto take = [&](std::size_t count) {
-      page.assign(shape.end() - static_cast<std::ptrdiff_t>(count), shape.end());
-      shape.resize(shape.size() - count);
-    };
-    if (samples_ > 1 && ends_with({height_, width_, samples_})) {
-      take(3);
-      if (page[2].letter == 'c') sample_letter_ = 'c';
-    } else if (samples_ > 1 && ends_with({samples_, height_, width_})) {  // in planes
-      take(3);
-      if (page[0].letter == 'c') sample_letter_ = 'c';
-      std::rotate(page.begin(), page.begin() + 1, page.end());
-    } else if (samples_ == 1 && ends_with({height_, width_})) {
-      take(2);
-    } else if (samples_ == 1 && ends_with({height_, width_, 1})) {
-      take(3);
-    } else {
-      shape.clear();
-    }
-    if (page.empty() || product_of(shape) != pages()) {
+    std::optional<Shaped> parts = shaped();
+    const i64 declared = parts ? product_of(parts->pages) : 0;
+    if (declared != pages()) {
+      if (!whole_ && parts && means_dimension(*parts)) {
+        take_page(*parts);
+        return pages() == 1 ? FileAxes{} : FileAxes{{'q', pages()}};
+      }
       if (!whole_) return std::nullopt;
       if (pages() > 1)
         refuse(fmt::format("its description says that it is {}, but it has {} pages of {}x{}",
                            described(text_.images.front().axes), pages(), height_, width_));
-      check_unlisted("its description", product_of(shape));
+      if (parts) check_unlisted("its description", declared);
       return std::nullopt;  // left by a program that changed the image
     }
+    take_page(*parts);
+    std::erase_if(parts->pages, [](const FileAxis& a) { return a.extent == 1; });
+    return parts->pages;
+  }
+
+  void take_page(const Shaped& parts) {
+    const FileAxes& page = parts.page;
+    if (means_dimension(parts)) {
+      sample_letter_ = page[2].letter;
+      samples_are_dimension_ = true;
+      page_letters_ = letters_of(page).substr(0, 2);
+      return;
+    }
+    if (samples_ > 1 && page[2].letter == 'c') sample_letter_ = 'c';
     if (page[0].letter != 'q' && page[1].letter != 'q') page_letters_ = letters_of(page).substr(0, 2);
-    std::erase_if(shape, [](const FileAxis& a) { return a.extent == 1; });
-    return shape;
   }
 
   static std::string described(const FileAxes& axes) {
@@ -211,6 +238,10 @@ class Planner {
 
   FileAxes by_hand() {
     const FileAxes given = parse_axes(source_.options.axes);
+    FileAxes axes = given;
+    const std::optional<Shaped> told = shaped();
+    const bool told_dimension = told && means_dimension(*told);
+    if (told_dimension && fits_with_samples(axes)) return axes;
     // Samples that stand together may be named, behind columns or wherever their letter is.
     for (std::size_t k = given.size(); k-- > 0 && samples_ > 1;) {
       if ((given[k].letter != 'c' && given[k].letter != 's') || (given[k].extent != 0 && given[k].extent != samples_))
@@ -222,19 +253,26 @@ class Planner {
         return rest;
       }
     }
-    FileAxes axes = given;
-    if (fits(axes)) return axes;
+    // A letter for which no pages are left is that of planes.
+    if (fits(axes)) {
+      FileAxes planes = given;
+      const bool idle = !std::equal(axes.begin(), axes.end(), given.begin(), [](const FileAxis& a, const FileAxis& b) {
+        return a.extent == b.extent || a.extent > 1;
+      });
+      return planar_ && idle && fits_with_samples(planes) ? planes : axes;
+    }
+    if (planar_ && fits_with_samples(axes)) return axes;
     refuse(fmt::format("--axes {} does not fit its {} page{} of {}x{}{}", base::quoted(source_.options.axes), pages(),
                        pages() == 1 ? "" : "s", height_, width_,
                        samples_ > 1 ? fmt::format(", {} samples each", samples_) : ""));
   }
 
-  // Leaves the axes of the pages, all their extents known.
-  bool fits(FileAxes& axes) {
+  // Leaves the axes of the pages, all their extents known. `any`: rows and columns may be channels.
+  bool fits(FileAxes& axes, bool any = false) {
     if (axes.size() < 2) return false;
     const FileAxis column = axes.back(), row = axes[axes.size() - 2];
-    if (std::string_view("cs").find(row.letter) != std::string_view::npos ||
-        std::string_view("cs").find(column.letter) != std::string_view::npos)
+    if (!any && (std::string_view("cs").find(row.letter) != std::string_view::npos ||
+                 std::string_view("cs").find(column.letter) != std::string_view::npos))
       return false;
     if ((row.extent != 0 && row.extent != height_) || (column.extent != 0 && column.extent != width_)) return false;
     FileAxes of_pages(axes.begin(), axes.end() - 2);
@@ -259,6 +297,22 @@ class Planner {
     return true;
   }
 
+  // The same where samples are a dimension with a letter of its own: planes stand before rows, others behind columns.
+  bool fits_with_samples(FileAxes& axes) {
+    if (samples_ == 1 || axes.size() < 3) return false;
+    const auto at = axes.end() - (planar_ ? 3 : 1);
+    const FileAxis samples = *at;
+    if (samples.letter == 'c' || samples.letter == 's' || (samples.extent != 0 && samples.extent != samples_))
+      return false;
+    FileAxes rest = axes;
+    rest.erase(rest.begin() + (at - axes.begin()));
+    if (!fits(rest, true)) return false;
+    axes = std::move(rest);
+    sample_letter_ = samples.letter;
+    samples_are_dimension_ = true;
+    return true;
+  }
+
   FileAxes told_axes() const {
     FileAxes axes = text_.images.front().axes;
     if (text_.kind == TiffText::Kind::shaped) {
@@ -273,11 +327,12 @@ class Planner {
     } else {
       for (const FileAxis& a : *axes) plan_.leading.push_back(a.extent);
       plan_.letters = letters_of(*axes) + page_letters_;
-      if (samples_ > 1) plan_.letters += sample_letter_;
+      if (samples_are_dimension_) plan_.samples_at = plan_.letters.size() - (planar_ ? 2 : 0);
+      if (samples_ > 1) plan_.letters.insert(plan_.samples_at.value_or(plan_.letters.size()), 1, sample_letter_);
     }
     if (text_.steps.empty()) return;
     const std::string letters = axes ? plan_.letters : std::string(plan_.leading.size(), 'q') + "yx";
-    for (std::size_t d = 0; d < plan_.leading.size() + 2; ++d) {
+    for (std::size_t d = 0; d < plan_.leading.size() + (plan_.samples_at ? 3 : 2); ++d) {
       const auto step = text_.steps.find(letters[d]);
       plan_.steps.push_back(step == text_.steps.end() ? Step{} : step->second);
     }
@@ -291,6 +346,8 @@ class Planner {
   PagePlan plan_;
   bool whole_ = true;
   i64 samples_ = 1, height_ = 0, width_ = 0;
+  bool planar_ = false;                 // samples stand in planes
+  bool samples_are_dimension_ = false;  // which the letter names
   std::string page_letters_ = "yx";
   char sample_letter_ = 's';
 };
@@ -323,6 +380,25 @@ std::string layout_of_pages(const std::string& path, const ImageHeader& header, 
 
 PagePlan plan_pages(const Source& source, const std::vector<ListedPage>& all) {
   return Planner(source, all).plan();
+}
+
+Image arrange_pages(const Array& pages, const PagePlan& plan, ImageHeader header) {
+  if (plan.letters.empty()) {
+    header.steps = plan.steps;
+    return {pages, std::move(header)};
+  }
+  if (!plan.samples_at) return arrange(pages, plan.letters, plan.steps, std::move(header));
+  const Array apart = as_channels(pages);
+  Shape shape = apart.shape();
+  std::vector<i64> strides = apart.strides();
+  const auto to_place = [&](std::vector<i64>& values) {
+    std::rotate(values.begin() + static_cast<std::ptrdiff_t>(*plan.samples_at), values.end() - 1, values.end());
+  };
+  to_place(shape);
+  to_place(strides);
+  Array view = Array::share(apart.owner(), apart.data(), apart.format(), shape, strides);
+  if (!view.contiguous()) view = view.clone();
+  return arrange(view, plan.letters, plan.steps, std::move(header));
 }
 
 Array pages_for(const std::string& path, const Array& array, const WriteOptions& options, Samples& s) {

@@ -5,6 +5,7 @@
 // the way to say it by hand: a wrong guess would filter channels as if they were slices.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct ListedPage {
   std::string text;  // its description
   TiffResolution resolution;
   bool packed = false;
+  bool planar = false;  // samples stand in planes, one behind the other
   int orientation = 0;  // 0: not said
   std::string failure;  // why it cannot be read; only pages that are wanted are refused
 };
@@ -30,10 +32,15 @@ struct PagePlan {
   Shape leading;                   // extents before rows and columns
   std::string letters;             // of all dimensions, of samples as well; empty where they are not known
   std::vector<Step> steps;         // of leading, rows, columns; empty when nothing is said
+  // Of samples that are a dimension as others are, where it stands among the letters (and the steps): tifffile writes
+  // stacks of 3 or 4 slices as the samples of one page.
+  std::optional<std::size_t> samples_at = {};
 };
 
 // Throws Error(io) or Error(argument).
 PagePlan plan_pages(const Source&, const std::vector<ListedPage>&);
+// What was read of these pages, leading x rows x columns, with the dimensions of the plan.
+Image arrange_pages(const Array& pages, const PagePlan&, ImageHeader);
 
 // `array` as pages on its way into a file of this name: in the order of the header's layout, channels as pages of their
 // own or as samples. Tells `Samples` what its pages are.

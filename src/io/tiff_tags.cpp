@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "base/text.hpp"
+#include "io/tiff_text.hpp"
 
 namespace tessera::io {
 namespace {
@@ -23,7 +25,9 @@ enum : std::uint32_t {
   tag_text = 34737,
   tag_gdal = 42112,
   tag_nodata = 42113,
-  tag_rational_map = 50844
+  tag_rational_map = 50844,
+  tag_imagej_counts = 50838,
+  tag_imagej = 50839
 };
 constexpr std::uint32_t most_values = 1 << 20;
 constexpr std::size_t most_text = std::size_t{16} << 20;
@@ -131,7 +135,46 @@ void read_storage(TIFF* tiff, Metadata& m) {
   if (s.compression != COMPRESSION_NONE || s.tile_width > 0) m.storage = s;
 }
 
+// Of the tag in which ImageJ holds what its text does not: a header of four letters and a count for each kind.
+std::vector<std::string> fields_of_imagej_tag(TIFF* tiff) {
+  constexpr std::pair<std::string_view, const char*> kinds[] = {
+      {"info", "Info"}, {"labl", "Labels"},   {"rang", "Ranges"},     {"luts", "LUTs"},
+      {"roi ", "ROI"},  {"over", "Overlays"}, {"prop", "Properties"}, {"plot", "Plot"}};
+  std::uint32_t count = 0;
+  const std::uint8_t* data = nullptr;
+  std::vector<std::string> fields;
+  const std::vector<std::uint32_t> counts = values_of<std::uint32_t>(tiff, tag_imagej_counts, TIFF_LONG);
+  if (type_of(tiff, tag_imagej) != TIFF_BYTE || TIFFGetField(tiff, tag_imagej, &count, &data) != 1 || data == nullptr)
+    return fields;
+  const std::uint32_t end = counts.empty() ? 0 : std::min({counts[0], count, std::uint32_t{256}});
+  for (std::uint32_t at = 4; at + 8 <= end; at += 8) {
+    std::string letters(reinterpret_cast<const char*>(data) + at, 4);
+    if (data[0] == 'J') std::reverse(letters.begin(), letters.end());  // little-endian
+    for (const auto& [kind, name] : kinds)
+      if (letters == kind) fields.emplace_back(name);
+  }
+  if (fields.empty()) fields.emplace_back("IJMetadata");
+  return fields;
+}
+
+// What programs say in the texts by which they arrange pages, and beside them.
+void read_fields(TIFF* tiff, Metadata& m) {
+  const char* found = nullptr;
+  if (TIFFGetField(tiff, TIFFTAG_IMAGEDESCRIPTION, &found) != 1 || found == nullptr) found = "";
+  const std::string_view text = found;
+  const bool imagej = text.starts_with("ImageJ="),
+             ome = !imagej && base::trim(text).starts_with('<') && text.find("OME") != std::string_view::npos;
+  std::vector<std::string> fields = fields_of_imagej_tag(tiff);
+  const std::vector<std::string> told = imagej ? imagej_fields(text) : std::vector<std::string>{};
+  fields.insert(fields.end(), told.begin(), told.end());
+  if (!fields.empty()) m.unread.push_back(fmt::format("ImageJ's fields ({})", base::list_of(fields, "and")));
+  if (!ome) return;
+  if (const std::vector<std::string> others = ome_fields(text); !others.empty())
+    m.unread.push_back(fmt::format("OME's fields ({})", base::list_of(others, "and")));
+}
+
 void read_others(TIFF* tiff, Metadata& m) {
+  read_fields(tiff, m);
   std::uint64_t offset = 0;
   std::uint32_t count = 0;
   const void* data = nullptr;

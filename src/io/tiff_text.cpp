@@ -94,10 +94,11 @@ TiffText parse_shaped(std::string_view text) {
     image.axes.push_back({'q', *extent});
   }
   const std::string axes = base::to_lower(std::string(value_of("axes", '"', '"')));
-  if (axes.size() == image.axes.size()) {
-    for (std::size_t d = 0; d < axes.size(); ++d)
-      if (axes[d] >= 'a' && axes[d] <= 'z') image.axes[d].letter = axes[d];
-  }
+  // Channels and samples are one dimension each, beside one of points.
+  image.named = axes.size() == image.axes.size() && std::count(axes.begin(), axes.end(), 'c') <= 1 &&
+                std::count(axes.begin(), axes.end(), 's') <= 1 && axes.find_first_not_of("cs") != std::string::npos;
+  for (std::size_t d = 0; image.named && d < axes.size(); ++d)
+    if (axes[d] >= 'a' && axes[d] <= 'z') image.axes[d].letter = axes[d];
   out.images.push_back(std::move(image));
   return out;
 }
@@ -173,6 +174,21 @@ i64 count_of(std::string_view text) {
 
 Step distance_of(std::string_view text, double scale, Unit unit) {
   return step_of(distance(base::parse_number(base::trim(text))), scale, unit);
+}
+
+std::vector<std::string> imagej_fields(std::string_view text) {
+  constexpr std::string_view understood[] = {"ImageJ", "images",  "channels", "slices",    "frames", "hyperstack",
+                                             "unit",   "spacing", "order",    "finterval", "loop",   "axes"};
+  std::vector<std::string> fields;
+  for (const std::string_view line : base::split(text, '\n')) {
+    const std::size_t at = line.find('=');
+    const std::string_view key = line.substr(0, at), value = at < line.size() ? base::trim(line.substr(at + 1)) : "";
+    if (at == std::string_view::npos || key.empty() || key.size() > 32 || fields.size() >= 16) continue;
+    if (std::find(std::begin(understood), std::end(understood), key) != std::end(understood)) continue;
+    if (key == "mode" && value == "grayscale") continue;  // as it is written
+    if (std::find(fields.begin(), fields.end(), key) == fields.end()) fields.emplace_back(key);
+  }
+  return fields;
 }
 
 TiffText parse_tiff_text(std::string_view text, const TiffResolution& resolution, int samples) {

@@ -31,6 +31,7 @@ struct TiffImage {
   std::string name;
   FileAxes axes;            // of its pages, slowest first; of tifffile those of the page as well
   std::vector<i64> places;  // of the pages, among all directories; empty: all, one after the other
+  bool named = true;        // the letters are told; of tifffile's text perhaps only the extents
 };
 
 struct TiffText {
@@ -45,6 +46,10 @@ struct TiffText {
 // `samples`: channels that stand together in a page; OME counts them among SizeC.
 TiffText parse_tiff_text(std::string_view description, const TiffResolution&, int samples = 1);
 TiffText parse_ome(std::string_view description, int samples);
+// What such a text says of the picture beside its dimensions and distances, by the names of its fields: "min", "mode",
+// "Channel Name". Nothing of it is written again.
+std::vector<std::string> imagej_fields(std::string_view description);
+std::vector<std::string> ome_fields(std::string_view description);
 
 enum class TiffStyle { imagej, ome, shaped };
 struct TiffLayout {

@@ -3,6 +3,7 @@ libvips (premultiply, gaussblur, unpremultiply) and GEGL do. Beside NumPy and Sc
 
 import numpy
 import pytest
+import tifffile
 from PIL import Image
 from scipy import ndimage
 
@@ -176,3 +177,84 @@ def test_the_given_case(tessera):
     wanted = numpy.load(folder / "expected.npy")
     for c in range(4):
         assert numpy.abs(result["rgba"[c]] - wanted[..., c]).max() <= 1
+
+
+def associated(numbers, shape, dtype):
+    """Colours, of which some are brighter than their alpha lets them be, times alpha."""
+    most = 1 if numpy.dtype(dtype).kind == "f" else numpy.iinfo(dtype).max
+    array = (numbers.random(shape + (4,)) * (most if most == 1 else most + 0.99)).astype(dtype)
+    opaque = array[..., 3:].astype("f8") / most
+    array[..., :3] = numpy.where(numbers.random(shape + (3,)) < 0.1, array[..., :3], array[..., :3] * opaque)
+    array[: shape[0] // 3, : shape[1] // 2, 3] = 0
+    array[shape[0] // 2, :, 3] = most
+    return array
+
+
+def straight(array, most):
+    values = array.astype("f8")
+    alpha = values[..., 3:]
+    colours = numpy.divide(values[..., :3] * most, alpha, out=numpy.zeros_like(values[..., :3]), where=alpha > 0)
+    return numpy.clip(numpy.rint(numpy.concatenate([colours, alpha], -1)), 0, most)
+
+
+def test_associated_colours_are_divided_for_formats_that_have_none(tessera, numbers):
+    (tessera.folder / "same.forma").write_text(
+        "parameter M, N;\nvector#2 uint8 image[M,N];\nstencil same(vector#2 uint8 X) { return X; }\nreturn same(image);\n")
+    for dtype in "uint8", "uint16":
+        array = associated(numbers, (24, 19), dtype)
+        most = numpy.iinfo(dtype).max
+        tifffile.imwrite(tessera.folder / "in.tif", array, photometric="rgb", extrasamples=["assocalpha"], metadata=None)
+        wanted = straight(array, most)
+        for more in [], ["--alpha", "keep"]:
+            tessera("filter", "gaussian", "in.tif", "--sigma", 0, "-q", "-o", "out.png", *more)
+            got = png16(tessera.folder / "out.png") if dtype == "uint16" else numpy.asarray(Image.open(tessera.folder / "out.png"))
+            assert numpy.array_equal(got, wanted)
+        if dtype == "uint8":
+            tessera("filter", "gaussian", "in.tif", "--sigma", 0, "-q", "-o", "out.bmp")
+            assert numpy.array_equal(numpy.asarray(Image.open(tessera.folder / "out.bmp").convert("RGBA")), wanted)
+            tessera("run", "same.forma", "in.tif", "-q", "-o", "run.png")
+            assert numpy.array_equal(numpy.asarray(Image.open(tessera.folder / "run.png")), wanted)
+        # TIFF has a word for it, and arrays hold the numbers as they are.
+        tessera("filter", "gaussian", "in.tif", "--sigma", 0, "-q", "-o", "out.tif")
+        with tifffile.TiffFile(tessera.folder / "out.tif") as file:
+            assert int(file.pages[0].extrasamples[0]) == 1 and numpy.array_equal(file.asarray(), array)
+        kept = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0)
+        assert numpy.array_equal(numpy.stack([kept[n] for n in "rgba"], -1), array)
+
+
+def png16(path):
+    """Samples of a PNG of RGBA, after its specification: Pillow has no colours of 16 bits."""
+    import struct
+    import zlib
+
+    data, at, packed = path.read_bytes(), 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+            assert (depth, colour) == (16, 6)
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + size
+    raw = numpy.frombuffer(zlib.decompress(packed), "u1").reshape(height, 1 + 8 * width)
+    rows, above = [], numpy.zeros(8 * width, int)
+    for line in raw.astype(int):
+        row = numpy.zeros(8 * width, int)
+        for i, value in enumerate(line[1:]):
+            left, up, corner = (row[i - 8], above[i], above[i - 8]) if i >= 8 else (0, above[i], 0)
+            p = left + up - corner
+            paeth = min((abs(p - left), 0, left), (abs(p - up), 1, up), (abs(p - corner), 2, corner))[2]
+            row[i] = (value + (0, left, up, (left + up) // 2, paeth)[line[0]]) & 255
+        rows.append(row)
+        above = row
+    return numpy.array(rows, "u1").view(">u2").reshape(height, width, 4).astype("u2")
+
+
+def test_associated_floats_are_divided_before_they_are_rounded(tessera, numbers):
+    array = associated(numbers, (20, 21), "float32")
+    array[..., :3] = numpy.minimum(array[..., :3], array[..., 3:])
+    tifffile.imwrite(tessera.folder / "in.tif", array, photometric="rgb", extrasamples=["assocalpha"], metadata=None)
+    tessera("filter", "gaussian", "in.tif", "--sigma", 0, "-q", "-o", "out.png")
+    got = numpy.asarray(Image.open(tessera.folder / "out.png")).astype(int)
+    assert numpy.abs(got - straight(array * 255.0, 255)).max() <= 1

@@ -323,3 +323,78 @@ def test_fft_with_axes(tessera, numbers):
     numpy.save(tessera.folder / "in.npy", data)
     result = tessera.array("fft", "in.npy", "--axes", "tyx", "--axes", "1,2")
     assert numpy.allclose(result, numpy.fft.fft2(data), atol=1e-3)
+
+
+STACKS = [("ZYX", (4, 30, 40)), ("ZYX", (3, 5, 6)), ("TYX", (3, 7, 9)), ("QYX", (4, 7, 9)), ("TZYX", (5, 4, 30, 40)),
+          ("TZYX", (3, 4, 20, 24)), ("TZYX", (2, 3, 7, 9)), ("ZYX", (4, 4, 4)), ("ZYX", (3, 3, 3)), ("TZYX", (2, 4, 4, 4)),
+          ("ZYX", (7, 9, 3)), ("TZYX", (2, 7, 9, 4)), ("CYX", (3, 7, 9)), ("CYX", (4, 4, 4)), ("TCYX", (2, 3, 3, 3))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("axes, shape", STACKS)
+def test_stacks_of_three_or_four(tessera, numbers, axes, shape):
+    """tifffile writes them as samples of RGB; its description says what they are."""
+    data = random_array(numbers, shape, "uint16")
+    for more in {}, {"compression": "zlib"}:
+        tifffile.imwrite(tessera.folder / "in.tif", data, metadata={"axes": axes}, **more)
+        with tifffile.TiffFile(tessera.folder / "in.tif") as file:
+            assert file.pages[0].samplesperpixel in (3, 4) and file.series[0].axes == axes
+        expected = canonical(data, axes)
+        result = identity(tessera, "in.tif", "--alpha", "keep")
+        assert result.dtype == data.dtype and numpy.array_equal(result, expected)
+        _, values, series = written(tessera, "in.tif", "out.tif", "--alpha", "keep")
+        assert series == 1 and values.size == data.size
+        assert numpy.array_equal(identity(tessera, "out.tif", "--alpha", "keep"), expected)
+        if "C" not in axes:
+            back, values, _ = written(tessera, "in.tif", "out.tif")
+            assert back == axes and numpy.array_equal(values, data)
+        assert numpy.array_equal(identity(tessera, "in.tif", "--axes", axes.lower(), "--alpha", "keep"), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_stacks_of_three_or_four_are_smoothed(tessera, numbers):
+    from scipy import ndimage
+
+    data = random_array(numbers, (4, 30, 40), "float32")
+    tifffile.imwrite(tessera.folder / "in.tif", data, metadata={"axes": "ZYX"})
+    expected = ndimage.gaussian_filter(data.astype(float), 1, mode="mirror", radius=3)
+    result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 1)
+    flat = ndimage.gaussian_filter(data.astype(float), (0, 1, 1), mode="mirror", radius=3)
+    assert result.shape == data.shape and numpy.abs(result - expected).max() < 0.1 * numpy.abs(result - flat).max()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_samples_by_hand(tessera, numbers):
+    data = random_array(numbers, (4, 7, 9), "uint16")
+    tifffile.imwrite(tessera.folder / "in.tif", data, photometric="rgb", planarconfig="separate", metadata=None)
+    assert identity(tessera, "in.tif", "--alpha", "keep").shape == (7, 9, 4)
+    for axes in "zyx", "z4yx", "tyx", "qyx", "z4y7x9":
+        assert numpy.array_equal(identity(tessera, "in.tif", "--axes", axes), data), axes
+    for axes in "cyx", "yxc", "yxs", "yx":
+        assert numpy.array_equal(identity(tessera, "in.tif", "--axes", axes, "--alpha", "keep"), data.transpose(1, 2, 0)), axes
+    tessera("filter", "gaussian", "in.tif", "--axes", "z3yx", "-q", "-o", "x.npy", status=2)
+    series = random_array(numbers, (5, 4, 7, 9), "uint16")
+    tifffile.imwrite(tessera.folder / "in.tif", series, photometric="rgb", planarconfig="separate", metadata=None)
+    for axes in "tzyx", "t5zyx", "t5z4yx", "tz4yx":
+        assert numpy.array_equal(identity(tessera, "in.tif", "--axes", axes), series), axes
+    assert numpy.array_equal(identity(tessera, "in.tif", "--axes", "tyx", "--alpha", "keep"), series.transpose(0, 2, 3, 1))
+    # One page of a series that says what its samples are.
+    tifffile.imwrite(tessera.folder / "in.tif", series, metadata={"axes": "TZYX"})
+    assert numpy.array_equal(identity(tessera, "in.tif", "--page", 2), series[2])
+    assert numpy.array_equal(identity(tessera, "in.tif", "--page", "1-3"), series[1:4])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_planes_as_large_as_they_are_many(tessera, numbers):
+    for n in 3, 4:
+        for leading in "", "T", "TZ":
+            axes, shape = leading + "SYX", [2, 5][: len(leading)] + [n] * 3
+            for dtype in TYPES:
+                data = random_array(numbers, shape, dtype)
+                tifffile.imwrite(tessera.folder / "in.tif", data, photometric="rgb", planarconfig="separate",
+                                 metadata={"axes": axes})
+                expected = canonical(data, axes)
+                result = tessera.array("filter", "gaussian", "in.tif", "--sigma", 0, "--alpha", "keep")
+                assert "".join(result.dtype.names) == "rgba"[:n] and numpy.array_equal(plain(result), expected), axes
+                back, values, _ = written(tessera, "in.tif", "out.tif", "--alpha", "keep")
+                assert back == leading + "YXS" and numpy.array_equal(values, expected), axes

@@ -352,3 +352,47 @@ def test_several_inputs_and_pasting(tessera, numbers):
         below = tifffile.imread(tessera.folder / "b.tif")
         changed = file.pages[0].asarray() != below
         assert changed[1:9, 3:11].any() and not changed[9:].any() and not changed[:, :3].any()
+
+
+def imagej(path, numbers, **more):
+    data = numbers.integers(0, 200, (2, 7, 9)).astype("uint16")
+    tifffile.imwrite(path, data, imagej=True, metadata={"axes": "CYX", **more})
+
+
+@pytest.mark.parametrize("target", ["out.tif", "out.ome.tif", "out.npy"])
+def test_fields_of_imagej_are_told(tessera, numbers, target):
+    fields = {"Labels": ["a", "b"], "LUTs": [numpy.zeros((3, 256), "uint8")] * 2, "Ranges": (0.0, 1.0, 0.0, 5.0), "Info": "hi",
+              "min": 0.0, "max": 10.0, "mode": "composite"}
+    imagej(tessera.folder / "in.tif", numbers, **fields)
+    said = smooth(tessera, "in.tif", target).stderr
+    assert f"'{target}' does not keep ImageJ's fields (" in said
+    for name in fields:
+        assert name in said.split("(")[1].split(")")[0], (name, said)
+    imagej(tessera.folder / "in.tif", numbers, Info="hi")
+    assert "ImageJ's fields (Info)" in smooth(tessera, "in.tif", target).stderr
+    imagej(tessera.folder / "in.tif", numbers, mode="color")
+    assert "ImageJ's fields (mode)" in smooth(tessera, "in.tif", target).stderr
+    imagej(tessera.folder / "in.tif", numbers)
+    assert "fields" not in smooth(tessera, "in.tif", target).stderr
+
+
+@pytest.mark.parametrize("target", ["out.tif", "out.ome.tif", "out.npy"])
+def test_fields_of_ome_are_told(tessera, numbers, target):
+    data = numbers.integers(0, 200, (2, 7, 9)).astype("uint16")
+    tifffile.imwrite(tessera.folder / "in.ome.tif", data,
+                     metadata={"axes": "CYX", "Name": "cells", "Channel": {"Name": ["DAPI", "GFP"], "Color": [1, 2]}})
+    said = smooth(tessera, "in.ome.tif", target).stderr
+    assert "OME's fields (Image Name, Channel Name and Channel Color)" in said, said
+    tifffile.imwrite(tessera.folder / "in.ome.tif", data, metadata={"axes": "CYX"})
+    assert "fields" not in smooth(tessera, "in.ome.tif", target).stderr
+
+
+def test_advice_names_formats_that_hold_it(tessera, numbers):
+    rgba = numbers.integers(0, 200, (7, 9, 4)).astype("uint8")
+    Image.fromarray(rgba).save(tessera.folder / "in.png")
+    refused = lambda source, target: tessera("filter", "gaussian", source, "--sigma", 0, "-q", "-o", target, status=2).stderr
+    assert "write .png, .tif or .npy" in refused("in.png", "out.jpg")
+    numpy.save(tessera.folder / "in.npy", numbers.integers(0, 200, (6, 7, 9)).astype("uint8"))
+    assert "write .tif, .nii or .npy" in refused("in.npy", "out.png")
+    numpy.save(tessera.folder / "line.npy", numbers.integers(0, 200, 9).astype("uint8"))
+    assert "write .npy" in refused("line.npy", "out.png")
