@@ -120,7 +120,7 @@ int run_batch(const std::vector<std::string>& files, const RunSettings& settings
     own.output.files = outputs[k];
     if (files.size() == 1) return one(files[k], std::move(own));
     if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
-    if (settings.output.files.empty()) fmt::print("{}\n", files[k]);
+    if (settings.output.files.empty() || settings.time || !settings.verify.empty()) fmt::print("{}\n", files[k]);
     try {
       status = worse(status, one(files[k], std::move(own)));
     } catch (const Error& error) {

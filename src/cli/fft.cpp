@@ -180,6 +180,7 @@ int run(FftVerb& verb) {
 Verb add_fft(CLI::App& root) {
   CLI::App* app = root.add_subcommand("fft", "transform a file, or show its spectrum");
   auto verb = std::make_shared<FftVerb>();
+  verb->settings.input.note_nodata = true;
   app->add_option("image", verb->image, "an image, a volume, or a .npy file of real or complex numbers")
       ->type_name("FILE")
       ->required();

@@ -77,6 +77,7 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   const Format natural = grey ? Format(stored.fields[0].type) : stored;
   const Format format = settings.input.unit ? in_unit(natural) : natural;
   const FilterRequest request = verb.options.request(verb.name, rank, image.header);
+  verb.options.note_nodata(format);
   verb.options.note_rounding(verb.name, format, settings.output.files);
   const auto filter = [&] {
     try {

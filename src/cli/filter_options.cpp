@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "cli/convert.hpp"
 #include "cli/filter_lengths.hpp"
 #include "cli/filter_weights.hpp"
 #include "engine/filters.hpp"
@@ -234,6 +235,17 @@ Error at_shell(const Error& error) {
   for (const auto& [ours, theirs] : words)
     if (const std::size_t at = text.find(ours); at != std::string::npos) text.replace(at, ours.size(), theirs);
   return {error.error_class(), std::move(text)};
+}
+
+// No error: the value is written where nothing is known, be it by a mask or a border.
+void FilterOptions::note_nodata(const Format& image) const {
+  const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;
+  for (const std::string& text : nodata_) {
+    const std::optional<double> value = base::parse_number(text);
+    if (value && !std::isnan(*value) && !value_in_type(*value, type))
+      fmt::print(stderr, "warning: --nodata {} is no value of {}, the type of the image: no point has it\n", text,
+                 name_of(type));
+  }
 }
 
 void FilterOptions::note_rounding(const std::string& name, const Format& image,

@@ -32,6 +32,8 @@ class FilterOptions {
   int table_rank() const;
   const std::optional<std::string>& type() const { return type_; }
   const std::optional<std::string>& mask() const { return mask_; }  // its file
+  // Says that no point of an image can have a value of --nodata.
+  void note_nodata(const Format& image) const;
   // Says that integers of more than 8 bits are rounded, where no type was asked for and the files hold fractions.
   void note_rounding(const std::string& name, const Format& image, const std::vector<std::string>& files) const;
 

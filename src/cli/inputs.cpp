@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -203,20 +204,32 @@ Array without_ones(Array array, int rank) {
   return array;
 }
 
+// What to do about a file of another rank than the program's.
+std::string rank_help(const Parameter& p, const Binding& b) {
+  static constexpr std::string_view parts[] = {"row", "slice", "volume"};
+  const int rank = b.array.rank();
+  if (rank > p.rank && p.rank > 0)
+    return fmt::format("write the program for vector#{}, or add --pages, which runs it on each {} by itself", rank,
+                       parts[std::min(p.rank, 3) - 1]);
+  const int channels = io::channels_of(b.array);
+  if (channels > 1 && rank + 1 == p.rank && !p.format.is_struct())
+    return fmt::format(
+        "channels are no dimension: a program for vector#{} runs on each of these {}, with --gray on the intensity; "
+        "a .npy file of rank {} may have them as its last dimension",
+        rank, channels, p.rank);
+  return "";
+}
+
 // Brings the rank and the channels of a file to what the program declares, as far as that is clear without lanes.
 void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
   const int channels = io::channels_of(b.array);
   const bool wants_scalars = !p.format.is_struct();
-  if (wants_scalars && channels > 1 && b.array.rank() + 1 == p.rank) b.array = io::as_channels(b.array);
   const bool pages = options.reading.pages && b.array.rank() > p.rank && p.rank > 0;
   if (!pages) b.array = without_ones(b.array, p.rank);
   if (b.array.rank() != p.rank && !pages)
     fail(fmt::format("{} has rank {} ({}), which does not fit {}", base::quoted(b.origin), b.array.rank(),
                      to_string(b.array.shape()), described(p)),
-         b.array.rank() > p.rank && p.rank > 0
-             ? fmt::format("write the program for vector#{}, or add --pages, which runs it on each slice by itself",
-                           b.array.rank())
-             : "");
+         rank_help(p, b));
   if (wants_scalars) {
     if (options.grey && channels > 1) b.array = io::to_grey(b.array);
     return;
@@ -245,6 +258,37 @@ void note_pages(const Parameter& p, const Binding& b, Lanes& lanes) {
   lanes.leading = leading;
 }
 
+// Has some channel an element of this value, as its type has it?
+bool holds(const Array& array, double value) {
+  for (const Array& plane : io::as_planes(array)) {
+    const std::optional<double> own = value_in_type(value, plane.format().scalar);
+    if (!own) continue;
+    const i64 outer = plane.rank() == 0 ? 1 : plane.shape()[0];
+    for (i64 k = 0; k < outer; ++k) {
+      Array part = plane;
+      if (plane.rank() > 0) {
+        std::vector<i64> begin(plane.shape().size(), 0), end = plane.shape();
+        begin[0] = k, end[0] = k + 1;
+        part = plane.region(begin, end);
+      }
+      i64 lost = 0;
+      const Array values = in_type(part, ElementType::f64, lost);
+      if (std::find(values.as<double>(), values.as<double>() + values.count(), *own) !=
+          values.as<double>() + values.count())
+        return true;
+    }
+  }
+  return false;
+}
+
+// A value that stands for no data means nothing to a program. NaN shows by itself.
+void note_nodata(const Binding& b) {
+  const std::optional<double>& nodata = b.header.nodata;
+  if (nodata && !std::isnan(*nodata) && holds(b.array, *nodata))
+    fmt::print(stderr, "note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
+               base::quoted(b.origin));
+}
+
 }  // namespace
 
 Lanes bind_inputs(const Program& program, const std::vector<std::string>& words, std::map<std::string, double> scalars,
@@ -270,6 +314,7 @@ Lanes bind_inputs(const Program& program, const std::vector<std::string>& words,
 
   for (const Binding& b : bound)
     if (!b.header.empty()) lanes.headers.push_back(b.header);
+  if (options.note_nodata) std::for_each(bound.begin(), bound.end(), note_nodata);
 
   std::string first_colour;  // the file that decides the number of lanes
   for (std::size_t i = 0; i < bound.size(); ++i) {

@@ -18,9 +18,10 @@
 namespace tessera::cli {
 
 struct InputOptions {
-  bool grey = false;   // colours become intensity where the program wants scalars
-  bool unit = false;   // integers become 0..1 in floating point
-  std::string region;  // "top,left,bottom,right", both ends inside
+  bool grey = false;         // colours become intensity where the program wants scalars
+  bool unit = false;         // integers become 0..1 in floating point
+  std::string region;        // "top,left,bottom,right", both ends inside
+  bool note_nodata = false;  // say that points of a file's value for no data are taken for numbers
   ReadingOptions reading = {};
   std::map<std::string, io::Image> read = {};  // files that were read already, by path
 };

@@ -90,6 +90,7 @@ int run(const RunVerb& verb) {
 Verb add_run(CLI::App& root) {
   CLI::App* app = root.add_subcommand("run", "run a program on files");
   auto verb = std::make_shared<RunVerb>();
+  verb->settings.input.note_nodata = true;
   verb->program.declare(*app);
   app->add_option("inputs", verb->words,
                   "inputs in order: FILE, NAME=FILE or NAME=NUMBER; several files of one input run one by one");

@@ -167,40 +167,54 @@ struct Compared {
 };
 
 struct Outcome {
-  double most = 0, allowed = 0;  // the largest difference; what is allowed where the excess is largest
-  double worst = -1;             // that excess: a difference over what is allowed
-  i64 points = 0, wrong = 0, unlike = 0, free = 0;
-  bool bounded = true;  // what differs by too much has a finite size
+  // Of the value where the difference over what is allowed is largest; without any difference the least allowance.
+  double difference = 0, allowed = 0;
+  i64 values = 0, unlike = 0, free = 0;
+  i64 differ = 0, wrong = 0;  // without those that are free; of them those by more than is allowed
+  bool bounded = true;        // what differs by too much has a finite size
 };
+
+// "agrees with the interpreter; 5 of 192 values differ, none by more than is allowed there (closest: ...)"
+std::string described(const Outcome& o, const Rule& rule) {
+  if (o.differ == 0) {
+    const bool least = rule.inexact && !rule.integer && !rule.everywhere;
+    return fmt::format("agrees with the interpreter; none of {} values differs, {:.3g}{} is allowed", o.values,
+                       o.allowed, least ? " or more" : "");
+  }
+  const std::string pair = fmt::format("by {:.3g} where {:.3g} is allowed", o.difference, o.allowed);
+  return fmt::format("{} the interpreter; {} of {} values {}, {} by more than is allowed there ({}: {})",
+                     o.wrong == 0 ? "agrees with" : "DIFFERS from", o.differ, o.values,
+                     o.differ == 1 ? "differs" : "differ", o.wrong == 0 ? "none" : std::to_string(o.wrong),
+                     o.wrong == 0 ? "closest" : "worst", pair);
+}
 
 Outcome judge(const Compared& c, const Rule& rule, bool extremes) {
   Outcome o;
-  double largest_size = 0, least_allowed = INFINITY;
+  o.values = static_cast<i64>(c.got.size());
+  double largest_size = 0, least_allowed = INFINITY, worst = -1;
   if (rule.everywhere)
     for (const double s : c.size) largest_size = std::max(largest_size, s);
   for (std::size_t i = 0; i < c.got.size(); ++i) {
     const double u = c.got[i], v = c.wanted[i], allowed = rule.allowed(c.size[i], largest_size);
     least_allowed = std::min(least_allowed, allowed);
     if (u == v || (std::isnan(u) && std::isnan(v))) continue;
-    ++o.points;
     if (!std::isfinite(u) || !std::isfinite(v)) ++o.unlike;
     // Of a NaN and a number either may be the least and the largest value, in `fast` numbers.
     if (extremes && std::isnan(u) != std::isnan(v)) {
       ++o.free;
       continue;
     }
+    ++o.differ;
     const double distance = std::abs(u - v), difference = std::isnan(distance) ? INFINITY : distance;
-    o.most = std::max(o.most, difference);
-    const double excess = difference <= allowed ? difference / std::max(allowed, 1e-300) : INFINITY;
     if (difference > allowed) {
-      if (o.wrong++ == 0) o.worst = -1;
+      ++o.wrong;
       o.bounded = o.bounded && std::isfinite(c.size[i]);
-      if (difference - allowed > o.worst) o.worst = difference - allowed, o.allowed = allowed;
-    } else if (o.wrong == 0 && excess > o.worst) {
-      o.worst = excess, o.allowed = allowed;
     }
+    const double part = allowed > 0 ? difference / allowed : INFINITY;
+    if (part > worst || (part == worst && difference > o.difference))
+      worst = part, o.difference = difference, o.allowed = allowed;
   }
-  if (o.worst < 0) o.allowed = c.got.empty() ? 0 : least_allowed;
+  if (worst < 0) o.allowed = c.got.empty() ? 0 : least_allowed;
   return o;
 }
 
@@ -284,9 +298,7 @@ class Verification {
       if (!print) continue;
       const Outcome& o = found.back();
       const std::string name = outputs[i].name.empty() ? fmt::format("output {}", i + 1) : outputs[i].name;
-      fmt::print("verify {}: {}, largest difference {:.3g} at {} points, allowed {:.3g}{}\n", name,
-                 o.wrong == 0 ? "agrees with the interpreter" : "DIFFERS from the interpreter", o.most, o.points,
-                 o.allowed, o.wrong > 0 ? fmt::format(" there; {} points differ by more than they may", o.wrong) : "");
+      fmt::print("verify {}: {}\n", name, described(o, rule));
       if (o.unlike > 0)
         fmt::print("verify {}: at {} points one of the two is NaN or infinite, and the other differs{}\n", name,
                    o.unlike, o.free > 0 ? "; which of a number and NaN is less, fast numbers leave open" : "");

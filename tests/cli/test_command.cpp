@@ -3,8 +3,10 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/text.hpp"
 #include "cli/options.hpp"
 #include "cli/verify.hpp"
+#include "data/element.hpp"
 #include "engine/filters.hpp"
 #include "fixture.hpp"
 #include "tessera/error.hpp"
@@ -58,6 +60,52 @@ TEST_F(Command, RunsPerChannelOrOnIntensity) {
   const Array grey = read("g.png"), expected = io::to_grey(in);
   ASSERT_EQ(grey.format(), Format(ElementType::u8));
   for (i64 i = 0; i < grey.count(); ++i) ASSERT_EQ(grey.as<std::uint8_t>()[i], expected.as<std::uint8_t>()[i]);
+}
+
+// Channels are no dimension, whatever the rank of the program.
+TEST_F(Command, ColoursAreNoVolume) {
+  program("volume.forma",
+          "stencil same(vector#3 float X) { return X; }\n"
+          "parameter L, M, N;\nvector#3 float v[L,M,N];\nreturn same(v);\n");
+  const std::string error = "has rank 2 (12x16), which does not fit input 'v', float of rank 3 [L x M x N]\n";
+  const Outcome colour = tessera({"run", "volume.forma", "colour.png", "-o", "o.npy"});
+  expect_error(colour, 2,
+               error +
+                   "help: channels are no dimension: a program for vector#2 runs on each of these 3, "
+                   "with --gray on the intensity; a .npy file of rank 3 may have them");
+  expect_error(tessera({"run", "volume.forma", "colour.png", "--gray", "-o", "o.npy"}), 2, error);
+  expect_error(tessera({"run", "volume.forma", "grey.png", "-o", "o.npy"}), 2, error);
+  EXPECT_FALSE(fs::exists(path("o.npy")));
+  io::write_array(path("in.npy"), Array(ElementType::u8, {12, 16, 3}));
+  EXPECT_EQ(tessera({"run", "volume.forma", "in.npy", "-o", "o.npy"}).status, 0);
+  EXPECT_EQ(read("o.npy").shape(), (Shape{12, 16, 3}));
+}
+
+// Points of the value that a file says to stand for no data are numbers to a program, which is said.
+TEST_F(Command, NotesPointsOfNoData) {
+  const auto noted = [&](ElementType type, double nodata, double at, const std::vector<std::string>& more = {}) {
+    Array image(type, {5, 6});
+    for (i64 i = 0; i < image.count(); ++i)
+      store_element(type, static_cast<std::byte*>(image.data()) + i * static_cast<i64>(size_of(type)),
+                    i == 20 ? at : 1);
+    io::WriteOptions how;
+    how.header.nodata = nodata;
+    io::write_array(path("gd.tif"), image, how);
+    std::vector<std::string> words = {"run", "gain.forma", "gd.tif", "1", "-o", "o.tif", "-q"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome o = tessera(words);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return o.err;
+  };
+  const std::string f = base::quoted(path("gd.tif"));
+  EXPECT_EQ(noted(ElementType::f32, -9999, -9999),
+            "note: the program takes points of -9999, the value for no data of " + f + ", for numbers\n");
+  EXPECT_THAT(noted(ElementType::u8, 255, 255), HasSubstr("takes points of 255, the value for no data"));
+  EXPECT_THAT(noted(ElementType::f32, 0.1, 0.1), HasSubstr("takes points of 0.1"));  // as a float has it
+  EXPECT_EQ(noted(ElementType::f32, -9999, 7), "");
+  EXPECT_EQ(noted(ElementType::u8, -9999, 7), "");
+  EXPECT_EQ(noted(ElementType::f32, NAN, NAN), "");
+  EXPECT_EQ(noted(ElementType::f32, -9999, -9999, {"--roi", "0,0,2,5"}), "");  // it lies outside
 }
 
 TEST_F(Command, StructInputsTakeChannelsInOrder) {
@@ -151,10 +199,10 @@ TEST_F(Command, VerifiesWithinWhatRoundingAllows) {
           "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn scaled = scale(image), inverted = invert(image);\n");
   EXPECT_THAT(
       tessera({"run", "round.forma", "grey.png", "--verify"}).out,
-      AllOf(HasSubstr("verify scaled: agrees with the interpreter, largest difference 0 at 0 points, allowed 1"),
-            HasSubstr("verify inverted: agrees with the interpreter, largest difference 0 at 0 points, allowed 0")));
+      AllOf(HasSubstr("verify scaled: agrees with the interpreter; none of 192 values differs, 1 is allowed\n"),
+            HasSubstr("verify inverted: agrees with the interpreter; none of 192 values differs, 0 is allowed\n")));
   EXPECT_THAT(tessera({"run", "round.forma", "grey.png", "--verify", "--exact"}).out,
-              HasSubstr("verify scaled: agrees with the interpreter, largest difference 0 at 0 points, allowed 0"));
+              HasSubstr("verify scaled: agrees with the interpreter; none of 192 values differs, 0 is allowed\n"));
 
   // Results that are off by so much, judged.
   const Program program = Program::from_file(path("round.forma"));
@@ -170,7 +218,9 @@ TEST_F(Command, VerifiesWithinWhatRoundingAllows) {
     const bool good = verify(program, lanes, {results}, options) == Verdict::agrees;
     fflush(stdout);
     const std::string text = testing::internal::GetCapturedStdout();
-    EXPECT_THAT(text, HasSubstr("largest difference " + std::to_string(off) + " at 3 points"));
+    EXPECT_THAT(text, HasSubstr("; 3 of 192 values differ, " + std::string(good ? "none" : "3") +
+                                " by more than is allowed there (" + (good ? "closest" : "worst") + ": by " +
+                                std::to_string(off) + " where "));
     return good;
   };
   EXPECT_TRUE(judged(0, 1, Numbers::fast));

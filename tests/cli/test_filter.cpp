@@ -156,6 +156,24 @@ TEST_F(FilterVerb, Masks) {
   refuses({"filter", "sobel", "grey.png", "-o", "o.png", "--ignore-nan"}, "filter 'sobel' has no option --ignore-nan");
 }
 
+TEST_F(FilterVerb, WarnsOfNoDataThatNoPointHas) {
+  io::write_array(path("f.npy"), Array(ElementType::f32, {5, 6}));
+  const auto said = [&](const std::string& file, const std::vector<std::string>& values) {
+    std::vector<std::string> words = {"filter", "box", file, "-o", "o.npy", "-q"};
+    for (const std::string& v : values) words.push_back("--nodata=" + v);
+    const Outcome o = tessera(words);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return o.err;
+  };
+  EXPECT_EQ(said("grey.png", {"0", "300"}),
+            "warning: --nodata 300 is no value of uint8, the type of the image: no point has it\n");
+  EXPECT_THAT(said("grey.png", {"-1"}), HasSubstr("--nodata -1 is no value of uint8"));
+  EXPECT_THAT(said("colour.png", {"0.5"}), HasSubstr("--nodata 0.5 is no value of uint8"));
+  EXPECT_THAT(said("f.npy", {"1e39"}), HasSubstr("--nodata 1e39 is no value of float"));
+  EXPECT_EQ(said("f.npy", {"0.1", "-9999"}), "");
+  EXPECT_EQ(said("grey.png", {"0", "255"}), "");
+}
+
 TEST_F(FilterVerb, RanksThatFit) {
   io::write_array(path("slice.npy"), Array(ElementType::f32, {1, 9, 8}));
   ASSERT_EQ(tessera({"filter", "canny", "slice.npy", "-o", "e.npy"}).status, 0);

@@ -50,11 +50,42 @@ TEST_F(Command, VerifiesEachPointByItsOwnMeasure) {
   result.as<float>()[300] += 0.01F;
   const Verified far = verified(filter->program, image, result);
   EXPECT_EQ(far.verdict, Verdict::differs);
-  EXPECT_THAT(far.text, AllOf(HasSubstr("DIFFERS"), HasSubstr("1 points differ by more"),
-                              HasSubstr("in exact numbers it agrees")));
+  EXPECT_THAT(far.text,
+              AllOf(HasSubstr("DIFFERS"), HasSubstr(", 1 by more than is allowed there (worst: by 0.01 where "),
+                    HasSubstr("in exact numbers it agrees")));
   result.as<float>()[300] -= 0.01F;
   result.as<float>()[12] *= 1 + 1e-6F;
   EXPECT_EQ(verified(filter->program, image, result).verdict, Verdict::agrees);
+}
+
+// The difference and the allowance that are printed are of one point: the one that is nearest to differing.
+TEST_F(Command, VerifyNamesBothNumbersOfOnePoint) {
+  const Program twice = Program::from_text(
+      "stencil f(vector#1 float X) { return X@[-1] + X; } parameter N; vector#1 float a[N]; return f(a:clamped);");
+  Array image(ElementType::f32, {8});
+  for (i64 i = 0; i < 8; ++i) image.as<float>()[i] = i < 4 ? 1 : 1e6F;
+  const Array result = twice.run({image}).at(0);
+  EXPECT_THAT(verified(twice, image, result).text, HasSubstr("; none of 8 values differs, 2e-05 or more is allowed\n"));
+  result.as<float>()[7] += 1;        // 20 are allowed
+  result.as<float>()[2] += 1.5e-5F;  // 2e-5 are
+  EXPECT_THAT(verified(twice, image, result).text,
+              HasSubstr("verify output 1: agrees with the interpreter; 2 of 8 values differ, none by more than is "
+                        "allowed there (closest: by 1.5e-05 where 2e-05 is allowed)\n"));
+  result.as<float>()[7] += 100;
+  result.as<float>()[2] += 1;  // less than there, and more than it may by far
+  EXPECT_THAT(verified(twice, image, result).text,
+              HasSubstr("verify output 1: DIFFERS from the interpreter; 2 of 8 values differ, 2 by more than is "
+                        "allowed there (worst: by 1 where 2e-05 is allowed)\n"));
+}
+
+TEST_F(Command, VerifyNamesTheFileOfSeveral) {
+  fs::copy_file(path("grey.png"), path("other.png"));
+  const std::string line = "verify result: agrees with the interpreter; none of 192 values differs, 0 is allowed\n";
+  const std::string first = path("grey.png") + "\n" + line, second = path("other.png") + "\n" + line;
+  std::vector<std::string> words = {"run", "bytes.forma", "grey.png", "other.png", "--verify", "-q", "-o"};
+  words.push_back((folder() / "out_{name}").string());
+  EXPECT_EQ(tessera(words).out, first + second);
+  EXPECT_EQ(tessera({"run", "bytes.forma", "grey.png", "--verify", "-q", "-o", "o.png"}).out, line);
 }
 
 TEST_F(Command, VerifyTellsWhatAmplifiesRounding) {

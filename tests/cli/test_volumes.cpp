@@ -83,7 +83,8 @@ TEST_F(Volumes, OfTheWrongRankAreRefused) {
                "has rank 3 (25x41x33), which does not fit input 'image', float of rank 2 [M x N]\n"
                "help: write the program for vector#3, or add --pages, which runs it on each slice by itself");
   expect_error(tessera({"run", "same3.forma", "s.nii.gz", "-o", "o.nii"}), 2,
-               "has rank 4 (2x6x24x32), which does not fit input 'v', float of rank 3");
+               "has rank 4 (2x6x24x32), which does not fit input 'v', float of rank 3 [L x M x N]\n"
+               "help: write the program for vector#4, or add --pages, which runs it on each volume by itself");
   expect_error(tessera({"run", "same4.forma", "a.nii", "-o", "o.nii"}), 2, "has rank 3 (25x41x33)");
   EXPECT_FALSE(fs::exists(path("o.nii")));
 }
