@@ -1,5 +1,5 @@
 # What `cmake --install` leaves behind: the public headers, the library as tessera::tessera with its package file, the
-# standard filters. The command and the Clang plugin are installed where they are built.
+# standard filters. The command and the built-in compiler are installed where they are built.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

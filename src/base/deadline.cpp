@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 thread_local Deadline* innermost = nullptr;
-thread_local Busy* busy = nullptr;
+thread_local std::string stage;
 
 }  // namespace
 
@@ -26,6 +26,7 @@ Deadline::Deadline(double seconds, const std::atomic<bool>* cancel)
                        : Clock::time_point::max()),
       seconds_(seconds),
       cancel_(cancel) {
+  if (outer_ == nullptr) stage.clear();
   innermost = this;
 }
 
@@ -43,12 +44,8 @@ void Deadline::take_over(double& seconds, const std::atomic<bool>*& cancel) {
     seconds = std::max(1e-3, std::chrono::duration<double>(end - Clock::now()).count());
 }
 
-Busy::Busy(const char* with, std::string_view name) : outer_(busy), with_(with), name_(name) {
-  busy = this;
-}
-
-Busy::~Busy() {
-  busy = outer_;
+void reached_stage(std::string_view name) {
+  if (innermost != nullptr) stage.assign(name);
 }
 
 void look_at_deadline() {
@@ -56,8 +53,7 @@ void look_at_deadline() {
     if (d->cancel_ != nullptr && d->cancel_->load()) throw Error(ErrorClass::cancelled, "interrupted");
     if (d->end_ == Clock::time_point::max() || Clock::now() < d->end_) continue;
     std::vector<std::string> notes;
-    for (const Busy* b = busy; b != nullptr; b = b->outer_)
-      notes.push_back(fmt::format("it was at {} {}", b->with_, quoted(b->name_)));
+    if (!stage.empty()) notes.push_back(fmt::format("it had come to stage {}", quoted(stage)));
     throw Error(ErrorClass::argument, fmt::format("compiling the program takes longer than {} s", d->seconds_),
                 std::move(notes),
                 "write a smaller program, or allow more with --compile-limit SECONDS (compile_limit of the options)");

@@ -3,8 +3,8 @@
 //
 //   const base::Deadline deadline(options.compile_limit, options.cancel);
 //   ...
-//   const base::Busy busy("stage", stage.name);   // while this is worked on
-//   base::look_at_deadline();                     // throws Error(compile) when it has passed, Error(cancelled)
+//   base::reached_stage(stage.name);
+//   base::look_at_deadline();  // throws Error(argument) when it has passed, Error(cancelled)
 #pragma once
 
 #include <atomic>
@@ -35,20 +35,8 @@ class Deadline {
   const std::atomic<bool>* cancel_;
 };
 
-// What this thread works on. The texts are those of the caller, who keeps them.
-class Busy {
- public:
-  Busy(const char* with, std::string_view name);
-  ~Busy();
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  friend void look_at_deadline();
-  Busy* outer_;
-  const char* with_;
-  std::string_view name_;
-};
+// What this thread has come to, as errors tell it: the name of a stage of a program.
+void reached_stage(std::string_view name);
 
 void look_at_deadline();
 

@@ -152,6 +152,7 @@ ExprId Graph::expr(ExprNode node) {
 }
 
 StageId Graph::add(Stage stage) {
+  base::reached_stage(stage.name);
   const auto id = static_cast<StageId>(stages_.size());
   stages_.push_back(std::move(stage));
   for (StageId s : sources(*this, id))

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/deadline.hpp"
 #include "data/half.hpp"
 #include "ir/build.hpp"
 #include "lower/cpu_transform.hpp"
@@ -579,8 +580,10 @@ Lowered lower_cpu(const plan::Plan& plan) {
   result.interface = interface_of(working);
   result.module.tables = working.graph.tables;
   analyze::Ranges ranges(working.graph);
-  for (std::size_t g = 0; g < working.groups.size(); ++g)
+  for (std::size_t g = 0; g < working.groups.size(); ++g) {
+    base::reached_stage(working.graph.stage(working.groups[g].anchor).name);
     GroupLowering(working, result.interface, ranges, g).into(result.module);
+  }
   outline_blocks(result.module);
 #ifndef NDEBUG
   ir::nest::verify(result.module);

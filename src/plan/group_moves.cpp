@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/deadline.hpp"
 #include "plan/groups.hpp"
 #include "plan/sum_chain.hpp"
 
@@ -136,6 +137,9 @@ void Grouper::move_to_consumers() {
     for (std::size_t k : read_by_[s]) one = one && group_of_[edges_[k].consumer] == b;
     if (!one || is_chain_[static_cast<std::size_t>(a)] || is_chain_[static_cast<std::size_t>(b)]) continue;
     const std::size_t from = static_cast<std::size_t>(a), to = static_cast<std::size_t>(b);
+    if (sets_[to].size() >= most_stages) continue;
+    base::reached_stage(graph_.stage(s).name);
+    base::look_at_deadline();
     const double before = price_of_[from] + price_of_[to];
     std::optional<Move> best = move({s}, from, to, before);
     for (Set part{s}; plans_strips();) {

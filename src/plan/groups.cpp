@@ -8,6 +8,7 @@
 
 #include "analyze/expressions.hpp"
 #include "analyze/ranges.hpp"
+#include "base/deadline.hpp"
 #include "ir/reductions.hpp"
 #include "plan/byte_sums.hpp"
 #include "plan/lanes.hpp"
@@ -326,6 +327,10 @@ void Grouper::merge() {
       decisions_[b].push_back({sets[a].back(), sets[b].back(), fused, std::move(why)});
     };
     if (is_chain_[a] || is_chain_[b]) return decided(false, "one of them marches through the image by itself");
+    if (sets[a].size() + sets[b].size() > most_stages)
+      return decided(false, "a group has " + std::to_string(most_stages) + " stages at most");
+    base::reached_stage(graph_.stage(sets[b].back()).name);
+    base::look_at_deadline();
     if (creates_cycle(a, b)) return decided(false, "stages of other groups lie between them");
     Set merged;
     std::merge(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(), std::back_inserter(merged));

@@ -36,6 +36,9 @@ void copy_repeated(ir::Graph&, Grouping&);
 
 class Grouper {
  public:
+  // Of a group: what merging and moving cost grows with it, and no cache holds as many rows.
+  static constexpr std::size_t most_stages = 256;
+
   Grouper(Plan& plan);
   // What is computed together. Stages of several groups are to be copied before the groups are taken.
   Grouping cut();

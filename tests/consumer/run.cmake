@@ -25,20 +25,27 @@ step(${CMAKE_COMMAND} -S ${WORK}/tutorial -B ${WORK}/tutorial/build -G ${GENERAT
      -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} "-DCMAKE_CXX_FLAGS=${FLAGS}" -DCMAKE_PREFIX_PATH=${prefix})
 step(${CMAKE_COMMAND} --build ${WORK}/tutorial/build)
 run(${WORK}/tutorial/build/sharpen)
-# The plugin that the program loads, if this build has one: of its own prefix first, wherever the prefix is and whatever
-# the program is called by; the one that the environment names before that.
-if(PLUGIN)
-  file(GLOB_RECURSE installed ${prefix}/${PLUGIN})
+# The compiler that the program starts, if this build has one: of its own prefix first, wherever the prefix is and
+# whatever the program is called by; the one that the environment names before that.
+if(COMPILER_FILE)
+  file(GLOB_RECURSE installed ${prefix}/${COMPILER_FILE})
   step(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${prefix})
   run(${prefix}/bin/blurring ${installed})
   set(ENV{PATH} "${prefix}/bin:$ENV{PATH}")
   run(${CMAKE_COMMAND} -E chdir / blurring ${installed})
   file(CREATE_LINK ${prefix}/bin/blurring ${WORK}/link SYMBOLIC)
   run(${WORK}/link ${installed})
+  # Neither the folder that it is started in nor what it is called by say where it lies.
+  file(WRITE ${WORK}/planted/lib/tessera/${COMPILER_FILE} "#!/bin/sh\ntouch ${WORK}/planted/ran\n")
+  file(CHMOD ${WORK}/planted/lib/tessera/${COMPILER_FILE} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  run(${CMAKE_COMMAND} -E chdir ${WORK}/planted bash -c "exec -a bin/blurring ${prefix}/bin/blurring ${installed}")
+  if(EXISTS ${WORK}/planted/ran)
+    message(FATAL_ERROR "a planted compiler ran")
+  endif()
   file(MAKE_DIRECTORY ${WORK}/beside)
   file(COPY ${prefix}/bin/blurring ${installed} DESTINATION ${WORK}/beside)
-  run(${WORK}/beside/blurring ${WORK}/beside/${PLUGIN})
-  set(ENV{TESSERA_CLANG_PLUGIN} ${installed})
+  run(${WORK}/beside/blurring ${WORK}/beside/${COMPILER_FILE})
+  set(ENV{TESSERA_CLANG} ${installed})
   run(${WORK}/beside/blurring ${installed})
 endif()
 if(NOT EXISTS ${prefix}/share/tessera/filters/gaussian.forma)

@@ -166,7 +166,7 @@ SystemCompiler find_compiler(const std::string& command) {
   if (path.empty())
     throw Error(ErrorClass::device,
                 fmt::format("no compiler {} on this system, expected the name of a C compiler", base::quoted(command)),
-                {}, "give --compiler in-process, gcc or clang, or the path of a compiler");
+                {}, "give --compiler built-in, gcc or clang, or the path of a compiler");
   // The program that does the work is the last word that is one ("ccache gcc").
   for (const std::string& word : result.command) {
     const std::string found = find_program(word);

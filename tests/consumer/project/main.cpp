@@ -1,16 +1,23 @@
 // Uses an installed Tessera as docs/tutorial.md says: a pipeline in C++, a program as text, an error. With an argument:
-// fails unless that file, the Clang plugin, is what was loaded to compile them.
+// fails unless that file, the built-in compiler, was started to compile them.
+#include <unistd.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 
-static bool is_loaded(const std::string& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);)
-    if (line.size() > path.size() && line.compare(line.size() - path.size() - 1, path.size() + 1, " " + path) == 0)
-      return true;
+// Is that program a child of this process?
+static bool runs(const std::string& path) {
+  const std::string parent = "PPid:\t" + std::to_string(getpid());
+  std::error_code ec;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream status(entry.path() / "status");
+    for (std::string line; std::getline(status, line);)
+      if (line == parent && std::filesystem::read_symlink(entry.path() / "exe", ec) == path) return true;
+  }
   return false;
 }
 
@@ -32,8 +39,8 @@ int main(int argc, char** argv) {
       std::printf("element %d is %g and %g, expected %g\n", i, a.as<float>()[i], b.as<float>()[i], expected[i]);
       return 1;
     }
-  if (argc > 1 && !is_loaded(argv[1])) {
-    std::printf("%s was not loaded\n", argv[1]);
+  if (argc > 1 && !runs(argv[1])) {
+    std::printf("%s does not run\n", argv[1]);
     return 4;
   }
   try {
