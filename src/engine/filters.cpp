@@ -565,7 +565,8 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
     written = own.text(whole ? std::vector<i64>{} : filter.before, whole ? std::vector<i64>{} : filter.after, rounded);
     return compiled(written, own.options(), request);
   };
-  if (!whole || rounded || wide) filter.program = take(Driver(wide ? doubles : request, info, format, rank), filter.text);
+  if (!whole || rounded || wide)
+    filter.program = take(Driver(wide ? doubles : request, info, format, rank), filter.text);
   std::optional<Program> precise;
   if (is_masked(request) && !wide && !request.arithmetic) {
     std::string written;

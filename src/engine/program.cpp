@@ -151,8 +151,8 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
 }
 
 const Program::Impl& engine::by_method(const Program::Impl& impl, const RunOptions& options) {
-  const bool rounds = options.method == Method::transform || options.method == Method::whole ||
-                      options.method == Method::low_rank;
+  const bool rounds =
+      options.method == Method::transform || options.method == Method::whole || options.method == Method::low_rank;
   return impl.precise && rounds ? impl.precise->impl() : impl;
 }
 

@@ -62,6 +62,6 @@ Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::uni
                      std::unique_ptr<const Program> precise = {});
 // What runs by these options: the program itself, or its precise one.
 const Program::Impl& by_method(const Program::Impl&, const RunOptions&);
-}
+}  // namespace engine
 
 }  // namespace tessera

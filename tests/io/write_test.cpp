@@ -139,7 +139,7 @@ TEST_F(Write, refuses_what_a_format_cannot_hold) {
   };
   const Array grey(E::u8, {4, 5}), volume(E::u8, {2, 4, 5});
   EXPECT_THAT(refused("x.png", volume),
-              HasSubstr("PNG stores images of rank 2, got an array of 2x4x5, rank 3\nhelp: write .npy"));
+              HasSubstr("PNG stores images of rank 2, got an array of 2x4x5, rank 3\nhelp: write .tif, .nii or .npy"));
   EXPECT_THAT(refused("x.tif", Array(E::u8, {2, 2, 2, 4, 5})), HasSubstr("rank 2 to 4"));
   EXPECT_THAT(refused("x.tif", Array(E::u8, {4})), HasSubstr("rank 1"));
   EXPECT_THAT(refused("x.jpg", Array(pixel_format(E::u8, 4), {4, 5})),

@@ -137,8 +137,8 @@ std::string file_stem(const std::string& name) {
 
 // Keeps a text that did not compile; "" when no folder takes it.
 std::string save_source(const CompileRequest& request, const base::Digest& key) {
-  return base::Cache::user().save_text(
-      fmt::format("{}-{}", file_stem(request.name), base::to_hex(key).substr(0, 12)), ".c", request.source);
+  return base::Cache::user().save_text(fmt::format("{}-{}", file_stem(request.name), base::to_hex(key).substr(0, 12)),
+                                       ".c", request.source);
 }
 
 [[noreturn]] void throw_failed(ErrorClass cls, const std::string& sentence, const std::string& messages,

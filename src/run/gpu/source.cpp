@@ -76,7 +76,8 @@ CompilerError first_error(std::string_view log) {
 }
 
 std::string save_source(const std::string& source, std::string_view extension, const base::Digest& key) {
-  return base::Cache::user().save_text("kernel-" + base::to_hex(key).substr(0, 12), "." + std::string(extension), source);
+  return base::Cache::user().save_text("kernel-" + base::to_hex(key).substr(0, 12), "." + std::string(extension),
+                                       source);
 }
 
 void throw_not_compiled(const FailedCompilation& failed) {
