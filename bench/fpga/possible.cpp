@@ -114,7 +114,7 @@ int main(int count, char** words) {
     options.target = "verilog";
     options.hardware = hardware.options("verilog", size);
     std::map<std::string, double> scalars;
-    const tessera::Program loaded = program.load(scalars);
+    const tessera::Program loaded = program.load(scalars, 60);
     const tessera::cli::Lanes lanes = tessera::cli::bind_inputs(loaded, inputs, scalars, {});
     return check(tessera::engine::hardware_stream(loaded.impl().graph, options), lanes.inputs.front(), sample);
   } catch (const std::exception& e) {
