@@ -1,5 +1,6 @@
 // Fibers and who waits for whom; see machine.hpp. A fiber begins in a context of its own and is switched by _setjmp and
 // _longjmp from then on: swapcontext asks the system for signal masks each time, which takes twenty times as long.
+#undef _FORTIFY_SOURCE  // its longjmp takes another stack for a fault
 #include "machine.hpp"
 
 #include <setjmp.h>
