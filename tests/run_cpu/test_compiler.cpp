@@ -157,15 +157,15 @@ TEST(BuiltIn, IsAFileOfThisUserOrRootThatNobodyElseMayWrite) {
 // A text that takes long: C's preprocessor and constant folding have no such loops, but huge switch statements do.
 std::string long_text() {
   std::string text = "double f(double x) {\n";
-  for (int k = 0; k < 60000; ++k) text += "x = x * x + __builtin_sqrt(x + " + std::to_string(k) + ");\n";
+  for (int k = 0; k < 150000; ++k) text += "x = x * x + __builtin_sqrt(x + " + std::to_string(k) + ");\n";
   return text + "return x; }\n";
 }
 
 TEST(BuiltIn, EndsAtTheLimit) {
   for (const std::string& name : compilers()) {
-    const Error e = error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .seconds = 0.3});
+    const Error e = error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .seconds = 0.05});
     EXPECT_EQ(e.error_class(), ErrorClass::device) << name;
-    EXPECT_THAT(e.message(), HasSubstr("compiling 'long' took longer than 0.3 s")) << name;
+    EXPECT_THAT(e.message(), HasSubstr("compiling 'long' took longer than 0.05 s")) << name;
   }
 }
 
@@ -173,13 +173,13 @@ TEST(BuiltIn, EndsWhenItIsCancelled) {
   for (const std::string& name : compilers()) {
     std::atomic<bool> cancel{false};
     std::thread later([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::this_thread::sleep_for(std::chrono::milliseconds(40));
       cancel = true;
     });
     const Error e =
         error_of({.source = unique_source(long_text()), .name = "long", .compiler = name, .cancel = &cancel});
     later.join();
-    EXPECT_EQ(e.error_class(), ErrorClass::cancelled) << name;
+    EXPECT_EQ(e.error_class(), ErrorClass::cancelled) << name << ": " << e.message();
   }
 }
 

@@ -180,7 +180,7 @@ class Server {
       std::string name;
       if (reader.number(protocol) && protocol == clang_protocol && reader.text(name) && name == version)
         greeted_ = true;
-      else if (protocol != 0)
+      else if (protocol != 0 && !cancelled && !late)
         return {Outcome::failed, "", "the compiler belongs to another version"};
     }
     Message message;
