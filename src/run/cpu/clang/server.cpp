@@ -16,8 +16,10 @@
 
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #pragma GCC diagnostic push
@@ -55,7 +57,10 @@ struct Job {
   bool done = false;
 };
 
+constexpr int out_of_memory = 12;  // status
+
 [[noreturn]] void on_fatal_error(void*, const char* reason, bool) {
+  if (std::string_view(reason).find("out of memory") != std::string_view::npos) _exit(out_of_memory);
   throw std::runtime_error(reason);
 }
 
@@ -152,6 +157,8 @@ void* thread_main(void* argument) {
   Job& job = *static_cast<Job*>(argument);
   try {
     compile(job);
+  } catch (const std::bad_alloc&) {
+    _exit(out_of_memory);  // that says nothing of the text
   } catch (const std::exception& e) {
     job.done = false;
     job.messages += std::string("the code generator gave up: ") + e.what() + "\n";
