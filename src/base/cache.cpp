@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "tessera/error.hpp"
 
@@ -85,16 +86,6 @@ bool is_reached_safely(const fs::path& folder) {
   }
 }
 
-struct Handle {
-  int fd = -1;
-  explicit Handle(int opened) : fd(opened) {}
-  ~Handle() {
-    if (fd >= 0) ::close(fd);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-};
-
 // Opened anew for every use: a folder may be removed, and made by somebody else.
 int open_folder(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -112,7 +103,7 @@ std::string name_of(const Digest& key) {
 
 // The content and trailer of an entry that can be trusted, whatever they say; `found`: there is something of that name.
 std::optional<std::string> read_entry(int folder, const std::string& name, std::int64_t most, bool& found) {
-  const Handle file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const Descriptor file(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   found = file.fd >= 0 || errno != ENOENT;
   struct stat info{};
   if (file.fd < 0 || ::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode) || !is_ours_alone(info) ||
@@ -187,12 +178,12 @@ Cache::Cache(std::string folder, std::int64_t max_bytes) : folder_(std::move(fol
   }
   fs::create_directories(absolute.parent_path(), code);
   ::mkdir(folder_.c_str(), 0700);
-  if (const Handle opened(open_folder(folder_)); opened.fd < 0) folder_.clear();
+  if (const Descriptor opened(open_folder(folder_)); opened.fd < 0) folder_.clear();
 }
 
 std::optional<std::string> Cache::get(const Digest& key) {
   if (folder_.empty()) return std::nullopt;
-  const Handle folder(open_folder(folder_));
+  const Descriptor folder(open_folder(folder_));
   if (folder.fd < 0) return std::nullopt;
   const std::string name = name_of(key);
   bool found = false;
@@ -215,7 +206,7 @@ bool Cache::put(const Digest& key, std::string_view content) {
   if (folder_.empty() || size > max_bytes_) return false;
   // Not AtomicFile: the checksum makes fsync needless, which costs more than many compilations of a small kernel.
   static std::atomic<unsigned> counter{0};
-  const Handle folder(open_folder(folder_));
+  const Descriptor folder(open_folder(folder_));
   if (folder.fd < 0) return false;
   const std::string part = fmt::format("{}.{}-{}.part", to_hex(key).substr(0, 16), ::getpid(), counter++);
   const int fd = ::openat(folder.fd, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -277,18 +268,11 @@ std::string Cache::save_text(const std::string& name, const std::string& suffix,
     const fs::path folder = fs::temp_directory_path(ec);
     if (ec) return "";
     std::string path = (folder / (name + "-XXXXXX" + suffix)).string();
-    const Handle file(::mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC));
+    const Descriptor file(::mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC));
     if (file.fd < 0) return "";
-    for (std::string_view rest = text; !rest.empty();) {
-      const ssize_t n = ::write(file.fd, rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        ::unlink(path.c_str());
-        return "";
-      }
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return path;
+    if (write_all(file.fd, text)) return path;
+    ::unlink(path.c_str());
+    return "";
   } catch (const Error&) {
     return "";
   }

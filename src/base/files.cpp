@@ -16,6 +16,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "tessera/error.hpp"
 
@@ -23,13 +24,6 @@ namespace tessera::base {
 namespace {
 
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // Linux moves at most 2 GiB per call
-
-struct Descriptor {
-  int fd;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why, std::string help = {}) {
   throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", quoted(path, 1024), why), {}, std::move(help));

@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "run/cpu/clang/protocol.hpp"
@@ -65,16 +66,6 @@ std::string file_of_code(const void* address) {
   }
   return "";
 }
-
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int opened = -1) : fd(opened) {}
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-};
 
 // The program that is started, opened and looked at once.
 struct Found {
@@ -145,7 +136,7 @@ class Server {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return base::reason_of(errno);
     socket_ = ends[0];
-    const Descriptor other(ends[1]);
+    const base::Descriptor other(ends[1]);
     owner_ = ::getpid();
     if (const int failed = spawn(fmt::format("/proc/self/fd/{}", found().fd), {file_name}, {other.fd, -1, -1}, child_);
         failed != 0) {

@@ -19,6 +19,7 @@
 
 #include "base/cache.hpp"
 #include "base/deadline.hpp"
+#include "base/descriptor.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
 #include "base/hash.hpp"
@@ -212,19 +213,9 @@ std::string path_of_descriptor(int fd) {
 
 // A file in memory, under no name: what was checked is what is loaded.
 base::DynamicLibrary open_in_memory(const std::string& bytes) {
-  const int fd = ::memfd_create("tessera", MFD_CLOEXEC);
-  if (fd < 0) return {};
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const ssize_t n = ::write(fd, rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  base::DynamicLibrary library;
-  if (rest.empty()) library = base::DynamicLibrary::open(path_of_descriptor(fd));
-  ::close(fd);
-  return library;
+  const base::Descriptor file(::memfd_create("tessera", MFD_CLOEXEC));
+  if (file.fd < 0 || !base::write_all(file.fd, bytes)) return {};
+  return base::DynamicLibrary::open(path_of_descriptor(file.fd));
 }
 
 // Some systems run nothing from memory; then from a file that lives only for that.
