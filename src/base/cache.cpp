@@ -211,15 +211,7 @@ bool Cache::put(const Digest& key, std::string_view content) {
   const std::string part = fmt::format("{}.{}-{}.part", to_hex(key).substr(0, 16), ::getpid(), counter++);
   const int fd = ::openat(folder.fd, part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd < 0) return false;
-  bool good = true;
-  for (std::string_view rest : {content, std::string_view(trailer)}) {
-    while (good && !rest.empty()) {
-      const ssize_t n = ::write(fd, rest.data(), std::min<std::size_t>(rest.size(), 1u << 30));
-      if (n < 0 && errno == EINTR) continue;
-      good = n > 0;
-      if (good) rest.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
+  bool good = write_all(fd, content) && write_all(fd, trailer);
   good = ::close(fd) == 0 && good;
   good = good && ::renameat(folder.fd, part.c_str(), folder.fd, name_of(key).c_str()) == 0;
   if (!good) {

@@ -343,12 +343,8 @@ void AtomicFile::pour() {
     const std::size_t n = read_at(offset, std::as_writable_bytes(std::span(block)));
     if (n == 0) break;
     offset += static_cast<std::int64_t>(n);
-    for (std::size_t done = 0; done < n;) {
-      const ssize_t written = ::write(sink_, block.data() + done, n - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail(written < 0 ? errno : ENOSPC);
-      done += static_cast<std::size_t>(written);
-    }
+    errno = ENOSPC;  // of a write that takes nothing
+    if (!write_all(sink_, {block.data(), n})) fail(errno);
   }
   const int closed = ::close(sink_);
   sink_ = -1;
