@@ -30,7 +30,7 @@ std::vector<MachineClass> machine_classes() {
   return {{16, 16, {}}, {32, 16, {"avx2"}}, {64, 32, {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"}}};
 }
 
-emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, const MachineClass& machine) {
+plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const MachineClass& machine) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
@@ -41,8 +41,12 @@ emit::Variant variant_for(const ir::Graph& graph, const EmitOptions& options, co
   device.threads = 8;
   device.transforms = true;
   device.byte_products = machine.byte_products;
+  return plan::make_plan(graph, how, device);
+}
+
+emit::Variant variant_for(plan::Plan plan, const MachineClass& machine) {
   emit::Variant variant;
-  variant.plan = plan::make_plan(graph, how, device);
+  variant.plan = std::move(plan);
   variant.lowered = lower::lower_cpu(variant.plan);
   variant.features = machine.features;
   return variant;
@@ -66,9 +70,10 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
 
 std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants;
+  variants.reserve(machine_classes().size() + 1);
   for (const MachineClass& machine : machine_classes())
     if (options.vector_bits == 0 || options.vector_bits == 8 * machine.vector_bytes)
-      variants.push_back(variant_for(graph, options, machine));
+      variants.push_back(variant_for(plan_for(graph, options, machine), machine));
   return variants;
 }
 
@@ -80,12 +85,12 @@ std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, cons
   MachineClass last = machine_classes().back();
   last.features.emplace_back("avx512vnni");
   last.byte_products = true;
-  emit::Variant products = variant_for(graph, options, last);
+  plan::Plan products = plan_for(graph, options, last);
   const auto sums_bytes = [](const plan::Group& group) {
     return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });
   };
-  if (std::any_of(products.plan.groups.begin(), products.plan.groups.end(), sums_bytes))
-    variants.push_back(std::move(products));
+  if (std::any_of(products.groups.begin(), products.groups.end(), sums_bytes))
+    variants.push_back(variant_for(std::move(products), last));
   return variants;
 }
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <unordered_set>
+#include <utility>
 
 #include "base/deadline.hpp"
 
@@ -171,16 +171,43 @@ std::vector<Stage> Graph::take_stages() {
   return taken;
 }
 
+namespace {
+
+// Which expressions a walk has seen: a mark per expression, the number of the walk. Nothing is cleared between walks.
+class Seen {
+ public:
+  explicit Seen(std::size_t expressions) {
+    if (marks().size() < expressions) marks().resize(expressions);
+    if (++walk() == 0) {
+      std::fill(marks().begin(), marks().end(), 0);
+      walk() = 1;
+    }
+  }
+  bool insert(ExprId e) { return std::exchange(marks()[e.id], walk()) != walk(); }
+
+ private:
+  static std::vector<std::uint32_t>& marks() {
+    thread_local std::vector<std::uint32_t> all;
+    return all;
+  }
+  static std::uint32_t& walk() {
+    thread_local std::uint32_t number = 0;
+    return number;
+  }
+};
+
+}  // namespace
+
 std::vector<ExprId> postorder(const Graph& g, const std::vector<ExprId>& roots) {
   std::vector<ExprId> order;
-  std::unordered_set<std::uint32_t> seen;
+  Seen seen(g.expr_count());
   struct Frame {
     ExprId e;
     std::size_t next;
   };
   std::vector<Frame> stack;
   for (ExprId root : roots) {
-    if (!root.valid() || !seen.insert(root.id).second) continue;
+    if (!root.valid() || !seen.insert(root)) continue;
     stack.push_back({root, 0});
     while (!stack.empty()) {
       Frame& top = stack.back();
@@ -191,7 +218,7 @@ std::vector<ExprId> postorder(const Graph& g, const std::vector<ExprId>& roots) 
         continue;
       }
       const ExprId child = args[top.next++];
-      if (seen.insert(child.id).second) stack.push_back({child, 0});
+      if (seen.insert(child)) stack.push_back({child, 0});
     }
   }
   return order;

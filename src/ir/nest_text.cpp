@@ -30,6 +30,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -83,19 +84,37 @@ std::string_view word_of(Kind kind) {
 
 // ---- printing ------------------------------------------------------------------------------------------------------
 
-std::string text_of(const Value& v) {
-  if (v->kind == Kind::variable) return v->name;
-  if (v->kind == Kind::integer)
-    return v->type == Type{} ? fmt::format("{}", v->i) : fmt::format("{}:{}", v->i, spell(v->type));
-  if (v->kind == Kind::real) return fmt::format("{}:{}", real_text(v->f), spell(v->type));
-  std::string out =
-      fmt::format("({}:{}", v->kind == Kind::operation ? ir::name_of(v->op) : word_of(v->kind), spell(v->type));
+void text_of(const Value& v, std::string& out) {
+  if (v->kind == Kind::variable) {
+    out += v->name;
+    return;
+  }
+  auto to = std::back_inserter(out);
+  if (v->kind == Kind::integer) {
+    fmt::format_to(to, "{}", v->i);
+    if (v->type != Type{}) out += ":" + spell(v->type);
+    return;
+  }
+  if (v->kind == Kind::real) {
+    fmt::format_to(to, "{}:{}", real_text(v->f), spell(v->type));
+    return;
+  }
+  fmt::format_to(to, "({}:{}", v->kind == Kind::operation ? ir::name_of(v->op) : word_of(v->kind), spell(v->type));
   bool numbered = (v->kind == Kind::load && v->i != 1) || (v->kind == Kind::interleave && v->i != 0);
-  if (numbered) out += fmt::format("/{}", v->i);
-  if (v->phase != 0) out += fmt::format("+{}", v->phase);
+  if (numbered) fmt::format_to(to, "/{}", v->i);
+  if (v->phase != 0) fmt::format_to(to, "+{}", v->phase);
   if (v->kind == Kind::call) out += " " + v->name;
-  for (const Value& a : v->args) out += " " + text_of(a);
-  return out + ")";
+  for (const Value& a : v->args) {
+    out += ' ';
+    text_of(a, out);
+  }
+  out += ')';
+}
+
+std::string text_of(const Value& v) {
+  std::string out;
+  text_of(v, out);
+  return out;
 }
 
 void print(const std::vector<Statement>& list, std::size_t depth, std::string& out);
@@ -104,7 +123,10 @@ void print(const Statement& s, std::size_t depth, std::string& out) {
   const std::string indent(2 * depth, ' ');
   auto values = [&](std::size_t from = 0) {
     std::string text;
-    for (std::size_t k = from; k < s.values.size(); ++k) text += " " + text_of(s.values[k]);
+    for (std::size_t k = from; k < s.values.size(); ++k) {
+      text += ' ';
+      text_of(s.values[k], text);
+    }
     return text;
   };
   auto block = [&](const std::string& head) {

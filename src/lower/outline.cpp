@@ -1,8 +1,8 @@
 // Free names, canonical names and the functions made of blocks; see outline.hpp.
 #include "lower/outline.hpp"
 
-#include <map>
-#include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace tessera::lower {
 
@@ -49,8 +49,8 @@ class FreeNames {
       found.emplace_back(v->name, v->type);
     for (const Value& a : v->args) value(a);
   }
-  std::set<std::string> known_;
-  std::set<const ir::nest::Node*> seen_;
+  std::unordered_set<std::string> known_;
+  std::unordered_set<const ir::nest::Node*> seen_;
 };
 
 // Names by order of appearance, so that functions which do the same have the same text.
@@ -80,8 +80,8 @@ class Renaming {
     values_[v.get()] = {v, node};
     return node;
   }
-  std::map<std::string, std::string> names_;
-  std::map<const ir::nest::Node*, std::pair<Value, Value>> values_;  // the old one is kept: its address is the key
+  std::unordered_map<std::string, std::string> names_;
+  std::unordered_map<const ir::nest::Node*, std::pair<Value, Value>> values_;  // the old one is kept: its address is the key
 };
 
 class Outliner {
@@ -129,7 +129,7 @@ class Outliner {
     return call;
   }
 
-  std::map<std::string, std::string> names_;  // text without a name -> name
+  std::unordered_map<std::string, std::string> names_;  // text without a name -> name
 };
 
 void forget_names(std::vector<Statement>& list) {

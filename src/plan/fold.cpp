@@ -29,6 +29,8 @@ namespace {
 
 constexpr double block_rows = 4;     // rows of a register block that the price assumes
 constexpr double shared_limit = 60;  // consumers with more to do may end up in loops of their own, each with a copy
+// A larger expression stays a stage: no register holds more, and each step of a chain looks at all of it again.
+constexpr std::size_t largest_body = 1500;  // nodes
 
 bool plain(const ir::Index& index) {
   return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
@@ -36,6 +38,7 @@ bool plain(const ir::Index& index) {
 
 struct Facts {
   double operations = 0;
+  std::size_t nodes = 0;
   std::vector<bool> own_index;  // per dimension: every access reads the stage's own index
   bool coordinates = false, extents = false, loops = false, gathers = false;
 };
@@ -44,7 +47,9 @@ Facts facts_of(const Graph& graph, const Stage& stage) {
   Facts f;
   f.own_index.assign(stage.domain.size(), true);
   f.operations = analyze::operation_count(graph, {stage.body});
-  for (ExprId e : ir::postorder(graph, {stage.body})) {
+  const std::vector<ExprId> nodes = ir::postorder(graph, {stage.body});
+  f.nodes = nodes.size();
+  for (ExprId e : nodes) {
     const ExprNode& node = graph.node(e);
     f.coordinates |= node.op == Op::coord;
     f.extents |= node.op == Op::extent;
@@ -110,6 +115,7 @@ class FoldPass {
     const Stage& stage = graph_.stage(now);
     if (is_whole(graph_.node(stage.body).op)) return false;
     Facts f = facts_of(graph_, stage);
+    if (f.nodes > largest_body) return false;
     const bool sums_bytes = device_.byte_products && works_in_quads(graph_, now).has_value();
     if (f.gathers && f.operations > 40) return false;
     const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).tile.rows > 0; };
@@ -250,6 +256,7 @@ class FoldPass {
     std::size_t lead = consumer.domain.size() - rank;
     std::vector<bool> edge_own(rank);
     for (std::size_t d = 0; d < rank; ++d) edge_own[d] = reads_inside(producer, consumer, edge.index[d], d);
+    if (lead == 0 && std::find(edge_own.begin(), edge_own.end(), false) == edge_own.end()) return producer.body;
     return ir::rewrite(graph_, producer.body, [&](ExprId, const ExprNode& node) {
       if (node.op == Op::coord || node.op == Op::extent) {
         ExprNode moved = node;
