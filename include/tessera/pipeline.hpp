@@ -28,6 +28,10 @@
 
 namespace tessera {
 
+namespace detail {
+class Untyped;  // the C interface: the same without types
+}
+
 // ---- windows -------------------------------------------------------------------------------------------------------
 
 // Reductions over a box of neighbours. The function gets one Offset per range and returns what is reduced:
@@ -199,6 +203,10 @@ class Output {
   const std::vector<detail::View>& views() const { return views_; }
 
  private:
+  friend class detail::Untyped;
+  Output(std::string name, std::vector<std::string> fields, std::vector<detail::View> views)
+      : name_(std::move(name)), fields_(std::move(fields)), views_(std::move(views)) {}
+
   std::string name_;
   std::vector<std::string> fields_;
   std::vector<detail::View> views_;
@@ -325,6 +333,7 @@ class Pipeline {
   Program compile(const std::vector<Output>& outputs) const;
 
  private:
+  friend class detail::Untyped;
   std::vector<Size> rank_extents(int rank);
   std::vector<detail::View> add_input(std::string name, ElementType, const std::vector<std::string>& fields,
                                       const std::vector<Size>& extents);

@@ -1,0 +1,145 @@
+// Named filters, compiled for images of a type and rank.
+#include <nlohmann/json.hpp>
+
+#include "c/handles.hpp"
+#include "c/options.hpp"
+#include "c/tensors.hpp"
+#include "engine/filters.hpp"
+
+using namespace tessera;
+using namespace tessera::c;
+
+struct tsr_filter {
+  std::shared_ptr<const engine::Filter> filter;
+  Format image;
+  int rank = 0;
+  std::optional<ElementType> mask;
+
+  const Format& result() const { return filter->program.outputs().at(0).format; }
+};
+
+namespace {
+
+Shape result_shape(const tsr_filter& f, const Shape& image) {
+  if (static_cast<int>(image.size()) != f.rank)
+    fail(fmt::format("the image has {} dimensions, but the filter was made for {}", image.size(), f.rank));
+  const Region place = f.filter->place(image);
+  Shape shape;
+  for (std::size_t d = 0; d < image.size(); ++d) shape.push_back(place.end[d] - place.begin[d]);
+  return shape;
+}
+
+std::string filters_json() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const FilterInfo& info : filters()) {
+    nlohmann::json options = nlohmann::json::array();
+    for (const FilterOption& o : info.options)
+      options.push_back(
+          {{"name", o.name}, {"type", o.type}, {"value", o.value}, {"summary", o.summary}, {"per_axis", o.per_axis}});
+    all.push_back({{"name", info.name},
+                   {"summary", info.summary},
+                   {"ranks", info.ranks},
+                   {"keeps_type", info.keeps_type},
+                   {"takes_mask", info.takes_mask},
+                   {"options", std::move(options)}});
+  }
+  return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* tsr_filters_json(void) {
+  const char* text = nullptr;
+  guarded([&] {
+    static const std::string made = filters_json();
+    text = made.c_str();
+  });
+  return text;
+}
+
+tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr_options* options, tsr_filter** out) {
+  return guarded([&] {
+    given(name, "the name of a filter");
+    given(out, "the place of the result");
+    FilterOptionSet set = filter_options(name, options);
+    auto made = std::make_unique<tsr_filter>();
+    made->rank = rank;
+    made->mask = set.mask;
+    made->image = element_type(type, "the image");
+    if (!set.fields.empty()) {
+      std::vector<std::pair<std::string, ElementType>> fields;
+      for (const std::string& f : set.fields) fields.emplace_back(f, made->image.scalar);
+      made->image = Format::record("pixel", std::move(fields));
+    }
+    // Of the mask only the type counts.
+    if (set.mask) set.request.mask = Array(*set.mask, Shape(static_cast<std::size_t>(std::max(1, rank)), 1));
+    made->filter = engine::make_filter(set.request, made->image, rank);
+    *out = made.release();
+  });
+}
+
+void tsr_filter_free(tsr_filter* filter) {
+  delete filter;
+}
+
+tsr_status tsr_filter_result(const tsr_filter* filter, const int64_t* image, int32_t rank, DLDataType* type,
+                             int64_t* shape, int32_t* result_rank) {
+  return guarded([&] {
+    const tsr_filter& f = given(filter, "the filter");
+    given(image, "the shape of the image");
+    given(type, "the place of the type");
+    given(shape, "the place of the shape");
+    given(result_rank, "the place of the rank");
+    const Shape dimensions = dimensions_of(result_shape(f, Shape(image, image + std::max(0, rank))), f.result());
+    *type = dlpack_type(f.result().is_struct() ? f.result().fields[0].type : f.result().scalar);
+    *result_rank = static_cast<std::int32_t>(dimensions.size());
+    std::copy(dimensions.begin(), dimensions.end(), shape);
+  });
+}
+
+tsr_status tsr_filter_run(const tsr_filter* filter, const DLTensor* image, const DLTensor* mask, const DLTensor* result,
+                          const tsr_options* options) {
+  return guarded([&] {
+    const tsr_filter& f = given(filter, "the filter");
+    const Bound from(given(image, "the image"), f.image, "the image", true);
+    const Bound to(given(result, "the result"), f.result(), "the result", false);
+    const Shape shape = from.array().shape();
+    if (!(from.array().format() == f.image))
+      fail(fmt::format("the image has elements {}, but the filter was made for {}", from.array().format().name(),
+                       f.image.name()));
+    if (to.array().shape() != result_shape(f, shape))
+      fail(fmt::format("the result has shape {}, expected {}", to_string(to.array().shape()),
+                       to_string(result_shape(f, shape))));
+    if (f.mask.has_value() != (mask != nullptr))
+      fail(f.mask ? "the filter was made for a mask, but none is given"
+                  : "the filter was made for images without a mask",
+           "set the option mask to the type of the mask");
+    std::vector<Array> inputs = {f.filter->input(f.filter->converted(from.array()))};
+    if (mask != nullptr) {
+      const Array certainties = array_of(*mask, "the mask");
+      if (certainties.format().scalar != *f.mask)
+        fail(fmt::format("the mask has elements {}, but the filter was made for {}", certainties.format().name(),
+                         tessera::name_of(*f.mask)));
+      inputs.push_back(f.filter->input(engine::mask_for(certainties, shape)));
+    }
+    f.filter->program.run_into(inputs, {to.array()}, run_options(options));
+    to.give_back();
+  });
+}
+
+tsr_status tsr_filter_explain(const tsr_filter* filter, const DLTensor* image, const char* format,
+                              const tsr_options* options, char** text) {
+  return guarded([&] {
+    const tsr_filter& f = given(filter, "the filter");
+    const Shape shape = shape_of(given(image, "the image"), f.image, "the image");
+    static_cast<void>(result_shape(f, shape));
+    const ExplainFormat wanted = explain_format(format);
+    given(text, "the place of the text");
+    std::vector<Shape> shapes = {f.filter->input_shape(shape)};
+    if (f.mask) shapes.push_back(shapes[0]);
+    *text = copied(f.filter->program.explain(shapes, run_options(options), wanted));
+  });
+}
+}

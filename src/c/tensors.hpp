@@ -1,0 +1,46 @@
+// DLPack tensors as arrays, and arrays as DLPack tensors.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "c/handles.hpp"
+
+namespace tessera::c {
+
+DLDataType dlpack_type(ElementType);
+// Throws Error(argument) that names `what` where Tessera computes nothing of the type.
+ElementType element_type(DLDataType, std::string_view what);
+std::string name_of(DLDataType);  // "int64", "float8x4"
+
+// Elements of one type; a dimension of fields, where there is one, is a dimension.
+Array array_of(const DLTensor&, std::string_view what);
+// A scalar: a rank-0 array of the host, of any type of numbers.
+Array scalar_of(const DLTensor&, std::string_view what);
+
+// A tensor as an array of these elements. Structs have one dimension more, the last; where their fields do not lie
+// together, the array is a copy of the tensor.
+class Bound {
+ public:
+  // Throws Error(argument) for what is no such array. Of scalars per point the type is not looked at: whoever takes the
+  // array says what was expected.
+  Bound(const DLTensor&, const Format& expected, std::string_view what, bool is_read);
+  const Array& array() const { return array_; }
+  // Copies the elements of a copy back to the tensor.
+  void give_back() const;
+
+ private:
+  Array array_;
+  std::optional<Array> tensor_;  // as an array with a dimension of fields, where `array_` is a copy
+};
+
+// Shape without the dimension of fields, data not looked at.
+Shape shape_of(const DLTensor&, const Format& expected, std::string_view what);
+// The dimensions of an array, that of its fields among them.
+Shape dimensions_of(const Shape&, const Format&);
+
+// The caller frees it; the array lives as long.
+DLManagedTensorVersioned* managed(Array);
+
+}  // namespace tessera::c
