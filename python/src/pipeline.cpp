@@ -232,7 +232,7 @@ class Pipeline {
     }
     tsr_program* program = nullptr;
     compute(options, [&](const tsr_options* o) {
-      return tsr_pipeline_compile(handle_, list.data(), list.size(), options != nullptr ? o : nullptr, &program);
+      return tsr_pipeline_compile(handle_, list.data(), list.size(), o, &program);
     });
     return make_program(program);
   }

@@ -194,7 +194,7 @@ class Program {
   std::tuple<std::string, std::string, std::string> emit(Options* options) {
     char *source = nullptr, *header = nullptr, *host = nullptr;
     compute(options, [&](const tsr_options* o) {
-      return tsr_emit(handle_, options != nullptr ? o : nullptr, &source, &header, &host);
+      return tsr_emit(handle_, o, &source, &header, &host);
     });
     return {taken_string(source), taken_string(header), taken_string(host)};
   }
@@ -287,7 +287,7 @@ void bind_program(nb::module_& m) {
             tsr_program* p = nullptr;
             compute(options, [&](const tsr_options* o) {
               return tsr_compile_text(text.c_str(), file_name ? file_name->c_str() : nullptr,
-                                      options != nullptr ? o : nullptr, &p);
+                                      o, &p);
             });
             return make_program(p);
           },
@@ -297,7 +297,7 @@ void bind_program(nb::module_& m) {
           [](const std::string& path, Options* options) {
             tsr_program* p = nullptr;
             compute(options, [&](const tsr_options* o) {
-              return tsr_compile_file(path.c_str(), options != nullptr ? o : nullptr, &p);
+              return tsr_compile_file(path.c_str(), o, &p);
             });
             return make_program(p);
           },
@@ -319,9 +319,10 @@ namespace {
 
 class Filter {
  public:
-  Filter(const std::string& name, const std::string& dtype, int rank, Options* options) : type_(type_of(dtype)) {
+  Filter(const std::string& name, const std::string& dtype, int rank, Options* options)
+      : type_(type_of(dtype)), rank_(rank) {
     compute(options, [&](const tsr_options* o) {
-      return tsr_filter_new(name.c_str(), type_, rank, options != nullptr ? o : nullptr, &handle_);
+      return tsr_filter_new(name.c_str(), type_, rank, o, &handle_);
     });
   }
   ~Filter() { tsr_filter_free(handle_); }
@@ -340,7 +341,8 @@ class Filter {
     if (!same(from.tensor.dtype, type_))
       fail("'image' is an array of " + name_of(from.tensor.dtype) + ", this filter is compiled for " + name_of(type_));
     if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
-    learn(from.shape, from.tensor.ndim);
+    // Fields are no dimension to the filter.
+    learn(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
     Taken to;
     nb::object array = out.is_none() ? make_array(&from, result_.tuple, result_.type) : nb::borrow(out);
     take_array(array.ptr(), "out", true, to);
@@ -378,6 +380,7 @@ class Filter {
 
   tsr_filter* handle_ = nullptr;
   DLDataType type_;
+  int rank_;
   std::vector<std::int64_t> image_;
   struct {
     DLDataType type{};
