@@ -1,6 +1,7 @@
 // Named filters, compiled for images of a type and rank.
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.hpp"
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
@@ -63,6 +64,7 @@ tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr
   return guarded([&] {
     given(name, "the name of a filter");
     given(out, "the place of the result");
+    const base::Deadline watch(0, cancel_of(options));
     FilterOptionSet set = filter_options(name, options);
     auto made = std::make_unique<tsr_filter>();
     made->rank = rank;

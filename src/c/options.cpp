@@ -175,9 +175,9 @@ double compile_limit(const tsr_options* given) {
   return limit;
 }
 
-RunOptions run_options(const tsr_options* given) {
-  RunOptions out;
-  if (given == nullptr) return out;
+namespace {
+
+void set_run_options(const tsr_options& given, RunOptions& out) {
   const Setters setters = {
       {"numbers", [&](const Option& o) { out.numbers = o.word(numbers_words); }},
       {"schedule", [&](const Option& o) { out.schedule = o.word(schedule_words); }},
@@ -197,8 +197,20 @@ RunOptions run_options(const tsr_options* given) {
       {"compile_limit", [&](const Option& o) { out.compile_limit = o.seconds(); }},
       {"tile_rows", [&](const Option& o) { out.tile_rows = o.integer("rows"); }},
       {"tile_columns", [&](const Option& o) { out.tile_columns = o.integer("columns"); }}};
-  if (!given->values.empty()) set_all(given, "a run", setters);
-  const std::atomic<bool>* cancel = given->cancel != nullptr ? &given->cancel->flag : nullptr;
+  set_all(&given, "a run", setters);
+}
+
+}  // namespace
+
+const std::atomic<bool>* cancel_of(const tsr_options* given) {
+  return given == nullptr || given->cancel == nullptr ? nullptr : &given->cancel->flag;
+}
+
+RunOptions run_options(const tsr_options* given) {
+  RunOptions out;
+  if (given == nullptr) return out;
+  if (!given->values.empty()) set_run_options(*given, out);
+  const std::atomic<bool>* cancel = cancel_of(given);
   if (given->progress != nullptr) {
     // The callback's own wish to stop: through the caller's flag where there is one.
     auto* const flag = given->cancel != nullptr ? const_cast<std::atomic<bool>*>(cancel)

@@ -1,6 +1,7 @@
 // Programs: compile, describe, run, explain, emit.
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.hpp"
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
@@ -120,13 +121,17 @@ extern "C" {
 tsr_status tsr_compile_text(const char* text, const char* file_name, const tsr_options* options, tsr_program** out) {
   return guarded([&] {
     given(text, "the text of a program");
+    const base::Deadline watch(0, cancel_of(options));
     hand_out(out, Program::from_text(text, compile_options(options), file_name == nullptr ? "<text>" : file_name));
   });
 }
 
 tsr_status tsr_compile_file(const char* path, const tsr_options* options, tsr_program** out) {
-  return guarded(
-      [&] { hand_out(out, Program::from_file(&given(path, "the path of a program"), compile_options(options))); });
+  return guarded([&] {
+    given(path, "the path of a program");
+    const base::Deadline watch(0, cancel_of(options));
+    hand_out(out, Program::from_file(path, compile_options(options)));
+  });
 }
 
 void tsr_program_free(tsr_program* program) {
@@ -204,6 +209,7 @@ tsr_status tsr_explain(const tsr_program* program, const DLTensor* const* inputs
 
 tsr_status tsr_emit(const tsr_program* program, const tsr_options* options, char** source, char** header, char** host) {
   return guarded([&] {
+    const base::Deadline watch(0, cancel_of(options));
     const EmittedCode code = given(program, "the program").program.emit(emit_options(options));
     using Text = std::unique_ptr<char, void (*)(char*)>;
     Text texts[] = {Text(copied(code.source), tsr_string_free), Text(copied(code.header), tsr_string_free),

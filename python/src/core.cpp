@@ -1,0 +1,143 @@
+// Errors, element types, calls that Ctrl-C ends, and the module.
+#include "core.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <iterator>
+
+namespace tessera::python {
+
+// ---- errors --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+[[noreturn]] void raise(nb::handle error) {
+  PyErr_SetObject(error.type().ptr(), error.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace
+
+void fail(const std::string& message, const std::string& help) {
+  raise(nb::module_::import_("tessera._errors").attr("ArgumentError")(message, nb::tuple(), help));
+}
+
+void raise_last() {
+  const nb::object make = nb::module_::import_("tessera._errors").attr("from_json");
+  raise(make(nb::str(tsr_last_error_json()), nb::str(tsr_last_error())));
+}
+
+// ---- element types -------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Name {
+  const char* numpy;
+  const char* ours;
+  DLDataType type;
+};
+constexpr Name names[] = {
+    {"bool", "bool", make_type(kDLBool, 8)},         {"uint8", "uint8", make_type(kDLUInt, 8)},
+    {"uint16", "uint16", make_type(kDLUInt, 16)},    {"uint32", "uint32", make_type(kDLUInt, 32)},
+    {"int16", "int16", make_type(kDLInt, 16)},       {"int32", "int32", make_type(kDLInt, 32)},
+    {"float16", "half", make_type(kDLFloat, 16)},    {"float32", "float", make_type(kDLFloat, 32)},
+    {"float64", "double", make_type(kDLFloat, 64)},
+};
+
+}  // namespace
+
+DLDataType type_of(std::string_view name) {
+  for (const Name& n : names)
+    if (name == n.numpy || name == n.ours) return n.type;
+  fail("type '" + std::string(name) +
+       "' cannot be used, expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64");
+}
+
+std::string name_of(DLDataType type) {
+  for (const Name& n : names)
+    if (same(type, n.type)) return n.numpy;
+  static constexpr const char* codes[] = {"int", "uint", "float", "handle", "bfloat", "complex", "bool"};
+  return (type.code < std::size(codes) ? codes[type.code] : "type") + std::to_string(type.bits);
+}
+
+// ---- calls that take long --------------------------------------------------------------------------------------------
+
+namespace {
+
+// The run of the main thread that Ctrl-C ends, and what handled the signal before. A handler may do no more than store
+// to lock-free atomics, which is what tsr_cancel_now does.
+std::atomic<tsr_cancel*> watched{nullptr};
+struct sigaction previous;
+
+extern "C" void on_interrupt(int number, siginfo_t* info, void* context) {
+  if (tsr_cancel* const cancel = watched.load()) tsr_cancel_now(cancel);
+  if ((previous.sa_flags & SA_SIGINFO) != 0)
+    previous.sa_sigaction(number, info, context);
+  else
+    previous.sa_handler(number);
+}
+
+pthread_t main_thread;
+
+}  // namespace
+
+Interruptible::Interruptible(tsr_cancel* cancel) {
+  if (pthread_equal(pthread_self(), main_thread) == 0) return;
+  before_ = watched.exchange(cancel);
+  if (before_ != nullptr) {  // a run inside the progress callable of another one
+    watching_ = true;
+    return;
+  }
+  struct sigaction ours{};
+  ours.sa_sigaction = on_interrupt;
+  ours.sa_flags = SA_SIGINFO | SA_RESTART;
+  ::sigemptyset(&ours.sa_mask);
+  ::sigaction(SIGINT, &ours, &previous);
+  watching_ = true;
+  // Nobody handles it, or nobody wants to hear of it: so it stays.
+  if ((previous.sa_flags & SA_SIGINFO) == 0 && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
+    ::sigaction(SIGINT, &previous, nullptr);
+    watched.store(nullptr);
+    watching_ = false;
+  }
+}
+
+Interruptible::~Interruptible() {
+  if (!watching_) return;
+  if (before_ == nullptr) ::sigaction(SIGINT, &previous, nullptr);
+  watched.store(before_);
+}
+
+Options& plain_options() {
+  // One for the main thread, whose runs Ctrl-C ends, and one for all others, which nothing ends.
+  static Options* const ours = new Options;    // NOLINT: for as long as the process lives
+  static Options* const others = new Options;  // NOLINT
+  return pthread_equal(pthread_self(), main_thread) != 0 ? *ours : *others;
+}
+
+void after_cancelled(Options& options) {
+  if (options.failure.is_valid()) {
+    const nb::object failure = std::move(options.failure);
+    options.failure = nb::object();
+    raise(failure);
+  }
+  const bool asked = options.asked();
+  if (!asked) tsr_cancel_reset(options.active());
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (asked) raise_last();
+}
+
+}  // namespace tessera::python
+
+NB_MODULE(_core, m) {
+  using namespace tessera::python;
+  main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  m.def("version", [] { return std::string(tsr_version()); });
+  m.def("abi", &tsr_abi);
+  prepare_arrays();
+  bind_options(m);
+  bind_program(m);
+  bind_filter(m);
+  bind_pipeline(m);
+}

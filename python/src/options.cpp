@@ -1,0 +1,242 @@
+// Options, cancelling, and streams of devices.
+#include <time.h>
+
+#include <map>
+
+#include "core.hpp"
+
+namespace tessera::python {
+namespace {
+
+constexpr std::int64_t between_tellings = 50'000'000;  // ns
+
+std::int64_t now_ns() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
+}
+
+// Called by any thread of a run, without the GIL.
+int on_progress(std::int64_t done, std::int64_t total, void* user) {
+  auto& options = *static_cast<Options*>(user);
+  const std::int64_t now = now_ns();
+  if (done < total && now - options.told_ns < between_tellings) return 0;
+  options.told_ns = now;
+  const nb::gil_scoped_acquire locked;
+  if (options.failure.is_valid()) return 1;
+  // What it returns is not looked at: tqdm's update returns whether it has drawn anything.
+  PyObject* const result = PyObject_CallFunction(options.progress.ptr(), "LL", static_cast<long long>(done),
+                                                 static_cast<long long>(total));
+  if (result == nullptr) {
+    PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace != nullptr) PyException_SetTraceback(value, trace);
+    options.failure = nb::steal(value);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    return 1;
+  }
+  Py_DECREF(result);
+  return 0;
+}
+
+bool is_array(nb::handle value) {
+  for (const char* mark : {"__array_struct__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"})
+    if (nb::hasattr(value, mark)) return true;
+  return false;
+}
+
+std::string said(nb::handle value) {
+  return nb::cast<std::string>(nb::repr(value));
+}
+
+std::vector<double> numbers_of(const std::string& name, nb::handle value) {
+  std::vector<double> numbers;
+  if (PySequence_Check(value.ptr()) == 0 && !nb::hasattr(value, "__iter__"))
+    fail("option '" + name + "' is " + said(value) + ", expected a word, a number, several numbers or an array");
+  for (const nb::handle v : value) {
+    const double number = PyFloat_AsDouble(v.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      fail("option '" + name + "' has " + said(v) + " among its numbers, expected numbers alone");
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Options::Options() {
+  check(tsr_options_new(&handle));
+  check(tsr_options_set_cancel(handle, own.handle));
+}
+
+void Options::set(const std::string& name, nb::handle value) {
+  const char* const key = name.c_str();
+  if (value.is_none()) return check(tsr_options_set(handle, key, nullptr));
+  if (PyUnicode_Check(value.ptr()) != 0)
+    return check(tsr_options_set(handle, key, nb::cast<std::string>(value).c_str()));
+  if (PyBool_Check(value.ptr()) != 0) return check(tsr_options_set(handle, key, value.ptr() == Py_True ? "1" : "0"));
+  const bool tensor = name == "kernel" || name.starts_with("table.");
+  if (tensor && is_array(value)) {
+    Taken taken;
+    take_array(value.ptr(), key, false, taken);
+    return check(tsr_options_set_tensor(handle, key, &taken.tensor));
+  }
+  if (PyLong_Check(value.ptr()) != 0 || PyFloat_Check(value.ptr()) != 0 ||
+      ((nb::hasattr(value, "__index__") || nb::hasattr(value, "__float__")) && !nb::hasattr(value, "__len__"))) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    return check(tsr_options_set_numbers(handle, key, &number, 1));
+  }
+  const std::vector<double> numbers = numbers_of(name, value);
+  check(tsr_options_set_numbers(handle, key, numbers.data(), numbers.size()));
+}
+
+void Options::set_progress(nb::object callable) {
+  if (callable.is_none()) {
+    check(tsr_options_set_progress(handle, nullptr, nullptr));
+    progress = nb::object();
+    return;
+  }
+  if (PyCallable_Check(callable.ptr()) == 0) fail("progress is " + said(callable) + ", expected a function of two numbers");
+  progress = std::move(callable);
+  check(tsr_options_set_progress(handle, on_progress, this));
+}
+
+void Options::set_cancel(nb::object given) {
+  if (given.is_none()) {
+    check(tsr_options_set_cancel(handle, own.handle));
+    cancel = nb::object();
+    return;
+  }
+  if (!nb::isinstance<Cancel>(given)) fail("cancel is " + said(given) + ", expected a tessera.Cancel");
+  check(tsr_options_set_cancel(handle, nb::cast<Cancel*>(given)->handle));
+  cancel = std::move(given);
+}
+
+void Options::set_stream(nb::object given) {
+  if (given.is_none()) {
+    check(tsr_options_set_stream(handle, nullptr));
+    stream = nb::object();
+    return;
+  }
+  if (!nb::isinstance<Stream>(given)) fail("stream is " + said(given) + ", expected a tessera.Stream");
+  check(tsr_options_set_stream(handle, nb::cast<Stream*>(given)->handle));
+  stream = std::move(given);
+}
+
+namespace {
+
+tsr_stream* borrowed(int device, std::intptr_t pointer) {
+  static auto* const streams = new std::map<std::pair<int, std::intptr_t>, tsr_stream*>;  // NOLINT: under the GIL
+  tsr_stream*& s = (*streams)[{device, pointer}];
+  if (s == nullptr) check(tsr_stream_borrow(device, reinterpret_cast<void*>(pointer), &s));
+  return s;
+}
+
+}  // namespace
+
+OnStream::OnStream(Options* given, TakenList& arrays) : options_(given) {
+  const Taken* first = nullptr;
+  for (std::size_t k = 0; k < arrays.size(); ++k) {
+    const Taken& t = arrays.at(k);
+    if (!t.stream) continue;
+    must_wait_ = must_wait_ || t.must_wait;
+    if (first == nullptr) {
+      first = &t;
+    } else if (*t.stream != *first->stream || t.tensor.device.device_id != first->tensor.device.device_id) {
+      tsr_stream* const other = borrowed(t.tensor.device.device_id, *t.stream);
+      check(tsr_stream_wait(other));
+    }
+  }
+  if (first == nullptr || (given != nullptr && given->stream.is_valid())) return;
+  if (given == nullptr) {
+    own_ = std::make_unique<Options>();
+    options_ = own_.get();
+  }
+  stream_ = borrowed(first->tensor.device.device_id, *first->stream);
+  check(tsr_options_set_stream(options_->handle, stream_));
+}
+
+OnStream::~OnStream() {
+  if (stream_ != nullptr && !own_) tsr_options_set_stream(options_->handle, nullptr);
+}
+
+void OnStream::done() {
+  if (stream_ == nullptr || !must_wait_) return;
+  tsr_status status = TSR_OK;
+  {
+    const nb::gil_scoped_release unlocked;
+    status = tsr_stream_wait(stream_);
+  }
+  check(status);
+}
+
+namespace {
+
+// Cycles through what Python knows of an Options: a progress callable may hold the object that holds it.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  const Options* const o = nb::inst_ptr<Options>(self);
+  for (const nb::object* held : {&o->progress, &o->cancel, &o->stream, &o->failure}) Py_VISIT(held->ptr());
+  return 0;
+}
+int clear(PyObject* self) {
+  Options* const o = nb::inst_ptr<Options>(self);
+  if (o->progress.is_valid()) {
+    tsr_options_set_progress(o->handle, nullptr, nullptr);
+    o->progress.reset();
+  }
+  o->failure.reset();
+  return 0;
+}
+PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {0, nullptr}};
+
+}  // namespace
+
+void bind_options(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Cancel>(m, "Cancel", "Ends the runs that were given it.")
+      .def(nb::init<>())
+      .def("now", &Cancel::now, "Ends them; from any thread.")
+      .def("reset", &Cancel::reset, "Lets it be used again.");
+  nb::class_<Stream>(m, "Stream", "Work of a device in order.")
+      .def_static(
+          "new",
+          [](const std::string& target, int device) {
+            tsr_stream* s = nullptr;
+            check(tsr_stream_new(target.c_str(), device, &s));
+            return new Stream(s);
+          },
+          "target"_a, "device"_a = 0, nb::rv_policy::take_ownership)
+      .def_static(
+          "borrow",
+          [](int device, std::uintptr_t pointer) {
+            tsr_stream* s = nullptr;
+            check(tsr_stream_borrow(device, reinterpret_cast<void*>(pointer), &s));
+            return new Stream(s);
+          },
+          "device"_a, "pointer"_a, nb::rv_policy::take_ownership)
+      .def("wait", [](Stream& self) {
+        tsr_status status = TSR_OK;
+        {
+          const nb::gil_scoped_release unlocked;
+          status = tsr_stream_wait(self.handle);
+        }
+        check(status);
+      });
+  nb::class_<Options>(m, "Options", nb::type_slots(slots), "What a call takes besides its arguments, by name.")
+      .def(nb::init<>())
+      .def("set", &Options::set, "name"_a, "value"_a.none())
+      .def("set_progress", &Options::set_progress, "callable"_a.none())
+      .def("set_cancel", &Options::set_cancel, "cancel"_a.none())
+      .def("set_stream", &Options::set_stream, "stream"_a.none());
+}
+
+}  // namespace tessera::python

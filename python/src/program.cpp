@@ -1,0 +1,406 @@
+// Compiled programs and named filters.
+#include <cstring>
+
+#include "core.hpp"
+
+namespace tessera::python {
+namespace {
+
+// The elements of a tuple or list without a copy of it, of any other sequence with one.
+class Items {
+ public:
+  explicit Items(nb::handle sequence) : object_(nb::borrow(sequence)) {
+    if (PyTuple_Check(sequence.ptr()) != 0) {
+      size_ = static_cast<std::size_t>(PyTuple_Size(sequence.ptr()));
+    } else {
+      object_ = nb::steal(PySequence_Tuple(sequence.ptr()));
+      if (!object_.is_valid()) throw nb::python_error();
+      size_ = static_cast<std::size_t>(PyTuple_Size(object_.ptr()));
+    }
+  }
+  std::size_t size() const { return size_; }
+  PyObject* operator[](std::size_t k) const { return PyTuple_GetItem(object_.ptr(), static_cast<Py_ssize_t>(k)); }
+
+ private:
+  nb::object object_;
+  std::size_t size_ = 0;
+};
+
+std::string shape_text(const std::int64_t* shape, int rank) {
+  std::string out = "(";
+  for (int d = 0; d < rank; ++d) out += (d > 0 ? ", " : "") + std::to_string(shape[d]);
+  return out + (rank == 1 ? ",)" : ")");
+}
+
+std::string taken_string(char* text) {
+  std::string out = text == nullptr ? "" : text;
+  tsr_string_free(text);
+  return out;
+}
+
+// A result of the library as an array of NumPy.
+nb::object copied(DLManagedTensorVersioned* result) {
+  const DLTensor& t = result->dl_tensor;
+  nb::object out = make_array(nullptr, tuple_of(t.shape, static_cast<std::size_t>(t.ndim)), t.dtype);
+  Taken to;
+  take_array(out.ptr(), "result", true, to);
+  std::size_t bytes = t.dtype.bits / 8;
+  for (int d = 0; d < t.ndim; ++d) bytes *= static_cast<std::size_t>(t.shape[d]);
+  if (bytes > 0) std::memcpy(to.tensor.data, static_cast<const char*>(t.data) + t.byte_offset, bytes);
+  return out;
+}
+
+}  // namespace
+
+void check_output(const Taken& out, const char* name, DLDataType type, const std::int64_t* shape, int rank) {
+  if (out.read_only) fail("'" + std::string(name) + "' is read-only, expected an array to write to");
+  if (!same(out.tensor.dtype, type))
+    fail("'" + std::string(name) + "' is an array of " + name_of(out.tensor.dtype) + ", expected " + name_of(type));
+  bool fits = out.tensor.ndim == rank;
+  for (int d = 0; fits && d < rank; ++d) fits = out.shape[d] == shape[d];
+  if (!fits)
+    fail("'" + std::string(name) + "' has the shape " + shape_text(out.shape, out.tensor.ndim) + ", expected " +
+         shape_text(shape, rank));
+  for (int d = 0; d < rank; ++d)
+    if (out.strides[d] == 0 && shape[d] > 1)
+      fail("'" + std::string(name) + "' has elements that share their memory, expected an array of its own");
+}
+
+void check_overlap(Taken& out, const char* name, TakenList& inputs) {
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs.at(k).tensor.ndim > 0 && !inputs.at(k).fresh && may_overlap(out, inputs.at(k)))
+      fail("'" + std::string(name) + "' shares memory with an input, expected an array of its own",
+           "leave it out, or give a copy of the input");
+}
+
+namespace {
+
+struct Port {
+  std::string name;
+  bool array = true;
+  DLDataType type{};
+};
+
+class Program {
+ public:
+  explicit Program(tsr_program* handle) : handle_(handle) {
+    const nb::object said = nb::module_::import_("json").attr("loads")(json());
+    const auto read = [&](const char* which, std::vector<Port>& to) {
+      for (const nb::handle entry : said[which]) {
+        const auto port = nb::cast<nb::dict>(entry);
+        to.push_back({nb::cast<std::string>(port["name"]), !port.contains("array") || nb::cast<bool>(port["array"]),
+                      type_of(nb::cast<std::string>(port["type"]))});
+      }
+    };
+    read("inputs", inputs_);
+    read("outputs", outputs_);
+    for (Port& p : outputs_)
+      if (p.name.empty()) p.name = "out";
+  }
+  ~Program() { tsr_program_free(handle_); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  std::string json() const { return tsr_program_json(handle_); }
+  std::string graph() const {
+    char* text = nullptr;
+    check(tsr_program_graph(handle_, &text));
+    return taken_string(text);
+  }
+  std::size_t input_count() const { return inputs_.size(); }
+  std::size_t output_count() const { return outputs_.size(); }
+
+  nb::object output_shapes(nb::handle inputs) {
+    TakenList in(inputs_.size());
+    take_inputs(inputs, in, true);
+    learn_shapes(in);
+    nb::list out;
+    for (const nb::tuple& shape : shapes_.tuples) out.append(shape);
+    return nb::tuple(out);
+  }
+
+  nb::object run(nb::handle inputs, nb::handle outputs, Options* options) {
+    TakenList in(inputs_.size());
+    const Taken* const like = take_inputs(inputs, in, false);
+    learn_shapes(in);
+    const std::size_t count = outputs_.size();
+    TakenList out(count);
+    const nb::object results = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    if (!results.is_valid()) throw nb::python_error();
+    std::optional<Items> given;
+    if (!outputs.is_none()) {
+      given.emplace(outputs);
+      if (given->size() != count)
+        fail(std::to_string(given->size()) + " arrays are given as out, expected " + std::to_string(count));
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+      const char* const name = outputs_[k].name.c_str();
+      const bool made = !given || (*given)[k] == Py_None;
+      nb::object array = made ? make_array(like, shapes_.tuples[k], outputs_[k].type) : nb::borrow((*given)[k]);
+      Taken& to = out.at(k);
+      take_array(array.ptr(), name, true, to);
+      if (!made) {
+        check_output(to, name, outputs_[k].type, &shapes_.numbers[k * TSR_MOST_DIMENSIONS], shapes_.ranks[k]);
+        check_overlap(to, name, in);
+        for (std::size_t j = 0; j < k; ++j)
+          if (may_overlap(to, out.at(j)))
+            fail("'" + std::string(name) + "' shares memory with '" + outputs_[j].name + "', expected arrays of their own");
+      }
+      PyTuple_SetItem(results.ptr(), static_cast<Py_ssize_t>(k), array.release().ptr());
+    }
+    OnStream placed(options, in);
+    compute(placed.options(), [&](const tsr_options* o) {
+      return tsr_run_into(handle_, in.tensors(), in.size(), out.tensors(), count, o);
+    });
+    placed.done();
+    if (like == nullptr || like->maker == Maker::numpy) [[likely]]
+      return results;
+    nb::list finished;
+    for (std::size_t k = 0; k < count; ++k)
+      finished.append(given && (*given)[k] != Py_None
+                          ? nb::borrow((*given)[k])
+                          : finish_array(like, nb::borrow(PyTuple_GetItem(results.ptr(), static_cast<Py_ssize_t>(k)))));
+    return nb::tuple(finished);
+  }
+
+  nb::object interpret(nb::handle inputs) {
+    TakenList in(inputs_.size());
+    take_inputs(inputs, in, false);
+    std::vector<DLManagedTensorVersioned*> results(outputs_.size(), nullptr);
+    tsr_status status = TSR_OK;
+    {
+      const nb::gil_scoped_release unlocked;
+      status = tsr_interpret(handle_, in.tensors(), in.size(), results.data(), results.size());
+    }
+    check(status);
+    nb::list out;
+    for (DLManagedTensorVersioned* r : results) {
+      out.append(copied(r));
+      r->deleter(r);
+    }
+    return nb::tuple(out);
+  }
+
+  std::string explain(nb::handle inputs, const std::string& format, Options* options) {
+    TakenList in(inputs_.size());
+    take_inputs(inputs, in, true);
+    char* text = nullptr;
+    compute(options, [&](const tsr_options* o) {
+      return tsr_explain(handle_, in.tensors(), in.size(), format.c_str(), o, &text);
+    });
+    return taken_string(text);
+  }
+
+  std::tuple<std::string, std::string, std::string> emit(Options* options) {
+    char *source = nullptr, *header = nullptr, *host = nullptr;
+    compute(options, [&](const tsr_options* o) {
+      return tsr_emit(handle_, o, &source, &header, &host);
+    });
+    return {taken_string(source), taken_string(header), taken_string(host)};
+  }
+
+ private:
+  // The first of the arrays; null where there is none. Where values are not looked at, None is a scalar as well.
+  const Taken* take_inputs(nb::handle inputs, TakenList& to, bool shapes_alone) {
+    const Items items(inputs);
+    if (items.size() != inputs_.size()) {
+      std::string names;
+      for (std::size_t k = 0; k < inputs_.size(); ++k)
+        names += (k == 0 ? "" : k + 1 == inputs_.size() ? " and " : ", ") + inputs_[k].name;
+      fail(std::to_string(items.size()) + (items.size() == 1 ? " input is" : " inputs are") + " given, expected " +
+           std::to_string(inputs_.size()) + (inputs_.empty() ? "" : ": " + names));
+    }
+    const Taken* like = nullptr;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) {
+      const Port& port = inputs_[k];
+      if (!port.array) {
+        if (shapes_alone && items[k] == Py_None)
+          take_scalar(nb::int_(0).ptr(), port.name.c_str(), port.type, to.at(k));
+        else
+          take_scalar(items[k], port.name.c_str(), port.type, to.at(k));
+        continue;
+      }
+      take_array(items[k], port.name.c_str(), false, to.at(k));
+      if (like == nullptr) like = &to.at(k);
+    }
+    return like;
+  }
+
+  // Shapes of outputs, kept for the next call, whose inputs have the same.
+  void learn_shapes(TakenList& in) {
+    std::size_t n = 0;
+    bool known = shapes_.valid;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const Taken& t = in.at(k);
+      if (inputs_[k].array) {
+        if (n + static_cast<std::size_t>(t.tensor.ndim) + 1 > shapes_.key.size()) {
+          shapes_.key.resize(n + most_dimensions + 1);
+          known = false;
+        }
+        const auto remember = [&](std::int64_t v) {
+          if (shapes_.key[n] != v) {
+            known = false;
+            shapes_.key[n] = v;
+          }
+          ++n;
+        };
+        remember(t.tensor.ndim);
+        for (int d = 0; d < t.tensor.ndim; ++d) remember(t.shape[d]);
+      }
+    }
+    if (known) [[likely]]
+      return;
+    shapes_.valid = false;
+    shapes_.numbers.assign(outputs_.size() * TSR_MOST_DIMENSIONS, 0);
+    shapes_.ranks.assign(outputs_.size(), 0);
+    check(tsr_output_shapes(handle_, in.tensors(), in.size(), shapes_.numbers.data(), shapes_.ranks.data(),
+                            outputs_.size()));
+    shapes_.tuples.clear();
+    for (std::size_t k = 0; k < outputs_.size(); ++k)
+      shapes_.tuples.push_back(
+          tuple_of(&shapes_.numbers[k * TSR_MOST_DIMENSIONS], static_cast<std::size_t>(shapes_.ranks[k])));
+    shapes_.valid = true;
+  }
+
+  tsr_program* handle_;
+  std::vector<Port> inputs_, outputs_;
+  struct {
+    bool valid = false;
+    std::vector<std::int64_t> key, numbers;
+    std::vector<std::int32_t> ranks;
+    std::vector<nb::tuple> tuples;
+  } shapes_;
+};
+
+}  // namespace
+
+nb::object make_program(tsr_program* handle) {
+  return nb::cast(new Program(handle), nb::rv_policy::take_ownership);
+}
+
+void bind_program(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Program>(m, "Program", "A compiled program.")
+      .def_static(
+          "text",
+          [](const std::string& text, const std::optional<std::string>& file_name, Options* options) {
+            tsr_program* p = nullptr;
+            compute(options, [&](const tsr_options* o) {
+              return tsr_compile_text(text.c_str(), file_name ? file_name->c_str() : nullptr,
+                                      o, &p);
+            });
+            return make_program(p);
+          },
+          "text"_a, "file_name"_a = nb::none(), "options"_a = nb::none())
+      .def_static(
+          "file",
+          [](const std::string& path, Options* options) {
+            tsr_program* p = nullptr;
+            compute(options, [&](const tsr_options* o) {
+              return tsr_compile_file(path.c_str(), o, &p);
+            });
+            return make_program(p);
+          },
+          "path"_a, "options"_a = nb::none())
+      .def_prop_ro("json", &Program::json)
+      .def_prop_ro("graph", &Program::graph)
+      .def_prop_ro("input_count", &Program::input_count)
+      .def_prop_ro("output_count", &Program::output_count)
+      .def("output_shapes", &Program::output_shapes, "inputs"_a)
+      .def("run", &Program::run, "inputs"_a, "outputs"_a = nb::none(), "options"_a = nb::none())
+      .def("interpret", &Program::interpret, "inputs"_a)
+      .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
+      .def("emit", &Program::emit, "options"_a = nb::none());
+}
+
+// ---- named filters ---------------------------------------------------------------------------------------------------
+
+namespace {
+
+class Filter {
+ public:
+  Filter(const std::string& name, const std::string& dtype, int rank, Options* options)
+      : type_(type_of(dtype)), rank_(rank) {
+    compute(options, [&](const tsr_options* o) {
+      return tsr_filter_new(name.c_str(), type_, rank, o, &handle_);
+    });
+  }
+  ~Filter() { tsr_filter_free(handle_); }
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  std::pair<std::string, nb::tuple> result(const std::vector<std::int64_t>& shape) {
+    learn(shape.data(), static_cast<int>(shape.size()));
+    return {name_of(result_.type), result_.tuple};
+  }
+
+  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options) {
+    TakenList in(mask.is_none() ? 1 : 2);
+    Taken& from = in.at(0);
+    take_array(image.ptr(), "image", false, from);
+    if (!same(from.tensor.dtype, type_))
+      fail("'image' is an array of " + name_of(from.tensor.dtype) + ", this filter is compiled for " + name_of(type_));
+    if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
+    // Fields are no dimension to the filter.
+    learn(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
+    Taken to;
+    nb::object array = out.is_none() ? make_array(&from, result_.tuple, result_.type) : nb::borrow(out);
+    take_array(array.ptr(), "out", true, to);
+    if (!out.is_none()) {
+      check_output(to, "out", result_.type, result_.shape, result_.rank);
+      check_overlap(to, "out", in);
+    }
+    OnStream placed(options, in);
+    compute(placed.options(), [&](const tsr_options* o) {
+      return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
+    });
+    placed.done();
+    return out.is_none() ? finish_array(&from, std::move(array)) : array;
+  }
+
+  std::string explain(nb::handle image, const std::string& format, Options* options) {
+    Taken from;
+    take_array(image.ptr(), "image", false, from);
+    char* text = nullptr;
+    compute(options, [&](const tsr_options* o) {
+      return tsr_filter_explain(handle_, &from.tensor, format.c_str(), o, &text);
+    });
+    return taken_string(text);
+  }
+
+ private:
+  void learn(const std::int64_t* shape, int rank) {
+    if (result_.rank != 0 && static_cast<int>(image_.size()) == rank && std::equal(image_.begin(), image_.end(), shape))
+      return;
+    result_.rank = 0;
+    check(tsr_filter_result(handle_, shape, rank, &result_.type, result_.shape, &result_.rank));
+    image_.assign(shape, shape + rank);
+    result_.tuple = tuple_of(result_.shape, static_cast<std::size_t>(result_.rank));
+  }
+
+  tsr_filter* handle_ = nullptr;
+  DLDataType type_;
+  int rank_;
+  std::vector<std::int64_t> image_;
+  struct {
+    DLDataType type{};
+    std::int64_t shape[TSR_MOST_DIMENSIONS] = {};
+    std::int32_t rank = 0;
+    nb::tuple tuple;
+  } result_;
+};
+
+}  // namespace
+
+void bind_filter(nb::module_& m) {
+  using namespace nb::literals;
+  m.def("filters_json", [] { return std::string(tsr_filters_json()); });
+  nb::class_<Filter>(m, "Filter", "A named filter, compiled for a type, a rank and options.")
+      .def(nb::init<const std::string&, const std::string&, int, Options*>(), "name"_a, "dtype"_a, "rank"_a,
+           "options"_a = nb::none())
+      .def("result", &Filter::result, "shape"_a)
+      .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none())
+      .def("explain", &Filter::explain, "image"_a, "format"_a = "text", "options"_a = nb::none());
+}
+
+}  // namespace tessera::python

@@ -1,0 +1,109 @@
+"""What _core asks of NumPy, torch, CuPy and JAX. It looks them up among the modules that are loaded and loads none but NumPy."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from tessera._errors import ArgumentError
+
+
+def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
+    """An array of whatever NumPy can make one of, without a copy where that can be."""
+    import numpy as np
+
+    if for_writing and not isinstance(given, np.ndarray) and not hasattr(given, "__array_interface__"):
+        try:
+            memoryview(given)
+        except TypeError:
+            raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array to write to") from None
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(given, masked.MaskedArray):
+        raise ArgumentError(
+            f"{name!r} is a masked array, whose mask would be lost",
+            help=f"give {name}.data, and mask=~{name}.mask where a filter takes one",
+        )
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError) as why:
+        raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", help=str(why)) from None
+    if array.dtype == object:
+        raise ArgumentError(
+            f"{name!r} is an array of objects, expected one of numbers",
+            help=f"write {name}.astype('float32')" if isinstance(given, np.ndarray) else "",
+        )
+    return array if type(array) is np.ndarray else array.view(np.ndarray)
+
+
+def share_memory(a: Any, b: Any) -> bool:
+    import numpy as np
+
+    try:
+        return bool(np.shares_memory(a, b, max_work=10_000))
+    except Exception:  # too hard to tell
+        return True
+
+
+def _root(given: Any) -> str:
+    for cls in type(given).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root in ("torch", "cupy", "jax", "jaxlib"):
+            return "jax" if root == "jaxlib" else root
+    return ""
+
+
+def current_stream(given: Any, device: int) -> int:
+    """The cudaStream_t in which the owner of an array works now, 0 for the default one."""
+    root = _root(given)
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if torch is not None and (root == "torch" or cupy is None) and torch.cuda.is_initialized():
+        return int(torch.cuda.current_stream(device).cuda_stream)
+    if cupy is not None:
+        with cupy.cuda.Device(device):
+            return int(cupy.cuda.get_current_stream().ptr)
+    return 0
+
+
+def device_of(given: Any) -> int:
+    """The number of the device on which an array with __cuda_array_interface__ lies."""
+    for name in ("device", "device_id", "gpu_id"):
+        device = getattr(given, name, None)
+        number = getattr(device, "id", device)
+        if isinstance(number, int):
+            return number
+    return 0
+
+
+def empty_like(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
+    """A new array where ``like`` lies, of its kind, by its allocator."""
+    root = _root(like)
+    if root == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+    if root == "cupy":
+        cupy = sys.modules["cupy"]
+        with like.device:
+            return cupy.empty(shape, dtype)
+    device = like.__dlpack_device__() if hasattr(like, "__dlpack_device__") else (2, device_of(like))
+    if int(device[0]) in (1, 3):
+        import numpy as np
+
+        return np.empty(shape, dtype)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None:
+        with cupy.cuda.Device(device[1]):
+            return cupy.empty(shape, dtype)
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{device[1]}")
+    raise ArgumentError(
+        f"a result for an array of {type(like).__module__} on a device needs an array library of that device",
+        help="give out=, or import cupy or torch",
+    )
+
+
+def finished(like: Any, array: Any) -> Any:
+    """What a result becomes once it is computed: JAX's arrays are made from others."""
+    if _root(like) == "jax" and type(array).__module__ == "numpy":
+        return sys.modules["jax"].numpy.asarray(array)
+    return array
