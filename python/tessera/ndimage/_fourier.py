@@ -98,12 +98,22 @@ def _run(program: _core.Program, inputs: list[Any], output: Any) -> Any:
         inputs[0] = image if image.dtype.isnative else image.astype(image.dtype.newbyteorder("="))
         plain = output.dtype.isnative and output.flags.c_contiguous and not np.may_share_memory(image, output)
         target = output if plain else np.empty(output.shape, output.dtype.newbyteorder("="))
-        program.run(inputs, [target])
+        program.run(inputs, [_planes(target)])
         if target is not output:
             output[...] = target
         return output
-    program.run(inputs, [output])
+    program.run(inputs, [_planes(output)])
     return output
+
+
+def _planes(array: Any) -> Any:
+    """Complex numbers as pairs in a last dimension."""
+    name = type_name(array)
+    if not name.startswith("complex"):
+        return array
+    if hasattr(array, "is_complex"):  # torch
+        return array.real.as_strided((*array.shape, 2), (*(2 * s for s in array.stride()), 1))
+    return array.view("float32" if name == "complex64" else "float64").reshape((*array.shape, 2))
 
 
 class _Parts:
@@ -228,7 +238,6 @@ def _bessel(graph: Graph, x: int) -> int:
     angle = op("sub", x, number("float64", 2.356194491))
     a = op("mul", op("cos", angle), _polynomial(graph, y, _FAR[0]))
     b = op("mul", op("mul", z, op("sin", angle)), _polynomial(graph, y, _FAR[1]))
-    far = op("mul", op("sqrt", op("div", number("float64", 0.636619772 / 8.0), op("div", number("float64", 1.0), y))), op("sub", a, b))
     root = op("sqrt", op("div", op("mul", z, number("float64", 0.636619772)), number("float64", 8.0)))
     far = op("mul", root, op("sub", a, b))
     return graph.p.select(op("lt", x, number("float64", 8.0)), near, far)

@@ -5,6 +5,7 @@ An image of a graph has a SciPy type. int8 is carried by int16, 64-bit integers 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -106,23 +107,30 @@ class Graph:
         """The image at the point."""
         return self.p.read(image.id, [0] * self.rank)
 
-    def cast(self, value: int, of: str, to: str) -> int:
-        """A value of int32, float32 or float64 as C casts it to a SciPy type, in that type's carrier."""
+    def cast(self, value: int, of: str, to: str, bound: float = math.inf) -> int:
+        """A value of int32, uint32, float32 or float64 as x86 casts it to a SciPy type, in that type's carrier.
+
+        Where its absolute value is below ``bound``, what lies beyond 32 bits need not be thought of.
+        """
         if is_float(to):
             return value if of == to else self.p.convert(to, value)
         if to in ("int64", "uint64"):
             value = value if of == "float64" else self.p.convert("float64", value)
             return self.op("trunc", value) if is_float(of) else value
+        if is_float(of) and to == "uint32":
+            whole = self.op("trunc", value if of == "float64" else self.p.convert("float64", value))
+            turns = self.op("floor", self.op("mul", whole, self.number("float64", 2.0**-32)))
+            turned = self.op("mul", turns, self.number("float64", 2.0**32))
+            return self.p.convert("uint32", self.op("sub", whole, turned))
+        if is_float(of) and bound >= 2**31:
+            inside = self.op("lt", value, self.number(of, 2.0**31))
+            value = self.p.select(inside, self.p.convert("int32", value), self.number("int32", -(2.0**31)))
         if to == "bool":
             return self.op("ne", self.p.convert("uint8", value), self.number("int32", 0))
         if to == "int8":
             low = self.op("and", self.p.convert("int32", value), self.number("int32", 255))
             sign = self.number("int32", 128)
             return self.p.convert("int16", self.op("sub", self.op("xor", low, sign), sign))
-        if to == "uint32" and is_float(of):
-            below = self.op("lt", value, self.number(of, 0))
-            wrapped = self.p.convert("uint32", self.p.convert("int32", value))
-            return self.p.select(below, wrapped, self.p.convert("uint32", value))
         return self.p.convert(to, value)
 
     def to_type(self, image: Image, to: str) -> Image:
@@ -181,7 +189,11 @@ class Graph:
             total = self.op("div", total, self.number("int32", divisor))
         elif divisor != 1:
             total = self.op("mul", total, self.number(arithmetic, scale / divisor))
-        return self.stage(self.cast(total, arithmetic, to), to)
+        bound = math.inf
+        if image.type in SMALL:
+            greatest = max(SMALL[image.type], abs(cval) if "constant" in modes else 0.0)
+            bound = float(np.abs(weights).sum()) * greatest / divisor * 1.001
+        return self.stage(self.cast(total, arithmetic, to, bound), to)
 
     def _written_out(
         self, read: Reader, weights: Weights, places: npt.NDArray[np.intp], lo: Sequence[int], arithmetic: str

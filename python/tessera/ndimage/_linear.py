@@ -46,13 +46,18 @@ def _add_pass(graph: Graph, image: Image, one: Pass, cval: float, to: str) -> Im
     return graph.linear(image, weights, lo, tuple(modes), cval, to, one.divisor)
 
 
+def _chain(graph: Graph, image: Image, passes: Sequence[Pass], cval: float, to: str) -> Image:
+    """One pass after the other; in between SciPy's booleans are bytes."""
+    for one in passes:
+        image = _add_pass(graph, image, one, cval, "uint8" if to == "bool" else to)
+    return graph.to_type(image, to)
+
+
 @cached
 def _passes_program(rank: int, of: str, to: str, passes: tuple[Pass, ...], cval: float) -> _core.Program:
     graph = Graph(rank)
     image = graph.input(of)
-    for one in passes:
-        image = _add_pass(graph, image, one, cval, to)
-    return graph.program(image)
+    return graph.program(_chain(graph, image, passes, cval, to))
 
 
 @cached
@@ -66,10 +71,7 @@ def _squares_program(
     wide = "uint32" if to == "uint32" else wide  # where sums and products wrap as they do in the type
     total = None
     for chain in chains:
-        part = image
-        for one in chain:
-            part = _add_pass(graph, part, one, cval, to)
-        value = graph.p.convert(wide, graph.here(part))
+        value = graph.p.convert(wide, graph.here(_chain(graph, image, chain, cval, to)))
         if root:
             value = graph.op("mul", value, value)
         if total is not None:
