@@ -107,3 +107,15 @@ def finished(like: Any, array: Any) -> Any:
     if _root(like) == "jax" and type(array).__module__ == "numpy":
         return sys.modules["jax"].numpy.asarray(array)
     return array
+
+
+def move_axis(array: Any, source: int, to: int) -> Any:
+    """The array with a dimension elsewhere, as a view."""
+    root = _root(array)
+    if root == "torch":
+        return array.movedim(source, to)
+    if root in ("cupy", "jax"):
+        return sys.modules["cupy" if root == "cupy" else "jax.numpy"].moveaxis(array, source, to)
+    import numpy as np
+
+    return np.moveaxis(array if isinstance(array, np.ndarray) else np.asarray(array), source, to)
