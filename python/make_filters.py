@@ -1,7 +1,7 @@
 """Writes tessera/_filters.py, the named filters as functions, from what the library says of them.
 
-    python make_filters.py            writes it
-    python make_filters.py --check    fails where it is not what would be written
+python make_filters.py            writes it
+python make_filters.py --check    fails where it is not what would be written
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
         summary = o["summary"][0].upper() + o["summary"][1:] + "."
         if o["type"] == "border":
             summary = (
-                'What is read outside of the image, a mode or one for each axis: mirror where none is given, '
+                "What is read outside of the image, a mode or one for each axis: mirror where none is given, "
                 '"constant(0)" for a full extent.'
             )
         elif o["type"] == "table":
@@ -186,7 +186,9 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
         '{"same", "valid", "full"}',
         "Of the result: that of the image, the points whose window lies inside, or every point that a window touches.",
     )
-    usual = "that of the image, rounded half to even and clamped" if f["keeps_type"] else "float32, float64 of a float64"
+    usual = (
+        "that of the image, rounded half to even and clamped" if f["keeps_type"] else "float32, float64 of a float64"
+    )
     out += entry("type", "str or dtype", f"Of the result: {usual}, where none is given.")
     out += entry(
         "alpha",
@@ -204,7 +206,9 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
         out += entry("ignore_nan", "bool", "Points that are NaN or infinite count for nothing.")
         out += entry("nodata", "number or sequence", "Points of these values count for nothing.")
     out += entry(
-        "channel_axis", "int", "The dimension of the channels, each of which is filtered by itself; none has them where it is not given."
+        "channel_axis",
+        "int",
+        "The dimension of the channels, each of which is filtered by itself; none has them where it is not given.",
     )
     out += entry("out", "array", "Where the result goes: of its shape and type, sharing no memory with the image.")
     out += entry("arithmetic", '{"float32", "float64"}', "What is computed in; float64 for int32, uint32 and float64.")
@@ -230,7 +234,9 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
 
 def written(f: dict[str, Any]) -> str:
     first = FIRST.get(f["name"], [])
-    options = sorted(f["options"], key=lambda o: (first.index(o["name"]) if o["name"] in first else 99, o["type"] == "border"))
+    options = sorted(
+        f["options"], key=lambda o: (first.index(o["name"]) if o["name"] in first else 99, o["type"] == "border")
+    )
     parameters = ["image: A"]
     for o in options:
         if o["name"] not in first:

@@ -30,7 +30,7 @@ struct Known {
   PyObject* types[9] = {};         // numpy.dtype of each element type
   PyObject* array_struct = nullptr, *dlpack = nullptr, *dlpack_device = nullptr, *cuda_array = nullptr;
   PyObject* keywords = nullptr;  // of __dlpack__
-  nb::object arrays;             // tessera._arrays
+  PyObject* arrays = nullptr;    // tessera._arrays
 };
 Known known;
 
@@ -46,8 +46,8 @@ void know_numpy() {
   known.array_type = nb::object(numpy.attr("ndarray")).release().ptr();
 }
 
-const nb::object& arrays() {
-  if (!known.arrays.is_valid()) known.arrays = nb::module_::import_("tessera._arrays");
+nb::handle arrays() {
+  if (known.arrays == nullptr) known.arrays = nb::module_::import_("tessera._arrays").release().ptr();
   return known.arrays;
 }
 
@@ -62,7 +62,9 @@ std::string code(const char* name) {
   return *name == '\0' ? "array" : name;
 }
 
-[[noreturn]] void wrong_type(const char* name, const std::string& type, Maker maker) {
+}  // namespace
+
+void wrong_type(const char* name, const std::string& type, Maker maker) {
   const std::string n = code(name);
   std::string help;
   const bool torch = maker == Maker::other || maker == Maker::device;
@@ -83,6 +85,8 @@ std::string code(const char* name) {
            ", expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64",
        "write " + help);
 }
+
+namespace {
 
 void check_rank(const char* name, int rank) {
   if (rank > most_dimensions - 1)
@@ -108,8 +112,13 @@ void finish(Taken& to, void* data, int rank, DLDataType type) {
   to.tensor.byte_offset = 0;
 }
 
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
 std::string numpy_type(PyObject* array) {
-  return nb::cast<std::string>(nb::str(nb::handle(array).attr("dtype")));
+  const nb::object type = nb::handle(array).attr("dtype");
+  return text_of(type);
 }
 
 // A copy in C order, whose elements are aligned.
@@ -138,7 +147,7 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
     if (!of.equal(first) || nb::cast<std::int64_t>(entry[1]) != at * size)
       fail(quoted(name) + " is an array of structs with fields of several types or with gaps between them, expected "
                           "fields of one type side by side",
-           "give the fields one by one, " + code(name) + "['" + nb::cast<std::string>(nb::str(field)) + "']");
+           "give the fields one by one, " + code(name) + "['" + text_of(field) + "']");
     ++at;
   }
   const std::string kind = nb::cast<std::string>(first.attr("kind"));
@@ -154,7 +163,7 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
     if (!nb::cast<bool>(first.attr("isnative")))
       fail(quoted(name) + " has foreign byte order", "write " + code(name) + ".astype(" + code(name) +
                                                          ".dtype.newbyteorder('='))");
-    wrong_type(name, "structs of " + nb::cast<std::string>(nb::str(first)), Maker::numpy);
+    wrong_type(name, "structs of " + text_of(first), Maker::numpy);
   }
   check_rank(name, a.dimensions + 1);
   for (int d = 0; d < a.dimensions; ++d) to.shape[d] = a.shape[d];
@@ -229,7 +238,7 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
     PyErr_Restore(nb::object(t).release().ptr(), nb::object(v).release().ptr(), nb::object(tb).release().ptr());
     throw nb::python_error();
   }
-  const std::string why = v.is_valid() ? nb::cast<std::string>(nb::str(v)) : "";
+  const std::string why = v.is_valid() ? text_of(v) : "";
   const bool grad = why.find("grad") != std::string::npos;
   fail(quoted(name) + " does not let its memory be seen: " + why, grad ? "write " + code(name) + ".detach()" : "");
 }
@@ -350,6 +359,12 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
 }
 
 }  // namespace
+
+void other_type(const Taken& given, const char* name, DLDataType expected) {
+  const std::string type = name_of(expected), n = code(name);
+  fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
+       "write " + n + (given.maker == Maker::numpy ? ".astype('" + type + "')" : ".to(torch." + type + ")"));
+}
 
 void prepare_arrays() {
   known.array_struct = PyUnicode_InternFromString("__array_struct__");

@@ -88,6 +88,9 @@ struct Taken {
 
 // `name` is that of messages. For writing nothing is copied: what cannot be written in place is an error.
 void take_array(PyObject* given, const char* name, bool for_writing, Taken& to);
+// Raises that an array has elements of a type that nothing takes, or of another one than is expected.
+[[noreturn]] void wrong_type(const char* name, const std::string& type, Maker maker);
+[[noreturn]] void other_type(const Taken& given, const char* name, DLDataType expected);
 // A number of a type.
 void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to);
 // A new array of the kind of `like`; null: of NumPy.

@@ -77,7 +77,7 @@ namespace {
 
 struct Port {
   std::string name;
-  bool array = true;
+  bool array = true, fields = false;
   DLDataType type{};
 };
 
@@ -88,7 +88,7 @@ class Program {
     const auto read = [&](const char* which, std::vector<Port>& to) {
       for (const nb::handle entry : said[which]) {
         const auto port = nb::cast<nb::dict>(entry);
-        to.push_back({nb::cast<std::string>(port["name"]), !port.contains("array") || nb::cast<bool>(port["array"]),
+        to.push_back({nb::cast<std::string>(port["name"]), nb::cast<bool>(port["array"]), nb::len(nb::handle(port["fields"])) > 0,
                       type_of(nb::cast<std::string>(port["type"]))});
       }
     };
@@ -221,6 +221,7 @@ class Program {
         continue;
       }
       take_array(items[k], port.name.c_str(), false, to.at(k));
+      if (!port.fields && !same(to.at(k).tensor.dtype, port.type)) other_type(to.at(k), port.name.c_str(), port.type);
       if (like == nullptr) like = &to.at(k);
     }
     return like;
@@ -399,6 +400,7 @@ void bind_filter(nb::module_& m) {
       [](nb::handle array, const std::string& name) {
         Taken taken;
         take_array(array.ptr(), name.c_str(), false, taken);
+        if (taken.tensor.dtype.code == kDLComplex) wrong_type(name.c_str(), name_of(taken.tensor.dtype), taken.maker);
         return nb::make_tuple(name_of(taken.tensor.dtype),
                               tuple_of(taken.shape, static_cast<std::size_t>(taken.tensor.ndim)));
       },

@@ -1,8 +1,8 @@
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
-_Terms = Sequence[tuple[int, int]]
-_Place = int | tuple[int, _Terms]
+_Terms: TypeAlias = Sequence[tuple[int, int]]
+_Place: TypeAlias = int | tuple[int, _Terms]
 
 def version() -> str: ...
 def abi() -> int: ...

@@ -70,11 +70,11 @@ def _prepared(
             moved = axis
         rank -= 1
     mask_type = None if mask is None else _core.describe(mask, "mask")[0]
-    key = (name, dtype, rank, channels, mask_type, *(v if v.__hash__ else _hashable(v) for v in options.values()))
+    key = (name, dtype, rank, channels, mask_type, *options, *options.values())
     try:
         found = _kept.get(key)
-    except TypeError:  # a tuple of lists
-        key = (*key[:5], *(_hashable(v) for v in options.values()))
+    except TypeError:  # lists, arrays
+        key = (*key[:5], *options, *(_hashable(v) for v in options.values()))
         found = _kept.get(key)
     if found is None:
         found = _compiled(name, dtype, rank, channels, mask_type, options)
@@ -128,11 +128,10 @@ def _compiled(
             value = [float(v) for v in (value if isinstance(value, tuple | list) else [value])]
             if not value:
                 continue
-        elif option == "alpha":
-            if channels is None:
-                raise ArgumentError(
-                    f"alpha is {value!r}, but the image has no channels", help="say where they are by channel_axis"
-                )
+        elif option == "alpha" and channels is None:
+            raise ArgumentError(
+                f"alpha is {value!r}, but the image has no channels", help="say where they are by channel_axis"
+            )
         chosen.set(option, value)
     if channels is not None:
         alpha: str | None = options.get("alpha")

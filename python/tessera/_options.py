@@ -43,7 +43,7 @@ def type_name(given: Any) -> str:
     import numpy as np
 
     try:
-        return np.dtype(given).name
+        return str(np.dtype(given).name)
     except TypeError:
         raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'") from None
 
@@ -53,7 +53,7 @@ def border_text(given: Any) -> str:
     if isinstance(given, str):
         return given
     if isinstance(given, Iterable):
-        return " ".join(str(g) for g in given)
+        return ",".join(str(g) for g in given)
     raise ArgumentError(
         f"border is {given!r}, expected a mode or one for each axis", help="write 'mirror' or ('mirror', 'wrap')"
     )

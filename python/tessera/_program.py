@@ -9,10 +9,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _options, _xarray
 from tessera._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _TYPES = {"half": "float16", "float": "float32", "double": "float64"}
 
@@ -38,7 +41,7 @@ class Outputs(tuple[Any, ...]):
 
     _names: tuple[str, ...]
 
-    def __new__(cls, values: Sequence[Any], names: tuple[str, ...]) -> Outputs:
+    def __new__(cls, values: Sequence[Any], names: tuple[str, ...]) -> Self:
         made = super().__new__(cls, values)
         made._names = names
         return made
@@ -83,7 +86,7 @@ class Explanation(str):
 
     _of: Callable[[str], str]
 
-    def __new__(cls, of: Callable[[str], str], format: str) -> Explanation:
+    def __new__(cls, of: Callable[[str], str], format: str) -> Self:
         made = super().__new__(cls, of(format))
         made._of = of
         return made
@@ -269,7 +272,7 @@ class Program:
                 return
             try:
                 result = self(*arrays, out=out, **named)
-            except BaseException as error:
+            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
                 run.set_exception(error)
             else:
                 run.set_result(result)
