@@ -64,12 +64,15 @@ std::string code(const char* name) {
 
 }  // namespace
 
-void wrong_type(const char* name, const std::string& type, Maker maker) {
+void wrong_type(const char* name, const std::string& type, const Taken& given) {
   const std::string n = code(name);
   std::string help;
-  const bool torch = maker == Maker::other || maker == Maker::device;
+  const bool torch = given.maker != Maker::numpy;
   const auto as = [&](const char* t) { return torch ? n + ".to(torch." + t + ")" : n + ".astype('" + t + "')"; };
-  if (type == "int64" || type == "int8")
+  const std::string expected = given.expected.bits > 0 ? name_of(given.expected) : "";
+  if (!expected.empty())
+    help = as(expected.c_str());
+  else if (type == "int64" || type == "int8")
     help = type == "int8" ? as("int16") : as("int32") + ", or " + as("float64");
   else if (type == "uint64")
     help = as("uint32") + ", or " + as("float64");
@@ -82,7 +85,8 @@ void wrong_type(const char* name, const std::string& type, Maker maker) {
   else
     help = as("float32");
   fail(quoted(name) + " is an array of " + type +
-           ", expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64",
+           (expected.empty() ? ", expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64"
+                             : ", expected " + expected),
        "write " + help);
 }
 
@@ -134,7 +138,7 @@ void take_copy(PyObject* given, const char* name, Taken& to) {
 void take_struct(PyObject* given, const char* name, bool for_writing, const ArrayStruct& a, Taken& to) {
   const nb::object type = nb::handle(given).attr("dtype");
   const nb::object names = type.attr("names");
-  if (names.is_none()) wrong_type(name, numpy_type(given), Maker::numpy);
+  if (names.is_none()) wrong_type(name, numpy_type(given), to);
   nb::object first;
   std::int64_t at = 0, size = 0;
   for (const nb::handle field : names) {
@@ -163,7 +167,7 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
     if (!nb::cast<bool>(first.attr("isnative")))
       fail(quoted(name) + " has foreign byte order", "write " + code(name) + ".astype(" + code(name) +
                                                          ".dtype.newbyteorder('='))");
-    wrong_type(name, "structs of " + text_of(first), Maker::numpy);
+    wrong_type(name, "structs of " + text_of(first), to);
   }
   check_rank(name, a.dimensions + 1);
   for (int d = 0; d < a.dimensions; ++d) to.shape[d] = a.shape[d];
@@ -207,11 +211,11 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
       type = make_type(kDLComplex, size * 8);
       break;
     default:
-      wrong_type(name, numpy_type(given), Maker::numpy);
+      wrong_type(name, numpy_type(given), to);
   }
   if ((a->kind == 'f' && size > 8) || (a->kind == 'u' && size > 4) || (a->kind == 'i' && (size > 4 || size < 2)) ||
       (a->kind == 'c' && size > 16)) [[unlikely]]
-    wrong_type(name, numpy_type(given), Maker::numpy);
+    wrong_type(name, numpy_type(given), to);
   if ((a->flags & flag_native) == 0) [[unlikely]]
     fail(quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
          "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
@@ -296,7 +300,7 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   const DLDataType type = to.tensor.dtype;
   bool known_type = type.lanes == 1 && type.code == kDLComplex && type.bits <= 128;
   for (const DLDataType& t : element_types) known_type = known_type || same(t, type);
-  if (!known_type) wrong_type(name, name_of(type), to.maker);
+  if (!known_type) wrong_type(name, name_of(type), to);
   for (int d = 0; d < to.tensor.ndim; ++d) to.shape[d] = to.tensor.shape[d];
   if (to.tensor.strides != nullptr) {
     for (int d = 0; d < to.tensor.ndim; ++d) to.strides[d] = to.tensor.strides[d];
@@ -327,7 +331,7 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
       found = true;
     }
   }
-  if (!found || text[0] == '>') wrong_type(name, "type " + text, Maker::device);
+  if (!found || text[0] == '>') wrong_type(name, "type " + text, to);
   const nb::tuple shape = nb::cast<nb::tuple>(all["shape"]);
   const int rank = static_cast<int>(shape.size());
   check_rank(name, rank);

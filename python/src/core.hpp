@@ -62,6 +62,7 @@ struct Taken {
   std::int64_t strides[most_dimensions];
   nb::object keep;  // what holds the memory, where that is not the object given
   PyObject* given = nullptr;
+  DLDataType expected{};  // what errors ask for; no bits: any that there is
   Maker maker = Maker::numpy;
   bool read_only = false;
   bool fresh = false;      // a copy, made here
@@ -89,7 +90,7 @@ struct Taken {
 // `name` is that of messages. For writing nothing is copied: what cannot be written in place is an error.
 void take_array(PyObject* given, const char* name, bool for_writing, Taken& to);
 // Raises that an array has elements of a type that nothing takes, or of another one than is expected.
-[[noreturn]] void wrong_type(const char* name, const std::string& type, Maker maker);
+[[noreturn]] void wrong_type(const char* name, const std::string& type, const Taken& given);
 [[noreturn]] void other_type(const Taken& given, const char* name, DLDataType expected);
 // A number of a type.
 void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to);

@@ -220,6 +220,7 @@ class Program {
           take_scalar(items[k], port.name.c_str(), port.type, to.at(k));
         continue;
       }
+      if (!port.fields) to.at(k).expected = port.type;
       take_array(items[k], port.name.c_str(), false, to.at(k));
       if (!port.fields && !same(to.at(k).tensor.dtype, port.type)) other_type(to.at(k), port.name.c_str(), port.type);
       if (like == nullptr) like = &to.at(k);
@@ -400,7 +401,7 @@ void bind_filter(nb::module_& m) {
       [](nb::handle array, const std::string& name) {
         Taken taken;
         take_array(array.ptr(), name.c_str(), false, taken);
-        if (taken.tensor.dtype.code == kDLComplex) wrong_type(name.c_str(), name_of(taken.tensor.dtype), taken.maker);
+        if (taken.tensor.dtype.code == kDLComplex) wrong_type(name.c_str(), name_of(taken.tensor.dtype), taken);
         return nb::make_tuple(name_of(taken.tensor.dtype),
                               tuple_of(taken.shape, static_cast<std::size_t>(taken.tensor.ndim)));
       },
