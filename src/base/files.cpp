@@ -223,7 +223,7 @@ void write_file(const std::string& path, std::string_view text) {
 }
 
 AtomicFile::AtomicFile(std::string path, std::string shown)
-    : path_(shown.empty() ? path : std::move(shown)), target_(std::move(path)) {
+    : path_(shown.empty() ? path : std::move(shown)), named_(path), target_(std::move(path)) {
   if (target_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
   if (target_ == "-") {
     sink_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -291,10 +291,10 @@ AtomicFile::~AtomicFile() {
 
 void AtomicFile::fail(int error_number) const {
   std::string help;
-  if (error_number == ENOENT && path_ != "-" && ::access(folder_of(target_).c_str(), F_OK) != 0)
+  if (error_number == ENOENT && named_ != "-" && ::access(folder_of(target_).c_str(), F_OK) != 0)
     help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
   throw Error(ErrorClass::io,
-              fmt::format("cannot write {}: {}", path_ == "-" ? "standard output" : quoted(path_, 1024),
+              fmt::format("cannot write {}: {}", named_ == "-" ? "standard output" : quoted(named_, 1024),
                           reason_of(error_number)),
               {}, help);
 }

@@ -84,7 +84,8 @@ class AtomicFile {
   std::string free_name() const;
   void pour();
   void target_named();
-  std::string path_;       // as the caller gave it
+  std::string path_;       // as the caller wants it shown
+  std::string named_;      // as the caller gave it, for errors
   std::string target_;     // with links resolved
   std::string temporary_;  // name until commit, where there has to be one
   int fd_ = -1;

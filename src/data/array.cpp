@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "data/layout.hpp"
 #include "tessera/error.hpp"
@@ -212,6 +213,14 @@ i64 element_count(const Shape& shape) {
 
 Array::Array(Format format, Shape shape) : format_(std::move(format)), shape_(std::move(shape)) {
   const std::size_t bytes = data::byte_count(format_, shape_);
+  // The system promises more than it has and ends whoever takes it, so that large arrays are compared with what there
+  // is.
+  constexpr std::size_t large = std::size_t{64} << 20;
+  if (const i64 left = bytes >= large ? base::available_memory() : 0;
+      bytes >= large && bytes > static_cast<std::size_t>(left))
+    argument_error(fmt::format("an array of {} elements of {} takes {}, but {} of memory are left", to_string(shape_),
+                               format_.name(), base::format_bytes(static_cast<double>(bytes)),
+                               base::format_bytes(static_cast<double>(left))));
   owner_ = allocate(bytes);
   if (!owner_) {
     argument_error(fmt::format("no memory for an array of {} elements of {} ({})", to_string(shape_), format_.name(),

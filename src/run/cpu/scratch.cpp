@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/memory.hpp"
 #include "base/text.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
@@ -57,6 +58,9 @@ std::size_t size_class(std::size_t bytes) {
 }
 
 std::byte* allocate(std::size_t capacity) {
+  // The system promises more than it has and ends whoever takes it.
+  constexpr std::size_t large = std::size_t{64} << 20;
+  if (capacity >= large && capacity > static_cast<std::size_t>(base::available_memory())) return nullptr;
   const std::size_t alignment = capacity >= huge_page ? huge_page : smallest;
   const std::size_t rounded = (capacity + alignment - 1) / alignment * alignment;
   void* p = std::aligned_alloc(alignment, rounded);
