@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,9 +52,9 @@ def type_name(given: Any) -> str:
 def border_text(given: Any) -> str:
     """Border modes as one text: "mirror", or one for each axis."""
     if isinstance(given, str):
-        return given
+        return re.sub(r"\bclamp\b", "clamped", given)
     if isinstance(given, Iterable):
-        return ",".join(str(g) for g in given)
+        return ",".join(border_text(str(g)) for g in given)
     raise ArgumentError(
         f"border is {given!r}, expected a mode or one for each axis", help="write 'mirror' or ('mirror', 'wrap')"
     )
