@@ -1,7 +1,7 @@
 // The rules of calculus: what an operation passes on to its operands.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
 #include <numbers>
 
 #include "adjoint/reverse.hpp"
@@ -115,6 +115,22 @@ std::pair<ExprId, ExprId> of_two(const Arithmetic& m, Op op, ExprId a, ExprId b,
   }
 }
 
+// The expression with other variables, in offsets, too.
+ExprId renamed(Graph& g, ExprId root, const std::map<std::uint32_t, std::uint32_t>& fresh) {
+  return ir::rewrite(g, root, [&](ExprId, const ExprNode& node) {
+    ExprNode own = node;
+    if (own.op == Op::var)
+      if (const auto at = fresh.find(static_cast<std::uint32_t>(own.ivalue)); at != fresh.end())
+        own.ivalue = at->second;
+    for (ir::Index& i : own.index) {
+      for (auto& [v, factor] : i.vars)
+        if (const auto at = fresh.find(v); at != fresh.end()) v = at->second;
+      std::sort(i.vars.begin(), i.vars.end());
+    }
+    return g.expr(std::move(own));
+  });
+}
+
 bool is_step(Op op) {
   return op == Op::floor || op == Op::ceil || op == Op::round || op == Op::trunc;
 }
@@ -200,9 +216,14 @@ void Reverse::derive(ir::StageId s, ExprId e, ExprId amount, std::map<ExprId, Ex
       return give(n.args[2], ir::select(graph_, n.args[0], zero, amount));
     }
     case Op::reduce_sum: {
+      // Variables of its own: what is passed on may hold the window itself, around which its variables mean others.
       std::vector<ir::Var> all = vars;
-      all.insert(all.end(), n.vars.begin(), n.vars.end());
-      return walk(s, n.args[0], amount, all);
+      std::map<std::uint32_t, std::uint32_t> fresh;
+      for (const ir::Var& v : n.vars) {
+        fresh[v.id] = graph_.new_var();
+        all.push_back({fresh[v.id], v.lo, v.hi});
+      }
+      return walk(s, renamed(graph_, n.args[0], fresh), amount, all);
     }
     default:
       break;

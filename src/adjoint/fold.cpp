@@ -55,7 +55,7 @@ class Folding {
   ExprId along(Index i) {
     std::vector<Index> index(rank_);
     index[d_] = std::move(i);
-    return ir::access(g_, extended_, std::move(index), std::vector<Border>(rank_, {BorderMode::clamp, 0}));
+    return ir::access(g_, extended_, std::move(index), std::vector<Border>(rank_));  // which it never leaves
   }
   // At `first - j`, where j is the point's own index.
   ExprId backwards(ExprId first) {
