@@ -1,6 +1,6 @@
-// Arrays of others as tensors. NumPy's are recognised by their type and read through __array_struct__, in two hundred nanoseconds; those
-// of torch, CuPy and JAX come by DLPack, done by hand: the stream that they are asked for is the one their owner works in, so that nothing
-// is waited for. Whatever else NumPy can make an array of, it does.
+// Arrays of others as tensors. NumPy's are recognised by their type and read through __array_struct__, in two hundred
+// nanoseconds; those of torch, CuPy and JAX come by DLPack, done by hand: the stream that they are asked for is the one
+// their owner works in, so that nothing is waited for. Whatever else NumPy can make an array of, it does.
 #include <cstring>
 #include <limits>
 
@@ -28,20 +28,19 @@ struct Known {
   PyObject* array_type = nullptr;  // numpy.ndarray
   PyObject* empty = nullptr;       // numpy.empty
   PyObject* types[9] = {};         // numpy.dtype of each element type
-  PyObject* array_struct = nullptr, *dlpack = nullptr, *dlpack_device = nullptr, *cuda_array = nullptr;
+  PyObject *array_struct = nullptr, *dlpack = nullptr, *dlpack_device = nullptr, *cuda_array = nullptr;
   PyObject* keywords = nullptr;  // of __dlpack__
   PyObject* arrays = nullptr;    // tessera._arrays
 };
 Known known;
 
-constexpr DLDataType element_types[9] = {make_type(kDLBool, 8),  make_type(kDLUInt, 8),   make_type(kDLUInt, 16),
-                                         make_type(kDLUInt, 32), make_type(kDLInt, 16),   make_type(kDLInt, 32),
+constexpr DLDataType element_types[9] = {make_type(kDLBool, 8),   make_type(kDLUInt, 8),   make_type(kDLUInt, 16),
+                                         make_type(kDLUInt, 32),  make_type(kDLInt, 16),   make_type(kDLInt, 32),
                                          make_type(kDLFloat, 16), make_type(kDLFloat, 32), make_type(kDLFloat, 64)};
 
 void know_numpy() {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  for (int k = 0; k < 9; ++k)
-    known.types[k] = numpy.attr("dtype")(name_of(element_types[k])).release().ptr();
+  for (int k = 0; k < 9; ++k) known.types[k] = numpy.attr("dtype")(name_of(element_types[k])).release().ptr();
   known.empty = nb::object(numpy.attr("empty")).release().ptr();
   known.array_type = nb::object(numpy.attr("ndarray")).release().ptr();
 }
@@ -149,8 +148,9 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
       size = nb::cast<std::int64_t>(of.attr("itemsize"));
     }
     if (!of.equal(first) || nb::cast<std::int64_t>(entry[1]) != at * size)
-      fail(quoted(name) + " is an array of structs with fields of several types or with gaps between them, expected "
-                          "fields of one type side by side",
+      fail(quoted(name) +
+               " is an array of structs with fields of several types or with gaps between them, expected "
+               "fields of one type side by side",
            "give the fields one by one, " + code(name) + "['" + text_of(field) + "']");
     ++at;
   }
@@ -165,8 +165,8 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
     }
   if (!found) {
     if (!nb::cast<bool>(first.attr("isnative")))
-      fail(quoted(name) + " has foreign byte order", "write " + code(name) + ".astype(" + code(name) +
-                                                         ".dtype.newbyteorder('='))");
+      fail(quoted(name) + " has foreign byte order",
+           "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
     wrong_type(name, "structs of " + text_of(first), to);
   }
   check_rank(name, a.dimensions + 1);
@@ -217,8 +217,9 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
       (a->kind == 'c' && size > 16)) [[unlikely]]
     wrong_type(name, numpy_type(given), to);
   if ((a->flags & flag_native) == 0) [[unlikely]]
-    fail(quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
-         "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
+    fail(
+        quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
+        "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
   check_rank(name, a->dimensions);
   for (int d = 0; d < a->dimensions; ++d) to.shape[d] = a->shape[d];
   const int unit = a->kind == 'c' ? size / 2 : size;

@@ -154,7 +154,9 @@ os.register_at_fork(after_in_child=_forget_workers)
 
 
 def _on_device(given: Any) -> bool:
-    return hasattr(given, "__cuda_array_interface__")
+    if hasattr(given, "__cuda_array_interface__"):
+        return True
+    return hasattr(given, "__dlpack_device__") and int(given.__dlpack_device__()[0]) in (2, 13)
 
 
 class Program:
