@@ -186,6 +186,10 @@ TSR_API tsr_status tsr_emit(const tsr_program*, const tsr_options*, char** sourc
 /* The graph of stages as text: equal texts are equal programs. */
 TSR_API tsr_status tsr_program_graph(const tsr_program*, char** text);
 
+/* The program that goes backwards: its inputs are those of the given one and a gradient for each output of floats, its
+ * outputs gradients for each input of floats (tessera/adjoint.hpp). */
+TSR_API tsr_status tsr_program_adjoint(const tsr_program*, tsr_program**);
+
 /* ---- named filters ----------------------------------------------------------------------------------------------- */
 
 /* One of filters(), compiled for images of a type and rank (fields not counted, see "fields"). */

@@ -1,6 +1,6 @@
-// Arrays of others as tensors. NumPy's are recognised by their type and read through __array_struct__, in two hundred nanoseconds; those
-// of torch, CuPy and JAX come by DLPack, done by hand: the stream that they are asked for is the one their owner works in, so that nothing
-// is waited for. Whatever else NumPy can make an array of, it does.
+// Arrays of others as tensors. NumPy's are recognised by their type and read through __array_struct__, in two hundred
+// nanoseconds; those of torch, CuPy and JAX come by DLPack, done by hand: the stream that they are asked for is the one
+// their owner works in, so that nothing is waited for. Whatever else NumPy can make an array of, it does.
 #include <cstring>
 #include <limits>
 
@@ -28,26 +28,25 @@ struct Known {
   PyObject* array_type = nullptr;  // numpy.ndarray
   PyObject* empty = nullptr;       // numpy.empty
   PyObject* types[9] = {};         // numpy.dtype of each element type
-  PyObject* array_struct = nullptr, *dlpack = nullptr, *dlpack_device = nullptr, *cuda_array = nullptr;
+  PyObject *array_struct = nullptr, *dlpack = nullptr, *dlpack_device = nullptr, *cuda_array = nullptr;
   PyObject* keywords = nullptr;  // of __dlpack__
-  nb::object arrays;             // tessera._arrays
+  PyObject* arrays = nullptr;    // tessera._arrays
 };
 Known known;
 
-constexpr DLDataType element_types[9] = {make_type(kDLBool, 8),  make_type(kDLUInt, 8),   make_type(kDLUInt, 16),
-                                         make_type(kDLUInt, 32), make_type(kDLInt, 16),   make_type(kDLInt, 32),
+constexpr DLDataType element_types[9] = {make_type(kDLBool, 8),   make_type(kDLUInt, 8),   make_type(kDLUInt, 16),
+                                         make_type(kDLUInt, 32),  make_type(kDLInt, 16),   make_type(kDLInt, 32),
                                          make_type(kDLFloat, 16), make_type(kDLFloat, 32), make_type(kDLFloat, 64)};
 
 void know_numpy() {
   const nb::module_ numpy = nb::module_::import_("numpy");
-  for (int k = 0; k < 9; ++k)
-    known.types[k] = numpy.attr("dtype")(name_of(element_types[k])).release().ptr();
+  for (int k = 0; k < 9; ++k) known.types[k] = numpy.attr("dtype")(name_of(element_types[k])).release().ptr();
   known.empty = nb::object(numpy.attr("empty")).release().ptr();
   known.array_type = nb::object(numpy.attr("ndarray")).release().ptr();
 }
 
-const nb::object& arrays() {
-  if (!known.arrays.is_valid()) known.arrays = nb::module_::import_("tessera._arrays");
+nb::handle arrays() {
+  if (known.arrays == nullptr) known.arrays = nb::module_::import_("tessera._arrays").release().ptr();
   return known.arrays;
 }
 
@@ -62,12 +61,17 @@ std::string code(const char* name) {
   return *name == '\0' ? "array" : name;
 }
 
-[[noreturn]] void wrong_type(const char* name, const std::string& type, Maker maker) {
+}  // namespace
+
+void wrong_type(const char* name, const std::string& type, const Taken& given) {
   const std::string n = code(name);
   std::string help;
-  const bool torch = maker == Maker::other || maker == Maker::device;
+  const bool torch = given.maker != Maker::numpy;
   const auto as = [&](const char* t) { return torch ? n + ".to(torch." + t + ")" : n + ".astype('" + t + "')"; };
-  if (type == "int64" || type == "int8")
+  const std::string expected = given.expected.bits > 0 ? name_of(given.expected) : "";
+  if (!expected.empty())
+    help = as(expected.c_str());
+  else if (type == "int64" || type == "int8")
     help = type == "int8" ? as("int16") : as("int32") + ", or " + as("float64");
   else if (type == "uint64")
     help = as("uint32") + ", or " + as("float64");
@@ -80,9 +84,12 @@ std::string code(const char* name) {
   else
     help = as("float32");
   fail(quoted(name) + " is an array of " + type +
-           ", expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64",
+           (expected.empty() ? ", expected bool, uint8, uint16, uint32, int16, int32, float16, float32 or float64"
+                             : ", expected " + expected),
        "write " + help);
 }
+
+namespace {
 
 void check_rank(const char* name, int rank) {
   if (rank > most_dimensions - 1)
@@ -108,8 +115,13 @@ void finish(Taken& to, void* data, int rank, DLDataType type) {
   to.tensor.byte_offset = 0;
 }
 
+std::string text_of(nb::handle object) {
+  return nb::cast<std::string>(nb::str(object));
+}
+
 std::string numpy_type(PyObject* array) {
-  return nb::cast<std::string>(nb::str(nb::handle(array).attr("dtype")));
+  const nb::object type = nb::handle(array).attr("dtype");
+  return text_of(type);
 }
 
 // A copy in C order, whose elements are aligned.
@@ -125,7 +137,7 @@ void take_copy(PyObject* given, const char* name, Taken& to) {
 void take_struct(PyObject* given, const char* name, bool for_writing, const ArrayStruct& a, Taken& to) {
   const nb::object type = nb::handle(given).attr("dtype");
   const nb::object names = type.attr("names");
-  if (names.is_none()) wrong_type(name, numpy_type(given), Maker::numpy);
+  if (names.is_none()) wrong_type(name, numpy_type(given), to);
   nb::object first;
   std::int64_t at = 0, size = 0;
   for (const nb::handle field : names) {
@@ -136,9 +148,10 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
       size = nb::cast<std::int64_t>(of.attr("itemsize"));
     }
     if (!of.equal(first) || nb::cast<std::int64_t>(entry[1]) != at * size)
-      fail(quoted(name) + " is an array of structs with fields of several types or with gaps between them, expected "
-                          "fields of one type side by side",
-           "give the fields one by one, " + code(name) + "['" + nb::cast<std::string>(nb::str(field)) + "']");
+      fail(quoted(name) +
+               " is an array of structs with fields of several types or with gaps between them, expected "
+               "fields of one type side by side",
+           "give the fields one by one, " + code(name) + "['" + text_of(field) + "']");
     ++at;
   }
   const std::string kind = nb::cast<std::string>(first.attr("kind"));
@@ -152,9 +165,9 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
     }
   if (!found) {
     if (!nb::cast<bool>(first.attr("isnative")))
-      fail(quoted(name) + " has foreign byte order", "write " + code(name) + ".astype(" + code(name) +
-                                                         ".dtype.newbyteorder('='))");
-    wrong_type(name, "structs of " + nb::cast<std::string>(nb::str(first)), Maker::numpy);
+      fail(quoted(name) + " has foreign byte order",
+           "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
+    wrong_type(name, "structs of " + text_of(first), to);
   }
   check_rank(name, a.dimensions + 1);
   for (int d = 0; d < a.dimensions; ++d) to.shape[d] = a.shape[d];
@@ -198,14 +211,15 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
       type = make_type(kDLComplex, size * 8);
       break;
     default:
-      wrong_type(name, numpy_type(given), Maker::numpy);
+      wrong_type(name, numpy_type(given), to);
   }
   if ((a->kind == 'f' && size > 8) || (a->kind == 'u' && size > 4) || (a->kind == 'i' && (size > 4 || size < 2)) ||
       (a->kind == 'c' && size > 16)) [[unlikely]]
-    wrong_type(name, numpy_type(given), Maker::numpy);
+    wrong_type(name, numpy_type(given), to);
   if ((a->flags & flag_native) == 0) [[unlikely]]
-    fail(quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
-         "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
+    fail(
+        quoted(name) + " has foreign byte order, " + nb::cast<std::string>(nb::handle(given).attr("dtype").attr("str")),
+        "write " + code(name) + ".astype(" + code(name) + ".dtype.newbyteorder('='))");
   check_rank(name, a->dimensions);
   for (int d = 0; d < a->dimensions; ++d) to.shape[d] = a->shape[d];
   const int unit = a->kind == 'c' ? size / 2 : size;
@@ -229,7 +243,7 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
     PyErr_Restore(nb::object(t).release().ptr(), nb::object(v).release().ptr(), nb::object(tb).release().ptr());
     throw nb::python_error();
   }
-  const std::string why = v.is_valid() ? nb::cast<std::string>(nb::str(v)) : "";
+  const std::string why = v.is_valid() ? text_of(v) : "";
   const bool grad = why.find("grad") != std::string::npos;
   fail(quoted(name) + " does not let its memory be seen: " + why, grad ? "write " + code(name) + ".detach()" : "");
 }
@@ -287,7 +301,7 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   const DLDataType type = to.tensor.dtype;
   bool known_type = type.lanes == 1 && type.code == kDLComplex && type.bits <= 128;
   for (const DLDataType& t : element_types) known_type = known_type || same(t, type);
-  if (!known_type) wrong_type(name, name_of(type), to.maker);
+  if (!known_type) wrong_type(name, name_of(type), to);
   for (int d = 0; d < to.tensor.ndim; ++d) to.shape[d] = to.tensor.shape[d];
   if (to.tensor.strides != nullptr) {
     for (int d = 0; d < to.tensor.ndim; ++d) to.strides[d] = to.tensor.strides[d];
@@ -318,7 +332,7 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
       found = true;
     }
   }
-  if (!found || text[0] == '>') wrong_type(name, "type " + text, Maker::device);
+  if (!found || text[0] == '>') wrong_type(name, "type " + text, to);
   const nb::tuple shape = nb::cast<nb::tuple>(all["shape"]);
   const int rank = static_cast<int>(shape.size());
   check_rank(name, rank);
@@ -350,6 +364,12 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
 }
 
 }  // namespace
+
+void other_type(const Taken& given, const char* name, DLDataType expected) {
+  const std::string type = name_of(expected), n = code(name);
+  fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
+       "write " + n + (given.maker == Maker::numpy ? ".astype('" + type + "')" : ".to(torch." + type + ")"));
+}
 
 void prepare_arrays() {
   known.array_struct = PyUnicode_InternFromString("__array_struct__");

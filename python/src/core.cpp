@@ -38,10 +38,10 @@ struct Name {
   DLDataType type;
 };
 constexpr Name names[] = {
-    {"bool", "bool", make_type(kDLBool, 8)},         {"uint8", "uint8", make_type(kDLUInt, 8)},
-    {"uint16", "uint16", make_type(kDLUInt, 16)},    {"uint32", "uint32", make_type(kDLUInt, 32)},
-    {"int16", "int16", make_type(kDLInt, 16)},       {"int32", "int32", make_type(kDLInt, 32)},
-    {"float16", "half", make_type(kDLFloat, 16)},    {"float32", "float", make_type(kDLFloat, 32)},
+    {"bool", "bool", make_type(kDLBool, 8)},        {"uint8", "uint8", make_type(kDLUInt, 8)},
+    {"uint16", "uint16", make_type(kDLUInt, 16)},   {"uint32", "uint32", make_type(kDLUInt, 32)},
+    {"int16", "int16", make_type(kDLInt, 16)},      {"int32", "int32", make_type(kDLInt, 32)},
+    {"float16", "half", make_type(kDLFloat, 16)},   {"float32", "float", make_type(kDLFloat, 32)},
     {"float64", "double", make_type(kDLFloat, 64)},
 };
 
@@ -61,7 +61,8 @@ std::string name_of(DLDataType type) {
   return (type.code < std::size(codes) ? codes[type.code] : "type") + std::to_string(type.bits);
 }
 
-// ---- calls that take long --------------------------------------------------------------------------------------------
+// ---- calls that take long
+// --------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -135,6 +136,7 @@ NB_MODULE(_core, m) {
   main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   m.def("version", [] { return std::string(tsr_version()); });
   m.def("abi", &tsr_abi);
+  nb::set_leak_warnings(false);  // programs that modules hold at the end are no news to a user
   prepare_arrays();
   bind_options(m);
   bind_program(m);

@@ -62,10 +62,11 @@ struct Taken {
   std::int64_t strides[most_dimensions];
   nb::object keep;  // what holds the memory, where that is not the object given
   PyObject* given = nullptr;
+  DLDataType expected{};  // what errors ask for; no bits: any that there is
   Maker maker = Maker::numpy;
   bool read_only = false;
-  bool fresh = false;      // a copy, made here
-  bool must_wait = false;  // its memory may be used anew at once, whatever a stream still does
+  bool fresh = false;                   // a copy, made here
+  bool must_wait = false;               // its memory may be used anew at once, whatever a stream still does
   std::optional<std::intptr_t> stream;  // on which its elements come to be: a cudaStream_t
   union {
     double number;
@@ -81,13 +82,14 @@ struct Taken {
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
 
-  bool on_device() const {
-    return tensor.device.device_type == kDLCUDA || tensor.device.device_type == kDLCUDAManaged;
-  }
+  bool on_device() const { return tensor.device.device_type == kDLCUDA || tensor.device.device_type == kDLCUDAManaged; }
 };
 
 // `name` is that of messages. For writing nothing is copied: what cannot be written in place is an error.
 void take_array(PyObject* given, const char* name, bool for_writing, Taken& to);
+// Raises that an array has elements of a type that nothing takes, or of another one than is expected.
+[[noreturn]] void wrong_type(const char* name, const std::string& type, const Taken& given);
+[[noreturn]] void other_type(const Taken& given, const char* name, DLDataType expected);
 // A number of a type.
 void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to);
 // A new array of the kind of `like`; null: of NumPy.
@@ -164,9 +166,9 @@ struct Options {
 
   tsr_options* handle = nullptr;
   nb::object progress, cancel, stream;
-  Cancel own;  // where the user gave none
+  Cancel own;                // where the user gave none
   std::int64_t told_ns = 0;  // when progress was told last
-  nb::object failure;  // what the callable raised
+  nb::object failure;        // what the callable raised
 
   tsr_cancel* active() const { return (cancel.is_valid() ? nb::cast<Cancel*>(cancel) : &own)->handle; }
   bool asked() const { return cancel.is_valid() && nb::cast<Cancel*>(cancel)->asked.load(); }
@@ -175,7 +177,7 @@ struct Options {
 // Where arrays lie on a device, the run is put into the stream of whoever owns them, and nothing waits for it.
 class OnStream {
  public:
-  OnStream(Options* given, TakenList& arrays);
+  OnStream(Options* given, TakenList& inputs, TakenList& outputs);
   ~OnStream();
   OnStream(const OnStream&) = delete;
   OnStream& operator=(const OnStream&) = delete;
@@ -190,7 +192,8 @@ class OnStream {
   bool must_wait_ = false;
 };
 
-// ---- calls that take long --------------------------------------------------------------------------------------------
+// ---- calls that take long
+// --------------------------------------------------------------------------------------------
 
 // While it lives, Ctrl-C cancels the run of the main thread as well as telling Python. Of other threads it is nothing.
 class Interruptible {

@@ -25,8 +25,8 @@ int on_progress(std::int64_t done, std::int64_t total, void* user) {
   const nb::gil_scoped_acquire locked;
   if (options.failure.is_valid()) return 1;
   // What it returns is not looked at: tqdm's update returns whether it has drawn anything.
-  PyObject* const result = PyObject_CallFunction(options.progress.ptr(), "LL", static_cast<long long>(done),
-                                                 static_cast<long long>(total));
+  PyObject* const result =
+      PyObject_CallFunction(options.progress.ptr(), "LL", static_cast<long long>(done), static_cast<long long>(total));
   if (result == nullptr) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
@@ -101,7 +101,8 @@ void Options::set_progress(nb::object callable) {
     progress = nb::object();
     return;
   }
-  if (PyCallable_Check(callable.ptr()) == 0) fail("progress is " + said(callable) + ", expected a function of two numbers");
+  if (PyCallable_Check(callable.ptr()) == 0)
+    fail("progress is " + said(callable) + ", expected a function of two numbers");
   progress = std::move(callable);
   check(tsr_options_set_progress(handle, on_progress, this));
 }
@@ -139,19 +140,19 @@ tsr_stream* borrowed(int device, std::intptr_t pointer) {
 
 }  // namespace
 
-OnStream::OnStream(Options* given, TakenList& arrays) : options_(given) {
+OnStream::OnStream(Options* given, TakenList& inputs, TakenList& outputs) : options_(given) {
   const Taken* first = nullptr;
-  for (std::size_t k = 0; k < arrays.size(); ++k) {
-    const Taken& t = arrays.at(k);
-    if (!t.stream) continue;
-    must_wait_ = must_wait_ || t.must_wait;
-    if (first == nullptr) {
-      first = &t;
-    } else if (*t.stream != *first->stream || t.tensor.device.device_id != first->tensor.device.device_id) {
-      tsr_stream* const other = borrowed(t.tensor.device.device_id, *t.stream);
-      check(tsr_stream_wait(other));
+  for (TakenList* list : {&inputs, &outputs})
+    for (std::size_t k = 0; k < list->size(); ++k) {
+      const Taken& t = list->at(k);
+      // What is copied from or to the host is its caller's again at once.
+      must_wait_ = must_wait_ || t.must_wait || (t.tensor.ndim > 0 && !t.on_device());
+      if (!t.stream) continue;
+      if (first == nullptr)
+        first = &t;
+      else if (*t.stream != *first->stream || t.tensor.device.device_id != first->tensor.device.device_id)
+        check(tsr_stream_wait(borrowed(t.tensor.device.device_id, *t.stream)));
     }
-  }
   if (first == nullptr || (given != nullptr && given->stream.is_valid())) return;
   if (given == nullptr) {
     own_ = std::make_unique<Options>();
@@ -194,9 +195,8 @@ int clear(PyObject* self) {
   o->failure.reset();
   return 0;
 }
-PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                       {0, nullptr}};
+PyType_Slot slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)}, {Py_tp_clear, reinterpret_cast<void*>(clear)}, {0, nullptr}};
 
 }  // namespace
 

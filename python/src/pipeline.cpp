@@ -6,7 +6,8 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 using Terms = std::vector<std::pair<std::uint32_t, std::int64_t>>;
-using Place = std::variant<std::int64_t, std::pair<std::int64_t, Terms>>;  // a number, or (number, [(variable, factor)])
+using Place =
+    std::variant<std::int64_t, std::pair<std::int64_t, Terms>>;  // a number, or (number, [(variable, factor)])
 
 // Places of neighbours as the C interface takes them.
 class Offsets {
@@ -61,22 +62,22 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   std::uint32_t size(const std::string& name) {
-    return one([&](auto* to) { return tsr_pipeline_size(handle_, name.c_str(), to); });
+    return one([&](auto* to) { return tsr_pipeline_size(handle(), name.c_str(), to); });
   }
   std::uint32_t extent(std::int64_t number) {
-    return one([&](auto* to) { return tsr_pipeline_extent(handle_, number, to); });
+    return one([&](auto* to) { return tsr_pipeline_extent(handle(), number, to); });
   }
   std::uint32_t add_extents(std::uint32_t a, std::uint32_t b) {
-    return one([&](auto* to) { return tsr_pipeline_add_extents(handle_, a, b, to); });
+    return one([&](auto* to) { return tsr_pipeline_add_extents(handle(), a, b, to); });
   }
   std::uint32_t subtract_extents(std::uint32_t a, std::uint32_t b) {
-    return one([&](auto* to) { return tsr_pipeline_subtract_extents(handle_, a, b, to); });
+    return one([&](auto* to) { return tsr_pipeline_subtract_extents(handle(), a, b, to); });
   }
   std::uint32_t multiply_extents(std::uint32_t a, std::uint32_t b) {
-    return one([&](auto* to) { return tsr_pipeline_multiply_extents(handle_, a, b, to); });
+    return one([&](auto* to) { return tsr_pipeline_multiply_extents(handle(), a, b, to); });
   }
   std::uint32_t divide_extent(std::uint32_t a, std::int64_t divisor) {
-    return one([&](auto* to) { return tsr_pipeline_divide_extent(handle_, a, divisor, to); });
+    return one([&](auto* to) { return tsr_pipeline_divide_extent(handle(), a, divisor, to); });
   }
 
   Ids input(const std::string& name, const std::string& dtype, int rank, const std::optional<Ids>& extents,
@@ -86,52 +87,52 @@ class Pipeline {
            " extents, expected as many as dimensions");
     const std::vector<const char*> names = fields ? pointers(*fields) : std::vector<const char*>{};
     Ids images(names.empty() ? 1 : names.size());
-    check(tsr_pipeline_input(handle_, name.c_str(), type_of(dtype), rank, extents ? extents->data() : nullptr,
+    check(tsr_pipeline_input(handle(), name.c_str(), type_of(dtype), rank, extents ? extents->data() : nullptr,
                              names.empty() ? nullptr : names.data(), names.size(), images.data()));
     return images;
   }
   std::uint32_t scalar(const std::string& name, const std::string& dtype) {
-    return one([&](auto* to) { return tsr_pipeline_scalar(handle_, name.c_str(), type_of(dtype), to); });
+    return one([&](auto* to) { return tsr_pipeline_scalar(handle(), name.c_str(), type_of(dtype), to); });
   }
   std::uint32_t table(const std::string& name, nb::handle values) {
     Taken taken;
     take_array(values.ptr(), name.c_str(), false, taken);
-    return one([&](auto* to) { return tsr_pipeline_table(handle_, name.c_str(), &taken.tensor, to); });
+    return one([&](auto* to) { return tsr_pipeline_table(handle(), name.c_str(), &taken.tensor, to); });
   }
 
   std::uint32_t constant(const std::string& dtype, double v) {
-    return one([&](auto* to) { return tsr_pipeline_constant(handle_, type_of(dtype), v, to); });
+    return one([&](auto* to) { return tsr_pipeline_constant(handle(), type_of(dtype), v, to); });
   }
   std::uint32_t coord(int d) {
-    return one([&](auto* to) { return tsr_pipeline_coord(handle_, d, to); });
+    return one([&](auto* to) { return tsr_pipeline_coord(handle(), d, to); });
   }
   std::uint32_t extent_value(int d) {
-    return one([&](auto* to) { return tsr_pipeline_extent_value(handle_, d, to); });
+    return one([&](auto* to) { return tsr_pipeline_extent_value(handle(), d, to); });
   }
   std::uint32_t apply(const std::string& op, const Ids& values) {
-    return one([&](auto* to) { return tsr_pipeline_apply(handle_, op.c_str(), values.data(), values.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_apply(handle(), op.c_str(), values.data(), values.size(), to); });
   }
   std::uint32_t convert(const std::string& dtype, std::uint32_t v) {
-    return one([&](auto* to) { return tsr_pipeline_convert(handle_, type_of(dtype), v, to); });
+    return one([&](auto* to) { return tsr_pipeline_convert(handle(), type_of(dtype), v, to); });
   }
   std::uint32_t saturate(const std::string& dtype, std::uint32_t v) {
-    return one([&](auto* to) { return tsr_pipeline_saturate(handle_, type_of(dtype), v, to); });
+    return one([&](auto* to) { return tsr_pipeline_saturate(handle(), type_of(dtype), v, to); });
   }
   std::uint32_t select(std::uint32_t c, std::uint32_t a, std::uint32_t b) {
-    return one([&](auto* to) { return tsr_pipeline_select(handle_, c, a, b, to); });
+    return one([&](auto* to) { return tsr_pipeline_select(handle(), c, a, b, to); });
   }
   std::uint32_t read(std::uint32_t image, const std::vector<Place>& places) {
     const Offsets offsets(places);
-    return one([&](auto* to) { return tsr_pipeline_read(handle_, image, offsets.data(), offsets.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_read(handle(), image, offsets.data(), offsets.size(), to); });
   }
   std::uint32_t gather(std::uint32_t image, const Ids& indices) {
-    return one([&](auto* to) { return tsr_pipeline_gather(handle_, image, indices.data(), indices.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_gather(handle(), image, indices.data(), indices.size(), to); });
   }
   std::uint32_t lookup(std::uint32_t table, const Ids& indices) {
-    return one([&](auto* to) { return tsr_pipeline_lookup(handle_, table, indices.data(), indices.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_lookup(handle(), table, indices.data(), indices.size(), to); });
   }
   std::uint32_t only(std::uint32_t image) {
-    return one([&](auto* to) { return tsr_pipeline_only(handle_, image, to); });
+    return one([&](auto* to) { return tsr_pipeline_only(handle(), image, to); });
   }
   Ids variables(const std::vector<std::pair<std::int32_t, std::int32_t>>& ranges) {
     std::vector<std::int32_t> lo, hi;
@@ -140,37 +141,37 @@ class Pipeline {
       hi.push_back(b);
     }
     Ids out(ranges.size());
-    check(tsr_pipeline_variables(handle_, lo.data(), hi.data(), ranges.size(), out.data()));
+    check(tsr_pipeline_variables(handle(), lo.data(), hi.data(), ranges.size(), out.data()));
     return out;
   }
   std::uint32_t offset(const Place& place) {
     const Offsets offsets({place});
-    return one([&](auto* to) { return tsr_pipeline_offset(handle_, offsets.data(), to); });
+    return one([&](auto* to) { return tsr_pipeline_offset(handle(), offsets.data(), to); });
   }
   std::uint32_t reduce(const std::string& op, const Ids& variables, std::uint32_t body) {
     return one([&](auto* to) {
-      return tsr_pipeline_reduce(handle_, op.c_str(), variables.data(), variables.size(), body, to);
+      return tsr_pipeline_reduce(handle(), op.c_str(), variables.data(), variables.size(), body, to);
     });
   }
 
   std::uint32_t borders(std::uint32_t image, const std::vector<std::pair<std::string, double>>& modes) {
     std::vector<tsr_border> list;
     for (const auto& [name, value] : modes) list.push_back({mode_of(name), value});
-    return one([&](auto* to) { return tsr_pipeline_borders(handle_, image, list.data(), list.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_borders(handle(), image, list.data(), list.size(), to); });
   }
   std::uint32_t every(std::uint32_t image, const std::vector<std::int64_t>& strides) {
-    return one([&](auto* to) { return tsr_pipeline_every(handle_, image, strides.data(), strides.size(), to); });
+    return one([&](auto* to) { return tsr_pipeline_every(handle(), image, strides.data(), strides.size(), to); });
   }
   std::uint32_t stage(const std::string& name, std::uint32_t value) {
-    return one([&](auto* to) { return tsr_pipeline_stage(handle_, name.c_str(), value, to); });
+    return one([&](auto* to) { return tsr_pipeline_stage(handle(), name.c_str(), value, to); });
   }
   std::uint32_t total(const std::string& name, const std::string& op, std::uint32_t image) {
-    return one([&](auto* to) { return tsr_pipeline_total(handle_, name.c_str(), op.c_str(), image, to); });
+    return one([&](auto* to) { return tsr_pipeline_total(handle(), name.c_str(), op.c_str(), image, to); });
   }
   std::pair<std::uint32_t, std::uint32_t> fourier(const std::string& name, bool inverse, const Ids& images,
                                                   const std::vector<std::int32_t>& along) {
     std::uint32_t pair[2];
-    check(tsr_pipeline_fourier(handle_, name.c_str(), inverse ? 1 : 0, images.data(), images.size(), along.data(),
+    check(tsr_pipeline_fourier(handle(), name.c_str(), inverse ? 1 : 0, images.data(), images.size(), along.data(),
                                along.size(), pair));
     return {pair[0], pair[1]};
   }
@@ -192,29 +193,29 @@ class Pipeline {
     };
     const std::vector<std::int64_t> a = flat("starts", starts), b = flat("strides", strides);
     return one([&](auto* to) {
-      return tsr_pipeline_compose(handle_, name.c_str(), pieces.data(), pieces.size(), rank, a.data(), b.data(), to);
+      return tsr_pipeline_compose(handle(), name.c_str(), pieces.data(), pieces.size(), rank, a.data(), b.data(), to);
     });
   }
   Ids begin_loop(const std::string& name, std::int64_t most, const Ids& images) {
     Ids before(images.size());
-    check(tsr_pipeline_begin_loop(handle_, name.c_str(), most, images.data(), images.size(), before.data()));
+    check(tsr_pipeline_begin_loop(handle(), name.c_str(), most, images.data(), images.size(), before.data()));
     return before;
   }
   Ids end_loop(const Ids& images, std::uint32_t test) {
     Ids after(images.size());
-    check(tsr_pipeline_end_loop(handle_, images.data(), images.size(), test, after.data()));
+    check(tsr_pipeline_end_loop(handle(), images.data(), images.size(), test, after.data()));
     return after;
   }
 
   std::string value_type(std::uint32_t v) {
     DLDataType type{};
-    check(tsr_pipeline_value_type(handle_, v, &type));
+    check(tsr_pipeline_value_type(handle(), v, &type));
     return name_of(type);
   }
   std::pair<std::string, int> image_type(std::uint32_t image) {
     DLDataType type{};
     std::int32_t rank = 0;
-    check(tsr_pipeline_image_type(handle_, image, &type, &rank));
+    check(tsr_pipeline_image_type(handle(), image, &type, &rank));
     return {name_of(type), rank};
   }
 
@@ -231,13 +232,27 @@ class Pipeline {
       list.push_back({name.c_str(), images.data(), images.size(), names ? fields.back().data() : nullptr});
     }
     tsr_program* program = nullptr;
-    compute(options, [&](const tsr_options* o) {
-      return tsr_pipeline_compile(handle_, list.data(), list.size(), o, &program);
-    });
+    tsr_pipeline* const h = handle();
+    const Busy busy(busy_);
+    compute(options,
+            [&](const tsr_options* o) { return tsr_pipeline_compile(h, list.data(), list.size(), o, &program); });
     return make_program(program);
   }
 
  private:
+  // While it is compiled other threads run, and a pipeline is used by one at a time.
+  struct Busy {
+    explicit Busy(bool& f) : flag(f) { flag = true; }
+    ~Busy() { flag = false; }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    bool& flag;
+  };
+  tsr_pipeline* handle() const {
+    if (busy_) fail("the pipeline is being compiled by another thread");
+    return handle_;
+  }
+
   template <class F>
   static std::uint32_t one(F f) {
     std::uint32_t id = 0;
@@ -246,6 +261,7 @@ class Pipeline {
   }
 
   tsr_pipeline* handle_ = nullptr;
+  bool busy_ = false;
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ namespace {
 
 struct Port {
   std::string name;
-  bool array = true;
+  bool array = true, fields = false;
   DLDataType type{};
 };
 
@@ -88,8 +88,8 @@ class Program {
     const auto read = [&](const char* which, std::vector<Port>& to) {
       for (const nb::handle entry : said[which]) {
         const auto port = nb::cast<nb::dict>(entry);
-        to.push_back({nb::cast<std::string>(port["name"]), !port.contains("array") || nb::cast<bool>(port["array"]),
-                      type_of(nb::cast<std::string>(port["type"]))});
+        to.push_back({nb::cast<std::string>(port["name"]), nb::cast<bool>(port["array"]),
+                      nb::len(nb::handle(port["fields"])) > 0, type_of(nb::cast<std::string>(port["type"]))});
       }
     };
     read("inputs", inputs_);
@@ -113,16 +113,15 @@ class Program {
   nb::object output_shapes(nb::handle inputs) {
     TakenList in(inputs_.size());
     take_inputs(inputs, in, true);
-    learn_shapes(in);
     nb::list out;
-    for (const nb::tuple& shape : shapes_.tuples) out.append(shape);
+    for (const nb::tuple& shape : shapes_of(in)->tuples) out.append(shape);
     return nb::tuple(out);
   }
 
   nb::object run(nb::handle inputs, nb::handle outputs, Options* options) {
     TakenList in(inputs_.size());
     const Taken* const like = take_inputs(inputs, in, false);
-    learn_shapes(in);
+    const std::shared_ptr<const Shapes> shapes = shapes_of(in);
     const std::size_t count = outputs_.size();
     TakenList out(count);
     const nb::object results = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
@@ -136,19 +135,20 @@ class Program {
     for (std::size_t k = 0; k < count; ++k) {
       const char* const name = outputs_[k].name.c_str();
       const bool made = !given || (*given)[k] == Py_None;
-      nb::object array = made ? make_array(like, shapes_.tuples[k], outputs_[k].type) : nb::borrow((*given)[k]);
+      nb::object array = made ? make_array(like, shapes->tuples[k], outputs_[k].type) : nb::borrow((*given)[k]);
       Taken& to = out.at(k);
       take_array(array.ptr(), name, true, to);
       if (!made) {
-        check_output(to, name, outputs_[k].type, &shapes_.numbers[k * TSR_MOST_DIMENSIONS], shapes_.ranks[k]);
+        check_output(to, name, outputs_[k].type, &shapes->numbers[k * TSR_MOST_DIMENSIONS], shapes->ranks[k]);
         check_overlap(to, name, in);
         for (std::size_t j = 0; j < k; ++j)
           if (may_overlap(to, out.at(j)))
-            fail("'" + std::string(name) + "' shares memory with '" + outputs_[j].name + "', expected arrays of their own");
+            fail("'" + std::string(name) + "' shares memory with '" + outputs_[j].name +
+                 "', expected arrays of their own");
       }
       PyTuple_SetItem(results.ptr(), static_cast<Py_ssize_t>(k), array.release().ptr());
     }
-    OnStream placed(options, in);
+    OnStream placed(options, in, out);
     compute(placed.options(), [&](const tsr_options* o) {
       return tsr_run_into(handle_, in.tensors(), in.size(), out.tensors(), count, o);
     });
@@ -193,9 +193,7 @@ class Program {
 
   std::tuple<std::string, std::string, std::string> emit(Options* options) {
     char *source = nullptr, *header = nullptr, *host = nullptr;
-    compute(options, [&](const tsr_options* o) {
-      return tsr_emit(handle_, o, &source, &header, &host);
-    });
+    compute(options, [&](const tsr_options* o) { return tsr_emit(handle_, o, &source, &header, &host); });
     return {taken_string(source), taken_string(header), taken_string(host)};
   }
 
@@ -220,56 +218,55 @@ class Program {
           take_scalar(items[k], port.name.c_str(), port.type, to.at(k));
         continue;
       }
+      if (!port.fields) to.at(k).expected = port.type;
       take_array(items[k], port.name.c_str(), false, to.at(k));
+      if (!port.fields && !same(to.at(k).tensor.dtype, port.type)) other_type(to.at(k), port.name.c_str(), port.type);
       if (like == nullptr) like = &to.at(k);
     }
     return like;
   }
 
-  // Shapes of outputs, kept for the next call, whose inputs have the same.
-  void learn_shapes(TakenList& in) {
+  // Shapes of the outputs for inputs of some shapes; it does not change.
+  struct Shapes {
+    std::vector<std::int64_t> key, numbers;
+    std::vector<std::int32_t> ranks;
+    std::vector<nb::tuple> tuples;
+  };
+
+  // Those of the last call are kept for the next one, which most often has inputs of the same shapes.
+  std::shared_ptr<const Shapes> shapes_of(TakenList& in) {
     std::size_t n = 0;
-    bool known = shapes_.valid;
+    bool known = shapes_ != nullptr;
+    const auto meets = [&](std::int64_t v) { known = known && n < shapes_->key.size() && shapes_->key[n++] == v; };
     for (std::size_t k = 0; k < in.size(); ++k) {
       const Taken& t = in.at(k);
-      if (inputs_[k].array) {
-        if (n + static_cast<std::size_t>(t.tensor.ndim) + 1 > shapes_.key.size()) {
-          shapes_.key.resize(n + most_dimensions + 1);
-          known = false;
-        }
-        const auto remember = [&](std::int64_t v) {
-          if (shapes_.key[n] != v) {
-            known = false;
-            shapes_.key[n] = v;
-          }
-          ++n;
-        };
-        remember(t.tensor.ndim);
-        for (int d = 0; d < t.tensor.ndim; ++d) remember(t.shape[d]);
-      }
+      if (!inputs_[k].array) continue;
+      meets(t.tensor.ndim);
+      for (int d = 0; d < t.tensor.ndim; ++d) meets(t.shape[d]);
     }
     if (known) [[likely]]
-      return;
-    shapes_.valid = false;
-    shapes_.numbers.assign(outputs_.size() * TSR_MOST_DIMENSIONS, 0);
-    shapes_.ranks.assign(outputs_.size(), 0);
-    check(tsr_output_shapes(handle_, in.tensors(), in.size(), shapes_.numbers.data(), shapes_.ranks.data(),
-                            outputs_.size()));
-    shapes_.tuples.clear();
+      return shapes_;
+    auto made = std::make_shared<Shapes>();
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const Taken& t = in.at(k);
+      if (!inputs_[k].array) continue;
+      made->key.push_back(t.tensor.ndim);
+      made->key.insert(made->key.end(), t.shape, t.shape + t.tensor.ndim);
+    }
+    made->numbers.assign(outputs_.size() * TSR_MOST_DIMENSIONS, 0);
+    made->ranks.assign(outputs_.size(), 0);
+    check(
+        tsr_output_shapes(handle_, in.tensors(), in.size(), made->numbers.data(), made->ranks.data(), outputs_.size()));
     for (std::size_t k = 0; k < outputs_.size(); ++k)
-      shapes_.tuples.push_back(
-          tuple_of(&shapes_.numbers[k * TSR_MOST_DIMENSIONS], static_cast<std::size_t>(shapes_.ranks[k])));
-    shapes_.valid = true;
+      made->tuples.push_back(
+          tuple_of(&made->numbers[k * TSR_MOST_DIMENSIONS], static_cast<std::size_t>(made->ranks[k])));
+    shapes_ = made;
+    return made;
   }
 
   tsr_program* handle_;
   std::vector<Port> inputs_, outputs_;
-  struct {
-    bool valid = false;
-    std::vector<std::int64_t> key, numbers;
-    std::vector<std::int32_t> ranks;
-    std::vector<nb::tuple> tuples;
-  } shapes_;
+  std::shared_ptr<const Shapes> shapes_;
 };
 
 }  // namespace
@@ -286,8 +283,7 @@ void bind_program(nb::module_& m) {
           [](const std::string& text, const std::optional<std::string>& file_name, Options* options) {
             tsr_program* p = nullptr;
             compute(options, [&](const tsr_options* o) {
-              return tsr_compile_text(text.c_str(), file_name ? file_name->c_str() : nullptr,
-                                      o, &p);
+              return tsr_compile_text(text.c_str(), file_name ? file_name->c_str() : nullptr, o, &p);
             });
             return make_program(p);
           },
@@ -296,9 +292,7 @@ void bind_program(nb::module_& m) {
           "file",
           [](const std::string& path, Options* options) {
             tsr_program* p = nullptr;
-            compute(options, [&](const tsr_options* o) {
-              return tsr_compile_file(path.c_str(), o, &p);
-            });
+            compute(options, [&](const tsr_options* o) { return tsr_compile_file(path.c_str(), o, &p); });
             return make_program(p);
           },
           "path"_a, "options"_a = nb::none())
@@ -313,7 +307,8 @@ void bind_program(nb::module_& m) {
       .def("emit", &Program::emit, "options"_a = nb::none());
 }
 
-// ---- named filters ---------------------------------------------------------------------------------------------------
+// ---- named filters
+// ---------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -321,17 +316,15 @@ class Filter {
  public:
   Filter(const std::string& name, const std::string& dtype, int rank, Options* options)
       : type_(type_of(dtype)), rank_(rank) {
-    compute(options, [&](const tsr_options* o) {
-      return tsr_filter_new(name.c_str(), type_, rank, o, &handle_);
-    });
+    compute(options, [&](const tsr_options* o) { return tsr_filter_new(name.c_str(), type_, rank, o, &handle_); });
   }
   ~Filter() { tsr_filter_free(handle_); }
   Filter(const Filter&) = delete;
   Filter& operator=(const Filter&) = delete;
 
   std::pair<std::string, nb::tuple> result(const std::vector<std::int64_t>& shape) {
-    learn(shape.data(), static_cast<int>(shape.size()));
-    return {name_of(result_.type), result_.tuple};
+    const auto found = result_of(shape.data(), static_cast<int>(shape.size()));
+    return {name_of(found->type), found->tuple};
   }
 
   nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options) {
@@ -342,15 +335,16 @@ class Filter {
       fail("'image' is an array of " + name_of(from.tensor.dtype) + ", this filter is compiled for " + name_of(type_));
     if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
     // Fields are no dimension to the filter.
-    learn(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
-    Taken to;
-    nb::object array = out.is_none() ? make_array(&from, result_.tuple, result_.type) : nb::borrow(out);
+    const auto wanted = result_of(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
+    TakenList results(1);
+    Taken& to = results.at(0);
+    nb::object array = out.is_none() ? make_array(&from, wanted->tuple, wanted->type) : nb::borrow(out);
     take_array(array.ptr(), "out", true, to);
     if (!out.is_none()) {
-      check_output(to, "out", result_.type, result_.shape, result_.rank);
+      check_output(to, "out", wanted->type, wanted->shape, wanted->rank);
       check_overlap(to, "out", in);
     }
-    OnStream placed(options, in);
+    OnStream placed(options, in, results);
     compute(placed.options(), [&](const tsr_options* o) {
       return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
     });
@@ -362,38 +356,54 @@ class Filter {
     Taken from;
     take_array(image.ptr(), "image", false, from);
     char* text = nullptr;
-    compute(options, [&](const tsr_options* o) {
-      return tsr_filter_explain(handle_, &from.tensor, format.c_str(), o, &text);
-    });
+    compute(options,
+            [&](const tsr_options* o) { return tsr_filter_explain(handle_, &from.tensor, format.c_str(), o, &text); });
     return taken_string(text);
   }
 
  private:
-  void learn(const std::int64_t* shape, int rank) {
-    if (result_.rank != 0 && static_cast<int>(image_.size()) == rank && std::equal(image_.begin(), image_.end(), shape))
-      return;
-    result_.rank = 0;
-    check(tsr_filter_result(handle_, shape, rank, &result_.type, result_.shape, &result_.rank));
-    image_.assign(shape, shape + rank);
-    result_.tuple = tuple_of(result_.shape, static_cast<std::size_t>(result_.rank));
+  // Type and shape of the result for an image; it does not change.
+  struct Result {
+    std::vector<std::int64_t> image;
+    DLDataType type{};
+    std::int64_t shape[TSR_MOST_DIMENSIONS] = {};
+    std::int32_t rank = 0;
+    nb::tuple tuple;
+  };
+
+  // That of the last call is kept.
+  std::shared_ptr<const Result> result_of(const std::int64_t* shape, int rank) {
+    if (last_ != nullptr && static_cast<int>(last_->image.size()) == rank &&
+        std::equal(shape, shape + rank, last_->image.begin()))
+      return last_;
+    auto made = std::make_shared<Result>();
+    check(tsr_filter_result(handle_, shape, rank, &made->type, made->shape, &made->rank));
+    made->image.assign(shape, shape + rank);
+    made->tuple = tuple_of(made->shape, static_cast<std::size_t>(made->rank));
+    last_ = made;
+    return made;
   }
 
   tsr_filter* handle_ = nullptr;
   DLDataType type_;
   int rank_;
-  std::vector<std::int64_t> image_;
-  struct {
-    DLDataType type{};
-    std::int64_t shape[TSR_MOST_DIMENSIONS] = {};
-    std::int32_t rank = 0;
-    nb::tuple tuple;
-  } result_;
+  std::shared_ptr<const Result> last_;
 };
 
 }  // namespace
 
 void bind_filter(nb::module_& m) {
   using namespace nb::literals;
+  m.def(
+      "describe",
+      [](nb::handle array, const std::string& name) {
+        Taken taken;
+        take_array(array.ptr(), name.c_str(), false, taken);
+        if (taken.tensor.dtype.code == kDLComplex) wrong_type(name.c_str(), name_of(taken.tensor.dtype), taken);
+        return nb::make_tuple(name_of(taken.tensor.dtype),
+                              tuple_of(taken.shape, static_cast<std::size_t>(taken.tensor.ndim)));
+      },
+      "array"_a, "name"_a, "Element type and shape of an array, as runs see them.");
   m.def("filters_json", [] { return std::string(tsr_filters_json()); });
   nb::class_<Filter>(m, "Filter", "A named filter, compiled for a type, a rank and options.")
       .def(nb::init<const std::string&, const std::string&, int, Options*>(), "name"_a, "dtype"_a, "rank"_a,

@@ -27,10 +27,12 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
         array = np.asarray(given)
     except (TypeError, ValueError) as why:
         raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", help=str(why)) from None
+    if array.dtype.kind in "OUS" and not isinstance(given, np.ndarray):
+        raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array of numbers")
     if array.dtype == object:
         raise ArgumentError(
             f"{name!r} is an array of objects, expected one of numbers",
-            help=f"write {name}.astype('float32')" if isinstance(given, np.ndarray) else "",
+            help=f"write {name}.astype('float32')",
         )
     return array if type(array) is np.ndarray else array.view(np.ndarray)
 
@@ -39,8 +41,9 @@ def share_memory(a: Any, b: Any) -> bool:
     import numpy as np
 
     try:
-        return bool(np.shares_memory(a, b, max_work=10_000))
-    except Exception:  # too hard to tell
+        work: Any = 10_000
+        return bool(np.shares_memory(a, b, work))
+    except RuntimeError:  # too hard to tell
         return True
 
 
@@ -77,6 +80,8 @@ def device_of(given: Any) -> int:
 def empty_like(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
     """A new array where ``like`` lies, of its kind, by its allocator."""
     root = _root(like)
+    torch: Any
+    cupy: Any
     if root == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
@@ -93,9 +98,9 @@ def empty_like(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
     if cupy is not None:
         with cupy.cuda.Device(device[1]):
             return cupy.empty(shape, dtype)
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=f"cuda:{device[1]}")
+    torch_module = sys.modules.get("torch")
+    if torch_module is not None and torch_module.cuda.is_available():
+        return torch_module.empty(shape, dtype=getattr(torch_module, dtype), device=f"cuda:{device[1]}")
     raise ArgumentError(
         f"a result for an array of {type(like).__module__} on a device needs an array library of that device",
         help="give out=, or import cupy or torch",
@@ -107,3 +112,15 @@ def finished(like: Any, array: Any) -> Any:
     if _root(like) == "jax" and type(array).__module__ == "numpy":
         return sys.modules["jax"].numpy.asarray(array)
     return array
+
+
+def move_axis(array: Any, source: int, to: int) -> Any:
+    """The array with a dimension elsewhere, as a view."""
+    root = _root(array)
+    if root == "torch":
+        return array.movedim(source, to)
+    if root in ("cupy", "jax"):
+        return sys.modules["cupy" if root == "cupy" else "jax.numpy"].moveaxis(array, source, to)
+    import numpy as np
+
+    return np.moveaxis(array if isinstance(array, np.ndarray) else np.asarray(array), source, to)

@@ -1,12 +1,13 @@
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
-_Terms = Sequence[tuple[int, int]]
-_Place = int | tuple[int, _Terms]
+_Terms: TypeAlias = Sequence[tuple[int, int]]
+_Place: TypeAlias = int | tuple[int, _Terms]
 
 def version() -> str: ...
 def abi() -> int: ...
 def filters_json() -> str: ...
+def describe(array: Any, name: str) -> tuple[str, tuple[int, ...]]: ...
 
 @final
 class Cancel:

@@ -93,7 +93,5 @@ def from_json(report: str, text: str) -> Error:
         found["message"], tuple(found["notes"]), found["help"], text=text
     )
     if isinstance(error, CompileError):
-        error.diagnostics = tuple(
-            Diagnostic(**{**d, "notes": tuple(d["notes"])}) for d in found["diagnostics"]
-        )
+        error.diagnostics = tuple(Diagnostic(**{**d, "notes": tuple(d["notes"])}) for d in found["diagnostics"])
     return error

@@ -7,6 +7,7 @@
 #include "c/tensors.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/graph.hpp"
+#include "tessera/adjoint.hpp"
 
 using namespace tessera;
 using namespace tessera::c;
@@ -218,6 +219,10 @@ tsr_status tsr_emit(const tsr_program* program, const tsr_options* options, char
     for (std::size_t k = 0; k < 3; ++k)
       if (places[k] != nullptr) *places[k] = texts[k].release();
   });
+}
+
+tsr_status tsr_program_adjoint(const tsr_program* program, tsr_program** out) {
+  return guarded([&] { hand_out(out, adjoint_of(given(program, "the program").program)); });
 }
 
 tsr_status tsr_program_graph(const tsr_program* program, char** text) {

@@ -124,9 +124,10 @@ Program Program::from_file(const std::string& path, const CompileOptions& option
 }
 
 Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
-                             std::unique_ptr<const engine::Certainty> certainty,
-                             std::unique_ptr<const Program> precise) {
+                             std::unique_ptr<const engine::Certainty> certainty, std::unique_ptr<const Program> precise,
+                             std::vector<LeastExtent> least) {
   auto impl = std::make_shared<Program::Impl>();
+  impl->least = std::move(least);
   impl->certainty = std::move(certainty);
   impl->precise = std::move(precise);
   impl->graph = std::move(graph);
@@ -336,6 +337,11 @@ Array Program::Impl::convert_scalar(const Array& a, ElementType type) {
 }
 
 std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) const {
+  for (const LeastExtent& l : least)
+    if (graph.evaluate(l.extent, bound) < l.points)
+      fail("'" + l.stage + "' has an extent of " + std::to_string(graph.evaluate(l.extent, bound)) +
+               ", but the gradients that its borders fold back take at least " + std::to_string(l.points),
+           "give larger inputs");
   std::vector<Shape> shapes;
   for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
     Shape shape;

@@ -19,6 +19,13 @@
 
 namespace tessera {
 
+// What an extent has to be for a program to be right: of adjoints.
+struct LeastExtent {
+  ir::SizeId extent;
+  i64 points = 0;
+  std::string stage;
+};
+
 struct Program::Impl {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
@@ -29,6 +36,7 @@ struct Program::Impl {
   std::unique_ptr<const engine::Certainty> certainty;  // of a filter of images whose points are not all known
   // The same with sums in double, for methods whose rounding stands beside the whole window: certainties may be small.
   std::unique_ptr<const Program> precise;
+  std::vector<LeastExtent> least;
   mutable std::mutex mutex;
   // By schedule, numbers, method, compiler and class of sizes, of which many may share one.
   mutable std::map<std::tuple<int, int, int, std::string, std::vector<i64>>, std::shared_ptr<const engine::Executable>>
@@ -59,7 +67,7 @@ struct Program::Impl {
 
 namespace engine {
 Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::unique_ptr<const Certainty> = {},
-                     std::unique_ptr<const Program> precise = {});
+                     std::unique_ptr<const Program> precise = {}, std::vector<LeastExtent> least = {});
 // What runs by these options: the program itself, or its precise one.
 const Program::Impl& by_method(const Program::Impl&, const RunOptions&);
 }  // namespace engine

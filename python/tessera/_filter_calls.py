@@ -1,0 +1,141 @@
+"""What the named filters share: compiled ones are kept, channels become the last dimension as a view."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tessera import _arrays, _core, _options, _xarray
+from tessera._errors import ArgumentError
+
+_most = 64  # compiled filters that are kept
+_kept: dict[Any, _core.Filter] = {}
+_lock = threading.Lock()
+
+
+def call(
+    name: str,
+    image: Any,
+    options: Mapping[str, Any],
+    channel_axis: int | None,
+    mask: Any,
+    out: Any,
+    run: Mapping[str, Any],
+) -> Any:
+    """Filters an image. ``options`` are those of tsr_filter_new; None leaves one out."""
+    (image, mask, bare), like = _xarray.unwrapped((image, mask, out))
+    image, filter_, axis = _prepared(name, image, options, channel_axis, mask)
+    target = bare
+    if axis is not None and bare is not None:
+        target = _arrays.move_axis(bare, axis, -1)
+    result = filter_.run(image, mask, target, _options.run(run))
+    if out is not None:
+        return out
+    if axis is not None:
+        result = _arrays.move_axis(result, -1, axis)
+    return result if like is None else _xarray.wrapped(result, like)
+
+
+def explain(
+    name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any, run: Mapping[str, Any]
+) -> Any:
+    from tessera._program import Explanation
+
+    (image, mask), _ = _xarray.unwrapped((image, mask))
+    image, filter_, _axis = _prepared(name, image, options, channel_axis, mask)
+    chosen = _options.run(run)
+    return Explanation(lambda format: filter_.explain(image, format, chosen), "text")
+
+
+def _prepared(
+    name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any
+) -> tuple[Any, _core.Filter, int | None]:
+    """The image with its channels last, the compiled filter, and where the channels were if they were moved."""
+    if not hasattr(image, "dtype") or not hasattr(image, "shape"):
+        image = _arrays.as_numpy(image, "image", False)
+    dtype, shape = _core.describe(image, "image")
+    rank = len(shape)
+    channels = None
+    moved = None
+    if channel_axis is not None:
+        axis = channel_axis + rank if channel_axis < 0 else channel_axis
+        if not 0 <= axis < rank:
+            raise ArgumentError(f"channel_axis is {channel_axis}, but the image has {rank} dimensions")
+        if rank == 1:
+            raise ArgumentError("channel_axis is given for an image of one dimension, which are its channels alone")
+        channels = shape[axis]
+        if axis != rank - 1:
+            image = _arrays.move_axis(image, axis, -1)
+            moved = axis
+        rank -= 1
+    mask_type = None if mask is None else _core.describe(mask, "mask")[0]
+    key = (name, dtype, rank, channels, mask_type, *options, *options.values())
+    try:
+        found = _kept.get(key)
+    except TypeError:  # lists, arrays
+        key = (*key[:5], *options, *(_hashable(v) for v in options.values()))
+        found = _kept.get(key)
+    if found is None:
+        found = _compiled(name, dtype, rank, channels, mask_type, options)
+        with _lock:
+            while len(_kept) >= _most:
+                del _kept[next(iter(_kept))]
+            _kept[key] = found
+    return image, found, moved
+
+
+def _hashable(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(map(_hashable, value))
+    if hasattr(value, "tobytes"):
+        return (str(value.dtype), tuple(value.shape), value.tobytes())
+    if hasattr(value, "__dlpack__"):
+        import numpy as np
+
+        return _hashable(np.from_dlpack(value))
+    return value if getattr(value, "__hash__", None) else repr(value)
+
+
+def _fields(channels: int, alpha: str | None) -> str:
+    if alpha is not None:
+        if channels not in (2, 4):
+            raise ArgumentError(
+                f"alpha is {alpha!r}, but the image has {channels} channels, expected 2 or 4, of which the last is alpha",
+                help="leave alpha out",
+            )
+        return "y a" if channels == 2 else "r g b a"
+    return "r g b" if channels == 3 else " ".join(f"c{k}" for k in range(channels))
+
+
+def _compiled(
+    name: str, dtype: str, rank: int, channels: int | None, mask_type: str | None, options: Mapping[str, Any]
+) -> _core.Filter:
+    chosen = _core.Options()
+    for option, value in options.items():
+        if value is None:
+            continue
+        if option == "border":
+            value = _options.border_text(value)
+        elif option in ("type", "arithmetic"):
+            value = _options.type_name(value)
+        elif option == "kernel":
+            value = _options.weights(value)
+        elif option == "ignore_nan":
+            if not value:
+                continue
+        elif option == "nodata":
+            value = [float(v) for v in (value if isinstance(value, tuple | list) else [value])]
+            if not value:
+                continue
+        elif option == "alpha" and channels is None:
+            raise ArgumentError(
+                f"alpha is {value!r}, but the image has no channels", help="say where they are by channel_axis"
+            )
+        chosen.set(option, value)
+    if channels is not None:
+        alpha: str | None = options.get("alpha")
+        chosen.set("fields", _fields(channels, alpha))
+    if mask_type is not None:
+        chosen.set("mask", mask_type)
+    return _core.Filter(name, dtype, rank, chosen)

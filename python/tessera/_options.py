@@ -1,0 +1,149 @@
+"""Options of runs and of compilation, as _core takes them."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tessera import _core
+from tessera._errors import ArgumentError
+
+#: Options of a run, in the order in which messages list them.
+RUN = (
+    "numbers",
+    "method",
+    "schedule",
+    "threads",
+    "target",
+    "device",
+    "device_memory",
+    "compiler",
+    "compile_limit",
+    "tile_rows",
+    "tile_columns",
+    "progress",
+    "cancel",
+    "stream",
+)
+_RUN = frozenset(RUN)
+_HANDLES = ("progress", "cancel", "stream")
+
+_kept = threading.local()
+
+
+def type_name(given: Any) -> str:
+    """The name of an element type: "float32", numpy.float32, torch.float32, float."""
+    if isinstance(given, str):
+        return given
+    text = str(given)
+    if text.startswith("torch."):
+        return text[6:]
+    import numpy as np
+
+    try:
+        return str(np.dtype(given).name)
+    except TypeError:
+        raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'") from None
+
+
+def border_text(given: Any) -> str:
+    """Border modes as one text: "mirror", or one for each axis."""
+    if isinstance(given, str):
+        return re.sub(r"\bclamp\b", "clamped", given)
+    if isinstance(given, Iterable):
+        return ",".join(border_text(str(g)) for g in given)
+    raise ArgumentError(
+        f"border is {given!r}, expected a mode or one for each axis", help="write 'mirror' or ('mirror', 'wrap')"
+    )
+
+
+def weights(given: Any) -> Any:
+    """Weights as an array of a type that the library takes."""
+    if hasattr(given, "__dlpack__") and type(given).__module__.partition(".")[0] != "numpy":
+        return given
+    import numpy as np
+
+    array = np.asarray(given)
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "O" or kind not in "biuf":
+        raise ArgumentError(f"weights are an array of {array.dtype}, expected numbers")
+    if (kind in "iu" and (size == 8 or array.dtype == np.int8)) or size > 8 or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    return array
+
+
+def run(given: Mapping[str, Any]) -> _core.Options | None:
+    """Options of a run. Those that are None are left out; equal ones are made once for each thread."""
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if not chosen:
+        return None
+    if any(name in chosen for name in _HANDLES):
+        return _made(chosen)
+    kept: dict[tuple[tuple[str, Any], ...], _core.Options] | None = getattr(_kept, "options", None)
+    if kept is None:
+        kept = _kept.options = {}
+    key = tuple(chosen.items())
+    try:
+        found = kept.get(key)
+    except TypeError:  # no value that could be one
+        return _made(chosen)
+    if found is None:
+        if len(kept) >= 64:
+            kept.clear()
+        found = kept[key] = _made(chosen)
+    return found
+
+
+def _made(chosen: Mapping[str, Any]) -> _core.Options:
+    options = _core.Options()
+    for name, value in chosen.items():
+        if name == "progress":
+            if value is not False:
+                options.set_progress(_shown if value is True else value)
+        elif name == "cancel":
+            options.set_cancel(value)
+        elif name == "stream":
+            options.set_stream(value)
+        else:
+            options.set(name, value)
+    return options
+
+
+def _shown(done: int, total: int) -> None:
+    """What ``progress=True`` shows."""
+    sys.stderr.write(f"\r{100 * done // max(1, total):3d} %" + ("\n" if done >= total else ""))
+    sys.stderr.flush()
+
+
+def is_run_option(name: str) -> bool:
+    return name in _RUN
+
+
+def compilation(
+    parameters: Mapping[str, float] | None,
+    types: Mapping[str, Any] | None,
+    borders: Mapping[str, str | Sequence[str]] | None,
+    tables: Mapping[str, Any] | None,
+    import_paths: Sequence[Any] | None,
+    import_only: Sequence[Any] | None,
+    compile_limit: float | None,
+) -> _core.Options:
+    options = _core.Options()
+    for name, number in (parameters or {}).items():
+        options.set(f"parameter.{name}", number)
+    for name, type_ in (types or {}).items():
+        options.set(f"type.{name}", type_name(type_))
+    for name, border in (borders or {}).items():
+        options.set(f"border.{name}", border_text(border))
+    for name, table in (tables or {}).items():
+        options.set(f"table.{name}", weights(table))
+    if import_paths is not None:
+        options.set("import_paths", ":".join(str(p) for p in import_paths))
+    if import_only is not None:
+        options.set("import_only", ":".join(str(p) for p in import_only))
+    if compile_limit is not None:
+        options.set("compile_limit", compile_limit)
+    return options

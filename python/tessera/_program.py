@@ -1,0 +1,424 @@
+"""Compiled programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from tessera import _core, _options, _xarray
+from tessera._errors import ArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_TYPES = {"half": "float16", "float": "float32", "double": "float64"}
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or an output of a program."""
+
+    name: str
+    #: False for a number that is given at every run.
+    array: bool
+    rank: int
+    #: As the program writes them: "M x N".
+    extents: str
+    #: NumPy's name of the element type.
+    dtype: str
+    #: The planes of the last dimension, none for scalars per point.
+    fields: tuple[str, ...]
+
+
+class Outputs(tuple[Any, ...]):
+    """The results of a program with several, in order, also by name: ``r.edges``, ``r["edges"]``, ``dict(r)``."""
+
+    _names: tuple[str, ...]
+
+    def __new__(cls, values: Sequence[Any], names: tuple[str, ...]) -> Self:
+        made = super().__new__(cls, values)
+        made._names = names
+        return made
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            try:
+                return super().__getitem__(self._names.index(key))
+            except ValueError:
+                raise KeyError(key) from None
+        return super().__getitem__(key)
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and name in self._names:
+            return self[name]
+        raise AttributeError(f"there is no output {name!r}, the outputs are {', '.join(self._names)}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def keys(self) -> tuple[str, ...]:
+        return self._names
+
+    def values(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    def items(self) -> tuple[tuple[str, Any], ...]:
+        return tuple(zip(self._names, self, strict=True))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._names]
+
+    def __repr__(self) -> str:
+        return "Outputs(" + ", ".join(f"{n}={v!r}" for n, v in self.items()) + ")"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Outputs, (tuple(self), self._names)
+
+
+class Explanation(str):
+    """What the plan decided and why: the text, and in a notebook the picture."""
+
+    _of: Callable[[str], str]
+
+    def __new__(cls, of: Callable[[str], str], format: str) -> Self:
+        made = super().__new__(cls, of(format))
+        made._of = of
+        return made
+
+    @property
+    def svg(self) -> str:
+        return self._of("svg")
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self._of("json"))
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
+
+
+class Emitted(NamedTuple):
+    """The code of a target: the source, the header of its entry points, what drives it; "" where there is none."""
+
+    source: str
+    header: str
+    host: str
+
+
+class Run(Future[Any]):
+    """A run that goes on in another thread; ``cancel()`` ends it within a tile."""
+
+    def __init__(self, cancel: _core.Cancel) -> None:
+        super().__init__()
+        self._ends = cancel
+
+    def cancel(self) -> bool:
+        if super().cancel():
+            return True
+        if self.done():
+            return False
+        self._ends.now()
+        return True
+
+
+_pool: ThreadPoolExecutor | None = None
+_pool_lock = threading.Lock()
+
+
+def _workers() -> ThreadPoolExecutor:
+    global _pool
+    with _pool_lock:
+        if _pool is None:
+            _pool = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tessera")
+        return _pool
+
+
+def _forget_workers() -> None:
+    global _pool, _pool_lock
+    _pool, _pool_lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_workers)
+
+
+def _on_device(given: Any) -> bool:
+    if hasattr(given, "__cuda_array_interface__"):
+        return True
+    return hasattr(given, "__dlpack_device__") and int(given.__dlpack_device__()[0]) in (2, 13)
+
+
+class Program:
+    """A program of a file, compiled: ``Program("canny.forma")``. Thread-safe.
+
+    ``parameters`` are numbers for its compile-time parameters by name, ``types`` element types, ``borders`` modes
+    ("mirror", "constant(3)", or one for each dimension), ``tables`` arrays. Imports are looked for in the folder of the
+    file, in ``import_paths`` and among the standard filters. Raises CompileError for a text that is no program.
+
+    Called with its inputs in order, or by their names, it gives an array for one output, else :class:`Outputs`::
+
+        edges = canny(photo)
+        canny(photo, out=edges, numbers="exact", threads=2)
+
+    Arrays are those of NumPy, torch, CuPy, JAX and xarray, and whatever else has ``__dlpack__``,
+    ``__cuda_array_interface__``, ``__array_interface__`` or a buffer; results are of the kind of the first one. Nothing
+    is converted: an array of another type than the input's is an ArgumentError. A run of arrays on a GPU is put into the
+    stream in which their owner works, and returns.
+
+    Options of a run: ``numbers`` ("fast", "exact"), ``method``, ``schedule``, ``threads`` (0: all), ``target`` ("cpu",
+    "cuda", "opencl"; else where the arrays are), ``device``, ``device_memory``, ``compiler``, ``compile_limit``,
+    ``tile_rows``, ``tile_columns``, ``progress`` (a function of tiles done and to do; what it raises ends the run; True
+    shows them), ``cancel`` (a :class:`Cancel`), ``stream``. Ctrl-C ends a run within a tile.
+    """
+
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    #: Compile-time names that shapes bind.
+    parameters: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        parameters: Mapping[str, float] | None = None,
+        types: Mapping[str, Any] | None = None,
+        borders: Mapping[str, str | Sequence[str]] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        import_paths: Sequence[str | os.PathLike[str]] | None = None,
+        import_only: Sequence[str | os.PathLike[str]] | None = None,
+        compile_limit: float | None = None,
+    ) -> None:
+        path = os.fspath(path)
+        given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
+        self._take(_core.Program.file(path, _options.compilation(*given)), (None, path, given))
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        *,
+        name: str | None = None,
+        parameters: Mapping[str, float] | None = None,
+        types: Mapping[str, Any] | None = None,
+        borders: Mapping[str, str | Sequence[str]] | None = None,
+        tables: Mapping[str, Any] | None = None,
+        import_paths: Sequence[str | os.PathLike[str]] | None = None,
+        import_only: Sequence[str | os.PathLike[str]] | None = None,
+        compile_limit: float | None = None,
+    ) -> Program:
+        """A program of a text; ``name`` stands in messages, and imports are looked for in its folder."""
+        given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
+        return cls._restored(text, name, given)
+
+    @classmethod
+    def _restored(cls, text: str | None, name: str | None, given: tuple[Any, ...]) -> Program:
+        options = _options.compilation(*given)
+        core = _core.Program.file(name or "", options) if text is None else _core.Program.text(text, name, options)
+        return cls._from_core(core, (text, name, given))
+
+    @classmethod
+    def _from_core(cls, core: _core.Program, origin: tuple[Any, ...] | None = None) -> Program:
+        made = cls.__new__(cls)
+        made._take(core, origin)
+        return made
+
+    def _take(self, core: _core.Program, origin: tuple[Any, ...] | None) -> None:
+        said = json.loads(core.json)
+        self._core = core
+        self._run = core.run
+        self._origin = origin
+        self.inputs = tuple(map(_port, said["inputs"]))
+        self.outputs = tuple(map(_port, said["outputs"]))
+        self.parameters = tuple(said["parameters"])
+        self.warnings = tuple(said["warnings"])
+        self._places = {p.name: k for k, p in enumerate(self.inputs)}
+        self._names = tuple(p.name or "out" for p in self.outputs)
+        self._single = len(self.outputs) == 1
+
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if not named and out is None and "xarray" not in sys.modules:
+            results = self._run(arrays)
+            return results[0] if self._single else Outputs(results, self._names)
+        options = self._take_options(named)
+        inputs = self._in_order(arrays, named)
+        inputs, like = _xarray.unwrapped(inputs)
+        results = self._run(inputs, self._outs(out), _options.run(options))
+        if like is not None and out is None:
+            results = tuple(_xarray.wrapped(r, like) for r in results)
+        if self._single:
+            return results[0] if out is None else self._whole(out)
+        return Outputs(results, self._names)
+
+    def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
+        """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at
+        once, and the future is done."""
+        cancel = named.get("cancel")
+        if cancel is None:
+            cancel = named["cancel"] = _core.Cancel()
+        run = Run(cancel)
+
+        def work() -> None:
+            if not run.set_running_or_notify_cancel():
+                return
+            try:
+                result = self(*arrays, out=out, **named)
+            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+                run.set_exception(error)
+            else:
+                run.set_result(result)
+
+        if any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
+            work()
+        else:
+            _workers().submit(work)
+        return run
+
+    def interpret(self, *arrays: Any, **named: Any) -> Any:
+        """The same by the slow, obvious interpreter, which every target agrees with; arrays of the host."""
+        inputs, like = _xarray.unwrapped(self._in_order(arrays, named))
+        results = self._core.interpret(inputs)
+        if like is not None:
+            results = tuple(_xarray.wrapped(r, like) for r in results)
+        return results[0] if self._single else Outputs(results, self._names)
+
+    def output_shapes(self, *arrays: Any, **named: Any) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the outputs for inputs, or for shapes of inputs. Numbers may be left out."""
+        return self._core.output_shapes(self._shaped(arrays, named))
+
+    def explain(self, *arrays: Any, format: str = "text", **named: Any) -> Explanation:
+        """What the plan decided and why, for inputs or for shapes of inputs: "text", "json" or "svg".
+
+        In a notebook the picture is shown. Numbers may be left out."""
+        options = _options.run(self._take_options(named))
+        inputs = self._shaped(arrays, named)
+        return Explanation(lambda f: self._core.explain(inputs, f, options), format)
+
+    def emit(self, target: str = "c", **options: Any) -> Emitted:
+        """The code of a target, the same that runs: "c", "cuda", "opencl", "hls" or "verilog".
+
+        Options are those of ``tessera emit``: ``name``, ``numbers``, ``vector_bits``, and of hardware ``height``,
+        ``width``, ``lanes``, ``error``, ``frequency``, ``chip``, ``inputs`` ({"image": "uint8/4"})."""
+        chosen = _core.Options()
+        chosen.set("target", target)
+        for name, value in (options.pop("inputs", None) or {}).items():
+            chosen.set(f"input.{name}", value)
+        for name, value in options.items():
+            chosen.set(name, value)
+        return Emitted(*self._core.emit(chosen))
+
+    @property
+    def graph(self) -> str:
+        """The graph of stages as text: equal texts are equal programs."""
+        return self._core.graph
+
+    def __repr__(self) -> str:
+        def listed(ports: tuple[Port, ...]) -> str:
+            return ", ".join(
+                f"{p.name or 'out'}: {p.dtype}[{p.extents}]" if p.array else f"{p.name}: {p.dtype}" for p in ports
+            )
+
+        return f"<Program ({listed(self.inputs)}) -> ({listed(self.outputs)})>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._origin is None:
+            raise TypeError("a program built call by call cannot be pickled; pickle what builds it")
+        return Program._restored, self._origin
+
+    # ---- arguments -------------------------------------------------------------------------------------------------
+
+    def _take_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        """Takes options of a run out of what is named; an input of the same name has precedence."""
+        places = self._places
+        return {n: named.pop(n) for n in tuple(named) if n not in places and _options.is_run_option(n)}
+
+    def _in_order(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        if not named:
+            return arrays
+        inputs: list[Any] = [*arrays, *([_missing] * (len(self.inputs) - len(arrays)))]
+        for name, value in named.items():
+            place = self._places.get(name)
+            if place is None:
+                raise ArgumentError(
+                    f"{name!r} is neither an input nor an option of a run",
+                    (f"inputs: {', '.join(self._places)}", f"options: {', '.join(_options.RUN)}"),
+                )
+            if place < len(arrays):
+                raise ArgumentError(f"input {name!r} is given twice")
+            inputs[place] = value
+        missing = [p.name for p, v in zip(self.inputs, inputs, strict=False) if v is _missing]
+        if missing:
+            raise ArgumentError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not given")
+        return tuple(inputs)
+
+    def _shaped(self, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Arrays of the right types where shapes are given."""
+        ports = [p for p in self.inputs if p.name not in named]
+        if len(arrays) < len(ports) and len(arrays) == sum(p.array for p in ports):
+            given = iter(arrays)
+            arrays, named = (), {p.name: next(given) if p.array else None for p in ports} | named
+        inputs, _ = _xarray.unwrapped(self._in_order(arrays, named))
+        return tuple(
+            _hollow(v, p) if p.array and isinstance(v, tuple | list) and all(isinstance(n, int) for n in v) else v
+            for v, p in zip(inputs, self.inputs, strict=False)
+        )
+
+    def _outs(self, out: Any) -> Sequence[Any] | None:
+        if out is None:
+            return None
+        if isinstance(out, Mapping):
+            unknown = [n for n in out if n not in self._names]
+            if unknown:
+                raise ArgumentError(f"out has {unknown[0]!r}, expected some of {', '.join(self._names)}")
+            return [_bare(out.get(n)) for n in self._names]
+        if self._single and not isinstance(out, tuple | list):
+            return [_bare(out)]
+        if not isinstance(out, tuple | list):
+            raise ArgumentError(
+                f"out is one array, expected {len(self._names)}: {', '.join(self._names)}",
+                help="write a tuple of them, or a dictionary by their names; None for one to be made",
+            )
+        return [_bare(o) for o in out]
+
+    def _whole(self, out: Any) -> Any:
+        if isinstance(out, Mapping):
+            return out[self._names[0]]
+        return out[0] if isinstance(out, tuple | list) else out
+
+
+_missing: Any = object()
+
+
+def _port(said: dict[str, Any]) -> Port:
+    return Port(
+        said["name"],
+        said["array"],
+        said["rank"],
+        said["extents"],
+        _TYPES.get(said["type"], said["type"]),
+        tuple(said["fields"]),
+    )
+
+
+def _bare(array: Any) -> Any:
+    return _xarray.unwrapped((array,))[0][0]
+
+
+def _hollow(shape: Sequence[int], port: Port) -> Any:
+    """An array of a shape without memory."""
+    import numpy as np
+
+    if port.fields and len(shape) == port.rank:
+        shape = (*shape, len(port.fields))
+    return np.broadcast_to(np.zeros((), port.dtype), tuple(shape))

@@ -1,0 +1,140 @@
+import os
+import signal
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import tessera as ts
+from programs import BLUR, SLOW, photo
+
+
+class Interrupts(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = ts.Program.from_text(SLOW)
+        cls.image = photo((4000, 4000))
+        cls.program(cls.image[:64, :64])
+        start = time.monotonic()
+        cls.program(cls.image)
+        cls.whole = time.monotonic() - start
+
+    def after(self, share, do):
+        timer = threading.Timer(self.whole * share, do)
+        timer.start()
+        self.addCleanup(timer.join)
+
+    def interrupt(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    def test_ctrl_c_ends_a_run(self):
+        self.after(0.2, self.interrupt)
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            self.program(self.image)
+        self.assertLess(time.monotonic() - start, 0.9 * self.whole)
+        self.program(self.image[:64, :64])
+
+    def test_a_handler_that_goes_on(self):
+        heard = []
+        before = signal.signal(signal.SIGINT, lambda *_: heard.append(1))
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.after(0.2, self.interrupt)
+        small = self.image[:2000]
+        self.program(small)
+        result = self.program(self.image)
+        self.assertEqual(heard, [1])
+        self.assertEqual(result.shape, self.image.shape)
+
+    def test_ignored(self):
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        self.after(0.2, self.interrupt)
+        self.assertEqual(self.program(self.image).shape, self.image.shape)
+
+    def test_handlers_are_put_back(self):
+        self.program(self.image[:64, :64])
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        with self.assertRaises(KeyboardInterrupt):
+            self.interrupt()
+            time.sleep(1)
+
+    def test_runs_of_other_threads_go_on(self):
+        run = self.program.submit(self.image)
+        with self.assertRaises(KeyboardInterrupt):
+            self.interrupt()
+            time.sleep(1)
+        self.assertEqual(run.result().shape, self.image.shape)
+
+    def test_cancel(self):
+        cancel = ts.Cancel()
+        self.after(0.2, cancel.now)
+        with self.assertRaises(ts.Cancelled):
+            self.program(self.image, cancel=cancel)
+        with self.assertRaises(ts.Cancelled):
+            self.program(self.image, cancel=cancel)
+        cancel.reset()
+        self.program(self.image[:64, :64], cancel=cancel)
+
+    def test_ctrl_c_leaves_a_cancel_as_it_was(self):
+        cancel = ts.Cancel()
+        self.after(0.2, self.interrupt)
+        with self.assertRaises(KeyboardInterrupt):
+            self.program(self.image, cancel=cancel)
+        self.program(self.image[:64, :64], cancel=cancel)
+
+    def test_progress(self):
+        seen = []
+        self.program(self.image, progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(seen[-1][0], seen[-1][1])
+        self.assertEqual(seen, sorted(seen))
+
+        def fails(done, total):
+            raise LookupError("no")
+
+        with self.assertRaisesRegex(LookupError, "no"):
+            self.program(self.image, progress=fails)
+        self.program(self.image[:64, :64])
+
+    def test_progress_that_runs(self):
+        inner, small = ts.Program.from_text(BLUR), photo()
+        results = []
+        self.program(self.image, progress=lambda *_: results.append(inner(small)))
+        np.testing.assert_array_equal(results[0], inner(small))
+
+    def test_others_run_meanwhile(self):
+        counted = [0]
+        stop = threading.Event()
+
+        def count():
+            while not stop.is_set():
+                counted[0] += 1
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = counted[0]
+        self.program(self.image)
+        met = counted[0] - before
+        stop.set()
+        thread.join()
+        self.assertGreater(met, 10)
+
+    def test_ctrl_c_ends_compilation(self):
+        lines = [f"stencil s{k}(vector#2 float X) {{ return sum(i=-9..9, j=-9..9) (X@[i,j] * {k} * i + j); }}" for k in range(400)]
+        lines += ["parameter M, N;", "vector#2 float image[M,N];", "a = s0(image:mirror);"]
+        lines += [f"a = s{k}(a:mirror);" for k in range(1, 400)] + ["return a;"]
+        program = ts.Program.from_text("\n".join(lines))
+        timer = threading.Timer(0.2, self.interrupt)
+        timer.start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            program(self.image[:64, :64])
+            timer.join()
+            time.sleep(1)
+        self.assertLess(time.monotonic() - start, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
