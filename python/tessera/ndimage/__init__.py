@@ -93,11 +93,39 @@ __all__ = [
 ]
 
 _ELSEWHERE = (
-    "affine_transform center_of_mass distance_transform_bf distance_transform_cdt distance_transform_edt extrema "
-    "find_objects generic_filter generic_filter1d geometric_transform histogram label labeled_comprehension "
-    "map_coordinates maximum maximum_position mean median minimum minimum_position rotate shift spline_filter "
-    "spline_filter1d standard_deviation sum sum_labels value_indices variance vectorized_filter watershed_ift zoom"
-).split()
+    "affine_transform",
+    "center_of_mass",
+    "distance_transform_bf",
+    "distance_transform_cdt",
+    "distance_transform_edt",
+    "extrema",
+    "find_objects",
+    "generic_filter",
+    "generic_filter1d",
+    "geometric_transform",
+    "histogram",
+    "label",
+    "labeled_comprehension",
+    "map_coordinates",
+    "maximum",
+    "maximum_position",
+    "mean",
+    "median",
+    "minimum",
+    "minimum_position",
+    "rotate",
+    "shift",
+    "spline_filter",
+    "spline_filter1d",
+    "standard_deviation",
+    "sum",
+    "sum_labels",
+    "value_indices",
+    "variance",
+    "vectorized_filter",
+    "watershed_ift",
+    "zoom",
+)
 
 
 def __getattr__(name: str) -> NoReturn:

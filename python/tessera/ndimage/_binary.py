@@ -193,7 +193,13 @@ def _result(image: Any, output: Any) -> Result:
 
 
 def _repeated(
-    image: Any, structures: Sequence[Structure], centre: bool, iterations: int, mask: Any, result: Result, inverted: bool
+    image: Any,
+    structures: Sequence[Structure],
+    centre: bool,
+    iterations: int,
+    mask: Any,
+    result: Result,
+    inverted: bool,
 ) -> Any:
     """``iterations`` of each structure in turn, until nothing changes where that is less than 1."""
     if 0 in result.shape:
@@ -266,9 +272,7 @@ def _large(image: Any, structures: Sequence[Structure], iterations: int, mask: A
         zero = np.zeros(s.shape)
         left = iterations
         while True:
-            found = _windows.structured(
-                current, s.array(), zero, s.lo, "constant", s.border, not s.dilation, "bool"
-            )
+            found = _windows.structured(current, s.array(), zero, s.lo, "constant", s.border, not s.dilation, "bool")
             found = found if mask is None else np.where(mask, found, current)
             same, current, left = bool((found == current).all()), found, left - 1
             if left == 0 or (iterations < 1 and same):
@@ -439,7 +443,7 @@ def binary_fill_holes(
 ) -> Any:
     """The image with its holes: what cannot be reached from outside; None where ``output`` is an array."""
     image = as_array(input)
-    empty = np.zeros(image.shape, bool) if isinstance(image, np.ndarray) else image != image
+    empty = np.zeros(image.shape, bool) if isinstance(image, np.ndarray) else (image == 0) & (image != 0)
     mask = np.logical_not(image) if isinstance(image, np.ndarray) else image == 0
     value = _binary(empty, structure, -1, mask, output, 1, origin, axes, [True], inverted=True)
     return None if isinstance(output, np.ndarray) else value

@@ -76,9 +76,7 @@ def uniform_filter(
     axes = checked_axes(axes, image.ndim)
     count = len(axes)
     sizes, origins, modes = sequence(size, count), sequence(origin, count), sequence(mode, count)
-    passes = [
-        _uniform_pass(int(s), axis, m, o) for axis, s, m, o in zip(axes, sizes, modes, origins) if s > 1
-    ]
+    passes = [_uniform_pass(int(s), axis, m, o) for axis, s, m, o in zip(axes, sizes, modes, origins) if s > 1]
     return _run_passes(image, passes, number_of(cval), result)
 
 
@@ -129,8 +127,7 @@ def _correlated(
     for o, n in zip(origins, shape):
         if o < -(n // 2) or o > (n - 1) // 2:
             raise ValueError(
-                "Invalid origin; origin must satisfy "
-                "-(weights.shape[k] // 2) <= origin[k] <= (weights.shape[k]-1) // 2"
+                "Invalid origin; origin must satisfy -(weights.shape[k] // 2) <= origin[k] <= (weights.shape[k]-1) // 2"
             )
     result = Result(output, image)
     if is_sequence(mode):

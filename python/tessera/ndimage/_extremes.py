@@ -119,9 +119,7 @@ def _run_boxes(image: Any, boxes: Sequence[Box], cval: float, low: bool, result:
     return run_folded(len(result.shape), axes, build, [image], result)
 
 
-def _extreme1d(
-    input: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int, low: bool
-) -> Any:
+def _extreme1d(input: Any, size: Any, axis: int, output: Any, mode: Any, cval: Any, origin: int, low: bool) -> Any:
     image = as_array(input)
     check_real(image)
     axis = one_axis(axis, image.ndim)
@@ -167,9 +165,7 @@ class Window(NamedTuple):
     shape: Shape | None
 
 
-def window_of(
-    rank: int, size: Any, footprint: Any, structure: Any, mode: Any, origin: Any, axes: Any
-) -> Window:
+def window_of(rank: int, size: Any, footprint: Any, structure: Any, mode: Any, origin: Any, axes: Any) -> Window:
     """A checked window."""
     if size is not None and footprint is not None:
         warnings.warn("ignoring size because footprint is set", UserWarning, stacklevel=5)

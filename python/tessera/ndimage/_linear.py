@@ -9,17 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tessera import _core
-from tessera.ndimage._graph import Graph, Image, Modes, Weights
+from tessera.ndimage._graph import Graph, Image, Weights
 from tessera.ndimage._support import (
     Result,
     as_array,
     cached,
     checked_axes,
-    expanded_footprint,
     expanded_origin,
     is_complex,
-    is_foreign,
-    is_sequence,
     mode_of,
     number_of,
     one_axis,
@@ -116,9 +113,7 @@ def _correlate1d_pass(weights: Any, axis: int, mode: Any, origin: int) -> Pass:
         raise RuntimeError("no filter weights given")
     size = len(weights)
     if origin < -(size // 2) or origin > (size - 1) // 2:
-        raise ValueError(
-            "Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2"
-        )
+        raise ValueError("Invalid origin; origin must satisfy -(len(weights) // 2) <= origin <= (len(weights)-1) // 2")
     return Pass(axis, tuple(weights.tolist()), -(size // 2) - int(origin), mode_of(mode))
 
 
@@ -210,9 +205,7 @@ def gaussian_weights(sigma: float, order: int, radius: int) -> Weights:
     return (-1.0 / sigma) ** order * hermite * bell
 
 
-def _gaussian_pass(
-    sigma: Any, axis: int, order: Any, mode: Any, truncate: float, radius: Any
-) -> Pass:
+def _gaussian_pass(sigma: Any, axis: int, order: Any, mode: Any, truncate: float, radius: Any) -> Pass:
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     if not isinstance(reach, numbers.Integral) or reach < 0:
         raise ValueError("Radius must be a nonnegative integer.")
@@ -386,9 +379,7 @@ def _run_chains(image: Any, chains: Sequence[Sequence[Pass]], cval: Any, output:
     return run_folded(len(result.shape), axes, build, [image], result)
 
 
-def laplace(
-    input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None
-) -> Any:
+def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
     """The sum of second differences."""
     image = as_array(input)
     if not is_complex(image):

@@ -98,9 +98,7 @@ def _ranked(graph: Graph, image: Image, shape: Shape, rank: int, cval: float) ->
         ids, offsets, _ = graph._offsets(footprint.shape, shape.lo)
         value = graph.p.reduce("median", ids, graph.p.read(view, offsets))  # type: ignore[arg-type]
     elif count <= _NETWORK:
-        values = [
-            graph.p.read(view, [int(a) + b for a, b in zip(place, shape.lo)]) for place in np.argwhere(footprint)
-        ]
+        values = [graph.p.read(view, [int(a) + b for a, b in zip(place, shape.lo)]) for place in np.argwhere(footprint)]
         value = selected(graph, values, rank)
     else:
         box = padded_median(footprint, rank)

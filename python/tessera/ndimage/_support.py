@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
@@ -162,8 +163,6 @@ def converted(array: Any, name: str) -> Any:
         with np.errstate(invalid="ignore", over="ignore"):
             return array.astype(name)
     if _arrays._root(array) == "torch":
-        import sys
-
         return array.to(getattr(sys.modules["torch"], name))
     return array.astype(name)
 
@@ -213,12 +212,7 @@ class Result:
         if self.target is None:
             return converted(value, self.type)
         if value is not self.target:
-            if isinstance(self.target, np.ndarray):
-                self.target[...] = converted(value, self.type)
-            elif self.target.ndim:
-                self.target[...] = converted(value, self.type)
-            else:
-                raise RuntimeError("output shape not correct")
+            self.target[...] = converted(value, self.type)
         return self.target
 
     def new(self, like: Any, type: str = "") -> Any:
@@ -237,16 +231,15 @@ def direct_target(target: Any, inputs: Sequence[Any], type: str) -> Any:
             return None
         if target.size and (0 in target.strides or any(s % target.itemsize for s in target.strides)):
             return None
-        if not (target.flags.c_contiguous or target.flags.f_contiguous):
-            if np.lib.array_utils.byte_bounds(target)[1] and _overlaps_itself(target):
-                return None
-    for array in inputs:
-        if isinstance(target, np.ndarray) and isinstance(array, np.ndarray):
-            if np.may_share_memory(target, array):
-                return None
-        elif is_foreign(target) and is_foreign(array) and array is target:
+        if _overlaps_itself(target):
             return None
-    return target
+    return None if any(_may_share(target, array) for array in inputs) else target
+
+
+def _may_share(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.may_share_memory(a, b))
+    return a is b
 
 
 def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:

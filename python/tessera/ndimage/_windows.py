@@ -51,9 +51,7 @@ def correlated(image: Array, weights: Array, lo: Sequence[int], mode: str, cval:
     return as_type(total, to)
 
 
-def ranked(
-    image: Array, footprint: Array, lo: Sequence[int], mode: str, cval: float, rank: int, to: str
-) -> Array:
+def ranked(image: Array, footprint: Array, lo: Sequence[int], mode: str, cval: float, rank: int, to: str) -> Array:
     """The neighbour of a rank among those of a footprint."""
     seen = [s for place, s in shifted(image, footprint.shape, lo, mode, cval) if footprint[place]]
     return as_type(np.partition(np.stack(seen), rank, axis=0)[rank], to)
@@ -65,9 +63,7 @@ def structured(
     """The least neighbour less a structure, or the greatest with it."""
     sign = -1.0 if low else 1.0
     seen = [
-        s + sign * structure[place]
-        for place, s in shifted(image, footprint.shape, lo, mode, cval)
-        if footprint[place]
+        s + sign * structure[place] for place, s in shifted(image, footprint.shape, lo, mode, cval) if footprint[place]
     ]
     stack = np.stack(seen)
     return as_type(stack.min(axis=0) if low else stack.max(axis=0), to)
