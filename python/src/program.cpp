@@ -107,6 +107,11 @@ class Program {
     check(tsr_program_graph(handle_, &text));
     return taken_string(text);
   }
+  tsr_program* adjoint() const {
+    tsr_program* made = nullptr;
+    check(tsr_program_adjoint(handle_, &made));
+    return made;
+  }
   std::size_t input_count() const { return inputs_.size(); }
   std::size_t output_count() const { return outputs_.size(); }
 
@@ -304,7 +309,8 @@ void bind_program(nb::module_& m) {
       .def("run", &Program::run, "inputs"_a, "outputs"_a = nb::none(), "options"_a = nb::none())
       .def("interpret", &Program::interpret, "inputs"_a)
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
-      .def("emit", &Program::emit, "options"_a = nb::none());
+      .def("emit", &Program::emit, "options"_a = nb::none())
+      .def("adjoint", [](const Program& p) { return make_program(p.adjoint()); });
 }
 
 // ---- named filters

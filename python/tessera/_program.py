@@ -318,6 +318,11 @@ class Program:
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
 
+    def adjoint(self) -> Program:
+        """The program that goes backwards: it takes the inputs of this one and then, for each output of floats, how a number
+        changes with its elements; it gives how the number changes with each element of every input of floats, in order."""
+        return Program._from_core(self._core.adjoint())
+
     @property
     def graph(self) -> str:
         """The graph of stages as text: equal texts are equal programs."""
