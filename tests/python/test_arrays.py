@@ -136,7 +136,9 @@ class NumPy(unittest.TestCase):
         self.assertEqual(colours.shape, (6, 7))
         np.testing.assert_allclose(program(colours), wanted, rtol=1e-6)
         np.testing.assert_allclose(program(colours[::-1, ::2]), wanted[::-1, ::2], rtol=1e-6)
-        padded = np.zeros((6, 7), np.dtype({"names": "rgb", "formats": ["u1"] * 3, "offsets": [0, 1, 2], "itemsize": 4}))
+        padded = np.zeros(
+            (6, 7), np.dtype({"names": "rgb", "formats": ["u1"] * 3, "offsets": [0, 1, 2], "itemsize": 4})
+        )
         for k, name in enumerate("rgb"):
             padded[name] = image[..., k]
         np.testing.assert_allclose(program(padded), wanted, rtol=1e-6)
@@ -190,7 +192,20 @@ class NumPy(unittest.TestCase):
                 raise AssertionError("it did not fail")
 
         failing()
-        held = (image, wide, out, big, foreign, gain, options, None, np.ndarray, np.dtype("float32"), program, ts.ArgumentError)
+        held = (
+            image,
+            wide,
+            out,
+            big,
+            foreign,
+            gain,
+            options,
+            None,
+            np.ndarray,
+            np.dtype("float32"),
+            program,
+            ts.ArgumentError,
+        )
         gc.collect()
         before = [sys.getrefcount(o) for o in held]
         blocks = sys.getallocatedblocks()

@@ -16,7 +16,9 @@ MODES = {"mirror": "reflect", "symmetric": "symmetric", "clamp": "edge", "wrap":
 def correlated(image, weights, mode="reflect"):
     """sum K[k] X[i + k - anchor], plainly."""
     reach = [(n - 1) // 2 for n in weights.shape]
-    wide = np.pad(image.astype(np.float64), [(r, n - 1 - r) for r, n in zip(reach, weights.shape, strict=True)], mode=mode)
+    wide = np.pad(
+        image.astype(np.float64), [(r, n - 1 - r) for r, n in zip(reach, weights.shape, strict=True)], mode=mode
+    )
     windows = np.lib.stride_tricks.sliding_window_view(wide, weights.shape)
     return (windows * weights).sum(axis=tuple(range(image.ndim, 2 * image.ndim)))
 
@@ -219,7 +221,9 @@ class Filters(unittest.TestCase):
             import ruff  # noqa: F401
         except ImportError:
             self.skipTest("no ruff")
-        done = subprocess.run([sys.executable, ROOT / "python" / "make_filters.py", "--check"], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, ROOT / "python" / "make_filters.py", "--check"], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

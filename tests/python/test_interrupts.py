@@ -122,7 +122,10 @@ class Interrupts(unittest.TestCase):
         self.assertGreater(met, 10)
 
     def test_ctrl_c_ends_compilation(self):
-        lines = [f"stencil s{k}(vector#2 float X) {{ return sum(i=-9..9, j=-9..9) (X@[i,j] * {k} * i + j); }}" for k in range(400)]
+        lines = [
+            f"stencil s{k}(vector#2 float X) {{ return sum(i=-9..9, j=-9..9) (X@[i,j] * {k} * i + j); }}"
+            for k in range(400)
+        ]
         lines += ["parameter M, N;", "vector#2 float image[M,N];", "a = s0(image:mirror);"]
         lines += [f"a = s{k}(a:mirror);" for k in range(1, 400)] + ["return a;"]
         program = ts.Program.from_text("\n".join(lines))

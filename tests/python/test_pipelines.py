@@ -75,7 +75,9 @@ class Pipelines(unittest.TestCase):
         planes = p.input("image", "float32", 2, fields=["r", "g", "b"])
         self.assertEqual(len(planes), 3)
         most = p.total("most", "max_of", planes[0])
-        stages = [p.stage(n, p.apply("div", [p.read(x, [0, 0]), p.only(most)])) for n, x in zip("rgb", planes, strict=True)]
+        stages = [
+            p.stage(n, p.apply("div", [p.read(x, [0, 0]), p.only(most)])) for n, x in zip("rgb", planes, strict=True)
+        ]
         result = self.run_one(p, stages, image, fields=["r", "g", "b"])
         np.testing.assert_allclose(result, image / image[..., 0].max(), rtol=1e-5)
 

@@ -76,7 +76,9 @@ class Programs(unittest.TestCase):
         self.assertEqual((image.name, image.array, image.rank, image.dtype), ("image", True, 2, "float32"))
         self.assertEqual((gain.array, gain.dtype, shift.dtype), (False, "float32", "int32"))
         self.assertEqual(program.parameters, ("M", "N"))
-        self.assertEqual(repr(program), "<Program (image: float32[M x N], gain: float32, shift: int32) -> (out: float32[M x N])>")
+        self.assertEqual(
+            repr(program), "<Program (image: float32[M x N], gain: float32, shift: int32) -> (out: float32[M x N])>"
+        )
         self.assertEqual(ts.Program.from_text(COLOUR).inputs[0].fields, ("r", "g", "b"))
         self.assertEqual(program.graph, ts.Program.from_text(SCALED).graph)
         self.assertEqual(program.output_shapes((4, 5)), ((4, 5),))
@@ -203,7 +205,9 @@ class Programs(unittest.TestCase):
         self.assertIn("blur", code.header)
         self.assertIn("blur", code.source)
         self.assertIn("__global__", program.emit("cuda").source)
-        self.assertIn("module", program.emit("verilog", height=40, width=50, fixed=True, inputs={"image": "uint8"}).source)
+        self.assertIn(
+            "module", program.emit("verilog", height=40, width=50, fixed=True, inputs={"image": "uint8"}).source
+        )
         with self.assertRaisesRegex(ts.ArgumentError, "there is no target 'nonsense'"):
             program.emit("nonsense")
 
@@ -277,7 +281,9 @@ class CompileErrors(unittest.TestCase):
         self.assertEqual(str(error), "a sentence\nnote: one\nhelp: do so")
         for cls in (ts.IoError, ts.ArgumentError, ts.InternalError):
             again = pickle.loads(pickle.dumps(cls("a sentence", help="x")))
-            self.assertEqual((type(again), again.message, again.help, str(again)), (cls, "a sentence", "x", "a sentence\nhelp: x"))
+            self.assertEqual(
+                (type(again), again.message, again.help, str(again)), (cls, "a sentence", "x", "a sentence\nhelp: x")
+            )
 
 
 if __name__ == "__main__":
