@@ -1,0 +1,304 @@
+"""Arguments as scipy.ndimage takes them, arrays in and out, and the cache of programs."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tessera import _arrays, _core
+from tessera.ndimage._graph import CARRIER
+
+_MODES = {
+    "reflect": "symmetric",
+    "grid-mirror": "symmetric",
+    "mirror": "mirror",
+    "nearest": "clamp",
+    "wrap": "wrap",
+    "grid-wrap": "wrap",
+    "constant": "constant",
+    "grid-constant": "constant",
+}
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cached(build: _F) -> _F:
+    """A function of hashable arguments that builds programs; the 256 used last are kept."""
+    return functools.lru_cache(256)(build)  # type: ignore[return-value]
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------------
+
+
+def mode_of(mode: str) -> str:
+    """Tessera's name of a mode."""
+    try:
+        return _MODES[mode]
+    except (KeyError, TypeError):
+        raise RuntimeError("boundary mode not supported") from None
+
+
+def sequence(value: Any, count: int) -> list[Any]:
+    """One value per axis."""
+    if not isinstance(value, str) and np.iterable(value):
+        values = list(value)
+        if len(values) != count:
+            raise RuntimeError("sequence argument must have length equal to input rank")
+        return values
+    return [value] * count
+
+
+def checked_axes(axes: Any, rank: int) -> tuple[int, ...]:
+    """The axes that are filtered, from 0 on."""
+    if axes is None:
+        return tuple(range(rank))
+    if np.isscalar(axes):
+        found: tuple[int, ...] = (operator.index(axes),)  # type: ignore[arg-type]
+    elif isinstance(axes, Iterable):
+        found = tuple(operator.index(axis) for axis in axes)
+    else:
+        raise ValueError("axes must be an integer, iterable of integers, or None")
+    for axis in found:
+        if not -rank <= axis < rank:
+            raise ValueError(f"specified axis: {axis} is out of range")
+    found = tuple(axis % rank for axis in found)
+    if len(set(found)) != len(found):
+        raise ValueError("axes must be unique")
+    return found
+
+
+def one_axis(axis: Any, rank: int) -> int:
+    """An axis from 0 on."""
+    number = operator.index(axis)
+    if not -rank <= number < rank:
+        raise np.exceptions.AxisError(number, rank)
+    return number % rank
+
+
+def expanded_origin(rank: int, axes: Sequence[int], origin: Any) -> list[int]:
+    """Origins of all axes, of those of some."""
+    origins = sequence(origin, len(axes))
+    if len(axes) == rank:
+        return origins
+    found = [0] * rank
+    for axis, number in zip(axes, origins):
+        found[axis] = number
+    return found
+
+
+def expanded_footprint(rank: int, axes: Sequence[int], footprint: Any, name: str = "footprint") -> Any:
+    """A footprint of some axes as one of all."""
+    if len(axes) == rank:
+        return footprint
+    if footprint.ndim != len(axes):
+        raise RuntimeError(f"{name}.ndim ({footprint.ndim}) must match len(axes) ({len(axes)})")
+    return np.expand_dims(footprint, tuple(axis for axis in range(rank) if axis not in axes))
+
+
+def check_origins(origins: Sequence[int], shape: Sequence[int]) -> None:
+    """Raises where a window does not hold its point."""
+    for origin, size in zip(origins, shape):
+        if size // 2 + origin < 0 or size // 2 + origin >= size:
+            raise ValueError("invalid origin")
+
+
+def is_sequence(mode: Any) -> bool:
+    """Whether there is a mode per axis."""
+    return not isinstance(mode, str) and isinstance(mode, Iterable)
+
+
+def number_of(cval: Any) -> float:
+    """The constant beyond the image."""
+    return float(cval)
+
+
+# ---- arrays ------------------------------------------------------------------------------------------------------
+
+
+def is_foreign(array: Any) -> bool:
+    """Whether an array is of torch, CuPy or JAX."""
+    return not isinstance(array, np.ndarray) and _arrays._root(array) != ""
+
+
+def as_array(given: Any) -> Any:
+    """NumPy's array of what is given, or the array of another library as it is."""
+    return given if is_foreign(given) else np.asarray(given)
+
+
+def type_name(array: Any) -> str:
+    """The name of an array's elements: "float32"."""
+    dtype = array.dtype
+    if isinstance(dtype, np.dtype):
+        return dtype.name
+    return str(dtype).rpartition(".")[2]
+
+
+def is_complex(array: Any) -> bool:
+    """Whether the elements are complex."""
+    return type_name(array).startswith("complex")
+
+
+def check_real(array: Any) -> None:
+    """Raises for complex elements."""
+    if is_complex(array):
+        raise TypeError("Complex type not supported")
+
+
+def converted(array: Any, name: str) -> Any:
+    """An array with elements of another type, which may be the array itself."""
+    if type_name(array) == name and not (isinstance(array, np.ndarray) and not array.dtype.isnative):
+        return array
+    if isinstance(array, np.ndarray):
+        if name == "uint64" and array.dtype.kind == "f":  # as processors do it
+            below = array < 2.0**63
+            low = np.where(below, array, 0).astype(np.int64).astype(np.uint64)
+            return np.where(below, low, np.where(below, 2.0**63, array).astype(np.uint64))
+        with np.errstate(invalid="ignore", over="ignore"):
+            return array.astype(name)
+    if _arrays._root(array) == "torch":
+        return array.to(getattr(sys.modules["torch"], name))
+    return array.astype(name)
+
+
+def carried(array: Any) -> Any:
+    """An array as Tessera takes it."""
+    name = type_name(array)
+    if name not in CARRIER:
+        raise RuntimeError(f"data type {name!r} not supported")
+    return converted(array, CARRIER[name])
+
+
+class Result:
+    """What ``output=`` asks for: the type of the result, and the array that it goes to, if any."""
+
+    def __init__(self, output: Any, like: Any, complex_output: bool = False) -> None:
+        self.target: Any = None
+        self.shape = tuple(like.shape)
+        if output is None:
+            name = type_name(like)
+            self.type = str(np.promote_types(name, np.complex64)) if complex_output else name
+        elif isinstance(output, (type, np.dtype)):
+            dtype = np.dtype(output)
+            if complex_output and dtype.kind != "c":
+                warnings.warn("promoting specified output dtype to complex", stacklevel=4)
+                dtype = np.promote_types(dtype, np.complex64)
+            self.type = dtype.name
+        elif isinstance(output, str):
+            dtype = np.dtype(output)
+            if complex_output and dtype.kind != "c":
+                raise RuntimeError("output must have complex dtype")
+            if not issubclass(dtype.type, np.number):
+                raise RuntimeError("output must have numeric dtype")
+            self.type = dtype.name
+        elif type(output).__module__ == "torch" and not hasattr(output, "shape"):
+            self.type = str(output).rpartition(".")[2]
+        else:
+            self.target = as_array(output)
+            if tuple(self.target.shape) != self.shape:
+                raise RuntimeError("output shape not correct")
+            self.type = type_name(self.target)
+            if complex_output and not self.type.startswith("complex"):
+                raise RuntimeError("output must have complex dtype")
+
+    def given(self, value: Any) -> Any:
+        """The result, which is ``value``: of the right type already, or of its carrier."""
+        if self.target is None:
+            return converted(value, self.type)
+        if value is not self.target:
+            self.target[...] = converted(value, self.type)
+        return self.target
+
+    def new(self, like: Any, type: str = "") -> Any:
+        """A new array for it."""
+        if isinstance(like, np.ndarray):
+            return np.zeros(self.shape, type or self.type)
+        return _arrays.empty_like(like, self.shape, type or self.type)
+
+
+def direct_target(target: Any, inputs: Sequence[Any], type: str) -> Any:
+    """The array into which a program may write its result, or None."""
+    if target is None or CARRIER.get(type) != type:
+        return None
+    if isinstance(target, np.ndarray):
+        if not (target.dtype.isnative and target.flags.writeable and target.flags.aligned):
+            return None
+        if target.size and (0 in target.strides or any(s % target.itemsize for s in target.strides)):
+            return None
+        if _overlaps_itself(target):
+            return None
+    return None if any(_may_share(target, array) for array in inputs) else target
+
+
+def _may_share(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return bool(np.may_share_memory(a, b))
+    return a is b
+
+
+def _overlaps_itself(array: np.ndarray[Any, Any]) -> bool:
+    reach = array.itemsize
+    for stride, size in sorted((abs(s), n) for s, n in zip(array.strides, array.shape) if n > 1):
+        if stride < reach:
+            return True
+        reach += stride * (size - 1)
+    return False
+
+
+def usable(array: Any) -> Any:
+    """An array whose strides are whole elements and that is aligned."""
+    if isinstance(array, np.ndarray):
+        if type(array) is not np.ndarray:
+            array = array.view(np.ndarray)
+        if not array.flags.aligned or any(s % array.itemsize for s in array.strides):
+            return array.copy()
+    return array
+
+
+def run(program: _core.Program, inputs: Sequence[Any], result: Result) -> Any:
+    """Runs a program of inputs of rank 1 to 4 and one output of ``result``'s type."""
+    arrays = [usable(carried(array)) for array in inputs]
+    target = direct_target(result.target, [*inputs, *arrays], result.type)
+    if target is not None:
+        program.run(arrays, [target])
+        return target
+    return result.given(program.run(arrays)[0])
+
+
+Work = Callable[[int, tuple[int, ...]], _core.Program]
+
+
+def run_folded(rank: int, touched: Sequence[int], build: Work, inputs: Sequence[Any], result: Result) -> Any:
+    """Runs the program that ``build`` makes for a rank and the places of the touched axes in it.
+
+    Axes that no filter touches become one where there are more than four; ``inputs`` have the same shape.
+    """
+    touched = tuple(touched)
+    if 1 <= rank <= 4:
+        return run(build(rank, touched), inputs, result)
+    inputs = [carried(array) for array in inputs]
+    if rank == 0:
+        value = build(1, ()).run([array.reshape((1,)) for array in inputs])[0]
+        return result.given(value.reshape(()))
+    shape = inputs[0].shape
+    others = [d for d in range(rank) if d not in touched]
+    order = [*others, *touched]
+    count, kept = math.prod(shape[d] for d in others), [shape[d] for d in touched]
+    moved = [np.transpose(array, order).reshape([count, *kept]) for array in inputs]
+    if len(touched) <= 3:
+        program = build(1 + len(touched), tuple(range(1, 1 + len(touched))))
+        value = program.run([usable(array) for array in moved])[0]
+    elif len(touched) == 4:
+        program = build(4, (0, 1, 2, 3))
+        slices = [program.run([usable(array[k]) for array in moved])[0] for k in range(count)]
+        value = np.stack(slices)
+    else:
+        raise NotImplementedError("a window of more than four dimensions is not supported")
+    back = value.reshape([shape[d] for d in order]).transpose(np.argsort(order))
+    return result.given(back)

@@ -1,0 +1,347 @@
+"""tessera.ndimage beside scipy.ndimage: random cases. TESSERA_CASES sets how many of each function (6)."""
+
+from __future__ import annotations
+
+import os
+import random
+import unittest
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.ndimage
+
+from tessera import ndimage
+
+TYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")
+MODES = ("reflect", "grid-mirror", "mirror", "nearest", "wrap", "grid-wrap", "constant", "grid-constant")
+CASES = int(os.environ.get("TESSERA_CASES", "6"))
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Case:
+    """Random arguments."""
+
+    def __init__(self, seed: str) -> None:
+        self.random = random.Random(seed)
+        self.numbers = np.random.default_rng(self.random.randrange(2**32))
+        self.rank = self.random.choice((1, 2, 2, 2, 3, 3, 4))
+        most = {1: 40, 2: 14, 3: 8, 4: 5}[self.rank]
+        self.shape = tuple(self.random.randint(1, most) for _ in range(self.rank))
+
+    def image(self, kinds: tuple[str, ...] = TYPES) -> Any:
+        """An image of some type, strides and contents."""
+        kind = self.random.choice(kinds)
+        if kind == "bool":
+            image = self.numbers.random(self.shape) < 0.6
+        elif kind.startswith("complex"):
+            image = (self.numbers.normal(size=self.shape) + 1j * self.numbers.normal(size=self.shape)).astype(kind)
+        elif kind.startswith("float"):
+            image = (self.numbers.normal(size=self.shape) * 50).astype(kind)
+        else:
+            low = -90 if kind.startswith("int") else 0
+            image = self.numbers.integers(low, 100, self.shape).astype(kind)
+        way = self.random.randrange(5)
+        if way == 0:
+            image = np.asfortranarray(image)
+        elif way == 1:
+            image = np.repeat(image, 2, axis=0)[::2]
+        elif way == 2:
+            image = np.flip(image.copy())
+        elif way == 3:
+            image = image.astype(image.dtype.newbyteorder())
+        return image
+
+    def mode(self, per_axis: bool = False) -> Any:
+        """A mode, or one per axis."""
+        if per_axis and self.random.random() < 0.3:
+            return [self.random.choice(MODES) for _ in range(self.rank)]
+        return self.random.choice(MODES)
+
+    def common(self, per_axis: bool = False) -> dict[str, Any]:
+        """Keywords that most filters take."""
+        keywords: dict[str, Any] = {"mode": self.mode(per_axis)}
+        if self.random.random() < 0.5:
+            keywords["cval"] = self.random.choice((0, 1, 3, 2.5, -4, 300))
+        if self.random.random() < 0.3:
+            keywords["output"] = np.dtype(self.random.choice(("uint8", "int16", "int32", "float32", "float64")))
+        return keywords
+
+    def size(self, least: int = 1, most: int = 6) -> Any:
+        """A size, or one per axis."""
+        if self.random.random() < 0.5:
+            return self.random.randint(least, most)
+        return [self.random.randint(least, most) for _ in range(self.rank)]
+
+    def box(self, most: int = 0) -> tuple[int, ...]:
+        """The shape of a window."""
+        most = most or {1: 9, 2: 5, 3: 3, 4: 2}[self.rank]
+        return tuple(self.random.randint(1, most) for _ in range(self.rank))
+
+    def origin(self, shape: Any) -> Any:
+        """An origin that a window may have."""
+        if np.isscalar(shape):
+            shape = [shape] * self.rank
+        if self.random.random() < 0.5:
+            return 0
+        return [self.random.randint(-((n - 1) // 2), (n - 1) // 2) for n in shape]
+
+    def footprint(self) -> Any:
+        """Some places of a window."""
+        places = self.numbers.random(self.box()) < 0.7
+        places.flat[self.random.randrange(places.size)] = True
+        return places
+
+    def window(self) -> dict[str, Any]:
+        """A size, a footprint or a structure."""
+        way = self.random.randrange(3)
+        if way == 0:
+            size = self.size()
+            return {"size": size, "origin": self.origin(size)}
+        places = self.footprint()
+        window: dict[str, Any] = {"footprint": places, "origin": self.origin(places.shape)}
+        if way == 2:
+            window["structure"] = self.numbers.integers(-3, 4, places.shape)
+        return window
+
+
+def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
+    pick = case.random
+    if name in ("correlate", "convolve"):
+        box = case.box()
+        weights = case.numbers.normal(size=box) if pick.random() < 0.5 else case.numbers.integers(-3, 4, box)
+        keywords = {**case.common(), "origin": case.origin(box)}
+        return case.image(), ((weights,), keywords)
+    if name in ("correlate1d", "convolve1d"):
+        count = pick.randint(1, 9)
+        weights = case.numbers.normal(size=count) if pick.random() < 0.5 else case.numbers.integers(-3, 4, count)
+        origin = pick.randint(-((count - 1) // 2), (count - 1) // 2)
+        keywords = {**case.common(), "origin": origin, "axis": pick.randrange(case.rank)}
+        return case.image(), ((weights,), keywords)
+    if name in ("uniform_filter1d", "minimum_filter1d", "maximum_filter1d"):
+        count = pick.randint(1, 9)
+        origin = pick.randint(-((count - 1) // 2), (count - 1) // 2)
+        keywords = {**case.common(), "origin": origin, "axis": pick.randrange(case.rank)}
+        return case.image(), ((count,), keywords)
+    if name.startswith("gaussian"):
+        sigma = pick.choice((0.5, 0.8, 1.3))
+        keywords = case.common(True)
+        if name == "gaussian_filter1d":
+            keywords["mode"] = case.mode()
+            keywords.update(axis=pick.randrange(case.rank), order=pick.randrange(5))
+        elif name == "gaussian_filter":
+            keywords["order"] = [pick.randrange(3) for _ in range(case.rank)]
+        if pick.random() < 0.3:
+            keywords["truncate"] = 2.0
+        return case.image(), ((sigma,), keywords)
+    if name in ("prewitt", "sobel"):
+        return case.image(), ((), {**case.common(True), "axis": pick.randrange(case.rank)})
+    if name == "laplace":
+        return case.image(), ((), case.common(True))
+    if name == "uniform_filter":
+        size = case.size()
+        return case.image(), ((size,), {**case.common(True), "origin": case.origin(size)})
+    if name in ("minimum_filter", "maximum_filter"):
+        window = case.window()
+        window.pop("structure", None)
+        return case.image(), ((), {**case.common("size" in window), **window})
+    if name in ("rank_filter", "percentile_filter", "median_filter"):
+        places = case.footprint()
+        if pick.random() < 0.5:
+            places = np.ones(places.shape, bool)
+        rank = {"rank_filter": pick.randrange(int(places.sum())), "percentile_filter": pick.randint(-100, 100)}
+        keywords = {**case.common(), "footprint": places, "origin": case.origin(places.shape)}
+        return case.image(), (((rank[name],) if name in rank else ()), keywords)
+    if name.startswith("fourier"):
+        case.rank = min(case.rank, 3)
+        case.shape = case.shape[: case.rank]
+        size = case.numbers.random(case.rank) * 4
+        kinds = ("float32", "float64", "complex64", "complex128", "int32")
+        return case.image(kinds), ((size,), {})
+    if name.startswith("binary"):
+        return _binary_arguments(name, case)
+    keywords = case.common()
+    keywords.pop("output", None)
+    window = case.window()
+    if name.endswith("tophat") or name.startswith("morph"):  # SciPy subtracts no booleans
+        return case.image(TYPES[1:]), ((), {**keywords, **window})
+    return case.image(), ((), {**keywords, **window})
+
+
+def _binary_arguments(name: str, case: Case) -> tuple[Any, Arguments]:
+    pick = case.random
+    keywords: dict[str, Any] = {}
+    structure = case.footprint() if pick.random() < 0.5 else None
+    image = case.image(("bool", "bool", "uint8", "float32", "int64"))
+    if name == "binary_hit_or_miss":
+        return image, ((), {"structure1": structure})
+    keywords["structure"] = structure
+    if structure is not None:
+        keywords["origin"] = case.origin(structure.shape)
+    if name == "binary_fill_holes":
+        return image, ((), keywords)
+    keywords["border_value"] = pick.randrange(2)
+    if pick.random() < 0.5:
+        keywords["mask"] = case.numbers.random(case.shape) < 0.7
+    if name != "binary_propagation":
+        keywords["iterations"] = pick.choice((1, 1, 2, 3, 11))
+    return image, ((), keywords)
+
+
+def _check(test: unittest.TestCase, name: str, seed: str) -> None:
+    case = Case(seed)
+    image, (arguments, keywords) = _arguments(name, case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = getattr(scipy.ndimage, name)(image, *arguments, **keywords)
+        found = getattr(ndimage, name)(image, *arguments, **keywords)
+    text = f"{seed}: {image.dtype} {image.shape} {arguments} {keywords}"
+    test.assertEqual(expected.dtype, found.dtype, text)
+    test.assertEqual(expected.shape, found.shape, text)
+    if expected.dtype.kind in "fc":
+        large = float(np.abs(expected).max(initial=1.0))
+        single = "float32" in (expected.dtype.name, image.dtype.name) or expected.dtype.name == "complex64"
+        np.testing.assert_allclose(found, expected, rtol=0, atol=large * (3e-6 if single else 1e-9), err_msg=text)
+        return
+    if expected.dtype == bool:  # SciPy leaves other bytes than 0 and 1
+        expected = expected.view(np.uint8) != 0
+    different = found != expected
+    # A Gaussian's or a mean's number just below an integer is that integer.
+    allowed = 0.02 if name in ROUNDED else 0.0
+    test.assertLessEqual(float(different.mean()), allowed, f"{text}\n{found}\n{expected}")
+
+
+ROUNDED = {
+    "correlate",
+    "convolve",
+    "correlate1d",
+    "convolve1d",
+    "uniform_filter",
+    "uniform_filter1d",
+    "gaussian_filter",
+    "gaussian_filter1d",
+    "gaussian_laplace",
+    "gaussian_gradient_magnitude",
+}
+NOT_RANDOM = {"generate_binary_structure", "iterate_structure", "generic_laplace", "generic_gradient_magnitude"}
+
+
+class Random(unittest.TestCase):
+    """Every function with random arguments."""
+
+
+def _method(name: str) -> Callable[[unittest.TestCase], None]:
+    def test(self: unittest.TestCase) -> None:
+        for k in range(CASES):
+            with self.subTest(case=k):
+                _check(self, name, f"{name} {k}")
+
+    return test
+
+
+for _name in ndimage.__all__:
+    if _name not in NOT_RANDOM:
+        setattr(Random, f"test_{_name}", _method(_name))
+
+
+class Arguments_(unittest.TestCase):
+    """Outputs, ranks, and what is not there."""
+
+    def test_output_is_the_input(self) -> None:
+        """Every filter may write where it reads."""
+        image = np.random.default_rng(0).random((20, 30))
+        for name, argument in (("gaussian_filter", 1.0), ("median_filter", 3), ("grey_opening", 3)):
+            expected = getattr(scipy.ndimage, name)(image, argument)
+            found = image.copy()
+            getattr(ndimage, name)(found, argument, output=found)
+            np.testing.assert_allclose(found, expected)
+
+    def test_output_of_any_strides(self) -> None:
+        """Outputs are written where they lie."""
+        image = np.random.default_rng(0).random((20, 30)).astype(np.float32)
+        out = np.zeros((40, 60), np.float32)[::2, ::-2]
+        self.assertIs(ndimage.uniform_filter(image, 3, output=out), out)
+        np.testing.assert_allclose(out, scipy.ndimage.uniform_filter(image, 3), rtol=1e-5)
+        swapped = np.zeros((20, 30), ">f8")
+        ndimage.uniform_filter(image, 3, output=swapped)
+        np.testing.assert_allclose(swapped, scipy.ndimage.uniform_filter(image, 3, output="float64"), rtol=1e-5)
+
+    def test_ranks(self) -> None:
+        """Of no dimension, of many, and of no element."""
+        five = np.random.default_rng(0).random((3, 4, 3, 4, 3))
+        for axes in (None, (0, 2), (1, 2, 3, 4), (4,)):
+            size = 3 if axes is None else [3] * len(axes)
+            for name in ("uniform_filter", "minimum_filter", "median_filter"):
+                expected = getattr(scipy.ndimage, name)(five, size, axes=axes)
+                np.testing.assert_allclose(getattr(ndimage, name)(five, size, axes=axes), expected)
+        weights = np.random.default_rng(1).random((2, 3, 2, 3, 2))
+        np.testing.assert_allclose(ndimage.correlate(five, weights), scipy.ndimage.correlate(five, weights))
+        np.testing.assert_array_equal(ndimage.binary_erosion(five > 0.2), scipy.ndimage.binary_erosion(five > 0.2))
+        self.assertEqual(ndimage.gaussian_filter(np.float64(3), 1.0), 3.0)
+        self.assertEqual(ndimage.gaussian_filter(np.zeros((0, 4)), 1.0).shape, (0, 4))
+        self.assertEqual(ndimage.median_filter(np.zeros((0, 4)), 3).shape, (0, 4))
+
+    def test_complex(self) -> None:
+        """Real and imaginary parts."""
+        random = np.random.default_rng(0)
+        image = random.random((9, 8)) + 1j * random.random((9, 8))
+        weights = random.random((3, 3)) + 1j * random.random((3, 3))
+        for name, argument in (("correlate", weights), ("convolve", weights), ("gaussian_filter", 1.0)):
+            expected = getattr(scipy.ndimage, name)(image, argument)
+            np.testing.assert_allclose(getattr(ndimage, name)(image, argument), expected)
+        with self.assertRaises(TypeError):
+            ndimage.median_filter(image, 3)
+
+    def test_large_ranks(self) -> None:
+        """Windows of more elements than a network sorts."""
+        for kind in ("uint8", "float32", "int16"):
+            image = (np.random.default_rng(0).random((40, 50)) * 250).astype(kind)
+            for size in (8, 11, (3, 30)):
+                for percentile in (5, 50, 80):
+                    expected = scipy.ndimage.percentile_filter(image, percentile, size)
+                    np.testing.assert_array_equal(ndimage.percentile_filter(image, percentile, size), expected)
+
+    def test_not_here(self) -> None:
+        """What Tessera cannot compute is no attribute."""
+        with self.assertRaisesRegex(AttributeError, "Tessera cannot compute"):
+            getattr(ndimage, "zoom")  # noqa: B009
+        with self.assertRaises(AttributeError):
+            getattr(ndimage, "nothing")  # noqa: B009
+
+    def test_errors(self) -> None:
+        """Errors are SciPy's."""
+        image = np.zeros((5, 5))
+        calls: list[Callable[[Any], Any]] = [
+            lambda m: m.correlate(image, np.ones(3)),
+            lambda m: m.correlate1d(image, []),
+            lambda m: m.correlate1d(image, [1, 2, 3], origin=2),
+            lambda m: m.gaussian_filter(image, 1, mode="round"),
+            lambda m: m.gaussian_filter(image, [1, 2, 3]),
+            lambda m: m.gaussian_filter(image, 1, axes=(0, 0)),
+            lambda m: m.gaussian_filter(image, 1, axes=(0, 3)),
+            lambda m: m.gaussian_filter(image, 1, order=-1),
+            lambda m: m.gaussian_filter(image, 1, output=np.zeros((4, 5))),
+            lambda m: m.minimum_filter(image),
+            lambda m: m.minimum_filter(image, footprint=np.zeros((3, 3))),
+            lambda m: m.rank_filter(image, 9, 3),
+            lambda m: m.percentile_filter(image, 200, 3),
+            lambda m: m.median_filter(image, 3, origin=5),
+            lambda m: m.grey_erosion(image),
+            lambda m: m.binary_erosion(image, iterations=1.5),
+            lambda m: m.binary_erosion(image, np.ones((3, 3, 3))),
+            lambda m: m.binary_erosion(image, mask=np.ones((4, 4))),
+            lambda m: m.gaussian_filter(image.astype(np.float16), 1),
+            lambda m: m.sobel(image, axis=2),
+        ]
+        for k, call in enumerate(calls):
+            with self.subTest(call=k):
+                with self.assertRaises(Exception) as theirs:
+                    call(scipy.ndimage)
+                with self.assertRaises(type(theirs.exception)):
+                    call(ndimage)
+
+
+if __name__ == "__main__":
+    unittest.main()
