@@ -248,9 +248,13 @@ class Program:
         self._single = len(self.outputs) == 1
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
-        if not named and out is None and "xarray" not in sys.modules:
-            results = self._run(arrays)
-            return results[0] if self._single else Outputs(results, self._names)
+        if not named and "xarray" not in sys.modules:
+            if out is None:
+                results = self._run(arrays)
+                return results[0] if self._single else Outputs(results, self._names)
+            if self._single and hasattr(out, "shape"):
+                self._run(arrays, (out,))
+                return out
         options = self._take_options(named)
         inputs = self._in_order(arrays, named)
         inputs, like = _xarray.unwrapped(inputs)

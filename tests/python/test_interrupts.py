@@ -5,9 +5,9 @@ import time
 import unittest
 
 import numpy as np
+from programs import BLUR, SLOW, photo
 
 import tessera as ts
-from programs import BLUR, SLOW, photo
 
 
 class Interrupts(unittest.TestCase):
