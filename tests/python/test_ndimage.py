@@ -103,7 +103,7 @@ class Case:
         places = self.footprint()
         window: dict[str, Any] = {"footprint": places, "origin": self.origin(places.shape)}
         if way == 2:
-            window["structure"] = self.numbers.integers(-3, 4, places.shape)
+            window["structure"] = self.numbers.integers(0, 4, places.shape)
         return window
 
 
@@ -126,6 +126,7 @@ def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
         keywords = {**case.common(), "origin": origin, "axis": pick.randrange(case.rank)}
         return case.image(), ((count,), keywords)
     if name.startswith("gaussian"):
+        kinds = tuple(kind for kind in TYPES if kind not in ("bool", "uint64"))
         sigma = pick.choice((0.5, 0.8, 1.3))
         keywords = case.common(True)
         if name == "gaussian_filter1d":
@@ -135,7 +136,7 @@ def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
             keywords["order"] = [pick.randrange(3) for _ in range(case.rank)]
         if pick.random() < 0.3:
             keywords["truncate"] = 2.0
-        return case.image(), ((sigma,), keywords)
+        return case.image(kinds), ((sigma,), keywords)
     if name in ("prewitt", "sobel"):
         return case.image(), ((), {**case.common(True), "axis": pick.randrange(case.rank)})
     if name == "laplace":
@@ -165,9 +166,10 @@ def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
     keywords = case.common()
     keywords.pop("output", None)
     window = case.window()
+    kinds = tuple(kind for kind in TYPES if kind != "uint64" or "structure" not in window)
     if name.endswith("tophat") or name.startswith("morph"):  # SciPy subtracts no booleans
-        return case.image(TYPES[1:]), ((), {**keywords, **window})
-    return case.image(), ((), {**keywords, **window})
+        return case.image(kinds[1:]), ((), {**keywords, **window})
+    return case.image(kinds), ((), {**keywords, **window})
 
 
 def _binary_arguments(name: str, case: Case) -> tuple[Any, Arguments]:
@@ -190,12 +192,24 @@ def _binary_arguments(name: str, case: Case) -> tuple[Any, Arguments]:
     return image, ((), keywords)
 
 
+def _scipy(name: str, image: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """SciPy's result. Its way of many iterations writes beyond its arrays where structures are large, so not by that."""
+    if name == "binary_propagation":
+        return scipy.ndimage.binary_dilation(image, iterations=-1, brute_force=True, **keywords)
+    if name == "binary_fill_holes":
+        outside = {"mask": np.logical_not(image), "border_value": 1, "iterations": -1, "brute_force": True}
+        return np.logical_not(scipy.ndimage.binary_dilation(np.zeros(image.shape, bool), **outside, **keywords))
+    if "iterations" in keywords:
+        keywords = {**keywords, "brute_force": True}
+    return getattr(scipy.ndimage, name)(image, *arguments, **keywords)
+
+
 def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     case = Case(seed)
     image, (arguments, keywords) = _arguments(name, case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected = getattr(scipy.ndimage, name)(image, *arguments, **keywords)
+        expected = _scipy(name, image, arguments, keywords)
         found = getattr(ndimage, name)(image, *arguments, **keywords)
     text = f"{seed}: {image.dtype} {image.shape} {arguments} {keywords}"
     test.assertEqual(expected.dtype, found.dtype, text)
@@ -208,9 +222,12 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     if expected.dtype == bool:  # SciPy leaves other bytes than 0 and 1
         expected = expected.view(np.uint8) != 0
     different = found != expected
-    # A Gaussian's or a mean's number just below an integer is that integer.
-    allowed = 0.02 if name in ROUNDED else 0.0
-    test.assertLessEqual(float(different.mean()), allowed, f"{text}\n{found}\n{expected}")
+    if name in ROUNDED:  # a number just below an integer is that integer, here and in what is summed after
+        apart = np.abs(found.astype(np.float64) - expected.astype(np.float64))
+        different &= (apart > 3) & (apart < np.iinfo(expected.dtype).max - 3)
+        test.assertLessEqual(float(different.mean()), 0.02, f"{text}\n{found}\n{expected}")
+        return
+    test.assertFalse(different.any(), f"{text}\n{found}\n{expected}")
 
 
 ROUNDED = {

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tessera import _core
 from tessera.ndimage import _windows
-from tessera.ndimage._graph import Graph, Image, is_integral
+from tessera.ndimage._graph import CARRIER, Graph, Image, c_cast
 from tessera.ndimage._support import (
     Result,
     as_array,
@@ -66,26 +66,27 @@ def boxed(graph: Graph, image: Image, boxes: Sequence[Box], cval: float, low: bo
 def shaped(graph: Graph, image: Image, shape: Shape, cval: float, low: bool, to: str) -> Image:
     """The least or greatest of a footprint, with a structure."""
     footprint = shape.places()
+    if image.type == "bool":  # SciPy's booleans are bytes
+        image = graph.to_type(image, "uint8")
+    of = image.type
+    cval = c_cast(cval, of)
     if not shape.structure:
         return graph.to_type(graph.extreme(image, footprint, shape.lo, shape.modes, cval, low), to)
     structure = np.frombuffer(shape.structure, np.float64).reshape(shape.shape)
-    integral = is_integral(structure[footprint]) and float(cval).is_integer()
-    small = integral and max(np.abs(structure).max(), abs(cval)) < 2**30
-    arithmetic = "float64"
-    if image.type == to == "float32":
-        arithmetic = "float32"
-    elif image.type in ("bool", "uint8", "int8", "uint16", "int16") and small:
-        arithmetic = "int32"
+    carrier = CARRIER[of]
+    arithmetic = carrier if carrier in ("float32", "float64", "uint32") else "int32"
     read = graph.reader(image, shape.modes, cval, arithmetic)
     values = []
     for place in np.argwhere(footprint):
         value = read([int(a) + b for a, b in zip(place, shape.lo)])
-        number = float(structure[tuple(place)])
+        number = c_cast(float(structure[tuple(place)]) * (-1 if low else 1), of)
         if number != 0:
-            value = graph.op("sub" if low else "add", value, graph.number(arithmetic, number))
+            value = graph.op("add", value, graph.number(arithmetic, number))
+            if arithmetic == "int32":  # sums wrap before they are compared
+                value = graph.cast(value, arithmetic, of)
         values.append(value)
-    value = graph.p.convert(arithmetic, graph.joined("min" if low else "max", values))
-    return graph.stage(graph.cast(value, arithmetic, to), to)
+    value = graph.joined("min" if low else "max", values)
+    return graph.to_type(graph.stage(graph.kept(value, of), of), to)
 
 
 @cached

@@ -35,7 +35,8 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
         from tessera import _arrays
 
         return _arrays.empty_like(image, tuple(shape), output)
-    return np.zeros(shape, output)
+    dtype = np.dtype(output)
+    return np.zeros(shape, image.dtype if dtype.name == name else dtype)
 
 
 def _frequencies(size: int, axis: bool, n: int) -> Numbers:

@@ -133,6 +133,16 @@ class Graph:
             return self.p.convert("int16", self.op("sub", self.op("xor", low, sign), sign))
         return self.p.convert(to, value)
 
+    def stored(self, image: Image) -> Image:
+        """What reading a stored image of 64 bits without a sign gives: its negative numbers are large ones."""
+        if image.type != "uint64":
+            return image
+        value, most = self.here(image), self.number("float64", 2.0**64)
+        below = self.op("lt", value, self.number("float64", 0))
+        wrapped = self.p.select(below, self.op("add", value, most), value)
+        inside = self.op("lt", value, most)
+        return self.stage(self.p.select(inside, wrapped, self.number("float64", 0)), "uint64")
+
     def to_type(self, image: Image, to: str) -> Image:
         """An image in another type, as C casts it."""
         if image.type == to:
@@ -169,6 +179,8 @@ class Graph:
         integral = is_integral(weights) and ("constant" not in modes or float(cval).is_integer())
         arithmetic = arithmetic_of(image.type, to, weights if integral else None, cval if "constant" in modes else 0.0)
         exact = integral and divisor == 1
+        if arithmetic == "float32" and not is_integral(weights):
+            weights = rounded(weights)
         scale = 1.0
         if arithmetic == "float64" and not is_float(to) and not exact:
             scale = 1.0 + tolerance(to)
@@ -301,6 +313,29 @@ def runs_of(footprint: npt.NDArray[np.bool_]) -> list[tuple[tuple[int, ...], int
         edges = np.flatnonzero(np.diff(line))
         runs += [((*row, int(a)), int(b - a)) for a, b in zip(edges[::2], edges[1::2])]
     return runs
+
+
+def c_cast(value: float, type: str) -> float:
+    """A number as x86 casts it to a SciPy type, of bytes for booleans; 64-bit integers stay doubles."""
+    if is_float(type) or not math.isfinite(value):
+        return value
+    whole = math.trunc(value)
+    if type in ("int64", "uint64"):
+        return float(whole)
+    bits = {"bool": 8, "uint8": 8, "int8": 8, "uint16": 16, "int16": 16}.get(type, 32)
+    if type != "uint32" and not -(2**31) <= whole < 2**31:
+        whole = -(2**31)
+    whole %= 1 << bits
+    return float(whole - (1 << bits) if type.startswith("int") and whole >> (bits - 1) else whole)
+
+
+def rounded(weights: Weights) -> Weights:
+    """Weights in single precision whose sum is that of the weights, so that means do not drift."""
+    single = weights.astype(np.float32).astype(np.float64)
+    if np.all(np.isfinite(single)):
+        largest = np.unravel_index(int(np.argmax(np.abs(single))), single.shape)
+        single[largest] = np.float32(single[largest] - (single.sum() - weights.sum()))
+    return single
 
 
 def is_integral(weights: Weights) -> bool:

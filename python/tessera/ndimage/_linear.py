@@ -45,7 +45,8 @@ def _add_pass(graph: Graph, image: Image, one: Pass, cval: float, to: str) -> Im
 
 def _chain(graph: Graph, image: Image, passes: Sequence[Pass], cval: float, to: str) -> Image:
     """One pass after the other; in between SciPy's booleans are bytes."""
-    for one in passes:
+    for k, one in enumerate(passes):
+        image = graph.stored(image) if k else image
         image = _add_pass(graph, image, one, cval, "uint8" if to == "bool" else to)
     return graph.to_type(image, to)
 

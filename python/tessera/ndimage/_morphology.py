@@ -98,15 +98,16 @@ def _pair_program(
 ) -> _core.Program:
     graph = Graph(rank)
     image = graph.input(of)
+    between = "uint8" if of == "bool" else of  # SciPy's booleans are bytes
     if what in (_OPENING, _WHITE):
-        first = _one(graph, image, least, cval, True, of)
+        first = _one(graph, image, least, cval, True, between)
         second = _one(graph, first, greatest, cval, False, to)
     elif what in (_CLOSING, _BLACK):
-        first = _one(graph, image, greatest, cval, False, of)
+        first = _one(graph, image, greatest, cval, False, between)
         second = _one(graph, first, least, cval, True, to)
     else:
-        first = _one(graph, image, greatest, cval, False, of)
-        second = _one(graph, image, least, cval, True, of)
+        first = _one(graph, image, greatest, cval, False, between)
+        second = _one(graph, image, least, cval, True, between)
     if what in (_OPENING, _CLOSING):
         return graph.program(second)
     here, after = graph.here(image), graph.here(second)
@@ -143,7 +144,7 @@ def _pair(
     check_real(image)
     of = type_name(image)
     result = Result(output, image)
-    if not 1 <= image.ndim <= 4 or 0 in result.shape or of not in CARRIER:
+    if not 1 <= image.ndim <= 4 or 0 in result.shape or not {of, result.type} <= set(CARRIER):
         return None
     if what not in (_OPENING, _CLOSING) and (result.type != of or (of == "bool" and what in (_GRADIENT, _LAPLACE))):
         return None

@@ -157,9 +157,10 @@ def converted(array: Any, name: str) -> Any:
         return array
     if isinstance(array, np.ndarray):
         if name == "uint64" and array.dtype.kind == "f":  # as processors do it
-            below = array < 2.0**63
-            low = np.where(below, array, 0).astype(np.int64).astype(np.uint64)
-            return np.where(below, low, np.where(below, 2.0**63, array).astype(np.uint64))
+            with np.errstate(invalid="ignore"):
+                high = array >= 2.0**63
+                low = np.where(high, array - 2.0**63, array).astype(np.int64).view(np.uint64)
+                return np.where(high, low ^ np.uint64(1 << 63), low)
         with np.errstate(invalid="ignore", over="ignore"):
             return array.astype(name)
     if _arrays._root(array) == "torch":
@@ -169,10 +170,14 @@ def converted(array: Any, name: str) -> Any:
 
 def carried(array: Any) -> Any:
     """An array as Tessera takes it."""
-    name = type_name(array)
+    return converted(array, CARRIER[checked_type(type_name(array))])
+
+
+def checked_type(name: str) -> str:
+    """The name of a type that there is."""
     if name not in CARRIER:
         raise RuntimeError(f"data type {name!r} not supported")
-    return converted(array, CARRIER[name])
+    return name
 
 
 class Result:
@@ -280,6 +285,8 @@ def run_folded(rank: int, touched: Sequence[int], build: Work, inputs: Sequence[
     Axes that no filter touches become one where there are more than four; ``inputs`` have the same shape.
     """
     touched = tuple(touched)
+    for name in [*map(type_name, inputs), result.type]:
+        checked_type(name)
     if 1 <= rank <= 4:
         return run(build(rank, touched), inputs, result)
     inputs = [carried(array) for array in inputs]
