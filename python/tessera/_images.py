@@ -11,6 +11,7 @@ from tessera._values import (
     Offset,
     Value,
     _builder_of,
+    _divide,
     _in,
     _is_integer,
     _Symbolic,
@@ -294,7 +295,7 @@ class Window:
         count = 1
         for lo, hi in self._ranges:
             count *= hi - lo + 1
-        return self.sum(f) / count
+        return _divide(self.sum(f), count)
 
     def any(self, f: Callable[..., Any]) -> Value:
         return self._reduced("any", f)

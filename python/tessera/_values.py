@@ -511,8 +511,11 @@ def power(a: Any, b: Any) -> Value:
     if _is_integer(b) and 0 <= b <= 8 and not isinstance(a, numbers.Real):
         base = _in(_builder_of(a), a, None)
         if b == 0:
-            return base * 0 + 1
-        half = power(base, int(b) // 2) if b > 1 else base
-        return half if b == 1 else half * half * base if b % 2 else half * half
+            return _binary("add", _binary("mul", base, 0), 1)
+        if b == 1:
+            return base
+        half = power(base, int(b) // 2)
+        square = _binary("mul", half, half)
+        return _binary("mul", square, base) if b % 2 else square
     x, y = _pair(a, b)
     return _apply("pow", x, y)
