@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
+#include "base/owner.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::base {
@@ -47,23 +46,6 @@ bool is_ours(const struct stat& info) {
 
 bool is_ours_alone(const struct stat& info) {
   return is_ours(info) && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-}
-
-// The group that Debian makes for each user, of the same name and without other members: folders that a usual umask of
-// 002 leaves open to it are open to nobody.
-bool is_private_group(gid_t group) {
-  static const gid_t own = [] {
-    constexpr gid_t none = static_cast<gid_t>(-1);
-    char buffer[4096];
-    struct passwd user{}, *found_user = nullptr;
-    if (::getpwuid_r(::geteuid(), &user, buffer, sizeof buffer, &found_user) != 0 || found_user == nullptr) return none;
-    char more[4096];
-    struct group its{}, *found = nullptr;
-    if (::getgrgid_r(user.pw_gid, &its, more, sizeof more, &found) != 0 || found == nullptr) return none;
-    const bool alone = std::strcmp(its.gr_name, user.pw_name) == 0 && (its.gr_mem == nullptr || *its.gr_mem == nullptr);
-    return alone ? user.pw_gid : none;
-  }();
-  return group == own;
 }
 
 // Can nobody else put another folder in the place of `folder`, which need not be there yet? Looks at every folder above

@@ -26,6 +26,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
+#include "base/owner.hpp"
 #include "base/text.hpp"
 #include "run/cpu/clang/protocol.hpp"
 #include "run/cpu/object.hpp"
@@ -269,7 +270,8 @@ std::string why_not_run(int fd, unsigned trusted) {
   if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return "is no regular file";
   if (info.st_uid != 0 && info.st_uid != ::geteuid() && info.st_uid != trusted)
     return fmt::format("belongs to another user ({})", info.st_uid);
-  if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "can be written by others than its owner";
+  const bool group = (info.st_mode & S_IWGRP) != 0 && !base::is_private_group(info.st_gid);
+  if (group || (info.st_mode & S_IWOTH) != 0) return "can be written by others than its owner";
   return "";
 }
 
