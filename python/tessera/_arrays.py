@@ -47,12 +47,18 @@ def share_memory(a: Any, b: Any) -> bool:
         return True
 
 
+_roots: dict[type, str] = {}
+
+
 def _root(given: Any) -> str:
-    for cls in type(given).__mro__:
-        root = cls.__module__.partition(".")[0]
-        if root in ("torch", "cupy", "jax", "jaxlib"):
-            return "jax" if root == "jaxlib" else root
-    return ""
+    """Which of the libraries that are known here an array is of."""
+    cls = type(given)
+    found = _roots.get(cls)
+    if found is None:
+        roots = (c.__module__.partition(".")[0] for c in cls.__mro__)
+        found = next((r for r in roots if r in ("torch", "cupy", "jax", "jaxlib")), "")
+        found = _roots[cls] = "jax" if found == "jaxlib" else found
+    return found
 
 
 def current_stream(given: Any, device: int) -> tuple[int, bool]:

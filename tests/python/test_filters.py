@@ -153,6 +153,7 @@ class Filters(unittest.TestCase):
             np.testing.assert_allclose(ts.gaussian(image, mask=given), wanted, rtol=1e-4)
         holes = np.where(mask, image, np.float32("nan"))
         np.testing.assert_allclose(ts.gaussian(holes, ignore_nan=True), wanted, rtol=1e-4)
+        np.testing.assert_allclose(ts.gaussian(holes, nodata=float("nan")), wanted, rtol=1e-4)
         marked = np.where(mask, image, np.float32(-1))
         np.testing.assert_allclose(ts.gaussian(marked, nodata=-1), wanted, rtol=1e-4)
         np.testing.assert_allclose(ts.gaussian(marked, nodata=[-1, -2]), wanted, rtol=1e-4)

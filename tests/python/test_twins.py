@@ -41,7 +41,9 @@ def unsharp(image):
 def choices(a, b):
     larger = ts.where(a > b, a * 2, b - 1)
     rest = ts.abs(b)
-    return ts.stage(ts.maximum(larger, (a & 15) << 2) + ts._values._apply("rem", rest, ts._values._in(rest._b, 7, None)), "chosen")
+    return ts.stage(
+        ts.maximum(larger, (a & 15) << 2) + ts._values._apply("rem", rest, ts._values._in(rest._b, 7, None)), "chosen"
+    )
 
 
 @ts.pipeline
