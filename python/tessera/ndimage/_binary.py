@@ -81,8 +81,8 @@ def _step(graph: Graph, image: Image, mask: Image | None, structure: Structure) 
         modes = tuple("constant" if n > 1 else "none" for n in structure.shape)
         found = graph.extreme(image, array, structure.lo, modes, structure.border, not structure.dilation)
     else:
-        nothing = graph.op("mul", graph.here(image), graph.number("int32", 0))
-        value = graph.op("add", nothing, graph.number("int32", 0 if structure.dilation else 1))
+        nothing = graph.op("mul", graph.p.convert("float32", graph.here(image)), graph.number("float32", 0))
+        value = graph.op("add", nothing, graph.number("float32", 0 if structure.dilation else 1))
         found = graph.stage(graph.p.convert("uint8", value), "uint8")
     if mask is None:
         return found

@@ -19,9 +19,11 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
     """The array of the result."""
     shape, name = image.shape, type_name(image)
     kinds = (np.complex64, np.complex128) + (() if complex_output else (np.float32, np.float64))
+    dtype: Any = None
     if output is None:
         kept = ("complex64", "complex128") + (() if complex_output else ("float32",))
         default = "complex128" if complex_output else "float64"
+        dtype = image.dtype if name in kept else default
         output = name if name in kept else default
     elif type(output) is type:
         if output not in kinds:
@@ -35,8 +37,7 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
         from tessera import _arrays
 
         return _arrays.empty_like(image, tuple(shape), output)
-    dtype = np.dtype(output)
-    return np.zeros(shape, image.dtype if dtype.name == name else dtype)
+    return np.zeros(shape, output if dtype is None else dtype)
 
 
 def _frequencies(size: int, axis: bool, n: int) -> Numbers:
