@@ -197,7 +197,10 @@ class Graph:
             total = self._written_out(read, weights * factor, places, lo, arithmetic)
         else:
             total = self._window(read, weights * factor, lo, arithmetic)
-        if divisor != 1 and arithmetic == "int32":
+        if divisor != 1 and arithmetic == "int32" and is_float(to):
+            arithmetic = to
+            total = self.op("div", self.p.convert(to, total), self.number(to, divisor))
+        elif divisor != 1 and arithmetic == "int32":
             total = self.op("div", total, self.number("int32", divisor))
         elif divisor != 1:
             total = self.op("mul", total, self.number(arithmetic, scale / divisor))
