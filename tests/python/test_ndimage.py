@@ -103,7 +103,7 @@ class Case:
         places = self.footprint()
         window: dict[str, Any] = {"footprint": places, "origin": self.origin(places.shape)}
         if way == 2:
-            window["structure"] = self.numbers.integers(0, 4, places.shape)
+            window["structure"] = self.numbers.integers(-3, 4, places.shape)
         return window
 
 
@@ -150,7 +150,7 @@ def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
         return case.image(), ((), {**case.common("size" in window), **window})
     if name in ("rank_filter", "percentile_filter", "median_filter"):
         places = case.footprint()
-        if pick.random() < 0.5:
+        if pick.random() < 0.5 or case.rank == 1:  # SciPy overlooks the holes of a footprint of one dimension
             places = np.ones(places.shape, bool)
         rank = {"rank_filter": pick.randrange(int(places.sum())), "percentile_filter": pick.randint(-100, 100)}
         keywords = {**case.common(), "footprint": places, "origin": case.origin(places.shape)}
@@ -215,7 +215,7 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     test.assertEqual(expected.dtype, found.dtype, text)
     test.assertEqual(expected.shape, found.shape, text)
     if expected.dtype.kind in "fc":
-        large = float(np.abs(expected).max(initial=1.0))
+        large = float(max(np.abs(expected).max(initial=1.0), np.abs(image).max(initial=1.0)))
         single = "float32" in (expected.dtype.name, image.dtype.name) or expected.dtype.name == "complex64"
         np.testing.assert_allclose(found, expected, rtol=0, atol=large * (3e-6 if single else 1e-9), err_msg=text)
         return
@@ -224,7 +224,8 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     different = found != expected
     if name in ROUNDED:  # a number just below an integer is that integer, here and in what is summed after
         apart = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-        different &= (apart > 3) & (apart < np.iinfo(expected.dtype).max - 3)
+        if expected.dtype != bool:
+            different &= (apart > 3) & (apart < np.iinfo(expected.dtype).max - 3)
         test.assertLessEqual(float(different.mean()), 0.02, f"{text}\n{found}\n{expected}")
         return
     test.assertFalse(different.any(), f"{text}\n{found}\n{expected}")

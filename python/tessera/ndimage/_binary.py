@@ -26,7 +26,8 @@ from tessera.ndimage._support import (
     type_name,
 )
 
-_STEPS = 8  # iterations of one program; of a loop, between two tests
+_STEPS = 8  # iterations of one program
+_BETWEEN = 8  # iterations between two tests of a loop
 _FOREVER = 2**31 - 1
 
 
@@ -81,8 +82,8 @@ def _step(graph: Graph, image: Image, mask: Image | None, structure: Structure) 
         modes = tuple("constant" if n > 1 else "none" for n in structure.shape)
         found = graph.extreme(image, array, structure.lo, modes, structure.border, not structure.dilation)
     else:
-        nothing = graph.op("mul", graph.here(image), graph.number("int32", 0))
-        value = graph.op("add", nothing, graph.number("int32", 0 if structure.dilation else 1))
+        nothing = graph.op("mul", graph.p.convert("float32", graph.here(image)), graph.number("float32", 0))
+        value = graph.op("add", nothing, graph.number("float32", 0 if structure.dilation else 1))
         found = graph.stage(graph.p.convert("uint8", value), "uint8")
     if mask is None:
         return found
@@ -257,7 +258,7 @@ def _run_loop(
     inverted: bool,
 ) -> Any:
     of = type_name(inputs[0])
-    steps = _STEPS if centre else 1  # with its point in it, a structure changes nothing any more once it has not
+    steps = _BETWEEN if centre else 1  # with its point in it, a structure changes nothing any more once it has not
 
     def build(rank: int, places: tuple[int, ...]) -> _core.Program:
         return _loop_program(rank, of, to, masked, _placed(structure, touched, rank, places), steps, inverted)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tessera import _core
 from tessera.ndimage import _windows
-from tessera.ndimage._graph import CARRIER, Graph, Image, c_cast
+from tessera.ndimage._graph import SMALL, Graph, Image, c_cast, is_float, is_integral
 from tessera.ndimage._support import (
     Result,
     as_array,
@@ -73,20 +73,20 @@ def shaped(graph: Graph, image: Image, shape: Shape, cval: float, low: bool, to:
     if not shape.structure:
         return graph.to_type(graph.extreme(image, footprint, shape.lo, shape.modes, cval, low), to)
     structure = np.frombuffer(shape.structure, np.float64).reshape(shape.shape)
-    carrier = CARRIER[of]
-    arithmetic = carrier if carrier in ("float32", "float64", "uint32") else "int32"
+    integral = is_integral(structure[footprint]) and np.abs(structure[footprint]).max() < 2**30
+    arithmetic = "float32" if of == "float32" else "int32" if integral and of in SMALL else "float64"
     read = graph.reader(image, shape.modes, cval, arithmetic)
-    values = []
+    values: list[int] = []
     for place in np.argwhere(footprint):
         value = read([int(a) + b for a, b in zip(place, shape.lo)])
-        number = c_cast(float(structure[tuple(place)]) * (-1 if low else 1), of)
+        number = float(structure[tuple(place)]) * (-1 if low else 1)
         if number != 0:
             value = graph.op("add", value, graph.number(arithmetic, number))
-            if arithmetic == "int32":  # sums wrap before they are compared
-                value = graph.cast(value, arithmetic, of)
+            if values and not is_float(of):  # SciPy's sums wrap before they are compared, all but the first
+                value = graph.p.convert(arithmetic, graph.cast(value, arithmetic, of))
         values.append(value)
-    value = graph.joined("min" if low else "max", values)
-    return graph.to_type(graph.stage(graph.kept(value, of), of), to)
+    value = graph.p.convert(arithmetic, graph.joined("min" if low else "max", values))
+    return graph.stage(graph.cast(value, arithmetic, to), to)
 
 
 @cached

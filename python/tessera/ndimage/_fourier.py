@@ -16,12 +16,14 @@ Numbers = npt.NDArray[np.float64]
 
 
 def _output(output: Any, image: Any, complex_output: bool) -> Any:
-    """The array of the result."""
+    """The array of the result; where NumPy's is to be made, its type."""
     shape, name = image.shape, type_name(image)
     kinds = (np.complex64, np.complex128) + (() if complex_output else (np.float32, np.float64))
+    dtype: Any = None
     if output is None:
         kept = ("complex64", "complex128") + (() if complex_output else ("float32",))
         default = "complex128" if complex_output else "float64"
+        dtype = image.dtype if name in kept else default
         output = name if name in kept else default
     elif type(output) is type:
         if output not in kinds:
@@ -35,8 +37,7 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
         from tessera import _arrays
 
         return _arrays.empty_like(image, tuple(shape), output)
-    dtype = np.dtype(output)
-    return np.zeros(shape, image.dtype if dtype.name == name else dtype)
+    return np.dtype(output if dtype is None else dtype)
 
 
 def _frequencies(size: int, axis: bool, n: int) -> Numbers:
@@ -51,9 +52,9 @@ def _separable(image: Any, factors: Sequence[Any], output: Any) -> Any:
     """The image times a factor for every axis."""
     rank = image.ndim
     if 0 in image.shape:
-        return output
+        return _array(output, image)
     if rank == 0 or rank > 4 or not _taken(image) or not _taken(output):
-        value = image
+        value, output = image, _array(output, image)
         for d, factor in enumerate(factors):
             value = value * np.reshape(factor, [-1 if e == d else 1 for e in range(rank)])
         output[...] = value if type_name(output).startswith("complex") else np.real(value)
@@ -83,27 +84,39 @@ def _there(numbers: Any, image: Any, wide: str) -> Any:
     return made
 
 
+def _name(of: Any) -> str:
+    """The name of an array's type, or of a type."""
+    return of.name if isinstance(of, np.dtype) else type_name(of)
+
+
 def _taken(array: Any) -> bool:
-    return type_name(array) in ("complex64", "complex128", "float32", "float64")
+    return _name(array) in ("complex64", "complex128", "float32", "float64")
 
 
 def _kinds(array: Any) -> tuple[str, bool]:
     """The type of the parts, and whether there are two."""
-    name = type_name(array)
+    name = _name(array)
     return {"complex64": "float32", "complex128": "float64"}.get(name, name), name.startswith("complex")
 
 
 def _run(program: _core.Program, inputs: list[Any], output: Any) -> Any:
+    """The result, in ``output`` where that is an array, new where it is a type."""
     image = inputs[0]
-    if isinstance(image, np.ndarray):
-        inputs[0] = image if image.dtype.isnative else image.astype(image.dtype.newbyteorder("="))
-        plain = output.dtype.isnative and output.flags.c_contiguous and not np.may_share_memory(image, output)
-        target = output if plain else np.empty(output.shape, output.dtype.newbyteorder("="))
-        program.run(inputs, [_planes(target)])
-        if target is not output:
-            output[...] = target
+    if isinstance(image, np.ndarray) and not image.dtype.isnative:
+        inputs[0] = image.astype(image.dtype.newbyteorder("="))
+    if isinstance(output, np.dtype):
+        value = program.run(inputs)[0]
+        pairs = output.kind == "c" and value.dtype.kind != "c"
+        value = value.view(output.newbyteorder("="))[..., 0] if pairs else value
+        return value if output.isnative else value.astype(output)
+    if not isinstance(output, np.ndarray):
+        program.run(inputs, [_planes(output)])
         return output
-    program.run(inputs, [_planes(output)])
+    plain = output.dtype.isnative and output.flags.c_contiguous and not np.may_share_memory(image, output)
+    target = output if plain else np.empty(output.shape, output.dtype.newbyteorder("="))
+    program.run(inputs, [_planes(target)])
+    if target is not output:
+        output[...] = target
     return output
 
 
@@ -115,6 +128,11 @@ def _planes(array: Any) -> Any:
     if hasattr(array, "is_complex"):  # torch
         return array.real.as_strided((*array.shape, 2), (*(2 * s for s in array.stride()), 1))
     return array.view("float32" if name == "complex64" else "float64").reshape((*array.shape, 2))
+
+
+def _array(output: Any, image: Any) -> Any:
+    """An array where only a type is known."""
+    return np.zeros(image.shape, output) if isinstance(output, np.dtype) else output
 
 
 class _Parts:
@@ -134,6 +152,8 @@ class _Parts:
         """The number for the point of an input along one axis."""
         p = self.graph.p
         image = p.input(name, self.wide, 1, [self.extents[d]])[0]
+        if d == self.graph.rank - 1:
+            return p.read(image, [0])
         return p.gather(image, [p.coord(d)])
 
     def scale(self, factor: int) -> None:
@@ -276,7 +296,7 @@ def fourier_ellipsoid(input: Any, size: Any, n: int = -1, axis: int = -1, output
         raise NotImplementedError("Only 1d, 2d and 3d inputs are supported")
     output = _output(output, image, False)
     if 0 in image.shape:
-        return output
+        return _array(output, image)
     axis = one_axis(axis, image.ndim)
     inputs = [image if _taken(image) else image.astype(np.float64)]
     for d, s in enumerate(sequence(size, image.ndim)):

@@ -32,6 +32,7 @@ _RANGES = {"bool": (0, 1), "uint8": (0, 255), "uint16": (0, 65535), "int16": (-3
 _RANGES |= {"uint32": (0, 2**32 - 1), "int32": (-(2**31), 2**31 - 1)}
 
 WRITTEN_OUT = 128  # more weights than this become a table
+WIDENED_ONCE = 12  # from as many reads on, doubles are made of integers once, not at every read
 
 Weights = npt.NDArray[np.float64]
 Modes = tuple[str, ...]
@@ -157,10 +158,11 @@ class Graph:
 
     # ---- neighbours ----------------------------------------------------------------------------------------------
 
-    def reader(self, image: Image, modes: Modes, cval: float, arithmetic: str) -> Reader:
+    def reader(self, image: Image, modes: Modes, cval: float, arithmetic: str, reads: int = 1) -> Reader:
         """Reads neighbours, continued by the modes, as values that promote to the arithmetic type."""
         carrier = CARRIER[image.type]
-        if "constant" in modes and not holds(image.type, cval):
+        many = reads >= WIDENED_ONCE and arithmetic == "float64" != carrier
+        if many or ("constant" in modes and not holds(image.type, cval)):
             value = self.p.convert(arithmetic, self.here(image))
             image, carrier = Image(self.p.stage(self.name(), value), arithmetic), arithmetic
         view = self.p.borders(image.id, [(mode, cval if mode == "constant" else 0.0) for mode in modes])
@@ -184,8 +186,8 @@ class Graph:
         scale = 1.0
         if arithmetic == "float64" and not is_float(to) and not exact:
             scale = 1.0 + tolerance(to)
-        read = self.reader(image, modes, cval, arithmetic)
         places = np.argwhere(weights != 0)
+        read = self.reader(image, modes, cval, arithmetic, len(places))
         factor = scale if divisor == 1 else 1.0
         if len(places) == 0:
             total = self.op("mul", read([0] * self.rank), self.number(arithmetic, 0))
@@ -197,7 +199,10 @@ class Graph:
             total = self._written_out(read, weights * factor, places, lo, arithmetic)
         else:
             total = self._window(read, weights * factor, lo, arithmetic)
-        if divisor != 1 and arithmetic == "int32":
+        if divisor != 1 and arithmetic == "int32" and is_float(to):
+            arithmetic = to
+            total = self.op("div", self.p.convert(to, total), self.number(to, divisor))
+        elif divisor != 1 and arithmetic == "int32":
             total = self.op("div", total, self.number("int32", divisor))
         elif divisor != 1:
             total = self.op("mul", total, self.number(arithmetic, scale / divisor))
