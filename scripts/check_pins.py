@@ -16,7 +16,8 @@ PINNED = re.compile(r"([\w.-]+)==[\w.+!]+(?: *;[^\\\n]*)?(?: \\\n +--hash=sha256
 def commands_without_hashes(path, text):
     for found in INSTALL.finditer(text):
         end = END[".py" if path.suffix == ".py" else ""].search(text, found.end())
-        if "--require-hashes" not in text[found.start():end.start()]:
+        # (--no-index asks nobody.)
+        if not re.search("--require-hashes|--no-index", text[found.start():end.start()]):
             yield f"{path}:{text.count(chr(10), 0, found.start()) + 1}: installs from PyPI without --require-hashes"
 
 
