@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
-
 from tessera import ndimage
 
 TYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64")

@@ -54,7 +54,7 @@ print(json.dumps({"import_ms": 1e3 * imported, "first_filter_ms": 1e3 * first, "
 
 
 def run(*words, **more):
-    done = subprocess.run([str(w) for w in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    done = subprocess.run([str(w) for w in words], check=False, text=True, capture_output=True, **more)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -71,7 +71,12 @@ def interpreters():
                 path = folder / name
                 if version in found or not os.access(path, os.X_OK):
                     continue
-                said = subprocess.run([path, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
+                said = subprocess.run(
+                    [path, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"],
+                    check=False,
+                    capture_output=True,
+                    text=True,
+                )
                 if said.stdout.strip() == version:
                     found[version] = path
     return found
@@ -95,9 +100,25 @@ def main():
             folder = pathlib.Path(folder)
             run(python, "-m", "venv", folder / "env")
             own = folder / "env/bin/python"
-            run(own, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", ROOT / "scripts/requirements-installed.txt")
+            run(
+                own,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--require-hashes",
+                "--only-binary",
+                ":all:",
+                "-r",
+                ROOT / "scripts/requirements-installed.txt",
+            )
             run(own, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
-            bare = {"PATH": "/nonexistent", "HOME": str(folder), "TESSERA_CACHE": str(folder / "cache"), "LANG": "C.UTF-8"}
+            bare = {
+                "PATH": "/nonexistent",
+                "HOME": str(folder),
+                "TESSERA_CACHE": str(folder / "cache"),
+                "LANG": "C.UTF-8",
+            }
             times = [json.loads(run(own, "-c", USE, env=bare, cwd=folder)) for _ in range(3)]
             row = {
                 "import_ms": min(t["import_ms"] for t in times),
