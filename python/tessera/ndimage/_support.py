@@ -14,6 +14,7 @@ import numpy as np
 
 from tessera import _arrays, _core
 from tessera.ndimage._graph import CARRIER
+from tessera.ndimage._memory import empty
 
 _MODES = {
     "reflect": "symmetric",
@@ -273,6 +274,10 @@ def run(program: _core.Program, inputs: Sequence[Any], result: Result) -> Any:
     if target is not None:
         program.run(arrays, [target])
         return target
+    if isinstance(arrays[0], np.ndarray):
+        value = empty(arrays[0].shape, CARRIER[result.type])
+        program.run(arrays, [value])
+        return result.given(value)
     return result.given(program.run(arrays)[0])
 
 
