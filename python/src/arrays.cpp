@@ -263,7 +263,9 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   nb::object stream = nb::none();
   if (cuda) {
     // The stream in which whoever calls works now; 0, the default one, is 1 in DLPack.
-    to.stream = nb::cast<std::intptr_t>(arrays().attr("current_stream")(object, device));
+    const nb::object at = arrays().attr("current_stream")(object, device);
+    to.stream = nb::cast<std::intptr_t>(at[0]);
+    to.must_wait = !nb::cast<bool>(at[1]);
     stream = nb::int_(*to.stream == 0 ? 1 : *to.stream);
   }
   nb::object capsule;

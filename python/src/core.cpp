@@ -85,23 +85,22 @@ pthread_t main_thread;
 
 Interruptible::Interruptible(tsr_cancel* cancel) {
   if (pthread_equal(pthread_self(), main_thread) == 0) return;
-  before_ = watched.exchange(cancel);
-  if (before_ != nullptr) {  // a run inside the progress callable of another one
-    watching_ = true;
-    return;
+  before_ = watched.load();
+  if (before_ == nullptr) {  // else it is a run inside the progress callable of another one
+    // Known before it is needed: the signal may come at any time. Python changes handlers in this thread alone.
+    ::sigaction(SIGINT, nullptr, &previous);
+    const bool handled =
+        (previous.sa_flags & SA_SIGINFO) != 0 || (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN);
+    if (!handled) return;
   }
+  watched.store(cancel);
+  watching_ = true;
+  if (before_ != nullptr) return;
   struct sigaction ours{};
   ours.sa_sigaction = on_interrupt;
   ours.sa_flags = SA_SIGINFO | SA_RESTART;
   ::sigemptyset(&ours.sa_mask);
-  ::sigaction(SIGINT, &ours, &previous);
-  watching_ = true;
-  // Nobody handles it, or nobody wants to hear of it: so it stays.
-  if ((previous.sa_flags & SA_SIGINFO) == 0 && (previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN)) {
-    ::sigaction(SIGINT, &previous, nullptr);
-    watched.store(nullptr);
-    watching_ = false;
-  }
+  ::sigaction(SIGINT, &ours, nullptr);
 }
 
 Interruptible::~Interruptible() {

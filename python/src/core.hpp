@@ -192,6 +192,8 @@ class OnStream {
   bool must_wait_ = false;
 };
 
+std::int64_t now_ns();
+
 // ---- calls that take long
 // --------------------------------------------------------------------------------------------
 
@@ -208,6 +210,20 @@ class Interruptible {
   tsr_cancel* before_ = nullptr;
 };
 
+// Whether a call that was given no options took so little that the next one like it is not watched, which spares it two
+// system calls.
+class Brevity {
+ public:
+  Brevity(bool asked, bool& known) : known_(known), asked_(asked && !known), start_(asked_ ? now_ns() : 0) {}
+  bool ended_soon() const { return asked_ && now_ns() - start_ < 1'000'000; }
+  void remember() { known_ = true; }
+
+ private:
+  bool& known_;
+  bool asked_;
+  std::int64_t start_;
+};
+
 // Options of runs that were given none.
 Options& plain_options();
 
@@ -215,14 +231,15 @@ Options& plain_options();
 // where the run is to be started again: Ctrl-C was meant for somebody else.
 void after_cancelled(Options& options);
 
-// Calls f(options) without the GIL until it is done.
+// Calls f(options) without the GIL until it is done. Of brief calls Ctrl-C is heard afterwards.
 template <class F>
-void compute(Options* given, F&& f) {
+void compute(Options* given, F&& f, bool brief = false) {
   Options& options = given != nullptr ? *given : plain_options();
   for (;;) {
     tsr_status status = TSR_OK;
     {
-      const Interruptible watch(options.active());
+      std::optional<Interruptible> watch;
+      if (!brief) watch.emplace(options.active());
       const nb::gil_scoped_release unlocked;
       status = f(options.handle);
     }

@@ -6,15 +6,16 @@
 #include "core.hpp"
 
 namespace tessera::python {
-namespace {
-
-constexpr std::int64_t between_tellings = 50'000'000;  // ns
 
 std::int64_t now_ns() {
   timespec t{};
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return t.tv_sec * 1'000'000'000LL + t.tv_nsec;
 }
+
+namespace {
+
+constexpr std::int64_t between_tellings = 50'000'000;  // ns
 
 // Called by any thread of a run, without the GIL.
 int on_progress(std::int64_t done, std::int64_t total, void* user) {

@@ -107,6 +107,11 @@ class Program {
     check(tsr_program_graph(handle_, &text));
     return taken_string(text);
   }
+  tsr_program* adjoint() const {
+    tsr_program* made = nullptr;
+    check(tsr_program_adjoint(handle_, &made));
+    return made;
+  }
   std::size_t input_count() const { return inputs_.size(); }
   std::size_t output_count() const { return outputs_.size(); }
 
@@ -149,9 +154,13 @@ class Program {
       PyTuple_SetItem(results.ptr(), static_cast<Py_ssize_t>(k), array.release().ptr());
     }
     OnStream placed(options, in, out);
-    compute(placed.options(), [&](const tsr_options* o) {
-      return tsr_run_into(handle_, in.tensors(), in.size(), out.tensors(), count, o);
-    });
+    const bool plain = placed.options() == nullptr;
+    Brevity brevity(plain, shapes->brief);
+    compute(
+        placed.options(),
+        [&](const tsr_options* o) { return tsr_run_into(handle_, in.tensors(), in.size(), out.tensors(), count, o); },
+        plain && shapes->brief);
+    if (brevity.ended_soon() && !has_loops()) brevity.remember();
     placed.done();
     if (like == nullptr || like->maker == Maker::numpy) [[likely]]
       return results;
@@ -226,11 +235,12 @@ class Program {
     return like;
   }
 
-  // Shapes of the outputs for inputs of some shapes; it does not change.
+  // Shapes of the outputs for inputs of some shapes; it does not change, but for how long a run took.
   struct Shapes {
     std::vector<std::int64_t> key, numbers;
     std::vector<std::int32_t> ranks;
     std::vector<nb::tuple> tuples;
+    mutable bool brief = false;
   };
 
   // Those of the last call are kept for the next one, which most often has inputs of the same shapes.
@@ -264,8 +274,15 @@ class Program {
     return made;
   }
 
+  // How long a loop with a test runs is not to be told from the time before.
+  bool has_loops() {
+    if (!loops_) loops_ = graph().find(" = loop ") != std::string::npos;
+    return *loops_;
+  }
+
   tsr_program* handle_;
   std::vector<Port> inputs_, outputs_;
+  std::optional<bool> loops_;
   std::shared_ptr<const Shapes> shapes_;
 };
 
@@ -304,7 +321,8 @@ void bind_program(nb::module_& m) {
       .def("run", &Program::run, "inputs"_a, "outputs"_a = nb::none(), "options"_a = nb::none())
       .def("interpret", &Program::interpret, "inputs"_a)
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
-      .def("emit", &Program::emit, "options"_a = nb::none());
+      .def("emit", &Program::emit, "options"_a = nb::none())
+      .def("adjoint", [](const Program& p) { return make_program(p.adjoint()); });
 }
 
 // ---- named filters
@@ -345,9 +363,15 @@ class Filter {
       check_overlap(to, "out", in);
     }
     OnStream placed(options, in, results);
-    compute(placed.options(), [&](const tsr_options* o) {
-      return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
-    });
+    const bool plain = placed.options() == nullptr;
+    Brevity brevity(plain, wanted->brief);
+    compute(
+        placed.options(),
+        [&](const tsr_options* o) {
+          return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
+        },
+        plain && wanted->brief);
+    if (brevity.ended_soon()) brevity.remember();
     placed.done();
     return out.is_none() ? finish_array(&from, std::move(array)) : array;
   }
@@ -362,13 +386,14 @@ class Filter {
   }
 
  private:
-  // Type and shape of the result for an image; it does not change.
+  // Type and shape of the result for an image; it does not change, but for how long a run took.
   struct Result {
     std::vector<std::int64_t> image;
     DLDataType type{};
     std::int64_t shape[TSR_MOST_DIMENSIONS] = {};
     std::int32_t rank = 0;
     nb::tuple tuple;
+    mutable bool brief = false;
   };
 
   // That of the last call is kept.

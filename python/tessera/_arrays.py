@@ -47,24 +47,31 @@ def share_memory(a: Any, b: Any) -> bool:
         return True
 
 
+_roots: dict[type, str] = {}
+
+
 def _root(given: Any) -> str:
-    for cls in type(given).__mro__:
-        root = cls.__module__.partition(".")[0]
-        if root in ("torch", "cupy", "jax", "jaxlib"):
-            return "jax" if root == "jaxlib" else root
-    return ""
+    """Which of the libraries that are known here an array is of."""
+    cls = type(given)
+    found = _roots.get(cls)
+    if found is None:
+        roots = (c.__module__.partition(".")[0] for c in cls.__mro__)
+        found = next((r for r in roots if r in ("torch", "cupy", "jax", "jaxlib")), "")
+        found = _roots[cls] = "jax" if found == "jaxlib" else found
+    return found
 
 
-def current_stream(given: Any, device: int) -> int:
-    """The cudaStream_t in which the owner of an array works now, 0 for the default one."""
+def current_stream(given: Any, device: int) -> tuple[int, bool]:
+    """The cudaStream_t in which the owner of an array works now, 0 for the default one, and whether its memory is freed
+    in the order of that stream, as that of torch and CuPy is."""
     root = _root(given)
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and (root == "torch" or cupy is None) and torch.cuda.is_initialized():
-        return int(torch.cuda.current_stream(device).cuda_stream)
+        return int(torch.cuda.current_stream(device).cuda_stream), root == "torch"
     if cupy is not None:
         with cupy.cuda.Device(device):
-            return int(cupy.cuda.get_current_stream().ptr)
-    return 0
+            return int(cupy.cuda.get_current_stream().ptr), root == "cupy"
+    return 0, False
 
 
 def device_of(given: Any) -> int:
@@ -109,9 +116,10 @@ def empty_like(like: Any, shape: tuple[int, ...], dtype: str) -> Any:
 
 def finished(like: Any, array: Any) -> Any:
     """What a result becomes once it is computed: JAX's arrays are made from others."""
-    if _root(like) == "jax" and type(array).__module__ == "numpy":
-        return sys.modules["jax"].numpy.asarray(array)
-    return array
+    if _root(like) != "jax" or _root(array) == "jax":
+        return array
+    jax = sys.modules["jax"]
+    return jax.numpy.asarray(array) if type(array).__module__ == "numpy" else jax.dlpack.from_dlpack(array)
 
 
 def move_axis(array: Any, source: int, to: int) -> Any:

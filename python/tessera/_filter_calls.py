@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -126,6 +127,9 @@ def _compiled(
                 continue
         elif option == "nodata":
             value = [float(v) for v in (value if isinstance(value, tuple | list) else [value])]
+            if any(map(math.isnan, value)):
+                chosen.set("ignore_nan", True)
+            value = [v for v in value if not math.isnan(v)]
             if not value:
                 continue
         elif option == "alpha" and channels is None:

@@ -248,9 +248,13 @@ class Program:
         self._single = len(self.outputs) == 1
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
-        if not named and out is None and "xarray" not in sys.modules:
-            results = self._run(arrays)
-            return results[0] if self._single else Outputs(results, self._names)
+        if not named and "xarray" not in sys.modules:
+            if out is None:
+                results = self._run(arrays)
+                return results[0] if self._single else Outputs(results, self._names)
+            if self._single and hasattr(out, "shape"):
+                self._run(arrays, (out,))
+                return out
         options = self._take_options(named)
         inputs = self._in_order(arrays, named)
         inputs, like = _xarray.unwrapped(inputs)
@@ -317,6 +321,11 @@ class Program:
         for name, value in options.items():
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
+
+    def adjoint(self) -> Program:
+        """The program that goes backwards: it takes the inputs of this one and then, for each output of floats, how a number
+        changes with its elements; it gives how the number changes with each element of every input of floats, in order."""
+        return Program._from_core(self._core.adjoint())
 
     @property
     def graph(self) -> str:

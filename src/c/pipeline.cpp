@@ -188,8 +188,10 @@ void tsr_pipeline_free(tsr_pipeline* p) {
 }
 
 tsr_status tsr_pipeline_size(tsr_pipeline* p, const char* name, tsr_extent* out) {
-  return guarded(
-      [&] { keep(given(p, "the pipeline").extents, p->pipeline.size(text(name, "the name of a size")), out); });
+  return guarded([&] {
+    given(p, "the pipeline");
+    keep(p->extents, p->pipeline.size(text(name, "the name of a size")), out);
+  });
 }
 
 tsr_status tsr_pipeline_extent(tsr_pipeline* p, int64_t number, tsr_extent* out) {

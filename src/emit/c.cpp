@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "base/deadline.hpp"
 #include "data/element.hpp"
 #include "emit/prelude.hpp"
 #include "emit/statements.hpp"
@@ -84,8 +85,12 @@ class Printer : private Statements {
     const ir::Table& table = module_.tables[t];
     const Lane lane = ir::nest::lane_of(table.type);
     std::string text = declaration("static", t) + " __attribute__((unused)) = {";
-    for (std::size_t k = 0; k < table.values.size(); ++k)
-      text += (k % 8 == 0 ? "\n  " : " ") + number(table.values[k], lane) + ",";
+    for (std::size_t k = 0; k < table.values.size(); ++k) {
+      base::count_towards_deadline();
+      text += k % 8 == 0 ? "\n  " : " ";
+      text += number(table.values[k], lane);
+      text += ',';
+    }
     return text + "\n};\n";
   }
 

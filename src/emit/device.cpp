@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "base/deadline.hpp"
 #include "data/half.hpp"
 #include "emit/device_matrix.hpp"
 #include "emit/prelude.hpp"
@@ -385,6 +386,7 @@ class DevicePrinter : private Statements {
                                   name, bits ? "_bits" : "");
     for (std::size_t k = 0; k < table.values.size(); ++k) {
       const double v = table.values[k];
+      base::count_towards_deadline();
       out += k % 8 == 0 ? "\n  " : " ";
       out += (!bits               ? number(v, lane)
               : lane == Lane::f64 ? fmt::format("{:#x}", std::bit_cast<std::uint64_t>(v))

@@ -81,7 +81,7 @@ class Device:
         return None
 
 
-class ndarray:  # noqa: N801 - as CuPy
+class ndarray:
     def __init__(self, shape, dtype, memory=None, offset=0, strides=None):
         self.shape, self.dtype, self.device = tuple(shape), np.dtype(dtype), Device()
         self.memory = memory or Memory(math.prod(self.shape) * self.dtype.itemsize)

@@ -7,9 +7,9 @@ import sys
 import unittest
 
 import numpy as np
+from programs import BLUR, SCALED, TWO, photo
 
 import tessera as ts
-from programs import BLUR, SCALED, TWO, photo
 
 if "TESSERA_CUDA_DRIVER" in os.environ:
     import device_arrays
@@ -66,6 +66,15 @@ class DeviceArrays(unittest.TestCase):
             result = self.program(Plain(put(self.image), stream))
             self.assertIs(type(result), device_arrays.ndarray)
             np.testing.assert_allclose(result.get(), self.wanted, rtol=1e-6)
+
+    def test_foreign_arrays(self):
+        class Foreign:
+            def __init__(self, array):
+                self.__dlpack__, self.__dlpack_device__ = array.__dlpack__, array.__dlpack_device__
+
+        result = self.program(Foreign(put(self.image)))
+        self.assertIs(type(result), device_arrays.ndarray)
+        np.testing.assert_allclose(result.get(), self.wanted, rtol=1e-6)
 
     def test_without_a_library_for_results(self):
         image = Plain(put(self.image))

@@ -1,0 +1,373 @@
+"""Images of a pipeline: inputs and stages, windows over them, tables, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tessera._errors import ArgumentError
+from tessera._values import (
+    Builder,
+    Offset,
+    Value,
+    _builder_of,
+    _divide,
+    _in,
+    _is_integer,
+    _Symbolic,
+    current,
+    dtype_name,
+)
+
+_MODES = ("none", "clamp", "mirror", "symmetric", "wrap", "constant")
+
+
+class Image(_Symbolic):
+    """An input or a stage. ``image[di, dj]`` reads a neighbour, one offset for each dimension, the last runs fastest.
+
+    Without a border mode the points whose neighbours lie outside are left out: they are 0. ``clamped()``, ``mirror()``,
+    ``symmetric()``, ``wrap()`` and ``constant(v)`` say what lies outside, for the uses made through the result.
+    """
+
+    __slots__ = ("_b", "_id", "_modes", "_strides", "dtype", "rank")
+
+    def __init__(
+        self,
+        builder: Builder,
+        id: int,
+        modes: Sequence[tuple[str, float]] | None = None,
+        strides: Sequence[int] | None = None,
+    ) -> None:
+        self._b = builder
+        self._id = id
+        self.dtype: str
+        self.rank: int
+        self.dtype, self.rank = builder.core.image_type(id)
+        self._modes = modes
+        self._strides = strides
+
+    def __class_getitem__(cls, key: Any) -> ImageType:
+        dtype, *extents = key if isinstance(key, tuple) else (key, None)
+        rank = extents[0] if len(extents) == 1 and isinstance(extents[0], int) else None
+        if rank is None and extents != [None]:
+            return ImageType(dtype_name(dtype), len(extents), tuple(extents))
+        return ImageType(dtype_name(dtype), rank, None)
+
+    def _said(self) -> str:
+        return "an image"
+
+    def _value(self) -> Value:
+        return Value(self._b, self._b.core.read(self._id, [0] * self.rank))
+
+    def __repr__(self) -> str:
+        return f"<image of {self.dtype}, {self.rank} dimension{'' if self.rank == 1 else 's'}>"
+
+    def __getitem__(self, offsets: Any) -> Value:
+        places = offsets if isinstance(offsets, tuple) else (offsets,)
+        if any(isinstance(p, (Value, Image)) for p in places):
+            raise TypeError("an image is read at offsets that are known: write image.gather(y, x) for a computed place")
+        if any(isinstance(p, (slice, str)) or p is Ellipsis for p in places):
+            raise TypeError(
+                f"an image is read at offsets, not at {offsets!r}: write image[0, 1] for the neighbour to the right"
+            )
+        return Value(self._b, self._b.core.read(self._id, [_place(p) for p in places]))
+
+    def at(self, *offsets: Any) -> Value:
+        """The neighbour at these offsets: ``image.at(0, 1)`` is ``image[0, 1]``."""
+        return self[offsets]
+
+    def gather(self, *indices: Any) -> Value:
+        """The element at an absolute place; outside as the border says, without one the nearest."""
+        ids = [_in(self._b, i, "int32")._id for i in indices]
+        return Value(self._b, self._b.core.gather(self._id, ids))
+
+    def borders(self, *modes: Any) -> Image:
+        """One mode for each dimension, or one for all: ``image.borders("mirror", ("constant", 3))``."""
+        given = modes * self.rank if len(modes) == 1 else modes
+        pairs = [_mode(m) for m in given]
+        return Image(self._b, self._b.core.borders(self._id, pairs), pairs, self._strides)
+
+    def clamped(self) -> Image:
+        """aaa|abcd|ddd"""
+        return self.borders("clamp")
+
+    def mirror(self) -> Image:
+        """dcb|abcd|cba"""
+        return self.borders("mirror")
+
+    def symmetric(self) -> Image:
+        """cba|abcd|dcb"""
+        return self.borders("symmetric")
+
+    def wrap(self) -> Image:
+        """bcd|abcd|abc"""
+        return self.borders("wrap")
+
+    def constant(self, value: float) -> Image:
+        """kkk|abcd|kkk"""
+        return self.borders(("constant", value))
+
+    def every(self, *strides: int) -> Image:
+        """The image read at stride * point + offset."""
+        given = strides * self.rank if len(strides) == 1 else strides
+        return Image(self._b, self._b.core.every(self._id, list(given)), self._modes, given)
+
+    # What all elements come to.
+    def min(self, name: str | None = None) -> Total:
+        return self._total("min", name)
+
+    def max(self, name: str | None = None) -> Total:
+        return self._total("max", name)
+
+    def sum(self, name: str | None = None) -> Total:
+        return self._total("sum", name)
+
+    def mean(self, name: str | None = None) -> Total:
+        return self._total("mean", name)
+
+    def _total(self, operation: str, name: str | None) -> Total:
+        image = self._b.core.total(self._b.name(name, operation), operation + "_of", self._id)
+        return Total(self._b, self._b.core.only(image), Image(self._b, image))
+
+    def fft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
+        """The Fourier transform along these dimensions, all where none are given: planes ``re`` and ``im``."""
+        return _transformed(self._b, False, [self], axes, name)
+
+
+class Total(Value):
+    """What all elements of an image come to: a number for later stages; ``image`` has it as its only element."""
+
+    __slots__ = ("image",)
+
+    def __init__(self, builder: Builder, id: int, image: Image) -> None:
+        super().__init__(builder, id)
+        self.image = image
+
+
+class Planes:
+    """Images of equal extents whose elements lie together: ``photo["r"]``, ``photo.r``."""
+
+    def __init__(self, names: Sequence[str], images: Sequence[Image]) -> None:
+        self.names = tuple(names)
+        self.images = tuple(images)
+
+    def __getitem__(self, name: str | int) -> Image:
+        if isinstance(name, int):
+            return self.images[name]
+        if name in self.names:
+            return self.images[self.names.index(name)]
+        raise ArgumentError(f"there is no plane {name!r}, the planes are {', '.join(self.names)}")
+
+    def __getattr__(self, name: str) -> Image:
+        if name.startswith("_") or name not in self.names:
+            raise AttributeError(f"there is no plane {name!r}")
+        return self[name]
+
+    def __iter__(self) -> Any:
+        return iter(self.images)
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def map(self, f: Callable[[Image], Any]) -> dict[str, Any]:
+        """A function of each plane by itself, as an output takes it."""
+        return {n: f(i) for n, i in zip(self.names, self.images, strict=True)}
+
+    def ifft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
+        """Back from a spectrum, divided by the number of points."""
+        return _transformed(self["re"]._b, True, [self["re"], self["im"]], axes, name)
+
+    def fft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
+        return _transformed(self["re"]._b, False, [self["re"], self["im"]], axes, name)
+
+
+class Table:
+    """Constants: ``table[i + 1, j]`` is a weight, with values for indices a look-up, in which indices are clamped."""
+
+    def __init__(self, builder: Builder, id: int) -> None:
+        self._b = builder
+        self._id = id
+
+    def __getitem__(self, indices: Any) -> Value:
+        given = indices if isinstance(indices, tuple) else (indices,)
+        return Value(self._b, self._b.core.lookup(self._id, [_in(self._b, i, "int32")._id for i in given]))
+
+
+class ImageType:
+    """``ts.Image["float32", 2]``: an annotation that fixes the type and the rank of a parameter."""
+
+    def __init__(self, dtype: str, rank: int | None, extents: tuple[Any, ...] | None) -> None:
+        self.dtype = dtype
+        self.rank = rank
+        self.extents = extents
+
+    def __repr__(self) -> str:
+        return f"Image[{self.dtype!r}, {self.rank if self.extents is None else self.extents}]"
+
+
+def _place(x: Any) -> Any:
+    if isinstance(x, Offset):
+        return x._place()
+    if _is_integer(x):
+        return int(x)
+    raise TypeError(f"an image is read at offset {x!r}, expected a whole number or a window variable")
+
+
+def _mode(given: Any) -> tuple[str, float]:
+    name, value = given if isinstance(given, tuple) else (given, 0)
+    name = {"clamped": "clamp", "nearest": "clamp", "reflect": "symmetric"}.get(name, name)
+    if name not in _MODES:
+        raise ArgumentError(f"{given!r} is no border mode, expected one of {', '.join(_MODES)}")
+    return name, float(value)
+
+
+# ---- stages --------------------------------------------------------------------------------------------------------
+
+
+def stage(value: Any, name: str | None = None) -> Image:
+    """A value computed at every point, as an image of its type: where other stages read it at offsets.
+
+    Its extents are the smallest of the images that it reads. ``name`` stands in errors and explanations.
+    """
+    builder = _builder_of(value)
+    return Image(builder, builder.core.stage(builder.name(name, "s"), _in(builder, value, None)._id))
+
+
+def table(array: Any, name: str | None = None) -> Table:
+    """Constants of 1 to 4 dimensions, known when the pipeline is built: a list or an array of numbers."""
+    import numpy as np
+
+    builder = current("ts.table")
+    values = np.asarray(array)
+    if values.dtype == np.float64 and not isinstance(array, np.ndarray):
+        values = values.astype(np.float32)  # Python's numbers
+    if values.dtype.kind in "iu" and values.dtype.name not in ("uint8", "int16", "uint16", "int32", "uint32"):
+        if not np.array_equal(values, values.astype(np.int32)):
+            raise ArgumentError(
+                f"a table of {values.dtype} has numbers beyond int32", help="write table(array.astype('float32'))"
+            )
+        values = values.astype(np.int32)
+    return Table(builder, builder.core.table(builder.name(name, "table"), np.ascontiguousarray(values)))
+
+
+def coord(dimension: int) -> Value:
+    """The index of the point along a dimension of its stage, int32."""
+    builder = current("ts.coord")
+    return Value(builder, builder.core.coord(dimension))
+
+
+def extent(dimension: int) -> Value:
+    """The number of points along a dimension of the stage, int32."""
+    builder = current("ts.extent")
+    return Value(builder, builder.core.extent_value(dimension))
+
+
+class Window:
+    """A box of neighbours: ``ts.over((-2, 2), (-2, 2)).sum(lambda i, j: w[i + 2, j + 2] * image[i, j])``."""
+
+    def __init__(self, builder: Builder, ranges: Sequence[tuple[int, int]]) -> None:
+        self._b = builder
+        self._ranges = ranges
+
+    def _reduced(self, operation: str, f: Callable[..., Any]) -> Value:
+        core = self._b.core
+        ids = core.variables(self._ranges)
+        body = _in(self._b, f(*(Offset(self._b, 0, {v: 1}) for v in ids)), None)
+        return Value(self._b, core.reduce(operation, ids, body._id))
+
+    def sum(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("sum", f)
+
+    def prod(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("prod", f)
+
+    def min(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("rmin", f)
+
+    def max(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("rmax", f)
+
+    def median(self, f: Callable[..., Any]) -> Value:
+        """Of n numbers the one of rank (n - 1) / 2 from below."""
+        return self._reduced("median", f)
+
+    def mean(self, f: Callable[..., Any]) -> Value:
+        count = 1
+        for lo, hi in self._ranges:
+            count *= hi - lo + 1
+        return _divide(self.sum(f), count)
+
+    def any(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("any", f)
+
+    def all(self, f: Callable[..., Any]) -> Value:
+        return self._reduced("all", f)
+
+
+def over(*ranges: tuple[int, int] | int) -> Window:
+    """A window: a range for each variable, both ends included; ``2`` stands for ``(-2, 2)``."""
+    pairs = []
+    for r in ranges:
+        lo, hi = (-r, r) if isinstance(r, int) else r
+        if not (_is_integer(lo) and _is_integer(hi)) or hi < lo:
+            raise ArgumentError(f"a window has the range {r!r}, expected (first, last)")
+        pairs.append((int(lo), int(hi)))
+    if not pairs:
+        raise ArgumentError("a window has no range", help="write ts.over((-1, 1), (-1, 1))")
+    return Window(current("ts.over"), pairs)
+
+
+def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Image:
+    """The union of pieces, 0 elsewhere; later ones win. ``compose([(a, (0, 2)), (b, (1, 2))])`` lays two images out in
+    turns: for each dimension a start, or (start, stride)."""
+    if not pieces:
+        raise ArgumentError("an image is composed of no pieces")
+    builder = _builder_of(*(image for image, _ in pieces))
+    starts, strides = [], []
+    for image, places in pieces:
+        given = (
+            [places]
+            if isinstance(places, int) or (image.rank == 1 and len(places) == 2 and isinstance(places[0], int))
+            else places
+        )
+        pairs = [(p, 1) if isinstance(p, int) else tuple(p) for p in given]
+        starts.append([int(s) for s, _ in pairs])
+        strides.append([int(s) for _, s in pairs])
+    made = builder.core.compose(
+        builder.name(name, "pieces"), [i._id for i, _ in pieces], len(starts[0]), starts, strides
+    )
+    return Image(builder, made)
+
+
+def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | None = None) -> Any:
+    """A loop with a test: ``body(before)`` gives (next, test), an image and a number that images come to, such as
+    ``difference.max() > 0.01``. The body is called once, to be built, and runs ``most`` times at most, once at least. With a
+    tuple of images it gets and gives as many."""
+    many = isinstance(first, tuple | list)
+    images = list(first) if many else [first]
+    builder = _builder_of(*images)
+    before = builder.core.begin_loop(builder.name(name, "loop"), most, [i._id for i in images])
+    given = body(*(Image(builder, b) for b in before))
+    if not isinstance(given, tuple) or len(given) != 2:
+        raise ArgumentError(
+            "the body of a loop gives no (next, test)", help="write return next, difference.max() > 0.01"
+        )
+    nexts, test = given
+    ends = [n if isinstance(n, Image) else stage(n) for n in (nexts if isinstance(nexts, tuple | list) else (nexts,))]
+    after = builder.core.end_loop([n._id for n in ends], _in(builder, test, "bool")._id)
+    result = tuple(Image(builder, a) for a in after)
+    return result if many else result[0]
+
+
+def _transformed(builder: Builder, inverse: bool, images: Sequence[Image], axes: Any, name: str | None) -> Planes:
+    along = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    along = [a + images[0].rank if a < 0 else a for a in along]
+    made = builder.core.fourier(
+        builder.name(name, "back" if inverse else "spectrum"), inverse, [i._id for i in images], along
+    )
+    return Planes(("re", "im"), [Image(builder, i) for i in made])
+
+
+def ifft(re: Image, im: Image, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
+    """Back from a spectrum of two images, divided by the number of points: planes ``re`` and ``im``."""
+    return _transformed(_builder_of(re, im), True, [re, im], axes, name)

@@ -1,0 +1,437 @@
+"""Pipelines: functions of images that run once, to be built, for each kind of arguments.
+
+Nothing is parsed: the function is called with images that record what is done with them, so that it may be a lambda, a
+closure, or typed into a shell, and call whatever it likes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import numbers
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tessera import _core, _options
+from tessera._arrays import move_axis
+from tessera._errors import ArgumentError
+from tessera._images import Image, ImageType, Planes, Total, stage
+from tessera._program import Emitted, Explanation, Outputs, Program, Run
+from tessera._values import Builder, DType, Value, builders, dtype_name
+
+_SCALARS = {bool: "bool", int: "int32", float: "float32"}
+
+
+class Constant:
+    """``def f(image, radius: ts.Constant)``: an argument that the function has as it is, whatever it is. The pipeline is
+    built once for each of its values."""
+
+
+class Size:
+    """An extent that is known when the program runs: ``ts.Image["float32", ts.Size("M"), 2 * ts.Size("M") + 1]``."""
+
+    def __init__(self, name: str) -> None:
+        self._make: Callable[[Builder, dict[str, int]], int] = lambda b, known: _size(b, known, name)
+        self._text = name
+
+    @classmethod
+    def _of(cls, given: Size | int, text: str, operation: str, *others: Size | int) -> Size:
+        made = cls.__new__(cls)
+
+        def make(b: Builder, known: dict[str, int]) -> int:
+            return int(getattr(b.core, operation)(*(_extent(b, known, o) for o in (given, *others))))
+
+        made._make, made._text = make, text
+        return made
+
+    def __add__(self, other: Size | int) -> Size:
+        return Size._of(self, f"({self}+{other})", "add_extents", other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size | int) -> Size:
+        return Size._of(self, f"({self}-{other})", "subtract_extents", other)
+
+    def __mul__(self, other: Size | int) -> Size:
+        return Size._of(self, f"({self}*{other})", "multiply_extents", other)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, divisor: int) -> Size:
+        made = Size._of(self, f"({self}//{divisor})", "divide_extent")
+        made._make = lambda b, known: int(b.core.divide_extent(_extent(b, known, self), divisor))
+        return made
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _size(b: Builder, known: dict[str, int], name: str) -> int:
+    if name not in known:
+        known[name] = b.core.size(name)
+    return known[name]
+
+
+def _extent(b: Builder, known: dict[str, int], given: Any) -> int:
+    if isinstance(given, Size):
+        return given._make(b, known)
+    if isinstance(given, str):
+        return _size(b, known, given)
+    return int(b.core.extent(given))
+
+
+class _Parameter(NamedTuple):
+    """What an argument is: "image" (dtype, rank, fields, extents), "scalar" (dtype), or "constant" (its value)."""
+
+    kind: str
+    dtype: str = ""
+    rank: int = 0
+    fields: tuple[str, ...] = ()
+    extents: tuple[Any, ...] | None = None
+    value: Any = None
+
+    def key(self) -> Any:
+        if self.kind != "constant":
+            return self.kind, self.dtype, self.rank, self.fields
+        return "constant", type(self.value), _hashable(self.value)
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        data = getattr(value, "tobytes", None)
+        return (
+            (repr(getattr(value, "dtype", "")), getattr(value, "shape", ()), data()) if data else ("text", repr(value))
+        )
+    return value
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, (Image, Value, Planes, numbers.Number)):
+        return False
+    if getattr(value, "shape", None) == () and type(value).__module__.partition(".")[0] == "numpy":
+        return False
+    return any(hasattr(value, n) for n in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
+
+
+def _plane_names(count: int) -> tuple[str, ...]:
+    return {2: ("y", "a"), 3: ("r", "g", "b"), 4: ("r", "g", "b", "a")}.get(count, tuple(f"c{k}" for k in range(count)))
+
+
+class Pipeline:
+    """A function of images as a program. ``@ts.pipeline`` makes one; called with arrays it runs.
+
+    Arguments that are arrays become images of their type and rank; numbers become numbers of the program (float32, int32
+    or bool, an annotation such as ``ts.float64`` chooses), so that another number builds nothing again; all else, and what
+    is annotated ``ts.Constant``, reaches the function as it is. With ``channel_axis`` arrays have their channels there and
+    are images of planes, ``image["r"]``: y a, r g b, r g b a, or c0 c1 ... by their number.
+
+    The function returns an image or a value, a dictionary of them by name, or a tuple; a dictionary or planes in the
+    place of an image are an output of planes. Called within another pipeline it becomes a part of that one. Thread-safe.
+    """
+
+    def __init__(self, function: Callable[..., Any], channel_axis: int | None = None) -> None:
+        self._function = function
+        self._channel_axis = channel_axis
+        self._signature = inspect.signature(function)
+        self._annotations = _annotations(function)
+        self._built: dict[Any, Program] = {}
+        self._known: dict[Any, Program] = {}  # of calls with arrays of NumPy alone, by their types and ranks
+        self._lock = threading.RLock()
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
+        plain = None
+        if not named and out is None and "numpy" in sys.modules and self._channel_axis is None:
+            array = sys.modules["numpy"].ndarray
+            if all(type(a) is array for a in args):
+                plain = tuple([(a.dtype, a.ndim) for a in args])
+                known = self._known.get(plain)
+                if known is not None:
+                    return known(*args)
+        values = list(args) + list(named.values())
+        if builders() and any(isinstance(v, (Image, Value, Planes)) for v in values):
+            return self._inlined(args, named)
+        options = self._take_options(named)
+        program, inputs = self._bound(args, named)
+        result = program(*inputs, out=out, **options)
+        if plain is not None and len(inputs) == len(args):
+            self._known[plain] = program
+        return self._shown(program, result) if out is None else result
+
+    def submit(self, *args: Any, out: Any = None, **named: Any) -> Run:
+        """The same in another thread: a ``concurrent.futures.Future``."""
+        options = self._take_options(named)
+        program, inputs = self._bound(args, named)
+        return program.submit(*inputs, out=out, **options)
+
+    def compile(self, *args: Any, **named: Any) -> Program:
+        """The program for arguments like these. Arrays may be left out whose type and rank an annotation says."""
+        self._take_options(named)
+        return self._bound(args, named, partly=True)[0]
+
+    def explain(self, *args: Any, format: str = "text", **named: Any) -> Explanation:
+        """What the plan decided and why, for these arguments: "text", "json" or "svg". In a notebook the picture is shown."""
+        options = self._take_options(named)
+        program, inputs = self._bound(args, named)
+        return program.explain(*inputs, format=format, **options)
+
+    def interpret(self, *args: Any, **named: Any) -> Any:
+        """The same by the slow, obvious interpreter, which every target agrees with."""
+        program, inputs = self._bound(args, named)
+        return self._shown(program, program.interpret(*inputs))
+
+    def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
+        """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them."""
+        return self._bound(args, named, partly=True)[0].emit(target, **(options or {}))
+
+    def adjoint(self, *args: Any, **named: Any) -> Program:
+        """The program that goes backwards, for arguments like these: see :meth:`Program.adjoint`."""
+        return self.compile(*args, **named).adjoint()
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """A method is a pipeline, too; what it belongs to is a constant."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
+
+    # ---- arguments -------------------------------------------------------------------------------------------------
+
+    def _take_options(self, named: dict[str, Any]) -> dict[str, Any]:
+        known = self._signature.parameters
+        return {n: named.pop(n) for n in tuple(named) if n not in known and _options.is_run_option(n)}
+
+    def _bound(self, args: tuple[Any, ...], named: dict[str, Any], partly: bool = False) -> tuple[Program, list[Any]]:
+        try:
+            bound = (self._signature.bind_partial if partly else self._signature.bind)(*args, **named)
+        except TypeError as why:
+            raise ArgumentError(f"{self._name()}: {why}", help=f"it takes {self._signature}") from None
+        bound.apply_defaults()
+        parameters: dict[str, list[_Parameter]] = {}
+        inputs: list[Any] = []
+        for name, declared in self._signature.parameters.items():
+            several = declared.kind is inspect.Parameter.VAR_POSITIONAL
+            if declared.kind is inspect.Parameter.VAR_KEYWORD:
+                raise ArgumentError(
+                    f"{self._name()} takes **{name}", help="name its parameters: each is an input of the program"
+                )
+            if name not in bound.arguments:
+                values: Sequence[Any] = [inspect.Parameter.empty]
+            else:
+                values = bound.arguments[name] if several else [bound.arguments[name]]
+            parameters[name] = []
+            for value in values:
+                parameter, given = self._parameter(name, value)
+                parameters[name].append(parameter)
+                if parameter.kind != "constant":
+                    inputs.append(given)
+        key = tuple(p.key() for all_of in parameters.values() for p in all_of)
+        program = self._built.get(key)
+        if program is None:
+            with self._lock:
+                program = self._built.get(key)
+                if program is None:
+                    program = self._built[key] = self._build(parameters)
+        return program, inputs
+
+    def _parameter(self, name: str, value: Any) -> tuple[_Parameter, Any]:
+        wanted = self._annotations.get(name)
+        if wanted is Constant:
+            return _Parameter("constant", value=value), value
+        if isinstance(wanted, ImageType) and value is inspect.Parameter.empty:
+            if wanted.rank is None:
+                raise ArgumentError(
+                    f"the rank of {name!r} is not known", help=f'write {name}: ts.Image["{wanted.dtype}", 2]'
+                )
+            return _Parameter("image", wanted.dtype, wanted.rank, (), wanted.extents), value
+        if value is inspect.Parameter.empty:
+            if isinstance(wanted, DType):
+                return _Parameter("scalar", str(wanted)), value
+            raise ArgumentError(
+                f"{name!r} is not given",
+                help=f'give an array like those to come, or write {name}: ts.Image["float32", 2]',
+            )
+        if _is_array(value):
+            return self._image(name, value, wanted)
+        if isinstance(value, numbers.Number) or getattr(value, "shape", None) == ():
+            if isinstance(value, complex) or isinstance(wanted, ImageType):
+                raise ArgumentError(f"{name!r} is {value!r}, expected {'an array' if wanted else 'a real number'}")
+            if isinstance(wanted, DType) or wanted in _SCALARS:
+                return _Parameter("scalar", dtype_name(wanted)), value
+            own = getattr(value, "dtype", None)
+            dtype = (
+                str(own)
+                if own is not None
+                else _SCALARS[bool if isinstance(value, bool) else int if isinstance(value, int) else float]
+            )
+            dtype = {"int64": "int32", "uint64": "uint32", "int8": "int16"}.get(dtype, dtype)
+            return _Parameter("scalar", dtype), value
+        return _Parameter("constant", value=value), value
+
+    def _image(self, name: str, value: Any, wanted: Any) -> tuple[_Parameter, Any]:
+        array = value
+        axis = self._channel_axis
+        if axis is not None and "xarray" not in sys.modules:
+            array = move_axis(value, axis, -1)
+        bare = getattr(array, "data", array) if type(array).__module__.partition(".")[0] == "xarray" else array
+        fields: tuple[str, ...] = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
+        dtype, shape = _core.describe(bare, name)
+        rank = len(shape)
+        if fields and rank == getattr(bare, "ndim", rank) + 1:
+            rank -= 1
+        elif fields:
+            pass
+        elif axis is not None:
+            fields = _plane_names(shape[-1])
+            rank -= 1
+        if isinstance(wanted, ImageType):
+            if wanted.dtype != dtype or (wanted.rank is not None and wanted.rank != rank):
+                raise ArgumentError(
+                    f"{name!r} is an array of {dtype} with {rank} dimensions, expected {wanted!r}",
+                    help=f"write {name}.astype('{wanted.dtype}')" if wanted.dtype != dtype else "",
+                )
+            return _Parameter("image", dtype, rank, fields, wanted.extents), array
+        return _Parameter("image", dtype, rank, fields), array
+
+    # ---- building --------------------------------------------------------------------------------------------------
+
+    def _name(self) -> str:
+        return getattr(self._function, "__name__", "the pipeline")
+
+    def _inlined(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        stack = _tracing()
+        if self in stack:
+            raise ArgumentError(
+                f"{self._name()} calls itself while it is built",
+                help="write a loop over range(...), or ts.repeat for one that ends by a test",
+            )
+        stack.append(self)
+        try:
+            return self._function(*args, **named)
+        finally:
+            stack.pop()
+
+    def _build(self, parameters: dict[str, list[_Parameter]]) -> Program:
+        stack = _tracing()
+        if self in stack:
+            raise ArgumentError(
+                f"{self._name()} calls itself while it is built",
+                help="write a loop over range(...), or ts.repeat for one that ends by a test",
+            )
+        builder = Builder()
+        sizes: dict[str, int] = {}
+        args: list[Any] = []
+        named: dict[str, Any] = {}
+        for name, all_of in parameters.items():
+            kind = self._signature.parameters[name].kind
+            for k, parameter in enumerate(all_of):
+                own = f"{name}{k}" if kind is inspect.Parameter.VAR_POSITIONAL else name
+                value = self._argument(builder, own, parameter, sizes)
+                if kind is inspect.Parameter.KEYWORD_ONLY:
+                    named[name] = value
+                else:
+                    args.append(value)
+        stack.append(self)
+        builders().append(builder)
+        try:
+            result = self._function(*args, **named)
+            outputs = self._outputs(builder, result)
+        finally:
+            builders().pop()
+            stack.pop()
+        return Program._from_core(builder.core.compile(outputs))
+
+    def _argument(self, builder: Builder, name: str, p: _Parameter, sizes: dict[str, int]) -> Any:
+        if p.kind == "constant":
+            return p.value
+        if p.kind == "scalar":
+            return Value(builder, builder.core.scalar(name, p.dtype))
+        extents = None if p.extents is None else [_extent(builder, sizes, e) for e in p.extents]
+        images = [Image(builder, i) for i in builder.core.input(name, p.dtype, p.rank, extents, list(p.fields) or None)]
+        return Planes(p.fields, images) if p.fields else images[0]
+
+    def _outputs(self, builder: Builder, result: Any) -> list[tuple[str, list[int], list[str] | None]]:
+        if result is None:
+            raise ArgumentError(
+                f"{self._name()} returns nothing", help="return an image, or a dictionary of images by name"
+            )
+        if isinstance(result, Mapping):
+            if not result:
+                raise ArgumentError(f"{self._name()} returns no image")
+            return [self._output(builder, str(n), r) for n, r in result.items()]
+        if isinstance(result, tuple | list):
+            if len(result) == 1:
+                return [self._output(builder, "", result[0])]
+            return [self._output(builder, f"out{k}", r) for k, r in enumerate(result)]
+        return [self._output(builder, "", result)]
+
+    def _output(self, builder: Builder, name: str, result: Any) -> tuple[str, list[int], list[str] | None]:
+        if isinstance(result, Planes):
+            result = dict(zip(result.names, result.images, strict=True))
+        if isinstance(result, Mapping):
+            return name, [self._stage(builder, name, r) for r in result.values()], [str(n) for n in result]
+        return name, [self._stage(builder, name, result)], None
+
+    def _stage(self, builder: Builder, name: str, result: Any) -> int:
+        if isinstance(result, Total):
+            result = result.image
+        if not isinstance(result, (Image, Value)):
+            raise ArgumentError(
+                f"{self._name()} returns {result!r}" + (f" as {name!r}" if name else ""),
+                help="return an image or a value, or a dictionary of them by name",
+            )
+        if result._b is not builder:
+            raise ArgumentError(f"{self._name()} returns a value of another pipeline")
+        if isinstance(result, Image) and not result._strides:
+            return result._id
+        return stage(result, builder.name(None, name or "result") if isinstance(result, Value) else None)._id
+
+    def _shown(self, program: Program, result: Any) -> Any:
+        """Channels back to where they were."""
+        axis = self._channel_axis
+        if axis is None or axis == -1:
+            return result
+        if isinstance(result, Outputs):
+            moved = [move_axis(r, -1, axis) if p.fields else r for r, p in zip(result, program.outputs, strict=True)]
+            return Outputs(moved, result.keys())
+        return move_axis(result, -1, axis) if program.outputs[0].fields else result
+
+
+_stacks = threading.local()
+
+
+def _tracing() -> list[Pipeline]:
+    """The pipelines whose functions this thread is in."""
+    stack: list[Pipeline] | None = getattr(_stacks, "pipelines", None)
+    if stack is None:
+        stack = _stacks.pipelines = []
+    return stack
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return inspect.get_annotations(function, eval_str=True)
+    except Exception:  # noqa: BLE001 - names that are not there yet: they say nothing then
+        return inspect.get_annotations(function)
+
+
+def pipeline(function: Callable[..., Any] | None = None, *, channel_axis: int | None = None) -> Any:
+    """Makes a program of a function of images: see :class:`Pipeline`.
+
+    ::
+
+        @ts.pipeline
+        def edges(image, amount=0.8):
+            b = image.mirror()
+            g = ts.stage(sum(b[i, j] for i in (-1, 0, 1) for j in (-1, 0, 1)) / 9)
+            return {"edges": amount * ts.hypot(g[0, 1] - g[0, -1], g[1, 0] - g[-1, 0]), "smooth": g}
+
+        out = edges(photo, amount=0.5)
+    """
+    if function is None:
+        return lambda f: Pipeline(f, channel_axis)
+    return Pipeline(function, channel_axis)

@@ -1,0 +1,521 @@
+"""Values of a pipeline: what its function computes with, and their arithmetic.
+
+A Value is an expression with an element type, computed at every point of the stage that it becomes. An Image is an input
+or a stage: read at offsets it gives values, used by its plain name it is its value at the point.
+"""
+
+from __future__ import annotations
+
+import numbers
+import threading
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from tessera import _core
+from tessera._errors import ArgumentError
+
+#: What an expression takes beside values.
+Number: TypeAlias = bool | int | float
+
+_FLOATS = ("float16", "float32", "float64")
+#: What NumPy's functions are called here: filled by _functions.py.
+UFUNCS: dict[str, Callable[..., Any]] = {}
+
+
+class DType(str):
+    """An element type: ``ts.uint8``. Called with a value it casts as C does: ``ts.uint8(x)``."""
+
+    __slots__ = ()
+
+    def __call__(self, x: Any) -> Value:
+        return cast(self, x)
+
+    def __repr__(self) -> str:
+        return f"tessera.{self!s}"
+
+
+bool_ = DType("bool")
+uint8 = DType("uint8")
+int16 = DType("int16")
+uint16 = DType("uint16")
+int32 = DType("int32")
+uint32 = DType("uint32")
+float16 = DType("float16")
+float32 = DType("float32")
+float64 = DType("float64")
+#: Short names.
+u8, i16, u16, i32, u32, f16, f32, f64 = uint8, int16, uint16, int32, uint32, float16, float32, float64
+
+
+class Builder:
+    """A pipeline while its function runs."""
+
+    def __init__(self) -> None:
+        self.core = _core.Pipeline()
+        self._names: set[str] = set()
+
+    def name(self, wanted: str | None, usual: str) -> str:
+        """A name for a stage: the one that is wanted, or the usual one with a number."""
+        if wanted is not None:
+            self._names.add(wanted)
+            return wanted
+        k = 1
+        while f"{usual}{k}" in self._names:
+            k += 1
+        self._names.add(f"{usual}{k}")
+        return f"{usual}{k}"
+
+
+_active = threading.local()
+
+
+def builders() -> list[Builder]:
+    """The pipelines that this thread is building, the innermost last."""
+    stack: list[Builder] | None = getattr(_active, "builders", None)
+    if stack is None:
+        stack = _active.builders = []
+    return stack
+
+
+def current(what: str) -> Builder:
+    stack = builders()
+    if not stack:
+        raise ArgumentError(
+            f"{what} is called outside of a pipeline",
+            help="call it in a function that is decorated with @ts.pipeline",
+        )
+    return stack[-1]
+
+
+def dtype_name(given: Any) -> str:
+    from tessera._options import type_name
+
+    if given is bool:
+        return "bool"
+    if given is int:
+        return "int32"
+    if given is float:
+        return "float32"
+    return type_name(given)
+
+
+def _is_float(dtype: str) -> bool:
+    return dtype in _FLOATS
+
+
+def _computed(dtype: str) -> str:
+    """The type in which elements take part in arithmetic."""
+    if dtype == "float16":
+        return "float32"
+    return dtype if _is_float(dtype) or dtype == "uint32" else "int32"
+
+
+def promoted(a: str, b: str) -> str:
+    """The type of a sum, as in C++: narrow integers are computed as int32."""
+    both = (_computed(a), _computed(b))
+    for dtype in ("float64", "float32", "uint32"):
+        if dtype in both:
+            return dtype
+    return "int32"
+
+
+class _Symbolic:
+    """What values, images and offsets have in common: operators, and what they are not."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    _b: Builder
+    dtype: str
+
+    def _value(self) -> Value:
+        raise NotImplementedError
+
+    # What would silently take one of many points for all of them.
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"the truth of {self._said()} is not known while the pipeline is built: "
+            "write ts.where(condition, a, b) for if, & for and, | for or, ~ for not"
+        )
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            f"{self._said()} has no elements to go through: write ts.over(...) for a window, image[i, j] for a neighbour"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"{self._said()} has no length while the pipeline is built: write ts.extent(dimension)")
+
+    def __float__(self) -> float:
+        raise TypeError(
+            f"{self._said()} is no number while the pipeline is built: annotate a parameter with ts.Constant to have its number"
+        )
+
+    def __int__(self) -> int:
+        return int(self.__float__())
+
+    def __index__(self) -> int:
+        raise TypeError(
+            f"{self._said()} is no number while the pipeline is built: write ts.table(array)[...] to look up, "
+            "image.gather(...) to read at a computed place, or annotate the parameter with ts.Constant"
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(
+            f"{self._said()} is no array: write the functions of tessera in place of NumPy's, such as ts.where"
+        )
+
+    def __contains__(self, _: object) -> bool:
+        return self.__bool__()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        own = UFUNCS.get(ufunc.__name__)
+        if method != "__call__" or kwargs or own is None:
+            raise TypeError(f"NumPy's {ufunc.__name__} does not work on {self._said()}: write what tessera has for it")
+        return own(*inputs)
+
+    def _said(self) -> str:
+        return "a value"
+
+    # Arithmetic.
+    def __add__(self, other: Any) -> Any:
+        return _binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary("sub", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary("sub", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary("mul", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _binary("mul", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _divide(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _divide(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _modulo(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _modulo(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return power(other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _bits("and", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _bits("and", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _bits("or", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _bits("or", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _bits("xor", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _bits("xor", other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _bits("shl", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _bits("shl", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _bits("shr", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _bits("shr", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _binary("lt", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _binary("le", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _binary("lt", other, self)
+
+    def __ge__(self, other: Any) -> Any:
+        return _binary("le", other, self)
+
+    def __eq__(self, other: object) -> Any:
+        return _binary("eq", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _binary("ne", self, other)
+
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Any:
+        return _unary("neg", self)
+
+    def __pos__(self) -> Any:
+        return self._value()
+
+    def __abs__(self) -> Any:
+        return _unary("abs", self)
+
+    def __invert__(self) -> Any:
+        v = self._value()
+        if v.dtype == "bool":
+            return _binary("eq", v, False)
+        return _unary("not", v)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits:
+            raise TypeError("values are rounded to whole numbers: write ts.round(x * 100) / 100")
+        return _unary("round", self)
+
+    def __floor__(self) -> Any:
+        return _unary("floor", self)
+
+    def __ceil__(self) -> Any:
+        return _unary("ceil", self)
+
+    def __trunc__(self) -> Any:
+        return _unary("trunc", self)
+
+    def astype(self, dtype: Any) -> Value:
+        """The value in another type, as C casts: narrower integers wrap, floats are cut."""
+        return cast(dtype, self)
+
+
+class Value(_Symbolic):
+    """An expression of one element type, computed at every point."""
+
+    __slots__ = ("_b", "_id", "dtype")
+
+    def __init__(self, builder: Builder, id: int) -> None:
+        self._b = builder
+        self._id = id
+        self.dtype: str = builder.core.value_type(id)
+
+    def _value(self) -> Value:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<value of {self.dtype}>"
+
+
+class Offset(_Symbolic):
+    """A window variable, or a sum of window variables and numbers: ``2 * i + 1``."""
+
+    __slots__ = ("_b", "_number", "_terms", "dtype")
+
+    def __init__(self, builder: Builder, number: int, terms: dict[int, int]) -> None:
+        self._b = builder
+        self.dtype = "int32"
+        self._number = number
+        self._terms = {v: f for v, f in terms.items() if f != 0}
+
+    def _said(self) -> str:
+        return "a window variable"
+
+    def _value(self) -> Value:
+        return Value(self._b, self._b.core.offset(self._place()))
+
+    def _place(self) -> tuple[int, list[tuple[int, int]]]:
+        return self._number, sorted(self._terms.items())
+
+    def _plus(self, other: Any, factor: int, own: int = 1) -> Any:
+        terms = {v: own * f for v, f in self._terms.items()}
+        if _is_integer(other):
+            return Offset(self._b, own * self._number + factor * int(other), terms)
+        for v, f in other._terms.items():
+            terms[v] = terms.get(v, 0) + factor * f
+        return Offset(self._b, own * self._number + factor * other._number, terms)
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other, 1) if _is_offset(other) else super().__add__(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._plus(other, 1) if _is_offset(other) else super().__radd__(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1) if _is_offset(other) else super().__sub__(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._plus(other, 1, -1) if _is_offset(other) else super().__rsub__(other)
+
+    def __mul__(self, other: Any) -> Any:
+        if _is_integer(other):
+            return Offset(self._b, self._number * int(other), {v: f * int(other) for v, f in self._terms.items()})
+        return super().__mul__(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other if _is_integer(other) else super().__rmul__(other)
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+
+# ---- operands ------------------------------------------------------------------------------------------------------
+
+
+def _is_integer(x: Any) -> bool:
+    return isinstance(x, numbers.Integral) and not isinstance(x, bool)
+
+
+def _is_offset(x: Any) -> bool:
+    return isinstance(x, Offset) or _is_integer(x)
+
+
+def _typed(x: Any) -> str | None:
+    """The type of an operand, None for Python's numbers, which take that of the other."""
+    if isinstance(x, _Symbolic):
+        return x.dtype
+    dtype = getattr(x, "dtype", None)
+    if dtype is not None and getattr(x, "shape", None) == ():
+        return str(dtype)
+    return None
+
+
+def _builder_of(*operands: Any) -> Builder:
+    found = [o._b for o in operands if isinstance(o, _Symbolic)]
+    if not found:
+        return current("this function")
+    if any(b is not found[0] for b in found):
+        raise ArgumentError("the expression mixes values of two pipelines")
+    return found[0]
+
+
+def _in(builder: Builder, x: Any, other: str | None) -> Value:
+    """An operand as a value; a Python number in the type of the other one."""
+    if isinstance(x, _Symbolic):
+        if x._b is not builder:
+            raise ArgumentError("the expression mixes values of two pipelines")
+        return x._value()
+    own = _typed(x)
+    if own in ("int64", "uint64", "int8"):
+        own = "int32"
+    if own is not None:
+        return Value(builder, builder.core.constant(own, x.item()))
+    if isinstance(x, bool):
+        return Value(builder, builder.core.constant("bool" if other in (None, "bool") else _computed(other), float(x)))
+    if isinstance(x, numbers.Integral):
+        number = int(x)
+        dtype = "int32" if other is None else _computed(other)
+        if not _is_float(dtype):
+            dtype = "int32" if -(2**31) <= number < 2**31 and (dtype == "int32" or number < 0) else "uint32"
+            if not -(2**31) <= number < 2**32:
+                raise ArgumentError(f"{number} is no 32-bit integer", help="write it as a float")
+        return Value(builder, builder.core.constant(dtype, float(number)))
+    if isinstance(x, numbers.Real):
+        dtype = "float32" if other is None or not _is_float(other) else _computed(other)
+        return Value(builder, builder.core.constant(dtype, float(x)))
+    if type(x).__module__.partition(".")[0] == "numpy":
+        raise TypeError(
+            "a NumPy array is no value: write ts.table(array)[i, j] for weights, or make it a parameter of the pipeline"
+        )
+    raise TypeError(f"{x!r} is neither a value, an image nor a number")
+
+
+def _pair(a: Any, b: Any) -> tuple[Value, Value]:
+    builder = _builder_of(a, b)
+    return _in(builder, a, _typed(b)), _in(builder, b, _typed(a))
+
+
+def _apply(operation: str, *operands: Value) -> Value:
+    builder = operands[0]._b
+    return Value(builder, builder.core.apply(operation, [o._id for o in operands]))
+
+
+def _binary(operation: str, a: Any, b: Any) -> Value:
+    return _apply(operation, *_pair(a, b))
+
+
+def _unary(operation: str, a: Any) -> Value:
+    return _apply(operation, _in(_builder_of(a), a, None))
+
+
+def _real(a: Any) -> Value:
+    return _in(_builder_of(a), float(a) if isinstance(a, numbers.Real) else a, None)
+
+
+def _integers(a: Value, b: Value) -> bool:
+    return not _is_float(a.dtype) and not _is_float(b.dtype)
+
+
+def _bits(operation: str, a: Any, b: Any) -> Value:
+    x, y = _pair(a, b)
+    if not _integers(x, y):
+        raise TypeError(f"{operation} takes integers and truths, not {x.dtype} and {y.dtype}")
+    if operation in ("and", "or") and "bool" in (x.dtype, y.dtype) and x.dtype != y.dtype:
+        x, y = cast("bool", x), cast("bool", y)
+    return _apply(operation, x, y)
+
+
+def _divide(a: Any, b: Any) -> Value:
+    x, y = _pair(a, b)
+    if _integers(x, y):
+        x = cast("float32", x)
+    return _apply("div", x, y)
+
+
+def _floor_divide(a: Any, b: Any) -> Value:
+    x, y = _pair(a, b)
+    if not _integers(x, y):
+        return _unary("floor", _apply("div", x, y))
+    q, r = _apply("div", x, y), _apply("rem", x, y)
+    return where((r != 0) & ((r < 0) != (y < 0)), q - 1, q)
+
+
+def _modulo(a: Any, b: Any) -> Value:
+    x, y = _pair(a, b)
+    r = _apply("rem" if _integers(x, y) else "fmod", x, y)
+    return where((r != 0) & ((r < 0) != (y < 0)), r + y, r)
+
+
+# ---- what operators need ---------------------------------------------------------------------------------------------
+
+
+def cast(dtype: Any, x: Any) -> Value:
+    """The value in another type, as C casts: narrower integers wrap, floats are cut."""
+    v = _in(_builder_of(x), x, None)
+    return Value(v._b, v._b.core.convert(dtype_name(dtype), v._id))
+
+
+def where(condition: Any, a: Any, b: Any) -> Value:
+    """``a`` where the condition holds, ``b`` elsewhere; both are computed."""
+    builder = _builder_of(condition, a, b)
+    c = _in(builder, condition, "bool")
+    x, y = _in(builder, a, _typed(b)), _in(builder, b, _typed(a))
+    return Value(builder, builder.core.select(c._id, x._id, y._id))
+
+
+def power(a: Any, b: Any) -> Value:
+    """``a ** b``; whole exponents from 0 to 8 are products."""
+    if _is_integer(b) and 0 <= b <= 8 and not isinstance(a, numbers.Real):
+        base = _in(_builder_of(a), a, None)
+        if b == 0:
+            return _binary("add", _binary("mul", base, 0), 1)
+        if b == 1:
+            return base
+        half = power(base, int(b) // 2)
+        square = _binary("mul", half, half)
+        return _binary("mul", square, base) if b % 2 else square
+    x, y = _pair(a, b)
+    return _apply("pow", x, y)

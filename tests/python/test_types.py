@@ -1,0 +1,71 @@
+import ast
+import importlib.util
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from tessera import _core
+
+ROOT = Path(__file__).parents[2] / "python"
+
+
+@unittest.skipUnless(importlib.util.find_spec("mypy"), "no mypy")
+class Types(unittest.TestCase):
+    def check(self, *command):
+        done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_package_and_its_use(self):
+        self.check("mypy", "--strict", "tessera")
+        use = """
+import numpy as np
+import tessera as ts
+photo = np.zeros((4, 5), np.float32)
+smooth: np.ndarray[tuple[int, int], np.dtype[np.float32]] = ts.gaussian(photo, sigma=(1, 2), border="wrap")
+program = ts.Program("canny.forma", parameters={"sigma": 2})
+text: str = program.explain(photo)
+run = program.submit(photo, cancel=ts.Cancel(), progress=lambda done, total: print(done))
+run.result()
+try:
+    program(photo)
+except ts.CompileError as error:
+    line: int = error.diagnostics[0].line
+"""
+        self.check("mypy", "--strict", "-c", use)
+
+
+class Stub(unittest.TestCase):
+    """_core.pyi says what the module has, name by name."""
+
+    def arguments(self, function):
+        (signature, *_) = function.__nb_signature__[0]
+        made = ast.parse(re.sub(r"\\\d+", "None", signature) + ": ...").body[0]
+        return [a.arg for a in made.args.args if a.arg != "self"]
+
+    def functions(self, body, owner):
+        written = {n.name: n for n in body if isinstance(n, ast.FunctionDef)}
+        has = {n for n in vars(owner) if not n.startswith("_")}
+        public = {n for n in written if not n.startswith("_")}
+        classes = {n.name for n in body if isinstance(n, ast.ClassDef)}
+        self.assertEqual(has, public | classes, owner)
+        for name in public:
+            function = vars(owner)[name]
+            if isinstance(function, staticmethod):
+                function = function.__func__
+            if hasattr(function, "__nb_signature__"):
+                self.assertEqual(
+                    [a.arg for a in written[name].args.args if a.arg != "self"], self.arguments(function), name
+                )
+
+    def test_names(self):
+        stub = ast.parse((ROOT / "tessera" / "_core.pyi").read_text())
+        self.functions(stub.body, _core)
+        for node in stub.body:
+            if isinstance(node, ast.ClassDef):
+                self.functions(node.body, getattr(_core, node.name))
+
+
+if __name__ == "__main__":
+    unittest.main()
