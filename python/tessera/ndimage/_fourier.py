@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tessera import _core
+from tessera import _arrays, _core
 from tessera.ndimage._graph import Graph, Image
 from tessera.ndimage._memory import empty
 from tessera.ndimage._support import as_array, cached, is_foreign, one_axis, sequence, type_name
@@ -35,8 +36,6 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
     else:
         return output
     if is_foreign(image):
-        from tessera import _arrays
-
         return _arrays.empty_like(image, tuple(shape), output)
     return np.dtype(output if dtype is None else dtype)
 
@@ -92,13 +91,10 @@ def _is_plain(image: Any, output: Any) -> bool:
 def _there(numbers: Any, image: Any, wide: str) -> Any:
     """Numbers where the image is."""
     numbers = numbers.astype(wide)
-    if isinstance(image, np.ndarray):
-        return numbers
-    from tessera import _arrays
-
-    made = _arrays.empty_like(image, numbers.shape, wide)
-    made[...] = type(made)(numbers) if _arrays._root(image) == "cupy" else made.new_tensor(numbers)
-    return made
+    root = _arrays._root(image)
+    if root == "torch":
+        return sys.modules["torch"].from_numpy(numbers).to(image.device)
+    return sys.modules["cupy"].asarray(numbers) if root == "cupy" else numbers
 
 
 def _name(of: Any) -> str:
@@ -128,12 +124,13 @@ def _run(program: _core.Program, inputs: list[Any], output: Any) -> Any:
     if not isinstance(output, np.ndarray):
         program.run(inputs, [_planes(output)])
         return output
-    plain = output.dtype.isnative and output.flags.c_contiguous and not np.may_share_memory(image, output)
+    apart = not isinstance(image, np.ndarray) or not np.may_share_memory(image, output)
+    plain = output.dtype.isnative and output.flags.c_contiguous and apart
     target = output if plain else np.empty(output.shape, output.dtype.newbyteorder("="))
     program.run(inputs, [_planes(target)])
     if target is not output:
         output[...] = target
-    return output
+    return _arrays.finished(image, output)
 
 
 def _planes(array: Any) -> Any:
