@@ -127,6 +127,8 @@ def _arguments(name: str, case: Case) -> tuple[Any, Arguments]:
         return case.image(), ((count,), keywords)
     if name.startswith("gaussian"):
         kinds = tuple(kind for kind in TYPES if kind not in ("bool", "uint64"))
+        if name == "gaussian_gradient_magnitude":  # squares of what wraps below 0 are far apart
+            kinds = tuple(kind for kind in kinds if not kind.startswith("u"))
         sigma = pick.choice((0.5, 0.8, 1.3))
         keywords = case.common(True)
         if name == "gaussian_filter1d":

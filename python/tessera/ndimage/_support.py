@@ -27,6 +27,8 @@ _MODES = {
     "grid-constant": "constant",
 }
 
+_NAMES = {np.dtype(name).num: name for name in [*CARRIER, "complex64", "complex128"]}  # dtype.name takes a while
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -137,7 +139,7 @@ def type_name(array: Any) -> str:
     """The name of an array's elements: "float32"."""
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
-        return dtype.name
+        return _NAMES.get(dtype.num) or dtype.name
     return str(dtype).rpartition(".")[2]
 
 
