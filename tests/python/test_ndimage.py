@@ -325,6 +325,39 @@ class Arguments_(unittest.TestCase):
                     expected = scipy.ndimage.percentile_filter(image, percentile, size)
                     np.testing.assert_array_equal(ndimage.percentile_filter(image, percentile, size), expected)
 
+    def test_blocks(self) -> None:
+        """Large images are gone through by blocks first."""
+        random = np.random.default_rng(3)
+        for shape in ((515, 602), (64, 70, 75)):
+            image = scipy.ndimage.uniform_filter(random.random(shape), 6) > 0.49
+            mask = scipy.ndimage.uniform_filter(random.random(shape), 5) > 0.47
+            np.testing.assert_array_equal(ndimage.binary_fill_holes(image), scipy.ndimage.binary_fill_holes(image))
+            seeds = scipy.ndimage.binary_erosion(image, iterations=2)
+            for border in (0, 1):
+                expected = scipy.ndimage.binary_propagation(seeds, mask=mask, border_value=border)
+                found = ndimage.binary_propagation(seeds, mask=mask, border_value=border)
+                np.testing.assert_array_equal(found, expected)
+
+    def test_generic(self) -> None:
+        """Filters of a function's derivatives."""
+        image = np.random.default_rng(0).random((12, 14))
+        for name in ("generic_laplace", "generic_gradient_magnitude"):
+            expected = getattr(scipy.ndimage, name)(image, scipy.ndimage.sobel)
+            np.testing.assert_allclose(getattr(ndimage, name)(image, ndimage.sobel), expected)
+        structure = ndimage.generate_binary_structure(2, 1)
+        np.testing.assert_array_equal(structure, scipy.ndimage.generate_binary_structure(2, 1))
+        found, origin = ndimage.iterate_structure(structure, 3, (0, -1))
+        expected, there = scipy.ndimage.iterate_structure(structure, 3, (0, -1))
+        np.testing.assert_array_equal(found, expected)
+        self.assertEqual(origin, there)
+
+    def test_memory(self) -> None:
+        """Results keep their memory as long as a view of them lives."""
+        image = np.random.default_rng(0).random((1500, 1500)).astype(np.float32)
+        views = [ndimage.minimum_filter(image + k, 3)[::2] for k in range(12)]
+        for k, view in enumerate(views):
+            np.testing.assert_allclose(view, views[0] + k, atol=1e-5)
+
     def test_not_here(self) -> None:
         """What Tessera cannot compute is no attribute."""
         with self.assertRaisesRegex(AttributeError, "Tessera cannot compute"):
