@@ -141,6 +141,7 @@ class Pipeline:
         self._built: dict[Any, Program] = {}
         self._known: dict[Any, Program] = {}  # of calls with arrays of NumPy alone, by their types and ranks
         self._lock = threading.RLock()
+        self.__qualname__: str
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
@@ -195,6 +196,9 @@ class Pipeline:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method is a pipeline, too; what it belongs to is a constant."""
         return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # where it is found, as a function is
 
     def __repr__(self) -> str:
         return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
