@@ -161,7 +161,8 @@ class _Symbolic:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"{self._said()} is no array: write the functions of tessera in place of NumPy's, such as ts.where"
+            f"{self._said()} is no array: write ts.table(array)[i, j] for an array that it indexes, and functions of "
+            "tessera, such as ts.sqrt, in place of others"
         )
 
     def __contains__(self, _: object) -> bool:
@@ -173,6 +174,14 @@ class _Symbolic:
             raise TypeError(f"NumPy's {ufunc.__name__} does not work on {self._said()}: write what tessera has for it")
         return own(*inputs)
 
+    def __array_function__(self, function: Any, types: Any, inputs: Any, kwargs: Any) -> Any:
+        own = UFUNCS.get(function.__name__)
+        if kwargs or own is None:
+            raise TypeError(
+                f"NumPy's {function.__name__} does not work on {self._said()}: write what tessera has for it"
+            )
+        return own(*inputs)
+
     def _said(self) -> str:
         return "a value"
 
@@ -181,6 +190,8 @@ class _Symbolic:
         return _binary("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) is int and other == 0 and self.dtype == _computed(self.dtype):
+            return self._value()  # sum() begins with it
         return _binary("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
@@ -196,22 +207,28 @@ class _Symbolic:
         return _binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> Any:
+        """The quotient; of integers it is a float32."""
         return _divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return _divide(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
+        """The quotient rounded down, as NumPy has it; an integer divided by 0 is 0."""
         return _floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
         return _floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Any:
+        """The rest of ``//``, with the sign of the divisor, as NumPy has it."""
         return _modulo(self, other)
 
     def __rmod__(self, other: Any) -> Any:
         return _modulo(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
 
     def __pow__(self, other: Any) -> Any:
         return power(self, other)
@@ -286,8 +303,8 @@ class _Symbolic:
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits:
-            raise TypeError("values are rounded to whole numbers: write ts.round(x * 100) / 100")
-        return _unary("round", self)
+            raise TypeError("values are rounded to whole numbers: write ts.rint(x * 100) / 100")
+        return rint(self)
 
     def __floor__(self) -> Any:
         return _unary("floor", self)
@@ -316,8 +333,21 @@ class Value(_Symbolic):
     def _value(self) -> Value:
         return self
 
+    def __getitem__(self, offsets: Any) -> Any:
+        raise TypeError("a value has no neighbours, images have them: write g = ts.stage(value), then g[0, 1]")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_IMAGES:
+            raise AttributeError(f"a value has no {name!r}, images have it: write ts.stage(value).{name}")
+        raise AttributeError(f"a value has no {name!r}")
+
     def __repr__(self) -> str:
         return f"<value of {self.dtype}>"
+
+
+_OF_IMAGES = frozenset(
+    ["mirror", "clamped", "wrap", "symmetric", "constant", "borders", "every", "at", "gather", "min", "max", "sum", "mean", "fft", "ifft", "rank", "ndim"]
+)
 
 
 class Offset(_Symbolic):
@@ -384,13 +414,8 @@ def _is_offset(x: Any) -> bool:
 
 
 def _typed(x: Any) -> str | None:
-    """The type of an operand, None for Python's numbers, which take that of the other."""
-    if isinstance(x, _Symbolic):
-        return x.dtype
-    dtype = getattr(x, "dtype", None)
-    if dtype is not None and getattr(x, "shape", None) == ():
-        return str(dtype)
-    return None
+    """The type of an operand, None for numbers, which take that of the other."""
+    return x.dtype if isinstance(x, _Symbolic) else None
 
 
 def _builder_of(*operands: Any) -> Builder:
@@ -408,20 +433,22 @@ def _in(builder: Builder, x: Any, other: str | None) -> Value:
         if x._b is not builder:
             raise ArgumentError("the expression mixes values of two pipelines")
         return x._value()
-    own = _typed(x)
-    if own in ("int64", "uint64", "int8"):
-        own = "int32"
-    if own is not None:
-        return Value(builder, builder.core.constant(own, x.item()))
+    if getattr(x, "shape", None) == () and hasattr(x, "item"):
+        x = x.item()  # one of NumPy counts as that of Python
     if isinstance(x, bool):
         return Value(builder, builder.core.constant("bool" if other in (None, "bool") else _computed(other), float(x)))
     if isinstance(x, numbers.Integral):
         number = int(x)
         dtype = "int32" if other is None else _computed(other)
         if not _is_float(dtype):
-            dtype = "int32" if -(2**31) <= number < 2**31 and (dtype == "int32" or number < 0) else "uint32"
-            if not -(2**31) <= number < 2**32:
-                raise ArgumentError(f"{number} is no 32-bit integer", help="write it as a float")
+            lo, hi = (0, 2**32) if dtype == "uint32" else (-(2**31), 2**31)
+            if not lo <= number < hi:
+                raise ArgumentError(
+                    f"{number} is no {dtype}, the type of the value beside it"
+                    if other in ("int32", "uint32")
+                    else f"{number} is no {dtype}",
+                    help="write x.astype(ts.int32)" if number < 0 and lo == 0 else f"write {float(number)}",
+                )
         return Value(builder, builder.core.constant(dtype, float(number)))
     if isinstance(x, numbers.Real):
         dtype = "float32" if other is None or not _is_float(other) else _computed(other)
@@ -463,8 +490,6 @@ def _bits(operation: str, a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
     if not _integers(x, y):
         raise TypeError(f"{operation} takes integers and truths, not {x.dtype} and {y.dtype}")
-    if operation in ("and", "or") and "bool" in (x.dtype, y.dtype) and x.dtype != y.dtype:
-        x, y = cast("bool", x), cast("bool", y)
     return _apply(operation, x, y)
 
 
@@ -475,18 +500,41 @@ def _divide(a: Any, b: Any) -> Value:
     return _apply("div", x, y)
 
 
+def _positive(x: Any) -> bool:
+    """Whether it is a number above 0."""
+    return not isinstance(x, _Symbolic) and bool(x > 0)
+
+
+def _unsigned(x: Any) -> bool:
+    if isinstance(x, _Symbolic):
+        return x.dtype in ("bool", "uint8", "uint16", "uint32")
+    return bool(x >= 0)
+
+
+def _off(r: Value, y: Value, b: Any) -> Value:
+    """Where a rest has not the sign of the divisor."""
+    return r < 0 if _positive(b) else (r != 0) & ((r < 0) != (y < 0))
+
+
 def _floor_divide(a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
-    if not _integers(x, y):
-        return _unary("floor", _apply("div", x, y))
-    q, r = _apply("div", x, y), _apply("rem", x, y)
-    return where((r != 0) & ((r < 0) != (y < 0)), q - 1, q)
+    if not _integers(x, y):  # as NumPy: what the rest leaves, divided
+        exact = (x - _modulo(x, b)) / y
+        whole = _unary("floor", exact)
+        whole = where(exact - whole > 0.5, whole + 1, whole)
+        return whole if _positive(b) else where(y == 0, x / y, whole)
+    q = _apply("div", x, y)
+    if _unsigned(a) and _unsigned(b):
+        return q
+    return q - cast("int32", _off(_apply("rem", x, y), y, b))
 
 
 def _modulo(a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
     r = _apply("rem" if _integers(x, y) else "fmod", x, y)
-    return where((r != 0) & ((r < 0) != (y < 0)), r + y, r)
+    if _integers(x, y) and _unsigned(a) and _unsigned(b):
+        return r
+    return where(_off(r, y, b), r + y, r)
 
 
 # ---- what operators need ---------------------------------------------------------------------------------------------
@@ -503,19 +551,49 @@ def where(condition: Any, a: Any, b: Any) -> Value:
     builder = _builder_of(condition, a, b)
     c = _in(builder, condition, "bool")
     x, y = _in(builder, a, _typed(b)), _in(builder, b, _typed(a))
-    return Value(builder, builder.core.select(c._id, x._id, y._id))
+    return narrowed(Value(builder, builder.core.select(c._id, x._id, y._id)), a, b)
+
+
+_RANGES = {"bool": (0, 1), "uint8": (0, 255), "uint16": (0, 65535), "int16": (-32768, 32767)}
+
+
+def narrowed(result: Value, *operands: Any) -> Value:
+    """What is one of its operands keeps their type, where they share a narrow one and numbers are of it."""
+    types = {o.dtype for o in operands if isinstance(o, _Symbolic)}
+    if len(types) != 1:
+        return result
+    (dtype,) = types
+    plain = [o for o in operands if not isinstance(o, _Symbolic)]
+    if dtype in _RANGES:
+        lo, hi = _RANGES[dtype]
+        if all(isinstance(n, numbers.Integral) and lo <= n <= hi for n in plain):
+            return cast(dtype, result)
+    elif dtype == "float16" and not plain:
+        return cast(dtype, result)
+    return result
+
+
+def rint(x: Any) -> Value:
+    """The nearest whole number, halves to the even one: what ``round()`` of Python and NumPy gives."""
+    v = _in(_builder_of(x), x, None)
+    if not _is_float(v.dtype):
+        return _unary("round", v)
+    tie = _unary("abs", v - _unary("trunc", v)) == 0.5
+    return where(tie, 2.0 * _unary("round", v * 0.5), _unary("round", v))
 
 
 def power(a: Any, b: Any) -> Value:
-    """``a ** b``; whole exponents from 0 to 8 are products."""
+    """``a ** b``; whole exponents from 0 to 8 are products, so that integers stay integers, and 0.5 is a square root."""
     if _is_integer(b) and 0 <= b <= 8 and not isinstance(a, numbers.Real):
         base = _in(_builder_of(a), a, None)
         if b == 0:
-            return _binary("add", _binary("mul", base, 0), 1)
+            return _in(base._b, 1, base.dtype)
         if b == 1:
             return base
         half = power(base, int(b) // 2)
         square = _binary("mul", half, half)
         return _binary("mul", square, base) if b % 2 else square
+    if type(b) is float and b == 0.5:
+        return _apply("sqrt", _in(_builder_of(a), a, None))
     x, y = _pair(a, b)
     return _apply("pow", x, y)
