@@ -53,6 +53,7 @@ class Builder:
     def __init__(self) -> None:
         self.core = _core.Pipeline()
         self._names: set[str] = set()
+        self.tables: dict[Any, int] = {}
 
     def name(self, wanted: str | None, usual: str) -> str:
         """A name for a stage: the one that is wanted, or the usual one with a number."""
@@ -346,7 +347,25 @@ class Value(_Symbolic):
 
 
 _OF_IMAGES = frozenset(
-    ["mirror", "clamped", "wrap", "symmetric", "constant", "borders", "every", "at", "gather", "min", "max", "sum", "mean", "fft", "ifft", "rank", "ndim"]
+    [
+        "mirror",
+        "clamped",
+        "wrap",
+        "symmetric",
+        "constant",
+        "borders",
+        "every",
+        "at",
+        "gather",
+        "min",
+        "max",
+        "sum",
+        "mean",
+        "fft",
+        "ifft",
+        "rank",
+        "ndim",
+    ]
 )
 
 
