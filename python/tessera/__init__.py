@@ -69,6 +69,7 @@ from tessera._functions import (
     floor,
     fmod,
     hypot,
+    isnan,
     log,
     log2,
     log10,
@@ -98,8 +99,9 @@ from tessera._images import (
     table,
 )
 from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
-from tessera._trace import Constant, Pipeline, Size, pipeline
+from tessera._trace import Constant, Pipeline, Size, pipeline, size
 from tessera._values import (
+    DType,
     Value,
     bool_,
     cast,
@@ -114,6 +116,7 @@ from tessera._values import (
     int16,
     int32,
     power,
+    rint,
     u8,
     u16,
     u32,
@@ -123,6 +126,8 @@ from tessera._values import (
     where,
 )
 
+pow = power
+
 __version__: str
 
 __all__ = [
@@ -131,6 +136,7 @@ __all__ = [
     "Cancelled",
     "CompileError",
     "Constant",
+    "DType",
     "DeviceError",
     "Diagnostic",
     "Emitted",
@@ -198,6 +204,7 @@ __all__ = [
     "ifft",
     "int16",
     "int32",
+    "isnan",
     "laplacian",
     "log",
     "log2",
@@ -208,12 +215,15 @@ __all__ = [
     "minimum",
     "over",
     "pipeline",
+    "pow",
     "power",
     "repeat",
+    "rint",
     "round",
     "saturate",
     "sin",
     "sinh",
+    "size",
     "sobel",
     "sqrt",
     "stage",

@@ -88,13 +88,11 @@ class Image(_Symbolic):
         """The number of dimensions, ``rank``."""
         return self.rank
 
-    @property
-    def shape(self) -> Any:
-        raise AttributeError(
-            "the shape of an image is not known while the pipeline is built: write ts.extent(dimension)"
-        )
-
     def __getattr__(self, name: str) -> Any:
+        if name == "shape":
+            raise AttributeError(
+                "the shape of an image is not known while the pipeline is built: write ts.extent(dimension)"
+            )
         raise AttributeError(f"an image has no {name!r}" + ("" if name.startswith("_") else _PLANES))
 
     def at(self, *offsets: Any) -> Value:

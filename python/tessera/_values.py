@@ -135,7 +135,7 @@ class _Symbolic:
     def __bool__(self) -> bool:
         raise TypeError(
             f"the truth of {self._said()} is not known while the pipeline is built: "
-            "write ts.where(condition, a, b) for if, & for and, | for or, ~ for not"
+            "write ts.where(condition, a, b) for if, & for and, | for or, ~ for not, (a < x) & (x < b) for a < x < b"
         )
 
     def __iter__(self) -> Any:
@@ -532,7 +532,8 @@ def _unsigned(x: Any) -> bool:
 
 def _off(r: Value, y: Value, b: Any) -> Value:
     """Where a rest has not the sign of the divisor."""
-    return r < 0 if _positive(b) else (r != 0) & ((r < 0) != (y < 0))
+    below = _binary("lt", r, 0)
+    return below if _positive(b) else _bits("and", r != 0, _binary("ne", below, y < 0))
 
 
 def _floor_divide(a: Any, b: Any) -> Value:
@@ -545,7 +546,7 @@ def _floor_divide(a: Any, b: Any) -> Value:
     q = _apply("div", x, y)
     if _unsigned(a) and _unsigned(b):
         return q
-    return q - cast("int32", _off(_apply("rem", x, y), y, b))
+    return _binary("sub", q, cast("int32", _off(_apply("rem", x, y), y, b)))
 
 
 def _modulo(a: Any, b: Any) -> Value:
@@ -585,7 +586,7 @@ def narrowed(result: Value, *operands: Any) -> Value:
     plain = [o for o in operands if not isinstance(o, _Symbolic)]
     if dtype in _RANGES:
         lo, hi = _RANGES[dtype]
-        if all(isinstance(n, numbers.Integral) and lo <= n <= hi for n in plain):
+        if all(isinstance(n, numbers.Integral) and lo <= int(n) <= hi for n in plain):
             return cast(dtype, result)
     elif dtype == "float16" and not plain:
         return cast(dtype, result)
