@@ -212,9 +212,10 @@ class Planes:
     def __len__(self) -> int:
         return len(self.images)
 
-    def map(self, f: Callable[[Image], Any]) -> dict[str, Any]:
-        """A function of each plane by itself, as an output takes it."""
-        return {n: f(i) for n, i in zip(self.names, self.images, strict=True)}
+    def map(self, f: Callable[[Image], Any]) -> Planes:
+        """The planes that a function makes of each of them; values become stages."""
+        made = [f(i) for i in self.images]
+        return Planes(self.names, [m if isinstance(m, Image) else stage(m) for m in made])
 
     def borders(self, *modes: Any) -> Planes:
         """Each plane with these borders, as :meth:`Image.borders`."""

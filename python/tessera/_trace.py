@@ -541,14 +541,14 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     """What annotations say, also where they are texts, and of Annotated[ts.Image, "float32", 2]."""
     found = dict(getattr(function, "__annotations__", {}))
     names: dict[str, Any] = {}
-    if any(isinstance(a, str) for a in found.values()):
+    if any(type(a) is str for a in found.values()):
         names = dict(getattr(inspect.unwrap(function), "__globals__", {}))
         closed = getattr(function, "__closure__", None) or ()
         for name, cell in zip(function.__code__.co_freevars, closed, strict=True) if closed else ():
             with contextlib.suppress(ValueError):  # not set yet
                 names[name] = cell.cell_contents
     for name, said in found.items():
-        if isinstance(said, str):
+        if type(said) is str:  # not an element type
             try:
                 said = found[name] = eval(said, names)
             except Exception as why:  # noqa: BLE001 - names that only type checkers see say nothing

@@ -607,7 +607,7 @@ def power(a: Any, b: Any) -> Value:
     if _is_integer(b) and 0 <= b <= 8 and not isinstance(a, numbers.Real):
         base = _in(_builder_of(a), a, None)
         if b == 0:
-            return _in(base._b, 1, base.dtype)
+            return _binary("min", _binary("max", base, 1), 1)  # 1, of NaNs too, with the extents of the base
         if b == 1:
             return base
         half = power(base, int(b) // 2)

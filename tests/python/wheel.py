@@ -71,7 +71,11 @@ def interpreters():
                 path = folder / name
                 if version in found or not os.access(path, os.X_OK):
                     continue
-                said = subprocess.run([path, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True)
+                said = subprocess.run(
+                    [path, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"],
+                    capture_output=True,
+                    text=True,
+                )
                 if said.stdout.strip() == version:
                     found[version] = path
     return found
@@ -95,9 +99,25 @@ def main():
             folder = pathlib.Path(folder)
             run(python, "-m", "venv", folder / "env")
             own = folder / "env/bin/python"
-            run(own, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", ROOT / "scripts/requirements-installed.txt")
+            run(
+                own,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--require-hashes",
+                "--only-binary",
+                ":all:",
+                "-r",
+                ROOT / "scripts/requirements-installed.txt",
+            )
             run(own, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
-            bare = {"PATH": "/nonexistent", "HOME": str(folder), "TESSERA_CACHE": str(folder / "cache"), "LANG": "C.UTF-8"}
+            bare = {
+                "PATH": "/nonexistent",
+                "HOME": str(folder),
+                "TESSERA_CACHE": str(folder / "cache"),
+                "LANG": "C.UTF-8",
+            }
             times = [json.loads(run(own, "-c", USE, env=bare, cwd=folder)) for _ in range(3)]
             row = {
                 "import_ms": min(t["import_ms"] for t in times),
