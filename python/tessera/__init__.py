@@ -18,6 +18,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from tessera._core import Cancel, Stream
 from tessera._errors import (
     ArgumentError,
@@ -242,9 +245,11 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         from tessera._core import version
 
         return version()
+    if name == "torch":  # loads torch: when it is asked for
+        return import_module("tessera.torch")
     raise AttributeError(f"module 'tessera' has no attribute {name!r}")

@@ -165,6 +165,7 @@ class Pipeline:
         self._built: dict[Any, Program] = {}
         self._known: dict[Any, Program] = {}  # of calls with arrays of NumPy alone, by their types and ranks
         self._lock = threading.RLock()
+        self.__qualname__: str
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
@@ -240,7 +241,7 @@ class Pipeline:
             self._known.clear()
 
     def __reduce__(self) -> Any:
-        name = str(getattr(self, "__qualname__", ""))
+        name = self.__qualname__
         if "<" in name:  # a lambda or a function in a function, which a library that pickles code can take
             return Pipeline, (self._function, self._channel_axis)
         return name

@@ -213,9 +213,12 @@ StageId Reverse::spread(StageId image, const std::vector<Contribution>& all) {
 
 StageId Reverse::gradient_of(StageId image) {
   std::map<std::vector<int>, std::vector<Contribution>> by_border;
-  for (const Contribution& c : reads_[image]) {
-    std::vector<int> modes;
-    for (const Border& b : c.border) modes.push_back(folds(b.mode) ? static_cast<int>(b.mode) : 0);
+  const std::vector<Contribution> reads = reads_[image];
+  for (const Contribution& c : reads) {
+    const std::vector<Reach> reach = reach_of(image, c);
+    std::vector<int> modes;  // of dimensions in which it reads beyond the image
+    for (std::size_t d = 0; d < reach.size(); ++d)
+      modes.push_back(reach[d].before + reach[d].after > 0 ? static_cast<int>(c.border[d].mode) : 0);
     by_border[modes].push_back(c);
   }
   std::vector<ExprId> terms = terms_[image];

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import scipy.ndimage
 from scipy._lib import _array_api
-
 from tessera import ndimage
 
 # Parts of names of tests, and why Tessera means to do otherwise there.

@@ -7,9 +7,8 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from programs import BLUR, COLOUR, SCALED, photo
-
 import tessera as ts
+from programs import BLUR, COLOUR, SCALED, photo
 
 
 def has(module):

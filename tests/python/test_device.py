@@ -7,9 +7,8 @@ import sys
 import unittest
 
 import numpy as np
-from programs import BLUR, SCALED, TWO, photo
-
 import tessera as ts
+from programs import BLUR, SCALED, TWO, photo
 
 if "TESSERA_CUDA_DRIVER" in os.environ:
     import device_arrays

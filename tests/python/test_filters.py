@@ -5,9 +5,8 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from programs import photo
-
 import tessera as ts
+from programs import photo
 
 ROOT = Path(__file__).parents[2]
 MODES = {"mirror": "reflect", "symmetric": "symmetric", "clamp": "edge", "wrap": "wrap"}

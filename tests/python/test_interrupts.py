@@ -5,9 +5,8 @@ import time
 import unittest
 
 import numpy as np
-from programs import BLUR, SLOW, photo
-
 import tessera as ts
+from programs import BLUR, SLOW, photo
 
 
 class Interrupts(unittest.TestCase):

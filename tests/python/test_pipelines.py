@@ -1,9 +1,8 @@
 import unittest
 
 import numpy as np
-from programs import photo
-
 import tessera as ts
+from programs import photo
 from tessera import _core
 
 

@@ -6,9 +6,8 @@ import unittest
 from pathlib import Path
 
 import numpy as np
-from programs import BLUR, COLOUR, SCALED, SLOW, TWO, blurred, photo
-
 import tessera as ts
+from programs import BLUR, COLOUR, SCALED, SLOW, TWO, blurred, photo
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -5,7 +5,6 @@ import subprocess
 import unittest
 
 import numpy as np
-
 import tessera as ts
 
 TWINS = os.environ.get("TESSERA_TWINS")

@@ -54,7 +54,7 @@ print(json.dumps({"import_ms": 1e3 * imported, "first_filter_ms": 1e3 * first, "
 
 
 def run(*words, **more):
-    done = subprocess.run([str(w) for w in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    done = subprocess.run([str(w) for w in words], check=False, text=True, capture_output=True, **more)
     if done.returncode != 0:
         sys.exit(f"{' '.join(map(str, words))}:\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -73,6 +73,7 @@ def interpreters():
                     continue
                 said = subprocess.run(
                     [path, "-c", "import sys, ensurepip; print('%d.%d' % sys.version_info[:2])"],
+                    check=False,
                     capture_output=True,
                     text=True,
                 )

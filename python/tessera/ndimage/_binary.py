@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tessera import _core
 from tessera.ndimage import _windows
-from tessera.ndimage._graph import Graph, Image
+from tessera.ndimage._steps import (
+    BLOCK,
+    Structure,
+    coarse_program,
+    fine_program,
+    hit_or_miss_program,
+    loop_program,
+    spreads,
+    steps_program,
+)
 from tessera.ndimage._support import (
     Result,
     as_array,
-    cached,
     check_real,
     checked_axes,
     expanded_footprint,
@@ -24,25 +33,12 @@ from tessera.ndimage._support import (
     run_folded,
     sequence,
     type_name,
+    usable,
 )
 
 _STEPS = 8  # iterations of one program
 _BETWEEN = 8  # iterations between two tests of a loop
-_FOREVER = 2**31 - 1
-
-
-class Structure(NamedTuple):
-    """A structuring element and what the image is beyond its ends."""
-
-    places: bytes
-    shape: tuple[int, ...]
-    lo: tuple[int, ...]
-    border: int
-    dilation: bool
-
-    def array(self) -> npt.NDArray[np.bool_]:
-        """The places as an array."""
-        return np.frombuffer(self.places, np.bool_).reshape(self.shape)
+_WORTH = 1 << 18  # elements of an image of which blocks are
 
 
 def generate_binary_structure(rank: int, connectivity: int) -> npt.NDArray[np.bool_]:
@@ -67,81 +63,6 @@ def iterate_structure(structure: Any, iterations: int, origin: Any = None) -> An
     if origin is None:
         return found
     return found, [iterations * o for o in sequence(origin, structure.ndim)]
-
-
-def _ones(graph: Graph, image: Image) -> Image:
-    """0 and 1."""
-    value = graph.op("ne", graph.here(image), graph.number("int32", 0))
-    return graph.stage(graph.p.convert("uint8", value), "uint8")
-
-
-def _step(graph: Graph, image: Image, mask: Image | None, structure: Structure) -> Image:
-    """One erosion or dilation of an image of 0 and 1, where the mask is set."""
-    array = structure.array()
-    if array.any():
-        modes = tuple("constant" if n > 1 else "none" for n in structure.shape)
-        found = graph.extreme(image, array, structure.lo, modes, structure.border, not structure.dilation)
-    else:
-        nothing = graph.op("mul", graph.p.convert("float32", graph.here(image)), graph.number("float32", 0))
-        value = graph.op("add", nothing, graph.number("float32", 0 if structure.dilation else 1))
-        found = graph.stage(graph.p.convert("uint8", value), "uint8")
-    if mask is None:
-        return found
-    value = graph.p.select(graph.here(mask), graph.here(found), graph.here(image))
-    return graph.stage(graph.p.convert("uint8", value), "uint8")
-
-
-@cached
-def _steps_program(
-    rank: int, of: str, to: str, masked: bool, structures: tuple[Structure, ...], inverted: bool
-) -> _core.Program:
-    """One erosion or dilation after the other, as 0 and 1 in the type ``to``."""
-    graph = Graph(rank)
-    image = graph.input(of)
-    mask = graph.input("bool") if masked else None
-    current = _ones(graph, image)
-    for structure in structures:
-        current = _step(graph, current, mask, structure)
-    return graph.program(_given_back(graph, current, to, inverted))
-
-
-def _given_back(graph: Graph, image: Image, to: str, inverted: bool) -> Image:
-    value = graph.op("eq" if inverted else "ne", graph.here(image), graph.number("int32", 0))
-    if to == "bool":
-        return graph.stage(value, "bool")
-    return graph.stage(graph.cast(graph.p.convert("int32", value), "int32", to), to)
-
-
-@cached
-def _loop_program(
-    rank: int, of: str, to: str, masked: bool, structure: Structure, steps: int, inverted: bool
-) -> _core.Program:
-    """Steps until nothing changes."""
-    graph = Graph(rank)
-    image = graph.input(of)
-    mask = graph.input("bool") if masked else None
-    first = _ones(graph, image)
-    before = Image(graph.p.begin_loop(graph.name(), _FOREVER, [first.id])[0], "uint8")
-    current = before
-    for _ in range(steps):
-        current = _step(graph, current, mask, structure)
-    changed = graph.op("ne", graph.here(current), graph.here(before))
-    difference = graph.stage(graph.p.convert("uint8", changed), "uint8")
-    total = graph.p.total(graph.name(), "max_of", difference.id)
-    test = graph.op("ne", graph.p.only(total), graph.number("int32", 0))
-    after = Image(graph.p.end_loop([current.id], test)[0], "uint8")
-    return graph.program(_given_back(graph, after, to, inverted))
-
-
-@cached
-def _hit_or_miss_program(rank: int, of: str, to: str, hit: Structure, miss: Structure) -> _core.Program:
-    graph = Graph(rank)
-    current = _ones(graph, graph.input(of))
-    one = graph.here(_step(graph, current, None, hit))
-    other = graph.here(_step(graph, current, None, miss))
-    zero = graph.number("int32", 0)
-    value = graph.op("and", graph.op("ne", one, zero), graph.op("eq", other, zero))
-    return graph.program(_given_back(graph, graph.stage(graph.p.convert("uint8", value), "uint8"), to, False))
 
 
 def _structure_of(
@@ -242,7 +163,7 @@ def _run_steps(
 
     def build(rank: int, places: tuple[int, ...]) -> _core.Program:
         placed = tuple(_placed(s, touched, rank, places) for s in chain)
-        return _steps_program(rank, of, to, masked, placed, inverted)
+        return steps_program(rank, of, to, masked, placed, inverted)
 
     return run_folded(inputs[0].ndim, touched, build, inputs, result)
 
@@ -257,13 +178,38 @@ def _run_loop(
     result: Result,
     inverted: bool,
 ) -> Any:
+    if masked and _is_large(inputs[0], touched) and spreads(structure):
+        inputs = [_approached(inputs, structure, touched), inputs[1]]
     of = type_name(inputs[0])
     steps = _BETWEEN if centre else 1  # with its point in it, a structure changes nothing any more once it has not
 
     def build(rank: int, places: tuple[int, ...]) -> _core.Program:
-        return _loop_program(rank, of, to, masked, _placed(structure, touched, rank, places), steps, inverted)
+        return loop_program(rank, of, to, masked, _placed(structure, touched, rank, places), steps, inverted)
 
     return run_folded(inputs[0].ndim, touched, build, inputs, result)
+
+
+def _is_large(image: Any, touched: Sequence[int]) -> bool:
+    """Whether blocks of an image are worth a look."""
+    if not 1 <= image.ndim <= 4 or not touched or math.prod(image.shape) < _WORTH:
+        return False
+    return bool(min(image.shape[d] for d in touched) >= 4 * BLOCK)
+
+
+def _approached(inputs: Sequence[Any], structure: Structure, touched: Sequence[int]) -> Any:
+    """An image on its way to where dilations within a mask end: blocks that are all of the mask are gone through at once."""
+    image, mask = inputs
+    between = Result(np.dtype(bool), image)
+    image = _run_steps([image, mask], [structure] * _STEPS, touched, "bool", True, between, False)
+    rank, wide = image.ndim, tuple(touched)
+    seeds, free = coarse_program(rank, "bool", wide).run([usable(image), usable(mask)])
+    cross = generate_binary_structure(rank, 1)
+    for d in set(range(rank)) - set(touched):
+        cross = cross.take([1], axis=d)
+    lo = tuple(-(n // 2) for n in cross.shape)
+    plain = Structure(cross.tobytes(), cross.shape, lo, 0, True)
+    coarse = _run_loop([seeds, free], plain, True, touched, "bool", True, Result(np.dtype(bool), seeds), False)
+    return fine_program(rank, "bool", wide).run([usable(image), coarse])[0]
 
 
 def _large(image: Any, structures: Sequence[Structure], iterations: int, mask: Any, inverted: bool) -> Any:
@@ -419,7 +365,7 @@ def binary_hit_or_miss(
 
         def build(rank: int, places: tuple[int, ...]) -> _core.Program:
             one, two = _placed(hit, touched, rank, places), _placed(miss, touched, rank, places)
-            return _hit_or_miss_program(rank, of, to, one, two)
+            return hit_or_miss_program(rank, of, to, one, two)
 
         value = run_folded(image.ndim, touched, build, [image], result)
     return None if result.target is not None else value

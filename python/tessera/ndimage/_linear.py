@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tessera import _core
+from tessera import _arrays, _core
 from tessera.ndimage._graph import Graph, Image, Weights
 from tessera.ndimage._support import (
     Result,
@@ -145,7 +145,7 @@ def _by_parts(function: Parts, image: Any, weights: Any, output: Any, cval: Any,
         b = b + function(second, weights.real, output=None, cval=imag, **keywords)
     target.real[...] = a
     target.imag[...] = b
-    return target
+    return _arrays.finished(image, target)
 
 
 def correlate1d(
@@ -278,7 +278,7 @@ def _complex_parts(function: Parts, image: Any, argument: Any, output: Any, cval
     imag = function(image.imag, argument, output=kind, cval=np.imag(cval), **keywords)
     target.real[...] = real
     target.imag[...] = imag
-    return target
+    return _arrays.finished(image, target)
 
 
 def _derivative(weights: Sequence[float], input: Any, axis: int, output: Any, mode: Any, cval: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tessera import _arrays, _core
 from tessera.ndimage._graph import CARRIER
+from tessera.ndimage._memory import empty
 
 _MODES = {
     "reflect": "symmetric",
@@ -25,6 +26,8 @@ _MODES = {
     "constant": "constant",
     "grid-constant": "constant",
 }
+
+_NAMES = {np.dtype(name).num: name for name in [*CARRIER, "complex64", "complex128"]}  # dtype.name takes a while
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -136,7 +139,7 @@ def type_name(array: Any) -> str:
     """The name of an array's elements: "float32"."""
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
-        return dtype.name
+        return _NAMES.get(dtype.num) or dtype.name
     return str(dtype).rpartition(".")[2]
 
 
@@ -273,6 +276,10 @@ def run(program: _core.Program, inputs: Sequence[Any], result: Result) -> Any:
     if target is not None:
         program.run(arrays, [target])
         return target
+    if isinstance(arrays[0], np.ndarray):
+        value = empty(arrays[0].shape, CARRIER[result.type])
+        program.run(arrays, [value])
+        return result.given(value)
     return result.given(program.run(arrays)[0])
 
 
