@@ -21,6 +21,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from tessera._builder import (
+    DType,
+    bool_,
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i16,
+    i32,
+    int16,
+    int32,
+    u8,
+    u16,
+    u32,
+    uint8,
+    uint16,
+    uint32,
+)
 from tessera._core import Cancel, Stream
 from tessera._errors import (
     ArgumentError,
@@ -87,47 +107,12 @@ from tessera._functions import (
     tanh,
     trunc,
 )
-from tessera._images import (
-    Image,
-    Planes,
-    Table,
-    Total,
-    compose,
-    coord,
-    extent,
-    ifft,
-    over,
-    repeat,
-    stage,
-    table,
-)
+from tessera._images import Image, Planes, Total, compose, coord, extent, ifft, repeat, stage
+from tessera._parameters import Constant, Size, size
 from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
-from tessera._trace import Constant, Pipeline, Size, pipeline, size
-from tessera._values import (
-    DType,
-    Value,
-    bool_,
-    cast,
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i16,
-    i32,
-    int16,
-    int32,
-    power,
-    rint,
-    u8,
-    u16,
-    u32,
-    uint8,
-    uint16,
-    uint32,
-    where,
-)
+from tessera._trace import Pipeline, pipeline
+from tessera._values import Value, cast, power, rint, where
+from tessera._windows import Table, over, table
 
 pow = power
 

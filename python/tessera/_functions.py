@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tessera._builder import bool_, dtype_name
 from tessera._values import (
     UFUNCS,
     Value,
@@ -19,9 +20,7 @@ from tessera._values import (
     _real,
     _Symbolic,
     _unary,
-    bool_,
     cast,
-    dtype_name,
     narrowed,
     power,
     rint,

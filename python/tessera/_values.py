@@ -7,117 +7,14 @@ or a stage: read at offsets it gives values, used by its plain name it is its va
 from __future__ import annotations
 
 import numbers
-import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from tessera import _core
+from tessera._builder import Builder, _computed, _is_float, current, dtype_name
 from tessera._errors import ArgumentError
 
-#: What an expression takes beside values.
-Number: TypeAlias = bool | int | float
-
-_FLOATS = ("float16", "float32", "float64")
 #: What NumPy's functions are called here: filled by _functions.py.
 UFUNCS: dict[str, Callable[..., Any]] = {}
-
-
-class DType(str):
-    """An element type: ``ts.uint8``. Called with a value it casts as C does: ``ts.uint8(x)``."""
-
-    __slots__ = ()
-
-    def __call__(self, x: Any) -> Value:
-        return cast(self, x)
-
-    def __repr__(self) -> str:
-        return f"tessera.{self!s}"
-
-
-bool_ = DType("bool")
-uint8 = DType("uint8")
-int16 = DType("int16")
-uint16 = DType("uint16")
-int32 = DType("int32")
-uint32 = DType("uint32")
-float16 = DType("float16")
-float32 = DType("float32")
-float64 = DType("float64")
-#: Short names.
-u8, i16, u16, i32, u32, f16, f32, f64 = uint8, int16, uint16, int32, uint32, float16, float32, float64
-
-
-class Builder:
-    """A pipeline while its function runs."""
-
-    def __init__(self) -> None:
-        self.core = _core.Pipeline()
-        self._names: set[str] = set()
-        self.tables: dict[Any, int] = {}
-
-    def name(self, wanted: str | None, usual: str) -> str:
-        """A name for a stage: the one that is wanted, or the usual one with a number."""
-        if wanted is not None:
-            self._names.add(wanted)
-            return wanted
-        k = 1
-        while f"{usual}{k}" in self._names:
-            k += 1
-        self._names.add(f"{usual}{k}")
-        return f"{usual}{k}"
-
-
-_active = threading.local()
-
-
-def builders() -> list[Builder]:
-    """The pipelines that this thread is building, the innermost last."""
-    stack: list[Builder] | None = getattr(_active, "builders", None)
-    if stack is None:
-        stack = _active.builders = []
-    return stack
-
-
-def current(what: str) -> Builder:
-    stack = builders()
-    if not stack:
-        raise ArgumentError(
-            f"{what} is called outside of a pipeline",
-            help="call it in a function that is decorated with @ts.pipeline",
-        )
-    return stack[-1]
-
-
-def dtype_name(given: Any) -> str:
-    from tessera._options import type_name
-
-    if given is bool:
-        return "bool"
-    if given is int:
-        return "int32"
-    if given is float:
-        return "float32"
-    return type_name(given)
-
-
-def _is_float(dtype: str) -> bool:
-    return dtype in _FLOATS
-
-
-def _computed(dtype: str) -> str:
-    """The type in which elements take part in arithmetic."""
-    if dtype == "float16":
-        return "float32"
-    return dtype if _is_float(dtype) or dtype == "uint32" else "int32"
-
-
-def promoted(a: str, b: str) -> str:
-    """The type of a sum, as in C++: narrow integers are computed as int32."""
-    both = (_computed(a), _computed(b))
-    for dtype in ("float64", "float32", "uint32"):
-        if dtype in both:
-            return dtype
-    return "int32"
 
 
 class _Symbolic:
@@ -369,67 +266,11 @@ _OF_IMAGES = frozenset(
 )
 
 
-class Offset(_Symbolic):
-    """A window variable, or a sum of window variables and numbers: ``2 * i + 1``."""
-
-    __slots__ = ("_b", "_number", "_terms", "dtype")
-
-    def __init__(self, builder: Builder, number: int, terms: dict[int, int]) -> None:
-        self._b = builder
-        self.dtype = "int32"
-        self._number = number
-        self._terms = {v: f for v, f in terms.items() if f != 0}
-
-    def _said(self) -> str:
-        return "a window variable"
-
-    def _value(self) -> Value:
-        return Value(self._b, self._b.core.offset(self._place()))
-
-    def _place(self) -> tuple[int, list[tuple[int, int]]]:
-        return self._number, sorted(self._terms.items())
-
-    def _plus(self, other: Any, factor: int, own: int = 1) -> Any:
-        terms = {v: own * f for v, f in self._terms.items()}
-        if _is_integer(other):
-            return Offset(self._b, own * self._number + factor * int(other), terms)
-        for v, f in other._terms.items():
-            terms[v] = terms.get(v, 0) + factor * f
-        return Offset(self._b, own * self._number + factor * other._number, terms)
-
-    def __add__(self, other: Any) -> Any:
-        return self._plus(other, 1) if _is_offset(other) else super().__add__(other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._plus(other, 1) if _is_offset(other) else super().__radd__(other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._plus(other, -1) if _is_offset(other) else super().__sub__(other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._plus(other, 1, -1) if _is_offset(other) else super().__rsub__(other)
-
-    def __mul__(self, other: Any) -> Any:
-        if _is_integer(other):
-            return Offset(self._b, self._number * int(other), {v: f * int(other) for v, f in self._terms.items()})
-        return super().__mul__(other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self * other if _is_integer(other) else super().__rmul__(other)
-
-    def __neg__(self) -> Any:
-        return self * -1
-
-
 # ---- operands ------------------------------------------------------------------------------------------------------
 
 
 def _is_integer(x: Any) -> bool:
     return isinstance(x, numbers.Integral) and not isinstance(x, bool)
-
-
-def _is_offset(x: Any) -> bool:
-    return isinstance(x, Offset) or _is_integer(x)
 
 
 def _typed(x: Any) -> str | None:
