@@ -12,7 +12,7 @@ import numbers
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from tessera import _core, _options, _xarray
 from tessera._arrays import move_axis
@@ -299,6 +299,9 @@ class Pipeline:
         sizes: dict[str, int] = {}
         args: list[Any] = []
         named: dict[str, Any] = {}
+        for p in (p for all_of in parameters.values() for p in all_of):
+            for e in p.extents or ():  # before images by rank, which share those of their names
+                _extent(builder, sizes, e)
         for name, all_of in parameters.items():
             kind = self._signature.parameters[name].kind
             for k, parameter in enumerate(all_of):
@@ -418,6 +421,14 @@ def _tracing() -> list[Pipeline]:
     if stack is None:
         stack = _stacks.pipelines = []
     return stack
+
+
+@overload
+def pipeline(function: Callable[..., Any], *, channel_axis: int | None = None) -> Pipeline: ...
+
+
+@overload
+def pipeline(function: None = None, *, channel_axis: int | None = None) -> Callable[[Callable[..., Any]], Pipeline]: ...
 
 
 def pipeline(function: Callable[..., Any] | None = None, *, channel_axis: int | None = None) -> Any:
