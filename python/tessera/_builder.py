@@ -72,6 +72,8 @@ class Builder:
     def name(self, wanted: str | None, usual: str) -> str:
         """A name for a stage: the one that is wanted, or the usual one with a number."""
         if wanted is not None:
+            if not isinstance(wanted, str):
+                raise ArgumentError(f"a stage is called {wanted!r}, expected a text")
             self._names.add(wanted)
             return wanted
         k = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -125,6 +126,16 @@ class Window:
 
     def _reduced(self, operation: str, f: Callable[..., Any]) -> Value:
         core = self._b.core
+        offsets = f"{len(self._ranges)} range{'' if len(self._ranges) == 1 else 's'}"
+        try:
+            inspect.signature(f).bind(*self._ranges)
+        except TypeError:
+            raise ArgumentError(
+                f"the window has {offsets}, but its function does not take as many arguments",
+                help="write ts.over((-1, 1), (-1, 1)).sum(lambda i, j: image[i, j])",
+            ) from None
+        except ValueError:  # of functions in C nothing is known
+            pass
         ids = core.variables(self._ranges)
         given = f(*(Offset(self._b, 0, {v: 1}) for v in ids))
         if given is None:
