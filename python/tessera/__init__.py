@@ -21,6 +21,26 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from tessera._builder import (
+    DType,
+    bool_,
+    f16,
+    f32,
+    f64,
+    float16,
+    float32,
+    float64,
+    i16,
+    i32,
+    int16,
+    int32,
+    u8,
+    u16,
+    u32,
+    uint8,
+    uint16,
+    uint32,
+)
 from tessera._core import Cancel, Stream
 from tessera._errors import (
     ArgumentError,
@@ -72,6 +92,7 @@ from tessera._functions import (
     floor,
     fmod,
     hypot,
+    isnan,
     log,
     log2,
     log10,
@@ -86,45 +107,14 @@ from tessera._functions import (
     tanh,
     trunc,
 )
-from tessera._images import (
-    Image,
-    Planes,
-    Table,
-    Total,
-    compose,
-    coord,
-    extent,
-    ifft,
-    over,
-    repeat,
-    stage,
-    table,
-)
+from tessera._images import Image, Planes, Total, compose, coord, extent, ifft, repeat, stage
+from tessera._parameters import Constant, Size, size
 from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
-from tessera._trace import Constant, Pipeline, Size, pipeline
-from tessera._values import (
-    Value,
-    bool_,
-    cast,
-    f16,
-    f32,
-    f64,
-    float16,
-    float32,
-    float64,
-    i16,
-    i32,
-    int16,
-    int32,
-    power,
-    u8,
-    u16,
-    u32,
-    uint8,
-    uint16,
-    uint32,
-    where,
-)
+from tessera._trace import Pipeline, pipeline
+from tessera._values import Value, cast, power, rint, where
+from tessera._windows import Table, over, table
+
+pow = power
 
 __version__: str
 
@@ -134,6 +124,7 @@ __all__ = [
     "Cancelled",
     "CompileError",
     "Constant",
+    "DType",
     "DeviceError",
     "Diagnostic",
     "Emitted",
@@ -201,6 +192,7 @@ __all__ = [
     "ifft",
     "int16",
     "int32",
+    "isnan",
     "laplacian",
     "log",
     "log2",
@@ -211,12 +203,15 @@ __all__ = [
     "minimum",
     "over",
     "pipeline",
+    "pow",
     "power",
     "repeat",
+    "rint",
     "round",
     "saturate",
     "sin",
     "sinh",
+    "size",
     "sobel",
     "sqrt",
     "stage",

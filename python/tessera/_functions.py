@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tessera._builder import bool_, dtype_name
 from tessera._values import (
     UFUNCS,
     Value,
     _apply,
     _binary,
+    _bits,
     _builder_of,
     _divide,
     _floor_divide,
     _in,
     _modulo,
     _real,
+    _Symbolic,
     _unary,
-    dtype_name,
+    cast,
+    narrowed,
     power,
+    rint,
+    where,
 )
 
 
@@ -29,13 +35,13 @@ def saturate(dtype: Any, x: Any) -> Value:
 
 
 def minimum(a: Any, b: Any) -> Value:
-    """The lesser; of a NaN and a number the number."""
-    return _binary("min", a, b)
+    """The lesser; of a NaN and a number the number. Two uint8 give a uint8."""
+    return narrowed(_binary("min", a, b), a, b)
 
 
 def maximum(a: Any, b: Any) -> Value:
-    """The greater; of a NaN and a number the number."""
-    return _binary("max", a, b)
+    """The greater; of a NaN and a number the number. Two uint8 give a uint8."""
+    return narrowed(_binary("max", a, b), a, b)
 
 
 def clip(x: Any, lo: Any, hi: Any) -> Value:
@@ -98,13 +104,22 @@ def ceil(x: Any) -> Value:
 
 
 def round(x: Any) -> Value:
-    """The nearest whole number, halves away from 0."""
+    """The nearest whole number, halves away from 0, as in C; :func:`rint` and Python's ``round`` give the even one."""
     return _unary("round", x)
 
 
 def trunc(x: Any) -> Value:
     """The number without its fraction."""
     return _unary("trunc", x)
+
+
+def isnan(x: Any) -> Value:
+    """Whether it is a NaN."""
+    return _binary("ne", x, x)
+
+
+def _truth(x: Any) -> Any:
+    return cast(bool_, x) if isinstance(x, _Symbolic) else bool(x)
 
 
 UFUNCS |= {
@@ -117,7 +132,23 @@ UFUNCS |= {
     "remainder": _modulo,
     "power": power,
     "negative": lambda a: _unary("neg", a),
+    "positive": lambda a: a._value(),
     "absolute": abs,
+    "fabs": abs,
+    "rint": rint,
+    "round": rint,
+    "isnan": isnan,
+    "where": where,
+    "clip": clip,
+    "invert": lambda a: ~a,
+    "bitwise_and": lambda a, b: _bits("and", a, b),
+    "bitwise_or": lambda a, b: _bits("or", a, b),
+    "bitwise_xor": lambda a, b: _bits("xor", a, b),
+    "left_shift": lambda a, b: _bits("shl", a, b),
+    "right_shift": lambda a, b: _bits("shr", a, b),
+    "logical_and": lambda a, b: _bits("and", _truth(a), _truth(b)),
+    "logical_or": lambda a, b: _bits("or", _truth(a), _truth(b)),
+    "logical_not": lambda a: ~_truth(a),
     "minimum": minimum,
     "fmin": minimum,
     "maximum": maximum,

@@ -1,24 +1,17 @@
-"""Images of a pipeline: inputs and stages, windows over them, tables, loops."""
+"""Images of a pipeline: inputs and stages, what they are composed of, loops."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tessera._builder import Builder, current, dtype_name
 from tessera._errors import ArgumentError
-from tessera._values import (
-    Builder,
-    Offset,
-    Value,
-    _builder_of,
-    _divide,
-    _in,
-    _is_integer,
-    _Symbolic,
-    current,
-    dtype_name,
-)
+from tessera._values import Value, _builder_of, _in, _is_integer, _Symbolic
+from tessera._windows import Offset
 
+_PLANES = ": where planes are meant, give channel_axis or an array of structs"
 _MODES = ("none", "clamp", "mirror", "symmetric", "wrap", "constant")
 
 
@@ -47,11 +40,16 @@ class Image(_Symbolic):
         self._strides = strides
 
     def __class_getitem__(cls, key: Any) -> ImageType:
-        dtype, *extents = key if isinstance(key, tuple) else (key, None)
-        rank = extents[0] if len(extents) == 1 and isinstance(extents[0], int) else None
-        if rank is None and extents != [None]:
-            return ImageType(dtype_name(dtype), len(extents), tuple(extents))
-        return ImageType(dtype_name(dtype), rank, None)
+        """``Image["float32", 2]``, with extents ``Image["float32", ts.Size("M"), 3]``, with planes
+        ``Image["uint8", 2, ("r", "g", "b")]``; None is whatever type the array has."""
+        dtype, *extents = key if isinstance(key, tuple) else (key,)
+        fields: tuple[str, ...] = ()
+        if extents and isinstance(extents[-1], tuple | list):
+            fields = tuple(map(str, extents.pop()))
+        name = "" if dtype is None else dtype_name(dtype)
+        if len(extents) == 1 and (extents[0] is None or _is_integer(extents[0])):
+            return ImageType(name, extents[0], None, fields)
+        return ImageType(name, len(extents) or None, tuple(extents) or None, fields)
 
     def _said(self) -> str:
         return "an image"
@@ -65,12 +63,27 @@ class Image(_Symbolic):
     def __getitem__(self, offsets: Any) -> Value:
         places = offsets if isinstance(offsets, tuple) else (offsets,)
         if any(isinstance(p, (Value, Image)) for p in places):
-            raise TypeError("an image is read at offsets that are known: write image.gather(y, x) for a computed place")
+            raise TypeError(
+                "an image is read at offsets: numbers and sums of window variables; write image.gather(y, x) for a "
+                "place that is computed, or annotate a parameter with ts.Constant to have its number"
+            )
         if any(isinstance(p, (slice, str)) or p is Ellipsis for p in places):
             raise TypeError(
                 f"an image is read at offsets, not at {offsets!r}: write image[0, 1] for the neighbour to the right"
             )
         return Value(self._b, self._b.core.read(self._id, [_place(p) for p in places]))
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, ``rank``."""
+        return self.rank
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "shape":
+            raise AttributeError(
+                "the shape of an image is not known while the pipeline is built: write ts.extent(dimension)"
+            )
+        raise AttributeError(f"an image has no {name!r}" + ("" if name.startswith("_") else _PLANES))
 
     def at(self, *offsets: Any) -> Value:
         """The neighbour at these offsets: ``image.at(0, 1)`` is ``image[0, 1]``."""
@@ -125,8 +138,13 @@ class Image(_Symbolic):
     def mean(self, name: str | None = None) -> Total:
         return self._total("mean", name)
 
+    def _whole(self) -> Image:
+        """Without strides: what reads all of an image reads the stage that they make."""
+        return stage(self) if self._strides else self
+
     def _total(self, operation: str, name: str | None) -> Total:
-        image = self._b.core.total(self._b.name(name, operation), operation + "_of", self._id)
+        whole = self._whole()
+        image = self._b.core.total(self._b.name(name, operation), operation + "_of", whole._id)
         return Total(self._b, self._b.core.only(image), Image(self._b, image))
 
     def fft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
@@ -135,13 +153,20 @@ class Image(_Symbolic):
 
 
 class Total(Value):
-    """What all elements of an image come to: a number for later stages; ``image`` has it as its only element."""
+    """What all elements of an image come to: a number for later stages; ``image`` has it as its only element.
+
+    Least and largest elements have the type of the image, sums and means are float64."""
 
     __slots__ = ("image",)
 
     def __init__(self, builder: Builder, id: int, image: Image) -> None:
         super().__init__(builder, id)
         self.image = image
+
+    @property
+    def value(self) -> Value:
+        """The number by itself."""
+        return Value(self._b, self._id)
 
 
 class Planes:
@@ -163,15 +188,43 @@ class Planes:
             raise AttributeError(f"there is no plane {name!r}")
         return self[name]
 
+    @property
+    def planes(self) -> tuple[Image, ...]:
+        """The images in order."""
+        return self.images
+
+    def items(self) -> tuple[tuple[str, Image], ...]:
+        return tuple(zip(self.names, self.images, strict=True))
+
     def __iter__(self) -> Any:
         return iter(self.images)
 
     def __len__(self) -> int:
         return len(self.images)
 
-    def map(self, f: Callable[[Image], Any]) -> dict[str, Any]:
-        """A function of each plane by itself, as an output takes it."""
-        return {n: f(i) for n, i in zip(self.names, self.images, strict=True)}
+    def map(self, f: Callable[[Image], Any]) -> Planes:
+        """The planes that a function makes of each of them; values become stages."""
+        made = [f(i) for i in self.images]
+        return Planes(self.names, [m if isinstance(m, Image) else stage(m) for m in made])
+
+    def borders(self, *modes: Any) -> Planes:
+        """Each plane with these borders, as :meth:`Image.borders`."""
+        return Planes(self.names, [i.borders(*modes) for i in self.images])
+
+    def clamped(self) -> Planes:
+        return self.borders("clamp")
+
+    def mirror(self) -> Planes:
+        return self.borders("mirror")
+
+    def symmetric(self) -> Planes:
+        return self.borders("symmetric")
+
+    def wrap(self) -> Planes:
+        return self.borders("wrap")
+
+    def constant(self, value: float) -> Planes:
+        return self.borders(("constant", value))
 
     def ifft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
         """Back from a spectrum, divided by the number of points."""
@@ -181,28 +234,25 @@ class Planes:
         return _transformed(self["re"]._b, False, [self["re"], self["im"]], axes, name)
 
 
-class Table:
-    """Constants: ``table[i + 1, j]`` is a weight, with values for indices a look-up, in which indices are clamped."""
-
-    def __init__(self, builder: Builder, id: int) -> None:
-        self._b = builder
-        self._id = id
-
-    def __getitem__(self, indices: Any) -> Value:
-        given = indices if isinstance(indices, tuple) else (indices,)
-        return Value(self._b, self._b.core.lookup(self._id, [_in(self._b, i, "int32")._id for i in given]))
-
-
 class ImageType:
     """``ts.Image["float32", 2]``: an annotation that fixes the type and the rank of a parameter."""
 
-    def __init__(self, dtype: str, rank: int | None, extents: tuple[Any, ...] | None) -> None:
-        self.dtype = dtype
+    def __init__(
+        self, dtype: str, rank: int | None, extents: tuple[Any, ...] | None, fields: tuple[str, ...] = ()
+    ) -> None:
+        if rank is not None and not 1 <= rank <= 4:
+            raise ArgumentError(f"an image has rank {rank}, expected 1 to 4")
+        self.dtype = dtype  # "": any
         self.rank = rank
         self.extents = extents
+        self.fields = fields
+
+    def __call__(self) -> Any:  # typing asks for it of what stands in annotations
+        raise TypeError("this is the type of a parameter: write it as an annotation")
 
     def __repr__(self) -> str:
-        return f"Image[{self.dtype!r}, {self.rank if self.extents is None else self.extents}]"
+        parts = [repr(self.dtype or None), *map(str, self.extents or ([] if self.rank is None else [self.rank]))]
+        return f"Image[{', '.join(parts + ([repr(self.fields)] if self.fields else []))}]"
 
 
 def _place(x: Any) -> Any:
@@ -214,8 +264,14 @@ def _place(x: Any) -> Any:
 
 
 def _mode(given: Any) -> tuple[str, float]:
+    if isinstance(given, numbers.Real):
+        given = ("constant", given)
     name, value = given if isinstance(given, tuple) else (given, 0)
-    name = {"clamped": "clamp", "nearest": "clamp", "reflect": "symmetric"}.get(name, name)
+    if name == "reflect":
+        raise ArgumentError(
+            "'reflect' means two things", help="write 'symmetric' for SciPy's reflect, 'mirror' for that of numpy.pad"
+        )
+    name = {"clamped": "clamp", "nearest": "clamp"}.get(name, name)
     if name not in _MODES:
         raise ArgumentError(f"{given!r} is no border mode, expected one of {', '.join(_MODES)}")
     return name, float(value)
@@ -224,30 +280,23 @@ def _mode(given: Any) -> tuple[str, float]:
 # ---- stages --------------------------------------------------------------------------------------------------------
 
 
-def stage(value: Any, name: str | None = None) -> Image:
+def stage(value: Any, name: str | None = None, *, border: Any = None) -> Image:
     """A value computed at every point, as an image of its type: where other stages read it at offsets.
 
-    Its extents are the smallest of the images that it reads. ``name`` stands in errors and explanations.
+    Its extents are the smallest of the images that it reads. ``name`` stands in errors and explanations;
+    with ``border``, a mode or one for each dimension, it is the image with these borders.
     """
     builder = _builder_of(value)
-    return Image(builder, builder.core.stage(builder.name(name, "s"), _in(builder, value, None)._id))
+    made = Image(builder, builder.core.stage(builder.name(name, "s"), _in(builder, value, None)._id))
+    if border is None:
+        return made
+    return made.borders(*border) if isinstance(border, list) else _bordered(made, border)
 
 
-def table(array: Any, name: str | None = None) -> Table:
-    """Constants of 1 to 4 dimensions, known when the pipeline is built: a list or an array of numbers."""
-    import numpy as np
-
-    builder = current("ts.table")
-    values = np.asarray(array)
-    if values.dtype == np.float64 and not isinstance(array, np.ndarray):
-        values = values.astype(np.float32)  # Python's numbers
-    if values.dtype.kind in "iu" and values.dtype.name not in ("uint8", "int16", "uint16", "int32", "uint32"):
-        if not np.array_equal(values, values.astype(np.int32)):
-            raise ArgumentError(
-                f"a table of {values.dtype} has numbers beyond int32", help="write table(array.astype('float32'))"
-            )
-        values = values.astype(np.int32)
-    return Table(builder, builder.core.table(builder.name(name, "table"), np.ascontiguousarray(values)))
+def _bordered(image: Image, border: Any) -> Image:
+    if isinstance(border, tuple) and border[:1] != ("constant",):
+        return image.borders(*border)
+    return image.borders(border)
 
 
 def coord(dimension: int) -> Value:
@@ -262,67 +311,13 @@ def extent(dimension: int) -> Value:
     return Value(builder, builder.core.extent_value(dimension))
 
 
-class Window:
-    """A box of neighbours: ``ts.over((-2, 2), (-2, 2)).sum(lambda i, j: w[i + 2, j + 2] * image[i, j])``."""
-
-    def __init__(self, builder: Builder, ranges: Sequence[tuple[int, int]]) -> None:
-        self._b = builder
-        self._ranges = ranges
-
-    def _reduced(self, operation: str, f: Callable[..., Any]) -> Value:
-        core = self._b.core
-        ids = core.variables(self._ranges)
-        body = _in(self._b, f(*(Offset(self._b, 0, {v: 1}) for v in ids)), None)
-        return Value(self._b, core.reduce(operation, ids, body._id))
-
-    def sum(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("sum", f)
-
-    def prod(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("prod", f)
-
-    def min(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("rmin", f)
-
-    def max(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("rmax", f)
-
-    def median(self, f: Callable[..., Any]) -> Value:
-        """Of n numbers the one of rank (n - 1) / 2 from below."""
-        return self._reduced("median", f)
-
-    def mean(self, f: Callable[..., Any]) -> Value:
-        count = 1
-        for lo, hi in self._ranges:
-            count *= hi - lo + 1
-        return _divide(self.sum(f), count)
-
-    def any(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("any", f)
-
-    def all(self, f: Callable[..., Any]) -> Value:
-        return self._reduced("all", f)
-
-
-def over(*ranges: tuple[int, int] | int) -> Window:
-    """A window: a range for each variable, both ends included; ``2`` stands for ``(-2, 2)``."""
-    pairs = []
-    for r in ranges:
-        lo, hi = (-r, r) if isinstance(r, int) else r
-        if not (_is_integer(lo) and _is_integer(hi)) or hi < lo:
-            raise ArgumentError(f"a window has the range {r!r}, expected (first, last)")
-        pairs.append((int(lo), int(hi)))
-    if not pairs:
-        raise ArgumentError("a window has no range", help="write ts.over((-1, 1), (-1, 1))")
-    return Window(current("ts.over"), pairs)
-
-
 def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Image:
     """The union of pieces, 0 elsewhere; later ones win. ``compose([(a, (0, 2)), (b, (1, 2))])`` lays two images out in
     turns: for each dimension a start, or (start, stride)."""
     if not pieces:
         raise ArgumentError("an image is composed of no pieces")
     builder = _builder_of(*(image for image, _ in pieces))
+    pieces = [(_imaged(image), places) for image, places in pieces]
     starts, strides = [], []
     for image, places in pieces:
         given = (
@@ -333,10 +328,21 @@ def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Ima
         pairs = [(p, 1) if isinstance(p, int) else tuple(p) for p in given]
         starts.append([int(s) for s, _ in pairs])
         strides.append([int(s) for _, s in pairs])
+        if len(pairs) != len(starts[0]):
+            raise ArgumentError(
+                f"a piece has {len(pairs)} places, the first one {len(starts[0])}", help="write one for each dimension"
+            )
     made = builder.core.compose(
         builder.name(name, "pieces"), [i._id for i, _ in pieces], len(starts[0]), starts, strides
     )
     return Image(builder, made)
+
+
+def _imaged(given: Any) -> Image:
+    """An image as it is read as a whole; a value becomes a stage."""
+    if isinstance(given, Total):
+        return given.image
+    return given._whole() if isinstance(given, Image) else stage(given)
 
 
 def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | None = None) -> Any:
@@ -344,8 +350,8 @@ def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | No
     ``difference.max() > 0.01``. The body is called once, to be built, and runs ``most`` times at most, once at least. With a
     tuple of images it gets and gives as many."""
     many = isinstance(first, tuple | list)
-    images = list(first) if many else [first]
-    builder = _builder_of(*images)
+    builder = _builder_of(*(first if many else [first]))
+    images = [_imaged(i) for i in (first if many else [first])]
     before = builder.core.begin_loop(builder.name(name, "loop"), most, [i._id for i in images])
     given = body(*(Image(builder, b) for b in before))
     if not isinstance(given, tuple) or len(given) != 2:
@@ -353,7 +359,11 @@ def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | No
             "the body of a loop gives no (next, test)", help="write return next, difference.max() > 0.01"
         )
     nexts, test = given
-    ends = [n if isinstance(n, Image) else stage(n) for n in (nexts if isinstance(nexts, tuple | list) else (nexts,))]
+    ends = [_imaged(n) for n in (nexts if isinstance(nexts, tuple | list) else (nexts,))]
+    if len(ends) != len(images):
+        raise ArgumentError(
+            f"the loop carries {len(images)} images, but its body gives {len(ends)}", help="give one for each, in order"
+        )
     after = builder.core.end_loop([n._id for n in ends], _in(builder, test, "bool")._id)
     result = tuple(Image(builder, a) for a in after)
     return result if many else result[0]
@@ -361,6 +371,7 @@ def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | No
 
 def _transformed(builder: Builder, inverse: bool, images: Sequence[Image], axes: Any, name: str | None) -> Planes:
     along = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    images = [_real_image(i) for i in images]
     along = [a + images[0].rank if a < 0 else a for a in along]
     made = builder.core.fourier(
         builder.name(name, "back" if inverse else "spectrum"), inverse, [i._id for i in images], along
@@ -368,6 +379,11 @@ def _transformed(builder: Builder, inverse: bool, images: Sequence[Image], axes:
     return Planes(("re", "im"), [Image(builder, i) for i in made])
 
 
-def ifft(re: Image, im: Image, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
-    """Back from a spectrum of two images, divided by the number of points: planes ``re`` and ``im``."""
+def _real_image(given: Any) -> Image:
+    image = _imaged(given)
+    return image if image.dtype in ("float32", "float64") else stage(image.astype("float32"))
+
+
+def ifft(re: Any, im: Any, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
+    """Back from a spectrum of two images or values, divided by the number of points: planes ``re`` and ``im``."""
     return _transformed(_builder_of(re, im), True, [re, im], axes, name)

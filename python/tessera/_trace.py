@@ -12,113 +12,33 @@ import numbers
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, overload
 
-from tessera import _core, _options
+from tessera import _core, _options, _xarray
 from tessera._arrays import move_axis
+from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._images import Image, ImageType, Planes, Total, stage
-from tessera._program import Emitted, Explanation, Outputs, Program, Run
-from tessera._values import Builder, DType, Value, builders, dtype_name
-
-_SCALARS = {bool: "bool", int: "int32", float: "float32"}
-
-
-class Constant:
-    """``def f(image, radius: ts.Constant)``: an argument that the function has as it is, whatever it is. The pipeline is
-    built once for each of its values."""
-
-
-class Size:
-    """An extent that is known when the program runs: ``ts.Image["float32", ts.Size("M"), 2 * ts.Size("M") + 1]``."""
-
-    def __init__(self, name: str) -> None:
-        self._make: Callable[[Builder, dict[str, int]], int] = lambda b, known: _size(b, known, name)
-        self._text = name
-
-    @classmethod
-    def _of(cls, given: Size | int, text: str, operation: str, *others: Size | int) -> Size:
-        made = cls.__new__(cls)
-
-        def make(b: Builder, known: dict[str, int]) -> int:
-            return int(getattr(b.core, operation)(*(_extent(b, known, o) for o in (given, *others))))
-
-        made._make, made._text = make, text
-        return made
-
-    def __add__(self, other: Size | int) -> Size:
-        return Size._of(self, f"({self}+{other})", "add_extents", other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Size | int) -> Size:
-        return Size._of(self, f"({self}-{other})", "subtract_extents", other)
-
-    def __mul__(self, other: Size | int) -> Size:
-        return Size._of(self, f"({self}*{other})", "multiply_extents", other)
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, divisor: int) -> Size:
-        made = Size._of(self, f"({self}//{divisor})", "divide_extent")
-        made._make = lambda b, known: int(b.core.divide_extent(_extent(b, known, self), divisor))
-        return made
-
-    def __repr__(self) -> str:
-        return self._text
+from tessera._parameters import (
+    _SCALARS,
+    Constant,
+    _annotations,
+    _extent,
+    _is_array,
+    _number_type,
+    _Parameter,
+    _plane_names,
+)
+from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
+from tessera._values import Value
 
 
-def _size(b: Builder, known: dict[str, int], name: str) -> int:
-    if name not in known:
-        known[name] = b.core.size(name)
-    return known[name]
+class _Known(NamedTuple):
+    """Where the inputs of a program are among the arguments of a call, or, counted from -1 down, among defaults."""
 
-
-def _extent(b: Builder, known: dict[str, int], given: Any) -> int:
-    if isinstance(given, Size):
-        return given._make(b, known)
-    if isinstance(given, str):
-        return _size(b, known, given)
-    return int(b.core.extent(given))
-
-
-class _Parameter(NamedTuple):
-    """What an argument is: "image" (dtype, rank, fields, extents), "scalar" (dtype), or "constant" (its value)."""
-
-    kind: str
-    dtype: str = ""
-    rank: int = 0
-    fields: tuple[str, ...] = ()
-    extents: tuple[Any, ...] | None = None
-    value: Any = None
-
-    def key(self) -> Any:
-        if self.kind != "constant":
-            return self.kind, self.dtype, self.rank, self.fields
-        return "constant", type(self.value), _hashable(self.value)
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        data = getattr(value, "tobytes", None)
-        return (
-            (repr(getattr(value, "dtype", "")), getattr(value, "shape", ()), data()) if data else ("text", repr(value))
-        )
-    return value
-
-
-def _is_array(value: Any) -> bool:
-    if isinstance(value, (Image, Value, Planes, numbers.Number)):
-        return False
-    if getattr(value, "shape", None) == () and type(value).__module__.partition(".")[0] == "numpy":
-        return False
-    return any(hasattr(value, n) for n in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
-
-
-def _plane_names(count: int) -> tuple[str, ...]:
-    return {2: ("y", "a"), 3: ("r", "g", "b"), 4: ("r", "g", "b", "a")}.get(count, tuple(f"c{k}" for k in range(count)))
+    program: Program
+    order: tuple[int, ...]  # empty: as they are given
+    defaults: tuple[Any, ...]
 
 
 class Pipeline:
@@ -138,56 +58,94 @@ class Pipeline:
         self._channel_axis = channel_axis
         self._signature = inspect.signature(function)
         self._annotations = _annotations(function)
+        for name, parameter in self._signature.parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                raise ArgumentError(
+                    f"{self._name()} takes **{name}", help="name its parameters: each is an input of the program"
+                )
         self._built: dict[Any, Program] = {}
-        self._known: dict[Any, Program] = {}  # of calls with arrays of NumPy alone, by their types and ranks
+        self._known: dict[Any, _Known] = {}
         self._lock = threading.RLock()
         self.__qualname__: str
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
-        plain = None
-        if not named and out is None and "numpy" in sys.modules and self._channel_axis is None:
-            array = sys.modules["numpy"].ndarray
-            if all(type(a) is array for a in args):
-                plain = tuple([(a.dtype, a.ndim) for a in args])
-                known = self._known.get(plain)
-                if known is not None:
-                    return known(*args)
+        plain = self._plain(args, named) if out is None and self._channel_axis is None else None
+        if plain is not None:
+            known = self._known.get(plain)
+            if known is not None:
+                if not named and not known.order:
+                    return known.program(*args)
+                given = (*args, *named.values())
+                return known.program(*[given[k] if k >= 0 else known.defaults[~k] for k in known.order])
         values = list(args) + list(named.values())
         if builders() and any(isinstance(v, (Image, Value, Planes)) for v in values):
             return self._inlined(args, named)
+        axis = self._axis(named)
         options = self._take_options(named)
-        program, inputs = self._bound(args, named)
-        result = program(*inputs, out=out, **options)
-        if plain is not None and len(inputs) == len(args):
-            self._known[plain] = program
-        return self._shown(program, result) if out is None else result
+        program, inputs = self._bound(args, named, axis)
+        if out is not None:
+            result = program(*inputs, out=self._targets(program, out, axis), **options)
+            return self._given(program, out, self._shown(program, result, axis))
+        result = program(*inputs, **options)
+        if plain is not None and not options and axis is None:
+            self._remember(plain, program, args, named)
+        return self._shown(program, result, axis)
 
     def submit(self, *args: Any, out: Any = None, **named: Any) -> Run:
-        """The same in another thread: a ``concurrent.futures.Future``."""
+        """The same in another thread: a ``concurrent.futures.Future``. Results have their channels last."""
+        axis = self._axis(named)
         options = self._take_options(named)
-        program, inputs = self._bound(args, named)
-        return program.submit(*inputs, out=out, **options)
+        program, inputs = self._bound(args, named, axis)
+        return program.submit(*inputs, out=None if out is None else self._targets(program, out, axis), **options)
+
+    def output_shapes(self, *args: Any, **named: Any) -> tuple[tuple[int, ...], ...]:
+        """Shapes of the results for these arguments, channels last."""
+        axis = self._axis(named)
+        program, inputs = self._bound(args, named, axis)
+        return program.output_shapes(*inputs)
 
     def compile(self, *args: Any, **named: Any) -> Program:
-        """The program for arguments like these. Arrays may be left out whose type and rank an annotation says."""
+        """The program for arguments like these. Arrays may be left out whose type and rank an annotation says, or be
+        types themselves: ``edges.compile(ts.Image["float32", 2])``."""
+        axis = self._axis(named)
         self._take_options(named)
-        return self._bound(args, named, partly=True)[0]
+        return self._bound(args, named, axis, partly=True)[0]
 
     def explain(self, *args: Any, format: str = "text", **named: Any) -> Explanation:
         """What the plan decided and why, for these arguments: "text", "json" or "svg". In a notebook the picture is shown."""
+        axis = self._axis(named)
         options = self._take_options(named)
-        program, inputs = self._bound(args, named)
+        program, inputs = self._bound(args, named, axis)
         return program.explain(*inputs, format=format, **options)
 
     def interpret(self, *args: Any, **named: Any) -> Any:
         """The same by the slow, obvious interpreter, which every target agrees with."""
-        program, inputs = self._bound(args, named)
-        return self._shown(program, program.interpret(*inputs))
+        axis = self._axis(named)
+        program, inputs = self._bound(args, named, axis)
+        return self._shown(program, program.interpret(*inputs), axis)
 
     def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
-        """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them."""
-        return self._bound(args, named, partly=True)[0].emit(target, **(options or {}))
+        """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them.
+
+        Without arguments it is that of the only program that has been built, or of what annotations say."""
+        with self._lock:
+            built = list(self._built.values())
+        if not args and not named and len(built) == 1:
+            return built[0].emit(target, **(options or {}))
+        return self.compile(*args, **named).emit(target, **(options or {}))
+
+    def clear(self) -> None:
+        """Forgets what has been built: the function is called again, and sees what it closes over as it is then."""
+        with self._lock:
+            self._built.clear()
+            self._known.clear()
+
+    def __reduce__(self) -> Any:
+        name = self.__qualname__
+        if "<" in name:  # a lambda or a function in a function, which a library that pickles code can take
+            return Pipeline, (self._function, self._channel_axis)
+        return name
 
     def adjoint(self, *args: Any, **named: Any) -> Program:
         """The program that goes backwards, for arguments like these: see :meth:`Program.adjoint`."""
@@ -197,19 +155,66 @@ class Pipeline:
         """A method is a pipeline, too; what it belongs to is a constant."""
         return self if instance is None else functools.partial(self, instance)
 
-    def __reduce__(self) -> str:
-        return self.__qualname__  # where it is found, as a function is
-
     def __repr__(self) -> str:
         return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
 
+    # ---- calls like those before ----
+
+    def _plain(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What tells a call of NumPy's arrays and Python's numbers from others; None for any other call."""
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            return None
+        array = numpy.ndarray
+        key: list[Any] = []
+        for a in (*args, *named.values()) if named else args:
+            kind = type(a)
+            if kind is array:
+                key.append((a.dtype, a.ndim))
+            elif kind is float or kind is int or kind is bool:
+                key.append(kind)
+            else:
+                return None
+        return (tuple(key), tuple(named)) if named else tuple(key)
+
+    def _remember(self, plain: Any, program: Program, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Which arguments and defaults are the inputs of the program, in order."""
+        parameters = self._signature.parameters
+        if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values()):
+            return
+        places = {name: k for k, name in enumerate((*list(parameters)[: len(args)], *named))}
+        if any(self._annotations.get(name) is Constant for name in places):
+            return
+        order: list[int] = []
+        defaults: list[Any] = []
+        for name, p in parameters.items():
+            if name in places:
+                order.append(places[name])
+            elif self._annotations.get(name) is not Constant and isinstance(p.default, numbers.Number):
+                order.append(~len(defaults))
+                defaults.append(p.default)
+        if len(order) != len(program.inputs):
+            return
+        while len(self._known) >= _MOST:
+            self._known.pop(next(iter(self._known)), None)
+        straight = not named and order == list(range(len(args)))
+        self._known[plain] = _Known(program, () if straight else tuple(order), tuple(defaults))
+
     # ---- arguments -------------------------------------------------------------------------------------------------
+
+    def _axis(self, named: dict[str, Any]) -> int | None:
+        if "channel_axis" in named and "channel_axis" not in self._signature.parameters:
+            axis: int | None = named.pop("channel_axis")
+            return axis
+        return self._channel_axis
 
     def _take_options(self, named: dict[str, Any]) -> dict[str, Any]:
         known = self._signature.parameters
         return {n: named.pop(n) for n in tuple(named) if n not in known and _options.is_run_option(n)}
 
-    def _bound(self, args: tuple[Any, ...], named: dict[str, Any], partly: bool = False) -> tuple[Program, list[Any]]:
+    def _bound(
+        self, args: tuple[Any, ...], named: dict[str, Any], axis: int | None, partly: bool = False
+    ) -> tuple[Program, list[Any]]:
         try:
             bound = (self._signature.bind_partial if partly else self._signature.bind)(*args, **named)
         except TypeError as why:
@@ -219,17 +224,13 @@ class Pipeline:
         inputs: list[Any] = []
         for name, declared in self._signature.parameters.items():
             several = declared.kind is inspect.Parameter.VAR_POSITIONAL
-            if declared.kind is inspect.Parameter.VAR_KEYWORD:
-                raise ArgumentError(
-                    f"{self._name()} takes **{name}", help="name its parameters: each is an input of the program"
-                )
             if name not in bound.arguments:
                 values: Sequence[Any] = [inspect.Parameter.empty]
             else:
                 values = bound.arguments[name] if several else [bound.arguments[name]]
             parameters[name] = []
             for value in values:
-                parameter, given = self._parameter(name, value)
+                parameter, given = self._parameter(name, value, axis)
                 parameters[name].append(parameter)
                 if parameter.kind != "constant":
                     inputs.append(given)
@@ -239,64 +240,82 @@ class Pipeline:
             with self._lock:
                 program = self._built.get(key)
                 if program is None:
-                    program = self._built[key] = self._build(parameters)
+                    program = self._build(parameters)
+                    while len(self._built) >= _MOST:
+                        del self._built[next(iter(self._built))]
+                    self._built[key] = program
         return program, inputs
 
-    def _parameter(self, name: str, value: Any) -> tuple[_Parameter, Any]:
+    def _parameter(self, name: str, value: Any, axis: int | None) -> tuple[_Parameter, Any]:
         wanted = self._annotations.get(name)
+        empty = inspect.Parameter.empty
         if wanted is Constant:
+            if value is empty:
+                raise ArgumentError(f"{name!r} is not given, and is a constant")
             return _Parameter("constant", value=value), value
-        if isinstance(wanted, ImageType) and value is inspect.Parameter.empty:
-            if wanted.rank is None:
-                raise ArgumentError(
-                    f"the rank of {name!r} is not known", help=f'write {name}: ts.Image["{wanted.dtype}", 2]'
-                )
-            return _Parameter("image", wanted.dtype, wanted.rank, (), wanted.extents), value
-        if value is inspect.Parameter.empty:
-            if isinstance(wanted, DType):
-                return _Parameter("scalar", str(wanted)), value
+        if isinstance(value, ImageType) or (value is empty and isinstance(wanted, ImageType)):
+            return self._of_type(name, value if isinstance(value, ImageType) else cast("ImageType", wanted)), empty
+        if value is empty:
+            if isinstance(wanted, DType) or wanted in _SCALARS:
+                return _Parameter("scalar", dtype_name(wanted)), value
             raise ArgumentError(
                 f"{name!r} is not given",
                 help=f'give an array like those to come, or write {name}: ts.Image["float32", 2]',
             )
+        if isinstance(value, DType) and isinstance(wanted, DType | type(None)):
+            return _Parameter("scalar", str(wanted or value)), empty
         if _is_array(value):
-            return self._image(name, value, wanted)
+            return self._image(name, value, wanted, axis)
+        if wanted is Image or isinstance(wanted, ImageType):
+            raise ArgumentError(
+                f"{name!r} is a {type(value).__name__}, expected an array",
+                help=f"write np.asarray({name}, 'float32')" if isinstance(value, tuple | list) else "",
+            )
         if isinstance(value, numbers.Number) or getattr(value, "shape", None) == ():
-            if isinstance(value, complex) or isinstance(wanted, ImageType):
-                raise ArgumentError(f"{name!r} is {value!r}, expected {'an array' if wanted else 'a real number'}")
+            if isinstance(value, complex):
+                raise ArgumentError(f"{name!r} is {value!r}, expected a real number")
             if isinstance(wanted, DType) or wanted in _SCALARS:
                 return _Parameter("scalar", dtype_name(wanted)), value
-            own = getattr(value, "dtype", None)
-            dtype = (
-                str(own)
-                if own is not None
-                else _SCALARS[bool if isinstance(value, bool) else int if isinstance(value, int) else float]
+            return _Parameter("scalar", _number_type(value, self._signature.parameters[name].default)), value
+        if isinstance(value, list) and self._signature.parameters[name].kind is not inspect.Parameter.KEYWORD_ONLY:
+            raise ArgumentError(
+                f"{name!r} is a list, expected an array or a number",
+                help=f"write np.asarray({name}, 'float32'), or annotate it with ts.Constant",
             )
-            dtype = {"int64": "int32", "uint64": "uint32", "int8": "int16"}.get(dtype, dtype)
-            return _Parameter("scalar", dtype), value
         return _Parameter("constant", value=value), value
 
-    def _image(self, name: str, value: Any, wanted: Any) -> tuple[_Parameter, Any]:
-        array = value
-        axis = self._channel_axis
-        if axis is not None and "xarray" not in sys.modules:
-            array = move_axis(value, axis, -1)
-        bare = getattr(array, "data", array) if type(array).__module__.partition(".")[0] == "xarray" else array
-        fields: tuple[str, ...] = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
+    def _of_type(self, name: str, wanted: ImageType) -> _Parameter:
+        if wanted.rank is None or not wanted.dtype:
+            raise ArgumentError(
+                f"the {'rank' if wanted.dtype else 'type'} of {name!r} is not known",
+                help=f'write {name}: ts.Image["{wanted.dtype or "float32"}", {wanted.rank or 2}]',
+            )
+        return _Parameter("image", wanted.dtype, wanted.rank, wanted.fields, wanted.extents)
+
+    def _image(self, name: str, value: Any, wanted: Any, axis: int | None) -> tuple[_Parameter, Any]:
+        array, ranked = value, isinstance(wanted, ImageType) and wanted.rank is not None
+        (bare,), _ = _xarray.unwrapped((value,))
         dtype, shape = _core.describe(bare, name)
         rank = len(shape)
-        if fields and rank == getattr(bare, "ndim", rank) + 1:
-            rank -= 1
-        elif fields:
-            pass
-        elif axis is not None:
-            fields = _plane_names(shape[-1])
-            rank -= 1
+        structs = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
+        fields = structs
+        if structs:
+            rank = len(getattr(bare, "shape", shape))
+        elif ranked and wanted.fields:
+            fields, rank, axis = wanted.fields, rank - 1, -1 if axis is None else axis
+        elif axis is not None and not (ranked and wanted.rank == rank):
+            if not -rank <= axis < rank:
+                raise ArgumentError(f"channel_axis is {axis}, but {name!r} has {rank} dimensions")
+            if rank == 1:
+                raise ArgumentError(f"{name!r} has one dimension, which are its channels alone")
+            fields, rank = _plane_names(shape[axis]), rank - 1
+        if fields and not structs and axis is not None and axis % (rank + 1) != rank:
+            array = move_axis(bare, axis, -1)
         if isinstance(wanted, ImageType):
-            if wanted.dtype != dtype or (wanted.rank is not None and wanted.rank != rank):
+            if (wanted.dtype and wanted.dtype != dtype) or (wanted.rank is not None and wanted.rank != rank):
                 raise ArgumentError(
                     f"{name!r} is an array of {dtype} with {rank} dimensions, expected {wanted!r}",
-                    help=f"write {name}.astype('{wanted.dtype}')" if wanted.dtype != dtype else "",
+                    help=f"write {name}.astype('{wanted.dtype}')" if wanted.dtype and wanted.dtype != dtype else "",
                 )
             return _Parameter("image", dtype, rank, fields, wanted.extents), array
         return _Parameter("image", dtype, rank, fields), array
@@ -330,6 +349,9 @@ class Pipeline:
         sizes: dict[str, int] = {}
         args: list[Any] = []
         named: dict[str, Any] = {}
+        for p in (p for all_of in parameters.values() for p in all_of):
+            for e in p.extents or ():  # before images by rank, which share those of their names
+                _extent(builder, sizes, e)
         for name, all_of in parameters.items():
             kind = self._signature.parameters[name].kind
             for k, parameter in enumerate(all_of):
@@ -365,7 +387,7 @@ class Pipeline:
             )
         if isinstance(result, Mapping):
             if not result:
-                raise ArgumentError(f"{self._name()} returns no image")
+                raise ArgumentError(f"{self._name()} returns no image", help="name one: return {'result': image}")
             return [self._output(builder, str(n), r) for n, r in result.items()]
         if isinstance(result, tuple | list):
             if len(result) == 1:
@@ -389,20 +411,55 @@ class Pipeline:
                 help="return an image or a value, or a dictionary of them by name",
             )
         if result._b is not builder:
-            raise ArgumentError(f"{self._name()} returns a value of another pipeline")
+            raise ArgumentError(
+                f"{self._name()} returns a value of another pipeline",
+                help="make values in the function that returns them; give others as arguments",
+            )
         if isinstance(result, Image) and not result._strides:
             return result._id
         return stage(result, builder.name(None, name or "result") if isinstance(result, Value) else None)._id
 
-    def _shown(self, program: Program, result: Any) -> Any:
+    def _shown(self, program: Program, result: Any, axis: int | None) -> Any:
         """Channels back to where they were."""
-        axis = self._channel_axis
         if axis is None or axis == -1:
             return result
         if isinstance(result, Outputs):
             moved = [move_axis(r, -1, axis) if p.fields else r for r, p in zip(result, program.outputs, strict=True)]
             return Outputs(moved, result.keys())
         return move_axis(result, -1, axis) if program.outputs[0].fields else result
+
+    def _targets(self, program: Program, out: Any, axis: int | None) -> Any:
+        """Arrays to write to, with their channels last."""
+        if axis is None or axis == -1:
+            return out
+        ports = program.outputs
+
+        def moved(array: Any, port: Port) -> Any:
+            return move_axis(array, axis, -1) if port.fields and array is not None else array
+
+        if isinstance(out, Mapping):
+            by_name = {p.name: p for p in ports}
+            return {n: moved(o, by_name[n]) if n in by_name else o for n, o in out.items()}
+        if isinstance(out, tuple | list):
+            return [moved(o, p) for o, p in zip(out, ports, strict=False)] if len(out) == len(ports) else out
+        return moved(out, ports[0])
+
+    def _given(self, program: Program, out: Any, result: Any) -> Any:
+        """The arrays that were given to be written to, in the places of those that share their memory."""
+        if not isinstance(result, Outputs):
+            return (
+                next(iter(out.values()))
+                if isinstance(out, Mapping)
+                else out[0]
+                if isinstance(out, tuple | list)
+                else out
+            )
+        names = result.keys()
+        given = [out.get(n) for n in names] if isinstance(out, Mapping) else list(out)
+        return Outputs([r if o is None else o for o, r in zip(given, result, strict=True)], names)
+
+
+_MOST = 64  # programs that a pipeline keeps
 
 
 _stacks = threading.local()
@@ -416,11 +473,12 @@ def _tracing() -> list[Pipeline]:
     return stack
 
 
-def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return inspect.get_annotations(function, eval_str=True)
-    except Exception:  # noqa: BLE001 - names that are not there yet: they say nothing then
-        return inspect.get_annotations(function)
+@overload
+def pipeline(function: Callable[..., Any], *, channel_axis: int | None = None) -> Pipeline: ...
+
+
+@overload
+def pipeline(function: None = None, *, channel_axis: int | None = None) -> Callable[[Callable[..., Any]], Pipeline]: ...
 
 
 def pipeline(function: Callable[..., Any] | None = None, *, channel_axis: int | None = None) -> Any:

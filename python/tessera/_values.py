@@ -7,116 +7,14 @@ or a stage: read at offsets it gives values, used by its plain name it is its va
 from __future__ import annotations
 
 import numbers
-import threading
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
-from tessera import _core
+from tessera._builder import Builder, _computed, _is_float, current, dtype_name
 from tessera._errors import ArgumentError
 
-#: What an expression takes beside values.
-Number: TypeAlias = bool | int | float
-
-_FLOATS = ("float16", "float32", "float64")
 #: What NumPy's functions are called here: filled by _functions.py.
 UFUNCS: dict[str, Callable[..., Any]] = {}
-
-
-class DType(str):
-    """An element type: ``ts.uint8``. Called with a value it casts as C does: ``ts.uint8(x)``."""
-
-    __slots__ = ()
-
-    def __call__(self, x: Any) -> Value:
-        return cast(self, x)
-
-    def __repr__(self) -> str:
-        return f"tessera.{self!s}"
-
-
-bool_ = DType("bool")
-uint8 = DType("uint8")
-int16 = DType("int16")
-uint16 = DType("uint16")
-int32 = DType("int32")
-uint32 = DType("uint32")
-float16 = DType("float16")
-float32 = DType("float32")
-float64 = DType("float64")
-#: Short names.
-u8, i16, u16, i32, u32, f16, f32, f64 = uint8, int16, uint16, int32, uint32, float16, float32, float64
-
-
-class Builder:
-    """A pipeline while its function runs."""
-
-    def __init__(self) -> None:
-        self.core = _core.Pipeline()
-        self._names: set[str] = set()
-
-    def name(self, wanted: str | None, usual: str) -> str:
-        """A name for a stage: the one that is wanted, or the usual one with a number."""
-        if wanted is not None:
-            self._names.add(wanted)
-            return wanted
-        k = 1
-        while f"{usual}{k}" in self._names:
-            k += 1
-        self._names.add(f"{usual}{k}")
-        return f"{usual}{k}"
-
-
-_active = threading.local()
-
-
-def builders() -> list[Builder]:
-    """The pipelines that this thread is building, the innermost last."""
-    stack: list[Builder] | None = getattr(_active, "builders", None)
-    if stack is None:
-        stack = _active.builders = []
-    return stack
-
-
-def current(what: str) -> Builder:
-    stack = builders()
-    if not stack:
-        raise ArgumentError(
-            f"{what} is called outside of a pipeline",
-            help="call it in a function that is decorated with @ts.pipeline",
-        )
-    return stack[-1]
-
-
-def dtype_name(given: Any) -> str:
-    from tessera._options import type_name
-
-    if given is bool:
-        return "bool"
-    if given is int:
-        return "int32"
-    if given is float:
-        return "float32"
-    return type_name(given)
-
-
-def _is_float(dtype: str) -> bool:
-    return dtype in _FLOATS
-
-
-def _computed(dtype: str) -> str:
-    """The type in which elements take part in arithmetic."""
-    if dtype == "float16":
-        return "float32"
-    return dtype if _is_float(dtype) or dtype == "uint32" else "int32"
-
-
-def promoted(a: str, b: str) -> str:
-    """The type of a sum, as in C++: narrow integers are computed as int32."""
-    both = (_computed(a), _computed(b))
-    for dtype in ("float64", "float32", "uint32"):
-        if dtype in both:
-            return dtype
-    return "int32"
 
 
 class _Symbolic:
@@ -134,7 +32,7 @@ class _Symbolic:
     def __bool__(self) -> bool:
         raise TypeError(
             f"the truth of {self._said()} is not known while the pipeline is built: "
-            "write ts.where(condition, a, b) for if, & for and, | for or, ~ for not"
+            "write ts.where(condition, a, b) for if, & for and, | for or, ~ for not, (a < x) & (x < b) for a < x < b"
         )
 
     def __iter__(self) -> Any:
@@ -161,7 +59,8 @@ class _Symbolic:
 
     def __array__(self, *_: Any, **__: Any) -> Any:
         raise TypeError(
-            f"{self._said()} is no array: write the functions of tessera in place of NumPy's, such as ts.where"
+            f"{self._said()} is no array: write ts.table(array)[i, j] for an array that it indexes, and functions of "
+            "tessera, such as ts.sqrt, in place of others"
         )
 
     def __contains__(self, _: object) -> bool:
@@ -173,6 +72,14 @@ class _Symbolic:
             raise TypeError(f"NumPy's {ufunc.__name__} does not work on {self._said()}: write what tessera has for it")
         return own(*inputs)
 
+    def __array_function__(self, function: Any, types: Any, inputs: Any, kwargs: Any) -> Any:
+        own = UFUNCS.get(function.__name__)
+        if kwargs or own is None:
+            raise TypeError(
+                f"NumPy's {function.__name__} does not work on {self._said()}: write what tessera has for it"
+            )
+        return own(*inputs)
+
     def _said(self) -> str:
         return "a value"
 
@@ -181,6 +88,8 @@ class _Symbolic:
         return _binary("add", self, other)
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) is int and other == 0 and self.dtype == _computed(self.dtype):
+            return self._value()  # sum() begins with it
         return _binary("add", other, self)
 
     def __sub__(self, other: Any) -> Any:
@@ -196,22 +105,28 @@ class _Symbolic:
         return _binary("mul", other, self)
 
     def __truediv__(self, other: Any) -> Any:
+        """The quotient; of integers it is a float32."""
         return _divide(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
         return _divide(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
+        """The quotient rounded down, as NumPy has it; an integer divided by 0 is 0."""
         return _floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
         return _floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Any:
+        """The rest of ``//``, with the sign of the divisor, as NumPy has it."""
         return _modulo(self, other)
 
     def __rmod__(self, other: Any) -> Any:
         return _modulo(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
 
     def __pow__(self, other: Any) -> Any:
         return power(self, other)
@@ -281,13 +196,13 @@ class _Symbolic:
     def __invert__(self) -> Any:
         v = self._value()
         if v.dtype == "bool":
-            return _binary("eq", v, False)
+            return _binary("eq", v, 0)
         return _unary("not", v)
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits:
-            raise TypeError("values are rounded to whole numbers: write ts.round(x * 100) / 100")
-        return _unary("round", self)
+            raise TypeError("values are rounded to whole numbers: write ts.rint(x * 100) / 100")
+        return rint(self)
 
     def __floor__(self) -> Any:
         return _unary("floor", self)
@@ -316,60 +231,39 @@ class Value(_Symbolic):
     def _value(self) -> Value:
         return self
 
+    def __getitem__(self, offsets: Any) -> Any:
+        raise TypeError("a value has no neighbours, images have them: write g = ts.stage(value), then g[0, 1]")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_IMAGES:
+            raise AttributeError(f"a value has no {name!r}, images have it: write ts.stage(value).{name}")
+        raise AttributeError(f"a value has no {name!r}")
+
     def __repr__(self) -> str:
         return f"<value of {self.dtype}>"
 
 
-class Offset(_Symbolic):
-    """A window variable, or a sum of window variables and numbers: ``2 * i + 1``."""
-
-    __slots__ = ("_b", "_number", "_terms", "dtype")
-
-    def __init__(self, builder: Builder, number: int, terms: dict[int, int]) -> None:
-        self._b = builder
-        self.dtype = "int32"
-        self._number = number
-        self._terms = {v: f for v, f in terms.items() if f != 0}
-
-    def _said(self) -> str:
-        return "a window variable"
-
-    def _value(self) -> Value:
-        return Value(self._b, self._b.core.offset(self._place()))
-
-    def _place(self) -> tuple[int, list[tuple[int, int]]]:
-        return self._number, sorted(self._terms.items())
-
-    def _plus(self, other: Any, factor: int, own: int = 1) -> Any:
-        terms = {v: own * f for v, f in self._terms.items()}
-        if _is_integer(other):
-            return Offset(self._b, own * self._number + factor * int(other), terms)
-        for v, f in other._terms.items():
-            terms[v] = terms.get(v, 0) + factor * f
-        return Offset(self._b, own * self._number + factor * other._number, terms)
-
-    def __add__(self, other: Any) -> Any:
-        return self._plus(other, 1) if _is_offset(other) else super().__add__(other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._plus(other, 1) if _is_offset(other) else super().__radd__(other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._plus(other, -1) if _is_offset(other) else super().__sub__(other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._plus(other, 1, -1) if _is_offset(other) else super().__rsub__(other)
-
-    def __mul__(self, other: Any) -> Any:
-        if _is_integer(other):
-            return Offset(self._b, self._number * int(other), {v: f * int(other) for v, f in self._terms.items()})
-        return super().__mul__(other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self * other if _is_integer(other) else super().__rmul__(other)
-
-    def __neg__(self) -> Any:
-        return self * -1
+_OF_IMAGES = frozenset(
+    [
+        "mirror",
+        "clamped",
+        "wrap",
+        "symmetric",
+        "constant",
+        "borders",
+        "every",
+        "at",
+        "gather",
+        "min",
+        "max",
+        "sum",
+        "mean",
+        "fft",
+        "ifft",
+        "rank",
+        "ndim",
+    ]
+)
 
 
 # ---- operands ------------------------------------------------------------------------------------------------------
@@ -379,18 +273,9 @@ def _is_integer(x: Any) -> bool:
     return isinstance(x, numbers.Integral) and not isinstance(x, bool)
 
 
-def _is_offset(x: Any) -> bool:
-    return isinstance(x, Offset) or _is_integer(x)
-
-
 def _typed(x: Any) -> str | None:
-    """The type of an operand, None for Python's numbers, which take that of the other."""
-    if isinstance(x, _Symbolic):
-        return x.dtype
-    dtype = getattr(x, "dtype", None)
-    if dtype is not None and getattr(x, "shape", None) == ():
-        return str(dtype)
-    return None
+    """The type of an operand, None for numbers, which take that of the other."""
+    return x.dtype if isinstance(x, _Symbolic) else None
 
 
 def _builder_of(*operands: Any) -> Builder:
@@ -408,20 +293,22 @@ def _in(builder: Builder, x: Any, other: str | None) -> Value:
         if x._b is not builder:
             raise ArgumentError("the expression mixes values of two pipelines")
         return x._value()
-    own = _typed(x)
-    if own in ("int64", "uint64", "int8"):
-        own = "int32"
-    if own is not None:
-        return Value(builder, builder.core.constant(own, x.item()))
+    if getattr(x, "shape", None) == () and hasattr(x, "item"):
+        x = x.item()  # one of NumPy counts as that of Python
     if isinstance(x, bool):
         return Value(builder, builder.core.constant("bool" if other in (None, "bool") else _computed(other), float(x)))
     if isinstance(x, numbers.Integral):
         number = int(x)
         dtype = "int32" if other is None else _computed(other)
         if not _is_float(dtype):
-            dtype = "int32" if -(2**31) <= number < 2**31 and (dtype == "int32" or number < 0) else "uint32"
-            if not -(2**31) <= number < 2**32:
-                raise ArgumentError(f"{number} is no 32-bit integer", help="write it as a float")
+            lo, hi = (0, 2**32) if dtype == "uint32" else (-(2**31), 2**31)
+            if not lo <= number < hi:
+                raise ArgumentError(
+                    f"{number} is no {dtype}, the type of the value beside it"
+                    if other in ("int32", "uint32")
+                    else f"{number} is no {dtype}",
+                    help="write x.astype(ts.int32)" if number < 0 and lo == 0 else f"write {float(number)}",
+                )
         return Value(builder, builder.core.constant(dtype, float(number)))
     if isinstance(x, numbers.Real):
         dtype = "float32" if other is None or not _is_float(other) else _computed(other)
@@ -463,8 +350,6 @@ def _bits(operation: str, a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
     if not _integers(x, y):
         raise TypeError(f"{operation} takes integers and truths, not {x.dtype} and {y.dtype}")
-    if operation in ("and", "or") and "bool" in (x.dtype, y.dtype) and x.dtype != y.dtype:
-        x, y = cast("bool", x), cast("bool", y)
     return _apply(operation, x, y)
 
 
@@ -475,18 +360,42 @@ def _divide(a: Any, b: Any) -> Value:
     return _apply("div", x, y)
 
 
+def _positive(x: Any) -> bool:
+    """Whether it is a number above 0."""
+    return not isinstance(x, _Symbolic) and bool(x > 0)
+
+
+def _unsigned(x: Any) -> bool:
+    if isinstance(x, _Symbolic):
+        return x.dtype in ("bool", "uint8", "uint16", "uint32")
+    return bool(x >= 0)
+
+
+def _off(r: Value, y: Value, b: Any) -> Value:
+    """Where a rest has not the sign of the divisor."""
+    below = _binary("lt", r, 0)
+    return below if _positive(b) else _bits("and", r != 0, _binary("ne", below, y < 0))
+
+
 def _floor_divide(a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
-    if not _integers(x, y):
-        return _unary("floor", _apply("div", x, y))
-    q, r = _apply("div", x, y), _apply("rem", x, y)
-    return where((r != 0) & ((r < 0) != (y < 0)), q - 1, q)
+    if not _integers(x, y):  # as NumPy: what the rest leaves, divided
+        exact = (x - _modulo(x, b)) / y
+        whole = _unary("floor", exact)
+        whole = where(exact - whole > 0.5, whole + 1, whole)
+        return whole if _positive(b) else where(y == 0, x / y, whole)
+    q = _apply("div", x, y)
+    if _unsigned(a) and _unsigned(b):
+        return q
+    return _binary("sub", q, cast("int32", _off(_apply("rem", x, y), y, b)))
 
 
 def _modulo(a: Any, b: Any) -> Value:
     x, y = _pair(a, b)
     r = _apply("rem" if _integers(x, y) else "fmod", x, y)
-    return where((r != 0) & ((r < 0) != (y < 0)), r + y, r)
+    if _integers(x, y) and _unsigned(a) and _unsigned(b):
+        return r
+    return where(_off(r, y, b), r + y, r)
 
 
 # ---- what operators need ---------------------------------------------------------------------------------------------
@@ -503,19 +412,49 @@ def where(condition: Any, a: Any, b: Any) -> Value:
     builder = _builder_of(condition, a, b)
     c = _in(builder, condition, "bool")
     x, y = _in(builder, a, _typed(b)), _in(builder, b, _typed(a))
-    return Value(builder, builder.core.select(c._id, x._id, y._id))
+    return narrowed(Value(builder, builder.core.select(c._id, x._id, y._id)), a, b)
+
+
+_RANGES = {"bool": (0, 1), "uint8": (0, 255), "uint16": (0, 65535), "int16": (-32768, 32767)}
+
+
+def narrowed(result: Value, *operands: Any) -> Value:
+    """What is one of its operands keeps their type, where they share a narrow one and numbers are of it."""
+    types = {o.dtype for o in operands if isinstance(o, _Symbolic)}
+    if len(types) != 1:
+        return result
+    (dtype,) = types
+    plain = [o for o in operands if not isinstance(o, _Symbolic)]
+    if dtype in _RANGES:
+        lo, hi = _RANGES[dtype]
+        if all(isinstance(n, numbers.Integral) and lo <= int(n) <= hi for n in plain):
+            return cast(dtype, result)
+    elif dtype == "float16" and not plain:
+        return cast(dtype, result)
+    return result
+
+
+def rint(x: Any) -> Value:
+    """The nearest whole number, halves to the even one: what ``round()`` of Python and NumPy gives."""
+    v = _in(_builder_of(x), x, None)
+    if not _is_float(v.dtype):
+        return _unary("round", v)
+    tie = _unary("abs", v - _unary("trunc", v)) == 0.5
+    return where(tie, 2.0 * _unary("round", v * 0.5), _unary("round", v))
 
 
 def power(a: Any, b: Any) -> Value:
-    """``a ** b``; whole exponents from 0 to 8 are products."""
+    """``a ** b``; whole exponents from 0 to 8 are products, so that integers stay integers, and 0.5 is a square root."""
     if _is_integer(b) and 0 <= b <= 8 and not isinstance(a, numbers.Real):
         base = _in(_builder_of(a), a, None)
         if b == 0:
-            return _binary("add", _binary("mul", base, 0), 1)
+            return _binary("min", _binary("max", base, 1), 1)  # 1, of NaNs too, with the extents of the base
         if b == 1:
             return base
         half = power(base, int(b) // 2)
         square = _binary("mul", half, half)
         return _binary("mul", square, base) if b % 2 else square
+    if type(b) is float and b == 0.5:
+        return _apply("sqrt", _in(_builder_of(a), a, None))
     x, y = _pair(a, b)
     return _apply("pow", x, y)

@@ -26,8 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tessera._errors import ArgumentError
+from tessera._parameters import Constant, _is_array
 from tessera._program import Outputs, Port, Program
-from tessera._trace import Constant, Pipeline, _is_array
+from tessera._trace import Pipeline
 
 torch: Any = importlib.import_module("torch")
 
