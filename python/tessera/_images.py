@@ -9,7 +9,7 @@ from typing import Any
 from tessera._builder import Builder, current, dtype_name
 from tessera._errors import ArgumentError
 from tessera._values import Value, _builder_of, _in, _is_integer, _Symbolic
-from tessera._windows import Offset
+from tessera._windows import Offset, _index
 
 _PLANES = ": where planes are meant, give channel_axis or an array of structs"
 _MODES = ("none", "clamp", "mirror", "symmetric", "wrap", "constant")
@@ -91,7 +91,7 @@ class Image(_Symbolic):
 
     def gather(self, *indices: Any) -> Value:
         """The element at an absolute place; outside as the border says, without one the nearest."""
-        ids = [_in(self._b, i, "int32")._id for i in indices]
+        ids = [_index(self._b, i, "an image")._id for i in indices]
         return Value(self._b, self._b.core.gather(self._id, ids))
 
     def borders(self, *modes: Any) -> Image:
@@ -122,7 +122,9 @@ class Image(_Symbolic):
 
     def every(self, *strides: int) -> Image:
         """The image read at stride * point + offset."""
-        given = strides * self.rank if len(strides) == 1 else strides
+        if not all(_is_integer(s) for s in strides):
+            raise TypeError(f"an image is read at every {strides} points, expected whole numbers")
+        given = tuple(map(int, strides * self.rank if len(strides) == 1 else strides))
         return Image(self._b, self._b.core.every(self._id, list(given)), self._modes, given)
 
     # What all elements come to.
@@ -187,6 +189,18 @@ class Planes:
         if name.startswith("_") or name not in self.names:
             raise AttributeError(f"there is no plane {name!r}")
         return self[name]
+
+    def __repr__(self) -> str:
+        return f"<planes {', '.join(self.names)} of {self.images[0].dtype}>"
+
+    def _refused(self, *_: Any) -> Any:
+        raise TypeError(
+            f"planes {', '.join(self.names)} are no value: write photo.map(lambda c: 2 * c) for each of them, photo.{self.names[0]} for one"
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refused
+    __pow__ = __rpow__ = __and__ = __or__ = __xor__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __abs__ = _refused
+    __array_ufunc__ = None  # of NumPy's numbers too
 
     @property
     def planes(self) -> tuple[Image, ...]:
@@ -274,6 +288,8 @@ def _mode(given: Any) -> tuple[str, float]:
     name = {"clamped": "clamp", "nearest": "clamp"}.get(name, name)
     if name not in _MODES:
         raise ArgumentError(f"{given!r} is no border mode, expected one of {', '.join(_MODES)}")
+    if not isinstance(value, numbers.Real):
+        raise ArgumentError(f"a border is constant({value!r}), expected a number that is known")
     return name, float(value)
 
 
@@ -316,6 +332,10 @@ def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Ima
     turns: for each dimension a start, or (start, stride)."""
     if not pieces:
         raise ArgumentError("an image is composed of no pieces")
+    if not all(isinstance(p, tuple | list) and len(p) == 2 for p in pieces):
+        raise ArgumentError(
+            "an image is composed of pieces (image, places)", help="write ts.compose([(a, (0, 0)), (b, (0, 8))])"
+        )
     builder = _builder_of(*(image for image, _ in pieces))
     pieces = [(_imaged(image), places) for image, places in pieces]
     starts, strides = [], []

@@ -56,7 +56,12 @@ class Pipeline:
     def __init__(self, function: Callable[..., Any], channel_axis: int | None = None) -> None:
         self._function = function
         self._channel_axis = channel_axis
-        self._signature = inspect.signature(function)
+        try:
+            self._signature = inspect.signature(function)
+        except (TypeError, ValueError):
+            raise ArgumentError(
+                f"a pipeline is made of {function!r}, expected a function of images", help="write def or lambda"
+            ) from None
         self._annotations = _annotations(function)
         for name, parameter in self._signature.parameters.items():
             if parameter.kind is inspect.Parameter.VAR_KEYWORD:
@@ -69,7 +74,7 @@ class Pipeline:
         self.__qualname__: str
         functools.update_wrapper(self, function)
 
-    def __call__(self, *args: Any, out: Any = None, **named: Any) -> Any:
+    def __call__(self, /, *args: Any, out: Any = None, **named: Any) -> Any:
         plain = self._plain(args, named) if out is None and self._channel_axis is None else None
         if plain is not None:
             known = self._known.get(plain)
@@ -92,34 +97,34 @@ class Pipeline:
             self._remember(plain, program, args, named)
         return self._shown(program, result, axis)
 
-    def submit(self, *args: Any, out: Any = None, **named: Any) -> Run:
+    def submit(self, /, *args: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Results have their channels last."""
         axis = self._axis(named)
         options = self._take_options(named)
         program, inputs = self._bound(args, named, axis)
         return program.submit(*inputs, out=None if out is None else self._targets(program, out, axis), **options)
 
-    def output_shapes(self, *args: Any, **named: Any) -> tuple[tuple[int, ...], ...]:
+    def output_shapes(self, /, *args: Any, **named: Any) -> tuple[tuple[int, ...], ...]:
         """Shapes of the results for these arguments, channels last."""
         axis = self._axis(named)
         program, inputs = self._bound(args, named, axis)
         return program.output_shapes(*inputs)
 
-    def compile(self, *args: Any, **named: Any) -> Program:
+    def compile(self, /, *args: Any, **named: Any) -> Program:
         """The program for arguments like these. Arrays may be left out whose type and rank an annotation says, or be
         types themselves: ``edges.compile(ts.Image["float32", 2])``."""
         axis = self._axis(named)
         self._take_options(named)
         return self._bound(args, named, axis, partly=True)[0]
 
-    def explain(self, *args: Any, format: str = "text", **named: Any) -> Explanation:
+    def explain(self, /, *args: Any, format: str = "text", **named: Any) -> Explanation:
         """What the plan decided and why, for these arguments: "text", "json" or "svg". In a notebook the picture is shown."""
         axis = self._axis(named)
         options = self._take_options(named)
         program, inputs = self._bound(args, named, axis)
         return program.explain(*inputs, format=format, **options)
 
-    def interpret(self, *args: Any, **named: Any) -> Any:
+    def interpret(self, /, *args: Any, **named: Any) -> Any:
         """The same by the slow, obvious interpreter, which every target agrees with."""
         axis = self._axis(named)
         program, inputs = self._bound(args, named, axis)
@@ -147,13 +152,13 @@ class Pipeline:
             return Pipeline, (self._function, self._channel_axis)
         return name
 
-    def adjoint(self, *args: Any, **named: Any) -> Program:
+    def adjoint(self, /, *args: Any, **named: Any) -> Program:
         """The program that goes backwards, for arguments like these: see :meth:`Program.adjoint`."""
         return self.compile(*args, **named).adjoint()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method is a pipeline, too; what it belongs to is a constant."""
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else _Method(self, instance)
 
     def __repr__(self) -> str:
         return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
@@ -471,6 +476,27 @@ def _tracing() -> list[Pipeline]:
     if stack is None:
         stack = _stacks.pipelines = []
     return stack
+
+
+class _Method:
+    """A pipeline of an instance: whatever is called of it is given the instance first."""
+
+    def __init__(self, of: Pipeline, instance: Any) -> None:
+        self._of = of
+        self._instance = instance
+
+    def __call__(self, /, *args: Any, **named: Any) -> Any:
+        return self._of(self._instance, *args, **named)
+
+    def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
+        return self._of.emit(target, self._instance, *args, options=options, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._of, name)
+        return functools.partial(found, self._instance) if inspect.ismethod(found) and name != "clear" else found
+
+    def __repr__(self) -> str:
+        return f"{self._of!r} of {self._instance!r}"
 
 
 @overload

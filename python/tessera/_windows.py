@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tessera._builder import Builder, current
+from tessera._builder import Builder, _is_float, current
 from tessera._errors import ArgumentError
 from tessera._values import Value, _builder_of, _divide, _in, _is_integer, _Symbolic, narrowed
 
@@ -87,13 +87,23 @@ class Table:
     def __getitem__(self, indices: Any) -> Value:
         given = indices if isinstance(indices, tuple) else (indices,)
         builder = _builder_of(*given)
-        return Value(builder, builder.core.lookup(self._in(builder), [_in(builder, i, "int32")._id for i in given]))
+        return Value(
+            builder, builder.core.lookup(self._in(builder), [_index(builder, i, "a table")._id for i in given])
+        )
 
     def __iter__(self) -> Any:
         raise TypeError("a table is indexed by values: go through the array that it was made of")
 
     def __repr__(self) -> str:
         return f"<table of {self.dtype}, {'x'.join(map(str, self.shape))}>"
+
+
+def _index(builder: Builder, x: Any, of: str) -> Value:
+    """A place in an image or a table: an integer."""
+    value = _in(builder, x, "int32")
+    if _is_float(value.dtype):
+        raise TypeError(f"{of} is indexed by a value of {value.dtype}: write ts.floor(x).astype(ts.int32)")
+    return value
 
 
 def table(array: Any, name: str | None = None) -> Table:
@@ -103,7 +113,10 @@ def table(array: Any, name: str | None = None) -> Table:
     may be made outside of the pipelines that use it."""
     import numpy as np
 
-    values = np.asarray(array)
+    try:
+        values = np.asarray(array)
+    except ValueError:
+        raise ArgumentError("a table has rows of different lengths, or is no array") from None
     if values.dtype.kind not in "biuf":
         raise ArgumentError(f"a table is made of {values.dtype}, expected numbers")
     if values.dtype == np.float16 or (values.dtype == np.float64 and not isinstance(array, np.ndarray)):
@@ -117,6 +130,24 @@ def table(array: Any, name: str | None = None) -> Table:
     return Table(np.array(values, order="C"), name)
 
 
+def _takes(f: Callable[..., Any], count: int) -> None:
+    if not callable(f):
+        raise TypeError(
+            f"a window is given {f!r}, expected a function of its variables: write lambda i, j: image[i, j]"
+        )
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # it does not say
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise ArgumentError(
+            f"a window with {count} range{'' if count == 1 else 's'} calls a function that takes {signature}",
+            help=f"write lambda {', '.join('ijkl'[:count])}: ...",
+        ) from None
+
+
 class Window:
     """A box of neighbours: ``ts.over((-2, 2), (-2, 2)).sum(lambda i, j: w[i + 2, j + 2] * image[i, j])``."""
 
@@ -126,17 +157,8 @@ class Window:
 
     def _reduced(self, operation: str, f: Callable[..., Any]) -> Value:
         core = self._b.core
-        offsets = f"{len(self._ranges)} range{'' if len(self._ranges) == 1 else 's'}"
-        try:
-            inspect.signature(f).bind(*self._ranges)
-        except TypeError:
-            raise ArgumentError(
-                f"the window has {offsets}, but its function does not take as many arguments",
-                help="write ts.over((-1, 1), (-1, 1)).sum(lambda i, j: image[i, j])",
-            ) from None
-        except ValueError:  # of functions in C nothing is known
-            pass
         ids = core.variables(self._ranges)
+        _takes(f, len(ids))
         given = f(*(Offset(self._b, 0, {v: 1}) for v in ids))
         if given is None:
             raise ArgumentError("the function of a window gives nothing", help="write lambda i, j: image[i, j]")
@@ -180,7 +202,7 @@ def over(*ranges: tuple[int, int] | range | int) -> Window:
         if isinstance(r, range) and r.step == 1:
             r = (r.start, r.stop - 1)
         lo, hi = (-r, r) if isinstance(r, int) else r if isinstance(r, tuple | list) and len(r) == 2 else (1, 0)
-        if not (_is_integer(lo) and _is_integer(hi)) or hi < lo:
+        if not (_is_integer(lo) and _is_integer(hi)) or hi < lo or lo < -(2**31) or hi >= 2**31:
             raise ArgumentError(f"a window has the range {r!r}, expected (first, last)")
         pairs.append((int(lo), int(hi)))
     if not pairs:

@@ -28,19 +28,21 @@ from typing import Any
 from tessera._errors import ArgumentError
 from tessera._parameters import Constant, _is_array
 from tessera._program import Outputs, Port, Program
-from tessera._trace import Pipeline
+from tessera._trace import Pipeline, _Method
 
 torch: Any = importlib.import_module("torch")
 
 _DTYPES = ("bool", "uint8", "int16", "uint16", "int32", "uint32", "float16", "float32", "float64")
 
 
-def function(of: Pipeline | Program | Callable[..., Any], **constants: Any) -> Function:
+def function(of: Pipeline | Program | Callable[..., Any], /, **constants: Any) -> Function:
     """A pipeline, a program, or a function that ``ts.pipeline`` takes, as a function of tensors.
 
     ``constants`` are arguments of the pipeline that are neither tensors nor numbers; they are fixed. The same one is given
     for the same pipeline and constants.
     """
+    if isinstance(of, _Method):
+        return function(of._of, **{next(iter(of._of._signature.parameters)): of._instance}, **constants)
     if not isinstance(of, Pipeline | Program):
         if not callable(of):
             raise ArgumentError(

@@ -1,6 +1,7 @@
 """The blocks of Python in docs/python.md run, in order."""
 
 import contextlib
+import importlib.util
 import io
 import re
 import unittest
@@ -12,9 +13,15 @@ ROOT = Path(__file__).resolve().parents[2]
 class Docs(unittest.TestCase):
     def run_page(self, name):
         names = {}
-        blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs" / name).read_text(), re.DOTALL | re.MULTILINE)
+        blocks = re.findall(
+            r"^(<!-- needs \w+ -->\n)?```python\n(.*?)^```",
+            (ROOT / "docs" / name).read_text(),
+            re.DOTALL | re.MULTILINE,
+        )
         self.assertGreater(len(blocks), 3)
-        for block in blocks:
+        for needs, block in blocks:
+            if needs and not importlib.util.find_spec(needs.split()[2]):
+                continue
             with self.subTest(block.split("\n")[0]), contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(block, name, "exec"), names)  # noqa: S102
 

@@ -246,6 +246,19 @@ class Torch(unittest.TestCase):
         self.assertIsNot(a, b)
         self.assertIs(a, ts.torch.function(powers, n=2, weights=w))
 
+    def test_methods(self):
+        class Filter:
+            gain = 3
+
+            @ts.pipeline
+            def scaled(self, image, amount=1.0):
+                return image * (self.gain * amount)
+
+        f = ts.torch.function(Filter().scaled)
+        x = self.rand(4, 5, grad=True)
+        f(x, 2.0).sum().backward()
+        torch.testing.assert_close(x.grad, torch.full_like(x, 6))
+
     def test_what_is_not_used_any_more_is_freed(self):
         from tessera import torch as own
 
