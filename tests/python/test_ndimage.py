@@ -357,6 +357,16 @@ class Arguments_(unittest.TestCase):
         for k, view in enumerate(views):
             np.testing.assert_allclose(view, views[0] + k, atol=1e-5)
 
+    def test_large_windows(self) -> None:
+        """Sums that may be taken through transforms are integers where they have to be."""
+        random = np.random.default_rng(0)
+        image = random.integers(0, 255, (100, 120))
+        weights = random.integers(-3, 4, (15, 15))
+        for kind in ("uint8", "int64", "float32", "float64"):
+            expected = scipy.ndimage.correlate(image.astype(kind), weights, output=np.int32)
+            found = ndimage.correlate(image.astype(kind), weights, output=np.int32)
+            np.testing.assert_array_equal(found, expected)
+
     def test_not_here(self) -> None:
         """What Tessera cannot compute is no attribute."""
         with self.assertRaisesRegex(AttributeError, "Tessera cannot compute"):

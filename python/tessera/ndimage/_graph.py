@@ -206,6 +206,8 @@ class Graph:
             total = self.op("div", total, self.number("int32", divisor))
         elif divisor != 1:
             total = self.op("mul", total, self.number(arithmetic, scale / divisor))
+        elif exact and arithmetic == "float64" and not is_float(image.type):
+            total = self.op("round", total)  # an integer, whatever way the sum was taken
         bound = math.inf
         if image.type in SMALL:
             greatest = max(SMALL[image.type], abs(cval) if "constant" in modes else 0.0)

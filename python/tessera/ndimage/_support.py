@@ -269,24 +269,31 @@ def usable(array: Any) -> Any:
     return array
 
 
-def run(program: _core.Program, inputs: Sequence[Any], result: Result) -> Any:
+def run(program: _core.Program, inputs: Sequence[Any], result: Result, options: _core.Options | None = None) -> Any:
     """Runs a program of inputs of rank 1 to 4 and one output of ``result``'s type."""
     arrays = [usable(carried(array)) for array in inputs]
     target = direct_target(result.target, [*inputs, *arrays], result.type)
     if target is not None:
-        program.run(arrays, [target])
+        program.run(arrays, [target], options)
         return target
     if isinstance(arrays[0], np.ndarray):
         value = empty(arrays[0].shape, CARRIER[result.type])
-        program.run(arrays, [value])
+        program.run(arrays, [value], options)
         return result.given(value)
-    return result.given(program.run(arrays)[0])
+    return result.given(program.run(arrays, None, options)[0])
 
 
 Work = Callable[[int, tuple[int, ...]], _core.Program]
 
 
-def run_folded(rank: int, touched: Sequence[int], build: Work, inputs: Sequence[Any], result: Result) -> Any:
+def run_folded(
+    rank: int,
+    touched: Sequence[int],
+    build: Work,
+    inputs: Sequence[Any],
+    result: Result,
+    options: _core.Options | None = None,
+) -> Any:
     """Runs the program that ``build`` makes for a rank and the places of the touched axes in it.
 
     Axes that no filter touches become one where there are more than four; ``inputs`` have the same shape.
@@ -295,10 +302,10 @@ def run_folded(rank: int, touched: Sequence[int], build: Work, inputs: Sequence[
     for name in [*map(type_name, inputs), result.type]:
         checked_type(name)
     if 1 <= rank <= 4:
-        return run(build(rank, touched), inputs, result)
+        return run(build(rank, touched), inputs, result, options)
     inputs = [carried(array) for array in inputs]
     if rank == 0:
-        value = build(1, ()).run([array.reshape((1,)) for array in inputs])[0]
+        value = build(1, ()).run([array.reshape((1,)) for array in inputs], None, options)[0]
         return result.given(value.reshape(()))
     shape = inputs[0].shape
     others = [d for d in range(rank) if d not in touched]
@@ -307,10 +314,10 @@ def run_folded(rank: int, touched: Sequence[int], build: Work, inputs: Sequence[
     moved = [np.transpose(array, order).reshape([count, *kept]) for array in inputs]
     if len(touched) <= 3:
         program = build(1 + len(touched), tuple(range(1, 1 + len(touched))))
-        value = program.run([usable(array) for array in moved])[0]
+        value = program.run([usable(array) for array in moved], None, options)[0]
     elif len(touched) == 4:
         program = build(4, (0, 1, 2, 3))
-        slices = [program.run([usable(array[k]) for array in moved])[0] for k in range(count)]
+        slices = [program.run([usable(array[k]) for array in moved], None, options)[0] for k in range(count)]
         value = np.stack(slices)
     else:
         raise NotImplementedError("a window of more than four dimensions is not supported")
