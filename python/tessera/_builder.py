@@ -1,9 +1,10 @@
 """Element types, and the pipeline that is being built while its function runs."""
 
+# ruff: noqa: PYI042 - names of types are those of NumPy
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tessera import _core
 from tessera._errors import ArgumentError
@@ -28,17 +29,36 @@ class DType(str):
         return f"tessera.{self!s}"
 
 
-bool_ = DType("bool")
-uint8 = DType("uint8")
-int16 = DType("int16")
-uint16 = DType("uint16")
-int32 = DType("int32")
-uint32 = DType("uint32")
-float16 = DType("float16")
-float32 = DType("float32")
-float64 = DType("float64")
-#: Short names.
-u8, i16, u16, i32, u32, f16, f32, f64 = uint8, int16, uint16, int32, uint32, float16, float32, float64
+if TYPE_CHECKING:  # what is annotated so has a number as its default, and is a value in the function
+    bool_: TypeAlias = Any
+    uint8: TypeAlias = Any
+    int16: TypeAlias = Any
+    uint16: TypeAlias = Any
+    int32: TypeAlias = Any
+    uint32: TypeAlias = Any
+    float16: TypeAlias = Any
+    float32: TypeAlias = Any
+    float64: TypeAlias = Any
+    u8: TypeAlias = Any
+    i16: TypeAlias = Any
+    u16: TypeAlias = Any
+    i32: TypeAlias = Any
+    u32: TypeAlias = Any
+    f16: TypeAlias = Any
+    f32: TypeAlias = Any
+    f64: TypeAlias = Any
+else:
+    bool_ = DType("bool")
+    uint8 = DType("uint8")
+    int16 = DType("int16")
+    uint16 = DType("uint16")
+    int32 = DType("int32")
+    uint32 = DType("uint32")
+    float16 = DType("float16")
+    float32 = DType("float32")
+    float64 = DType("float64")
+    #: Short names.
+    u8, i16, u16, i32, u32, f16, f32, f64 = uint8, int16, uint16, int32, uint32, float16, float32, float64
 
 
 class Builder:
@@ -52,6 +72,8 @@ class Builder:
     def name(self, wanted: str | None, usual: str) -> str:
         """A name for a stage: the one that is wanted, or the usual one with a number."""
         if wanted is not None:
+            if not isinstance(wanted, str):
+                raise ArgumentError(f"a stage is called {wanted!r}, expected a text")
             self._names.add(wanted)
             return wanted
         k = 1

@@ -65,7 +65,7 @@ class Image(_Symbolic):
         if any(isinstance(p, (Value, Image)) for p in places):
             raise TypeError(
                 "an image is read at offsets: numbers and sums of window variables; write image.gather(y, x) for a "
-                "place that is computed"
+                "place that is computed, or annotate a parameter with ts.Constant to have its number"
             )
         if any(isinstance(p, (slice, str)) or p is Ellipsis for p in places):
             raise TypeError(

@@ -7,7 +7,7 @@ import inspect
 import numbers
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 from tessera._builder import Builder
 from tessera._errors import ArgumentError
@@ -17,12 +17,19 @@ from tessera._values import Value
 _SCALARS = {bool: "bool", int: "int32", float: "float32"}
 
 
-class Constant:
-    """``def f(image, radius: ts.Constant)``: an argument that the function has as it is, whatever it is. The pipeline is
-    built once for each of its values. ``ts.Constant[int]`` is the same."""
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
 
-    def __class_getitem__(cls, item: Any) -> type[Constant]:
-        return cls
+    _T = TypeVar("_T", default=Any)
+    Constant: TypeAlias = Annotated[_T, "a constant"]
+else:
+
+    class Constant:
+        """``def f(image, radius: ts.Constant)``: an argument that the function has as it is, whatever it is. The pipeline is
+        built once for each of its values. ``ts.Constant[int]`` is the same."""
+
+        def __class_getitem__(cls, item: Any) -> type[Constant]:
+            return cls
 
 
 class Size:

@@ -12,13 +12,14 @@ import numbers
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast, overload
 
 from tessera import _core, _options, _xarray
 from tessera._arrays import move_axis
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._images import Image, ImageType, Planes, Total, stage
+from tessera._methods import Method
 from tessera._parameters import (
     _SCALARS,
     Constant,
@@ -31,6 +32,14 @@ from tessera._parameters import (
 )
 from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
 from tessera._values import Value
+
+
+class _Known(NamedTuple):
+    """Where the inputs of a program are among the arguments of a call, or, counted from -1 down, among defaults."""
+
+    program: Program
+    order: tuple[int, ...]  # empty: as they are given
+    defaults: tuple[Any, ...]
 
 
 class Pipeline:
@@ -61,20 +70,20 @@ class Pipeline:
                     f"{self._name()} takes **{name}", help="name its parameters: each is an input of the program"
                 )
         self._built: dict[Any, Program] = {}
-        self._known: dict[Any, Program] = {}  # of calls with arrays of NumPy alone, by their types and ranks
+        self._known: dict[Any, _Known] = {}
         self._lock = threading.RLock()
         self.__qualname__: str
         functools.update_wrapper(self, function)
 
     def __call__(self, /, *args: Any, out: Any = None, **named: Any) -> Any:
-        plain = None
-        if not named and out is None and "numpy" in sys.modules and self._channel_axis is None:
-            array = sys.modules["numpy"].ndarray
-            if all(type(a) is array for a in args):
-                plain = tuple([(a.dtype, a.ndim) for a in args])
-                known = self._known.get(plain)
-                if known is not None:
-                    return known(*args)
+        plain = self._plain(args, named) if out is None and self._channel_axis is None else None
+        if plain is not None:
+            known = self._known.get(plain)
+            if known is not None:
+                if not named and not known.order:
+                    return known.program(*args)
+                given = (*args, *named.values())
+                return known.program(*[given[k] if k >= 0 else known.defaults[~k] for k in known.order])
         values = list(args) + list(named.values())
         if builders() and any(isinstance(v, (Image, Value, Planes)) for v in values):
             return self._inlined(args, named)
@@ -85,8 +94,8 @@ class Pipeline:
             result = program(*inputs, out=self._targets(program, out, axis), **options)
             return self._given(program, out, self._shown(program, result, axis))
         result = program(*inputs, **options)
-        if plain is not None and len(inputs) == len(args):
-            self._known[plain] = program
+        if plain is not None and not options and axis is None:
+            self._remember(plain, program, args, named)
         return self._shown(program, result, axis)
 
     def submit(self, /, *args: Any, out: Any = None, **named: Any) -> Run:
@@ -150,10 +159,52 @@ class Pipeline:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method is a pipeline, too; what it belongs to is a constant."""
-        return self if instance is None else _Method(self, instance)
+        return self if instance is None else Method(self, instance)
 
     def __repr__(self) -> str:
         return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
+
+    # ---- calls like those before ----
+
+    def _plain(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """What tells a call of NumPy's arrays and Python's numbers from others; None for any other call."""
+        numpy = sys.modules.get("numpy")
+        if numpy is None:
+            return None
+        array = numpy.ndarray
+        key: list[Any] = []
+        for a in (*args, *named.values()) if named else args:
+            kind = type(a)
+            if kind is array:
+                key.append((a.dtype, a.ndim))
+            elif kind is float or kind is int or kind is bool:
+                key.append(kind)
+            else:
+                return None
+        return (tuple(key), tuple(named)) if named else tuple(key)
+
+    def _remember(self, plain: Any, program: Program, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        """Which arguments and defaults are the inputs of the program, in order."""
+        parameters = self._signature.parameters
+        if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters.values()):
+            return
+        places = {name: k for k, name in enumerate((*list(parameters)[: len(args)], *named))}
+        if any(self._annotations.get(name) is Constant for name in places):
+            return
+        order: list[int] = []
+        defaults: list[Any] = []
+        for name, p in parameters.items():
+            if name in places:
+                order.append(places[name])
+            elif self._annotations.get(name) is not Constant and isinstance(p.default, numbers.Number):
+                order.append(~len(defaults))
+                defaults.append(p.default)
+        if len(order) != len(program.inputs):
+            return
+        while len(self._known) >= _MOST:
+            self._known.pop(next(iter(self._known)), None)
+        straight = not named and order == list(range(len(args)))
+        self._known[plain] = _Known(program, () if straight else tuple(order), tuple(defaults))
 
     # ---- arguments -------------------------------------------------------------------------------------------------
 
@@ -304,6 +355,9 @@ class Pipeline:
         sizes: dict[str, int] = {}
         args: list[Any] = []
         named: dict[str, Any] = {}
+        for p in (p for all_of in parameters.values() for p in all_of):
+            for e in p.extents or ():  # before images by rank, which share those of their names
+                _extent(builder, sizes, e)
         for name, all_of in parameters.items():
             kind = self._signature.parameters[name].kind
             for k, parameter in enumerate(all_of):
@@ -425,25 +479,12 @@ def _tracing() -> list[Pipeline]:
     return stack
 
 
-class _Method:
-    """A pipeline of an instance: whatever is called of it is given the instance first."""
+@overload
+def pipeline(function: Callable[..., Any], *, channel_axis: int | None = None) -> Pipeline: ...
 
-    def __init__(self, of: Pipeline, instance: Any) -> None:
-        self._of = of
-        self._instance = instance
 
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
-        return self._of(self._instance, *args, **named)
-
-    def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
-        return self._of.emit(target, self._instance, *args, options=options, **named)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._of, name)
-        return functools.partial(found, self._instance) if inspect.ismethod(found) and name != "clear" else found
-
-    def __repr__(self) -> str:
-        return f"{self._of!r} of {self._instance!r}"
+@overload
+def pipeline(function: None = None, *, channel_axis: int | None = None) -> Callable[[Callable[..., Any]], Pipeline]: ...
 
 
 def pipeline(function: Callable[..., Any] | None = None, *, channel_axis: int | None = None) -> Any:

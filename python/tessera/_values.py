@@ -196,7 +196,7 @@ class _Symbolic:
     def __invert__(self) -> Any:
         v = self._value()
         if v.dtype == "bool":
-            return _binary("eq", v, False)
+            return _binary("eq", v, 0)
         return _unary("not", v)
 
     def __round__(self, digits: int | None = None) -> Any:

@@ -73,7 +73,7 @@ class Misuse(unittest.TestCase):
     def test_windows_tables_pieces(self):
         leaked = []
         for f, text in (
-            (lambda a: ts.over(1, 1).sum(lambda i: a[i, 0]), r"takes \(i\)"),
+            (lambda a: ts.over(1, 1).sum(lambda i: a[i, 0]), "2 ranges"),
             (lambda a: ts.over(1).sum(lambda i: None), "gives nothing"),
             (lambda a: ts.over((-(10**6), 10**10)).sum(lambda i: a[i, 0]), "has the range"),
             (lambda a: ts.over((1, -1)).sum(lambda i: a[i, 0]), "has the range"),

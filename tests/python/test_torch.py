@@ -7,9 +7,8 @@ import unittest
 import warnings
 
 import numpy as np
-from programs import BLUR, TWO, blurred
-
 import tessera as ts
+from programs import BLUR, TWO, blurred
 
 if importlib.util.find_spec("torch"):
     import torch

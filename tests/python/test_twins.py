@@ -110,6 +110,35 @@ def functions(x):
     return ts.stage(y, "y")
 
 
+@ts.pipeline
+def canny(image, threshold=4.0):
+    image = image.mirror()
+    dx, dy = ts.stage(image[0, 1] - image[0, -1], "dx"), ts.stage(image[1, 0] - image[-1, 0], "dy")
+    m = ts.stage(ts.hypot(dx, dy), "m", border="clamp")
+    across = abs(dx) > abs(dy)
+    before, after = ts.where(across, m[0, -1], m[-1, 0]), ts.where(across, m[0, 1], m[1, 0])
+    edge = ts.stage((m >= before) & (m > after) & (m > threshold), "edge")
+    return ts.stage(ts.where(edge, 255, 0).astype("int32"), "marked")
+
+
+@ts.pipeline
+def narrow(a):
+    a = a.symmetric()
+    middle = ts.over(1, 1).median(lambda i, j: a[i, j])
+    most = ts.stage(ts.maximum(middle, a), "most")
+    return {"most": most, "wide": ts.stage(~(most > 3) | (most == a), "wide")}
+
+
+@ts.pipeline
+def two(image):
+    def body(a, b):
+        total = ts.stage(a + b, "sum")
+        return (b, total), total.max("most") < 100
+
+    a, b = ts.repeat(body, (image, ts.stage(image * 2, "first")), most=5, name="steps")
+    return {"a": a, "b": b}
+
+
 PROGRAMS = {
     "blur": lambda: blur.compile(image2),
     "edges": lambda: edges.compile(bytes2),
@@ -123,6 +152,9 @@ PROGRAMS = {
     "colours": lambda: colours.compile(np.zeros((8, 9, 3), np.uint8)),
     "places": lambda: places.compile(image2),
     "sizes": lambda: sizes.compile(),
+    "canny": lambda: canny.compile(bytes2),
+    "narrow": lambda: narrow.compile(bytes2),
+    "two": lambda: two.compile(image2),
     "functions": lambda: functions.compile(np.zeros(5, np.float32)),
 }
 

@@ -35,6 +35,31 @@ except ts.CompileError as error:
 """
         self.check("mypy", "--strict", "-c", use)
 
+    def test_pipelines(self):
+        use = """
+from typing import Annotated, Any
+import numpy as np
+import tessera as ts
+
+@ts.pipeline
+def edges(image: ts.Image, amount: ts.f32 = 0.8, *, radius: ts.Constant[int] = 1, mode: ts.Constant = "mirror") -> Any:
+    b = image.borders(mode)
+    g = ts.stage(ts.over(radius, (-1, 1)).sum(lambda i, j: ts.table([1.0, 2, 1])[j + 1] * b[i, 2 * j]))
+    low = ts.where((g > 0.5) & ~(g == 1), g // 2, ts.saturate(ts.uint8, g % 3))
+    return {"edges": ts.sqrt(low) * amount - g.mean(), "planes": {"a": g, "b": -g[0, 1] ** 2}}
+
+@ts.pipeline(channel_axis=-1)
+def grey(photo: ts.Planes, mask: Annotated[ts.Image, ts.float32, 2]) -> ts.Value:
+    value: ts.Value = (photo.r + photo["g"]) / 2 * mask
+    return value
+
+out = edges(np.zeros((3, 4)), amount=2, numbers="exact")
+text: str = edges.explain(np.zeros((3, 4)))
+program: ts.Program = grey.compile(np.zeros((3, 4, 3)))
+source: str = edges.emit("cuda").source
+"""
+        self.check("mypy", "--strict", "-c", use)
+
 
 class Stub(unittest.TestCase):
     """_core.pyi says what the module has, name by name."""

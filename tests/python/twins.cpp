@@ -129,6 +129,44 @@ void functions() {
        {p.stage("y", y + floor(x) + ceil(x) + round(x) + trunc(x) + sqrt(x) + cbrt(x) + fmod(x, 2.0f))});
 }
 
+void canny() {
+  Pipeline p;
+  const auto image = p.input<std::uint8_t>("image", 2).mirror();
+  const auto threshold = p.scalar<float>("threshold");
+  const auto dx = p.stage("dx", image.at(0, 1) - image.at(0, -1)), dy = p.stage("dy", image.at(1, 0) - image.at(-1, 0));
+  const auto m = p.stage("m", hypot(dx, dy)).clamped();
+  const auto across = abs(dx) > abs(dy);
+  const auto before = select(across, m.at(0, -1), m.at(-1, 0));
+  const auto after = select(across, m.at(0, 1), m.at(1, 0));
+  const auto before_less = m >= before;
+  const auto after_less = m > after;
+  const auto strong = m > threshold;
+  const auto edge = p.stage("edge", before_less && after_less && strong);
+  show("canny", p, {p.stage("marked", select(edge, 255, 0))});
+}
+
+// Python keeps the narrow type of what is picked.
+void narrow() {
+  Pipeline p;
+  const auto a = p.input<std::uint8_t>("a", 2).symmetric();
+  const auto window = p.over({{-1, 1}, {-1, 1}});
+  const auto middle = cast<std::uint8_t>(window.median([&](Offset i, Offset j) { return a.at(i, j); }));
+  const auto most = p.stage("most", cast<std::uint8_t>(max(middle, a)));
+  const auto wide = p.stage("wide", !(most > 3) || most == a);
+  show("narrow", p, {{"most", most}, {"wide", wide}});
+}
+
+void two() {
+  Pipeline p;
+  const auto image = p.input<float>("image", 2);
+  const auto first = p.stage("first", image * 2.0f);
+  const auto end = p.repeat<float>("steps", 5, {image, first}, [&](const std::vector<Image<float>>& before) {
+    const auto sum = p.stage("sum", before[0] + before[1]);
+    return Iterations<float>{{before[1], sum}, p.max("most", sum).value < 100.0f};
+  });
+  show("two", p, {{"a", end[0]}, {"b", end[1]}});
+}
+
 }  // namespace
 
 int main() {
@@ -145,4 +183,7 @@ int main() {
   places();
   sizes();
   functions();
+  canny();
+  narrow();
+  two();
 }
