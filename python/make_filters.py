@@ -1,19 +1,26 @@
-"""Writes tessera/_filters.py, the named filters as functions, from what the library says of them.
+"""Writes tessera/_filters_*.py, the named filters as functions, from what the library says of them.
 
-python make_filters.py            writes it
-python make_filters.py --check    fails where it is not what would be written
+python make_filters.py            writes them
+python make_filters.py --check    fails where one is not what would be written
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).parent / "tessera" / "_filters.py"
+FOLDER = Path(__file__).parent / "tessera"
+FILES = {  # by what they do, so that no file is too long to read
+    "smooth": ("that smooth", ["gaussian", "box", "median", "bilateral"]),
+    "detail": ("that show what changes", ["unsharp", "sobel", "laplacian", "canny", "harris"]),
+    "frequency": ("of frequencies", ["lowpass", "highpass", "bandpass"]),
+    "window": ("of weights and extremes", ["convolve", "correlate", "erode", "dilate"]),
+}
 DEFAULT = {"border": "None", "kernel": ""}
 FIRST = {  # the option that may be given without its name
     "gaussian": ["sigma"],
@@ -49,94 +56,23 @@ BORDERS = """\
     none         points whose window leaves the image are 0
 """
 
-HEAD = '''\
-"""Filters by name. Written by make_filters.py from what the library says of them: change that file, not this one."""
+TYPES = ("A", "Alpha", "Border", "Extent", "Method", "Numbers", "PerAxis", "Progress", "Target")
+
+
+def head(kind: str, body: str) -> str:
+    """The beginning of a file, with the imports that its functions need."""
+    used = ", ".join(n for n in TYPES if re.search(rf"\b{n}\b", body))
+    sequence = "from collections.abc import Sequence\n" if "Sequence[" in body else ""
+    return f'''\
+"""Filters by name, {kind}. Written by make_filters.py from what the library says of them: change that file, not this one."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+{sequence}from typing import Any
 
-from tessera import _core
 from tessera._core import Cancel
-from tessera._filter_calls import call, explain
-from tessera._program import Explanation
-
-A = TypeVar("A")
-PerAxis = float | Sequence[float]
-Border = str | Sequence[str]
-Extent = Literal["same", "valid", "full"]
-Alpha = Literal["weighted", "kept", "associated"]
-Numbers = Literal["fast", "exact"]
-Method = Literal["automatic", "direct", "separable", "low_rank", "transform", "whole", "matrix"]
-Target = Literal["cpu", "cuda", "opencl"]
-Progress = Callable[[int, int], object] | bool
-
-
-@dataclass(frozen=True)
-class OptionInfo:
-    """An option of a filter; ``value`` is the usual one, "" where it must be given."""
-
-    name: str
-    type: str
-    value: str
-    summary: str
-    per_axis: bool
-
-
-@dataclass(frozen=True)
-class FilterInfo:
-    """A filter: ranks of its images, whether the result has their type, whether it takes a mask."""
-
-    name: str
-    summary: str
-    ranks: tuple[int, ...]
-    keeps_type: bool
-    takes_mask: bool
-    options: tuple[OptionInfo, ...]
-
-
-def filters() -> tuple[FilterInfo, ...]:
-    """All filters, by name."""
-    return tuple(
-        FilterInfo(
-            f["name"],
-            f["summary"],
-            tuple(f["ranks"]),
-            f["keeps_type"],
-            f["takes_mask"],
-            tuple(OptionInfo(**o) for o in f["options"]),
-        )
-        for f in json.loads(_core.filters_json())
-    )
-
-
-_of_runs = ("numbers", "method", "threads", "target", "device", "progress", "cancel")
-
-
-def filter(name: str, image: A, *, channel_axis: int | None = None, mask: Any = None, out: Any = None, **options: Any) -> A:
-    """The filter of a name, with the options of its function: ``filter("gaussian", photo, sigma=2)``."""
-    run = {n: options.pop(n, None) for n in _of_runs}
-    result: A = call(name, image, options, channel_axis, mask, out, run)
-    return result
-
-
-def explain_filter(
-    name: str, image: Any, *, channel_axis: int | None = None, mask: Any = None, **options: Any
-) -> Explanation:
-    """What the plan of a filter decided and why: ``explain_filter("gaussian", photo, sigma=40)``."""
-    run = {n: options.pop(n, None) for n in _of_runs}
-    explanation: Explanation = explain(name, image, options, channel_axis, mask, run)
-    return explanation
-
-
-def fwhm(width: PerAxis) -> PerAxis:
-    """The sigma of a Gaussian whose full width at half of its maximum this is: ``sigma=fwhm(6)``."""
-    if isinstance(width, Sequence):
-        return [w / 2.3548200450309493 for w in width]
-    return width / 2.3548200450309493
+from tessera._filter_calls import call
+from tessera._filter_types import {used}
 '''
 
 
@@ -270,28 +206,32 @@ def written(f: dict[str, Any]) -> str:
     )
 
 
-def text() -> str:
+def texts() -> dict[Path, str]:
     from tessera import _core
 
-    made = HEAD + "".join("\n\n" + written(f) for f in json.loads(_core.filters_json()))
-    return subprocess.run(
-        [sys.executable, "-m", "ruff", "format", "--line-length", "120", "-"],
-        input=made,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    known = {f["name"]: f for f in json.loads(_core.filters_json())}
+    listed = [n for _, names in FILES.values() for n in names]
+    if sorted(listed) != sorted(known):
+        sys.exit(f"FILES names {sorted(set(listed) ^ set(known))} where the library does not, or the other way round")
+    made = {}
+    for part, (kind, names) in FILES.items():
+        body = "".join("\n\n" + written(known[n]) for n in names)
+        text = head(kind, body) + body
+        command = [sys.executable, "-m", "ruff", "format", "--line-length", "120", "-"]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+        made[FOLDER / f"_filters_{part}.py"] = done.stdout
+    return made
 
 
 def main() -> int:
-    made = text()
-    if sys.argv[1:] == ["--check"]:
-        if FILE.read_text() != made:
-            print("python/tessera/_filters.py is not what make_filters.py writes; run it", file=sys.stderr)
-            return 1
-        return 0
-    FILE.write_text(made)
-    return 0
+    status = 0
+    for file, text in texts().items():
+        if sys.argv[1:] != ["--check"]:
+            file.write_text(text)
+        elif not file.exists() or file.read_text() != text:
+            print(f"{file.name} is not what make_filters.py writes; run it", file=sys.stderr)
+            status = 1
+    return status
 
 
 if __name__ == "__main__":

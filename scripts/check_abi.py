@@ -61,7 +61,8 @@ def described(header, functions, folder, name):
             body.append(f"{result.strip()} {function}({named}) {{ {end} }}")
     source, library = folder / f"{name}.c", folder / f"lib{name}.so"
     source.write_text("\n".join(body) + "\n")
-    made = run("cc", "-g", "-w", "-shared", "-fPIC", "-DTSR_BUILD", f"-I{header.parent.parent}", source, "-o", library)
+    made = run("cc", "-g", "-w", "-shared", "-fPIC", "-DTSR_BUILD", f"-I{header.parent.parent}", f"-ffile-prefix-map={folder}=.",
+               f"-ffile-prefix-map={ROOT}=.", source, "-o", library)
     if made.returncode != 0:
         sys.exit(f"check_abi: the header does not compile: {made.stderr}")
     return library

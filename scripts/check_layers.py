@@ -36,7 +36,7 @@ def allowed_layers(layer, layers):
     targets = {"tessera_" + name.replace("/", "_"): name for name in layers}
     for call in re.findall(r"target_link_libraries\(([^)]*)\)", text):
         names |= {targets[word] for word in call.split() if word in targets}
-    return names
+    return names - {layer}
 
 
 def layer_of(path, layers):

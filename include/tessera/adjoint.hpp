@@ -14,9 +14,9 @@ namespace tessera {
 // element. So its shapes and types are those of inputs and outputs.
 //
 // Throws Error(argument) that names the stage for what has no derivative: integers between, medians and extremes of
-// windows, reads at computed places, loops with a test, images read by ones of more dimensions. Where a border continues
-// an image (clamp, mirror, symmetric, wrap), an image has to be larger than what lies beyond it at both ends together: a
-// smaller one is Error(argument) when the program runs.
+// windows, reads at computed places, loops with a test, images read by ones of more dimensions. Where a border
+// continues an image (clamp, mirror, symmetric, wrap), an image has to be larger than what lies beyond it at both ends
+// together: a smaller one is Error(argument) when the program runs.
 Program adjoint_of(const Program&);
 
 }  // namespace tessera

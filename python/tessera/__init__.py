@@ -52,30 +52,11 @@ from tessera._errors import (
     InternalError,
     IoError,
 )
-from tessera._filters import (
-    FilterInfo,
-    OptionInfo,
-    bandpass,
-    bilateral,
-    box,
-    canny,
-    convolve,
-    correlate,
-    dilate,
-    erode,
-    explain_filter,
-    filter,
-    filters,
-    fwhm,
-    gaussian,
-    harris,
-    highpass,
-    laplacian,
-    lowpass,
-    median,
-    sobel,
-    unsharp,
-)
+from tessera._filter_types import FilterInfo, OptionInfo, explain_filter, filter, filters, fwhm
+from tessera._filters_detail import canny, harris, laplacian, sobel, unsharp
+from tessera._filters_frequency import bandpass, highpass, lowpass
+from tessera._filters_smooth import bilateral, box, gaussian, median
+from tessera._filters_window import convolve, correlate, dilate, erode
 from tessera._functions import (
     abs,
     acos,

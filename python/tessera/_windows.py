@@ -130,6 +130,24 @@ def table(array: Any, name: str | None = None) -> Table:
     return Table(np.array(values, order="C"), name)
 
 
+def _takes(f: Callable[..., Any], count: int) -> None:
+    if not callable(f):
+        raise TypeError(
+            f"a window is given {f!r}, expected a function of its variables: write lambda i, j: image[i, j]"
+        )
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):  # it does not say
+        return
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        raise ArgumentError(
+            f"a window with {count} range{'' if count == 1 else 's'} calls a function that takes {signature}",
+            help=f"write lambda {', '.join('ijkl'[:count])}: ...",
+        ) from None
+
+
 class Window:
     """A box of neighbours: ``ts.over((-2, 2), (-2, 2)).sum(lambda i, j: w[i + 2, j + 2] * image[i, j])``."""
 
@@ -139,21 +157,8 @@ class Window:
 
     def _reduced(self, operation: str, f: Callable[..., Any]) -> Value:
         core = self._b.core
-        if not callable(f):
-            raise TypeError(
-                f"a window is given {f!r}, expected a function of its variables: write lambda i, j: image[i, j]"
-            )
-        offsets = f"{len(self._ranges)} range{'' if len(self._ranges) == 1 else 's'}"
-        try:
-            inspect.signature(f).bind(*self._ranges)
-        except TypeError:
-            raise ArgumentError(
-                f"the window has {offsets}, but its function does not take as many arguments",
-                help="write ts.over((-1, 1), (-1, 1)).sum(lambda i, j: image[i, j])",
-            ) from None
-        except ValueError:  # of functions in C nothing is known
-            pass
         ids = core.variables(self._ranges)
+        _takes(f, len(ids))
         given = f(*(Offset(self._b, 0, {v: 1}) for v in ids))
         if given is None:
             raise ArgumentError("the function of a window gives nothing", help="write lambda i, j: image[i, j]")

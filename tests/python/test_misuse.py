@@ -7,9 +7,8 @@ import unittest
 import weakref
 
 import numpy as np
-from programs import photo
-
 import tessera as ts
+from programs import photo
 
 image, struct = photo((6, 7)), np.zeros((4, 5), [("r", "u1"), ("g", "u1"), ("b", "u1")])
 

@@ -66,7 +66,7 @@ class Refusals(unittest.TestCase):
             (lambda a: ts.over((1, -1)).sum(lambda i: a[i, 0]), "has the range"),
             (lambda a: ts.over("ab").sum(lambda i: a[i, 0]), "has the range"),
             (lambda a: ts.over(1).sum(lambda i: None), "gives nothing"),
-            (lambda a: ts.over(1).sum(lambda i, j: a[i, j]), "the window has 1 range, but"),
+            (lambda a: ts.over(1).sum(lambda i, j: a[i, j]), "a window with 1 range calls"),
             (lambda a: ts.stage(a, 3), "a stage is called 3"),
             (lambda a: ts.compose([]), "no pieces"),
             (lambda a: ts.repeat(lambda b: b, a), r"return next, difference.max\(\) > 0.01"),
