@@ -1,7 +1,9 @@
-"""Functions of values: arithmetic by name."""
+"""Functions of values: arithmetic by name. Of numbers alone they give a number."""
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +29,23 @@ from tessera._values import (
     where,
 )
 
+#: NumPy's names of functions, where they are others.
+_NUMPY = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "min": "fmin", "max": "fmax"}
+
+
+def _known(operation: str, *x: Any) -> Any:
+    """What a function of Python's numbers alone gives, None of others: a number, which has all its digits and takes the type
+    of what it is used with."""
+    if not all(isinstance(v, numbers.Real) for v in x):
+        return None
+    import numpy as np
+
+    with np.errstate(all="ignore"):
+        if operation == "round":
+            whole = math.trunc(x[0]) if math.isfinite(x[0]) else x[0]
+            return whole + math.copysign(1, x[0]) if math.isfinite(x[0]) and math.fabs(x[0] - whole) >= 0.5 else whole
+        return getattr(np, _NUMPY.get(operation, operation))(*x).item()
+
 
 def saturate(dtype: Any, x: Any) -> Value:
     """The value in an integer type, rounded half to even and clamped to its range."""
@@ -34,33 +53,37 @@ def saturate(dtype: Any, x: Any) -> Value:
     return Value(v._b, v._b.core.saturate(dtype_name(dtype), v._id))
 
 
-def minimum(a: Any, b: Any) -> Value:
+def minimum(a: Any, b: Any) -> Any:
     """The lesser; of a NaN and a number the number. Two uint8 give a uint8."""
-    return narrowed(_binary("min", a, b), a, b)
+    known = _known("min", a, b)
+    return narrowed(_binary("min", a, b), a, b) if known is None else known
 
 
-def maximum(a: Any, b: Any) -> Value:
+def maximum(a: Any, b: Any) -> Any:
     """The greater; of a NaN and a number the number. Two uint8 give a uint8."""
-    return narrowed(_binary("max", a, b), a, b)
+    known = _known("max", a, b)
+    return narrowed(_binary("max", a, b), a, b) if known is None else known
 
 
-def clip(x: Any, lo: Any, hi: Any) -> Value:
+def clip(x: Any, lo: Any, hi: Any) -> Any:
     """``minimum(maximum(x, lo), hi)``."""
     return minimum(maximum(x, lo), hi)
 
 
-def _function_of_one(operation: str, text: str) -> Callable[[Any], Value]:
-    def function(x: Any) -> Value:
-        return _apply(operation, _real(x))
+def _function_of_one(operation: str, text: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        known = _known(operation, x)
+        return _apply(operation, _real(x)) if known is None else known
 
     function.__name__ = function.__qualname__ = operation
     function.__doc__ = text + " Integers are taken as float32."
     return function
 
 
-def _function_of_two(operation: str, text: str) -> Callable[[Any, Any], Value]:
-    def function(a: Any, b: Any) -> Value:
-        return _binary(operation, a, b)
+def _function_of_two(operation: str, text: str) -> Callable[[Any, Any], Any]:
+    def function(a: Any, b: Any) -> Any:
+        known = _known(operation, a, b)
+        return _binary(operation, a, b) if known is None else known
 
     function.__name__ = function.__qualname__ = operation
     function.__doc__ = text
@@ -88,29 +111,34 @@ hypot = _function_of_two("hypot", "The length of (a, b).")
 fmod = _function_of_two("fmod", "The remainder of a / b, with the sign of a.")
 
 
-def abs(x: Any) -> Value:
+def abs(x: Any) -> Any:
     """The magnitude; integers stay integers."""
-    return _unary("abs", x)
+    known = _known("abs", x)
+    return _unary("abs", x) if known is None else known
 
 
-def floor(x: Any) -> Value:
+def floor(x: Any) -> Any:
     """The largest whole number that is not larger."""
-    return _unary("floor", x)
+    known = _known("floor", x)
+    return _unary("floor", x) if known is None else known
 
 
-def ceil(x: Any) -> Value:
+def ceil(x: Any) -> Any:
     """The least whole number that is not less."""
-    return _unary("ceil", x)
+    known = _known("ceil", x)
+    return _unary("ceil", x) if known is None else known
 
 
-def round(x: Any) -> Value:
+def round(x: Any) -> Any:
     """The nearest whole number, halves away from 0, as in C; :func:`rint` and Python's ``round`` give the even one."""
-    return _unary("round", x)
+    known = _known("round", x)
+    return _unary("round", x) if known is None else known
 
 
-def trunc(x: Any) -> Value:
+def trunc(x: Any) -> Any:
     """The number without its fraction."""
-    return _unary("trunc", x)
+    known = _known("trunc", x)
+    return _unary("trunc", x) if known is None else known
 
 
 def isnan(x: Any) -> Value:

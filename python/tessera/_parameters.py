@@ -129,7 +129,7 @@ def _hashable(value: Any) -> Any:
 def _is_array(value: Any) -> bool:
     if isinstance(value, (Image, Value, Planes, numbers.Number)):
         return False
-    if getattr(value, "shape", None) == () and type(value).__module__.partition(".")[0] == "numpy":
+    if getattr(value, "shape", None) == ():  # a number
         return False
     return any(hasattr(value, n) for n in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
 

@@ -19,6 +19,7 @@ from tessera._arrays import move_axis
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._images import Image, ImageType, Planes, Total, stage
+from tessera._methods import Method
 from tessera._parameters import (
     _SCALARS,
     Constant,
@@ -158,7 +159,7 @@ class Pipeline:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """A method is a pipeline, too; what it belongs to is a constant."""
-        return self if instance is None else _Method(self, instance)
+        return self if instance is None else Method(self, instance)
 
     def __repr__(self) -> str:
         return f"<pipeline {getattr(self._function, '__qualname__', self._function)}{self._signature}>"
@@ -476,27 +477,6 @@ def _tracing() -> list[Pipeline]:
     if stack is None:
         stack = _stacks.pipelines = []
     return stack
-
-
-class _Method:
-    """A pipeline of an instance: whatever is called of it is given the instance first."""
-
-    def __init__(self, of: Pipeline, instance: Any) -> None:
-        self._of = of
-        self._instance = instance
-
-    def __call__(self, /, *args: Any, **named: Any) -> Any:
-        return self._of(self._instance, *args, **named)
-
-    def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
-        return self._of.emit(target, self._instance, *args, options=options, **named)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._of, name)
-        return functools.partial(found, self._instance) if inspect.ismethod(found) and name != "clear" else found
-
-    def __repr__(self) -> str:
-        return f"{self._of!r} of {self._instance!r}"
 
 
 @overload

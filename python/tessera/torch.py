@@ -26,9 +26,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tessera._errors import ArgumentError
+from tessera._methods import Method
 from tessera._parameters import Constant, _is_array
 from tessera._program import Outputs, Port, Program
-from tessera._trace import Pipeline, _Method
+from tessera._trace import Pipeline
 
 torch: Any = importlib.import_module("torch")
 
@@ -41,7 +42,7 @@ def function(of: Pipeline | Program | Callable[..., Any], /, **constants: Any) -
     ``constants`` are arguments of the pipeline that are neither tensors nor numbers; they are fixed. The same one is given
     for the same pipeline and constants.
     """
-    if isinstance(of, _Method):
+    if isinstance(of, Method):
         return function(of._of, **{next(iter(of._of._signature.parameters)): of._instance}, **constants)
     if not isinstance(of, Pipeline | Program):
         if not callable(of):

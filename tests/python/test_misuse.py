@@ -1,6 +1,7 @@
 """What people write who come from NumPy: each is an error of one sentence that says what to write instead."""
 
 import gc
+import importlib.util
 import threading
 import unittest
 import weakref
@@ -72,7 +73,7 @@ class Misuse(unittest.TestCase):
     def test_windows_tables_pieces(self):
         leaked = []
         for f, text in (
-            (lambda a: ts.over(1, 1).sum(lambda i: a[i, 0]), r"takes \(i\)"),
+            (lambda a: ts.over(1, 1).sum(lambda i: a[i, 0]), "2 ranges"),
             (lambda a: ts.over(1).sum(lambda i: None), "gives nothing"),
             (lambda a: ts.over((-(10**6), 10**10)).sum(lambda i: a[i, 0]), "has the range"),
             (lambda a: ts.over((1, -1)).sum(lambda i: a[i, 0]), "has the range"),
@@ -190,6 +191,26 @@ class Arguments(unittest.TestCase):
 
         self.assertEqual((last(image, big) - image).max(), 0)
         self.assertEqual(round(float((last(image, other) - image).max())), 1)
+
+    def test_functions_of_numbers_are_numbers(self):
+        wide = photo((4, 5), np.float64)
+        for f, wanted in (
+            (lambda a: a * ts.sqrt(2.0), wide * np.sqrt(2)),
+            (lambda a: ts.minimum(0.1, 0.7) + a, wide + 0.1),
+            (lambda a: a * ts.atan2(1, 3), wide * np.arctan2(1, 3)),
+            (lambda a: ts.clip(7, 0, 3) - a, 3 - wide),
+        ):
+            np.testing.assert_allclose(built(f, wide), wanted, rtol=1e-14)
+        self.assertEqual([ts.round(v) for v in (0.5, -1.5, 2.4, 7)], [1, -2, 2, 7])
+        self.assertEqual([ts.floor(-0.5), ts.ceil(0.5), ts.abs(-3), ts.maximum(2, 5)], [-1, 1, 3, 5])
+
+    def test_arrays_of_no_dimension_are_numbers(self):
+        f = ts.pipeline(lambda a, amount: a * amount)
+        np.testing.assert_array_equal(f(image, np.array(2.0)), image * 2)
+        if importlib.util.find_spec("torch"):
+            import torch
+
+            np.testing.assert_array_equal(f(image, torch.tensor(3.0)), image * 3)
 
     def test_methods(self):
         class Filter:
