@@ -13,6 +13,14 @@ using ir::nest::integer;
 using ir::nest::Type;
 using ir::nest::Value;
 
+namespace {
+
+// Bytes of the narrowest store past the caches: narrower ones, such as eight bytes of eight doubles, leave the buffers
+// of the processor before a line is full, and take seven times as long.
+constexpr i64 least_streamed = 16;
+
+}  // namespace
+
 Value GroupLowering::typed(StageId s, const Value& bytes) const {
   return convert({memory_lane(s), 1, true}, bytes);
 }
@@ -191,9 +199,12 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     for (int r = 0; r < pass.rows; ++r)
       for (std::size_t k : direct_targets) {
         const Value& target = targets[static_cast<std::size_t>(r) * pass.stages.size() + k].to;
-        Value aligned = ir::nest::call(
-            "tsr_aligned", flag_type,
-            {address(target, xs), integer(pass.quads ? lanes : lanes * ir::nest::size_of(target->type.lane))});
+        const i64 bytes = pass.quads ? lanes : lanes * ir::nest::size_of(target->type.lane);
+        if (bytes < least_streamed) {
+          streaming = integer(0, flag_type);
+          continue;
+        }
+        Value aligned = ir::nest::call("tsr_aligned", flag_type, {address(target, xs), integer(bytes)});
         streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
       }
     streaming = builder_->let("streaming", streaming);
