@@ -8,7 +8,7 @@ namespace tessera::c {
 
 // NULL stands for no options. Throw Error(argument) for names that the call does not know and values that are none.
 CompileOptions compile_options(const tsr_options*);
-double compile_limit(const tsr_options*);  // of calls that take it alone
+double compile_limit(const tsr_options*);                // of calls that take it alone
 const std::atomic<bool>* cancel_of(const tsr_options*);  // null: nothing cancels
 RunOptions run_options(const tsr_options*);
 EmitOptions emit_options(const tsr_options*);

@@ -81,7 +81,8 @@ class Renaming {
     return node;
   }
   std::unordered_map<std::string, std::string> names_;
-  std::unordered_map<const ir::nest::Node*, std::pair<Value, Value>> values_;  // the old one is kept: its address is the key
+  std::unordered_map<const ir::nest::Node*, std::pair<Value, Value>>
+      values_;  // the old one is kept: its address is the key
 };
 
 class Outliner {

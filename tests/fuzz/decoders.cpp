@@ -20,7 +20,8 @@ namespace {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tessera::io::ReadOptions options;
-  options.max_bytes = tessera::i64{1} << 28;  // of which large arrays are a part: they lie in huge pages, and are counted in 64 bits
+  options.max_bytes =
+      tessera::i64{1} << 28;  // of which large arrays are a part: they lie in huge pages, and are counted in 64 bits
   try {
     // The name lets TGA, which has no signature, take what no other format knows.
     const tessera::Array image = tessera::io::decode_array(std::as_bytes(std::span(data, size)), "fuzz.tga", options);

@@ -147,7 +147,8 @@ TEST(BuiltIn, IsAFileOfThisUserOrRootThatNobodyElseMayWrite) {
     EXPECT_EQ(why_not_run(fd, 12345), "") << "whose program runs here anyhow";
     close(fd);
     ASSERT_EQ(chown(path.c_str(), 0, 12345), 0);
-    EXPECT_THAT(why(0775), HasSubstr("can be written by others")) << "a group with other members, for all that is known";
+    EXPECT_THAT(why(0775), HasSubstr("can be written by others"))
+        << "a group with other members, for all that is known";
   }
   fs::remove(path);
   const int fd = open(test_cache_folder().c_str(), O_RDONLY);

@@ -1,4 +1,5 @@
-// Debian's LLVM was built with Polly, whose archives no package has: this stands for it where LLVM's archives are linked.
+// Debian's LLVM was built with Polly, whose archives no package has: this stands for it where LLVM's archives are
+// linked.
 #include <llvm/Passes/PassPlugin.h>
 
 llvm::PassPluginLibraryInfo getPollyPluginInfo();

@@ -1,5 +1,5 @@
-// LLVM's archives take random numbers from a function that glibc has since 2.36: the system call is older. The linker sends the
-// calls here (--wrap, cmake/static_clang.cmake).
+// LLVM's archives take random numbers from a function that glibc has since 2.36: the system call is older. The linker
+// sends the calls here (--wrap, cmake/static_clang.cmake).
 #include <sys/random.h>
 
 #include <cstdint>
