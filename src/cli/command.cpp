@@ -48,10 +48,8 @@ int status_of(ErrorClass cls) {
 
 int report(const Error& error) {
   // Diagnostics carry their own file, line and "error:".
-  if (!error.diagnostics().empty())
-    fmt::print(stderr, "{}\n", error.what());
-  else
-    fmt::print(stderr, "tessera: error: {}\n", error.what());
+  const std::string text = fmt::format("{}{}\n", error.diagnostics().empty() ? "tessera: error: " : "", error.what());
+  std::fputs(text.c_str(), stderr);  // which, unlike fmt::print, throws nothing where nobody can read it
   return status_of(error.error_class());
 }
 

@@ -1,5 +1,6 @@
 // Whatever is wrong with the words, the files or the disk: one clear error on stderr, the right status, nothing on
 // stdout, and every file as it was.
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -283,6 +284,24 @@ TEST_F(BadInput, FullDevice) {
   refuses({"run", "blur.forma", "grey.png", "-o", "full.png"}, 2, "no space left on the device");
   refuses({"emit", "blur.forma", "-o", "full.c"}, 2, "no space left on the device");
   refuses({"explain", "blur.forma", "--size", "64x64", "--svg", "full.svg"}, 2, "no space left on the device");
+}
+
+// An error that nobody can read is an error all the same.
+TEST_F(BadInput, FullStandardError) {
+  for (const char* const file : {"/nosuch.forma", "--bad"}) {
+    fflush(stderr);
+    const int kept = dup(STDERR_FILENO), full = open("/dev/full", O_WRONLY);
+    ASSERT_GE(full, 0);
+    dup2(full, STDERR_FILENO);
+    close(full);
+    const std::vector<const char*> words = {"tessera", "run", file};
+    const int status = run_command(static_cast<int>(words.size()), words.data());
+    fflush(stderr);
+    dup2(kept, STDERR_FILENO);
+    close(kept);
+    clearerr(stderr);
+    EXPECT_EQ(status, 2) << file;
+  }
 }
 
 TEST_F(BadInput, FullStandardOutput) {
