@@ -64,6 +64,7 @@ tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr
   return guarded([&] {
     given(name, "the name of a filter");
     given(out, "the place of the result");
+    if (rank < 1 || rank > 4) fail(fmt::format("a filter is made for images of rank {}, expected 1 to 4", rank));
     const base::Deadline watch(0, cancel_of(options));
     FilterOptionSet set = filter_options(name, options);
     auto made = std::make_unique<tsr_filter>();
@@ -76,7 +77,7 @@ tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr
       made->image = Format::record("pixel", std::move(fields));
     }
     // Of the mask only the type counts.
-    if (set.mask) set.request.mask = Array(*set.mask, Shape(static_cast<std::size_t>(std::max(1, rank)), 1));
+    if (set.mask) set.request.mask = Array(*set.mask, Shape(static_cast<std::size_t>(rank), 1));
     made->filter = engine::make_filter(set.request, made->image, rank);
     *out = made.release();
   });
@@ -94,7 +95,8 @@ tsr_status tsr_filter_result(const tsr_filter* filter, const int64_t* image, int
     given(type, "the place of the type");
     given(shape, "the place of the shape");
     given(result_rank, "the place of the rank");
-    const Shape dimensions = dimensions_of(result_shape(f, Shape(image, image + std::max(0, rank))), f.result());
+    if (rank != f.rank) fail(fmt::format("the image has {} dimensions, but the filter was made for {}", rank, f.rank));
+    const Shape dimensions = dimensions_of(result_shape(f, Shape(image, image + rank)), f.result());
     *type = dlpack_type(f.result().is_struct() ? f.result().fields[0].type : f.result().scalar);
     *result_rank = static_cast<std::int32_t>(dimensions.size());
     std::copy(dimensions.begin(), dimensions.end(), shape);
@@ -105,8 +107,9 @@ tsr_status tsr_filter_run(const tsr_filter* filter, const DLTensor* image, const
                           const tsr_options* options) {
   return guarded([&] {
     const tsr_filter& f = given(filter, "the filter");
-    const Bound from(given(image, "the image"), f.image, "the image", true);
-    const Bound to(given(result, "the result"), f.result(), "the result", false);
+    Stream* const stream = stream_of(options);
+    const Bound from(given(image, "the image"), f.image, "the image", true, stream);
+    const Bound to(given(result, "the result"), f.result(), "the result", false, stream);
     const Shape shape = from.array().shape();
     if (!(from.array().format() == f.image))
       fail(fmt::format("the image has elements {}, but the filter was made for {}", from.array().format().name(),
@@ -127,6 +130,7 @@ tsr_status tsr_filter_run(const tsr_filter* filter, const DLTensor* image, const
       inputs.push_back(f.filter->input(engine::mask_for(certainties, shape)));
     }
     f.filter->program.run_into(inputs, {to.array()}, run_options(options));
+    from.wait();
     to.give_back();
   });
 }

@@ -34,7 +34,6 @@ struct tsr_options {
   void* user = nullptr;
   const tsr_cancel* cancel = nullptr;
   tsr_stream* stream = nullptr;
-  tsr_cancel own;  // set by a progress callback
 };
 
 struct tsr_program {

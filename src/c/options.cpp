@@ -206,23 +206,22 @@ const std::atomic<bool>* cancel_of(const tsr_options* given) {
   return given == nullptr || given->cancel == nullptr ? nullptr : &given->cancel->flag;
 }
 
+Stream* stream_of(const tsr_options* given) {
+  return given == nullptr || given->stream == nullptr ? nullptr : &given->stream->stream;
+}
+
 RunOptions run_options(const tsr_options* given) {
   RunOptions out;
   if (given == nullptr) return out;
   if (!given->values.empty()) set_run_options(*given, out);
-  const std::atomic<bool>* cancel = cancel_of(given);
-  if (given->progress != nullptr) {
-    // The callback's own wish to stop: through the caller's flag where there is one.
-    auto* const flag = given->cancel != nullptr ? const_cast<std::atomic<bool>*>(cancel)
-                                                : const_cast<std::atomic<bool>*>(&given->own.flag);
-    if (given->cancel == nullptr) flag->store(false);
-    cancel = flag;
-    out.on_progress = [call = given->progress, user = given->user, flag](const Progress& p) {
-      if (call(p.done, p.total, user) != 0) flag->store(true);
+  if (given->progress != nullptr)
+    // Its wish to stop is of this run alone: the caller's flag, which others may look at, stays as it is.
+    out.on_progress = [call = given->progress, user = given->user, stopped = false](const Progress& p) mutable {
+      stopped = stopped || call(p.done, p.total, user) != 0;
+      if (stopped) throw Error(ErrorClass::cancelled, fmt::format("cancelled after {} of {} tiles", p.done, p.total));
     };
-  }
-  out.cancel = cancel;
-  if (given->stream != nullptr) out.stream = &given->stream->stream;
+  out.cancel = cancel_of(given);
+  out.stream = stream_of(given);
   return out;
 }
 

@@ -10,6 +10,7 @@ namespace tessera::c {
 CompileOptions compile_options(const tsr_options*);
 double compile_limit(const tsr_options*);                // of calls that take it alone
 const std::atomic<bool>* cancel_of(const tsr_options*);  // null: nothing cancels
+Stream* stream_of(const tsr_options*);                   // null: none
 RunOptions run_options(const tsr_options*);
 EmitOptions emit_options(const tsr_options*);
 

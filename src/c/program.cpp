@@ -48,23 +48,36 @@ void check_count(std::string_view what, std::size_t given, std::size_t expected)
 // Tensors of a call as arrays, in order.
 class BoundList {
  public:
-  BoundList(const std::vector<Parameter>& parameters, const DLTensor* const* tensors, size_t count, bool is_input) {
+  BoundList(const std::vector<Parameter>& parameters, const DLTensor* const* tensors, size_t count, bool is_input,
+            const tsr_options* options = nullptr)
+      : parameters_(parameters), is_input_(is_input) {
     check_count(is_input ? "input" : "output", count, parameters.size());
     if (count > 0) given(tensors, is_input ? "the list of inputs" : "the list of outputs");
     bound_.reserve(count);
+    places_.reserve(count);
     arrays.reserve(count);
     for (std::size_t k = 0; k < count; ++k) {
       const Parameter& p = parameters[k];
-      const std::string what =
-          fmt::format("{} '{}'", is_input ? "input" : "output", p.name.empty() ? std::to_string(k + 1) : p.name);
+      const std::string what = name_of_place(k);
       const DLTensor& t = given(tensors[k], what);
       if (!p.is_array) {
         arrays.push_back(scalar_of(t, what));
         continue;
       }
-      bound_.emplace_back(t, p.format, what, is_input);
+      bound_.emplace_back(t, p.format, what, is_input, stream_of(options));
+      places_.push_back(k);
       arrays.push_back(bound_.back().array());
     }
+  }
+  // Throws where two of them share memory. (Of outputs and inputs, the run looks at it.)
+  void check_apart() const {
+    for (std::size_t o = 1; o < bound_.size(); ++o)
+      for (std::size_t k = 0; k < o; ++k)
+        if (share_memory(bound_[o].tensor(), bound_[k].tensor()))
+          fail(fmt::format("{} shares memory with {}", name(o), name(k)), "give an array of its own");
+  }
+  void wait() const {
+    for (const Bound& b : bound_) b.wait();
   }
   void give_back() const {
     for (const Bound& b : bound_) b.give_back();
@@ -72,7 +85,16 @@ class BoundList {
   std::vector<Array> arrays;
 
  private:
+  std::string name_of_place(std::size_t k) const {
+    const std::string& name = parameters_[k].name;
+    return fmt::format("{} '{}'", is_input_ ? "input" : "output", name.empty() ? std::to_string(k + 1) : name);
+  }
+  std::string name(std::size_t bound) const { return name_of_place(places_[bound]); }
+
+  const std::vector<Parameter>& parameters_;
+  bool is_input_;
   std::vector<Bound> bound_;
+  std::vector<std::size_t> places_;  // among the parameters
 };
 
 std::vector<Shape> shapes_of(const Program& program, const DLTensor* const* tensors, size_t count) {
@@ -173,8 +195,10 @@ tsr_status tsr_run(const tsr_program* program, const DLTensor* const* inputs, si
   return guarded([&] {
     const Program& p = given(program, "the program").program;
     check_places(*program, outputs, output_count);
-    const BoundList bound(p.inputs(), inputs, input_count, true);
-    hand_out_arrays(p.run(bound.arrays, run_options(options)), outputs, output_count);
+    const BoundList bound(p.inputs(), inputs, input_count, true, options);
+    std::vector<Array> results = p.run(bound.arrays, run_options(options));
+    bound.wait();
+    hand_out_arrays(std::move(results), outputs, output_count);
   });
 }
 
@@ -182,8 +206,11 @@ tsr_status tsr_run_into(const tsr_program* program, const DLTensor* const* input
                         const DLTensor* const* outputs, size_t output_count, const tsr_options* options) {
   return guarded([&] {
     const Program& p = given(program, "the program").program;
-    const BoundList from(p.inputs(), inputs, input_count, true), to(p.outputs(), outputs, output_count, false);
+    const BoundList from(p.inputs(), inputs, input_count, true, options);
+    const BoundList to(p.outputs(), outputs, output_count, false, options);
+    to.check_apart();
     p.run_into(from.arrays, to.arrays, run_options(options));
+    from.wait();
     to.give_back();
   });
 }

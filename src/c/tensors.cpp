@@ -3,10 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 #include "data/element.hpp"
+#include "data/layout.hpp"
 #include "engine/device_array.hpp"
+#include "engine/program_impl.hpp"
 
 namespace tessera::c {
 
@@ -57,13 +60,17 @@ Layout layout_of(const DLTensor& t, i64 size, std::string_view what) {
   const auto rank = static_cast<std::size_t>(t.ndim);
   layout.shape.assign(t.shape, t.shape + rank);
   layout.strides.assign(rank, size);
-  i64 dense = size;
+  i64 dense = size, reach = 0;  // bytes between the first element and the furthest ones
   for (std::size_t d = rank; d-- > 0;) {
     if (layout.shape[d] < 0) fail(fmt::format("{} has an extent of {}", what, layout.shape[d]));
     i64 stride = dense;
     if (t.strides != nullptr && __builtin_mul_overflow(t.strides[d], size, &stride))
       fail(fmt::format("{} has a stride of {}", what, t.strides[d]));
     layout.strides[d] = stride;
+    i64 length = 0;
+    if (layout.shape[d] > 0 && (__builtin_mul_overflow(stride, layout.shape[d] - 1, &length) || length == INT64_MIN ||
+                                __builtin_add_overflow(reach, std::abs(length), &reach)))
+      fail(fmt::format("{} has a stride of {} for {} elements", what, stride / size, layout.shape[d]));
     if (__builtin_mul_overflow(dense, layout.shape[d], &dense)) fail(fmt::format("{} has too many elements", what));
   }
   const bool empty = dense == 0;
@@ -107,8 +114,10 @@ Parts parts_of(const Format& f) {
 
 // The tensor with a dimension of parts; complex numbers are two of them.
 DLTensor split(const DLTensor& t, Parts parts, std::string_view what, Shape& shape, std::vector<i64>& strides) {
+  if (t.ndim < 0 || t.ndim > TSR_MOST_DIMENSIONS)
+    fail(fmt::format("{} has {} dimensions, expected at most {}", what, t.ndim, TSR_MOST_DIMENSIONS));
   DLTensor out = t;
-  if (t.dtype.code == kDLComplex && t.dtype.lanes == 1) {
+  if (t.dtype.code == kDLComplex && t.dtype.lanes == 1 && t.dtype.bits > 0 && t.dtype.bits % 16 == 0) {
     const Layout layout = layout_of(t, t.dtype.bits / 8, what);
     shape = layout.shape;
     shape.push_back(2);
@@ -169,7 +178,8 @@ Array scalar_of(const DLTensor& t, std::string_view what) {
     std::memcpy(&zero, at, sizeof zero);
     return static_cast<double>(zero);
   };
-  if (const auto known = known_type(t.dtype)) return scalar(load_element(*known, at), *known);
+  if (const auto known = known_type(t.dtype))  // a float holds every half
+    return scalar(load_element(*known, at), *known == ElementType::f16 ? ElementType::f32 : *known);
   if (t.dtype.lanes == 1 && t.dtype.code == kDLInt && t.dtype.bits == 64) return scalar(read(i64{}), ElementType::f64);
   if (t.dtype.lanes == 1 && t.dtype.code == kDLUInt && t.dtype.bits == 64)
     return scalar(read(std::uint64_t{}), ElementType::f64);
@@ -179,11 +189,18 @@ Array scalar_of(const DLTensor& t, std::string_view what) {
   return {};
 }
 
-Bound::Bound(const DLTensor& t, const Format& expected, std::string_view what, bool is_read) {
-  if (!expected.is_struct()) {
+Bound::Bound(const DLTensor& t, const Format& expected, std::string_view what, bool is_read, Stream* stream)
+    : stream_(stream) {
+  if (expected.is_struct())
+    bind_struct(t, expected, what, is_read);
+  else
     array_ = array_of(t, what);
-    return;
-  }
+  for (std::size_t d = 0; !is_read && d < tensor().shape().size(); ++d)
+    if (tensor().strides()[d] == 0 && tensor().shape()[d] > 1)
+      fail(fmt::format("{} has a stride of 0: {} elements would be written to one place", what, tensor().shape()[d]));
+}
+
+void Bound::bind_struct(const DLTensor& t, const Format& expected, std::string_view what, bool is_read) {
   const Parts parts = parts_of(expected);
   Shape shape;
   std::vector<i64> strides;
@@ -199,7 +216,10 @@ Bound::Bound(const DLTensor& t, const Format& expected, std::string_view what, b
   tensor_ = array_at(fields, parts.type, layout, what);
   const Array packed = tensor_->on_device() ? cuda_device(t.device.device_id).array(parts.type, layout.shape)
                                             : Array(parts.type, layout.shape);
-  if (is_read) packed.copy_from(*tensor_);
+  if (is_read) {
+    if (stream_ != nullptr) stream_->wait();  // it may be about to write what is copied
+    packed.copy_from(*tensor_);
+  }
   // The same memory as structs. (Rows of devices begin at multiples of 16 bytes, and fields lie together in them.)
   Shape points = layout.shape;
   points.pop_back();
@@ -212,8 +232,13 @@ Bound::Bound(const DLTensor& t, const Format& expected, std::string_view what, b
     array_ = Array::share(packed.owner(), packed.data(), expected, points, steps);
 }
 
+void Bound::wait() const {
+  if (tensor_ && stream_ != nullptr) stream_->wait();
+}
+
 void Bound::give_back() const {
   if (!tensor_) return;
+  wait();
   Shape shape = array_.shape();
   std::vector<i64> strides = array_.strides();
   const Parts parts = parts_of(array_.format());
@@ -224,10 +249,21 @@ void Bound::give_back() const {
   tensor_->copy_from(packed);
 }
 
+bool share_memory(const Array& a, const Array& b) {
+  const data::Span at = data::span_of(a), bt = data::span_of(b);
+  const auto first = [](const Array& array, i64 offset) {
+    return reinterpret_cast<std::uintptr_t>(array.data()) + static_cast<std::uintptr_t>(offset);
+  };
+  return first(a, at.first) < first(b, bt.last) && first(b, bt.first) < first(a, at.last) &&
+         Program::Impl::overlaps(a, b);
+}
+
 Shape shape_of(const DLTensor& t, const Format& expected, std::string_view what) {
   if (t.ndim < 0 || t.ndim > TSR_MOST_DIMENSIONS || (t.ndim > 0 && t.shape == nullptr))
     fail(fmt::format("{} has {} dimensions, expected at most {}", what, t.ndim, TSR_MOST_DIMENSIONS));
   Shape shape(t.shape, t.shape + t.ndim);
+  for (const i64 extent : shape)
+    if (extent < 1) fail(fmt::format("{} has an extent of {}", what, extent));
   if (!expected.is_struct() || t.dtype.code == kDLComplex) return shape;
   const i64 parts = parts_of(expected).count;
   if (shape.empty() || shape.back() != parts)

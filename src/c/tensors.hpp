@@ -25,15 +25,26 @@ class Bound {
  public:
   // Throws Error(argument) for what is no such array. Of scalars per point the type is not looked at: whoever takes the
   // array says what was expected.
-  Bound(const DLTensor&, const Format& expected, std::string_view what, bool is_read);
+  // The run goes into the stream, if there is one; copies wait for it.
+  Bound(const DLTensor&, const Format& expected, std::string_view what, bool is_read, Stream* = nullptr);
   const Array& array() const { return array_; }
+  // Where the tensor lies, of any elements.
+  const Array& tensor() const { return tensor_ ? *tensor_ : array_; }
+  // Until a copy is used no more.
+  void wait() const;
   // Copies the elements of a copy back to the tensor.
   void give_back() const;
 
  private:
+  void bind_struct(const DLTensor&, const Format& expected, std::string_view what, bool is_read);
+
+  Stream* stream_;
   Array array_;
   std::optional<Array> tensor_;  // as an array with a dimension of fields, where `array_` is a copy
 };
+
+// Do they have an element in common?
+bool share_memory(const Array&, const Array&);
 
 // Shape without the dimension of fields, data not looked at.
 Shape shape_of(const DLTensor&, const Format& expected, std::string_view what);
