@@ -61,7 +61,7 @@ class BoundList {
       const std::string what = name_of_place(k);
       const DLTensor& t = given(tensors[k], what);
       if (!p.is_array) {
-        arrays.push_back(scalar_of(t, what));
+        arrays.push_back(scalar_of(t, p.format.scalar, what));
         continue;
       }
       bound_.emplace_back(t, p.format, what, is_input, stream_of(options));

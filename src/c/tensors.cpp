@@ -68,8 +68,9 @@ Layout layout_of(const DLTensor& t, i64 size, std::string_view what) {
       fail(fmt::format("{} has a stride of {}", what, t.strides[d]));
     layout.strides[d] = stride;
     i64 length = 0;
-    if (layout.shape[d] > 0 && (__builtin_mul_overflow(stride, layout.shape[d] - 1, &length) || length == INT64_MIN ||
-                                __builtin_add_overflow(reach, std::abs(length), &reach)))
+    if (t.strides != nullptr && layout.shape[d] > 0 &&
+        (__builtin_mul_overflow(stride, layout.shape[d] - 1, &length) || length == INT64_MIN ||
+         __builtin_add_overflow(reach, std::abs(length), &reach)))
       fail(fmt::format("{} has a stride of {} for {} elements", what, stride / size, layout.shape[d]));
     if (__builtin_mul_overflow(dense, layout.shape[d], &dense)) fail(fmt::format("{} has too many elements", what));
   }
@@ -168,25 +169,34 @@ Array array_of(const DLTensor& t, std::string_view what) {
   return array_at(t, type, layout_of(t, static_cast<i64>(size_of(type)), what), what);
 }
 
-Array scalar_of(const DLTensor& t, std::string_view what) {
+Array scalar_of(const DLTensor& t, ElementType expected, std::string_view what) {
   if (t.ndim != 0) fail(fmt::format("{} has {} dimensions, expected a scalar, of none", what, t.ndim));
   if (!of_host(t)) fail(fmt::format("{} lies on a device, expected a number of the host", what));
-  const std::byte* at = static_cast<const std::byte*>(given(&t, what).data);
+  const auto* at = static_cast<const std::byte*>(t.data);
   given(at, fmt::format("the data of {}", what));
   at += t.byte_offset;
   const auto read = [&](auto zero) {
     std::memcpy(&zero, at, sizeof zero);
     return static_cast<double>(zero);
   };
-  if (const auto known = known_type(t.dtype))  // a float holds every half
-    return scalar(load_element(*known, at), *known == ElementType::f16 ? ElementType::f32 : *known);
-  if (t.dtype.lanes == 1 && t.dtype.code == kDLInt && t.dtype.bits == 64) return scalar(read(i64{}), ElementType::f64);
-  if (t.dtype.lanes == 1 && t.dtype.code == kDLUInt && t.dtype.bits == 64)
-    return scalar(read(std::uint64_t{}), ElementType::f64);
-  if (t.dtype.lanes == 1 && t.dtype.code == kDLInt && t.dtype.bits == 8)
-    return scalar(read(std::int8_t{}), ElementType::i16);
-  element_type(t.dtype, what);  // says what is taken
-  return {};
+  double value = 0;
+  ElementType type = ElementType::f64;
+  if (const auto known = known_type(t.dtype)) {
+    value = load_element(*known, at);
+    if (*known != ElementType::f16) type = *known;
+  } else if (t.dtype.lanes == 1 && t.dtype.code == kDLInt && t.dtype.bits == 64) {
+    value = read(i64{});
+  } else if (t.dtype.lanes == 1 && t.dtype.code == kDLUInt && t.dtype.bits == 64) {
+    value = read(std::uint64_t{});
+  } else if (t.dtype.lanes == 1 && t.dtype.code == kDLInt && t.dtype.bits == 8) {
+    value = read(std::int8_t{});
+  } else {
+    element_type(t.dtype, what);  // says what is taken
+  }
+  if (expected != ElementType::f16) return scalar(value, type);
+  Array half(ElementType::f16, Shape{});
+  store_element(ElementType::f16, static_cast<std::byte*>(half.data()), value);
+  return half;
 }
 
 Bound::Bound(const DLTensor& t, const Format& expected, std::string_view what, bool is_read, Stream* stream)

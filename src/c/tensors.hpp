@@ -16,8 +16,8 @@ std::string name_of(DLDataType);  // "int64", "float8x4"
 
 // Elements of one type; a dimension of fields, where there is one, is a dimension.
 Array array_of(const DLTensor&, std::string_view what);
-// A scalar: a rank-0 array of the host, of any type of numbers.
-Array scalar_of(const DLTensor&, std::string_view what);
+// A scalar: a rank-0 array of the host, of any type of numbers, of halves where those are expected.
+Array scalar_of(const DLTensor&, ElementType expected, std::string_view what);
 
 // A tensor as an array of these elements. Structs have one dimension more, the last; where their fields do not lie
 // together, the array is a copy of the tensor.
