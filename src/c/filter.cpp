@@ -66,6 +66,7 @@ tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr
     given(out, "the place of the result");
     if (rank < 1 || rank > 4) fail(fmt::format("a filter is made for images of rank {}, expected 1 to 4", rank));
     const base::Deadline watch(0, cancel_of(options));
+    base::look_at_deadline();
     FilterOptionSet set = filter_options(name, options);
     auto made = std::make_unique<tsr_filter>();
     made->rank = rank;
@@ -73,7 +74,11 @@ tsr_status tsr_filter_new(const char* name, DLDataType type, int rank, const tsr
     made->image = element_type(type, "the image");
     if (!set.fields.empty()) {
       std::vector<std::pair<std::string, ElementType>> fields;
-      for (const std::string& f : set.fields) fields.emplace_back(f, made->image.scalar);
+      for (const std::string& f : set.fields) {
+        for (const auto& [other, type_of_other] : fields)
+          if (other == f) fail(fmt::format("option fields names '{}' twice", f));
+        fields.emplace_back(f, made->image.scalar);
+      }
       made->image = Format::record("pixel", std::move(fields));
     }
     // Of the mask only the type counts.

@@ -315,7 +315,13 @@ tsr_status tsr_pipeline_read(tsr_pipeline* p, tsr_image image, const tsr_offset*
 
 tsr_status tsr_pipeline_gather(tsr_pipeline* p, tsr_image image, const tsr_value* indices, size_t count,
                                tsr_value* out) {
-  return add_value(p, out, [&] { return detail::gather(image_at(*p, image), values_at(*p, indices, count)); });
+  return add_value(p, out, [&] {
+    const View& view = image_at(*p, image);
+    const ir::Stage& stage = p->graph().stage(view.stage);
+    if (count != stage.domain.size())
+      fail(fmt::format("'{}' has {} dimensions, but is read at {} indices", stage.name, stage.domain.size(), count));
+    return detail::gather(view, values_at(*p, indices, count));
+  });
 }
 
 tsr_status tsr_pipeline_lookup(tsr_pipeline* p, tsr_table table, const tsr_value* indices, size_t count,
@@ -505,6 +511,7 @@ tsr_status tsr_pipeline_compile(tsr_pipeline* p, const tsr_output* outputs, size
                                     images_at(*p, o.images, o.count)));
     }
     const base::Deadline deadline(compile_limit(options), cancel_of(options));
+    base::look_at_deadline();
     hand_out(out, p->pipeline.compile(all));
   });
 }

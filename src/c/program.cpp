@@ -145,6 +145,7 @@ tsr_status tsr_compile_text(const char* text, const char* file_name, const tsr_o
   return guarded([&] {
     given(text, "the text of a program");
     const base::Deadline watch(0, cancel_of(options));
+    base::look_at_deadline();
     hand_out(out, Program::from_text(text, compile_options(options), file_name == nullptr ? "<text>" : file_name));
   });
 }
@@ -153,6 +154,7 @@ tsr_status tsr_compile_file(const char* path, const tsr_options* options, tsr_pr
   return guarded([&] {
     given(path, "the path of a program");
     const base::Deadline watch(0, cancel_of(options));
+    base::look_at_deadline();
     hand_out(out, Program::from_file(path, compile_options(options)));
   });
 }
@@ -238,6 +240,7 @@ tsr_status tsr_explain(const tsr_program* program, const DLTensor* const* inputs
 tsr_status tsr_emit(const tsr_program* program, const tsr_options* options, char** source, char** header, char** host) {
   return guarded([&] {
     const base::Deadline watch(0, cancel_of(options));
+    base::look_at_deadline();
     const EmittedCode code = given(program, "the program").program.emit(emit_options(options));
     using Text = std::unique_ptr<char, void (*)(char*)>;
     Text texts[] = {Text(copied(code.source), tsr_string_free), Text(copied(code.header), tsr_string_free),

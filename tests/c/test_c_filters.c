@@ -1,0 +1,152 @@
+/* Every named filter with the options that it has by itself: over types, extents, masks and colours with alpha. What a
+ * filter does not take, it says; nothing is left half done. */
+#include "check.h"
+#include "json.h"
+
+enum { rows = 20, columns = 22, room = 4 * 40 * 40 };
+
+static int ran, refused;
+
+/* Makes the filter, asks for the result's shape, runs, explains. */
+static void use(const char* name, DLDataType type, int rank, const char* const (*set)[2], size_t count) {
+  static double image[room], result[room];
+  static unsigned char mask[room];
+  int64_t shape[TSR_MOST_DIMENSIONS] = {rows, columns, 0, 0, 0}, result_shape[TSR_MOST_DIMENSIONS];
+  int32_t result_rank = -1;
+  int fields = 0, masked = 0;
+  DLDataType result_type = {99, 0, 0};
+  tsr_options* o = NULL;
+  tsr_filter* f = NULL;
+  OK(tsr_options_new(&o));
+  for (size_t k = 0; k < count; ++k) {
+    OK(tsr_options_set(o, set[k][0], set[k][1]));
+    if (strcmp(set[k][0], "fields") == 0) fields = 1 + (int)strlen(set[k][1]) / 2;
+    if (strcmp(set[k][0], "mask") == 0) masked = 1;
+  }
+  if (rank == 1) shape[0] = columns;
+  if (rank >= 3) shape[0] = 4, shape[1] = 5, shape[2] = 6, shape[3] = 5;
+  tsr_clear_error();
+  const tsr_status status = tsr_filter_new(name, type, rank, o, &f);
+  if (status != TSR_OK) {
+    CHECK(status == TSR_ARGUMENT_ERROR && f == NULL && tsr_last_error()[0] != '\0' &&
+          json_valid(tsr_last_error_json()));
+    tsr_options_free(o);
+    ++refused;
+    return;
+  }
+  OK(tsr_filter_result(f, shape, rank, &result_type, result_shape, &result_rank));
+  FAILS(tsr_filter_result(f, shape, rank + 1, &result_type, result_shape, &result_rank), TSR_ARGUMENT_ERROR,
+        "dimensions");
+  CHECK(result_rank >= 1 && result_rank <= TSR_MOST_DIMENSIONS && result_type.lanes == 1);
+  int64_t elements = 1;
+  for (int d = 0; d < result_rank; ++d) elements *= result_shape[d];
+  CHECK(elements > 0 && elements <= room);
+  if (fields > 0) shape[rank] = fields;
+  const int dimensions = rank + (fields > 0);
+  for (int k = 0; k < room; ++k) {
+    const float v = (float)(k * 31 % 97);
+    const double d = v;
+    if (type.code == kDLFloat && type.bits == 64)
+      memcpy((char*)image + 8 * k, &d, 8);
+    else if (type.code == kDLFloat && type.bits == 32)
+      memcpy((char*)image + 4 * k, &v, 4);
+    else if (type.bits == 8)
+      ((unsigned char*)image)[k] = (unsigned char)(type.code == kDLBool ? k & 1 : k * 31 % 97);
+    else if (type.bits == 16)
+      ((uint16_t*)image)[k] = (uint16_t)(k * 31 % 97); /* halves: small ones */
+    else
+      ((int32_t*)image)[k] = k * 31 % 97;
+    mask[k] = k % 5 != 0;
+  }
+  DLTensor in = tensor(image, type, dimensions, shape, NULL),
+           out = tensor(result, result_type, result_rank, result_shape, NULL);
+  DLTensor certain = tensor(mask, u8, rank, shape, NULL);
+  const tsr_status run = tsr_filter_run(f, &in, masked ? &certain : NULL, &out, NULL);
+  if (run != TSR_OK) { /* an image that is too small for it, say */
+    CHECK(run == TSR_ARGUMENT_ERROR);
+    fprintf(stderr, "%s of %d bits, rank %d: %s\n", name, type.bits, rank, tsr_last_error());
+  } else {
+    ++ran;
+  }
+  char* text = NULL;
+  if (ran % 16 == 0) {
+    OK(tsr_filter_explain(f, &in, "json", NULL, &text));
+    CHECK(json_valid(text));
+    tsr_string_free(text);
+  }
+  /* What does not fit is told. */
+  FAILS(tsr_filter_run(f, &in, masked ? NULL : &certain, &out, NULL), TSR_ARGUMENT_ERROR, "mask");
+  out.shape[0] += 1;
+  FAILS(tsr_filter_run(f, &in, masked ? &certain : NULL, &out, NULL), TSR_ARGUMENT_ERROR, "");
+  tsr_filter_free(f);
+  tsr_options_free(o);
+}
+
+int main(void) {
+  const char* const all = tsr_filters_json();
+  CHECK(json_valid(all));
+  CHECK(tsr_filters_json() == all);
+  const DLDataType types[] = {u8, {kDLUInt, 16, 1}, {kDLInt, 16, 1}, i32, {kDLFloat, 16, 1}, f32, f64, {kDLBool, 8, 1}};
+  const char *const valid[][2] = {{"extent", "valid"}}, *const full[][2] = {{"extent", "full"}, {"border", "mirror"}};
+  const char *const masked[][2] = {{"mask", "uint8"}}, *const colour[][2] = {{"fields", "r g b"}};
+  const char *const alpha[][2] = {{"fields", "r g b a"}, {"alpha", "weighted"}}, *const grey[][2] = {{"fields", "y a"}};
+  const char* const kept[][2] = {{"fields", "r g b a"}, {"alpha", "kept"}};
+  int filters = 0;
+  for (;; ++filters) {
+    char path[40], name[60];
+    snprintf(path, sizeof path, "%d.name", filters);
+    snprintf(name, sizeof name, "%s", json_text(all, path));
+    if (name[0] == '\0') break;
+    snprintf(path, sizeof path, "%d.ranks.0", filters);
+    const int least = atoi(json_text(all, path)), rank = least > 2 ? least : 2;
+    /* Each with one type that others have not; the rest is code that they share. */
+    use(name, f32, rank, NULL, 0);
+    use(name, types[filters % 8], rank, NULL, 0);
+    use(name, f32, 1, NULL, 0);
+    use(name, f32, rank, valid, 1);
+    switch (filters % 4) {
+      case 0:
+        use(name, f32, rank, full, 2);
+        use(name, u8, rank, alpha, 2);
+        break;
+      case 1:
+        use(name, f32, rank, masked, 1);
+        use(name, f32, rank, colour, 1);
+        break;
+      case 2:
+        use(name, f32, 3, NULL, 0);
+        use(name, f32, rank, grey, 1);
+        break;
+      default:
+        use(name, u8, rank, kept, 2);
+        use(name, u8, rank, masked, 1);
+    }
+  }
+  printf("%d filters: %d ran, %d refused\n", filters, ran, refused);
+  CHECK(filters > 10 && ran > 3 * filters);
+  /* Ranks and names that no image has. */
+  tsr_filter* f = NULL;
+  tsr_options* o = NULL;
+  OK(tsr_options_new(&o));
+  OK(tsr_options_set(o, "mask", "uint8"));
+  const int ranks[] = {0, -1, 5, 1 << 30, INT32_MAX, INT32_MIN};
+  for (size_t k = 0; k < sizeof ranks / sizeof *ranks; ++k) {
+    FAILS(tsr_filter_new("box", f32, ranks[k], o, &f), TSR_ARGUMENT_ERROR, "rank");
+    FAILS(tsr_filter_new("box", f32, ranks[k], NULL, &f), TSR_ARGUMENT_ERROR, "rank");
+  }
+  FAILS(tsr_filter_new("", f32, 2, NULL, &f), TSR_ARGUMENT_ERROR, "");
+  const char* wrong[][2] = {{"extent", "half"},      {"fields", "r r"},  {"alpha", "some"},   {"type", "int7"},
+                            {"arithmetic", "uint8"}, {"border", "wall"}, {"mask", "none"},    {"sigma", "1 2 3 4 5 6"},
+                            {"sigma", "-1"},         {"sigma", "nan"},   {"ignore_nan", "2"}, {"colour", "red"}};
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; ++k) {
+    tsr_options* w = NULL;
+    OK(tsr_options_new(&w));
+    OK(tsr_options_set(w, wrong[k][0], wrong[k][1]));
+    if (tsr_filter_new("gaussian", f32, 2, w, &f) != TSR_ARGUMENT_ERROR)
+      fprintf(stderr, "%s = %s\n", wrong[k][0], wrong[k][1]), ++failures;
+    tsr_options_free(w);
+  }
+  CHECK(f == NULL);
+  tsr_options_free(o);
+  return failures == 0 ? 0 : 1;
+}
