@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,15 @@ template <class T>
 T& given(T* pointer, std::string_view what) {
   if (pointer == nullptr) fail(fmt::format("{} is a null pointer", what));
   return *pointer;
+}
+
+// An enumerator of the caller's, which may be any number: C allows what C++ does not load.
+template <class T>
+int number_of(const T& enumerator) {
+  static_assert(sizeof(T) == sizeof(int));
+  int number = 0;
+  std::memcpy(&number, &enumerator, sizeof number);
+  return number;
 }
 
 // A copy that tsr_string_free frees.

@@ -381,8 +381,8 @@ tsr_status tsr_pipeline_borders(tsr_pipeline* p, tsr_image image, const tsr_bord
   return add_image(p, out, [&] {
     std::vector<Border> all;
     for (const tsr_border& b : listed(borders, count, "the list of borders")) {
-      const auto mode = static_cast<std::size_t>(b.mode);
-      if (mode >= modes.size()) fail(fmt::format("there is no border mode {}", static_cast<int>(b.mode)));
+      const auto mode = static_cast<std::size_t>(number_of(b.mode));
+      if (mode >= modes.size()) fail(fmt::format("there is no border mode {}", number_of(b.mode)));
       all.push_back({modes[mode], modes[mode] == BorderMode::constant ? b.value : 0});
     }
     return detail::with_borders(image_at(*p, image), std::move(all));

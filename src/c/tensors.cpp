@@ -82,15 +82,15 @@ Layout layout_of(const DLTensor& t, i64 size, std::string_view what) {
 }
 
 bool of_host(const DLTensor& t) {
-  return t.device.device_type == kDLCPU || t.device.device_type == kDLCUDAHost;
+  return number_of(t.device.device_type) == kDLCPU || number_of(t.device.device_type) == kDLCUDAHost;
 }
 
 Array array_at(const DLTensor& t, Format format, Layout layout, std::string_view what) {
   if (of_host(t))
     return Array::borrow(layout.data, std::move(format), std::move(layout.shape), std::move(layout.strides));
-  if (t.device.device_type != kDLCUDA && t.device.device_type != kDLCUDAManaged)
-    fail(fmt::format("{} lies in memory of kind {} of DLPack, expected that of the host or of CUDA", what,
-                     static_cast<int>(t.device.device_type)));
+  const int kind = number_of(t.device.device_type);
+  if (kind != kDLCUDA && kind != kDLCUDAManaged)
+    fail(fmt::format("{} lies in memory of kind {} of DLPack, expected that of the host or of CUDA", what, kind));
   return cuda_device(t.device.device_id)
       .borrow(layout.data, std::move(format), std::move(layout.shape), std::move(layout.strides));
 }
