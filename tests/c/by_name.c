@@ -15,6 +15,9 @@ typedef tsr_status (*tsr_run_into_fn)(const tsr_program*, const DLTensor* const*
 typedef void (*tsr_program_free_fn)(tsr_program*);
 
 int main(int count, char** arguments) {
+  /* Beside the C++ library and the fmt of the system, whose symbols everybody sees. */
+  static const char* const others[] = {"libstdc++.so.6", "libfmt.so.9", "libfmt.so.8", "libfmt.so.10"};
+  for (size_t k = 0; k < sizeof others / sizeof *others; ++k) dlopen(others[k], RTLD_NOW | RTLD_GLOBAL);
   void* library = count > 1 ? dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL) : NULL;
   if (library == NULL) {
     fprintf(stderr, "%s\n", count > 1 ? dlerror() : "by_name LIBRARY");
