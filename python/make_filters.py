@@ -207,6 +207,8 @@ def written(f: dict[str, Any]) -> str:
 
 
 def texts() -> dict[Path, str]:
+    # The package beside this file has no module: PYTHONPATH says which one has (build/release/python).
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() != FOLDER.parent]
     from tessera import _core
 
     known = {f["name"]: f for f in json.loads(_core.filters_json())}
