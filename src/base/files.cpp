@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/deadline.hpp"
 #include "base/descriptor.hpp"
 #include "base/text.hpp"
 #include "tessera/error.hpp"
@@ -27,6 +29,36 @@ constexpr std::size_t largest_call = std::size_t{1} << 30;  // Linux moves at mo
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why, std::string help = {}) {
   throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", quoted(path, 1024), why), {}, std::move(help));
+}
+
+// Waits are steps of so long, between which cancellation and limits of time are looked at.
+constexpr int wait_milliseconds = 100;
+
+// Until something can be read or written, the other side is gone, or an error is to be told.
+void wait_for(int fd, short what) {
+  for (;;) {
+    pollfd one{fd, what, 0};
+    const int ready = ::poll(&one, 1, wait_milliseconds);
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return;
+    look_at_deadline();
+  }
+}
+
+// "-" is standard input. A pipe without a writer is opened, too, and waited for where it is read.
+int open_to_read(const std::string& path) {
+  return path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                     : ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+// Up to so many bytes; none at the end alone.
+std::size_t read_some(int fd, void* to, std::size_t count, const std::string& path) {
+  for (;;) {
+    wait_for(fd, POLLIN);
+    const ssize_t n = ::read(fd, to, std::min(count, largest_call));
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno != EINTR && errno != EAGAIN) cannot_read(path, reason_of(errno));
+    look_at_deadline();
+  }
 }
 
 std::string folder_of(const std::string& path) {
@@ -63,8 +95,7 @@ int open_unnamed() {
 
 template <class Container>
 Container read_all(const std::string& path, std::int64_t max_bytes) {
-  const Descriptor file{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor file{open_to_read(path)};
   if (file.fd < 0) cannot_read(path, reason_of(errno));
   struct stat info{};
   if (::fstat(file.fd, &info) != 0) cannot_read(path, reason_of(errno));
@@ -82,11 +113,9 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
     out.resize(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
     for (;;) {
       if (used == out.size()) out.resize(std::max<std::size_t>(used * 2, 1 << 16));
-      const ssize_t n = ::read(file.fd, out.data() + used, std::min(out.size() - used, largest_call));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) cannot_read(path, reason_of(errno));
+      const std::size_t n = read_some(file.fd, out.data() + used, out.size() - used, path);
       if (n == 0) break;
-      used += static_cast<std::size_t>(n);
+      used += n;
       if (static_cast<std::int64_t>(used) > max_bytes) too_large("more");
     }
     out.resize(used);
@@ -101,9 +130,7 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
 
 }  // namespace
 
-Reading::Reading(const std::string& path)
-    : path_(path),
-      fd_(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+Reading::Reading(const std::string& path) : path_(path), fd_(open_to_read(path)) {
   if (fd_ < 0) cannot_read(path, reason_of(errno));
 }
 
@@ -113,11 +140,9 @@ Reading::~Reading() {
 
 std::size_t Reading::read(std::byte* to, std::size_t count) const {
   for (std::size_t used = 0; used < count;) {
-    const ssize_t n = ::read(fd_, to + used, std::min(count - used, largest_call));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) cannot_read(path_, reason_of(errno));
+    const std::size_t n = read_some(fd_, to + used, count - used, path_);
     if (n == 0) return used;
-    used += static_cast<std::size_t>(n);
+    used += n;
   }
   return count;
 }
@@ -199,15 +224,13 @@ std::optional<std::int64_t> file_size(const std::string& path) {
 }
 
 std::size_t read_file_into(const std::string& path, std::span<std::byte> bytes) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  const Descriptor file{open_to_read(path)};
   if (file.fd < 0) cannot_read(path, reason_of(errno));
   std::size_t used = 0;
   while (used < bytes.size()) {
-    const ssize_t n = ::read(file.fd, bytes.data() + used, std::min(bytes.size() - used, largest_call));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) cannot_read(path, reason_of(errno));
+    const std::size_t n = read_some(file.fd, bytes.data() + used, bytes.size() - used, path);
     if (n == 0) break;
-    used += static_cast<std::size_t>(n);
+    used += n;
   }
   return used;
 }
@@ -237,7 +260,12 @@ AtomicFile::AtomicFile(std::string path, std::string shown)
   const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
-    sink_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    // A pipe without a reader is no error yet.
+    while ((sink_ = ::open(target_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO &&
+           S_ISFIFO(info.st_mode)) {
+      look_at_deadline();
+      ::poll(nullptr, 0, wait_milliseconds);
+    }
     if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
     return;
   }
@@ -338,13 +366,21 @@ void AtomicFile::sync() {
 
 // From the first byte to the last into the pipe or device.
 void AtomicFile::pour() {
-  std::vector<char> block(std::size_t{1} << 20);
+  struct stat info{};
+  // Of a pipe that can be written, so many bytes are taken without waiting.
+  const std::size_t piece = ::fstat(sink_, &info) == 0 && S_ISFIFO(info.st_mode) ? PIPE_BUF : largest_call;
+  std::vector<std::byte> block(std::size_t{1} << 20);
   for (std::int64_t offset = 0;;) {
-    const std::size_t n = read_at(offset, std::as_writable_bytes(std::span(block)));
-    if (n == 0) break;
-    offset += static_cast<std::int64_t>(n);
-    errno = ENOSPC;  // of a write that takes nothing
-    if (!write_all(sink_, {block.data(), n})) fail(errno);
+    std::span<std::byte> bytes = std::span(block).first(read_at(offset, block));
+    if (bytes.empty()) break;
+    offset += static_cast<std::int64_t>(bytes.size());
+    while (!bytes.empty()) {
+      wait_for(sink_, POLLOUT);
+      const ssize_t n = ::write(sink_, bytes.data(), std::min(bytes.size(), piece));
+      if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
   }
   const int closed = ::close(sink_);
   sink_ = -1;

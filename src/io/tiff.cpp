@@ -448,6 +448,10 @@ void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8
   if (declared > bound || static_cast<double>(TIFFTileSize64(reader.get())) != declared) {
     reader.fail(fmt::format("its tiles of {}x{} are larger than the file can hold", tile_height, tile_width));
   }
+  // A tile may be larger than its image: the limit of memory holds for it, too.
+  if (declared > 0x1p20)
+    check_declared(reader.source(), "TIFF", ElementType::u8,
+                   {static_cast<i64>(tile_height), static_cast<i64>(packed_row)}, ratio);
   std::vector<std::uint8_t> buffer(packed_row * tile_height);
   const std::size_t pixel = page.format().size(), row_bytes = pixel * page.width;
   const int planes = page.planar == PLANARCONFIG_SEPARATE ? page.samples : 1;
