@@ -41,11 +41,15 @@ class Error : public std::runtime_error {
 
   ErrorClass error_class() const { return class_; }
   const std::string& message() const { return message_; }
+  const std::vector<std::string>& notes() const { return notes_; }  // of class compile those of the diagnostics count
+  const std::string& help() const { return help_; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
   ErrorClass class_;
   std::string message_;
+  std::vector<std::string> notes_;
+  std::string help_;
   std::vector<Diagnostic> diagnostics_;
 };
 

@@ -91,7 +91,11 @@ std::string Diagnostic::render() const {
 }
 
 Error::Error(ErrorClass cls, std::string message, std::vector<std::string> notes, std::string help)
-    : std::runtime_error(render_plain(message, notes, help)), class_(cls), message_(std::move(message)) {}
+    : std::runtime_error(render_plain(message, notes, help)),
+      class_(cls),
+      message_(std::move(message)),
+      notes_(std::move(notes)),
+      help_(std::move(help)) {}
 
 Error::Error(std::vector<Diagnostic> diagnostics)
     : std::runtime_error(render_all(diagnostics)),

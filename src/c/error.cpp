@@ -72,16 +72,8 @@ void keep(tsr_status status, const std::string& text, const std::string& message
   all["help"] = "";
   all["diagnostics"] = nlohmann::json::array();
   if (error != nullptr) {
-    // The rendered text is the sentence, then "note: ..." and "help: ..." in lines of their own.
-    std::size_t at = text.find('\n');
-    while (error->diagnostics().empty() && at != std::string::npos) {
-      const std::size_t end = text.find('\n', at + 1);
-      std::string line = text.substr(at + 1, end == std::string::npos ? end : end - at - 1);
-      line.erase(0, line.find_first_not_of(' ') == std::string::npos ? 0 : line.find_first_not_of(' '));
-      if (line.starts_with("note: ")) all["notes"].push_back(line.substr(6));
-      if (line.starts_with("help: ")) all["help"] = line.substr(6);
-      at = end;
-    }
+    all["notes"] = error->notes();
+    all["help"] = error->help();
     for (const Diagnostic& d : error->diagnostics()) all["diagnostics"].push_back(json_of(d));
   }
   last_error() = {text, all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
