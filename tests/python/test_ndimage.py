@@ -407,5 +407,23 @@ class Arguments_(unittest.TestCase):
                     call(ndimage)
 
 
+class ByHand(unittest.TestCase):
+    """Cases that random ones rarely meet."""
+
+    def same(self, call):
+        np.testing.assert_array_equal(call(ndimage), call(scipy.ndimage))
+
+    def test_weights_that_are_zero(self):
+        for dtype in (np.int8, np.uint8, np.int16, np.int32, np.float32, np.float64):
+            image = np.array([53, 6, 7], dtype)
+            self.same(lambda m, x=image: m.convolve(x, np.array([0, 0]), mode="grid-wrap", cval=9.0))
+            self.same(lambda m, x=image: m.correlate1d(x, [0, 0, 0]))
+        self.same(lambda m: m.correlate(np.array([np.inf, np.nan, 1]), np.array([0, 0, 0])))
+
+    def test_large_integers_into_small_ones(self):
+        image = np.array([2548743786, 343523318, 2392224657], np.uint32)
+        self.same(lambda m: m.gaussian_laplace(image, 0.836813681662735, mode="constant", cval=201.0, output="i2"))
+
+
 if __name__ == "__main__":
     unittest.main()

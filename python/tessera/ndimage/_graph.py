@@ -185,12 +185,13 @@ class Graph:
             weights = rounded(weights)
         scale = 1.0
         if arithmetic == "float64" and not is_float(to) and not exact:
-            scale = 1.0 + tolerance(to)
+            scale = 1.0 + tolerance(image.type, to)
         places = np.argwhere(weights != 0)
         read = self.reader(image, modes, cval, arithmetic, len(places))
         factor = scale if divisor == 1 else 1.0
         if len(places) == 0:
-            total = self.op("mul", read([0] * self.rank), self.number(arithmetic, 0))
+            own = self.p.convert("int32", read([0] * self.rank))  # of the image's extents, whatever it holds
+            total = self.p.convert(arithmetic, self.op("sub", own, own))
         elif len(places) == weights.size and weights.size > 2 and np.all(weights == weights.flat[0]):
             total = self._box(read, weights.shape, lo)
             if weights.flat[0] * factor != 1:
@@ -350,10 +351,13 @@ def is_integral(weights: Weights) -> bool:
     return bool(np.all(np.isfinite(weights)) and np.all(weights == np.trunc(weights)))
 
 
-def tolerance(to: str) -> float:
-    """How near below an integer, relatively, a result counts as that integer."""
-    if to in SMALL:
+def tolerance(of: str, to: str) -> float:
+    """How near below an integer, relatively, a result counts as that integer. It stays far below 1 for all that images
+    of the type come to, since a result beyond its type wraps."""
+    if to in SMALL and of not in ("int32", "uint32"):
         return 1e-9
+    if to in SMALL:
+        return 2.0**-42
     return 2.0**-42 if to in ("int32", "uint32") else 2.0**-51
 
 
