@@ -1,5 +1,9 @@
 // Compiled programs and named filters.
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "core.hpp"
 
@@ -61,9 +65,17 @@ void check_output(const Taken& out, const char* name, DLDataType type, const std
   if (!fits)
     fail("'" + std::string(name) + "' has the shape " + shape_text(out.shape, out.tensor.ndim) + ", expected " +
          shape_text(shape, rank));
+  // Each stride has to reach beyond all that those below it span.
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   for (int d = 0; d < rank; ++d)
-    if (out.strides[d] == 0 && shape[d] > 1)
+    if (shape[d] > 1) steps.emplace_back(std::abs(out.strides[d]), shape[d]);
+  std::sort(steps.begin(), steps.end());
+  std::int64_t span = 0;
+  for (const auto& [stride, count] : steps) {
+    if (stride <= span)
       fail("'" + std::string(name) + "' has elements that share their memory, expected an array of its own");
+    span += stride * (count - 1);
+  }
 }
 
 void check_overlap(Taken& out, const char* name, TakenList& inputs) {

@@ -60,6 +60,8 @@ def _prepared(
     channels = None
     moved = None
     if channel_axis is not None:
+        if not hasattr(channel_axis, "__index__"):
+            raise ArgumentError(f"channel_axis is {channel_axis!r}, expected a whole number")
         axis = channel_axis + rank if channel_axis < 0 else channel_axis
         if not 0 <= axis < rank:
             raise ArgumentError(f"channel_axis is {channel_axis}, but the image has {rank} dimensions")

@@ -187,7 +187,9 @@ class Planes:
 
     def __getattr__(self, name: str) -> Image:
         if name.startswith("_") or name not in self.names:
-            raise AttributeError(f"there is no plane {name!r}")
+            planes = ", ".join(self.names)
+            how = f": write image.map(lambda plane: plane.{name}(...))" if hasattr(Image, name) else ""
+            raise AttributeError(f"there is no plane {name!r}, the planes are {planes}{how}")
         return self[name]
 
     def __repr__(self) -> str:

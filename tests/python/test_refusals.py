@@ -87,6 +87,18 @@ class Refusals(unittest.TestCase):
         with self.assertRaisesRegex(ts.ArgumentError, "'a' is not given"):
             ts.pipeline(lambda a: a).compile()
 
+    def test_filters(self):
+        image = photo((5, 6))
+        memory = np.zeros(image.size + 10, image.dtype)
+        overlapping = np.lib.stride_tricks.as_strided(memory, image.shape, (4, 4))
+        with self.assertRaisesRegex(ts.ArgumentError, "share their memory"):
+            ts.gaussian(image, out=overlapping)
+        with self.assertRaisesRegex(ts.ArgumentError, "channel_axis is 'x', expected a whole number"):
+            ts.gaussian(image, channel_axis="x")
+        struct = np.zeros((4, 5), [("r", "u1"), ("g", "u1")])
+        with self.assertRaisesRegex(AttributeError, "no plane 'gather', the planes are r, g: write image.map"):
+            ts.pipeline(lambda a: a.gather(0, 1))(struct)
+
 
 if __name__ == "__main__":
     unittest.main()

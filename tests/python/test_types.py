@@ -61,7 +61,7 @@ source: str = edges.emit("cuda").source
         self.check("mypy", "--strict", "-c", use)
 
 
-class Stub(unittest.TestCase):
+class Declarations(unittest.TestCase):
     """_core.pyi says what the module has, name by name."""
 
     def arguments(self, function):
@@ -85,9 +85,9 @@ class Stub(unittest.TestCase):
                 )
 
     def test_names(self):
-        stub = ast.parse((ROOT / "tessera" / "_core.pyi").read_text())
-        self.functions(stub.body, _core)
-        for node in stub.body:
+        declared = ast.parse((ROOT / "tessera" / "_core.pyi").read_text())
+        self.functions(declared.body, _core)
+        for node in declared.body:
             if isinstance(node, ast.ClassDef):
                 self.functions(node.body, getattr(_core, node.name))
 
