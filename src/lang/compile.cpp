@@ -48,7 +48,8 @@ class Loader {
       throw Stop{};
     }
     TokenList tokens = tokenize(*source, report_);
-    std::unique_ptr<Module> m = Parser(source, tokens, report_).run();
+    std::unique_ptr<Module> m = Parser(source, tokens, report_, input_.limits.syntax_nodes - parsed_).run();
+    parsed_ += static_cast<i64>(m->exprs.size());
     for (const ImportDeclaration& i : m->imports) {
       try {
         import(i, *source);
@@ -163,6 +164,7 @@ class Loader {
   std::set<std::string> seen_;
   int depth_ = 0;
   bool import_failed_ = false;
+  i64 parsed_ = 0;  // nodes of the modules that are in
 };
 
 // Every function once on stand-ins for its arguments, so that what is wrong in it is said even when nobody calls it.

@@ -23,6 +23,9 @@ struct Limits {
   i64 expressions = 1'000'000;  // nodes of the graph
   i64 steps = 20'000'000;       // syntax nodes evaluated, unrolling included
   i64 text_bytes = 16'000'000;  // of one file
+  // What a program and its imports parse into. A node takes some 300 bytes, so this is what bounds the memory of
+  // parsing.
+  i64 syntax_nodes = 5'000'000;
 };
 
 struct CompileInput {

@@ -229,7 +229,7 @@ std::string format_source(std::string_view text, std::string_view file_name) {
   TokenList tokens;
   try {
     tokens = tokenize(*source, report);
-    Parser(source, tokens, report).run();
+    Parser(source, tokens, report, Limits{}.syntax_nodes).run();
   } catch (const Stop&) {
   }
   if (report.errors() > 0) throw Error(report.take());

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/deadline.hpp"
 #include "base/text.hpp"
 #include "lang/functions.hpp"
 #include "lang/parser.hpp"
@@ -57,6 +58,13 @@ Parser::Nest::Nest(Parser& p) : parser(p) {
 }
 
 Expr& Parser::make(ExprKind kind, Span begin) {
+  if (static_cast<i64>(module_->exprs.size()) >= max_nodes_) {
+    report_.error(begin,
+                  fmt::format("the text has more than {} operations and numbers", base::format_count(max_nodes_)),
+                  {{}, "write repeated terms as a loop or a reduction, and give large tables with --table name=FILE"});
+    throw Stop{};
+  }
+  base::count_towards_deadline();
   Expr& e = module_->exprs.emplace_back();
   e.kind = kind;
   e.span = begin;

@@ -10,12 +10,13 @@
 
 namespace tessera::lang {
 
-Parser::Parser(std::shared_ptr<const Source> source, TokenList& tokens, Report& report)
+Parser::Parser(std::shared_ptr<const Source> source, TokenList& tokens, Report& report, i64 max_nodes)
     : source_(std::move(source)),
       tokens_(tokens.tokens),
       comments_(tokens.comments),
       report_(report),
-      module_(std::make_unique<Module>()) {
+      module_(std::make_unique<Module>()),
+      max_nodes_(max_nodes) {
   module_->source = source_;
   module_->description = file_description();
 }

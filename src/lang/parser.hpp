@@ -15,8 +15,9 @@ namespace tessera::lang {
 
 class Parser {
  public:
-  // Roles are written into `tokens` for the formatter.
-  Parser(std::shared_ptr<const Source>, TokenList& tokens, Report&);
+  // Roles are written into `tokens` for the formatter. A text of more than `max_nodes` expressions is an error, and
+  // Stop.
+  Parser(std::shared_ptr<const Source>, TokenList& tokens, Report&, i64 max_nodes);
   std::unique_ptr<Module> run();
 
  private:
@@ -103,6 +104,7 @@ class Parser {
   std::unique_ptr<Module> module_;
   std::size_t at_ = 0;
   int nesting_ = 0;
+  i64 max_nodes_ = 0;
   Where where_ = Where::point;
 };
 

@@ -126,6 +126,21 @@ TEST(Hostile, Bytes) {
   EXPECT_NE(d[0].message.find("expected at most"), std::string::npos);
 }
 
+// Parsing takes memory for every node, long before anything is evaluated: also of functions that nobody calls.
+TEST(Hostile, NodesOfTheText) {
+  std::string sum = "1";
+  for (int i = 0; i < 600; ++i) sum += "+1";
+  CompileInput in;
+  in.text = "function float f(float x) { return x * (" + sum + "); }\nvector#1 float x[5]; return x;";
+  in.limits.syntax_nodes = 2000;
+  EXPECT_TRUE(check(in).empty());
+  in.limits.syntax_nodes = 1000;
+  const std::vector<Diagnostic> d = check(in);
+  ASSERT_EQ(d.size(), 1U);
+  EXPECT_EQ(d[0].message, "the text has more than 1,000 operations and numbers");
+  EXPECT_NE(d[0].help.find("--table"), std::string::npos);
+}
+
 TEST(Hostile, ErrorsAreOfClassCompile) {
   try {
     compile_text("return x;");
