@@ -11,6 +11,7 @@
 #include "data/element.hpp"
 #include "emit/prelude.hpp"
 #include "emit/statements.hpp"
+#include "emit/tables.hpp"
 #include "ir/functions.hpp"
 
 namespace tessera::emit {
@@ -32,6 +33,7 @@ class Printer : private Statements {
   explicit Printer(const ir::nest::Module& module) : module_(module) {}
 
   ModuleText print() {
+    check_tables(module_.tables);
     ModuleText text;
     for (std::size_t t = 0; t < module_.tables.size(); ++t) text.tables += table(t);
     for (const ir::nest::Function& f : module_.functions) text.functions += function(f);

@@ -14,6 +14,7 @@
 #include "emit/device_matrix.hpp"
 #include "emit/prelude.hpp"
 #include "emit/statements.hpp"
+#include "emit/tables.hpp"
 #include "ir/functions.hpp"
 
 namespace tessera::emit {
@@ -361,6 +362,7 @@ class DevicePrinter : private Statements {
       : program_(program), cuda_(dialect == DeviceDialect::cuda), linkage_(linkage) {}
 
   DeviceText text_of() {
+    check_tables(program_.module.tables);
     DeviceText result;
     for (std::size_t t = 0; t < program_.module.tables.size(); ++t) result.tables += table(t);
     for (std::size_t k = 0; k < program_.kernels.size(); ++k)

@@ -53,6 +53,21 @@ INSTANTIATE_TEST_SUITE_P(Drivers, Exported,
                                          "spectrum", "flood"),
                          [](const auto& info) { return std::string(info.param); });
 
+// The spectra of a large window are tables: of text that no compiler would get through there is none.
+TEST(Export, TablesAreBounded) {
+  const std::string text =
+      "table float k[i = 0..749, j = 0..1499] = sin(i * 7 + j * i * j * 5) * 0.01f;\n"
+      "stencil f(vector#2 float X) { return sum(i = 0..749, j = 0..1499) (k[i,j] * X@[i,j]); }\n"
+      "parameter M, N; vector#2 float a[M,N]; return f(a:clamped);";
+  try {
+    Program::from_text(text).emit({.name = "f"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), HasSubstr("numbers in the emitted text: expected at most 8,000,000"));
+    EXPECT_THAT(e.what(), HasSubstr("--method direct"));
+  }
+}
+
 // Vectors wider than the flags allow make compilers talk; gathers and functions are where that could show.
 TEST(Export, IsSilentForEveryMachine) {
   const Folder folder;
