@@ -230,6 +230,17 @@ ir::nest::Function GroupLowering::shape_function() {
   i64 least = std::max<i64>(rank_ > 2 ? 8 : 32, 8 * group_.halo_rows);
   i64 smallest = std::max<i64>(rank_ > 2 ? 8 : 32, 2 * group_.halo_rows);
   extents[0] = b.let("rows", call_i64("tsr_tile_rows", {n[0], others, threads, integer(least), integer(smallest)}));
+  if (const i64 points = plan::most_tile_points(group_); points > 0 && !transformed()) {
+    Value between = integer(1);
+    for (std::size_t d = 1; d + 1 < rank_; ++d) between = between * max(extents[d], integer(1));
+    const Value row = between * max(columns, integer(1));
+    const Value wanted = call_i64("tsr_quotient", {integer(points / 8), row}) * 8;
+    extents[0] = b.let("rows", min(extents[0], rings ? max(wanted, integer(least)) : wanted));
+    if (!rings)
+      extents[rank_ - 1] = b.let(
+          "columns",
+          min(columns, call_i64("tsr_quotient", {integer(points / 64), max(extents[0], integer(1)) * between}) * 64));
+  }
   if (transformed()) shape_of_transform(extents, n, threads);
   Value tiles = integer(1);
   for (std::size_t d = 0; d < rank_; ++d) {

@@ -26,6 +26,9 @@ struct SignalColumns {
 };
 std::optional<SignalColumns> signal_columns(const Plan&, const Group&);
 
+// Points of a tile at most where each of them takes long, so that a run ends soon after it is cancelled; 0: no bound.
+i64 most_tile_points(const Group&);
+
 // Columns of a tile at most, where its group has rings: lowering writes them as a number.
 i64 most_tile_columns(const Device&, const Group&, std::size_t rank);
 

@@ -21,6 +21,23 @@ vector#2 float image[M,N];
 return columns(rows(image:mirror):mirror);
 )",
        {{1080, 1920}}},
+      {"heavy",  // tiles are as small as their time asks for
+       R"(
+parameter M, N;
+stencil apart(vector#2 float X) { return sum(i = -20..20, j = -20..20) (abs(X@[i,j] - X)); }
+vector#2 float image[M,N];
+return apart(image:clamped);
+)",
+       {{60, 300}}},
+      {"heavy_fused",
+       R"(
+parameter M, N;
+stencil blur(vector#2 float X) { return X@[-1,0] * X@[0,1] + X@[1,0] * X@[0,-1]; }
+stencil apart(vector#2 float X) { return sum(i = -14..14, j = -14..14) (abs(X@[i,j] - X)); }
+vector#2 float image[M,N];
+return apart(blur(image:clamped):clamped);
+)",
+       {{60, 300}}},
       {"harris",
        R"(
 parameter M, N;
