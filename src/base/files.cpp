@@ -28,7 +28,9 @@ namespace {
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // Linux moves at most 2 GiB per call
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why, std::string help = {}) {
-  throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", quoted(path, 1024), why), {}, std::move(help));
+  throw Error(ErrorClass::io,
+              fmt::format("cannot read {}: {}", path == "-" ? "standard input" : quoted(path, 1024), why), {},
+              std::move(help));
 }
 
 // Waits are steps of so long, between which cancellation and limits of time are looked at.
@@ -196,6 +198,8 @@ std::string reason_of(int error_number) {
       return "its symbolic links end nowhere";
     case EFBIG:
       return "it would be larger than files may be here";
+    case EBADF:
+      return "it is closed, or not open for that";
     case EPIPE:
       return "nobody reads it any more";
     default:

@@ -111,8 +111,10 @@ struct Found {
       reason = fmt::format("{} {}", base::quoted(path, 400), why);
       return false;
     }
-    fd = opened;
-    return true;
+    // Numbers of standard files are others' in the process that is started.
+    fd = opened > STDERR_FILENO ? opened : ::fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd != opened) ::close(opened);
+    return fd >= 0;
   }
 };
 
