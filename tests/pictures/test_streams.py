@@ -118,3 +118,29 @@ def test_several_files_replace_old_ones(folder):
         assert shell(folder, BOTH + "b.npy").returncode == 0
     assert numpy.array_equal(numpy.load(folder / "old.npy"), 2 * numpy.load(folder / "b.npy"))
     assert listed(folder) == ["b.npy", "in.npy", "old.npy", "p.forma", "two.forma"]
+
+
+@pytest.mark.parametrize("compiler", ["built-in", "system"])
+def test_few_descriptors_leave_nothing(folder, compiler):
+    temporary = folder / "temporary"
+    temporary.mkdir()
+    for most in range(3, 14):
+        (folder / "p.forma").write_text(BLUR.replace("return X;", f"return X + {os.getpid()}.{most}f;"))
+        done = subprocess.run([TESSERA, "run", "p.forma", "in.npy", "-q", "--compiler", compiler, "-o", "a.npy"], cwd=folder, capture_output=True,
+                              env=dict(os.environ, TMPDIR=str(temporary), TESSERA_CACHE=""), stdin=subprocess.DEVNULL, timeout=120, check=False,
+                              preexec_fn=lambda n=most: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        assert done.returncode in (0, 2, 127), (most, done.stderr)  # 127: not even its libraries could be loaded
+        for text in temporary.glob("program-*.c"):  # did not compile: it is kept, and named
+            assert text.name in done.stderr.decode()
+            text.unlink()
+        assert listed(temporary) == [], most
+        assert (folder / "a.npy").exists() == (done.returncode == 0)
+        (folder / "a.npy").unlink(missing_ok=True)
+        assert listed(folder) == ["in.npy", "old.npy", "p.forma", "temporary", "two.forma"]
+
+
+def test_a_folder_of_temporary_files_that_cannot_be_used(folder):
+    for line in (f"{RUN} - | cat; exit ${{PIPESTATUS[0]}}", "tessera run p.forma in.npy -q --compiler system -o a.npy"):
+        for name in ("/no/such/folder", folder / "in.npy"):
+            refused(shell(folder, line, TMPDIR=str(name), TESSERA_CACHE=""), f"'{name}'", "set TMPDIR to a folder that can be written")
+    assert listed(folder) == ["in.npy", "old.npy", "p.forma", "two.forma"]
