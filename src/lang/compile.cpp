@@ -3,13 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <tuple>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "lang/declarations.hpp"
@@ -77,22 +77,13 @@ class Loader {
   // now.
   std::string text_of(const std::string& path) const {
     if (!input_.import_only) return base::read_text(path, input_.limits.text_bytes);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    const base::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (file.fd < 0)
       throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
-    const std::string opened = fmt::format("/proc/self/fd/{}", fd);
-    std::string text;
-    try {
-      if (!is_allowed(opened))
-        throw Error(ErrorClass::io,
-                    fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
-      text = base::read_text(opened, input_.limits.text_bytes);
-    } catch (...) {
-      ::close(fd);
-      throw;
-    }
-    ::close(fd);
-    return text;
+    if (!is_allowed(fmt::format("/proc/self/fd/{}", file.fd)))
+      throw Error(ErrorClass::io,
+                  fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
+    return base::read_open_text(file.fd, path, input_.limits.text_bytes);
   }
 
   // Once, within the bounds.

@@ -144,3 +144,11 @@ def test_a_folder_of_temporary_files_that_cannot_be_used(folder):
         for name in ("/no/such/folder", folder / "in.npy"):
             refused(shell(folder, line, TMPDIR=str(name), TESSERA_CACHE=""), f"'{name}'", "set TMPDIR to a folder that can be written")
     assert listed(folder) == ["in.npy", "old.npy", "p.forma", "two.forma"]
+
+
+def test_an_import_that_is_too_long_is_named(folder):
+    (folder / "long.forma").write_text("// " + "x" * 17_000_000 + "\n")
+    (folder / "q.forma").write_text('import "long.forma";\n' + BLUR)
+    for words in ("", "--import-only ."):
+        said = refused(shell(folder, f"tessera check q.forma {words}"), "long.forma", "the limit is", status=1)
+        assert "/proc/" not in said
