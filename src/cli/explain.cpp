@@ -133,8 +133,10 @@ int explain(const ExplainVerb& verb) {
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
   std::map<std::string, double> scalars;
   InputShapes shapes;
-  const Program program =
-      verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit) : filter_program(verb, shapes);
+  std::vector<SourceFile> sources;
+  const Program program = verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit, &sources)
+                                              : filter_program(verb, shapes);
+  check_no_source(sources, verb.svg);
   if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
   tell_assumed(verb, shapes.assumed);
   if (!verb.svg.empty())

@@ -265,6 +265,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
                        base::quoted(path)));
     result.paths[i] = with_format(path, options);
     check_path(path);
+    check_no_source(options.sources, path);
     result.files[i] = path;
   };
   for (const std::string& word : options.files) {

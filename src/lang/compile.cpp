@@ -15,6 +15,7 @@
 #include "lang/declarations.hpp"
 #include "lang/given_values.hpp"
 #include "lang/images.hpp"
+#include "lang/imports.hpp"
 #include "lang/parser.hpp"
 #include "lang/standard_filters.hpp"
 
@@ -93,7 +94,10 @@ class Loader {
     if (seen_.size() > most_imports)
       report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
     try {
-      if (!path.empty()) source->text = text_of(path);
+      if (!path.empty()) {
+        ImportRecord::add(path);
+        source->text = text_of(path);
+      }
     } catch (const Error& e) {
       report_.fail(i.span, e.message());
     }
