@@ -217,3 +217,15 @@ def test_an_import_that_is_too_long_is_named(folder):
     for words in ("", "--import-only ."):
         said = refused(shell(folder, f"tessera check q.forma {words}"), "long.forma", "the limit is", status=1)
         assert "/proc/" not in said
+
+
+def test_only_files_are_formatted_in_place(folder):
+    (folder / "ugly.forma").write_text(BLUR.replace("return X", "return    X"))
+    ugly = (folder / "ugly.forma").read_bytes()
+    os.mkfifo(folder / "pipe")
+    for name in ("pipe", "-", "/dev/null", "<(cat ugly.forma)"):
+        refused(shell(folder, f"tessera format -i ugly.forma {name}"), "cannot be changed in place")
+    assert (folder / "ugly.forma").read_bytes() == ugly
+    assert shell(folder, "tessera format -i ugly.forma").returncode == 0
+    assert (folder / "ugly.forma").read_bytes() != ugly
+    assert shell(folder, "cat ugly.forma | tessera format -").returncode == 0
