@@ -211,6 +211,18 @@ def test_a_folder_of_temporary_files_that_cannot_be_used(folder):
     assert listed(folder) == ["in.npy", "old.npy", "p.forma", "two.forma"]
 
 
+def test_a_compiler_that_cannot_be_used(folder):
+    other = folder / "other"
+    shutil.copy("/bin/true", other)
+    for chosen in ("/no/such/clang", "tessera-clang", str(folder), "/bin/true", str(other)):
+        (folder / "p.forma").write_text(BLUR.replace("return X;", f"return X + {os.getpid()}.{len(chosen)}f;"))
+        line = "tessera run p.forma in.npy -q -o a.npy"
+        refused(shell(folder, line, TESSERA_CLANG=chosen, TESSERA_CACHE=""), f"'{chosen}'", "TESSERA_CLANG")
+        assert not (folder / "a.npy").exists()
+        assert shell(folder, line + " --compiler system", TESSERA_CLANG=chosen).returncode == 0
+        (folder / "a.npy").unlink()
+
+
 def test_an_import_that_is_too_long_is_named(folder):
     (folder / "long.forma").write_text("// " + "x" * 17_000_000 + "\n")
     (folder / "q.forma").write_text('import "long.forma";\n' + BLUR)
