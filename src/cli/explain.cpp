@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -139,10 +140,16 @@ int explain(const ExplainVerb& verb) {
   check_no_source(sources, verb.svg);
   if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
   tell_assumed(verb, shapes.assumed);
-  if (!verb.svg.empty())
-    base::write_file(verb.svg, std::string_view(program.explain(shapes.shapes, options, ExplainFormat::svg)));
+  std::vector<std::unique_ptr<base::AtomicFile>> picture;
+  if (!verb.svg.empty()) {
+    const std::string text = program.explain(shapes.shapes, options, ExplainFormat::svg);
+    picture.push_back(std::make_unique<base::AtomicFile>(verb.svg));
+    picture.back()->write(std::as_bytes(std::span(text)));
+  }
   if (verb.svg.empty() || verb.json)
     fmt::print("{}", program.explain(shapes.shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+  flush_standard_output();  // before the picture replaces one
+  base::AtomicFile::commit_all(picture);
   return done;
 }
 

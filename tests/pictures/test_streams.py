@@ -86,7 +86,8 @@ BOTH = "tessera run two.forma in.npy -q --format npy -o same=old.npy -o halved="
 
 
 @pytest.mark.parametrize("line", [BOTH + "/dev/full", BOTH + "- | true; exit ${PIPESTATUS[0]}", BOTH + "- > /dev/full", BOTH + "/dev/stdout > /dev/full",
-                                  "tessera run two.forma in.npy -q -o same=old.npy > /dev/full", "ulimit -f 60; " + BOTH + "b.npy",
+                                  "tessera run two.forma in.npy -q -o same=old.npy > /dev/full", "tessera explain p.forma --json --svg old.npy > /dev/full",
+                                  "ulimit -f 60; " + BOTH + "b.npy",
                                   "mkdir locked; chmod 555 locked; " + BOTH + "locked/b.npy"])
 def test_a_later_output_fails(folder, line):
     if "locked" in line and os.geteuid() == 0:
