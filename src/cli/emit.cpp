@@ -14,6 +14,7 @@
 #include "cli/command.hpp"
 #include "cli/hardware_options.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
 
@@ -132,7 +133,7 @@ int emit(const EmitVerb& verb) {
   if (!scalars.empty())
     throw Error(ErrorClass::argument, fmt::format("-p sets {}, which is an argument of the emitted function",
                                                   base::quoted(scalars.begin()->first)));
-  for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
+  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
   const EmittedCode code =
       program.emit({.target = verb.target,
                     .name = verb.name ? *verb.name : identifier_of(verb.program.path),
@@ -169,8 +170,7 @@ int emit(const EmitVerb& verb) {
   }
   base::AtomicFile::commit_all(files);
   for (const File& file : wanted)
-    if (!(verb.output.empty() && file.path == "-"))
-      fmt::print(stderr, "wrote {}: {}\n", file.path, kind_of(first_line(*file.text)));
+    if (!(verb.output.empty() && file.path == "-")) tell("wrote {}: {}\n", file.path, kind_of(first_line(*file.text)));
   if (printed) fmt::print("{}", code.source);
   return done;
 }

@@ -14,6 +14,7 @@
 #include "cli/filter_options.hpp"
 #include "cli/hardware_options.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "engine/filters.hpp"
 #include "tessera/error.hpp"
@@ -85,7 +86,7 @@ void tell_assumed(const ExplainVerb& verb, const std::vector<std::string>& assum
   const std::string note = note_of_assumed(assumed);
   if (note.empty()) return;
   if (verb.json || !verb.svg.empty())
-    fmt::print(stderr, "note: {}\n", note);
+    tell("note: {}\n", note);
   else
     fmt::print("{}\n", note);
 }

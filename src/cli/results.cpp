@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -17,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "tessera/error.hpp"
@@ -214,7 +214,7 @@ io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinat
   return both;
 }
 
-void print_numbers(std::FILE* to, const Array& array, const std::string& name) {
+std::string numbers_of(const Array& array, const std::string& name) {
   std::string text;
   for (const Array& plane : io::as_planes(array)) {
     i64 lost = 0;
@@ -233,10 +233,8 @@ void print_numbers(std::FILE* to, const Array& array, const std::string& name) {
       text += fmt::format(" from {:.6g} to {:.6g}, mean {:.6g};", low, high, sum / static_cast<double>(count));
   }
   if (!text.empty() && text.back() == ';') text.pop_back();
-  if (array.rank() == 0)
-    fmt::print(to, "{}:{}\n", name, text);
-  else
-    fmt::print(to, "{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
+  if (array.rank() == 0) return fmt::format("{}:{}\n", name, text);
+  return fmt::format("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
 }
 
 }  // namespace
@@ -357,8 +355,14 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   // What goes beside a picture on standard output is no part of it.
   const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
   const bool busy = std::any_of(destinations.files.begin(), destinations.files.end(), stream);
-  for (std::size_t i = 0; i < final.size(); ++i)
-    if (destinations.paths[i].empty()) print_numbers(busy ? stderr : stdout, final[i], label(program.outputs()[i], i));
+  for (std::size_t i = 0; i < final.size(); ++i) {
+    if (!destinations.paths[i].empty()) continue;
+    const std::string line = numbers_of(final[i], label(program.outputs()[i], i));
+    if (busy)
+      tell("{}", line);
+    else
+      fmt::print("{}", line);
+  }
   flush_standard_output();  // which may fail, and is told before a file is replaced
   base::AtomicFile::commit_all(files);
   std::size_t written = 0;
@@ -366,10 +370,10 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
     const io::WriteReport& report = reports[written++];
-    for (const std::string& line : fitted[i].notes) fmt::print(stderr, "{}", line);
+    for (const std::string& line : fitted[i].notes) tell("{}", line);
     if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
     if (!report.lost.empty())
-      fmt::print(stderr, "note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
+      tell("note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
   }
 }
 

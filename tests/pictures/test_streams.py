@@ -242,3 +242,10 @@ def test_only_files_are_formatted_in_place(folder):
     assert shell(folder, "tessera format -i ugly.forma").returncode == 0
     assert (folder / "ugly.forma").read_bytes() != ugly
     assert shell(folder, "cat ugly.forma | tessera format -").returncode == 0
+
+
+def test_messages_that_nobody_can_read(folder):
+    for line in ("tessera emit p.forma -o e.c", "tessera explain p.forma", "tessera run two.forma in.npy -o same=a.npy", "tessera filter box in.npy -o a.npy"):
+        assert shell(folder, line + " 2> /dev/full").returncode == 0, line
+    assert shell(folder, "tessera filter box in.npy none.npy -o '{stem}.tif' 2> /dev/full").returncode == 2
+    assert {"e.c", "a.npy", "in.tif"} <= set(listed(folder))
