@@ -11,8 +11,10 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -28,7 +30,13 @@ namespace {
 constexpr std::size_t largest_call = std::size_t{1} << 30;  // Linux moves at most 2 GiB per call
 
 [[noreturn]] void cannot_read(const std::string& path, const std::string& why, std::string help = {}) {
-  throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", quoted(path, 1024), why), {}, std::move(help));
+  throw Error(ErrorClass::io,
+              fmt::format("cannot read {}: {}", path == "-" ? "standard input" : quoted(path, 1024), why), {},
+              std::move(help));
+}
+
+std::string written_name(const std::string& path) {
+  return path == "-" ? "standard output" : quoted(path, 1024);
 }
 
 // Waits are steps of so long, between which cancellation and limits of time are looked at.
@@ -67,38 +75,74 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Where a chain of symbolic links ends, even when nothing is there yet; nothing for a ring of links.
-std::optional<std::string> resolve_links(std::string path) {
+// The number of an open file of this process where a path is one: of /proc/self/fd/3 by any name of that folder; else
+// below 0.
+int descriptor_of(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const bool number = !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+  char own[PATH_MAX], folder[PATH_MAX];
+  if (!number || ::realpath("/proc/self/fd", own) == nullptr || ::realpath(folder_of(path).c_str(), folder) == nullptr)
+    return -1;
+  return std::strcmp(own, folder) == 0 ? std::atoi(name.c_str()) : -1;
+}
+
+// Where a path leads.
+struct Place {
+  std::string path;     // where a chain of symbolic links ends, even when nothing is there yet
+  int descriptor = -1;  // an open file of this process: the text of its link is no path
+};
+
+// Nothing for a ring of links.
+std::optional<Place> resolve_links(std::string path) {
+  if (path == "-") return Place{path, STDOUT_FILENO};
   for (int hops = 0; hops < 40; ++hops) {
+    if (const int descriptor = descriptor_of(path); descriptor >= 0) return Place{path, descriptor};
     struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+    if (::lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return Place{path};
     char buffer[PATH_MAX];
     const ssize_t n = ::readlink(path.c_str(), buffer, sizeof buffer);
-    if (n <= 0 || static_cast<std::size_t>(n) == sizeof buffer) return path;
+    if (n <= 0 || static_cast<std::size_t>(n) == sizeof buffer) return Place{path};
     const std::string link(buffer, static_cast<std::size_t>(n));
     path = link[0] == '/' ? link : folder_of(path) + "/" + link;
   }
   return std::nullopt;
 }
 
+// What is there by that name, or open by that number.
+bool look_at(const std::string& path, struct stat& info) {
+  const std::optional<Place> place = resolve_links(path);
+  return place && (place->descriptor >= 0 ? ::fstat(place->descriptor, &info) : ::stat(path.c_str(), &info)) == 0;
+}
+
 // A file of no name that is gone with its descriptor, in the folder of temporary files.
-int open_unnamed() {
-  const char* chosen = std::getenv("TMPDIR");
-  const std::string folder = chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+int open_unnamed(const std::string& path) {
+  const std::string folder = temporary_folder();
   const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0) return fd;
   std::string pattern = folder + "/tessera-XXXXXX";
   const int named = ::mkostemp(pattern.data(), O_CLOEXEC);
-  if (named >= 0) ::unlink(pattern.c_str());
+  if (named < 0)
+    throw Error(ErrorClass::io,
+                fmt::format("cannot write {}: no temporary file can be made in {}: {}", written_name(path),
+                            quoted(folder, 1024), reason_of(errno)),
+                {}, errno == EMFILE || errno == ENFILE ? "" : "set TMPDIR to a folder that can be written");
+  ::unlink(pattern.c_str());
   return named;
 }
 
+// A descriptor of one's own for an open file; below 0, with errno set, where it is not open for writing.
+int open_again(int descriptor) {
+  const int flags = ::fcntl(descriptor, F_GETFL);
+  if (flags < 0) return -1;
+  if ((flags & O_ACCMODE) != O_RDONLY && (flags & O_PATH) == 0) return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  errno = EBADF;
+  return -1;
+}
+
 template <class Container>
-Container read_all(const std::string& path, std::int64_t max_bytes) {
-  const Descriptor file{open_to_read(path)};
-  if (file.fd < 0) cannot_read(path, reason_of(errno));
+Container read_all(int fd, const std::string& path, std::int64_t max_bytes) {
   struct stat info{};
-  if (::fstat(file.fd, &info) != 0) cannot_read(path, reason_of(errno));
+  if (::fstat(fd, &info) != 0) cannot_read(path, reason_of(errno));
   if (S_ISDIR(info.st_mode)) cannot_read(path, "it is a folder");
   const auto too_large = [&](const std::string& held) {
     cannot_read(path, fmt::format("it holds {}, the limit is {}", held, format_bytes(static_cast<double>(max_bytes))));
@@ -113,7 +157,7 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
     out.resize(regular ? static_cast<std::size_t>(info.st_size) + 1 : 1 << 16);
     for (;;) {
       if (used == out.size()) out.resize(std::max<std::size_t>(used * 2, 1 << 16));
-      const std::size_t n = read_some(file.fd, out.data() + used, out.size() - used, path);
+      const std::size_t n = read_some(fd, out.data() + used, out.size() - used, path);
       if (n == 0) break;
       used += n;
       if (static_cast<std::int64_t>(used) > max_bytes) too_large("more");
@@ -126,6 +170,13 @@ Container read_all(const std::string& path, std::int64_t max_bytes) {
     cannot_read(path, "it is larger than memory can be");
   }
   return out;
+}
+
+template <class Container>
+Container read_named(const std::string& path, std::int64_t max_bytes) {
+  const Descriptor file{open_to_read(path)};
+  if (file.fd < 0) cannot_read(path, reason_of(errno));
+  return read_all<Container>(file.fd, path, max_bytes);
 }
 
 }  // namespace
@@ -196,6 +247,8 @@ std::string reason_of(int error_number) {
       return "its symbolic links end nowhere";
     case EFBIG:
       return "it would be larger than files may be here";
+    case EBADF:
+      return "it is closed, or not open for that";
     case EPIPE:
       return "nobody reads it any more";
     default:
@@ -207,11 +260,15 @@ std::string reason_of(int error_number) {
 }
 
 std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes) {
-  return read_all<std::vector<std::byte>>(path, max_bytes);
+  return read_named<std::vector<std::byte>>(path, max_bytes);
 }
 
 std::string read_text(const std::string& path, std::int64_t max_bytes) {
-  return read_all<std::string>(path, max_bytes);
+  return read_named<std::string>(path, max_bytes);
+}
+
+std::string read_open_text(int fd, const std::string& shown, std::int64_t max_bytes) {
+  return read_all<std::string>(fd, shown, max_bytes);
 }
 
 std::optional<std::int64_t> file_size(const std::string& path) {
@@ -245,30 +302,67 @@ void write_file(const std::string& path, std::string_view text) {
   write_file(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
+std::string temporary_folder() {
+  const char* chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
+}
+
+bool is_stream(const std::string& path) {
+  const std::optional<Place> place = resolve_links(path);
+  struct stat info{};
+  return place && (place->descriptor >= 0 ||
+                   (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)));
+}
+
+void check_stream(const std::string& path) {
+  const std::optional<Place> place = resolve_links(path);
+  const bool open = place && place->descriptor >= 0;
+  const Descriptor sink{open ? open_again(place->descriptor) : -1};
+  if (open ? sink.fd < 0 : ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
+    throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", written_name(path), reason_of(errno)));
+  const Descriptor file{open_unnamed(path)};
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  if (a == "-" && b == "-") return true;
+  struct stat one{}, other{};
+  const bool first = look_at(a, one), second = look_at(b, other);
+  if (first && second) return !S_ISCHR(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  if (first || second || a == "-" || b == "-") return false;
+  const auto whole = [](const std::string& path) {
+    const std::optional<Place> place = resolve_links(path);
+    std::error_code ec;
+    return fs::weakly_canonical(fs::absolute(place ? place->path : path, ec), ec);
+  };
+  return whole(a) == whole(b);
+}
+
 AtomicFile::AtomicFile(std::string path, std::string shown)
     : path_(shown.empty() ? path : std::move(shown)), named_(path), target_(std::move(path)) {
   if (target_.empty()) throw Error(ErrorClass::io, "cannot write a file without a name");
-  if (target_ == "-") {
-    sink_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
+  const std::optional<Place> place = resolve_links(target_);
+  if (!place) fail(ELOOP);
+  if (place->descriptor >= 0) {
+    open_stream(open_again(place->descriptor));
     return;
   }
-  const std::optional<std::string> resolved = resolve_links(target_);
-  if (!resolved) fail(ELOOP);
-  target_ = *resolved;
   struct stat info{};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail(EISDIR);
   if (exists && !S_ISREG(info.st_mode)) {
-    // A pipe without a reader is no error yet.
-    while ((sink_ = ::open(target_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO &&
+    // By the name that it was given: an open file of another process has no other. A pipe without a reader is no error
+    // yet.
+    int sink = -1;
+    while ((sink = ::open(target_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO &&
            S_ISFIFO(info.st_mode)) {
       look_at_deadline();
       ::poll(nullptr, 0, wait_milliseconds);
     }
-    if (sink_ < 0 || (fd_ = open_unnamed()) < 0) fail(errno);
+    open_stream(sink);
     return;
   }
+  target_ = place->path;
   // A rename would replace even a file that its owner has made read-only: respect the wish.
   if (exists && ::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0) fail(errno);
   begin(folder_of(target_));
@@ -282,6 +376,19 @@ AtomicFile::AtomicFile(std::string path, std::string shown)
         ::fchown(fd_, info.st_uid, info.st_gid) == 0 || ::fchown(fd_, static_cast<uid_t>(-1), info.st_gid) == 0;
   const mode_t kept = info.st_mode & (same_group ? 0777 : 0707);
   if (::fchmod(fd_, kept) != 0) return;
+}
+
+// `descriptor`: below 0 where it could not be opened, for the reason in errno.
+void AtomicFile::open_stream(int descriptor) {
+  streams_ = true;
+  sink_ = descriptor;
+  if (sink_ < 0) fail(errno);
+  try {
+    fd_ = open_unnamed(named_);
+  } catch (...) {
+    ::close(sink_);  // nobody destroys what was not made
+    throw;
+  }
 }
 
 // Without a name where the system can: else under one of its own.
@@ -321,10 +428,8 @@ void AtomicFile::fail(int error_number) const {
   std::string help;
   if (error_number == ENOENT && named_ != "-" && ::access(folder_of(target_).c_str(), F_OK) != 0)
     help = fmt::format("make the folder {} first", quoted(folder_of(target_), 1024));
-  throw Error(ErrorClass::io,
-              fmt::format("cannot write {}: {}", named_ == "-" ? "standard output" : quoted(named_, 1024),
-                          reason_of(error_number)),
-              {}, help);
+  throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", written_name(named_), reason_of(error_number)), {},
+              help);
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
@@ -361,7 +466,7 @@ std::size_t AtomicFile::read_at(std::int64_t offset, std::span<std::byte> bytes)
 
 void AtomicFile::sync() {
   // EINVAL and ENOTSUP: a file system that cannot sync has promised nothing to begin with.
-  if (sink_ < 0 && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+  if (!streams_ && ::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
 }
 
 // From the first byte to the last into the pipe or device.
@@ -387,13 +492,37 @@ void AtomicFile::pour() {
   if (closed != 0 && errno != EINTR) fail(errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::deliver() {
   sync();
-  if (sink_ >= 0) return pour();
+  if (sink_ >= 0) pour();
+}
+
+void AtomicFile::commit() {
+  deliver();
+  take_name(false);
+  settle();
+}
+
+void AtomicFile::commit_all(std::span<const std::unique_ptr<AtomicFile>> files) {
+  for (const auto& file : files) file->sync();
+  for (const auto& file : files) file->deliver();
+  std::size_t named = 0;
+  try {
+    for (; named < files.size(); ++named) files[named]->take_name(files.size() > 1);
+  } catch (...) {
+    while (named-- > 0) files[named]->give_name_back();
+    throw;
+  }
+  for (const auto& file : files) file->settle();
+}
+
+// `keep_old`: so that it can be given back, where the file system can exchange two names.
+void AtomicFile::take_name(bool keep_old) {
+  if (streams_) return;
   if (temporary_.empty()) {
     const std::string unnamed = fmt::format("/proc/self/fd/{}", fd_);
     if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      target_named();
+      naming_ = Naming::fresh;
       return;
     }
     // A link replaces nothing, a rename does: for a moment it has a name of its own.
@@ -406,13 +535,33 @@ void AtomicFile::commit() {
         fail(errno);
     }
   }
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(errno);
+  const char *from = temporary_.c_str(), *to = target_.c_str();
+  if (keep_old && ::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) {
+    naming_ = Naming::exchanged;
+    struct stat old{};  // a folder that was made meanwhile would be exchanged, too
+    if (::lstat(from, &old) != 0 || !S_ISDIR(old.st_mode)) return;
+    give_name_back();
+    fail(EISDIR);
+  }
+  const bool nothing_there = keep_old && errno == ENOENT;
+  if (::rename(from, to) != 0) fail(errno);
   temporary_.clear();
-  target_named();
+  naming_ = nothing_there ? Naming::fresh : Naming::replaced;
+}
+
+void AtomicFile::give_name_back() {
+  if (naming_ == Naming::fresh) ::unlink(target_.c_str());
+  if (naming_ == Naming::exchanged &&
+      ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) != 0)
+    temporary_.clear();  // the old file stays beside the new one
+  naming_ = Naming::none;
 }
 
 // The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.
-void AtomicFile::target_named() {
+void AtomicFile::settle() {
+  if (naming_ == Naming::none) return;
+  if (naming_ == Naming::exchanged) ::unlink(temporary_.c_str());
+  temporary_.clear();
   const Descriptor folder{::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (folder.fd >= 0) ::fsync(folder.fd);
 }

@@ -5,14 +5,17 @@
 // process that is killed, leaves the old file as it was and no rubbish behind. (Where a file system knows no unnamed
 // files it has a name of its own beside the target, which only a killed process leaves there.) A file that is replaced
 // keeps its owner, where this user may give files away, and its mode, but no set-id bits. A symbolic link is followed,
-// so that the link survives; links in a ring are an error. A pipe, a device and "-" (standard output) get the bytes at
-// commit(), in order, whatever order they were written in. All failures are Error(io) that name the path and the
-// reason.
+// so that the link survives; links in a ring are an error. A stream gets the bytes at commit(), in order, whatever
+// order they were written in: "-" (standard output), an open file of this process (/dev/stdout, /dev/fd/3), a pipe, a
+// device. commit_all() makes several files appear together: streams first, which cannot be taken back, then the names,
+// and where one of them cannot be given the others are as they were. All failures are Error(io) that name the path and
+// the reason.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,6 +30,8 @@ inline constexpr std::int64_t no_limit = INT64_MAX;
 // work.
 std::vector<std::byte> read_bytes(const std::string& path, std::int64_t max_bytes = no_limit);
 std::string read_text(const std::string& path, std::int64_t max_bytes = no_limit);
+// The same of an open file, from where it stands; `shown` is its name in errors.
+std::string read_open_text(int fd, const std::string& shown, std::int64_t max_bytes = no_limit);
 
 // A file that is read piece by piece; "-" is standard input.
 class Reading {
@@ -56,6 +61,16 @@ std::size_t read_file_into(const std::string& path, std::span<std::byte> bytes);
 void write_file(const std::string& path, std::span<const std::byte> bytes);
 void write_file(const std::string& path, std::string_view text);
 
+// Is what is written there a stream, and no file that would be made or replaced?
+bool is_stream(const std::string& path);
+// Throws at once what writing to this stream is sure to throw in the end.
+void check_stream(const std::string& path);
+// One file by two names: links, other ways to write a path, "-" and /dev/stdout; there or not yet. /dev/null and
+// terminals take everything and are never the same.
+bool is_same_file(const std::string& a, const std::string& b);
+// $TMPDIR, else /tmp.
+std::string temporary_folder();
+
 // What an errno means, as the tail of a sentence: "permission denied".
 std::string reason_of(int error_number);
 
@@ -76,20 +91,33 @@ class AtomicFile {
   const std::string& path() const { return path_; }
   // What was written reaches the disk, under no name yet: after this, commit() only names it.
   void sync();
+  // Everything but the name: what was written reaches the disk, or the stream.
+  void deliver();
   void commit();
+  static void commit_all(std::span<const std::unique_ptr<AtomicFile>> files);
 
  private:
   [[noreturn]] void fail(int error_number) const;
+  void open_stream(int descriptor);
   void begin(const std::string& folder);
   std::string free_name() const;
   void pour();
-  void target_named();
+  void take_name(bool keep_old);
+  void give_name_back();
+  void settle();
   std::string path_;       // as the caller wants it shown
   std::string named_;      // as the caller gave it, for errors
   std::string target_;     // with links resolved
   std::string temporary_;  // name until commit, where there has to be one
   int fd_ = -1;
-  int sink_ = -1;  // a pipe, a device: what gets the bytes in the end
+  int sink_ = -1;  // a stream: what gets the bytes in the end
+  bool streams_ = false;
+  enum class Naming {
+    none,
+    fresh,
+    exchanged,
+    replaced
+  } naming_ = Naming::none;  // exchanged: temporary_ is the old file
 };
 
 }  // namespace tessera::base

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -102,7 +103,7 @@ struct Failures {
   std::string last;  // message
 
   void add(const std::string& file, const std::string& message) {
-    fmt::print(stderr, "tessera: error: {}: {}\n", base::quoted(file), message == last ? "the same" : message);
+    tell("tessera: error: {}: {}\n", base::quoted(file), message == last ? "the same" : message);
     last = message;
     files.push_back(base::quoted(file));
   }
@@ -133,8 +134,8 @@ int run_batch(const std::vector<std::string>& files, const RunSettings& settings
     }
   }
   if (!failures.files.empty())
-    fmt::print(stderr, "tessera: {} of {} files failed: {}\n", failures.files.size(), files.size(),
-               base::list_of(failures.files, "and"));
+    tell("tessera: {} of {} files failed: {}\n", failures.files.size(), files.size(),
+         base::list_of(failures.files, "and"));
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
 
@@ -27,7 +28,7 @@ int check(const CheckVerb& verb) {
   const ProgramOptions& options = verb.program;
   std::map<std::string, double> scalars;
   const Program program = options.load(scalars, verb.compile_limit);
-  for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
+  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
   const std::size_t warnings = program.warnings().size();
   fmt::print("{}: no errors{}\n", options.path,
              warnings == 0   ? ""

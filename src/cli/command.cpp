@@ -1,7 +1,9 @@
 // The table of verbs, and how every failure becomes one message and one status.
 #include "cli/command.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cctype>
@@ -69,15 +71,6 @@ std::string option_of(const std::string& word) {
   return std::isalpha(static_cast<unsigned char>(word[1])) != 0 ? word.substr(0, 2) : "";
 }
 
-// What a verb printed is part of what it did: a full disk behind `tessera emit > file` must not pass for success.
-int finished(int status) {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  const std::string reason = errno == 0 ? "" : ": " + base::reason_of(errno);
-  std::clearerr(stdout);
-  throw Error(ErrorClass::io, "cannot write standard output" + reason);
-}
-
 // CLI11 knows what is wrong; the words are made ours.
 int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, const char* const* argv) {
   const CLI::App* app = &root;
@@ -136,6 +129,22 @@ std::vector<std::string> joined_words(int argc, const char* const* argv) {
 
 }  // namespace
 
+void flush_standard_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  const std::string reason = errno == 0 ? "" : ": " + base::reason_of(errno);
+  std::clearerr(stdout);
+  throw Error(ErrorClass::io, "cannot write standard output" + reason);
+}
+
+void open_standard_files() {
+  for (int number = STDIN_FILENO; number <= STDERR_FILENO; ++number) {
+    if (::fcntl(number, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. Reading 0 and writing 1 are errors, as they were; what is said goes nowhere.
+    if (::open("/dev/null", number == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0) ::open("/", O_PATH);
+  }
+}
+
 int run_command(int argc, const char* const* argv) {
   const std::vector<std::string> joined = joined_words(argc, argv);
   std::vector<const char*> words;
@@ -167,7 +176,11 @@ int run_command(int argc, const char* const* argv) {
   const base::Deadline cancel(0, &interrupt.flag());
   try {
     for (const Verb& verb : verbs)
-      if (verb.app->parsed()) return finished(verb.action());
+      if (verb.app->parsed()) {
+        const int status = verb.action();
+        flush_standard_output();
+        return status;
+      }
   } catch (const Error& error) {
     return report(error);
   } catch (const std::system_error& error) {

@@ -12,6 +12,12 @@ namespace tessera::cli {
 
 enum Status { done = 0, program_faulty = 1, usage_faulty = 2, internal_fault = 3, amplified = 4, interrupted = 130 };
 
+// What was printed is part of what was done: a full disk behind `tessera emit > file` is an Error(io).
+void flush_standard_output();
+
+// For main: standard files that are closed are opened on nothing, so that no other file gets their numbers.
+void open_standard_files();
+
 int run_command(int argc, const char* const* argv);
 
 }  // namespace tessera::cli

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/measure.hpp"
 #include "cli/pages.hpp"
+#include "cli/tell.hpp"
 #include "cli/verify.hpp"
 #include "tessera/error.hpp"
 
@@ -35,7 +36,7 @@ std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& l
       };
       options.on_loop_end = [&](const LoopEnd& e) {
         bar.reset();
-        fmt::print(stderr, "loop over {}: {} of {} iterations at most\n", e.variable, e.iterations, e.most);
+        tell("loop over {}: {} of {} iterations at most\n", e.variable, e.iterations, e.most);
       };
     }
     results.push_back(program.run(lanes.inputs[c], options));
@@ -145,7 +146,7 @@ int execute(const Program& program, const std::string& label, const std::vector<
             const base::InterruptGuard& interrupt, const std::function<void(Lanes&)>& adjust) {
   RunOptions options = settings.plan.run_options();
   options.cancel = &interrupt.flag();
-  for (const Diagnostic& warning : program.warnings()) fmt::print(stderr, "{}", warning.render());
+  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
 
   OutputOptions output = settings.output;
   output.values.unit = settings.input.unit;

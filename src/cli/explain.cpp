@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
@@ -13,6 +14,7 @@
 #include "cli/filter_options.hpp"
 #include "cli/hardware_options.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "engine/filters.hpp"
 #include "tessera/error.hpp"
@@ -84,7 +86,7 @@ void tell_assumed(const ExplainVerb& verb, const std::vector<std::string>& assum
   const std::string note = note_of_assumed(assumed);
   if (note.empty()) return;
   if (verb.json || !verb.svg.empty())
-    fmt::print(stderr, "note: {}\n", note);
+    tell("note: {}\n", note);
   else
     fmt::print("{}\n", note);
 }
@@ -133,14 +135,22 @@ int explain(const ExplainVerb& verb) {
     throw Error(ErrorClass::argument, "program is required", {}, "tessera explain --help lists what can be given");
   std::map<std::string, double> scalars;
   InputShapes shapes;
-  const Program program =
-      verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit) : filter_program(verb, shapes);
+  std::vector<SourceFile> sources;
+  const Program program = verb.filter.empty() ? verb.program.load(scalars, verb.plan.compile_limit, &sources)
+                                              : filter_program(verb, shapes);
+  check_no_source(sources, verb.svg);
   if (verb.filter.empty()) shapes = input_shapes(program, verb.sizes);
   tell_assumed(verb, shapes.assumed);
-  if (!verb.svg.empty())
-    base::write_file(verb.svg, std::string_view(program.explain(shapes.shapes, options, ExplainFormat::svg)));
+  std::vector<std::unique_ptr<base::AtomicFile>> picture;
+  if (!verb.svg.empty()) {
+    const std::string text = program.explain(shapes.shapes, options, ExplainFormat::svg);
+    picture.push_back(std::make_unique<base::AtomicFile>(verb.svg));
+    picture.back()->write(std::as_bytes(std::span(text)));
+  }
   if (verb.svg.empty() || verb.json)
     fmt::print("{}", program.explain(shapes.shapes, options, verb.json ? ExplainFormat::json : ExplainFormat::text));
+  flush_standard_output();  // before the picture replaces one
+  base::AtomicFile::commit_all(picture);
   return done;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/text.hpp"
+#include "cli/tell.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -107,8 +108,8 @@ void note_guess(Kind kind) {
   static bool said = false;
   if (said) return;
   said = true;
-  fmt::print(stderr, "note: the NIfTI header gives distances without a unit; they are taken for {}\n",
-             kind == Kind::second ? "seconds" : "millimetres");
+  tell("note: the NIfTI header gives distances without a unit; they are taken for {}\n",
+       kind == Kind::second ? "seconds" : "millimetres");
 }
 
 double points_of(const std::string& option, const Quantity& q, const io::ImageHeader& header, int rank, int dimension,

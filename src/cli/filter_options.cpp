@@ -15,6 +15,7 @@
 #include "cli/convert.hpp"
 #include "cli/filter_lengths.hpp"
 #include "cli/filter_weights.hpp"
+#include "cli/tell.hpp"
 #include "engine/filters.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"
@@ -147,8 +148,8 @@ void FilterOptions::take_nodata(FilterRequest& request, bool takes_mask, const i
         "note: points of {}, the file's value for no data, count for nothing; --nodata none takes them for numbers\n",
         *header.nodata);
   } else {
-    fmt::print(stderr, "note: filter {} takes points of {}, the file's value for no data, for numbers\n", request.name,
-               *header.nodata);
+    tell("note: filter {} takes points of {}, the file's value for no data, for numbers\n", request.name,
+         *header.nodata);
   }
 }
 
@@ -216,7 +217,7 @@ FilterRequest FilterOptions::request(const std::string& name, int rank, const io
   if (mask_) request.mask = io::read_array(*mask_);
   if (type_) {
     if (*type_ == "int8")
-      fmt::print(stderr, "warning: int8 is an unsigned type here, 0 to 255\nhelp: write uint8, which means the same\n");
+      tell("warning: int8 is an unsigned type here, 0 to 255\nhelp: write uint8, which means the same\n");
     request.type = lang::parse_type(*type_);
     if (!request.type)
       fail(fmt::format("--type {} cannot be used, expected a type such as uint8 or float", base::quoted(*type_)));
@@ -243,8 +244,7 @@ void FilterOptions::note_nodata(const Format& image) const {
   for (const std::string& text : nodata_) {
     const std::optional<double> value = base::parse_number(text);
     if (value && !std::isnan(*value) && !value_in_type(*value, type))
-      fmt::print(stderr, "warning: --nodata {} is no value of {}, the type of the image: no point has it\n", text,
-                 name_of(type));
+      tell("warning: --nodata {} is no value of {}, the type of the image: no point has it\n", text, name_of(type));
   }
 }
 
@@ -258,10 +258,10 @@ void FilterOptions::note_rounding(const std::string& name, const Format& image,
   for (const std::string& file : files)
     if (!io::stores_floats(file)) return;  // it could not hold fractions
   const ElementType type = image.is_struct() ? image.fields[0].type : image.scalar;
-  fmt::print(stderr,
-             "note: the result is rounded to {0}, the type of the image; --type float keeps fractions, --type {0} "
-             "says that this is meant\n",
-             name_of(type));
+  tell(
+      "note: the result is rounded to {0}, the type of the image; --type float keeps fractions, --type {0} "
+      "says that this is meant\n",
+      name_of(type));
 }
 
 namespace {

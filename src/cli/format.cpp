@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/verbs.hpp"
 #include "lang/compile.hpp"
@@ -18,8 +20,18 @@ struct FormatVerb {
   bool in_place = false, check = false;
 };
 
+// What is read once has no place for the result.
+void check_in_place(const std::string& file) {
+  if (!base::is_stream(file)) return;
+  throw Error(ErrorClass::argument,
+              fmt::format("{} cannot be changed in place, it is a pipe or a device; expected a file",
+                          file == "-" ? "standard input" : base::quoted(file)),
+              {}, "leave -i away, and the text in the standard layout is printed");
+}
+
 int format(const FormatVerb& verb) {
   if (verb.in_place && verb.check) throw Error(ErrorClass::argument, "--in-place and --check exclude each other");
+  if (verb.in_place) std::ranges::for_each(verb.files, check_in_place);
   bool same = true;
   for (const std::string& file : verb.files) {
     const std::string text = base::read_text(file, lang::Limits{}.text_bytes);

@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "tessera/error.hpp"
@@ -285,8 +286,8 @@ bool holds(const Array& array, double value) {
 void note_nodata(const Binding& b) {
   const std::optional<double>& nodata = b.header.nodata;
   if (nodata && !std::isnan(*nodata) && holds(b.array, *nodata))
-    fmt::print(stderr, "note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
-               base::quoted(b.origin));
+    tell("note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
+         base::quoted(b.origin));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"
+#include "lang/imports.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -145,7 +146,16 @@ bool may_be_mode(std::string_view text) {
 
 }  // namespace
 
-Program ProgramOptions::load(std::map<std::string, double>& scalars, double compile_limit) const {
+void check_no_source(const std::vector<SourceFile>& sources, const std::string& written) {
+  if (written.empty()) return;
+  for (const SourceFile& source : sources)
+    if (base::is_same_file(source.path, written))
+      throw Error(ErrorClass::argument, fmt::format("{} cannot be written, {}", base::quoted(written), source.how), {},
+                  "give another name");
+}
+
+Program ProgramOptions::load(std::map<std::string, double>& scalars, double compile_limit,
+                             std::vector<SourceFile>* sources) const {
   CompileOptions options;
   options.import_paths = import_paths;
   options.compile_limit = checked_compile_limit(compile_limit);
@@ -180,7 +190,16 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars, double comp
       throw Error(ErrorClass::argument, fmt::format("table {} is given twice", base::quoted(name)));
     options.tables.emplace(name, io::read_array(file));
   }
-  return Program::from_file(path, options);
+  const lang::ImportRecord imports;
+  Program program = Program::from_file(path, options);
+  if (sources != nullptr) {
+    if (path != "-") sources->push_back({path, "it is the program"});
+    for (const std::string& file : imports.files()) sources->push_back({file, "the program imports it"});
+    for (const std::string& table : tables)
+      sources->push_back(
+          {cut_name(table).second, fmt::format("it holds table {}", base::quoted(cut_name(table).first))});
+  }
+  return program;
 }
 
 void declare_compile_limit(CLI::App& app, double& seconds) {

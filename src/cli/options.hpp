@@ -16,6 +16,13 @@ class App;
 
 namespace tessera::cli {
 
+// A file that a program is made of, and how: "the program imports it".
+struct SourceFile {
+  std::string path, how;
+};
+// Throws Error(argument) where a file to be written, by whatever name, is one of them; "" is none.
+void check_no_source(const std::vector<SourceFile>& sources, const std::string& written);
+
 // The program and what is set from outside: `PROGRAM -p name=value --table name=file -I folder`.
 struct ProgramOptions {
   std::string path;
@@ -25,8 +32,9 @@ struct ProgramOptions {
 
   void declare(CLI::App&, bool required = true);
   // Compiles. Settings that name a scalar input of the program are returned in `scalars`, the others are compile-time
-  // parameters.
-  Program load(std::map<std::string, double>& scalars, double compile_limit) const;
+  // parameters. `sources`: where to put what it is made of, the tables last.
+  Program load(std::map<std::string, double>& scalars, double compile_limit,
+               std::vector<SourceFile>* sources = nullptr) const;
 };
 
 // How it is planned and run: `--schedule --method --exact --tile --threads --compiler --target --device

@@ -8,14 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "cli/convert.hpp"
 #include "cli/options.hpp"
+#include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
 #include "tessera/error.hpp"
@@ -48,7 +49,7 @@ std::string with_format(const std::string& path, const OutputOptions& options) {
 }
 
 void check_path(const std::string& path) {
-  if (path == "-") return;
+  if (base::is_stream(path)) return base::check_stream(path);
   std::error_code ec;
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ec))
@@ -56,9 +57,8 @@ void check_path(const std::string& path) {
                                             base::quoted(folder.string())));
   if (fs::is_directory(path, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: it is a folder", base::quoted(path)));
-  // A file is replaced by one made beside it; a pipe or a device is written as it is.
-  const bool in_place = fs::exists(path, ec) && !fs::is_regular_file(path, ec);
-  const std::string writable = in_place ? path : folder.empty() ? "." : folder.string();
+  // A file is replaced by one made beside it.
+  const std::string writable = folder.empty() ? "." : folder.string();
   if (::faccessat(AT_FDCWD, writable.c_str(), W_OK, AT_EACCESS) != 0)
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: {}: {}", base::quoted(path),
                                             base::quoted(writable), base::reason_of(errno)));
@@ -74,26 +74,10 @@ std::vector<i64> position(const OutputOptions& options, const std::optional<Regi
   return at;
 }
 
-// Where a link leads, which may be nowhere yet.
-fs::path followed(fs::path path) {
-  std::error_code ec;
-  path = fs::absolute(path, ec);
-  for (int k = 0; k < 40 && fs::is_symlink(path, ec); ++k) path = path.parent_path() / fs::read_symlink(path, ec);
-  return fs::weakly_canonical(path, ec);
-}
-
-// The same file by another name: a link, another way to write the path.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code ec;
-  if (fs::is_character_file(a, ec)) return false;  // /dev/null takes all
-  if (fs::exists(a, ec) && fs::exists(b, ec)) return fs::equivalent(a, b, ec);
-  return followed(a) == followed(b);
-}
-
 void check_different(const Program& program, const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (paths[i].empty() || paths[j].empty() || !is_same_file(paths[i], paths[j])) continue;
+      if (paths[i].empty() || paths[j].empty() || !base::is_same_file(paths[i], paths[j])) continue;
       const auto& outputs = program.outputs();
       fail(fmt::format("{} and {} go into one file: {}{}", described(outputs[j], j), described(outputs[i], i),
                        base::quoted(paths[j]), paths[i] == paths[j] ? "" : " and " + base::quoted(paths[i])),
@@ -230,7 +214,7 @@ io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinat
   return both;
 }
 
-void print_numbers(std::FILE* to, const Array& array, const std::string& name) {
+std::string numbers_of(const Array& array, const std::string& name) {
   std::string text;
   for (const Array& plane : io::as_planes(array)) {
     i64 lost = 0;
@@ -249,10 +233,8 @@ void print_numbers(std::FILE* to, const Array& array, const std::string& name) {
       text += fmt::format(" from {:.6g} to {:.6g}, mean {:.6g};", low, high, sum / static_cast<double>(count));
   }
   if (!text.empty() && text.back() == ';') text.pop_back();
-  if (array.rank() == 0)
-    fmt::print(to, "{}:{}\n", name, text);
-  else
-    fmt::print(to, "{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
+  if (array.rank() == 0) return fmt::format("{}:{}\n", name, text);
+  return fmt::format("{}: {} {},{}\n", name, to_string(array.shape()), array.format().name(), text);
 }
 
 }  // namespace
@@ -281,6 +263,7 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
                        base::quoted(path)));
     result.paths[i] = with_format(path, options);
     check_path(path);
+    check_no_source(options.sources, path);
     result.files[i] = path;
   };
   for (const std::string& word : options.files) {
@@ -369,21 +352,28 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
     reports.push_back(io::write_array(*files.back(), final[i], how));
     files.back()->sync();
   }
-  for (const auto& file : files) file->commit();
   // What goes beside a picture on standard output is no part of it.
-  const bool busy = std::find(destinations.files.begin(), destinations.files.end(), "-") != destinations.files.end();
+  const auto stream = [](const std::string& path) { return !path.empty() && base::is_same_file(path, "-"); };
+  const bool busy = std::any_of(destinations.files.begin(), destinations.files.end(), stream);
+  for (std::size_t i = 0; i < final.size(); ++i) {
+    if (!destinations.paths[i].empty()) continue;
+    const std::string line = numbers_of(final[i], label(program.outputs()[i], i));
+    if (busy)
+      tell("{}", line);
+    else
+      fmt::print("{}", line);
+  }
+  flush_standard_output();  // which may fail, and is told before a file is replaced
+  base::AtomicFile::commit_all(files);
   std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
-    if (path.empty()) {
-      print_numbers(busy ? stderr : stdout, final[i], label(program.outputs()[i], i));
-      continue;
-    }
+    if (path.empty()) continue;
     const io::WriteReport& report = reports[written++];
-    for (const std::string& line : fitted[i].notes) fmt::print(stderr, "{}", line);
+    for (const std::string& line : fitted[i].notes) tell("{}", line);
     if (!destinations.onto) warn_clamped(final[i], targets[i], report.saturated, fitted[i].chosen);
     if (!report.lost.empty())
-      fmt::print(stderr, "note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
+      tell("note: {} does not keep {}\n", base::quoted(path), base::list_of(report.lost, "and"));
   }
 }
 

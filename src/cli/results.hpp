@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "cli/inputs.hpp"
+#include "cli/options.hpp"
 #include "cli/values.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
 
 struct OutputOptions {
-  std::vector<std::string> files;  // FILE or NAME=FILE
-  std::string onto, at;            // paste into this image, here ("top,left")
-  ValueOptions values;             // how results become integers
-  std::string compression;         // "NAME" or "NAME:LEVEL"; "" for the habit of each format
-  std::optional<int> quality;      // of JPEG, 1 to 100
-  std::string format;              // suffix of the format of what has no suffix: pipes, "-" (standard output)
+  std::vector<std::string> files;   // FILE or NAME=FILE
+  std::string onto, at;             // paste into this image, here ("top,left")
+  ValueOptions values;              // how results become integers
+  std::string compression;          // "NAME" or "NAME:LEVEL"; "" for the habit of each format
+  std::optional<int> quality;       // of JPEG, 1 to 100
+  std::string format;               // suffix of the format of what has no suffix: pipes, "-" (standard output)
+  std::vector<SourceFile> sources;  // that are not written over
 
   // Throws Error(argument) for what cannot be used.
   void check() const;

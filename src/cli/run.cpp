@@ -74,14 +74,17 @@ int run(const RunVerb& verb) {
   verb.settings.check();
   const base::InterruptGuard interrupt;
   std::map<std::string, double> scalars;
-  const Program program = verb.program.load(scalars, verb.settings.plan.compile_limit);
+  RunSettings settings = verb.settings;
+  const Program program = verb.program.load(scalars, settings.plan.compile_limit, &settings.output.sources);
+  // What a run reads may be written over, but not by a picture of what says how.
+  std::erase_if(settings.output.sources, [&](const SourceFile& source) { return source.how.starts_with("it holds"); });
   const Words words = files_of(program, verb.words, scalars);
   const std::string label = identifier_of(verb.program.path);
-  if (words.files.empty()) return execute(program, label, verb.words, scalars, verb.settings, interrupt);
-  return run_batch(words.files, verb.settings, interrupt, [&](const std::string& file, const RunSettings& settings) {
+  if (words.files.empty()) return execute(program, label, verb.words, scalars, settings, interrupt);
+  return run_batch(words.files, settings, interrupt, [&](const std::string& file, const RunSettings& of_file) {
     std::vector<std::string> own = words.others;
     own.push_back(words.input + "=" + file);
-    return execute(program, label, own, scalars, settings, interrupt);
+    return execute(program, label, own, scalars, of_file, interrupt);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/tell.hpp"
 #include "cli/verbs.hpp"
 #include "engine/prices.hpp"
 #include "run/cpu/machine.hpp"
@@ -73,10 +74,10 @@ int tune(const TuneVerb& verb) {
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
   options.on_progress = [&](const std::string& what, int done, int total) {
     if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted, nothing was stored");
-    if (terminal) fmt::print(stderr, "\r{:3} % {:<50}", 100 * done / total, what);
+    if (terminal) tell("\r{:3} % {:<50}", 100 * done / total, what);
   };
   const engine::Tuned found = engine::tune(options);
-  if (terminal) fmt::print(stderr, "\r{:<57}\r", "");
+  if (terminal) tell("\r{:<57}\r", "");
   fmt::print("{}: {}\n{:<34} {:>9} {:>9} {:>9}\n", found.target, found.device, "ns a point of", "built in", "now",
              "measured");
   for (const engine::Trial& t : found.trials)

@@ -10,6 +10,7 @@
 
 #include "base/text.hpp"
 #include "cli/convert.hpp"
+#include "cli/tell.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -282,18 +283,17 @@ void warn_clamped(const Array& array, const Target& target, i64 saturated, bool 
     });
   }
   if (missing > 0)
-    fmt::print(stderr, "warning: {} of the {} values of {} {} NaN, written as 0\n", missing, all, target.name,
-               missing == 1 ? "is" : "are");
+    tell("warning: {} of the {} values of {} {} NaN, written as 0\n", missing, all, target.name,
+         missing == 1 ? "is" : "are");
   const i64 clamped = saturated - missing;
   if (chosen || clamped <= 0 || clamped * 1000 <= all) return;
   std::string where;
   if (below > 0) where += fmt::format("{} below 0", percent(below, all));
   if (above > 0)
     where += fmt::format("{}{} above {:.0f}", where.empty() ? "" : ", ", percent(above, all), target.largest);
-  fmt::print(stderr, "warning: {} of the values of {} did not fit {} and were clamped{}\n", percent(clamped, all),
-             target.name, name_of(target.type), where.empty() ? "" : " (" + where + ")");
-  fmt::print(stderr, "help: a .tif or .npy file keeps them; --stretch or --range LO,HI brings them to 0 to {:.0f}\n",
-             target.largest);
+  tell("warning: {} of the values of {} did not fit {} and were clamped{}\n", percent(clamped, all), target.name,
+       name_of(target.type), where.empty() ? "" : " (" + where + ")");
+  tell("help: a .tif or .npy file keeps them; --stretch or --range LO,HI brings them to 0 to {:.0f}\n", target.largest);
 }
 
 }  // namespace tessera::cli

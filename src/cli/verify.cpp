@@ -17,6 +17,7 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "cli/convert.hpp"
+#include "cli/tell.hpp"
 #include "data/element.hpp"
 #include "engine/program_impl.hpp"
 #include "io/image.hpp"
@@ -239,10 +240,10 @@ class Verification {
     for (const std::vector<i64>& p : parameters_) work += work_of(impl_.graph, p);
     if (how.points != VerifyOptions::Points::automatic || work <= most_work || !possible) return;
     sampled_ = true;
-    fmt::print(stderr,
-               "note: all points would take the interpreter some {:.2g} minutes, windows of the results are compared; "
-               "--verify all compares all\n",
-               work * 80e-9 / 60);
+    tell(
+        "note: all points would take the interpreter some {:.2g} minutes, windows of the results are compared; "
+        "--verify all compares all\n",
+        work * 80e-9 / 60);
   }
 
   Verdict all(const std::vector<std::vector<Array>>& results) {

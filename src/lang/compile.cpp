@@ -3,18 +3,19 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <set>
 #include <tuple>
 
+#include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "lang/declarations.hpp"
 #include "lang/given_values.hpp"
 #include "lang/images.hpp"
+#include "lang/imports.hpp"
 #include "lang/parser.hpp"
 #include "lang/standard_filters.hpp"
 
@@ -78,22 +79,13 @@ class Loader {
   // now.
   std::string text_of(const std::string& path) const {
     if (!input_.import_only) return base::read_text(path, input_.limits.text_bytes);
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    const base::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    if (file.fd < 0)
       throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
-    const std::string opened = fmt::format("/proc/self/fd/{}", fd);
-    std::string text;
-    try {
-      if (!is_allowed(opened))
-        throw Error(ErrorClass::io,
-                    fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
-      text = base::read_text(opened, input_.limits.text_bytes);
-    } catch (...) {
-      ::close(fd);
-      throw;
-    }
-    ::close(fd);
-    return text;
+    if (!is_allowed(fmt::format("/proc/self/fd/{}", file.fd)))
+      throw Error(ErrorClass::io,
+                  fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
+    return base::read_open_text(file.fd, path, input_.limits.text_bytes);
   }
 
   // Once, within the bounds.
@@ -103,7 +95,10 @@ class Loader {
     if (seen_.size() > most_imports)
       report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
     try {
-      if (!path.empty()) source->text = text_of(path);
+      if (!path.empty()) {
+        ImportRecord::add(path);
+        source->text = text_of(path);
+      }
     } catch (const Error& e) {
       report_.fail(i.span, e.message());
     }

@@ -1,12 +1,16 @@
 // Atomic files: whole or not at all, and the reasons in words. /dev/full stands for a full disk.
 #include "base/files.hpp"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <thread>
 
 #include "tessera/error.hpp"
@@ -202,6 +206,72 @@ TEST_F(Files, writes_devices_directly) {
   file.write(std::as_bytes(std::span("x", 1)));
   file.commit();
   EXPECT_FALSE(fs::is_regular_file("/dev/null"));
+}
+
+TEST_F(Files, writes_into_open_files) {
+  write_file(path("a"), "first ");
+  const int fd = ::open(path("a").c_str(), O_WRONLY | O_APPEND);
+  ASSERT_GE(fd, 0);
+  fs::create_symlink(fmt::format("/dev/fd/{}", fd), path("link"));
+  for (const std::string& name : {fmt::format("/dev/fd/{}", fd), path("link")}) {
+    EXPECT_TRUE(is_stream(name));
+    EXPECT_TRUE(is_same_file(name, path("a")));
+    write_file(name, "more ");
+  }
+  EXPECT_EQ(read_text(path("a")), "first more more ");
+  ::close(fd);
+  const int reading = ::open(path("a").c_str(), O_RDONLY);
+  EXPECT_THAT(message_of([&] { write_file(fmt::format("/dev/fd/{}", reading), "x"); }), HasSubstr("not open for that"));
+  EXPECT_THAT(message_of([&] { check_stream(fmt::format("/dev/fd/{}", reading)); }), HasSubstr("not open for that"));
+  ::close(reading);
+  EXPECT_EQ(read_text(path("a")), "first more more ");
+}
+
+TEST_F(Files, knows_one_file_by_its_names) {
+  fs::create_directory(path("sub"));
+  fs::create_symlink("sub", path("other"));
+  fs::create_symlink("new", path("dangling"));
+  write_file(path("a"), "a");
+  fs::create_hard_link(path("a"), path("hard"));
+  EXPECT_TRUE(is_same_file(path("a"), path("sub/../a")));
+  EXPECT_TRUE(is_same_file(path("a"), path("hard")));
+  EXPECT_TRUE(is_same_file(path("sub/x"), path("other/x")));
+  EXPECT_TRUE(is_same_file(path("new"), path("dangling")));
+  EXPECT_TRUE(is_same_file("-", "/dev/stdout") || !fs::exists("/dev/stdout") || ::isatty(1) == 1);
+  EXPECT_FALSE(is_same_file("-", "./-"));
+  EXPECT_FALSE(is_same_file(path("a"), path("b")));
+  EXPECT_FALSE(is_same_file("/dev/null", "/dev/null"));
+  EXPECT_FALSE(is_stream(path("a")) || is_stream(path("new")) || is_stream(path("dangling")) || is_stream(path("sub")));
+  EXPECT_TRUE(is_stream("-") && is_stream("/dev/null"));
+}
+
+TEST_F(Files, appear_together_or_not_at_all) {
+  write_file(path("old"), "old");
+  const auto begun = [&](const std::string& name) {
+    auto file = std::make_unique<AtomicFile>(name);
+    file->write(std::as_bytes(std::span("new", 3)));
+    return file;
+  };
+  // A folder takes the place of the last one: its name cannot be given, and the others give theirs back.
+  std::vector<std::unique_ptr<AtomicFile>> files;
+  for (const char* name : {"old", "fresh", "taken"}) files.push_back(begun(path(name)));
+  fs::create_directory(path("taken"));
+  EXPECT_THAT(message_of([&] { AtomicFile::commit_all(files); }), HasSubstr("taken"));
+  files.clear();
+  EXPECT_EQ(read_text(path("old")), "old");
+  EXPECT_FALSE(fs::exists(path("fresh")));
+  EXPECT_EQ(entries(), 2u);
+  fs::remove(path("taken"));
+  for (const char* name : {"old", "fresh"}) files.push_back(begun(path(name)));
+  files.push_back(begun("/dev/full"));
+  EXPECT_THAT(message_of([&] { AtomicFile::commit_all(files); }), HasSubstr("no space left"));
+  files.clear();
+  EXPECT_EQ(read_text(path("old")), "old");
+  EXPECT_EQ(entries(), 1u);
+  for (const char* name : {"old", "fresh"}) files.push_back(begun(path(name)));
+  AtomicFile::commit_all(files);
+  EXPECT_EQ(read_text(path("old")) + read_text(path("fresh")), "newnew");
+  EXPECT_EQ(entries(), 2u);
 }
 
 TEST_F(Files, accepts_the_longest_names) {

@@ -168,6 +168,17 @@ std::string long_text() {
 TEST(BuiltIn, IsFoundWhereItWasBuilt) {
   EXPECT_EQ(built_in_unavailable(), "");
 }
+
+// As in a service: what is opened gets the number of standard input, which is another file in the compiler.
+TEST(BuiltIn, StartsWhereStandardFilesAreClosed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";  // begun anew, so that it is not found yet
+  const auto run = [] {
+    ::close(0);
+    ::close(1);
+    ::_exit(run_sample(*load({.source = unique_source(sample), .compiler = "built-in"})).size() == 1003 ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
 #endif
 
 TEST(BuiltIn, EndsAtTheLimit) {

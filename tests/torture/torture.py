@@ -276,8 +276,10 @@ def planted(part):
         expected = {0}
         if kind == "environment":
             env["TESSERA_CLANG"] = part.numbers.choice(["tessera-clang", "sub/../tessera-clang"])
+            expected = {2}
         elif kind == "writable":
             env["TESSERA_CLANG"] = str(writable)
+            expected = {2}
         elif kind == "path":
             env["PATH"] = f"{part.folder}:{env.get('PATH', '')}"
         elif kind == "ring":

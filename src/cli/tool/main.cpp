@@ -2,5 +2,6 @@
 #include "cli/command.hpp"
 
 int main(int argc, char** argv) {
+  tessera::cli::open_standard_files();
   return tessera::cli::run_command(argc, argv);
 }

@@ -68,6 +68,16 @@ std::string file_of_code(const void* address) {
   return "";
 }
 
+// $TESSERA_CLANG, or "".
+std::string chosen_path() {
+  const char* chosen = ::secure_getenv("TESSERA_CLANG");
+  return chosen == nullptr ? "" : chosen;
+}
+
+std::string chosen_name() {
+  return base::quoted(chosen_path(), 400) + " (from TESSERA_CLANG)";
+}
+
 // The program that is started, opened and looked at once.
 struct Found {
   int fd = -1;
@@ -88,31 +98,32 @@ struct Found {
     struct stat own{};
     const bool known = ::stat("/proc/self/exe", &own) == 0;
     const unsigned trusted = known ? own.st_uid : 0;
-    if (const char* chosen = ::secure_getenv("TESSERA_CLANG"); chosen != nullptr && *chosen != '\0') {
-      if (*chosen != '/')
+    if (const std::string chosen = chosen_path(); !chosen.empty()) {
+      if (chosen[0] != '/')
         reason = fmt::format("TESSERA_CLANG is {}, expected an absolute path", base::quoted(chosen, 400));
-      else if (!open(chosen, trusted) && reason.empty())
-        reason = fmt::format("{} (from TESSERA_CLANG) cannot be opened: {}", base::quoted(chosen, 400),
-                             base::reason_of(errno));
+      else if (!open(chosen, chosen_name(), trusted) && reason.empty())
+        reason = fmt::format("{} cannot be opened: {}", chosen_name(), base::reason_of(errno));
       return;
     }
     std::error_code ec;
     const std::string code = file_of_code(reinterpret_cast<const void*>(&built_in_version));
     for (const std::string& path : built_in_paths(code, fs::read_symlink("/proc/self/exe", ec).string()))
-      if (open(path, trusted) || !reason.empty()) return;
+      if (open(path, base::quoted(path, 400), trusted) || !reason.empty()) return;
     reason = fmt::format("{} is not installed beside this program", file_name);
   }
 
-  bool open(const std::string& path, unsigned trusted) {
+  bool open(const std::string& path, const std::string& shown, unsigned trusted) {
     const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0) return false;
     if (const std::string why = why_not_run(opened, trusted); !why.empty()) {
       ::close(opened);
-      reason = fmt::format("{} {}", base::quoted(path, 400), why);
+      reason = fmt::format("{} {}", shown, why);
       return false;
     }
-    fd = opened;
-    return true;
+    // Numbers of standard files are others' in the process that is started.
+    fd = opened > STDERR_FILENO ? opened : ::fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd != opened) ::close(opened);
+    return fd >= 0;
   }
 };
 
@@ -149,6 +160,8 @@ class Server {
 
   // Whose process it is: after a fork both would talk at once.
   bool is_ours() const { return owner_ == ::getpid(); }
+
+  bool has_greeted() const { return greeted_; }
 
   // A server that starts greets first.
   BuiltInResult ask(const BuiltInRequest& request) {
@@ -279,6 +292,10 @@ std::string built_in_unavailable() {
   return found().reason;
 }
 
+bool is_built_in_chosen() {
+  return !chosen_path().empty();
+}
+
 std::string built_in_version() {
   return version;
 }
@@ -292,21 +309,29 @@ std::vector<std::string> built_in_options(bool exact, bool wide_vectors) {
 BuiltInResult compile_built_in(const BuiltInRequest& request) {
   using Outcome = BuiltInResult::Outcome;
   std::unique_ptr<Server> server = pool().take();
+  const auto failed = [](const std::string& why, bool greeted) {
+    if (!greeted && is_built_in_chosen())
+      throw Error(ErrorClass::device, fmt::format("{} does not serve as the built-in compiler: {}", chosen_name(), why),
+                  {}, help_of_chosen);
+    return BuiltInResult{Outcome::failed, "", why};
+  };
   for (;;) {
     const bool kept = server != nullptr;
     if (!kept) {
       server = std::make_unique<Server>();
       if (const std::string why = server->start(); !why.empty())
-        return {Outcome::failed, "", "the compiler cannot be started: " + why};
+        return failed("the compiler cannot be started: " + why, false);
     }
     BuiltInResult result = server->ask(request);
     if (result.outcome == Outcome::done || result.outcome == Outcome::rejected) {
       pool().give(std::move(server));
       return result;
     }
+    const bool greeted = server->has_greeted();
     server.reset();
+    if (result.outcome != Outcome::failed) return result;
     // One that had waited may have died of something else long ago.
-    if (result.outcome != Outcome::failed || !kept) return result;
+    if (!kept) return failed(result.messages, greeted);
   }
 }
 

@@ -22,6 +22,10 @@ std::string why_not_run(int fd, unsigned trusted);
 
 // "" when there is one that may be run; else why not, as the tail of a sentence. Starts nothing.
 std::string built_in_unavailable();
+// Does $TESSERA_CLANG name it? Then there is no other choice: where it cannot be used, that is an error.
+bool is_built_in_chosen();
+inline constexpr const char* help_of_chosen =
+    "let TESSERA_CLANG name a tessera-clang of this version, unset it, or give --compiler system";
 // "clang 19.1.7", known without starting it.
 std::string built_in_version();
 std::vector<std::string> built_in_options(bool exact, bool wide_vectors);
@@ -45,7 +49,7 @@ struct BuiltInResult {
   std::string object;  // a relocatable ELF object
   std::string messages;
 };
-// Thread-safe.
+// Thread-safe. Throws Error(device) where what $TESSERA_CLANG names is no such program.
 BuiltInResult compile_built_in(const BuiltInRequest&);
 
 }  // namespace tessera::run::cpu

@@ -102,9 +102,9 @@ Choice choose(const CompileRequest& request) {
       choice.options = built_in_options(request.exact, wide);
       return choice;
     }
-    if (forced)
+    if (forced || is_built_in_chosen())
       throw Error(ErrorClass::device, "the built-in compiler is not available: " + reason, {},
-                  "leave --compiler away, or name a system compiler");
+                  is_built_in_chosen() ? help_of_chosen : "leave --compiler away, or name a system compiler");
   }
   choice.system = request.compiler.empty() || request.compiler == "system" ? find_default_compiler()
                                                                            : find_compiler(request.compiler);

@@ -32,9 +32,7 @@ constexpr double deadline_seconds = 300;
 
 // A folder that only this user can read.
 std::string make_folder() {
-  std::error_code ec;
-  fs::path parent = fs::temp_directory_path(ec);
-  if (ec) parent = ".";
+  const fs::path parent = base::temporary_folder();
   std::string pattern = (parent / "tessera-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr)
     throw Error(
@@ -44,17 +42,22 @@ std::string make_folder() {
   return pattern;
 }
 
-void remove_folder(const std::string& folder) {
+// `files`: what may be there. To list a folder takes a descriptor, and there may be none left: so their names come
+// first.
+void remove_folder(const std::string& folder, const std::vector<std::string>& files) {
+  for (const std::string& file : files) ::unlink((folder + "/" + file).c_str());
+  if (::rmdir(folder.c_str()) == 0) return;
   std::error_code ec;
   fs::remove_all(folder, ec);
 }
 
 struct TemporaryFolder {
   const fs::path path = make_folder();
-  TemporaryFolder() = default;
+  const std::vector<std::string> files;
+  explicit TemporaryFolder(std::vector<std::string> names) : files(std::move(names)) {}
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { remove_folder(path.string()); }
+  ~TemporaryFolder() { remove_folder(path.string(), files); }
 };
 
 // Reads the pipe until its end, the deadline or a cancellation. Returns false at the latter two.
@@ -215,7 +218,7 @@ ExternalResult compile_external(const SystemCompiler& compiler, const std::vecto
                                 const std::string& source, const std::string& file_stem,
                                 const std::vector<base::ConstantTable>& tables, double seconds,
                                 const std::atomic<bool>* cancel) {
-  TemporaryFolder folder;
+  const TemporaryFolder folder({file_stem + ".c", file_stem + ".so", "tables.bin", "tables.s"});
   const std::string input = (folder.path / (file_stem + ".c")).string();
   const std::string output = (folder.path / (file_stem + ".so")).string();
   write(input, source);
@@ -252,12 +255,12 @@ ExternalResult compile_external(const SystemCompiler& compiler, const std::vecto
 ScratchFile::ScratchFile(const std::string& bytes) : folder_(make_folder()), path_(folder_ + "/module.so") {
   if ((std::ofstream(path_, std::ios::binary) << bytes).flush()) return;
   const std::string reason = base::reason_of(errno);
-  remove_folder(folder_);
+  remove_folder(folder_, {"module.so"});
   throw Error(ErrorClass::device, fmt::format("the file {} cannot be written: {}", base::quoted(path_), reason));
 }
 
 ScratchFile::~ScratchFile() {
-  remove_folder(folder_);
+  remove_folder(folder_, {"module.so"});
 }
 
 }  // namespace tessera::run::cpu
