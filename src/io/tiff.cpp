@@ -8,11 +8,14 @@
 #include <tiffio.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdarg>
 #include <cstring>
+#include <exception>
 #include <utility>
 #include <vector>
 
+#include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/tiff_pages.hpp"
 #include "io/tiff_tags.hpp"
@@ -27,18 +30,21 @@ namespace {
 struct Session {
   const Source* source = nullptr;
   std::uint64_t position = 0;
-  std::string message;  // the first error is the cause, later ones are consequences
+  std::exception_ptr failure;  // of reading
+  std::string message;         // the first error is the cause, later ones are consequences
 };
 
 tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
   auto* session = static_cast<Session*>(handle);
-  const std::uint64_t size = session->source->size();
-  const std::uint64_t left = session->position < size ? size - session->position : 0;
-  const std::size_t n =
-      static_cast<std::size_t>(std::min<std::uint64_t>(left, static_cast<std::uint64_t>(std::max<tmsize_t>(count, 0))));
-  if (n > 0) std::memcpy(to, session->source->data() + session->position, n);
-  session->position += n;
-  return static_cast<tmsize_t>(n);
+  const auto wanted = static_cast<std::size_t>(std::max<tmsize_t>(count, 0));
+  try {  // no exception passes the library
+    const std::size_t n = session->source->read_at(session->position, std::span(static_cast<std::byte*>(to), wanted));
+    session->position += n;
+    return static_cast<tmsize_t>(n);
+  } catch (...) {
+    session->failure = std::current_exception();
+    return 0;
+  }
 }
 
 tmsize_t on_write(thandle_t, void*, tmsize_t) {
@@ -49,7 +55,7 @@ toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
   auto* session = static_cast<Session*>(handle);
   if (whence == SEEK_SET) session->position = offset;
   if (whence == SEEK_CUR) session->position += offset;
-  if (whence == SEEK_END) session->position = session->source->size() + offset;
+  if (whence == SEEK_END) session->position = static_cast<toff_t>(session->source->total()) + offset;
   return session->position;
 }
 
@@ -58,7 +64,7 @@ int on_close(thandle_t) {
 }
 
 toff_t on_size(thandle_t handle) {
-  return static_cast<Session*>(handle)->source->size();
+  return static_cast<toff_t>(static_cast<Session*>(handle)->source->total());
 }
 
 int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
@@ -109,6 +115,7 @@ class Reader {
   TIFF* get() const { return tiff_; }
   const Source& source() const { return *session_.source; }
   [[noreturn]] void fail(const std::string& reason) const {
+    if (session_.failure) std::rethrow_exception(session_.failure);
     source().fail("TIFF", session_.message.empty() ? reason : reason + " (" + session_.message + ")");
   }
   [[noreturn]] void refuse(const std::string& reason) const { source().fail("TIFF", reason); }
@@ -136,17 +143,19 @@ class Reader {
   bool is_big() const { return source().data()[2] == 43 || source().data()[3] == 43; }
   std::uint64_t number_at(std::uint64_t at, std::uint64_t bytes) const {
     const bool swapped = source().data()[0] == 'M';
+    std::array<std::byte, 8> raw{};
+    source().read_at(at, std::span(raw).first(bytes));
     std::uint64_t value = 0;
     for (std::uint64_t i = 0; i < bytes; ++i)
-      value |= std::uint64_t{source().data()[at + i]} << 8 * (swapped ? bytes - 1 - i : i);
+      value |= std::to_integer<std::uint64_t>(raw[i]) << 8 * (swapped ? bytes - 1 - i : i);
     return value;
   }
   // The library takes a directory whose end is cut off as the last one. `at`: where it begins.
   bool is_whole(std::uint64_t at) const {
-    const Source& s = source();
+    const auto size = static_cast<std::uint64_t>(source().total());
     const std::uint64_t count_bytes = is_big() ? 8 : 2, entry_bytes = is_big() ? 20 : 12, link_bytes = is_big() ? 8 : 4;
-    if (at > s.size() || s.size() - at < count_bytes) return false;
-    const std::uint64_t count = number_at(at, count_bytes), room = s.size() - at - count_bytes;
+    if (at > size || size - at < count_bytes) return false;
+    const std::uint64_t count = number_at(at, count_bytes), room = size - at - count_bytes;
     return count <= room / entry_bytes && room - count * entry_bytes >= link_bytes;
   }
 
@@ -444,7 +453,7 @@ void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8
   const std::uint64_t packed_row = page.packed(tile_width);
   // A tile may reach past the image, but not past what the file could hold.
   const double declared = static_cast<double>(packed_row) * tile_height;
-  const double bound = std::max(ratio * static_cast<double>(reader.source().size()), 0x1p20);
+  const double bound = std::max(ratio * reader.source().total(), 0x1p20);
   if (declared > bound || static_cast<double>(TIFFTileSize64(reader.get())) != declared) {
     reader.fail(fmt::format("its tiles of {}x{} are larger than the file can hold", tile_height, tile_width));
   }
@@ -532,6 +541,19 @@ double ratio_of(const Page& page) {
          (page.sample_format == SAMPLEFORMAT_INT ? 2 : 1);
 }
 
+// What reading a page takes beside the array: a strip or tile as it is in the file, and one unpacked that is no row of
+// the array.
+double beside_page(const Reader& reader, const Page& page) {
+  const bool tiled = TIFFIsTiled(reader.get()) != 0;
+  double unpacked = 0, packed = 0;
+  if (tiled || !page.direct())
+    unpacked = static_cast<double>(tiled ? TIFFTileSize64(reader.get()) : TIFFStripSize64(reader.get()));
+  const std::uint32_t pieces = tiled ? TIFFNumberOfTiles(reader.get()) : TIFFNumberOfStrips(reader.get());
+  for (std::uint32_t k = 0; k < pieces && page.compression != COMPRESSION_NONE; ++k)
+    packed = std::max(packed, static_cast<double>(TIFFGetStrileByteCount(reader.get(), k)));
+  return unpacked + std::min(packed, reader.source().total());
+}
+
 // The pages one behind the other, in the order of the plan; read in that of the file.
 Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PagePlan& plan) {
   const ListedPage& first = all[plan.pages.front()];
@@ -540,7 +562,7 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
   std::vector<std::pair<i64, std::size_t>> order;
   for (std::size_t k = 0; k < plan.pages.size(); ++k) order.emplace_back(all[plan.pages[k]].directory, k);
   std::sort(order.begin(), order.end());
-  double ratio = 1;
+  double ratio = 1, beside = 0;
   const auto go = [&](std::size_t k) {
     if (k == 0 || order[k].first < order[k - 1].first) {
       if (TIFFSetDirectory(reader.get(), static_cast<tdir_t>(order[k].first)) != 1)
@@ -552,9 +574,15 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
   };
   for (std::size_t k = 0; k < order.size(); ++k) {
     go(k);
-    ratio = std::max(ratio, ratio_of(read_page(reader)));
+    const Page page = read_page(reader);
+    ratio = std::max(ratio, ratio_of(page));
+    beside = std::max(beside, beside_page(reader, page));
   }
-  const Array image = allocate(reader.source(), "TIFF", first.format, shape, ratio);
+  // Dimensions that stand in another order than an array has them are copied when all of them are there.
+  const int copies = (plan.samples_at ? 1 : 0) + (!plan.letters.empty() && arranging_copies(plan.letters) ? 1 : 0);
+  const double bytes = static_cast<double>(element_count(shape)) * static_cast<double>(first.format.size());
+  beside = std::max(beside, copies * bytes);
+  const Array image = allocate(reader.source(), "TIFF", first.format, shape, ratio, beside);
   const std::size_t page_bytes = first.format.size() * static_cast<std::size_t>(first.width * first.height);
   for (std::size_t k = 0; k < order.size(); ++k) {
     go(k);
@@ -571,9 +599,8 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
 }  // namespace
 
 Array decode_tiff(const Source& source) {
-  const auto largest =
-      static_cast<std::int64_t>(std::min(0x1p17 * static_cast<double>(source.size()) + 0x1p20, 0x1p40));
-  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.most_bytes(), 1 << 20)));
+  const auto largest = static_cast<std::int64_t>(std::min(0x1p17 * source.total() + 0x1p20, 0x1p40));
+  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.most_bytes(), 1 << 20)));
 
   std::vector<ListedPage> all;
   tdir_t directory = 0;
