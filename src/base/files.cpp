@@ -148,6 +148,7 @@ std::size_t Reading::read(std::span<std::byte> to) const {
 }
 
 std::size_t Reading::some(std::span<std::byte> to) const {
+  look_at_deadline();  // of a stream that always has more
   return to.empty() ? 0 : read_some(fd_, to.data(), to.size(), path_);
 }
 
