@@ -189,39 +189,32 @@ Reading::~Reading() {
   ::close(fd_);
 }
 
-std::size_t Reading::read(std::byte* to, std::size_t count) const {
-  for (std::size_t used = 0; used < count;) {
-    const std::size_t n = read_some(fd_, to + used, count - used, path_);
+std::size_t Reading::read(std::span<std::byte> to) const {
+  for (std::size_t used = 0; used < to.size();) {
+    const std::size_t n = some(to.subspan(used));
     if (n == 0) return used;
     used += n;
   }
-  return count;
+  return to.size();
 }
 
-std::vector<std::byte> Reading::more(std::size_t count) const {
-  std::vector<std::byte> bytes(count);
-  bytes.resize(read(bytes.data(), count));
-  return bytes;
+std::size_t Reading::some(std::span<std::byte> to) const {
+  look_at_deadline();  // of a stream that always has more
+  return to.empty() ? 0 : read_some(fd_, to.data(), to.size(), path_);
 }
 
-void Reading::rest(std::vector<std::byte>& bytes, std::int64_t most, const std::function<void()>& too_long) const {
-  constexpr std::size_t least_piece = std::size_t{1} << 16;
-  std::size_t used = bytes.size();
-  try {
-    for (;;) {
-      // One byte more than the limit tells that there is more.
-      const std::int64_t room = std::max<std::int64_t>(most - static_cast<std::int64_t>(used), 0);
-      const std::size_t piece = std::min(static_cast<std::size_t>(room), std::max(used, least_piece)) + 1;
-      bytes.resize(used + piece);
-      const std::size_t n = read(bytes.data() + used, piece);
-      used += n;
-      if (static_cast<std::int64_t>(used) > most) too_long();
-      if (n < piece) break;
-    }
-    bytes.resize(used);
-  } catch (const std::bad_alloc&) {
-    cannot_read(path_, fmt::format("no memory for more than {}", format_bytes(static_cast<double>(used))));
+std::size_t Reading::read_at(std::int64_t offset, std::span<std::byte> to) const {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    look_at_deadline();
+    const std::size_t ask = std::min(to.size() - done, largest_call);
+    const ssize_t n = ::pread(fd_, to.data() + done, ask, offset + static_cast<std::int64_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot_read(path_, reason_of(errno));
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
   }
+  return done;
 }
 
 std::string reason_of(int error_number) {

@@ -33,21 +33,22 @@ std::string read_text(const std::string& path, std::int64_t max_bytes = no_limit
 // The same of an open file, from where it stands; `shown` is its name in errors.
 std::string read_open_text(int fd, const std::string& shown, std::int64_t max_bytes = no_limit);
 
-// A file that is read piece by piece; "-" is standard input.
+// A file that is read piece by piece; "-" is standard input. All throw Error(io).
 class Reading {
  public:
-  explicit Reading(const std::string& path);  // throws Error(io)
+  explicit Reading(const std::string& path);
   ~Reading();
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
-  // Up to so many bytes; fewer at the end alone.
-  std::vector<std::byte> more(std::size_t count) const;
-  // What is left, behind `bytes`. Calls `too_long`, which throws, when they would be more than `most`.
-  void rest(std::vector<std::byte>& bytes, std::int64_t most, const std::function<void()>& too_long) const;
+  // What comes next: fewer bytes than asked for at the end alone.
+  std::size_t read(std::span<std::byte> to) const;
+  // What there is of it now, but one byte at least; none at the end alone.
+  std::size_t some(std::span<std::byte> to) const;
+  // Of a regular file, wherever the reading stands.
+  std::size_t read_at(std::int64_t offset, std::span<std::byte> to) const;
 
  private:
-  std::size_t read(std::byte* to, std::size_t count) const;
   std::string path_;
   int fd_;
 };

@@ -110,6 +110,11 @@ i64 product_of(const FileAxes& axes) {
   return product;
 }
 
+bool arranging_copies(const std::string& letters) {
+  const std::vector<std::size_t> order = order_of_points(letters);
+  return letters.find_first_of("cs") != std::string::npos || !std::is_sorted(order.begin(), order.end());
+}
+
 Image arrange(const Array& array, const std::string& all, const std::vector<Step>& steps, ImageHeader header) {
   const bool of_struct = array.format().is_struct();
   const std::string letters = all.substr(0, static_cast<std::size_t>(array.rank()));

@@ -29,6 +29,8 @@ i64 product_of(const FileAxes&);  // at most 2^62
 // may have a letter at the end, else they are s. `steps`: of each dimension, or empty. The header says what became of
 // it; what it held before stays.
 Image arrange(const Array& array, const std::string& letters, const std::vector<Step>& steps, ImageHeader header = {});
+// Whether that copies the elements.
+bool arranging_copies(const std::string& letters);
 // The image as scalars with the dimensions of `layout`, letters of header.axes with c and s among them. `samples`: the
 // extent of s.
 Array in_layout(const Image& image, const std::string& layout, int samples);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,28 +17,69 @@
 
 namespace tessera::io {
 
-// A whole file in memory. With an owner, arrays may keep views of it.
+// What is read: a whole file in memory, or its first bytes and where the others come from.
 struct Source {
   std::span<const std::byte> bytes;
   std::string name;
   ReadOptions options;
-  std::shared_ptr<void> owner = {};
   std::string path = {};          // for what stands beside the file; empty when there is no file
   ImageHeader* header = nullptr;  // where to put what the file says beside its elements, when somebody asks
   int* orientation = nullptr;     // where to put how the picture has to be turned, 1 to 8; the decoder does not turn it
+  const base::Reading* rest = nullptr;  // of what follows `bytes`: null when they are all
+  std::optional<i64> length = {};       // of a regular file with a rest
+  i64 most = 0;                         // what may be taken, from before any of it was; 0: as the options say
+  i64 held = 0;                         // of it, what the file itself takes
 
   const std::uint8_t* data() const { return reinterpret_cast<const std::uint8_t*>(bytes.data()); }
   std::size_t size() const { return bytes.size(); }
+  double total() const;  // bytes of the file; infinite where only its end tells
+  i64 most_bytes() const { return most > 0 ? most : options.most_bytes(); }
+  // For codecs that read places: fewer bytes at the end alone.
+  std::size_t read_at(std::uint64_t offset, std::span<std::byte> to) const;
   bool starts_with(std::string_view magic) const;
   // Throws Error(io): "cannot read 'name' as PNG: reason".
   [[noreturn]] void fail(std::string_view format, const std::string& reason, std::string help = {}) const;
 };
 
-// Throws when an image of this size cannot be the content of the source; see allocate().
-void check_declared(const Source&, std::string_view format_name, const Format&, const Shape&, double ratio);
+// A source from its first byte to its last, once. What it holds of the file at a time is small.
+class InOrder {
+ public:
+  explicit InOrder(const Source& source) : source_(source), window_(source.bytes) {}
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+
+  // Fewer at the end alone.
+  std::size_t read(std::span<std::byte> out);
+  // What comes next, some of it; none at the end.
+  std::span<const std::byte> piece();
+  // The next byte, or -1 at the end; it stays the next one until advance().
+  int peek() { return at_ < window_.size() || refill() ? std::to_integer<int>(window_[at_]) : -1; }
+  void advance() { ++at_; }
+  double left() const { return source_.total() - before_ - static_cast<double>(at_); }
+
+ private:
+  bool refill();
+  const Source& source_;
+  std::span<const std::byte> window_;
+  std::vector<std::byte> buffer_;
+  double before_ = 0;  // bytes before the window
+  std::size_t at_ = 0;
+};
+
+// Throws when an image of this size cannot be the content of the source; see allocate(). `beside`: what decoding takes
+// beside the array and the file. Of both together the limit does not count the first 16 MiB.
+void check_declared(const Source&, std::string_view format_name, const Format&, const Shape&, double ratio,
+                    double beside = 0);
 // An array for the content of the source. `ratio` is the most bytes that one byte of the file can stand for in this
 // format: what a file declares beyond that is a lie, and is refused before memory is asked for.
-Array allocate(const Source&, std::string_view format_name, const Format&, const Shape&, double ratio);
+Array allocate(const Source&, std::string_view format_name, const Format&, const Shape&, double ratio,
+               double beside = 0);
+
+// How far a stream was looked through for its end.
+struct Scan {
+  std::size_t at = 0;
+  int state = 0;
+};
 
 // One row of the table. Several formats may share functions.
 struct Codec {
@@ -53,6 +95,11 @@ struct Codec {
   i64 largest = INT64_MAX;              // extent that encode takes
   // Instead of encode in a format of arrays: takes what it is given, or says why not.
   WriteReport (*write)(base::AtomicFile&, const Array&, const WriteOptions&) = nullptr;
+  // What decode gets: the first bytes, which it reads on from in order, as far as the header tells, or by places; else
+  // all of them.
+  enum class Reads { whole, in_order, places } reads = Reads::whole;
+  // Of a stream whose first bytes these are: where the image ends, or nothing as long as that does not show.
+  std::optional<std::size_t> (*end)(std::span<const std::byte>, Scan&) = nullptr;
 
   bool is_written() const { return encode != nullptr || write != nullptr; }
 };
@@ -65,7 +112,9 @@ const std::vector<Codec>& codecs();
 // One file per format (family).
 Array decode_png(const Source&);
 void encode_png(base::AtomicFile&, const Samples&, const WriteOptions&);
+std::optional<std::size_t> end_of_png(std::span<const std::byte>, Scan&);
 Array decode_jpeg(const Source&);
+std::optional<std::size_t> end_of_jpeg(std::span<const std::byte>, Scan&);
 void encode_jpeg(base::AtomicFile&, const Samples&, const WriteOptions&);
 Array decode_tiff(const Source&);
 void encode_tiff(base::AtomicFile&, const Samples&, const WriteOptions&);
@@ -84,7 +133,9 @@ WriteReport write_nifti(base::AtomicFile&, const Array&, const WriteOptions&);
 std::string nifti_header_beside(const std::string& path);
 bool matches_tga(const Source&);
 Array decode_bmp(const Source&);
+std::optional<std::size_t> end_of_bmp(std::span<const std::byte>, Scan&);
 Array decode_gif(const Source&);
+std::optional<std::size_t> end_of_gif(std::span<const std::byte>, Scan&);
 Array decode_hdr(const Source&);
 Array decode_tga(const Source&);
 void encode_bmp(base::AtomicFile&, const Samples&, const WriteOptions&);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "base/files.hpp"
@@ -30,7 +31,8 @@ struct Unpacker::State {
   z_stream stream{};
 };
 
-Unpacker::Unpacker(std::span<const std::byte> packed) : state_(std::make_unique<State>()), rest_(packed) {
+Unpacker::Unpacker(std::span<const std::byte> packed, std::function<std::span<const std::byte>()> more)
+    : state_(std::make_unique<State>()), rest_(packed), more_(std::move(more)) {
   if (inflateInit2(&state_->stream, gzip_window) != Z_OK) throw std::bad_alloc();
 }
 
@@ -42,6 +44,7 @@ Unpacker::~Unpacker() {
 bool Unpacker::refill() {
   z_stream& stream = state_->stream;
   if (stream.avail_in > 0) return true;
+  if (rest_.empty() && more_) rest_ = more_();
   const std::size_t n = std::min(rest_.size(), largest_piece);
   stream.next_in = bytes_of(rest_.data());
   stream.avail_in = static_cast<uInt>(n);
@@ -49,31 +52,51 @@ bool Unpacker::refill() {
   return n > 0;
 }
 
-std::size_t Unpacker::read(std::span<std::byte> out) {
+// What one call of zlib gives.
+std::size_t Unpacker::step(std::span<std::byte> out) {
   z_stream& stream = state_->stream;
+  if (!refill()) {
+    ended_ = true;
+    failure_ = "it is cut short";
+    return 0;
+  }
+  const std::size_t room = std::min(out.size(), largest_piece);
+  stream.next_out = bytes_of(out.data());
+  stream.avail_out = static_cast<uInt>(room);
+  const int status = inflate(&stream, Z_NO_FLUSH);
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();
+  if (status == Z_STREAM_END) {
+    between_ = true;  // more is not waited for before it is wanted
+  } else if (status != Z_OK && status != Z_BUF_ERROR) {
+    ended_ = true;
+    failure_ = stream.msg != nullptr ? std::string("it is damaged (") + stream.msg + ")" : "it is damaged";
+  }
+  return room - stream.avail_out;
+}
+
+// What follows is another piece, or padding of a tape or a block device, which gzip ignores too. Of the two bytes that
+// tell only the first may be there yet.
+void Unpacker::next_piece() {
+  z_stream& stream = state_->stream;
+  between_ = false;
+  const bool more = refill() && stream.next_in[0] == 0x1f && (stream.avail_in == 1 || stream.next_in[1] == 0x8b);
+  if (!more || inflateReset(&stream) != Z_OK) ended_ = true;
+}
+
+std::size_t Unpacker::read(std::span<std::byte> out) {
   std::size_t done = 0;
   while (done < out.size() && !ended_) {
-    if (!refill()) {
-      ended_ = true;
-      failure_ = "it is cut short";
-      break;
-    }
-    const std::size_t room = std::min(out.size() - done, largest_piece);
-    stream.next_out = bytes_of(out.data() + done);
-    stream.avail_out = static_cast<uInt>(room);
-    const int status = inflate(&stream, Z_NO_FLUSH);
-    done += room - stream.avail_out;
-    if (status == Z_MEM_ERROR) throw std::bad_alloc();
-    if (status == Z_STREAM_END) {
-      // What follows is another piece, or padding of a tape or a block device, which gzip ignores too.
-      const bool more = refill() && is_gzip({reinterpret_cast<const std::byte*>(stream.next_in), stream.avail_in});
-      if (!more || inflateReset(&stream) != Z_OK) ended_ = true;
-    } else if (status != Z_OK && status != Z_BUF_ERROR) {
-      ended_ = true;
-      failure_ = stream.msg != nullptr ? std::string("it is damaged (") + stream.msg + ")" : "it is damaged";
-    }
+    if (between_)
+      next_piece();
+    else
+      done += step(out.subspan(done));
   }
   return done;
+}
+
+void Unpacker::check_end(std::size_t most) {
+  std::vector<std::byte> scratch(std::size_t{1} << 16);
+  for (std::size_t dropped = 0; !ended_ && !between_ && dropped < most;) dropped += step(scratch);
 }
 
 struct Packer::State {

@@ -1,4 +1,4 @@
-// Reading and writing by the table of formats; see image.hpp.
+// The table of formats, and writing by it; see image.hpp. Reading is in read.cpp.
 #include "io/image.hpp"
 
 #include <fmt/format.h>
@@ -18,9 +18,6 @@
 
 namespace tessera::io {
 namespace {
-
-// However much is allowed: a file that declares more is damaged.
-constexpr double absurd = 0x1p40;
 
 bool matches_jpeg(const Source& s) {
   return s.starts_with("\xff\xd8\xff");
@@ -46,83 +43,6 @@ bool matches_hdr(const Source& s) {
 }
 bool matches_pfm(const Source& s) {
   return s.starts_with("PF") || s.starts_with("Pf");
-}
-
-// Formats that are known by sight, so that the error can name them.
-std::string_view unsupported_format(const Source& s) {
-  using namespace std::string_view_literals;
-  if (s.starts_with("RIFF")) return "WebP";
-  if (s.starts_with("8BPS")) return "Photoshop";
-  if (s.starts_with("\x1f\x8b"sv)) return "gzip";
-  if (s.starts_with("PK\3\4")) return "zip (or .npz)";
-  if (s.starts_with("\x76\x2f\x31\x01")) return "OpenEXR";
-  if (s.starts_with("\0\0\0\x0cjP"sv) || s.starts_with("\xff\x4f\xff\x51")) return "JPEG 2000";
-  if (s.starts_with("\xff\x0a") || s.starts_with("\0\0\0\x0cJXL"sv)) return "JPEG XL";
-  if (s.size() > 12 && std::memcmp(s.data() + 4, "ftyp", 4) == 0) return "HEIF or AVIF";
-  if (s.starts_with("SIMPLE  =")) return "FITS";
-  if (s.starts_with("%PDF")) return "PDF";
-  if (s.size() > 132 && std::memcmp(s.data() + 128, "DICM", 4) == 0) return "DICOM";
-  if (s.starts_with("NRRD")) return "NRRD";
-  if (s.starts_with("\x89HDF")) return "HDF5";
-  if (s.size() == 348 && (s.starts_with("\x5c\x01\0\0"sv) || s.starts_with("\0\0\x01\x5c"sv))) return "Analyze 7.5";
-  return {};
-}
-
-const Codec* codec_of(const Source& source) {
-  for (const Codec& codec : codecs())
-    if (codec.matches(source)) return &codec;
-  return nullptr;
-}
-
-[[noreturn]] void unknown_content(const Source& source) {
-  std::vector<std::string> names;
-  for (const Codec& codec : codecs()) {
-    if (std::find(names.begin(), names.end(), codec.name) == names.end()) names.emplace_back(codec.name);
-  }
-  const std::string_view other = unsupported_format(source);
-  throw Error(ErrorClass::io,
-              fmt::format("cannot read {}: {}", base::quoted(source.name, 1024),
-                          other.empty() ? "its content is of no known format"
-                                        : fmt::format("its content is {}, which is not read", other)),
-              {"known are " + base::list_of(names, "and")});
-}
-
-constexpr std::size_t first_bytes = std::size_t{1} << 16;  // of a stream: formats show in them
-
-constexpr const char* raise_limit =
-    "allow more with --memory SIZE (ReadOptions::max_bytes) if the file is what you think it is";
-
-std::string limit_of(const ReadOptions& options) {
-  return options.max_bytes > 0 ? "the limit is " + base::format_bytes(static_cast<double>(options.max_bytes))
-                               : base::memory_limit_sentence();
-}
-
-Image decode(Source source) {
-  Image image;
-  int orientation = 1;
-  source.header = &image.header;
-  source.orientation = &orientation;
-  if (source.size() == 0) {
-    throw Error(ErrorClass::io, fmt::format("cannot read {}: the file is empty", base::quoted(source.name, 1024)));
-  }
-  const Codec* const codec = codec_of(source);
-  if (codec == nullptr) unknown_content(source);
-  try {
-    if (source.options.page >= 0 && !codec->pages)
-      source.fail(codec->name, "it has no pages, but --page is given", "pages are of TIFF files");
-    image.array = codec->decode(source);
-    image.header.extents = image.array.shape();
-    image.array = turned(image.array, orientation);
-    turn_header(image.header, orientation);
-    if (source.options.axes.empty() || codec->pages) return image;
-    image = rename_axes(std::move(image), source.options.axes, source.name);
-    image.header.numpy = codec->decode == decode_npy && !image.header.axes.empty();
-    return image;
-  } catch (const std::bad_alloc&) {
-    source.fail(codec->name, "not enough memory");
-  } catch (const std::length_error&) {
-    source.fail(codec->name, "not enough memory");
-  }
 }
 
 std::string suffix_of(const std::string& path) {
@@ -315,130 +235,90 @@ void lose_places(const ImageHeader& header, std::string_view format, const Shape
 
 }  // namespace
 
-bool Source::starts_with(std::string_view magic) const {
-  return bytes.size() >= magic.size() && std::memcmp(bytes.data(), magic.data(), magic.size()) == 0;
-}
-
-void Source::fail(std::string_view format, const std::string& reason, std::string help) const {
-  throw Error(ErrorClass::io, fmt::format("cannot read {} as {}: {}", base::quoted(name, 1024), format, reason), {},
-              std::move(help));
-}
-
-void check_declared(const Source& source, std::string_view format_name, const Format& format, const Shape& shape,
-                    double ratio) {
-  double bytes = static_cast<double>(format.size());
-  for (const i64 extent : shape) bytes *= static_cast<double>(extent);
-  const std::string declared =
-      fmt::format("it declares {} elements of {}, {}", to_string(shape), format.name(), base::format_bytes(bytes));
-  if (bytes > absurd) source.fail(format_name, declared + ": the file is damaged");
-  if (bytes > static_cast<double>(source.options.most_bytes()))
-    source.fail(format_name, fmt::format("{}; {}", declared, limit_of(source.options)), raise_limit);
-  if (bytes > ratio * static_cast<double>(source.size())) {
-    source.fail(format_name, fmt::format("{}, more than a file of {} can hold: it is damaged or cut short", declared,
-                                         base::format_bytes(static_cast<double>(source.size()))));
-  }
-}
-
-Array allocate(const Source& source, std::string_view format_name, const Format& format, const Shape& shape,
-               double ratio) {
-  check_declared(source, format_name, format, shape, ratio);
-  try {
-    return Array(format, shape);
-  } catch (const Error& e) {
-    source.fail(format_name, e.message());
-  }
-}
-
-const std::vector<Codec>& codecs() {
-  using E = ElementType;
-  static const std::vector<Codec> table = {
-      {"PNG", {".png"}, matches_png, decode_png, encode_png, {E::u8, E::u16}, {1, 2, 3, 4}, false, 0x7fffffff},
-      {"JPEG", {".jpg", ".jpeg"}, matches_jpeg, decode_jpeg, encode_jpeg, {E::u8}, {1, 3}, false, 65500},
-      {"TIFF",
-       {".tif", ".tiff"},
-       matches_tiff,
-       decode_tiff,
-       encode_tiff,
-       {E::u8, E::i16, E::u16, E::i32, E::u32, E::f16, E::f32, E::f64},
-       {},
-       true,
-       0x7fffffff},
-      {.name = "NumPy", .suffixes = {".npy"}, .matches = matches_npy, .decode = decode_npy, .write = write_npy},
-      {"PGM", {".pgm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1}},
-      {"PPM", {".ppm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {3}},
-      {"PNM", {".pnm"}, matches_pnm, decode_pnm, encode_pnm, {E::u8, E::u16}, {1, 3}},
-      {"PBM", {".pbm"}, matches_pnm, decode_pnm, encode_pbm, {E::boolean}, {1}},
-      {"PFM", {".pfm"}, matches_pfm, decode_pfm, encode_pfm, {E::f32}, {1, 3}},
-      {"GIF", {".gif"}, matches_gif, decode_gif},
-      {"HDR", {".hdr"}, matches_hdr, decode_hdr},
-      {"BMP", {".bmp"}, matches_bmp, decode_bmp, encode_bmp, {E::u8}, {1, 3, 4}, false, 0x7fffffff},
-      {.name = "NIfTI",
-       .suffixes = {".nii", ".nii.gz"},
-       .matches = matches_nifti,
-       .decode = decode_nifti,
-       .write = write_nifti},
-      {"TGA", {".tga"}, matches_tga, decode_tga},
-  };
-  return table;
-}
-
-Image decode_image(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
-  return decode(Source{bytes, name, options});
-}
-
-Array decode_array(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& options) {
-  return decode_image(bytes, name, options).array;
-}
-
-Array read_array(const std::string& path, const ReadOptions& options) {
-  return read_image(path, options).array;
-}
-
 namespace {
 
-// A pipe, a device or standard input, which may have no end: what it is shows in its first bytes.
-Image read_stream(const std::string& path, const ReadOptions& options) {
-  const base::Reading stream(path);
-  std::vector<std::byte> bytes = stream.more(first_bytes);
-  const Source begin{bytes, path, options, nullptr, path};
-  if (begin.size() > 0 && codec_of(begin) == nullptr) unknown_content(begin);
-  // What has come is held beside what is asked for next, and then beside the array.
-  const i64 most = options.max_bytes > 0 ? options.max_bytes : base::memory_limit() / 2;
-  stream.rest(bytes, most, [&] {
-    throw Error(ErrorClass::io,
-                fmt::format("cannot read {}: it does not end within {}", base::quoted(path, 1024),
-                            base::format_bytes(static_cast<double>(most))),
-                {}, raise_limit);
-  });
-  return decode(Source{bytes, path, options, nullptr, path});
+Codec netpbm(std::string_view name, std::string_view suffix, decltype(Codec::encode) encode,
+             std::vector<ElementType> types, std::vector<int> channels) {
+  return {.name = name,
+          .suffixes = {suffix},
+          .matches = matches_pnm,
+          .decode = decode_pnm,
+          .encode = encode,
+          .types = std::move(types),
+          .channels = std::move(channels),
+          .reads = Codec::Reads::in_order};
 }
 
 }  // namespace
 
-i64 ReadOptions::most_bytes() const {
-  return max_bytes > 0 ? max_bytes : base::memory_limit();
-}
-
-Image read_image(const std::string& given, const ReadOptions& options) {
-  const std::string path = nifti_header_beside(given);
-  const std::optional<std::int64_t> size = base::file_size(path);
-  if (!size) return read_stream(path, options);
-  if (*size > options.most_bytes()) {
-    throw Error(ErrorClass::io,
-                fmt::format("cannot read {}: it holds {}; {}", base::quoted(path, 1024),
-                            base::format_bytes(static_cast<double>(*size)), limit_of(options)),
-                {}, raise_limit);
-  }
-  // The file is read into memory that an array may keep: a raw format costs no copy.
-  Array file;
-  try {
-    file = Array(ElementType::u8, {*size});
-  } catch (const Error& e) {
-    throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path, 1024), e.message()));
-  }
-  auto* data = static_cast<std::byte*>(file.data());
-  const std::size_t used = base::read_file_into(path, std::span(data, static_cast<std::size_t>(*size)));
-  return decode(Source{std::span<const std::byte>(data, used), path, options, file.owner(), path});
+const std::vector<Codec>& codecs() {
+  using E = ElementType;
+  static const std::vector<Codec> table = {
+      {.name = "PNG",
+       .suffixes = {".png"},
+       .matches = matches_png,
+       .decode = decode_png,
+       .encode = encode_png,
+       .types = {E::u8, E::u16},
+       .channels = {1, 2, 3, 4},
+       .largest = 0x7fffffff,
+       .end = end_of_png},
+      {.name = "JPEG",
+       .suffixes = {".jpg", ".jpeg"},
+       .matches = matches_jpeg,
+       .decode = decode_jpeg,
+       .encode = encode_jpeg,
+       .types = {E::u8},
+       .channels = {1, 3},
+       .largest = 65500,
+       .end = end_of_jpeg},
+      {.name = "TIFF",
+       .suffixes = {".tif", ".tiff"},
+       .matches = matches_tiff,
+       .decode = decode_tiff,
+       .encode = encode_tiff,
+       .types = {E::u8, E::i16, E::u16, E::i32, E::u32, E::f16, E::f32, E::f64},
+       .pages = true,
+       .largest = 0x7fffffff,
+       .reads = Codec::Reads::places},
+      {.name = "NumPy",
+       .suffixes = {".npy"},
+       .matches = matches_npy,
+       .decode = decode_npy,
+       .write = write_npy,
+       .reads = Codec::Reads::in_order},
+      netpbm("PGM", ".pgm", encode_pnm, {E::u8, E::u16}, {1}),
+      netpbm("PPM", ".ppm", encode_pnm, {E::u8, E::u16}, {3}),
+      netpbm("PNM", ".pnm", encode_pnm, {E::u8, E::u16}, {1, 3}),
+      netpbm("PBM", ".pbm", encode_pbm, {E::boolean}, {1}),
+      {.name = "PFM",
+       .suffixes = {".pfm"},
+       .matches = matches_pfm,
+       .decode = decode_pfm,
+       .encode = encode_pfm,
+       .types = {E::f32},
+       .channels = {1, 3},
+       .reads = Codec::Reads::in_order},
+      {.name = "GIF", .suffixes = {".gif"}, .matches = matches_gif, .decode = decode_gif, .end = end_of_gif},
+      {.name = "HDR", .suffixes = {".hdr"}, .matches = matches_hdr, .decode = decode_hdr},
+      {.name = "BMP",
+       .suffixes = {".bmp"},
+       .matches = matches_bmp,
+       .decode = decode_bmp,
+       .encode = encode_bmp,
+       .types = {E::u8},
+       .channels = {1, 3, 4},
+       .largest = 0x7fffffff,
+       .end = end_of_bmp},
+      {.name = "NIfTI",
+       .suffixes = {".nii", ".nii.gz"},
+       .matches = matches_nifti,
+       .decode = decode_nifti,
+       .write = write_nifti,
+       .reads = Codec::Reads::in_order},
+      {.name = "TGA", .suffixes = {".tga"}, .matches = matches_tga, .decode = decode_tga},
+  };
+  return table;
 }
 
 WriteReport write_array(base::AtomicFile& file, const Array& array, const WriteOptions& options) {

@@ -12,6 +12,7 @@
 
 #include <csetjmp>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "io/codec.hpp"
@@ -102,6 +103,46 @@ void cmyk_to_rgb(const std::uint8_t* cmyk, std::uint8_t* rgb, std::size_t count,
 
 }  // namespace
 
+// Segments say how long they are, but for what follows a start of scan, which goes on to the next marker; 0xd9 ends it.
+std::optional<std::size_t> end_of_jpeg(std::span<const std::byte> bytes, Scan& scan) {
+  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+  while (scan.at < bytes.size() && bytes.size() - scan.at >= 4) {
+    const unsigned marker = at(scan.at + 1);
+    const bool alone = marker == 0 || marker == 1 || (marker >= 0xd0 && marker <= 0xd8);  // without a length
+    if (at(scan.at) != 0xff || marker == 0xff || alone) {
+      const auto* next =
+          at(scan.at) == 0xff
+              ? nullptr
+              : static_cast<const std::byte*>(std::memchr(bytes.data() + scan.at, 0xff, bytes.size() - scan.at));
+      if (at(scan.at) == 0xff)
+        scan.at += alone ? 2 : 1;
+      else
+        scan.at = next != nullptr ? static_cast<std::size_t>(next - bytes.data()) : bytes.size();
+    } else if (marker == 0xd9) {
+      return scan.at + 2;
+    } else {
+      scan.at += 2 + (at(scan.at + 2) << 8 | at(scan.at + 3));
+    }
+  }
+  // The last two bytes may be all there is.
+  if (scan.at + 2 <= bytes.size() && at(scan.at) == 0xff && at(scan.at + 1) == 0xd9) return scan.at + 2;
+  return std::nullopt;
+}
+
+namespace {
+
+// Of a picture that comes in several scans the coefficients are kept until the last one.
+double kept_by_decoder(const jpeg_decompress_struct& info, bool several) {
+  double bytes = 0;
+  for (int k = 0; several && k < info.num_components; ++k) {
+    const jpeg_component_info& c = info.comp_info[k];
+    bytes += static_cast<double>(c.width_in_blocks) * c.height_in_blocks * DCTSIZE2 * sizeof(JCOEF);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Array decode_jpeg(const Source& source) {
   Session session;
   Decompressor jpeg;
@@ -133,7 +174,8 @@ Array decode_jpeg(const Source& source) {
   }
   const bool grey = info.out_color_space == JCS_GRAYSCALE, ink = info.out_color_space == JCS_CMYK;
   const Format format = pixel_format(ElementType::u8, grey ? 1 : 3);
-  const Array image = allocate(source, "JPEG", format, {info.image_height, info.image_width}, jpeg_ratio);
+  const Array image = allocate(source, "JPEG", format, {info.image_height, info.image_width}, jpeg_ratio,
+                               kept_by_decoder(info, jpeg_has_multiple_scans(&info) != 0));
   const std::size_t row_bytes = format.size() * info.image_width;
   std::vector<std::uint8_t> ink_row(ink ? std::size_t{4} * info.image_width : 0);
   std::uint8_t* const ink_data = ink_row.data();

@@ -7,8 +7,8 @@
 //
 // Voxels keep their type, or become the next wider one that arrays have (int8); 64-bit integers narrow to 32 when every
 // value fits. Where the header scales them, value = scl_slope * voxel + scl_inter, they become float, or double when
-// they are integers of 32 bits or more, or doubles. Packed files are unpacked piece by piece into the array. Where the
-// voxels of a plain file are what the array holds, it keeps the memory of the file.
+// they are integers of 32 bits or more, or doubles. Files are read, and unpacked, piece by piece into the array, and
+// no further than the last voxel.
 #include "io/nifti.hpp"
 
 #include <fmt/format.h>
@@ -33,31 +33,27 @@ namespace {
 
 constexpr std::string_view format_name = "NIfTI";
 constexpr std::size_t most_extension_bytes = std::size_t{64} << 20;
-constexpr i64 largest_extent = 32767;       // of version 1, which is written
-constexpr std::size_t kept_alignment = 16;  // that voxels have in most files
-constexpr int habitual_level = 1;           // of gzip; voxels hardly get smaller beyond it, only slower
+constexpr i64 largest_extent = 32767;  // of version 1, which is written
+constexpr int habitual_level = 1;      // of gzip; voxels hardly get smaller beyond it, only slower
 
 // ---- bytes in order ----------------------------------------------------------------------------------------------
 
 class Stream {
  public:
-  explicit Stream(const Source& source) : source_(source), rest_(source.bytes) {
-    if (is_gzip(source.bytes)) unpacker_.emplace(source.bytes);
+  explicit Stream(const Source& source) : source_(source), in_(source) {
+    if (is_gzip(source.bytes)) unpacker_.emplace(in_.piece(), [this] { return in_.piece(); });
   }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
 
   // Fewer at the end.
-  std::size_t read_some(std::span<std::byte> out) {
-    if (unpacker_) return unpacker_->read(out);
-    const std::size_t n = std::min(out.size(), rest_.size());
-    std::copy_n(rest_.begin(), n, out.begin());
-    rest_ = rest_.subspan(n);
-    return n;
-  }
+  std::size_t read_some(std::span<std::byte> out) { return unpacker_ ? unpacker_->read(out) : in_.read(out); }
   void read(std::span<std::byte> out, const char* what) {
     if (read_some(out) < out.size()) cut_short(what);
   }
   void skip(double count, const char* what) {
-    if (count > bound()) cut_short(what);
+    constexpr double farthest = 0x1p30;  // in a stream
+    if (count > (std::isinf(bound()) ? farthest : bound())) cut_short(what);
     std::vector<std::byte> scratch(static_cast<std::size_t>(std::min(count, 0x1p16)));
     for (auto left = static_cast<std::size_t>(count); left > 0;) {
       const std::size_t n = std::min(left, scratch.size());
@@ -65,27 +61,23 @@ class Stream {
       left -= n;
     }
   }
-  // A packed file is unpacked to its end, where its checksum is.
+  // A packed file is unpacked to its checksum, where that is not far behind the voxels.
   void finish() {
     if (!unpacker_) return;
-    std::vector<std::byte> scratch(std::size_t{1} << 16);
-    while (read_some(scratch) > 0) {
-    }
+    unpacker_->check_end(std::size_t{1} << 20);
     if (!unpacker_->failure().empty()) source_.fail(format_name, "behind its voxels, " + unpacker_->failure());
   }
   [[noreturn]] void cut_short(const char* what) const {
     const std::string reason = unpacker_ && !unpacker_->failure().empty() ? unpacker_->failure() : "it is cut short";
     source_.fail(format_name, fmt::format("in its {}, {}", what, reason));
   }
-  // What is left, where it stands in memory as it is.
-  std::span<const std::byte> rest() const { return unpacker_ ? std::span<const std::byte>{} : rest_; }
   // The most bytes that may still come.
-  double bound() const { return ratio() * static_cast<double>(unpacker_ ? source_.size() : rest_.size()); }
+  double bound() const { return unpacker_ ? ratio() * source_.total() : in_.left(); }
   double ratio() const { return unpacker_ ? gzip_ratio : 1; }
 
  private:
   const Source& source_;
-  std::span<const std::byte> rest_;
+  InOrder in_;
   std::optional<Unpacker> unpacker_;
 };
 
@@ -290,6 +282,10 @@ void swap_bytes(std::byte* p, std::size_t bytes, std::size_t unit) {
   for (std::size_t i = 0; i < bytes; i += unit) std::reverse(p + i, p + i + unit);
 }
 
+// Dimension 5 has the numbers of a point: a vector, a matrix, or what else the intent says.
+bool has_channels(const NiftiHeader& h) {
+  return h.dim[0] >= 5 && h.dim[5] > 1;
+}
 Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, const Voxel& voxel, Shape shape) {
   const Scale scale = scale_of(source, h, voxel);
   const Format format = scaled_format(voxel, scale);
@@ -302,12 +298,10 @@ Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, co
                             to_string(shape), voxel.size, stream.bound()));
   }
   const bool in_place = scale.none() && voxel.size == format.size() && voxel.code != 256;
-  const std::byte* ready = stream.rest().data();
   const bool swapped = h.swapped && voxel.swap_unit > 1;
-  if (in_place && !swapped && source.owner && ready != nullptr &&
-      reinterpret_cast<std::uintptr_t>(ready) % kept_alignment == 0)
-    return Array::share(source.owner, const_cast<std::byte*>(ready), format, std::move(shape));
-  const Array image = allocate(source, format_name, format, shape, std::max(1.0, growth) * stream.ratio());
+  // Channels become fields, which copies them.
+  const double copied = has_channels(h) ? static_cast<double>(count) * static_cast<double>(format.size()) : 0;
+  const Array image = allocate(source, format_name, format, shape, std::max(1.0, growth) * stream.ratio(), copied);
   auto* out = static_cast<std::byte*>(image.data());
   // As many at a time as stay in the cache between reading, swapping and converting.
   constexpr i64 piece = 1 << 15;
@@ -324,10 +318,6 @@ Array read_voxels(const Source& source, Stream& stream, const NiftiHeader& h, co
   return image;
 }
 
-// Dimension 5 has the numbers of a point: a vector, a matrix, or what else the intent says.
-bool has_channels(const NiftiHeader& h) {
-  return h.dim[0] >= 5 && h.dim[5] > 1;
-}
 // A vector at each point of a volume has a dimension of time, of extent 1, before its own.
 bool has_time(const NiftiHeader& h) {
   return h.dim[0] >= 4 && !(has_channels(h) && h.dim[4] == 1);
@@ -379,8 +369,13 @@ std::string voxels_beside(const Source& source) {
 
 Array decode_pair(const Source& source, const NiftiHeader& h) {
   const std::string path = voxels_beside(source);
-  const std::vector<std::byte> bytes = base::read_bytes(path, source.options.most_bytes());
-  const Source voxels{bytes, path, source.options, nullptr, path};
+  const base::Reading reading(path);
+  std::vector<std::byte> start(std::size_t{1} << 16);
+  start.resize(reading.read(start));
+  Source voxels{start, path, source.options, path};
+  voxels.most = source.most;
+  voxels.rest = &reading;
+  voxels.length = base::file_size(path);
   Stream stream(voxels);
   stream.skip(h.vox_offset, "voxels");
   return decode_voxels(voxels, stream, h);
@@ -484,7 +479,9 @@ NiftiHeader header_of(const Voxels& voxels, bool colour, int channels, ElementTy
 
 bool matches_nifti(const Source& source) {
   std::byte start[nifti1_size];
-  const std::size_t got = Stream(source).read_some(start);
+  Source first = source;  // what follows is left alone
+  first.rest = nullptr;
+  const std::size_t got = Stream(first).read_some(start);
   if (nifti_version(std::span(start).first(got)) != 0) return true;
   const std::string name = base::to_lower(source.name);  // damaged at once: only the name says what it was
   return got < nifti1_size && is_gzip(source.bytes) && (name.ends_with(".nii.gz") || name.ends_with(".hdr.gz"));

@@ -3,11 +3,12 @@
 //
 // The header is a Python literal, {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, which a parser of the
 // few forms that occur reads; nothing is evaluated. int8 widens to int16; int64 and uint64 narrow to 32 bits when every
-// value fits, else the file is refused. Data that is already as an array has it (native C order, 64-byte aligned, as
-// NumPy writes it) is not copied: the array keeps the memory of the file.
+// value fits, else the file is refused. Elements are read straight into the array where they are as it has them; others
+// pass through a small buffer.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -258,11 +259,11 @@ class Parser {
 
 template <class Wide, class Narrow>
 void narrow(const Source& source, std::byte* to, std::size_t to_step, const std::byte* from, std::size_t from_step,
-            i64 count, bool swapped) {
+            i64 count, bool swapped, i64 first) {
   for (i64 i = 0; i < count; ++i, to += to_step, from += from_step) {
     const Wide value = load<Wide>(from, swapped);
     if (!std::in_range<Narrow>(value)) {
-      source.fail("NumPy", fmt::format("element {} is {}, which does not fit 32 bits", i, value),
+      source.fail("NumPy", fmt::format("element {} is {}, which does not fit 32 bits", first + i, value),
                   "store it as 32-bit integers or as doubles");
     }
     const auto result = static_cast<Narrow>(value);
@@ -279,8 +280,9 @@ void copy_swapped(std::byte* to, std::size_t to_step, const std::byte* from, std
   }
 }
 
+// `first`: the number of the first of these elements.
 void read_field(const Source& source, const Stored& s, std::byte* to, std::size_t to_step, const std::byte* from,
-                std::size_t from_step, i64 count) {
+                std::size_t from_step, i64 count, i64 first) {
   if (s.kind == 'b') {  // any byte but 0 is true; in memory true is 1
     for (i64 i = 0; i < count; ++i, to += to_step, from += from_step)
       *to = std::byte{static_cast<unsigned char>(*from != std::byte{0} ? 1 : 0)};
@@ -290,9 +292,9 @@ void read_field(const Source& source, const Stored& s, std::byte* to, std::size_
       std::memcpy(to, &value, sizeof value);
     }
   } else if (s.kind == 'i' && s.size == 8) {
-    narrow<std::int64_t, std::int32_t>(source, to, to_step, from, from_step, count, s.swapped);
+    narrow<std::int64_t, std::int32_t>(source, to, to_step, from, from_step, count, s.swapped, first);
   } else if (s.kind == 'u' && s.size == 8) {
-    narrow<std::uint64_t, std::uint32_t>(source, to, to_step, from, from_step, count, s.swapped);
+    narrow<std::uint64_t, std::uint32_t>(source, to, to_step, from, from_step, count, s.swapped, first);
   } else {
     switch (s.size) {
       case 1:
@@ -323,9 +325,9 @@ Format format_of(const Header& header) {
   return Format::record(struct_name(header), std::move(fields));
 }
 
-// The bytes of the file are the bytes of the array.
+// An element of the file is an element of the array.
 bool is_native(const Header& header, const Format& format) {
-  if (header.item_size != format.size() || (header.fortran && header.shape.size() > 1)) return false;
+  if (header.item_size != format.size()) return false;
   for (std::size_t k = 0; k < header.fields.size(); ++k) {
     const Field& f = header.fields[k];
     if (f.stored.kind == 'b' || f.stored.size != size_of(f.stored.type) || (f.stored.swapped && f.stored.size > 1))
@@ -333,6 +335,95 @@ bool is_native(const Header& header, const Format& format) {
     if (header.is_struct && f.offset != format.fields[k].offset) return false;
   }
   return true;
+}
+
+[[noreturn]] void cut_short(const Source& source, const Header& header, double follow) {
+  source.fail("NumPy", fmt::format("it declares {} elements of {} bytes, but {:.0f} bytes follow: it is cut short",
+                                   to_string(header.shape), header.item_size, follow));
+}
+
+// The elements of the file one after the other, as the array has them.
+class Elements {
+ public:
+  Elements(const Source& source, InOrder& in, const Header& header, const Format& format)
+      : source_(source), in_(in), header_(header), format_(format), native_(is_native(header, format)) {}
+
+  void read(std::byte* to, i64 count) {
+    if (native_) return take(std::span(to, static_cast<std::size_t>(count) * header_.item_size));
+    const i64 piece = std::max<i64>(piece_bytes / static_cast<i64>(header_.item_size), 1);
+    raw_.resize(static_cast<std::size_t>(std::min(piece, count)) * header_.item_size);
+    for (i64 done = 0; done < count; done += piece) {
+      const i64 n = std::min(piece, count - done);
+      take(std::span(raw_).first(static_cast<std::size_t>(n) * header_.item_size));
+      for (std::size_t k = 0; k < header_.fields.size(); ++k) {
+        const Field& f = header_.fields[k];
+        const std::size_t offset = header_.is_struct ? format_.fields[k].offset : 0;
+        read_field(source_, f.stored, to + static_cast<std::size_t>(done) * format_.size() + offset, format_.size(),
+                   raw_.data() + f.offset, header_.item_size, n, read_ + done);
+      }
+    }
+    read_ += count;
+  }
+
+ private:
+  static constexpr i64 piece_bytes = i64{1} << 18;
+  void take(std::span<std::byte> out) {
+    const std::size_t got = in_.read(out);
+    bytes_ += static_cast<double>(got);
+    if (got < out.size()) cut_short(source_, header_, bytes_);
+  }
+
+  const Source& source_;
+  InOrder& in_;
+  const Header& header_;
+  const Format& format_;
+  const bool native_;
+  std::vector<std::byte> raw_;
+  i64 read_ = 0;
+  double bytes_ = 0;
+};
+
+// The first dimension fastest. Boxes that lie in the file one behind the other, each as large as a small buffer, are
+// put where they belong: of the first dimensions all, of the next one a part, of the others one index.
+void read_fortran(Elements& elements, const Array& image) {
+  constexpr i64 buffer_bytes = i64{1} << 24;
+  const Shape& shape = image.shape();
+  const auto size = static_cast<i64>(image.format().size());
+  const i64 most = std::max<i64>(buffer_bytes / size, 1);
+  std::vector<i64> strides;  // in the buffer
+  std::size_t whole = 0;     // dimensions that fit with all their extents
+  i64 slab = 1;
+  for (const i64 extent : shape) {
+    strides.push_back((strides.empty() ? size : strides.back() * shape[strides.size() - 1]));
+    if (whole + 1 == strides.size() && slab <= most / extent) {
+      slab *= extent;
+      ++whole;
+    }
+  }
+  const bool all = whole == shape.size();
+  const i64 step = all ? 1 : most / slab;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(slab * step, image.count())) *
+                                static_cast<std::size_t>(size));
+  std::vector<i64> begin(shape.size(), 0), end = shape;
+  for (std::size_t d = whole; d < shape.size(); ++d) end[d] = d == whole ? std::min(step, shape[d]) : 1;
+  for (;;) {
+    Shape box;
+    i64 count = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      box.push_back(end[d] - begin[d]);
+      count *= box.back();
+    }
+    elements.read(buffer.data(), count);
+    image.region(begin, end).copy_from(Array::borrow(buffer.data(), image.format(), box, strides));
+    std::size_t d = whole;
+    for (; d < shape.size(); ++d) {
+      begin[d] = end[d];
+      if (begin[d] < shape[d]) break;
+      begin[d] = 0;
+    }
+    if (d == shape.size()) return;
+    for (std::size_t k = whole; k <= d; ++k) end[k] = std::min(begin[k] + (k == whole ? step : 1), shape[k]);
+  }
 }
 
 std::string dtype_of(ElementType type) {
@@ -375,48 +466,36 @@ std::string descr_of(const Format& format) {
 }  // namespace
 
 Array decode_npy(const Source& source) {
-  const std::size_t prefix = source.size() > 6 && source.data()[6] == 1 ? 10 : 12;
-  if (source.size() < prefix) source.fail("NumPy", "the file is cut short");
-  const int version = source.data()[6];
+  InOrder in(source);
+  std::array<std::byte, 12> head{};
+  const auto take = [&](std::span<std::byte> out) {
+    if (in.read(out) < out.size()) source.fail("NumPy", "the file is cut short");
+  };
+  take(std::span(head).first(10));
+  const int version = std::to_integer<int>(head[6]);
+  const std::size_t prefix = version == 1 ? 10 : 12;
+  take(std::span(head).subspan(10, prefix - 10));
   if (version < 1 || version > 3) source.fail("NumPy", fmt::format("its version is {}, expected 1, 2 or 3", version));
   std::size_t length = 0;
-  for (std::size_t i = 8; i < prefix; ++i) length |= static_cast<std::size_t>(source.data()[i]) << (8 * (i - 8));
+  for (std::size_t i = 8; i < prefix; ++i) length |= std::to_integer<std::size_t>(head[i]) << (8 * (i - 8));
   if (length > longest_header) source.fail("NumPy", fmt::format("its header of {} bytes is too long", length));
-  if (source.size() < prefix + length) source.fail("NumPy", "the file is cut short");
-  const Header header = Parser(source, {reinterpret_cast<const char*>(source.data()) + prefix, length}).header();
+  std::string text(length, ' ');
+  take(std::as_writable_bytes(std::span(text.data(), length)));
+  const Header header = Parser(source, text).header();
 
-  const std::size_t start = prefix + length;
   const Format format = format_of(header);
   // int8 doubles; a struct grows by alignment, less than 8 times.
   check_declared(source, "NumPy", format, header.shape, 8);
   const i64 count = element_count(header.shape);
-  if (static_cast<double>(count) * static_cast<double>(header.item_size) > static_cast<double>(source.size() - start)) {
-    source.fail("NumPy", fmt::format("it declares {} elements of {} bytes, but {} bytes follow: it is cut short",
-                                     to_string(header.shape), header.item_size, source.size() - start));
-  }
-  const std::byte* data = source.bytes.data() + start;
-  const bool native = is_native(header, format);
-  if (native && source.owner && count > 0 && reinterpret_cast<std::uintptr_t>(data) % 64 == 0) {
-    return Array::share(source.owner, const_cast<std::byte*>(data), format, header.shape);
-  }
-  // In the order of the file first.
-  Shape file_shape = header.shape;
-  if (header.fortran) std::reverse(file_shape.begin(), file_shape.end());
-  const Array image = allocate(source, "NumPy", format, file_shape, 8);
-  auto* out = static_cast<std::byte*>(image.data());
-  if (native && count > 0) {
-    std::memcpy(out, data, static_cast<std::size_t>(count) * header.item_size);
-  } else if (!native) {
-    for (std::size_t k = 0; k < header.fields.size(); ++k) {
-      const Field& f = header.fields[k];
-      const std::size_t offset = header.is_struct ? format.fields[k].offset : 0;
-      read_field(source, f.stored, out + offset, format.size(), data + f.offset, header.item_size, count);
-    }
-  }
-  if (!header.fortran || header.shape.size() < 2) return image;
-  std::vector<i64> strides = image.strides();
-  std::reverse(strides.begin(), strides.end());
-  return Array::share(image.owner(), image.data(), format, header.shape, strides).clone();
+  if (static_cast<double>(count) * static_cast<double>(header.item_size) > in.left())
+    cut_short(source, header, in.left());
+  const Array image = allocate(source, "NumPy", format, header.shape, 8);
+  Elements elements(source, in, header, format);
+  if (header.fortran && header.shape.size() > 1 && count > 0)
+    read_fortran(elements, image);
+  else
+    elements.read(image.as<std::byte>(), count);
+  return image;
 }
 
 WriteReport write_npy(base::AtomicFile& file, const Array& given, const WriteOptions& options) {

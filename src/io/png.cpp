@@ -77,6 +77,21 @@ bool protect(Session& session, F&& body) {
 
 }  // namespace
 
+// Chunks say how long they are; the last one is IEND.
+std::optional<std::size_t> end_of_png(std::span<const std::byte> bytes, Scan& scan) {
+  constexpr std::size_t signature = 8, around = 12;  // length, name and checksum
+  if (scan.at == 0) scan.at = signature;
+  while (bytes.size() >= scan.at && bytes.size() - scan.at >= around) {
+    const std::byte* const chunk = bytes.data() + scan.at;
+    std::size_t length = 0;
+    for (int i = 0; i < 4; ++i) length = length << 8 | std::to_integer<std::size_t>(chunk[i]);
+    const std::size_t end = scan.at + around + length;
+    if (std::memcmp(chunk + 4, "IEND", 4) == 0) return end;
+    scan.at = end;
+  }
+  return std::nullopt;
+}
+
 Array decode_png(const Source& source) {
   Session session;
   session.source = &source;
@@ -105,12 +120,13 @@ Array decode_png(const Source& source) {
                 fmt::format("it declares {}x{} pixels, more than a file of {} can hold: it is damaged or cut short",
                             height, width, base::format_bytes(static_cast<double>(source.size()))));
   }
+  int passes = 1;
   check(protect(session, [&] {
     png_set_palette_to_rgb(session.png);
     png_set_expand_gray_1_2_4_to_8(session.png);
     if (png_get_valid(session.png, session.info, PNG_INFO_tRNS) != 0) png_set_tRNS_to_alpha(session.png);
     png_set_swap(session.png);  // the file is big-endian, the machine is not
-    png_set_interlace_handling(session.png);
+    passes = png_set_interlace_handling(session.png);
     png_read_update_info(session.png, session.info);
   }));
   const int channels = png_get_channels(session.png, session.info);
@@ -122,11 +138,11 @@ Array decode_png(const Source& source) {
   }
   // Expansion from 1-bit samples multiplies by 8, from a palette by 4 more.
   const Array image = allocate(source, "PNG", format, {height, width}, deflate_ratio * 32);
-  std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < height; ++y) rows[y] = image.as<png_byte>() + y * row_bytes;
-  png_bytep* const pointers = rows.data();
+  auto* const first = image.as<png_byte>();
   check(protect(session, [&] {
-    png_read_image(session.png, pointers);
+    for (int pass = 0; pass < passes; ++pass) {
+      for (std::size_t y = 0; y < height; ++y) png_read_row(session.png, first + y * row_bytes, nullptr);
+    }
     png_read_end(session.png, nullptr);
   }));
   if (source.header != nullptr) {

@@ -18,20 +18,27 @@
 namespace tessera::io {
 namespace {
 
-// Walks the header: words between white space, comments from # to the end of the line.
+constexpr i64 most_skipped = i64{1} << 24;
+
+// Walks the header, and samples that are text: words between white space, comments from # to the end of the line.
 class Header {
  public:
-  Header(const Source& source, std::string_view format) : source_(source), format_(format) {}
+  Header(const Source& source, std::string_view format) : source_(source), format_(format), in_(source) {
+    for (int i = 0; i < 2; ++i) in_.advance();  // what it was known by
+  }
 
-  std::string_view word() {
+  const std::string& word() {
     skip_blanks();
-    const std::size_t begin = position_;
-    while (position_ < source_.size() && !is_blank(peek()) && position_ - begin < 64) ++position_;
-    if (begin == position_) source_.fail(format_, "the header is cut short");
-    return {reinterpret_cast<const char*>(source_.data()) + begin, position_ - begin};
+    word_.clear();
+    for (int c = in_.peek(); c >= 0 && !is_blank(c) && word_.size() < 64; c = in_.peek()) {
+      word_ += static_cast<char>(c);
+      in_.advance();
+    }
+    if (word_.empty()) source_.fail(format_, "the header is cut short");
+    return word_;
   }
   i64 number(const char* what, i64 lowest, i64 highest) {
-    const std::string_view text = word();
+    const std::string& text = word();
     const std::optional<std::int64_t> value = base::parse_integer(text);
     if (!value || *value < lowest || *value > highest) {
       source_.fail(format_, fmt::format("its {} is {}, expected a number from {} to {}", what, base::quoted(text, 32),
@@ -41,32 +48,44 @@ class Header {
   }
   // One white-space character stands between the header and binary data.
   void end() {
-    if (position_ >= source_.size() || !is_blank(peek())) source_.fail(format_, "the header is cut short");
-    ++position_;
+    if (!is_blank(in_.peek())) source_.fail(format_, "the header is cut short");
+    in_.advance();
   }
   // The digits of PBM text may stand without space between them.
   int bit() {
     skip_blanks();
-    if (position_ >= source_.size()) source_.fail(format_, "the file is cut short");
-    const std::uint8_t c = source_.data()[position_++];
+    const int c = in_.peek();
+    if (c < 0) source_.fail(format_, "the file is cut short");
+    in_.advance();
     if (c != '0' && c != '1') {
       source_.fail(format_,
                    fmt::format("a pixel is {}, expected 0 or 1", base::quoted(std::string(1, static_cast<char>(c)))));
     }
     return c - '0';
   }
-  std::size_t position() const { return position_; }
-  std::size_t rest() const { return source_.size() - position_; }
+  // Binary data.
+  void expect(double bytes) const {
+    if (in_.left() < bytes) source_.fail(format_, "the file is cut short");
+  }
+  void read(std::span<std::byte> out) {
+    if (in_.read(out) < out.size()) source_.fail(format_, "the file is cut short");
+  }
 
  private:
-  static bool is_blank(std::uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-  std::uint8_t peek() const { return source_.data()[position_]; }
+  static bool is_blank(int c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
   void skip_blanks() {
-    for (; position_ < source_.size(); ++position_) {
-      if (peek() == '#') {
-        while (position_ < source_.size() && peek() != '\n' && peek() != '\r') ++position_;
-        if (position_ == source_.size()) return;
-      } else if (!is_blank(peek())) {
+    bool comment = false;
+    for (i64 skipped = 0;; in_.advance(), ++skipped) {
+      const int c = in_.peek();
+      if (c < 0) return;
+      if (skipped > most_skipped)  // a stream without end may be one
+        source_.fail(format_, fmt::format("it has more than {} of comments and blanks in one place",
+                                          base::format_bytes(static_cast<double>(most_skipped))));
+      if (comment) {
+        comment = c != '\n' && c != '\r';
+      } else if (c == '#') {
+        comment = true;
+      } else if (!is_blank(c)) {
         return;
       }
     }
@@ -74,7 +93,8 @@ class Header {
 
   const Source& source_;
   std::string_view format_;
-  std::size_t position_ = 2;
+  InOrder in_;
+  std::string word_;
 };
 
 constexpr i64 largest_extent = i64{1} << 40;
@@ -100,11 +120,10 @@ Array decode_bits(const Source& source, Header& header, i64 height, i64 width, b
   }
   header.end();
   const i64 row_bytes = (width + 7) / 8;
-  if (static_cast<double>(row_bytes) * static_cast<double>(height) > static_cast<double>(header.rest())) {
-    source.fail("PBM", "the file is cut short");
-  }
-  const std::uint8_t* row = source.data() + header.position();
-  for (i64 y = 0; y < height; ++y, row += row_bytes, out += width) {
+  header.expect(static_cast<double>(row_bytes) * static_cast<double>(height));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(row_bytes));
+  for (i64 y = 0; y < height; ++y, out += width) {
+    header.read(std::as_writable_bytes(std::span(row)));
     for (i64 x = 0; x < width; ++x) out[x] = (row[x / 8] >> (7 - x % 8) & 1) ? 0 : 255;
   }
   return image;
@@ -153,8 +172,8 @@ Array decode_pnm(const Source& source) {
   const Array image = allocate(source, "PNM", format, {height, width}, 1);
   const i64 count = image.count() * (format.is_struct() ? 3 : 1);
   const std::size_t bytes = static_cast<std::size_t>(image.count()) * format.size();
-  if (header.rest() < bytes) source.fail("PNM", "the file is cut short");
-  std::memcpy(image.data(), source.data() + header.position(), bytes);
+  header.expect(static_cast<double>(bytes));
+  header.read(std::span(image.as<std::byte>(), bytes));
   if (wide) {
     swap_pairs(image.as<std::uint16_t>(), count);
     if (maximum < 65535) check_samples(source, image.as<std::uint16_t>(), count, maximum);
@@ -203,7 +222,7 @@ Array decode_pfm(const Source& source) {
   const bool colour = source.data()[1] == 'F';
   const i64 width = header.number("width", 1, largest_extent);
   const i64 height = header.number("height", 1, largest_extent);
-  const std::string_view scale_text = header.word();
+  const std::string scale_text = header.word();
   const std::optional<double> scale = base::parse_number(scale_text);
   if (!scale || !std::isfinite(*scale) || *scale == 0) {
     source.fail("PFM", fmt::format("its scale is {}, expected a number other than 0", base::quoted(scale_text, 32)));
@@ -212,12 +231,9 @@ Array decode_pfm(const Source& source) {
   const Format format = pixel_format(ElementType::f32, colour ? 3 : 1);
   const Array image = allocate(source, "PFM", format, {height, width}, 1);
   const std::size_t row_bytes = static_cast<std::size_t>(width) * format.size();
-  if (header.rest() < row_bytes * static_cast<std::size_t>(height)) source.fail("PFM", "the file is cut short");
-  auto* out = image.as<std::uint8_t>();
-  for (i64 y = 0; y < height; ++y) {
-    std::memcpy(out + static_cast<std::size_t>(height - 1 - y) * row_bytes,
-                source.data() + header.position() + static_cast<std::size_t>(y) * row_bytes, row_bytes);
-  }
+  header.expect(static_cast<double>(row_bytes) * static_cast<double>(height));
+  for (i64 y = height; y-- > 0;)
+    header.read(std::span(image.as<std::byte>() + static_cast<std::size_t>(y) * row_bytes, row_bytes));
   if (*scale > 0) {  // big-endian
     auto* words = image.as<std::uint32_t>();
     for (i64 i = 0; i < image.count() * (colour ? 3 : 1); ++i) words[i] = __builtin_bswap32(words[i]);

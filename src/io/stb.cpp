@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/text.hpp"
 #include "io/codec.hpp"
@@ -50,6 +52,15 @@ void pool_free(void* data) {
   block->after->before = block->before;
   pool.left += block->size;
   std::free(block);
+}
+
+// A block that outlives the pool.
+std::shared_ptr<void> pool_keep(void* data) {
+  Block* block = static_cast<Block*>(data) - 1;
+  block->before->after = block->after;
+  block->after->before = block->before;
+  pool.left += block->size;
+  return {data, [block](void*) { std::free(block); }};
 }
 
 void* pool_grow(void* data, std::size_t old_size, std::size_t size) {
@@ -129,20 +140,20 @@ std::string reason() {
   return text != nullptr && *text != '\0' ? fmt::format("it is damaged ({})", text) : "it is damaged";
 }
 
-// `ratio`: see allocate(). T is the type of the samples.
+// `ratio`: see allocate(). T is the type of the samples. `beside`: bytes for each pixel that decoding takes more.
 template <class T>
-Array decode_with_stb(const Source& source, std::string_view format, double ratio) {
+Array decode_with_stb(const Source& source, std::string_view format, double ratio, double beside = 0) {
   Fence fence(0x1p20);
   int width = 0, height = 0, channels = 0;
   try {
     Input probe{&source};
     if (stbi_info_from_callbacks(&callbacks, &probe, &width, &height, &channels) != 1) source.fail(format, reason());
     if (width < 1 || height < 1 || channels < 1 || channels > 4) source.fail(format, "its header is damaged");
-    // A GIF is always delivered with alpha; its header says so or not.
-    const int expected = std::is_same_v<T, std::uint8_t> ? 4 : 3;
-    const double declared = static_cast<double>(width) * height * expected * sizeof(T);
-    check_declared(source, format, pixel_format(detail::element_of<T>::value, channels), {height, width}, ratio);
-    pool.left = static_cast<std::size_t>(4 * declared + 0x1p20);
+    const double pixels_declared = static_cast<double>(width) * height;
+    check_declared(source, format, pixel_format(detail::element_of<T>::value, channels), {height, width}, ratio,
+                   beside * pixels_declared);
+    pool.left =
+        static_cast<std::size_t>(pixels_declared * (channels * static_cast<double>(sizeof(T)) + beside) + 0x1p20);
     Input input{&source};
     T* pixels = nullptr;
     if constexpr (std::is_same_v<T, std::uint8_t>) {
@@ -152,10 +163,9 @@ Array decode_with_stb(const Source& source, std::string_view format, double rati
     }
     if (input.cut_short) source.fail(format, "the file is cut short");
     if (pixels == nullptr) source.fail(format, reason());
-    const Array image =
-        allocate(source, format, pixel_format(detail::element_of<T>::value, channels), {height, width}, ratio * 4);
-    std::memcpy(image.data(), pixels, static_cast<std::size_t>(image.count()) * image.format().size());
-    return image;
+    const Format of_pixels = pixel_format(detail::element_of<T>::value, channels);
+    check_declared(source, format, of_pixels, {height, width}, ratio * 4, beside * pixels_declared);
+    return Array::share(pool_keep(pixels), pixels, of_pixels, {height, width});
   } catch (const Broken&) {
     source.fail(format, "it is damaged");
   }
@@ -206,7 +216,7 @@ Array decode_bmp(const Source& source) {
             "it declares {:.0f}x{} pixels of {} bits, more than a file of {} can hold: it is damaged or cut short",
             rows, width, bits, base::format_bytes(static_cast<double>(source.size()))));
   }
-  const Array image = decode_with_stb<std::uint8_t>(source, "BMP", 32);
+  const Array image = decode_with_stb<std::uint8_t>(source, "BMP", 32, bits <= 8 ? 1 : 0);  // the channel of a grey one
   if (!old) read_density(source);
   if (bits > 8 || old) return image;
   const std::size_t begin = 14 + std::size_t{header}, end = std::min<std::size_t>(offset, source.size());
@@ -217,9 +227,51 @@ Array decode_bmp(const Source& source) {
   return grey && channels_of(image) >= 3 ? first_channel(image) : image;
 }
 
+// Behind the rows, padded to four bytes, where the header is one that is read.
+std::optional<std::size_t> end_of_bmp(std::span<const std::byte> bytes, Scan&) {
+  if (bytes.size() < 54) return std::nullopt;
+  const Source source{bytes, {}, {}};
+  const bool old = little(source, 14, 4) == 12;
+  const i64 width = old ? little(source, 18, 2) : static_cast<std::int32_t>(little(source, 18, 4));
+  const i64 height = old ? little(source, 20, 2) : static_cast<std::int32_t>(little(source, 22, 4));
+  const i64 bits = little(source, old ? 24 : 28, 2);
+  const double row_bytes = static_cast<double>((width * bits + 31) / 32 * 4);
+  const double end = little(source, 10, 4) + row_bytes * std::abs(static_cast<double>(height));
+  if (width < 1 || height == 0 || bits > 32 || end > 0x1p48) return bytes.size();  // it is damaged
+  return static_cast<std::size_t>(end);
+}
+
+// Behind the blocks of the first picture, which is what is read.
+std::optional<std::size_t> end_of_gif(std::span<const std::byte> bytes, Scan& scan) {
+  const auto at = [&](std::size_t i) { return std::to_integer<unsigned>(bytes[i]); };
+  const auto table = [](unsigned flags) { return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0; };
+  enum { before_blocks, blocks, of_extension, of_picture };
+  if (scan.state == before_blocks) {
+    if (bytes.size() < 13) return std::nullopt;
+    scan = {13 + table(at(10)), blocks};
+  }
+  while (scan.at < bytes.size()) {
+    if (scan.state != blocks) {  // pieces of up to 255 bytes, the last one of 0
+      const unsigned length = at(scan.at);
+      scan.at += 1 + length;
+      if (length > 0) continue;
+      if (scan.state == of_picture) return scan.at;
+      scan.state = blocks;
+    } else if (at(scan.at) == 0x2c) {
+      if (bytes.size() - scan.at < 10) return std::nullopt;
+      scan = {scan.at + 11 + table(at(scan.at + 9)), of_picture};  // behind the size of its codes
+    } else if (at(scan.at) == 0x21) {
+      scan = {scan.at + 2, of_extension};
+    } else {
+      return scan.at + 1;  // its end, or damage
+    }
+  }
+  return std::nullopt;
+}
+
 Array decode_gif(const Source& source) {
   // A code of 12 bits stands for at most 4096 pixels of 4 bytes.
-  return decode_with_stb<std::uint8_t>(source, "GIF", 4096 * 4);
+  return decode_with_stb<std::uint8_t>(source, "GIF", 4096 * 4, 5);  // a background and what was drawn
 }
 
 Array decode_hdr(const Source& source) {
@@ -231,9 +283,12 @@ bool matches_tga(const Source& source) {
   if (source.size() < 18) return false;
   const bool named = base::to_lower(source.name).ends_with(".tga");
   constexpr std::string_view footer = "TRUEVISION-XFILE.";
-  const bool signed_ =
-      source.size() >= 44 && std::memcmp(source.data() + source.size() - 18, footer.data(), footer.size()) == 0;
-  return named || signed_;
+  std::array<std::byte, 18> last{};
+  if (source.rest != nullptr && source.length)
+    source.rest->read_at(*source.length - 18, last);
+  else
+    std::copy(source.bytes.end() - 18, source.bytes.end(), last.begin());
+  return named || (source.total() >= 44 && std::memcmp(last.data(), footer.data(), footer.size()) == 0);
 }
 
 Array decode_tga(const Source& source) {

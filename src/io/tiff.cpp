@@ -8,151 +8,20 @@
 #include <tiffio.h>
 
 #include <algorithm>
-#include <cstdarg>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/tiff_pages.hpp"
+#include "io/tiff_reader.hpp"
 #include "io/tiff_tags.hpp"
 #include "io/tiff_text.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
-
-// ---- the library's view of memory --------------------------------------------------------------------------------
-
-struct Session {
-  const Source* source = nullptr;
-  std::uint64_t position = 0;
-  std::string message;  // the first error is the cause, later ones are consequences
-};
-
-tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
-  auto* session = static_cast<Session*>(handle);
-  const std::uint64_t size = session->source->size();
-  const std::uint64_t left = session->position < size ? size - session->position : 0;
-  const std::size_t n =
-      static_cast<std::size_t>(std::min<std::uint64_t>(left, static_cast<std::uint64_t>(std::max<tmsize_t>(count, 0))));
-  if (n > 0) std::memcpy(to, session->source->data() + session->position, n);
-  session->position += n;
-  return static_cast<tmsize_t>(n);
-}
-
-tmsize_t on_write(thandle_t, void*, tmsize_t) {
-  return -1;
-}
-
-toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
-  auto* session = static_cast<Session*>(handle);
-  if (whence == SEEK_SET) session->position = offset;
-  if (whence == SEEK_CUR) session->position += offset;
-  if (whence == SEEK_END) session->position = session->source->size() + offset;
-  return session->position;
-}
-
-int on_close(thandle_t) {
-  return 0;
-}
-
-toff_t on_size(thandle_t handle) {
-  return static_cast<Session*>(handle)->source->size();
-}
-
-int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  auto* session = static_cast<Session*>(user);
-  if (!session->message.empty()) return 1;
-  char text[512];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  const std::string_view all = text;
-  session->message = all.substr(std::min(all.find_first_not_of(": "), all.size()));  // some name no file
-  return 1;
-}
-
-int on_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
-}
-
-class Reader {
- public:
-  Reader(const Source& source, std::int64_t largest_block) {
-    session_.source = &source;
-    TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
-    TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &session_);
-    TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
-    TIFFOpenOptionsSetMaxSingleMemAlloc(options, largest_block);
-    tiff_ = TIFFClientOpenExt("", "rm", &session_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr,
-                              options);
-    TIFFOpenOptionsFree(options);
-    // Its first page is read with it; of other starts the library says that they are no TIFF.
-    if (tiff_ == nullptr)
-      fail(session_.message.find("Not a TIFF") != std::string::npos ? "it does not start as a TIFF"
-                                                                    : "its header or first directory is damaged");
-  }
-  ~Reader() {
-    if (tiff_ != nullptr) TIFFClose(tiff_);
-  }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
-
-  // To the next page; false after the last. The chain ends with a zero: where it breaks off, pages are missing.
-  bool next() {
-    session_.message.clear();
-    const std::uint64_t at = TIFFCurrentDirOffset(tiff_);
-    if (TIFFReadDirectory(tiff_) == 1) return true;
-    if (!session_.message.empty() || !is_whole(at)) fail("the directory of a page is damaged");
-    return false;
-  }
-
-  TIFF* get() const { return tiff_; }
-  const Source& source() const { return *session_.source; }
-  [[noreturn]] void fail(const std::string& reason) const {
-    source().fail("TIFF", session_.message.empty() ? reason : reason + " (" + session_.message + ")");
-  }
-  [[noreturn]] void refuse(const std::string& reason) const { source().fail("TIFF", reason); }
-  template <class T>
-  T tag(std::uint32_t tag) const {
-    T value{};
-    TIFFGetFieldDefaulted(tiff_, tag, &value);
-    return value;
-  }
-
-  // A short of the current directory that the library passes over.
-  std::uint64_t hidden_tag(std::uint16_t wanted, std::uint64_t missing) const {
-    const std::uint64_t at = TIFFCurrentDirOffset(tiff_);
-    const std::uint64_t count_bytes = is_big() ? 8 : 2, entry_bytes = is_big() ? 20 : 12, value_at = is_big() ? 12 : 8;
-    if (!is_whole(at)) return missing;
-    const std::uint64_t count = number_at(at, count_bytes);
-    for (std::uint64_t k = 0; k < count; ++k) {
-      const std::uint64_t entry = at + count_bytes + k * entry_bytes;
-      if (number_at(entry, 2) == wanted && number_at(entry + 2, 2) == TIFF_SHORT) return number_at(entry + value_at, 2);
-    }
-    return missing;
-  }
-
- private:
-  bool is_big() const { return source().data()[2] == 43 || source().data()[3] == 43; }
-  std::uint64_t number_at(std::uint64_t at, std::uint64_t bytes) const {
-    const bool swapped = source().data()[0] == 'M';
-    std::uint64_t value = 0;
-    for (std::uint64_t i = 0; i < bytes; ++i)
-      value |= std::uint64_t{source().data()[at + i]} << 8 * (swapped ? bytes - 1 - i : i);
-    return value;
-  }
-  // The library takes a directory whose end is cut off as the last one. `at`: where it begins.
-  bool is_whole(std::uint64_t at) const {
-    const Source& s = source();
-    const std::uint64_t count_bytes = is_big() ? 8 : 2, entry_bytes = is_big() ? 20 : 12, link_bytes = is_big() ? 8 : 4;
-    if (at > s.size() || s.size() - at < count_bytes) return false;
-    const std::uint64_t count = number_at(at, count_bytes), room = s.size() - at - count_bytes;
-    return count <= room / entry_bytes && room - count * entry_bytes >= link_bytes;
-  }
-
-  Session session_;
-  TIFF* tiff_ = nullptr;
-};
 
 // The most bytes that one byte of a compressed file can stand for.
 double ratio_of(std::uint16_t compression) {
@@ -269,7 +138,7 @@ void Page::place(const std::uint8_t* from, std::uint8_t* to, std::uint32_t count
   }
 }
 
-ElementType type_of(const Reader& reader, const Page& page) {
+ElementType type_of(const TiffReader& reader, const Page& page) {
   const auto unknown = [&]() {
     reader.refuse(fmt::format(
         "its samples have {} bits in format {}, expected integers of 1, 2, 4, 8, 16 or 32 bits or floats of "
@@ -299,7 +168,7 @@ ElementType type_of(const Reader& reader, const Page& page) {
   return ElementType::u8;
 }
 
-void read_palette(const Reader& reader, Page& page) {
+void read_palette(const TiffReader& reader, Page& page) {
   std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
   if (page.bits > 8 || page.samples != 1 || page.type != ElementType::u8 ||
       TIFFGetField(reader.get(), TIFFTAG_COLORMAP, &red, &green, &blue) != 1) {
@@ -320,7 +189,7 @@ void read_palette(const Reader& reader, Page& page) {
 
 // Of the samples beyond the colours, the tag ExtraSamples says which are alpha, multiplied into the colours (1) or not
 // (2); others, and those that it leaves out, are bands, such as near infrared.
-void name_channels(const Reader& reader, Page& page, bool colour) {
+void name_channels(const TiffReader& reader, Page& page, bool colour) {
   std::uint16_t count = 0;
   const std::uint16_t* kinds = nullptr;
   if (TIFFGetField(reader.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) != 1) count = 0;
@@ -337,7 +206,7 @@ void name_channels(const Reader& reader, Page& page, bool colour) {
   if (!colour && page.channels > 1) page.names[0] = alpha ? "g" : band_name(0);
 }
 
-void read_colour(const Reader& reader, Page& page) {
+void read_colour(const TiffReader& reader, Page& page) {
   const auto photometric = reader.tag<std::uint16_t>(TIFFTAG_PHOTOMETRIC);
   page.channels = page.samples;
   switch (photometric) {
@@ -377,7 +246,7 @@ void read_colour(const Reader& reader, Page& page) {
 }
 
 // The library undoes a predictor with the compressions that it knows one of; other programs write it with PackBits too.
-void read_predictor(const Reader& reader, Page& page) {
+void read_predictor(const TiffReader& reader, Page& page) {
   if (page.compression != COMPRESSION_PACKBITS) return;
   const std::uint64_t predictor = reader.hidden_tag(TIFFTAG_PREDICTOR, PREDICTOR_NONE);
   page.differences = predictor == PREDICTOR_HORIZONTAL && page.bits >= 8;
@@ -386,7 +255,7 @@ void read_predictor(const Reader& reader, Page& page) {
 }
 
 // What the current directory says, or an Error when it says what is not read.
-Page read_page(const Reader& reader) {
+Page read_page(const TiffReader& reader) {
   Page page;
   if (TIFFGetField(reader.get(), TIFFTAG_IMAGEWIDTH, &page.width) != 1 ||
       TIFFGetField(reader.get(), TIFFTAG_IMAGELENGTH, &page.height) != 1 || page.width == 0 || page.height == 0 ||
@@ -411,7 +280,7 @@ Page read_page(const Reader& reader) {
   return page;
 }
 
-void read_strips(const Reader& reader, const Page& page, std::uint8_t* out) {
+void read_strips(const TiffReader& reader, const Page& page, std::uint8_t* out) {
   const auto rows_per_strip = std::min(std::max(reader.tag<std::uint32_t>(TIFFTAG_ROWSPERSTRIP), 1u), page.height);
   const std::size_t row_bytes = page.format().size() * page.width;
   const std::uint64_t packed_row = page.packed(page.width);
@@ -436,7 +305,7 @@ void read_strips(const Reader& reader, const Page& page, std::uint8_t* out) {
   }
 }
 
-void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8_t* out) {
+void read_tiles(const TiffReader& reader, const Page& page, double ratio, std::uint8_t* out) {
   const auto tile_width = reader.tag<std::uint32_t>(TIFFTAG_TILEWIDTH),
              tile_height = reader.tag<std::uint32_t>(TIFFTAG_TILELENGTH);
   if (tile_width == 0 || tile_height == 0 || tile_width > 0x7fffffff || tile_height > 0x7fffffff)
@@ -444,7 +313,7 @@ void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8
   const std::uint64_t packed_row = page.packed(tile_width);
   // A tile may reach past the image, but not past what the file could hold.
   const double declared = static_cast<double>(packed_row) * tile_height;
-  const double bound = std::max(ratio * static_cast<double>(reader.source().size()), 0x1p20);
+  const double bound = std::max(ratio * reader.source().total(), 0x1p20);
   if (declared > bound || static_cast<double>(TIFFTileSize64(reader.get())) != declared) {
     reader.fail(fmt::format("its tiles of {}x{} are larger than the file can hold", tile_height, tile_width));
   }
@@ -475,12 +344,12 @@ void read_tiles(const Reader& reader, const Page& page, double ratio, std::uint8
 }
 
 // Thumbnails and masks are pages of another kind.
-bool is_image(const Reader& reader) {
+bool is_image(const TiffReader& reader) {
   return (reader.tag<std::uint32_t>(TIFFTAG_SUBFILETYPE) & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
 }
 
 // What the current page says of itself; what is wrong with it is kept, since it may not be wanted.
-ListedPage list_page(const Reader& reader, tdir_t directory, bool first) {
+ListedPage list_page(const TiffReader& reader, tdir_t directory, bool first) {
   ListedPage listed;
   listed.directory = directory;
   const char* text = nullptr;
@@ -532,15 +401,28 @@ double ratio_of(const Page& page) {
          (page.sample_format == SAMPLEFORMAT_INT ? 2 : 1);
 }
 
+// What reading a page takes beside the array: a strip or tile as it is in the file, and one unpacked that is no row of
+// the array.
+double beside_page(const TiffReader& reader, const Page& page) {
+  const bool tiled = TIFFIsTiled(reader.get()) != 0;
+  double unpacked = 0, packed = 0;
+  if (tiled || !page.direct())
+    unpacked = static_cast<double>(tiled ? TIFFTileSize64(reader.get()) : TIFFStripSize64(reader.get()));
+  const std::uint32_t pieces = tiled ? TIFFNumberOfTiles(reader.get()) : TIFFNumberOfStrips(reader.get());
+  for (std::uint32_t k = 0; k < pieces && page.compression != COMPRESSION_NONE; ++k)
+    packed = std::max(packed, static_cast<double>(TIFFGetStrileByteCount(reader.get(), k)));
+  return unpacked + std::min(packed, reader.source().total());
+}
+
 // The pages one behind the other, in the order of the plan; read in that of the file.
-Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PagePlan& plan) {
+Array read_pages(TiffReader& reader, const std::vector<ListedPage>& all, const PagePlan& plan) {
   const ListedPage& first = all[plan.pages.front()];
   Shape shape = plan.leading;
   shape.insert(shape.end(), {first.height, first.width});
   std::vector<std::pair<i64, std::size_t>> order;
   for (std::size_t k = 0; k < plan.pages.size(); ++k) order.emplace_back(all[plan.pages[k]].directory, k);
   std::sort(order.begin(), order.end());
-  double ratio = 1;
+  double ratio = 1, beside = 0;
   const auto go = [&](std::size_t k) {
     if (k == 0 || order[k].first < order[k - 1].first) {
       if (TIFFSetDirectory(reader.get(), static_cast<tdir_t>(order[k].first)) != 1)
@@ -552,9 +434,15 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
   };
   for (std::size_t k = 0; k < order.size(); ++k) {
     go(k);
-    ratio = std::max(ratio, ratio_of(read_page(reader)));
+    const Page page = read_page(reader);
+    ratio = std::max(ratio, ratio_of(page));
+    beside = std::max(beside, beside_page(reader, page));
   }
-  const Array image = allocate(reader.source(), "TIFF", first.format, shape, ratio);
+  // Dimensions that stand in another order than an array has them are copied when all of them are there.
+  const int copies = (plan.samples_at ? 1 : 0) + (!plan.letters.empty() && arranging_copies(plan.letters) ? 1 : 0);
+  const double bytes = static_cast<double>(element_count(shape)) * static_cast<double>(first.format.size());
+  beside = std::max(beside, copies * bytes);
+  const Array image = allocate(reader.source(), "TIFF", first.format, shape, ratio, beside);
   const std::size_t page_bytes = first.format.size() * static_cast<std::size_t>(first.width * first.height);
   for (std::size_t k = 0; k < order.size(); ++k) {
     go(k);
@@ -571,9 +459,8 @@ Array read_pages(Reader& reader, const std::vector<ListedPage>& all, const PageP
 }  // namespace
 
 Array decode_tiff(const Source& source) {
-  const auto largest =
-      static_cast<std::int64_t>(std::min(0x1p17 * static_cast<double>(source.size()) + 0x1p20, 0x1p40));
-  Reader reader(source, std::min(largest, std::max<std::int64_t>(source.options.most_bytes(), 1 << 20)));
+  const auto largest = static_cast<std::int64_t>(std::min(0x1p17 * source.total() + 0x1p20, 0x1p40));
+  TiffReader reader(source, std::min(largest, std::max<std::int64_t>(source.most_bytes(), 1 << 20)));
 
   std::vector<ListedPage> all;
   tdir_t directory = 0;

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
 #include "base/text.hpp"
+#include "lang/confined.hpp"
 #include "lang/declarations.hpp"
 #include "lang/given_values.hpp"
 #include "lang/images.hpp"
@@ -29,7 +31,9 @@ constexpr const char* standard_folder = "<filters>/";  // in names of sources; n
 // imported program only the declarations count; its inputs, statements and outputs are left alone.
 class Loader {
  public:
-  Loader(const CompileInput& input, Report& report) : input_(input), report_(report) {}
+  Loader(const CompileInput& input, Report& report) : input_(input), report_(report) {
+    if (input.import_only) confined_.emplace(*input.import_only);
+  }
 
   Modules run() {
     auto source = std::make_shared<Source>(Source{input_.file_name, input_.text, input_.imports_relative_to, {}});
@@ -61,30 +65,20 @@ class Loader {
     modules_.push_back(std::move(m));
   }
 
-  // Does the file lie in one of the folders that imports are confined to?
-  bool is_allowed(const std::filesystem::path& file) const {
-    namespace fs = std::filesystem;
-    if (!input_.import_only) return true;
-    std::error_code code;
-    const fs::path real = fs::weakly_canonical(file, code);
-    if (code) return false;
-    return std::any_of(input_.import_only->begin(), input_.import_only->end(), [&](const std::string& folder) {
-      std::error_code missing;
-      const fs::path within = fs::canonical(folder, missing);
-      return !missing && std::mismatch(within.begin(), within.end(), real.begin(), real.end()).first == within.end();
-    });
+  static std::string outside(const std::string& path) {
+    return fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path, 200));
   }
 
   // The text of a file that was looked at under its name: what is read is what was opened, wherever that name leads by
   // now.
   std::string text_of(const std::string& path) const {
-    if (!input_.import_only) return base::read_text(path, input_.limits.text_bytes);
+    if (!confined_) return base::read_text(path, input_.limits.text_bytes);
     const base::Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
     if (file.fd < 0)
       throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path), base::reason_of(errno)));
-    if (!is_allowed(fmt::format("/proc/self/fd/{}", file.fd)))
-      throw Error(ErrorClass::io,
-                  fmt::format("{} lies outside of the folders that imports are confined to", base::quoted(path)));
+    std::error_code code;
+    if (!confined_->holds(std::filesystem::canonical(fmt::format("/proc/self/fd/{}", file.fd), code)) || code)
+      throw Error(ErrorClass::io, outside(path));
     return base::read_open_text(file.fd, path, input_.limits.text_bytes);
   }
 
@@ -132,12 +126,21 @@ class Loader {
     for (const std::string& folder : folders) {
       const fs::path path = wanted.is_absolute() ? wanted : fs::path(folder) / wanted;
       std::error_code ignored;
-      if (!is_allowed(path)) {  // nor is told whether it is there
-        advice.notes.push_back(fmt::format("{} lies outside of the folders that imports are confined to",
-                                           base::quoted(path.string(), 200)));
-        continue;
+      std::string real;  // what is read; errors speak of the name
+      bool found = false;
+      if (confined_) {
+        const Confinement::Found in = confined_->find(folder, wanted.string());
+        if (in.kind == Confinement::Found::outside) {  // nor is told whether it is there
+          advice.notes.push_back(outside(path.string()));
+          continue;
+        }
+        found = in.kind == Confinement::Found::file;
+        real = in.path;
+      } else {
+        found = fs::is_regular_file(path, ignored);
+        real = path.string();
       }
-      if (!fs::is_regular_file(path, ignored)) {
+      if (!found) {
         advice.notes.push_back(fmt::format("looked for {}", base::quoted(path.string(), 200)));
         continue;
       }
@@ -145,7 +148,7 @@ class Loader {
       source->name = path.string();
       source->folder = path.parent_path().string();
       if (source->folder.empty()) source->folder = ".";
-      load_import(i, fs::weakly_canonical(path, ignored).string(), std::move(source), path.string());
+      load_import(i, fs::weakly_canonical(real, ignored).string(), std::move(source), real);
       return;
     }
     if (import_standard(i)) return;
@@ -155,6 +158,7 @@ class Loader {
 
   const CompileInput& input_;
   Report& report_;
+  std::optional<Confinement> confined_;
   Modules modules_;
   std::set<std::string> seen_;
   int depth_ = 0;

@@ -491,15 +491,36 @@ TEST_F(Imports, ConfinedToFolders) {
   };
   EXPECT_EQ(outcome("in/f.forma"), "");
   EXPECT_EQ(outcome("in/../in/f.forma"), "");
-  EXPECT_EQ(outcome("way/f.forma"), "") << "it leads into the folder";
+  fs::create_symlink(folder_ / "in", folder_ / "in/round");
+  fs::create_symlink("../in/f.forma", folder_ / "in/other.forma");
+  EXPECT_EQ(outcome("in/round/f.forma"), "") << "it leads into the folder";
+  EXPECT_EQ(outcome("in/other.forma"), "");
   std::vector<std::string> told;
   for (const char* path :
-       {"secret.forma", "in/../secret.forma", "in/link.forma", "way/../secret.forma", "none.forma"}) {
+       {"secret.forma", "in/../secret.forma", "in/link.forma", "way/../secret.forma", "none.forma", "way/f.forma"}) {
     const std::string all = outcome(path);
     EXPECT_NE(all.find("cannot find '" + std::string(path)), std::string::npos) << all;
     EXPECT_NE(all.find("lies outside of the folders that imports are confined to"), std::string::npos) << all;
     EXPECT_EQ(all.find("password"), std::string::npos) << all;
   }
+  // Neither files nor folders outside show, by whatever way the path goes on.
+  fs::create_directories(folder_ / "there");
+  fs::create_symlink(folder_ / "there", folder_ / "in/to_there");
+  fs::create_symlink(folder_ / "gone!", folder_ / "in/to_gone!");
+  const auto told_of = [&](std::string path, const std::string& name, const std::string& shown) {
+    path.replace(path.find('*'), 1, name);
+    std::string all = outcome(path);
+    for (std::size_t at; (at = all.find(name)) != std::string::npos;) all.replace(at, name.size(), shown);
+    return all;
+  };
+  for (const char* path : {"*/../in/f.forma", "in/../*/../in/f.forma", "in/../*/f.forma", "in/../*",
+                           "in/to_*/../f.forma", "in/to_*/x.forma", "in/to_*"}) {
+    const std::string all = told_of(path, "there", "_____");
+    EXPECT_NE(all.find("lies outside"), std::string::npos) << path << all;
+    EXPECT_EQ(all, told_of(path, "gone!", "_____")) << path;
+  }
+  EXPECT_NE(outcome("in/none.forma").find("looked for"), std::string::npos);
+  EXPECT_NE(outcome("in/none/../f.forma"), "") << "a folder that is not there has no parent";
   EXPECT_NE(outcome((folder_ / "secret.forma").string()), "");
   EXPECT_EQ(outcome((folder_ / "in/f.forma").string()), "");
   CompileInput none = input("import \"in/f.forma\";\nvector#1 float x[3]; return f(x);");
