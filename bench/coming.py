@@ -36,12 +36,30 @@ def machine() -> dict[str, Any]:
     }
 
 
-def line(row: dict[str, Any]) -> str:
-    """A row of the table in the pages."""
-    ours, theirs = row["tessera_ms"], row["peer_ms"]
-    same = "" if row["same"] else f" differs: {row['difference']:.2g}"
-    kind = row["type"] + (", volume" if len(row["shape"]) == 3 and row["shape"][2] > 4 else "")
-    return f"| {row['job']} | {kind} | {ours:.3g} | {theirs:.3g} | {row['ratio']:.2f}{same} |"
+def kind_of(row: dict[str, Any]) -> str:
+    shape = row["shape"]
+    return str(row["type"]) + (", volume" if len(shape) == 3 and shape[2] > 4 else "")
+
+
+def cell(row: dict[str, Any]) -> str:
+    """The ratio, then both times; a star where the results differ by more than they may."""
+    return f"{row['ratio']:.2f}{'' if row['same'] else '*'} ({row['tessera_ms']:.3g}; {row['peer_ms']:.3g})"
+
+
+def table(found: dict[str, Any]) -> str:
+    """What stands in the page: a row for each job, a column for each type."""
+    kinds = list(dict.fromkeys(kind_of(row) for row in found["rows"]))
+    cells: dict[str, dict[str, str]] = {}
+    for row in found["rows"]:
+        cells.setdefault(row["job"], {})[kind_of(row)] = cell(row)
+    head = f"| | {' | '.join(kinds)} |\n|---|{'---|' * len(kinds)}\n"
+    return head + "".join(f"| {job} | {' | '.join(at.get(k, '') for k in kinds)} |\n" for job, at in cells.items())
+
+
+def summary(found: dict[str, Any]) -> str:
+    same = [row["ratio"] for row in found["rows"] if row["same"]]
+    behind = sum(ratio < 1 for ratio in same)
+    return f"Geometric mean of the {len(same)} rows whose results agree: {mean(same):.2f}. Below 1: {behind}."
 
 
 def main() -> None:
@@ -51,24 +69,27 @@ def main() -> None:
     parser.add_argument("--only", default="", help="jobs whose names or types hold this word")
     parser.add_argument("--seconds", type=float, default=2.0, help="of a sample")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", action="store_true", help="what was published, as it stands in the page")
     given = parser.parse_args()
     root = Path(__file__).resolve().parent
+    if given.table:
+        found = json.loads((root / f"results/coming-{given.peer}.json").read_text())
+        print(table(found) + "\n" + summary(found))
+        return
     folder = root.parent / "build" if given.quick or given.only else root / "results"
     out = given.out or folder / f"coming-{given.peer}.json"
     try:
         jobs = importlib.import_module(f"coming_{given.peer}")
     except ImportError as error:
         sys.exit(f"coming.py: {error}; ./dev coming {given.peer} installs what is needed")
-    found: dict[str, Any] = {"peer": PEERS[given.peer], "version": jobs.version(), **machine(), "rows": []}
-    name = f"{found['peer']} {found['version']}"
-    print(f"| | type | Tessera, ms | {name}, ms | ratio |\n|---|---|---|---|---|", flush=True)
+    found = {"peer": PEERS[given.peer], "version": jobs.version(), **machine(), "rows": []}
+    print(f"theirs over ours (ours, ms; {found['peer']} {found['version']}, ms)")
     for row in jobs.rows(given.only, given.quick, 0.2 if given.quick else given.seconds):
         found["rows"].append(row)
-        print(line(row), flush=True)
-    found["mean"] = mean([row["ratio"] for row in found["rows"] if row["same"]])
+        print(f"{kind_of(row):18} {row['job']:40} {cell(row)}", flush=True)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"geometric mean: {found['mean']:.2f}; {out.name}")
+    print(f"{summary(found)} {out.name}")
 
 
 if __name__ == "__main__":

@@ -224,8 +224,8 @@ def box(image: Any) -> Any:
 
 @ts.pipeline
 def dense(image: Any) -> Any:
-    b = image.clamped()
-    return sum(float(DENSE[i + 1, j + 1]) * b[i, j] for i in (-1, 0, 1) for j in (-1, 0, 1))
+    b, weights = image.clamped(), ts.table(DENSE)
+    return ts.over(1, 1).sum(lambda i, j: weights[i + 1, j + 1] * b[i, j])
 
 
 @ts.pipeline
