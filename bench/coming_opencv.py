@@ -1,6 +1,7 @@
 """Jobs of `coming.py opencv`: calls of OpenCV beside named filters, functions of tessera.ndimage and pipelines that compute the same.
 
-Outputs are allocated before, and given as dst and out. Borders are OpenCV's default, "mirror" here, "reflect" in a name clamps.
+Outputs are allocated before, and given as dst and out. Borders are OpenCV's default, "mirror" here. The bilateral filter has a square of
+neighbours here, a disc there.
 """
 
 from __future__ import annotations
@@ -207,7 +208,7 @@ def all_jobs() -> Iterator[Job]:
         "float32",
         lambda a, o: ts.bilateral(a, 1.0, range=25, out=o, **two),
         lambda a, o: cv2.bilateralFilter(a, 7, 25, 1.0, dst=o),
-        limit=1,
+        limit=5e-3,
     )
     yield Job(
         "blur 3 x 3, a pipeline of integers",

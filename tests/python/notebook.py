@@ -1,6 +1,6 @@
 """The notebook docs/notebook.ipynb without Jupyter: its cells run in order, and what they show is what Jupyter would show.
 
-    python tests/python/notebook.py        # runs the cells and stores what they show
+python tests/python/notebook.py        # runs the cells and stores what they show
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def run(cells: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         printed, outputs, name = io.StringIO(), [], f"cell {count}"
         with contextlib.redirect_stdout(printed):
             exec(compile(tree, name, "exec"), names)  # noqa: S102
-            value = eval(compile(ast.Expression(last.value), name, "eval"), names) if last else None  # noqa: S307
+            value = eval(compile(ast.Expression(last.value), name, "eval"), names) if last else None
         if printed.getvalue():
             text = printed.getvalue().splitlines(keepends=True)
             outputs.append({"output_type": "stream", "name": "stdout", "text": text})
