@@ -62,6 +62,14 @@ def summary(found: dict[str, Any]) -> str:
     return f"Geometric mean of the {len(same)} rows whose results agree: {mean(same):.2f}. Below 1: {behind}."
 
 
+def where(found: dict[str, Any]) -> str:
+    name = f"{found['peer']} {found['version']}".strip()
+    if "device" in found:
+        return f"{name}, {found['device']}, {found['date']}."
+    load = f"a load of {found['load']} when it began" if found["load"] else "no load"
+    return f"{name}, {found['processor']}, {found['cores']} cores, {load}, {found['date']}."
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peer", choices=PEERS)
@@ -74,7 +82,7 @@ def main() -> None:
     root = Path(__file__).resolve().parent
     if given.table:
         found = json.loads((root / f"results/coming-{given.peer}.json").read_text())
-        print(table(found) + "\n" + summary(found))
+        print(table(found) + "\n" + summary(found) + "\n" + where(found))
         return
     folder = root.parent / "build" if given.quick or given.only else root / "results"
     out = given.out or folder / f"coming-{given.peer}.json"

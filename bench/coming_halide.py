@@ -76,12 +76,11 @@ def cuts(lanes: int, quick: bool) -> Iterator[Cut]:
     if quick:
         yield from (Cut(lanes, 64, 0, 1, False), Cut(lanes, 64, 0, 2, True))
         return
-    for strip, lane, high, pad in itertools.product((16, 64), (lanes, 2 * lanes), (1, 2, 4), (False, True)):
-        yield Cut(lane, strip, 0, high, pad)
-    for high in (1, 2, 4):
-        yield Cut(lanes, 32, 0, high, True, False)
-    for (wide, strip), high in itertools.product(((256, 32), (512, 64), (1024, 32)), (1, 2)):
-        yield Cut(lanes, strip, wide, high, True)
+    for lane, high, pad in itertools.product((lanes, 2 * lanes), (1, 2, 4), (False, True)):
+        yield Cut(lane, 32, 0, high, pad)
+    yield Cut(lanes, 32, 0, 2, True, False)
+    for wide, strip in ((256, 32), (512, 64)):
+        yield Cut(lanes, strip, wide, 2, True)
 
 
 Define = Callable[[Algorithm], Any]

@@ -87,7 +87,7 @@ def blend(image: Any) -> Any:
 
 
 @ts.pipeline(channel_axis=-1)
-def grey(photo: Any) -> Any:  # in OpenCV's order of colours, in its fixed point
+def grey(photo: Any) -> Any:  # in OpenCV's fixed point
     return ts.cast(ts.uint8, (9798 * photo.r + 19235 * photo.g + 3735 * photo.b + 16384) // 32768)
 
 
