@@ -11,13 +11,12 @@ import argparse
 import datetime
 import importlib
 import json
+import math
 import os
 import platform
 import sys
 from pathlib import Path
 from typing import Any
-
-from coming_timing import mean
 
 PEERS = {"scipy": "SciPy", "opencv": "OpenCV", "halide": "Halide", "cupy": "CuPy"}
 
@@ -34,6 +33,11 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def mean(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
 
 
 def kind_of(row: dict[str, Any]) -> str:

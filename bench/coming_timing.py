@@ -68,11 +68,6 @@ def median_in_turn(calls: dict[str, Callable[[int], Any]], seconds: float, batch
     return {name: statistics.median(found) * 1e3 for name, found in times.items()}
 
 
-def mean(ratios: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
-
-
 def difference(ours: Any, theirs: Any, margin: int = 0) -> float:
     """The largest difference: in steps of integers, else relative to the largest value."""
     inner = tuple(slice(margin, -margin or None) for _ in ours.shape)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
-from coming_timing import mean
+from coming import mean
 from tessera import ndimage
 
 Call = Callable[[Any, Any], Any]
