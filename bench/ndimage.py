@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import scipy.ndimage
-
+from coming import mean
 from tessera import ndimage
 
 Call = Callable[[Any, Any], Any]
@@ -170,11 +170,6 @@ def image_of(kind: str, shape: tuple[int, ...]) -> Any:
     if kind.startswith("float"):
         return random.random(shape).astype(kind)
     return random.integers(0, 256 if kind == "uint8" else 4000, shape).astype(kind)
-
-
-def mean(ratios: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
 
 
 def main() -> None:
