@@ -4,6 +4,7 @@
 #include <cmath>
 #include <complex>
 
+#include "base/deadline.hpp"
 #include "fft/butterfly.hpp"
 #include "fft/passes.hpp"
 
@@ -116,6 +117,7 @@ Circle::Number Circle::operator()(i64 k) const {
 
 // Stockham passes of prime radices.
 std::vector<Circle::Number> plain_transform(std::vector<Circle::Number> x, const Circle& circle) {
+  base::look_at_deadline();
   const auto n = static_cast<i64>(x.size());
   std::vector<Number> y(x.size()), turns, legs;
   for (i64 done = 1, r = 2; done < n; done *= r) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/deadline.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::plan {
@@ -177,6 +178,7 @@ bool LinearForms::add_window(const ExprNode& node, double weight, int depth) {
   std::size_t base = variables_.size();
   for (const ir::Var& v : node.vars) variables_.emplace_back(v.id, v.lo);
   for (;;) {
+    base::count_towards_deadline();
     if (!add(node.args[0], weight, depth + 1)) return false;
     std::size_t k = node.vars.size();
     while (k > 0 && variables_[base + k - 1].second == node.vars[k - 1].hi) {
@@ -264,6 +266,7 @@ void place_every(std::vector<i64>& all, std::size_t begin, std::size_t end, std:
   if (middle < begin) middle += stride;
   if (middle >= end) return;
   const auto at = [&](std::size_t k) { return all.begin() + static_cast<std::ptrdiff_t>(k); };
+  base::look_at_deadline();
   std::nth_element(at(begin), at(middle), at(end), less);
   place_every(all, begin, middle, stride, less);
   place_every(all, middle + 1, end, stride, less);
@@ -306,6 +309,7 @@ struct Search {
 
   // The outer product through the pivot, and what it leaves over; at most `most` terms.
   std::optional<Product> at(i64 pivot, std::size_t most) const {
+    base::look_at_deadline();
     double middle = w.at[static_cast<std::size_t>(pivot)];
     if (middle == 0) return {};
     Product p;
