@@ -1,6 +1,7 @@
 // Arrays of others as tensors. NumPy's are recognised by their type and read through __array_struct__, in two hundred
-// nanoseconds; those of torch, CuPy and JAX come by DLPack, done by hand: the stream that they are asked for is the one
-// their owner works in, so that nothing is waited for. Whatever else NumPy can make an array of, it does.
+// nanoseconds; those of torch, CuPy and JAX come by DLPack, done by hand, through its table of functions where there is
+// one: the stream that they are asked for is the one their owner works in, so that nothing is waited for. Whatever else
+// NumPy can make an array of, it does.
 #include <cstring>
 #include <limits>
 
@@ -248,8 +249,31 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
   fail(quoted(name) + " does not let its memory be seen: " + why, grad ? "write " + code(name) + ".detach()" : "");
 }
 
+// Type, shape and strides of a tensor that points elsewhere.
+void take_tensor(const char* name, Taken& to) {
+  check_rank(name, to.tensor.ndim);
+  const DLDataType type = to.tensor.dtype;
+  bool known_type = type.lanes == 1 && type.code == kDLComplex && type.bits <= 128;
+  for (const DLDataType& t : element_types) known_type = known_type || same(t, type);
+  if (!known_type) wrong_type(name, name_of(type), to);
+  for (int d = 0; d < to.tensor.ndim; ++d) to.shape[d] = to.tensor.shape[d];
+  if (to.tensor.strides != nullptr) {
+    for (int d = 0; d < to.tensor.ndim; ++d) to.strides[d] = to.tensor.strides[d];
+  } else {
+    std::int64_t step = 1;
+    for (int d = to.tensor.ndim - 1; d >= 0; --d) {
+      to.strides[d] = step;
+      step *= to.shape[d];
+    }
+  }
+  to.tensor.shape = to.shape;
+  to.tensor.strides = to.strides;
+}
+
 void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to) {
   const nb::handle object(given);
+  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")()))  // DLPack's tensor would not say so
+    fail(quoted(name) + " is a view that negates its memory", "write " + code(name) + ".resolve_neg()");
   const nb::object place = nb::steal(PyObject_CallMethodObjArgs(given, known.dlpack_device, nullptr));
   if (!place.is_valid()) refused(name);
   const int device_type = nb::cast<int>(nb::int_(place[0]));
@@ -266,7 +290,8 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
     const nb::object at = arrays().attr("current_stream")(object, device);
     to.stream = nb::cast<std::intptr_t>(at[0]);
     to.must_wait = !nb::cast<bool>(at[1]);
-    stream = nb::int_(*to.stream == 0 ? 1 : *to.stream);
+    // Whoever works in that stream has nothing to wait for.
+    stream = nb::int_(nb::cast<bool>(at[2]) ? -1 : *to.stream == 0 ? 1 : *to.stream);
   }
   nb::object capsule;
   const nb::object method = nb::steal(PyObject_GetAttr(given, known.dlpack));
@@ -299,23 +324,7 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   }
   if (to.fresh && for_writing) fail(quoted(name) + " gives a copy of itself, so that it cannot be written to");
   to.keep = std::move(capsule);
-  check_rank(name, to.tensor.ndim);
-  const DLDataType type = to.tensor.dtype;
-  bool known_type = type.lanes == 1 && type.code == kDLComplex && type.bits <= 128;
-  for (const DLDataType& t : element_types) known_type = known_type || same(t, type);
-  if (!known_type) wrong_type(name, name_of(type), to);
-  for (int d = 0; d < to.tensor.ndim; ++d) to.shape[d] = to.tensor.shape[d];
-  if (to.tensor.strides != nullptr) {
-    for (int d = 0; d < to.tensor.ndim; ++d) to.strides[d] = to.tensor.strides[d];
-  } else {
-    std::int64_t step = 1;
-    for (int d = to.tensor.ndim - 1; d >= 0; --d) {
-      to.strides[d] = step;
-      step *= to.shape[d];
-    }
-  }
-  to.tensor.shape = to.shape;
-  to.tensor.strides = to.strides;
+  take_tensor(name, to);
 }
 
 // __cuda_array_interface__, version 3.
@@ -392,6 +401,7 @@ void take_array(PyObject* given, const char* name, bool for_writing, Taken& to) 
   const int is_numpy = PyObject_IsInstance(given, known.array_type);
   if (is_numpy < 0) throw nb::python_error();
   if (is_numpy == 0) {
+    if (take_exchanged(given, to)) return take_tensor(name, to);
     if (nb::hasattr(object, known.dlpack)) return take_dlpack(given, name, for_writing, to);
     if (nb::hasattr(object, known.cuda_array)) return take_cuda_array(given, name, to);
   }
@@ -478,11 +488,13 @@ nb::object make_array(const Taken* like, nb::handle shape, DLDataType type) {
       }
     fail("a result of type " + name_of(type) + " is none that NumPy has");
   }
+  if (like->exchange != nullptr)
+    if (nb::object made = make_exchanged(*like, shape, type); made.is_valid()) return made;
   return arrays().attr("empty_like")(nb::handle(like->given), shape, name_of(type));
 }
 
 nb::object finish_array(const Taken* like, nb::object array) {
-  if (like == nullptr || like->maker == Maker::numpy) [[likely]]
+  if (like == nullptr || like->maker == Maker::numpy || like->exchange != nullptr) [[likely]]
     return array;
   return arrays().attr("finished")(nb::handle(like->given), array);
 }

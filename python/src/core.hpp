@@ -53,6 +53,8 @@ constexpr bool same(DLDataType a, DLDataType b) {
 // Whose an array is, and so who makes the results.
 enum class Maker : std::uint8_t { numpy, other, device };
 
+struct Exchange;  // functions of a library of arrays: exchange.cpp
+
 constexpr int most_dimensions = 6;  // of an array: four, fields, and one too many, for the message
 
 // An array of somebody else, seen as a tensor for the time of a call.
@@ -64,6 +66,7 @@ struct Taken {
   PyObject* given = nullptr;
   DLDataType expected{};  // what errors ask for; no bits: any that there is
   Maker maker = Maker::numpy;
+  const Exchange* exchange = nullptr;  // of whoever made it, where there are such
   bool read_only = false;
   bool fresh = false;                   // a copy, made here
   bool must_wait = false;               // its memory may be used anew at once, whatever a stream still does
@@ -87,6 +90,11 @@ struct Taken {
 
 // `name` is that of messages. For writing nothing is copied: what cannot be written in place is an error.
 void take_array(PyObject* given, const char* name, bool for_writing, Taken& to);
+// By the functions of the library whose array it is: the tensor, where it points to, and the stream. False where that
+// cannot be; take_array finds other ways then, or says why not.
+bool take_exchanged(PyObject* given, Taken& to);
+// A new array by these functions; none where they give none.
+nb::object make_exchanged(const Taken& like, nb::handle shape, DLDataType type);
 // Raises that an array has elements of a type that nothing takes, or of another one than is expected.
 [[noreturn]] void wrong_type(const char* name, const std::string& type, const Taken& given);
 [[noreturn]] void other_type(const Taken& given, const char* name, DLDataType expected);

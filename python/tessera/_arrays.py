@@ -61,17 +61,23 @@ def _root(given: Any) -> str:
     return found
 
 
-def current_stream(given: Any, device: int) -> tuple[int, bool]:
-    """The cudaStream_t in which the owner of an array works now, 0 for the default one, and whether its memory is freed
-    in the order of that stream, as that of torch and CuPy is."""
+def exchanges(cls: type) -> bool:
+    """Whether DLPack's table of functions, which a type gives, serves arrays of just this type. What is derived from
+    torch's tensors may lie elsewhere or nowhere, and overrides __dlpack__ then."""
+    torch = sys.modules.get("torch")
+    return torch is not None and cls in (torch.Tensor, torch.nn.Parameter)
+
+
+def current_stream(given: Any, device: int) -> tuple[int, bool, bool]:
+    """The cudaStream_t in which the owner of an array works now, 0 for the default one, whether its memory is freed
+    in the order of that stream, as that of torch and CuPy is, and whether all that makes its elements was put there."""
     root = _root(given)
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     if torch is not None and (root == "torch" or cupy is None) and torch.cuda.is_initialized():
-        return int(torch.cuda.current_stream(device).cuda_stream), root == "torch"
+        return int(torch.cuda.current_stream(device).cuda_stream), root == "torch", root == "torch"
     if cupy is not None:
-        with cupy.cuda.Device(device):
-            return int(cupy.cuda.get_current_stream().ptr), root == "cupy"
-    return 0, False
+        return int(cupy.cuda.get_current_stream(device).ptr), root == "cupy", root == "cupy"
+    return 0, False, False
 
 
 def device_of(given: Any) -> int:

@@ -42,6 +42,16 @@ class _Known(NamedTuple):
     defaults: tuple[Any, ...]
 
 
+_ARRAYS: set[type] = set()  # of torch and CuPy, as far as they were met
+
+
+def _is_known(kind: type) -> bool:
+    if kind.__name__ not in ("Tensor", "ndarray") or kind.__module__.partition(".")[0] not in ("torch", "cupy"):
+        return False
+    _ARRAYS.add(kind)
+    return True
+
+
 class Pipeline:
     """A function of images as a program. ``@ts.pipeline`` makes one; called with arrays it runs.
 
@@ -167,7 +177,8 @@ class Pipeline:
     # ---- calls like those before ----
 
     def _plain(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """What tells a call of NumPy's arrays and Python's numbers from others; None for any other call."""
+        """What tells a call of arrays of NumPy, torch and CuPy and of Python's numbers from others; None for any other
+        call."""
         numpy = sys.modules.get("numpy")
         if numpy is None:
             return None
@@ -179,6 +190,8 @@ class Pipeline:
                 key.append((a.dtype, a.ndim))
             elif kind is float or kind is int or kind is bool:
                 key.append(kind)
+            elif (kind in _ARRAYS or _is_known(kind)) and a.ndim > 0:
+                key.append((kind, a.dtype, a.ndim))
             else:
                 return None
         return (tuple(key), tuple(named)) if named else tuple(key)

@@ -152,7 +152,7 @@ def cupy():
     module.empty = ndarray
     module.moveaxis = lambda array, source, to: array.moveaxis(source, to)
     module.cuda = types.SimpleNamespace(
-        Device=Device, get_current_stream=lambda: types.SimpleNamespace(ptr=current_stream)
+        Device=Device, get_current_stream=lambda device=-1: types.SimpleNamespace(ptr=current_stream)
     )
     return module
 

@@ -325,6 +325,19 @@ class Torch(unittest.TestCase):
         with self.assertRaises(ts.ArgumentError) as caught:
             program(torch.from_numpy(image).requires_grad_())
         self.assertIn("detach", caught.exception.help)
+        # Views that DLPack has no word for: their memory holds other numbers.
+        with self.assertRaises(ts.ArgumentError) as caught:
+            program(torch.ones(4, 5, dtype=torch.complex64).conj().imag)
+        self.assertIn("resolve_neg", caught.exception.help)
+
+        class Derived(torch.Tensor):
+            pass
+
+        for kind in (
+            torch.nn.Parameter(torch.from_numpy(image), requires_grad=False),
+            torch.from_numpy(image).as_subclass(Derived),
+        ):
+            np.testing.assert_array_equal(program(kind).numpy(), program(image))
         with self.assertRaises(ts.ArgumentError) as caught:
             program(torch.from_numpy(image).bfloat16())
         self.assertIn("image.to(torch.float32)", caught.exception.help)
