@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -210,7 +211,13 @@ def _gaussian_pass(sigma: Any, axis: int, order: Any, mode: Any, truncate: float
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     if not isinstance(reach, numbers.Integral) or reach < 0:
         raise ValueError("Radius must be a nonnegative integer.")
-    return _correlate1d_pass(gaussian_weights(sigma, order, int(reach))[::-1], axis, mode, 0)
+    plain = type(sigma) in (int, float) and type(order) is int and type(mode) is str
+    return (_known_pass if plain else _known_pass.__wrapped__)(sigma, axis, order, mode, int(reach))
+
+
+@functools.lru_cache(maxsize=512)
+def _known_pass(sigma: Any, axis: int, order: Any, mode: Any, radius: int) -> Pass:
+    return _correlate1d_pass(gaussian_weights(sigma, order, radius)[::-1], axis, mode, 0)
 
 
 def gaussian_filter1d(
