@@ -54,17 +54,21 @@ emit::Variant variant_for(plan::Plan plan, const MachineClass& machine) {
 
 constexpr i64 least_shared_of_opencl = i64{32} << 10;  // that every device has
 
-// As a run on a device of that kind compiles it: the plan's kernels, and untiled ones for images that do not fit
-// strips.
+// As a run on a device of that kind compiles it: the plan's kernels, those of narrow tiles where these are wide, and
+// untiled ones for images that do not fit tiles and strips.
 std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::DeviceVariant> variants;
-  for (const Schedule schedule : {options.schedule, Schedule::untiled}) {
+  const auto add = [&](Schedule schedule, bool narrow) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
     engine::Abilities abilities = engine::abilities_of_target(options.target);
+    abilities.narrow = narrow;
     abilities.buffers = abilities.matrices = false;  // (a compiler is told the least capability that runs)
     engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
     variants.push_back({std::move(code.plan), std::move(code.program)});
-  }
+  };
+  add(options.schedule, false);
+  if (engine::is_wide(variants.front().lowered)) add(options.schedule, true);
+  add(Schedule::untiled, false);
   return variants;
 }
 

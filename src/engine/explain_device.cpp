@@ -293,7 +293,7 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
     const auto compiled = impl.on_device(options, parameters);
     const DeviceExecutable& runs = compiled->serving(parameters, options);
     plan::Report report = DeviceReporter(runs.plan(), runs.program(), &runs, runs.limits(), parameters, options)
-                              .run("", &runs != compiled.get());
+                              .run("", &runs != compiled.get() && runs.plan().options.schedule == Schedule::untiled);
     const std::string note = prices_in_use(options.target, runs.limits().name).note;
     if (!note.empty() && !report.sums.empty()) report.remarks.push_back(note);
     return report;
@@ -301,6 +301,11 @@ plan::Report device_report(const Program::Impl& impl, const std::vector<i64>& pa
   const Abilities abilities = abilities_of_target(options.target);
   DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method,
                                 lower::shared_of_block, size_class(impl.graph, parameters, Where::device));
+  if (!takes(code.program, code.plan.graph, parameters) && is_wide(code.program)) {
+    Abilities narrow = abilities;
+    narrow.narrow = true;
+    code = device_code(impl.graph, narrow, options.schedule, options.numbers, options.method);
+  }
   const bool small = !takes(code.program, code.plan.graph, parameters);
   if (small) code = device_code(impl.graph, abilities, Schedule::untiled, options.numbers, options.method);
   return DeviceReporter(code.plan, code.program, nullptr, class_limits(options.target), parameters, options)

@@ -11,20 +11,21 @@
 
 namespace tessera::engine {
 
+namespace {
+
+constexpr int narrow_columns = 4;  // of a thread, as floats have them
+
+}  // namespace
+
 Abilities abilities_of(const run::gpu::Limits& limits) {
   const bool cuda = limits.target == "cuda";
-  return {limits.shuffles,
-          limits.minima,
-          cuda,
-          cuda,
-          limits.matrices,
-          true,
-          prices_in_use(limits.target, limits.name).prices};
+  return {limits.shuffles, limits.minima, cuda, cuda,
+          limits.matrices, false,         true, prices_in_use(limits.target, limits.name).prices};
 }
 
 Abilities abilities_of_target(const std::string& target) {
   const bool cuda = target == "cuda";
-  return {cuda, cuda, cuda, cuda, cuda, true, {}};
+  return {cuda, cuda, cuda, cuda, cuda, false, true, {}};
 }
 
 plan::Device device_class(Abilities abilities) {
@@ -47,6 +48,7 @@ plan::Device device_class(Abilities abilities) {
   device.large_tiles = abilities.buffers;
   device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
   device.matrices = abilities.matrices;
+  if (abilities.narrow) device.most_columns = narrow_columns;
   device.prices = abilities.prices;
   return device;
 }
@@ -61,6 +63,12 @@ DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule sch
   code.plan = plan_for_class(graph, how, device_class(abilities), of_class);
   code.program = lower::lower_device(code.plan, std::min(shared_bytes, lower::shared_of_block));
   return code;
+}
+
+bool is_wide(const lower::DeviceProgram& program) {
+  return std::any_of(program.kernels.begin(), program.kernels.end(), [](const lower::DeviceKernel& k) {
+    return k.frame && k.domain.size() > 2 && k.columns > narrow_columns;
+  });
 }
 
 bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const std::vector<i64>& parameters) {

@@ -21,6 +21,7 @@ struct Abilities {
   bool chains = false;    // see plan::Device::row_chains: CUDA
   bool overlaps = false;  // and plan::Device::overlaps
   bool matrices = false;  // and plan::Device::matrices: CUDA since compute capability 8.0
+  bool narrow = false;    // tiles of volumes are as narrow as floats have them: see is_wide
   bool buffers = true;  // kernels get tables in memory, where they are run; an emitted file has its tables in the text
   plan::Prices prices;  // in use on the device; of the class those built in
 };
@@ -37,6 +38,10 @@ struct DeviceCode {
 // `shared_bytes`: of a block, as far as the device has them. `of_class`: of sizes, size_class.hpp.
 DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, Method,
                        i64 shared_bytes = lower::shared_of_block, const std::vector<i64>& of_class = {});
+
+// Volumes that are narrower than a tile and its frame run a point a thread, which takes three to nine times as long.
+// Tiles of bytes are up to four times as wide as those of floats: between both there is a program of narrow tiles.
+bool is_wide(const lower::DeviceProgram&);
 
 // Are the extents large enough for every kernel?
 bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>& parameters);

@@ -64,8 +64,10 @@ std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
 }
 
 DeviceCode code_for(const ir::Graph& graph, const RunOptions& options, const run::gpu::Limits& limits,
-                    const std::vector<i64>& of_class) {
-  return device_code(graph, abilities_of(limits), options.schedule, options.numbers, options.method,
+                    const std::vector<i64>& of_class, bool narrow) {
+  Abilities abilities = abilities_of(limits);
+  abilities.narrow = narrow;
+  return device_code(graph, abilities, options.schedule, options.numbers, options.method,
                      limits.shared_bytes_per_block > 0 ? limits.shared_bytes_per_block : lower::shared_of_block,
                      of_class);
 }
@@ -299,16 +301,17 @@ KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, cons
 }
 
 const DeviceExecutable& DeviceExecutable::serving(const std::vector<i64>& parameters, const RunOptions& options) const {
-  return takes(parameters) ? *this : *small(options);
+  return takes(parameters) ? *this : small(options)->serving(parameters, options);
 }
 
 std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions& options) const {
   const std::lock_guard lock(mutex_);
   if (!small_) {
-    RunOptions untiled = options;
-    untiled.schedule = Schedule::untiled;
-    small_ = std::make_shared<const DeviceExecutable>(graph_, untiled, device_,
-                                                      code_for(graph_, untiled, device_->limits()));
+    RunOptions how = options;
+    const bool narrow = is_wide(program_);
+    if (!narrow) how.schedule = Schedule::untiled;
+    small_ = std::make_shared<const DeviceExecutable>(graph_, how, device_,
+                                                      code_for(graph_, how, device_->limits(), {}, narrow));
   }
   return small_;
 }

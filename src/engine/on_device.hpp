@@ -27,8 +27,8 @@ namespace tessera::engine {
 std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
 
 // What runs on such a device; of a class of sizes, size_class.hpp.
-DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&,
-                    const std::vector<i64>& of_class = {});
+DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&, const std::vector<i64>& of_class = {},
+                    bool narrow = false);
 
 class DeviceExecutable {
  public:
@@ -45,7 +45,7 @@ class DeviceExecutable {
                          std::optional<RowRange> rows = {}) const;
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
-  // This program, or the one for images that are small, which lives as long: what bind() and run() launch.
+  // This program, or one for images that are small, which lives as long: what bind() and run() launch.
   const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
   // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,

@@ -111,8 +111,9 @@ bool RegisterTiles::choose_tile(StreamFit& fit) {
     widest = std::max<i64>(widest, bytes_of(ring.stage));
     if (ring.memory || is_result_.contains(ring.stage)) in_memory = std::max<i64>(in_memory, bytes_of(ring.stage));
   }
-  fit = shape_of(widest <= 2 ? 8 : 4, 1);
-  const StreamFit twins = shape_of(std::max<i64>(16 / in_memory, 8), 2);
+  const i64 most = rank_ > 2 ? plan_.device.most_columns : 16;
+  fit = shape_of(std::min<i64>(widest <= 2 ? 8 : 4, most), 1);
+  const StreamFit twins = shape_of(std::min(std::max<i64>(16 / in_memory, 8), most), 2);
   if (twins.fits && (!fit.fits || twins.price < worth_twins * fit.price)) fit = twins;
   return fit.fits;
 }

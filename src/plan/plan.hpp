@@ -40,6 +40,7 @@ struct Device {
   bool rows_first = false;
   // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
   int strip_registers = 0;
+  int most_columns = 16;       // that a thread computes of a volume
   bool shuffles = false;       // threads of a warp read each other's registers
   bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see byte_sums.hpp
   bool minima = false;         // of two integers of 16 bits in one register, by one instruction
