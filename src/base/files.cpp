@@ -506,6 +506,7 @@ void AtomicFile::commit_all(std::span<const std::unique_ptr<AtomicFile>> files) 
     while (named-- > 0) files[named]->give_name_back();
     throw;
   }
+  for (const auto& file : files) file->drop_old();  // before anything waits for a disk: a kill would leave it
   for (const auto& file : files) file->settle();
 }
 
@@ -550,11 +551,17 @@ void AtomicFile::give_name_back() {
   naming_ = Naming::none;
 }
 
+void AtomicFile::drop_old() {
+  if (naming_ != Naming::exchanged) return;
+  ::unlink(temporary_.c_str());
+  temporary_.clear();
+  naming_ = Naming::replaced;
+}
+
 // The new name itself reaches the disk with its folder; if that fails the file is still complete, so no error.
 void AtomicFile::settle() {
+  drop_old();
   if (naming_ == Naming::none) return;
-  if (naming_ == Naming::exchanged) ::unlink(temporary_.c_str());
-  temporary_.clear();
   const Descriptor folder{::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (folder.fd >= 0) ::fsync(folder.fd);
 }

@@ -105,6 +105,7 @@ class AtomicFile {
   void pour();
   void take_name(bool keep_old);
   void give_name_back();
+  void drop_old();
   void settle();
   std::string path_;       // as the caller wants it shown
   std::string named_;      // as the caller gave it, for errors

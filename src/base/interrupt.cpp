@@ -15,8 +15,8 @@ struct Watched {
   int number;
   bool ends;  // the run; else it is only kept from killing the process
 };
-constexpr std::array<Watched, 5> watched = {
-    {{SIGINT, true}, {SIGTERM, true}, {SIGHUP, true}, {SIGPIPE, false}, {SIGXFSZ, false}}};
+constexpr std::array<Watched, 6> watched = {
+    {{SIGINT, true}, {SIGTERM, true}, {SIGHUP, true}, {SIGXCPU, true}, {SIGPIPE, false}, {SIGXFSZ, false}}};
 
 extern "C" void on_interrupt(int number) {
   signal_number.store(number);

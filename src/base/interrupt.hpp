@@ -1,6 +1,7 @@
-// Ctrl-C and its kin as a flag: the first SIGINT, SIGTERM or SIGHUP sets it, and loops look at it (RunOptions::cancel),
-// so that a run ends cleanly; a second one kills the process as it would without us. A reader that goes away (SIGPIPE)
-// and a limit on the size of files (SIGXFSZ) become errors of the write that met them.
+// Ctrl-C and its kin as a flag: the first SIGINT, SIGTERM, SIGHUP or SIGXCPU (a soft limit on processor time) sets it,
+// and loops look at it (RunOptions::cancel), so that a run ends cleanly; a second one kills the process as it would
+// without us. A reader that goes away (SIGPIPE) and a limit on the size of files (SIGXFSZ) become errors of the write
+// that met them.
 //
 //   base::InterruptGuard interrupt;
 //   options.cancel = &interrupt.flag();
@@ -28,7 +29,7 @@ class InterruptGuard {
 
  private:
   bool outermost_;
-  std::array<struct sigaction, 5> previous_;
+  std::array<struct sigaction, 6> previous_;
 };
 
 }  // namespace tessera::base

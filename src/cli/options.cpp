@@ -18,7 +18,7 @@
 namespace tessera::cli {
 namespace {
 
-constexpr i64 most_program_bytes = 64 << 20;
+constexpr i64 most_program_bytes = 16'000'000;
 
 [[noreturn]] void wrong(std::string_view option, std::string_view given, std::string_view expected) {
   throw Error(ErrorClass::argument,
@@ -165,7 +165,10 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars, double comp
       if (!folder.empty()) options.import_only->push_back(folder);
   }
   std::vector<std::string> known;
-  if (!settings.empty()) known = scalar_inputs(base::read_text(path, most_program_bytes));
+  const bool stream = base::is_stream(path);  // which says its text only once
+  std::string text;
+  if (stream || !settings.empty()) text = base::read_text(path, most_program_bytes);
+  if (!settings.empty()) known = scalar_inputs(text);
   std::set<std::string> seen;
   for (const std::string& setting : settings) {
     const auto [name, value] = cut_name(setting);
@@ -191,7 +194,8 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars, double comp
     options.tables.emplace(name, io::read_array(file));
   }
   const lang::ImportRecord imports;
-  Program program = Program::from_file(path, options);
+  if (stream && path.find('/') == std::string::npos) options.import_paths.insert(options.import_paths.begin(), ".");
+  Program program = stream ? Program::from_text(std::move(text), options, path) : Program::from_file(path, options);
   if (sources != nullptr) {
     if (path != "-") sources->push_back({path, "it is the program"});
     for (const std::string& file : imports.files()) sources->push_back({file, "the program imports it"});

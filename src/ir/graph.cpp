@@ -213,6 +213,7 @@ std::vector<ExprId> postorder(const Graph& g, const std::vector<ExprId>& roots) 
       Frame& top = stack.back();
       const auto& args = g.node(top.e).args;
       if (top.next == args.size()) {
+        base::count_towards_deadline();
         order.push_back(top.e);
         stack.pop_back();
         continue;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "base/deadline.hpp"
 #include "ir/build.hpp"
 #include "plan/lanes.hpp"
 
@@ -217,6 +218,7 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
     ExprId e = stack.back();
     stack.pop_back();
     std::vector<ExprId> inputs = inputs_of(e);
+    base::count_towards_deadline();
     waits[e.id] = static_cast<int>(inputs.size());
     for (ExprId a : inputs) {
       users[a.id].push_back(e);

@@ -147,7 +147,7 @@ TEST(Interrupt, sets_the_flag_once) {
 }
 
 TEST(Interrupt, takes_what_ends_processes_and_bears_what_only_spoils_a_write) {
-  for (const int number : {SIGTERM, SIGHUP}) {
+  for (const int number : {SIGTERM, SIGHUP, SIGXCPU}) {
     InterruptGuard guard;
     ::raise(number);
     EXPECT_TRUE(guard.interrupted());

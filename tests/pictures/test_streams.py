@@ -249,3 +249,12 @@ def test_messages_that_nobody_can_read(folder):
         assert shell(folder, line + " 2> /dev/full").returncode == 0, line
     assert shell(folder, "tessera filter box in.npy none.npy -o '{stem}.tif' 2> /dev/full").returncode == 2
     assert {"e.c", "a.npy", "in.tif"} <= set(listed(folder))
+
+
+@pytest.mark.parametrize("program", ["cat p.forma | tessera run - {} -p gain=3", "tessera run <(cat p.forma) {} -p gain=3",
+                                     "mkfifo f; cat p.forma > f & timeout 20 tessera run f {} -p gain=3"])
+def test_a_program_of_a_stream_is_read_once(folder, program):
+    (folder / "p.forma").write_text("parameter float gain = 1;\n" + BLUR.replace("return X;", "return gain * X;"))
+    done = shell(folder, program.format("in.npy -q -o out.npy"))
+    assert done.returncode == 0, done.stderr
+    assert numpy.array_equal(numpy.load(folder / "out.npy"), 3 * numpy.load(folder / "in.npy"))
