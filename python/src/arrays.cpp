@@ -272,8 +272,13 @@ void take_tensor(const char* name, Taken& to) {
 
 void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to) {
   const nb::handle object(given);
-  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")()))  // DLPack's tensor would not say so
-    fail(quoted(name) + " is a view that negates its memory", "write " + code(name) + ".resolve_neg()");
+  // torch shows the memory of a view that is still to be negated, an imaginary part of conjugates, as if it were not.
+  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")())) {
+    if (for_writing) fail(quoted(name) + " is negated when it is read, so that it cannot be written to");
+    take_dlpack(nb::object(object.attr("resolve_neg")()).ptr(), name, false, to);
+    to.fresh = true;
+    return;
+  }
   const nb::object place = nb::steal(PyObject_CallMethodObjArgs(given, known.dlpack_device, nullptr));
   if (!place.is_valid()) refused(name);
   const int device_type = nb::cast<int>(nb::int_(place[0]));

@@ -30,5 +30,8 @@ class Method:
         found = getattr(self._of, name)
         return functools.partial(found, self._instance) if inspect.ismethod(found) and name != "clear" else found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Method, (self._of, self._instance)
+
     def __repr__(self) -> str:
         return f"{self._of!r} of {self._instance!r}"

@@ -118,7 +118,7 @@ def _hashable(value: Any) -> Any:
         return type(value), str(value.dtype), tuple(value.shape), value.tobytes()
     try:
         hash(value)
-    except TypeError:
+    except (TypeError, ValueError):  # of a memory view that can be written
         raise ArgumentError(
             f"a constant of a pipeline is a {type(value).__name__}, which cannot be told from others",
             help="give a number, a string, a tuple, an array, or an object that can be hashed",

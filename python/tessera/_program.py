@@ -262,7 +262,8 @@ class Program:
         if like is not None and out is None:
             results = tuple(_xarray.wrapped(r, like) for r in results)
         if self._single:
-            return results[0] if out is None else self._whole(out)
+            given = self._whole(out)
+            return results[0] if given is None else given
         return Outputs(results, self._names)
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
@@ -402,7 +403,7 @@ class Program:
 
     def _whole(self, out: Any) -> Any:
         if isinstance(out, Mapping):
-            return out[self._names[0]]
+            return out.get(self._names[0])
         return out[0] if isinstance(out, tuple | list) else out
 
 

@@ -214,10 +214,11 @@ class Pipeline:
                 defaults.append(p.default)
         if len(order) != len(program.inputs):
             return
-        while len(self._known) >= _MOST:
-            self._known.pop(next(iter(self._known)), None)
         straight = not named and order == list(range(len(args)))
-        self._known[plain] = _Known(program, () if straight else tuple(order), tuple(defaults))
+        with self._lock:  # who looks for the oldest one must not meet one that is put in
+            while len(self._known) >= _MOST:
+                del self._known[next(iter(self._known))]
+            self._known[plain] = _Known(program, () if straight else tuple(order), tuple(defaults))
 
     # ---- arguments -------------------------------------------------------------------------------------------------
 
@@ -466,16 +467,12 @@ class Pipeline:
     def _given(self, program: Program, out: Any, result: Any) -> Any:
         """The arrays that were given to be written to, in the places of those that share their memory."""
         if not isinstance(result, Outputs):
-            return (
-                next(iter(out.values()))
-                if isinstance(out, Mapping)
-                else out[0]
-                if isinstance(out, tuple | list)
-                else out
-            )
+            given = next(iter(out.values()), None) if isinstance(out, Mapping) else out
+            given = given[0] if isinstance(given, tuple | list) else given
+            return result if given is None else given
         names = result.keys()
-        given = [out.get(n) for n in names] if isinstance(out, Mapping) else list(out)
-        return Outputs([r if o is None else o for o, r in zip(given, result, strict=True)], names)
+        arrays = [out.get(n) for n in names] if isinstance(out, Mapping) else list(out)
+        return Outputs([r if o is None else o for o, r in zip(arrays, result, strict=True)], names)
 
 
 _MOST = 64  # programs that a pipeline keeps

@@ -129,7 +129,7 @@ class Function:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         arguments = [self._tensor(n, x) for n, x in self._in_order(args, named)]
-        results = (_run if _is_unwatched(arguments) else torch.ops.tessera.run)(self._name, arguments)
+        results = (_run if _is_unwatched(arguments) else _called)(self._name, arguments)
         if len(results) == 1:
             return results[0]
         if torch.compiler.is_compiling():
@@ -256,7 +256,8 @@ def _is_unwatched(arguments: Sequence[Any]) -> bool:
     return (
         not torch.compiler.is_compiling()
         and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._functorch.peek_interpreter_stack() is None
+        and not torch._C._are_functorch_transforms_active()
+        and torch.autograd.forward_ad._current_level < 0
         and all(type(a) is torch.Tensor and not a.requires_grad for a in arguments)
         and not torch.jit.is_tracing()
     )
@@ -324,7 +325,7 @@ def _backward(ctx: Any, gradients: Sequence[Any]) -> tuple[None, list[Any]]:
         for g, (shape, dtype, device) in zip(gradients, ctx.results, strict=True)
         if dtype.is_floating_point
     ]
-    found = iter(torch.ops.tessera.run(ctx.name + "'", [*arguments, *given]))
+    found = iter(_called(ctx.name + "'", [*arguments, *given]))
     results: list[Any] = []
     for p, a in zip(program.inputs, arguments, strict=True):
         gradient = next(found) if p.dtype.startswith("float") else None
@@ -336,15 +337,71 @@ def _backward(ctx: Any, gradients: Sequence[Any]) -> tuple[None, list[Any]]:
 
 def _each(info: Any, in_dims: Any, name: str, arguments: Sequence[Any]) -> tuple[list[Any], list[int]]:
     """torch.vmap: one after the other."""
+    dimensions = in_dims[1]
+    if info.batch_size == 0:
+        like = [
+            a if d is None else a.new_empty(_without(a.shape, d)) for a, d in zip(arguments, dimensions, strict=True)
+        ]
+        results = [r.new_empty((0, *r.shape)) for r in _shapes(name, like)]
+        return results, [0] * len(results)
     parts = [
-        torch.ops.tessera.run(
-            name, [a if d is None else a.select(d, k) for a, d in zip(arguments, in_dims[1], strict=True)]
-        )
+        _called(name, [a if d is None else a.select(d, k) for a, d in zip(arguments, dimensions, strict=True)])
         for k in range(info.batch_size)
     ]
     results = [torch.stack(r) for r in zip(*parts, strict=True)]
     return results, [0] * len(results)
 
+
+def _without(shape: Sequence[int], d: int) -> list[int]:
+    return [n for k, n in enumerate(shape) if k != d % len(shape)]
+
+
+class _Transformed(torch.autograd.Function):  # type: ignore[misc]
+    """The operator as the transforms of torch.func take it, which know no gradient of a custom operator."""
+
+    @staticmethod
+    def forward(name: str, *arguments: Any) -> tuple[Any, ...]:
+        return tuple(torch.ops.tessera.run(name, list(arguments)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Sequence[Any]) -> None:
+        _keep(ctx, (inputs[0], inputs[1:]), output)
+        ctx.mark_non_differentiable(*[o for o in output if not o.dtype.is_floating_point])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[Any, ...]:
+        return None, *_backward(ctx, gradients)[1]
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise ArgumentError(
+            "functions of tensors have no derivatives forwards", help="write torch.func.vjp, or jacrev for jacfwd"
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, name: str, *arguments: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+        results, dimensions = _each(info, (None, in_dims[1:]), name, arguments)
+        return tuple(results), tuple(dimensions)
+
+
+def _called(name: str, arguments: Sequence[Any]) -> Sequence[Any]:
+    """The operator's results. Within a transform of torch.func, or where derivatives go forwards, which a custom operator
+    would take for 0, they come through a function that knows these."""
+    if not torch.compiler.is_compiling() and (
+        torch._C._are_functorch_transforms_active() or torch.autograd.forward_ad._current_level >= 0
+    ):
+        return tuple(_Transformed.apply(name, *arguments))
+    found: Sequence[Any] = torch.ops.tessera.run(name, list(arguments))
+    return found
+
+
+# Transforms look for tensors in what a function returns.
+torch.utils._pytree.register_pytree_node(
+    Outputs,
+    lambda r: (list(r), r.keys()),
+    Outputs,
+    serialized_type_name="tessera.Outputs",
+)
 
 _operator: Any = torch.library.custom_op(
     "tessera::run", _run, mutates_args=(), schema="(str name, Tensor[] arguments) -> Tensor[]"

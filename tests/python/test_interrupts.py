@@ -52,6 +52,30 @@ class Interrupts(unittest.TestCase):
         self.after(0.2, self.interrupt)
         self.assertEqual(self.program(self.image).shape, self.image.shape)
 
+    def test_children_of_a_process_that_runs(self):
+        ended = threading.Event()
+        for n in (100, 1000):  # compiles nothing later
+            self.program(self.image[:n, :n])
+
+        def work():
+            while not ended.is_set():
+                self.program(self.image[:1000, :1000])
+
+        others = [threading.Thread(target=work) for _ in range(3)]
+        for t in others:
+            t.start()
+        try:
+            for _ in range(5):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(30)
+                    os._exit(self.program(self.image[:100, :100]).shape != (100, 100))
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+        finally:
+            ended.set()
+            for t in others:
+                t.join()
+
     def test_handlers_are_put_back(self):
         self.program(self.image[:64, :64])
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)

@@ -1,7 +1,9 @@
 """What people write who come from NumPy: each is an error of one sentence that says what to write instead."""
 
+import copy
 import gc
 import importlib.util
+import pickle
 import threading
 import unittest
 import weakref
@@ -15,6 +17,14 @@ image, struct = photo((6, 7)), np.zeros((4, 5), [("r", "u1"), ("g", "u1"), ("b",
 
 def built(f, *arrays, **named):
     return ts.pipeline(f)(*(arrays or (image,)), **named)
+
+
+class Scaled:
+    gain = 3
+
+    @ts.pipeline
+    def by_gain(self, image):
+        return image * self.gain
 
 
 class Misuse(unittest.TestCase):
@@ -228,6 +238,12 @@ class Arguments(unittest.TestCase):
         self.assertIn("stage", two.scaled.explain(image))
         self.assertIn("for", two.scaled.emit("c", image).source)
         self.assertEqual(two.scaled.submit(image).result().shape, (6, 7))
+
+    def test_methods_are_copied_and_pickled(self):
+        x = np.ones((3, 4), np.float32)
+        method = Scaled().by_gain
+        for again in (copy.copy(method), copy.deepcopy(method), pickle.loads(pickle.dumps(method))):
+            self.assertEqual(again(x)[0, 0], 3)
 
     def test_closures_are_as_they_were(self):
         def made(k):

@@ -507,6 +507,17 @@ class Calls(Case):
             plain(image, channel_axis=3)
         self.assertEqual(mixed(image, 2).shape, (6, 7))
 
+    def test_out_that_is_not_given(self):
+        f = ts.pipeline(lambda image: image * 2)
+        program, x = f.compile(photo()), photo()
+        for call in (f, program):
+            for out in ({}, {"out": None}, [None], (None,)):
+                np.testing.assert_array_equal(call(x, out=out), x * 2)
+
+    def test_memory_views_are_errors(self):
+        with self.assertRaisesRegex(ts.ArgumentError, "is a memoryview"):
+            ts.pipeline(lambda image: image * 2)(memoryview(photo()))
+
     def test_out(self):
         image = photo()
         p = ts.pipeline(lambda a: {"twice": a * 2, "half": a / 2})

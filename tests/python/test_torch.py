@@ -184,6 +184,53 @@ class Torch(unittest.TestCase):
         torch.testing.assert_close(torch.vmap(f)(batch, amounts), wanted)
         torch.testing.assert_close(torch.vmap(torch.vmap(f))(batch[None])[0], torch.stack([f(x) for x in batch]))
 
+    def test_vmap_of_nothing_and_of_several_outputs(self):
+        self.assertEqual(torch.vmap(ts.torch.function(soften))(self.rand(0, 6, 7)).shape, (0, 6, 7))
+        out = torch.vmap(ts.torch.function(exact), in_dims=1)(self.rand(5, 3, 6, dtype=torch.float64))
+        self.assertEqual((out.edges.shape, out.bytes.dtype), ((3, 5, 6), torch.uint8))
+
+    def test_transforms(self):
+        f = ts.torch.function(soften)
+        x, a, batch = self.rand(6, 7), torch.tensor(0.3), self.rand(3, 6, 7)
+        of = torch.func
+        for transformed in (
+            lambda g: of.grad(lambda x, a: g(x, a).square().sum(), (0, 1))(x, a),
+            lambda g: of.jacrev(g)(x, a),
+            lambda g: of.vjp(g, x, a)[1](x),
+            lambda g: torch.vmap(of.grad(lambda x: g(x, a).square().sum()))(batch),
+            lambda g: of.grad(lambda b: torch.vmap(lambda x: g(x, a))(b).square().sum())(batch),
+        ):
+            torch.testing.assert_close(transformed(f), transformed(soft))
+
+        def two(x):
+            r = ts.torch.function(exact)(x)
+            return r.smooth.sum(), r.bytes
+
+        _, bytes_of = of.grad(two, has_aux=True)(x.double())
+        self.assertEqual(bytes_of.dtype, torch.uint8)
+
+        @ts.torch.function
+        def squared(image):
+            b = image.constant(0)
+            return b[0, 1] * b[0, -1] * image
+
+        def in_torch(x):
+            b = torch.nn.functional.pad(x, (1, 1))
+            return b[:, 2:] * b[:, :-2] * x
+
+        twice = [of.jacrev(of.jacrev(lambda x, g=g: g(x).sum()))(x) for g in (squared, in_torch)]
+        torch.testing.assert_close(*twice)
+
+    def test_derivatives_forwards_are_errors(self):
+        f = ts.torch.function(soften)
+        x, ahead = self.rand(6, 7), torch.autograd.forward_ad
+        with self.assertRaisesRegex(ts.ArgumentError, "no derivatives forwards"):
+            torch.func.jvp(f, (x,), (x,))
+        with ahead.dual_level():
+            torch.testing.assert_close(f(x), soft(x, 0.5))
+            with self.assertRaisesRegex(ts.ArgumentError, "no derivatives forwards"):
+                f(ahead.make_dual(x, x))
+
     def test_training(self):
         f = ts.torch.function(soften)
         x, amount = self.rand(16, 16), torch.nn.Parameter(torch.tensor(0.0, device=self.device))

@@ -6,6 +6,7 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <exception>
@@ -136,6 +137,15 @@ oneapi::tbb::task_arena& arena_of(int threads) {
   return *arena;
 }
 
+// A fork leaves the scheduler's threads behind: its child would wait for them, in an arena that other threads fill.
+std::atomic<bool> threads_are_gone{false};
+
+// Before the scheduler is used for the first time: a child of before has threads of its own.
+void watch_forks() {
+  static const int watching = ::pthread_atfork(nullptr, nullptr, [] { threads_are_gone.store(true); });
+  static_cast<void>(watching);
+}
+
 }  // namespace
 
 int thread_count(int requested) {
@@ -153,7 +163,8 @@ void run_tiles(i64 count, int threads, TileFunction fn, const std::atomic<bool>*
   if (count == 1 || threads == 1) return run_inline(count, fn, cancel, progress);
   // More threads than cores would only take turns (and the scheduler would complain about it).
   const int slots = std::min(thread_count(threads), oneapi::tbb::info::default_concurrency());
-  if (slots == 1) return run_inline(count, fn, cancel, progress);
+  if (slots == 1 || threads_are_gone.load(std::memory_order_relaxed)) return run_inline(count, fn, cancel, progress);
+  watch_forks();
   const i64 wanted = std::min<i64>(slots, count) - 1;
   Run run(count, slots, fn, cancel, progress);
   // A full arena hands the body to one of its threads.
