@@ -1,4 +1,4 @@
-"""Tessera beside what one comes from: python bench/coming.py scipy|opencv|halide|cupy [--quick] [--only WORD] [--out FILE]
+"""Tessera beside what one comes from: python bench/coming.py scipy|opencv|halide|cupy|inductor [--quick] [--only WORD] [--out FILE]
 
 Both libraries get the same arrays, which are in memory, and compile before they are timed. Times are medians of calls that take
 turns, in milliseconds, on two threads; the ratio is theirs over ours. The table is printed; it, the machine and the versions go
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PEERS = {"scipy": "SciPy", "opencv": "OpenCV", "halide": "Halide", "cupy": "CuPy"}
+PEERS = {"scipy": "SciPy", "opencv": "OpenCV", "halide": "Halide", "cupy": "CuPy", "inductor": "Inductor"}
 
 
 def machine() -> dict[str, Any]:
