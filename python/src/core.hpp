@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -34,6 +35,31 @@ inline void check(tsr_status status) {
   if (status != TSR_OK) [[unlikely]]
     raise_last();
 }
+
+// At its end the interpreter unwinds whatever other thread asks for its lock, which no destructor survives: such a thread
+// stays here instead, and ends with the process.
+template <class F>
+auto staying(F&& f) {
+  try {
+    return f();
+  } catch (...) {
+    for (;;) ::pause();
+  }
+}
+
+// Without the interpreter's lock while it lives.
+class Unlocked {
+ public:
+  Unlocked() : state_(PyEval_SaveThread()) {}
+  ~Unlocked() {
+    staying([&] { PyEval_RestoreThread(state_); });
+  }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
 
 // ---- element types -------------------------------------------------------------------------------------------------
 
@@ -248,7 +274,7 @@ void compute(Options* given, F&& f, bool brief = false) {
     {
       std::optional<Interruptible> watch;
       if (!brief) watch.emplace(options.active());
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       status = f(options.handle);
     }
     if (status == TSR_OK) [[likely]]

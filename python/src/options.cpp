@@ -23,11 +23,16 @@ int on_progress(std::int64_t done, std::int64_t total, void* user) {
   const std::int64_t now = now_ns();
   if (done < total && now - options.told_ns < between_tellings) return 0;
   options.told_ns = now;
-  const nb::gil_scoped_acquire locked;
+  struct Locked {
+    PyGILState_STATE state = staying([] { return PyGILState_Ensure(); });
+    ~Locked() { PyGILState_Release(state); }
+  } const locked;
   if (options.failure.is_valid()) return 1;
   // What it returns is not looked at: tqdm's update returns whether it has drawn anything.
-  PyObject* const result =
-      PyObject_CallFunction(options.progress.ptr(), "LL", static_cast<long long>(done), static_cast<long long>(total));
+  PyObject* const result = staying([&] {
+    return PyObject_CallFunction(options.progress.ptr(), "LL", static_cast<long long>(done),
+                                 static_cast<long long>(total));
+  });
   if (result == nullptr) {
     PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
     PyErr_Fetch(&type, &value, &trace);
@@ -171,7 +176,7 @@ void OnStream::done() {
   if (stream_ == nullptr || !must_wait_) return;
   tsr_status status = TSR_OK;
   {
-    const nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     status = tsr_stream_wait(stream_);
   }
   check(status);
@@ -227,7 +232,7 @@ void bind_options(nb::module_& m) {
       .def("wait", [](Stream& self) {
         tsr_status status = TSR_OK;
         {
-          const nb::gil_scoped_release unlocked;
+          const Unlocked unlocked;
           status = tsr_stream_wait(self.handle);
         }
         check(status);

@@ -190,7 +190,7 @@ class Program {
     std::vector<DLManagedTensorVersioned*> results(outputs_.size(), nullptr);
     tsr_status status = TSR_OK;
     {
-      const nb::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       status = tsr_interpret(handle_, in.tensors(), in.size(), results.data(), results.size());
     }
     check(status);

@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -75,6 +77,19 @@ class Interrupts(unittest.TestCase):
             ended.set()
             for t in others:
                 t.join()
+
+    def test_the_process_ends_while_other_threads_run(self):
+        text = (
+            "import threading, time, numpy as np, tessera as ts\n"
+            "x = np.ones((1500, 1500), np.float32)\n"
+            "def work():\n"
+            "    while True: ts.gaussian(x, sigma=2, progress=PROGRESS)\n"
+            "for _ in range(3): threading.Thread(target=work, daemon=True).start()\n"
+            "time.sleep(1)\n"
+        )
+        for progress in ("None", "lambda done, count: None"):
+            ended = subprocess.run([sys.executable, "-c", text.replace("PROGRESS", progress)], timeout=60, check=False)
+            self.assertEqual(ended.returncode, 0)
 
     def test_handlers_are_put_back(self):
         self.program(self.image[:64, :64])
