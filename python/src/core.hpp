@@ -36,8 +36,8 @@ inline void check(tsr_status status) {
     raise_last();
 }
 
-// At its end the interpreter unwinds whatever other thread asks for its lock, which no destructor survives: such a thread
-// stays here instead, and ends with the process.
+// At its end the interpreter unwinds whatever other thread asks for its lock, which no destructor survives: such a
+// thread stays here instead, and ends with the process.
 template <class F>
 auto staying(F&& f) {
   try {

@@ -61,6 +61,32 @@ TEST(Parallel, RunsFromSeveralThreadsAtOnce) {
   EXPECT_EQ(sum, i64{4} * 20 * (49 * 50 / 2));
 }
 
+// Else short runs would end with long ones, and hear their cancellation as late.
+TEST(Parallel, WaitsForNoOtherRun) {
+  std::atomic<bool> end{false};
+  std::atomic<int> inside{0};
+  std::thread other([&] {
+    parallel_tiles(2, 2, [&](i64, int) {
+      ++inside;
+      while (!end) std::this_thread::yield();
+    });
+  });
+  while (inside < std::min(2, machine().cores)) std::this_thread::yield();
+  std::atomic<int> calls{0};
+  std::atomic<bool> done{false};
+  std::thread second([&] {
+    parallel_tiles(10, 2, [&](i64, int) { ++calls; });
+    done = true;
+  });
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(done);
+  end = true;
+  second.join();
+  other.join();
+  EXPECT_EQ(calls, 10);
+}
+
 TEST(Parallel, CarriesTheFirstExceptionAndStops) {
   for (const int threads : {1, 2}) {
     std::atomic<i64> calls = 0;

@@ -1,5 +1,6 @@
-// The loop over tiles on oneTBB arenas. Arenas are kept, one per thread count: making one costs tens of microseconds
-// and lets its workers go to sleep, a kept one finds them spinning for a moment after the last run.
+// The loop over tiles on oneTBB arenas. Arenas are kept: making one costs tens of microseconds and lets its workers go
+// to sleep, a kept one finds them spinning for a moment after the last run. Each run has one to itself, as a caller of
+// an arena that another one's threads fill would wait for that one's end.
 #include "run/cpu/parallel.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +12,9 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "run/cpu/machine.hpp"
 #include "tessera/error.hpp"
@@ -127,15 +130,47 @@ struct Part {
   }
 };
 
-oneapi::tbb::task_arena& arena_of(int threads) {
-  static std::mutex mutex;
+// An arena of so many threads, for as long as this lives.
+class Borrowed {
+ public:
+  explicit Borrowed(int threads) : threads_(threads) {
+    {
+      const std::lock_guard lock(mutex());
+      auto& free = idle()[threads];
+      if (!free.empty()) {
+        arena_ = std::move(free.back());
+        free.pop_back();
+      }
+    }
+    if (!arena_) arena_ = std::make_unique<oneapi::tbb::task_arena>(threads);
+  }
+  ~Borrowed() {
+    try {
+      const std::lock_guard lock(mutex());
+      idle()[threads_].push_back(std::move(arena_));
+    } catch (...) {  // no memory to keep it
+    }
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+
+  oneapi::tbb::task_arena& operator*() { return *arena_; }
+
+ private:
   // Never destroyed: at the end of the process the scheduler may be gone before static objects are.
-  static auto& arenas = *new std::map<int, std::unique_ptr<oneapi::tbb::task_arena>>();
-  const std::lock_guard lock(mutex);
-  auto& arena = arenas[threads];
-  if (!arena) arena = std::make_unique<oneapi::tbb::task_arena>(threads);
-  return *arena;
-}
+  using Idle = std::map<int, std::vector<std::unique_ptr<oneapi::tbb::task_arena>>>;
+  static Idle& idle() {
+    static auto& all = *new Idle;
+    return all;
+  }
+  static std::mutex& mutex() {
+    static auto& one = *new std::mutex;
+    return one;
+  }
+
+  int threads_;
+  std::unique_ptr<oneapi::tbb::task_arena> arena_;
+};
 
 // A fork leaves the scheduler's threads behind: its child would wait for them, in an arena that other threads fill.
 std::atomic<bool> threads_are_gone{false};
@@ -167,8 +202,8 @@ void run_tiles(i64 count, int threads, TileFunction fn, const std::atomic<bool>*
   watch_forks();
   const i64 wanted = std::min<i64>(slots, count) - 1;
   Run run(count, slots, fn, cancel, progress);
-  // A full arena hands the body to one of its threads.
-  arena_of(slots).execute([&]() __attribute__((no_sanitize("thread"))) {
+  Borrowed arena(slots);
+  (*arena).execute([&]() __attribute__((no_sanitize("thread"))) {
     // Isolated: a caller that is itself a task must not pick up foreign work while it waits.
     oneapi::tbb::this_task_arena::isolate([&]() __attribute__((no_sanitize("thread"))) {
       oneapi::tbb::task_group helpers;
