@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tessera as ts
 import torch
-import torch.nn.functional as functional
+from torch.nn import functional
 
 SIDE = 4096
 BINOMIAL = [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]
@@ -103,7 +103,9 @@ def torch_chain(x: Any) -> Any:
 
 def dense(n: int) -> Filter:
     r, table = n // 2, ts.table(DENSE[n])
-    return ts.pipeline(lambda image: ts.over((-r, r), (-r, r)).sum(lambda i, j: table[i + r, j + r] * image.clamped()[i, j]))
+    return ts.pipeline(
+        lambda image: ts.over((-r, r), (-r, r)).sum(lambda i, j: table[i + r, j + r] * image.clamped()[i, j])
+    )
 
 
 def gaussian_of(image: Any) -> Any:

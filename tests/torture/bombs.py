@@ -91,6 +91,13 @@ def pieces(count):
             f"for k = 0..{count - 1}\n  y[k..k,..] = scale(x, k);\nendfor\nreturn y;")
 
 
+def nested_extremes(side):
+    """The least and the greatest in turns, three deep."""
+    r = side // 2
+    return (f"stencil f(vector#2 float X) {{ return max(i = -{r}..{r}) (min(j = -{r}..{r}) (max(k = -{r}..{r}) "
+            f"(min(l = -3..3) (X@[i+k,j+l])))); }} " + HEAD + "return f(a:mirror);")
+
+
 # Of each kind a number that may grow, the largest that a text of a few kilobytes would name.
 KINDS = {
     "chain": (chain, [(100,), (1000,), (5000,)]),
@@ -103,6 +110,7 @@ KINDS = {
     "summed_table": (summed_table, [(63,), (501,)]),
     "channels": (channels, [(5,), (15,), (41,)]),
     "nested_windows": (nested_windows, [(2, 3), (4, 5), (6, 9)]),
+    "nested_extremes": (nested_extremes, [(9,), (81,)]),
     "pyramid": (pyramid, [(8,), (30,)]),
     "wide": (wide, [(100,), (1000,), (3000,)]),
     "pieces": (pieces, [(64,), (1000,)]),
