@@ -1,3 +1,4 @@
+// See tables.hpp.
 #include "emit/tables.hpp"
 
 #include <fmt/format.h>
