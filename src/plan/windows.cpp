@@ -36,6 +36,7 @@ using ir::StageKind;
 namespace {
 
 constexpr i64 most_written_terms = 128;
+constexpr std::size_t most_written_nodes = 20'000;  // windows in windows multiply: compilers take minutes from there on
 // Of a sum that is looped over its columns, its rows written out: more of what need not be converted.
 constexpr i64 least_looped_terms = 56, least_converted_terms = 40, most_written_rows = 32;
 constexpr i64 least_copied_rows = 27;   // of an array of four dimensions
@@ -196,14 +197,16 @@ class WindowPass {
     if (ExprId split = one_dimension_at_a_time(node); split.valid()) return split;
     i64 terms = analyze::term_count(node);
     bool nested = false;
-    for (ExprId e : ir::postorder(graph_, {node.args[0]})) nested |= is_reduction(graph_.node(e).op);
+    const std::vector<ExprId> body = ir::postorder(graph_, {node.args[0]});
+    for (ExprId e : body) nested |= is_reduction(graph_.node(e).op);
     if (node.op == Op::reduce_median) return positive_zero(median(node, nested, terms));
     if (nested) return {};
     if (ExprId copied = of_a_copy(node); copied.valid()) return reduce(ExprNode(graph_.node(copied)));
     if (ExprId few = few_weights(node, terms); few.valid()) return few;
     if (ExprId looped = rows_written(node, terms); looped.valid()) return looped;
     const bool ordered = rows_together_ && is_float(node.type) && node.op == Op::reduce_sum && !node.vars.empty();
-    return terms > (ordered ? most_ordered_terms : most_written_terms) ? ExprId{} : written(node);
+    if (terms > (ordered ? most_ordered_terms : most_written_terms)) return {};
+    return static_cast<std::size_t>(terms) * body.size() > most_written_nodes ? ExprId{} : written(node);
   }
 
   // All terms of a reduction, as operations. Booleans, whose order says nothing, come together two by two first: of two
