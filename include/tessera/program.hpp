@@ -158,6 +158,8 @@ class Program {
   const std::vector<Parameter>& inputs() const;  // arrays and scalars, in declaration order
   const std::vector<Parameter>& outputs() const;
   const std::vector<Diagnostic>& warnings() const;
+  // The files that its text imports, by the paths that they were read from; the standard filters are no files.
+  const std::vector<std::string>& imports() const;
   const std::vector<std::string>& parameters() const;  // run-time parameters, bound through the shapes of the inputs
 
   // Runs on arrays (and rank-0 arrays for scalars) in the order of inputs(); returns the outputs in order, owned, on

@@ -12,7 +12,6 @@
 #include "base/text.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"
-#include "lang/imports.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -193,12 +192,11 @@ Program ProgramOptions::load(std::map<std::string, double>& scalars, double comp
       throw Error(ErrorClass::argument, fmt::format("table {} is given twice", base::quoted(name)));
     options.tables.emplace(name, io::read_array(file));
   }
-  const lang::ImportRecord imports;
   if (stream && path.find('/') == std::string::npos) options.import_paths.insert(options.import_paths.begin(), ".");
   Program program = stream ? Program::from_text(std::move(text), options, path) : Program::from_file(path, options);
   if (sources != nullptr) {
     if (path != "-") sources->push_back({path, "it is the program"});
-    for (const std::string& file : imports.files()) sources->push_back({file, "the program imports it"});
+    for (const std::string& file : program.imports()) sources->push_back({file, "the program imports it"});
     for (const std::string& table : tables)
       sources->push_back(
           {cut_name(table).second, fmt::format("it holds table {}", base::quoted(cut_name(table).first))});

@@ -104,7 +104,8 @@ Program compiled(std::string text, const CompileOptions& options, std::string fi
   input.imports_relative_to = std::move(folder);
   const base::Deadline deadline(options.compile_limit);
   lang::Compiled compiled = lang::compile(input);
-  return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings));
+  return engine::make_program(std::move(compiled.graph), std::move(compiled.warnings), {}, {}, {},
+                              std::move(compiled.imports));
 }
 
 std::string folder_of(const std::string& path, const std::string& without) {
@@ -125,13 +126,14 @@ Program Program::from_file(const std::string& path, const CompileOptions& option
 
 Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
                              std::unique_ptr<const engine::Certainty> certainty, std::unique_ptr<const Program> precise,
-                             std::vector<LeastExtent> least) {
+                             std::vector<LeastExtent> least, std::vector<std::string> imports) {
   auto impl = std::make_shared<Program::Impl>();
   impl->least = std::move(least);
   impl->certainty = std::move(certainty);
   impl->precise = std::move(precise);
   impl->graph = std::move(graph);
   impl->warnings = std::move(warnings);
+  impl->imports = std::move(imports);
   const ir::Graph& g = impl->graph;
   auto extents = [&](const std::vector<ir::SizeId>& sizes) {
     std::string text;
@@ -165,6 +167,9 @@ const std::vector<Parameter>& Program::outputs() const {
 }
 const std::vector<Diagnostic>& Program::warnings() const {
   return impl_->warnings;
+}
+const std::vector<std::string>& Program::imports() const {
+  return impl_->imports;
 }
 const std::vector<std::string>& Program::parameters() const {
   return impl_->graph.parameters;

@@ -29,6 +29,7 @@ struct LeastExtent {
 struct Program::Impl {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
+  std::vector<std::string> imports;  // files
   std::vector<Parameter> inputs, outputs;
   std::unique_ptr<const engine::LoopProgram> loops;  // of a graph with loops, which runs by sections
   // Of one with Fourier transforms and without loops, which has no code as a whole.
@@ -67,7 +68,8 @@ struct Program::Impl {
 
 namespace engine {
 Program make_program(ir::Graph graph, std::vector<Diagnostic> warnings, std::unique_ptr<const Certainty> = {},
-                     std::unique_ptr<const Program> precise = {}, std::vector<LeastExtent> least = {});
+                     std::unique_ptr<const Program> precise = {}, std::vector<LeastExtent> least = {},
+                     std::vector<std::string> imports = {});
 // What runs by these options: the program itself, or its precise one.
 const Program::Impl& by_method(const Program::Impl&, const RunOptions&);
 }  // namespace engine

@@ -17,7 +17,6 @@
 #include "lang/declarations.hpp"
 #include "lang/given_values.hpp"
 #include "lang/images.hpp"
-#include "lang/imports.hpp"
 #include "lang/parser.hpp"
 #include "lang/standard_filters.hpp"
 
@@ -42,6 +41,7 @@ class Loader {
   }
 
   bool import_failed() const { return import_failed_; }
+  const std::vector<std::string>& imports() const { return imports_; }
 
  private:
   void load(std::shared_ptr<const Source> source) {
@@ -90,7 +90,7 @@ class Loader {
       report_.fail(i.span, fmt::format("the program imports more than {} files", most_imports));
     try {
       if (!path.empty()) {
-        ImportRecord::add(path);
+        imports_.push_back(path);
         source->text = text_of(path);
       }
     } catch (const Error& e) {
@@ -161,6 +161,7 @@ class Loader {
   std::optional<Confinement> confined_;
   Modules modules_;
   std::set<std::string> seen_;
+  std::vector<std::string> imports_;
   int depth_ = 0;
   bool import_failed_ = false;
   i64 parsed_ = 0;  // nodes of the modules that are in
@@ -227,6 +228,7 @@ void add_outputs(Context& context, ImageEvaluator& evaluator, const Module& prog
 void build(const CompileInput& input, Report& report, Compiled& out) {
   Loader loader(input, report);
   const Modules modules = loader.run();
+  out.imports = loader.imports();
   const Module& program = *modules.back();
   Declarations declared;
   Context context(report, out.graph, declared, input.limits);

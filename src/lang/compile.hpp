@@ -55,6 +55,7 @@ struct Compiled {
   ir::Graph graph;
   std::vector<Diagnostic> warnings;
   std::vector<ParameterValue> parameters;  // the numbers, in declaration order, imported ones first
+  std::vector<std::string> imports;        // files, by the paths that they were read from
 };
 
 // Throws Error(compile) with at most twenty errors, file by file from top to bottom, then the warnings.

@@ -470,7 +470,9 @@ TEST_F(Imports, SearchPaths) {
   in.text = "import \"k.forma\";\nstencil f(vector#1 float X) { return X * k[0]; }\nvector#1 float x[3]; return f(x);";
   EXPECT_THROW(compile(in), Error);
   in.import_paths = {folder_.string(), (folder_ / "lib").string()};
-  EXPECT_EQ(compile(in).graph.tables.size(), 1U);
+  const Compiled found = compile(in);
+  EXPECT_EQ(found.graph.tables.size(), 1U);
+  EXPECT_EQ(found.imports, (std::vector<std::string>{(folder_ / "lib/k.forma").string()}));
 }
 
 // Of a file outside nothing is read, quoted, or told.

@@ -131,9 +131,9 @@ struct Part {
 };
 
 // An arena of so many threads, for as long as this lives.
-class Borrowed {
+class BorrowedArena {
  public:
-  explicit Borrowed(int threads) : threads_(threads) {
+  explicit BorrowedArena(int threads) : threads_(threads) {
     {
       const std::lock_guard lock(mutex());
       auto& free = idle()[threads];
@@ -144,15 +144,15 @@ class Borrowed {
     }
     if (!arena_) arena_ = std::make_unique<oneapi::tbb::task_arena>(threads);
   }
-  ~Borrowed() {
+  ~BorrowedArena() {
     try {
       const std::lock_guard lock(mutex());
       idle()[threads_].push_back(std::move(arena_));
     } catch (...) {  // no memory to keep it
     }
   }
-  Borrowed(const Borrowed&) = delete;
-  Borrowed& operator=(const Borrowed&) = delete;
+  BorrowedArena(const BorrowedArena&) = delete;
+  BorrowedArena& operator=(const BorrowedArena&) = delete;
 
   oneapi::tbb::task_arena& operator*() { return *arena_; }
 
@@ -202,7 +202,7 @@ void run_tiles(i64 count, int threads, TileFunction fn, const std::atomic<bool>*
   watch_forks();
   const i64 wanted = std::min<i64>(slots, count) - 1;
   Run run(count, slots, fn, cancel, progress);
-  Borrowed arena(slots);
+  BorrowedArena arena(slots);
   (*arena).execute([&]() __attribute__((no_sanitize("thread"))) {
     // Isolated: a caller that is itself a task must not pick up foreign work while it waits.
     oneapi::tbb::this_task_arena::isolate([&]() __attribute__((no_sanitize("thread"))) {
