@@ -42,13 +42,13 @@ class _Known(NamedTuple):
     defaults: tuple[Any, ...]
 
 
-_ARRAYS: set[type] = set()  # of torch and CuPy, as far as they were met
+_ARRAY_TYPES: set[type] = set()  # of torch and CuPy, as far as they were met
 
 
-def _is_known(kind: type) -> bool:
+def _is_array_type(kind: type) -> bool:
     if kind.__name__ not in ("Tensor", "ndarray") or kind.__module__.partition(".")[0] not in ("torch", "cupy"):
         return False
-    _ARRAYS.add(kind)
+    _ARRAY_TYPES.add(kind)
     return True
 
 
@@ -190,7 +190,7 @@ class Pipeline:
                 key.append((a.dtype, a.ndim))
             elif kind is float or kind is int or kind is bool:
                 key.append(kind)
-            elif (kind in _ARRAYS or _is_known(kind)) and a.ndim > 0:
+            elif (kind in _ARRAY_TYPES or _is_array_type(kind)) and a.ndim > 0:
                 key.append((kind, a.dtype, a.ndim))
             else:
                 return None
