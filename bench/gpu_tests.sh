@@ -6,6 +6,7 @@ set -uo pipefail
 status=0
 folder=$1 cases=${2:-60} parts=${3:-12} target=${4:-cuda}
 log=$(mktemp -d)
+export TESSERA_ZOO_FOLDER=${TESSERA_ZOO_FOLDER:-$PWD/tests/zoo}
 export TESSERA_TARGET=$target TESSERA_SHRINK_SECONDS=20 TESSERA_TURNS=${TURNS:-400}
 # One of them takes all of the memory: alone.
 "$folder/test_run_cuda" --gtest_filter='Real*' >"$log/real" 2>&1

@@ -2,55 +2,102 @@
 #include "zoo.hpp"
 
 #include <algorithm>
-#include <string_view>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
 
 #include "lang/compile.hpp"
+#include "plan/plan.hpp"
 
 namespace tessera::differential {
 
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path folder() {
+  const char* const chosen = std::getenv("TESSERA_ZOO_FOLDER");
+  return chosen != nullptr ? fs::path(chosen) : fs::path(TESSERA_SOURCE_DIR) / "tests" / "zoo";
+}
+
+Data data_of(const std::string& word) {
+  for (const auto& [name, data] : {std::pair{"wild", Data::wild}, {"plain", Data::plain}, {"odd", Data::odd}})
+    if (word == name) return data;
+  throw std::runtime_error("unknown data: " + word);
+}
+
+Method method_of(const std::string& word) {
+  for (const Method m : {Method::direct, Method::separable, Method::low_rank, Method::transform, Method::whole})
+    if (word == plan::name_of(m)) return m;
+  throw std::runtime_error("unknown method: " + word);
+}
+
+void take(ZooProgram& program, const std::string& key, const std::string& value) {
+  if (key == "data")
+    program.data = data_of(value);
+  else if (key == "tolerance")
+    program.absolute = std::stod(value);
+  else if (key == "method")
+    program.method = method_of(value);
+  else if (key == "numbers" && value == "exact")
+    program.exact_only = true;
+  else if (key == "largest" && value == "thorough")
+    program.large = false;
+  else
+    throw std::runtime_error("unknown line: " + key + ": " + value);
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.str().empty()) throw std::runtime_error("cannot read " + path.string());
+  return text.str();
+}
+
+}  // namespace
+
+ZooProgram read_zoo_program(const std::string& name, const std::string& text) {
+  ZooProgram program;
+  program.name = name;
+  program.text = text;
+  std::istringstream lines(text);
+  std::string line;
+  for (bool first = true; std::getline(lines, line) && line.starts_with("// "); first = false) {
+    const std::size_t colon = line.find(": ");
+    if (first) continue;  // what it is, for people
+    if (colon == std::string::npos) throw std::runtime_error(name + ": expected `// key: value`, got " + line);
+    take(program, line.substr(3, colon - 3), line.substr(colon + 2));
+  }
+  return program;
+}
+
 const std::vector<ZooProgram>& zoo() {
   static const std::vector<ZooProgram> all = [] {
-    std::vector<ZooProgram> list = zoo_of_language();
-    list.insert(list.end(), zoo_of_groups().begin(), zoo_of_groups().end());
-    list.insert(list.end(), zoo_of_convolutions().begin(), zoo_of_convolutions().end());
-    list.insert(list.end(), zoo_of_reductions().begin(), zoo_of_reductions().end());
-    list.insert(list.end(), zoo_of_loops().begin(), zoo_of_loops().end());
-    list.insert(list.end(), zoo_of_volumes().begin(), zoo_of_volumes().end());
-    list.insert(list.end(), zoo_of_marches().begin(), zoo_of_marches().end());
-    list.insert(list.end(), zoo_of_spectra().begin(), zoo_of_spectra().end());
-    list.insert(list.end(), zoo_of_chains().begin(), zoo_of_chains().end());
-    list.insert(list.end(), zoo_of_methods().begin(), zoo_of_methods().end());
-    list.insert(list.end(), zoo_of_bytes().begin(), zoo_of_bytes().end());
-    list.insert(list.end(), zoo_of_nans().begin(), zoo_of_nans().end());
-    list.insert(list.end(), zoo_of_products().begin(), zoo_of_products().end());
+    std::vector<fs::path> paths;
+    for (const auto& entry : fs::recursive_directory_iterator(folder()))
+      if (entry.path().extension() == ".forma") paths.push_back(entry.path());
+    std::ranges::sort(paths);
+    if (paths.empty()) throw std::runtime_error("no programs in " + folder().string());
+    std::vector<ZooProgram> list;
+    for (const fs::path& path : paths)
+      list.push_back(read_zoo_program(fs::relative(path, folder()).replace_extension().string(), text_of(path)));
     return list;
   }();
   return all;
 }
 
-namespace {
-
-// Windows of thousands of points: the interpreter takes minutes for the largest image, which thorough runs alone ask of
-// it.
-constexpr std::string_view wide[] = {"median of thousands",
-                                     "median of large sums",
-                                     "boxes of a stage",
-                                     "a wide box of floats",
-                                     "greatest and least of many neighbours",
-                                     "boxes of bytes that wrap and that have margins",
-                                     "a flat top, and a row of steps",
-                                     "weights larger than the image, around it"};
-
-}  // namespace
-
 Case zoo_case(std::size_t index, bool thorough) {
   const ZooProgram& program = zoo().at(index);
   lang::CompileInput input;
   input.text = program.text;
-  input.file_name = std::string(program.name) + ".forma";
+  input.file_name = program.name + ".forma";
   Case c;
   c.graph = lang::compile(input).graph;
-  c.name = std::string("zoo: ") + program.name;
+  c.name = "zoo: " + program.name;
   c.source = program.text;
   c.seed = index + 1;
   c.data = program.data;
@@ -71,7 +118,8 @@ Case zoo_case(std::size_t index, bool thorough) {
         if (c.graph.parameters.size() == 4) set.insert(set[0] > 9 ? set.begin() + 1 : set.begin(), set[0] / 8 + 1);
       break;
   }
-  if (!thorough && std::ranges::find(wide, program.name) != std::end(wide)) c.parameters.pop_back();
+  // The interpreter takes minutes for the largest image of windows of thousands of points.
+  if (!thorough && !program.large) c.parameters.pop_back();
   std::vector<Way> bases;
   for (const Schedule s : {Schedule::automatic, Schedule::stream, Schedule::tiled, Schedule::untiled})
     for (const Numbers n : {Numbers::fast, Numbers::exact}) {

@@ -1,6 +1,8 @@
-// Hand-written Forma programs: every construct of the language at least once, and the shapes of real filters.
+// Hand-written Forma programs: every construct of the language at least once, and the shapes of real filters. They are
+// the files of tests/zoo, read at run time; tests/zoo/README.md says what their first lines may say.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "case.hpp"
@@ -8,28 +10,20 @@
 namespace tessera::differential {
 
 struct ZooProgram {
-  const char* name;
-  const char* text;
+  std::string name;  // "bytes/sums_of_bytes_of_volumes"
+  std::string text;
   double absolute = 2e-4;   // of `fast` floats; inputs are of magnitude 1
   bool exact_only = false;  // decisions on rounded floats: `fast` may fall on the other side
+  bool large = true;        // at the largest of the sizes in quick runs as well
   Data data = Data::smooth;
   Method method = Method::automatic;  // asked for: run with the automatic schedule, floats in `fast` numbers
 };
 
+// In the order of their paths. Throws where a file cannot be read or its header has a line that is not known.
 const std::vector<ZooProgram>& zoo();
-const std::vector<ZooProgram>& zoo_of_language();      // the first of them,
-const std::vector<ZooProgram>& zoo_of_groups();        // the next, and
-const std::vector<ZooProgram>& zoo_of_convolutions();  // behind those
-const std::vector<ZooProgram>& zoo_of_reductions();
-const std::vector<ZooProgram>& zoo_of_loops();
-const std::vector<ZooProgram>& zoo_of_volumes();
-const std::vector<ZooProgram>& zoo_of_marches();
-const std::vector<ZooProgram>& zoo_of_chains();
-const std::vector<ZooProgram>& zoo_of_spectra();
-const std::vector<ZooProgram>& zoo_of_methods();
-const std::vector<ZooProgram>& zoo_of_bytes();
-const std::vector<ZooProgram>& zoo_of_nans();
-const std::vector<ZooProgram>& zoo_of_products();
+
+// The header of a program of the zoo: the comments that it begins with.
+ZooProgram read_zoo_program(const std::string& name, const std::string& text);
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);
