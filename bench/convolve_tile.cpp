@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "emit/c.hpp"
-#include "fft/tile.hpp"
+#include "emit/c/c.hpp"
+#include "fft/cpu/tile.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"
 #include "tessera/array.hpp"

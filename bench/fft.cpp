@@ -5,7 +5,7 @@
 // A job is KIND:EXTENTS, as in c2c:2048x2048, r2c:1080x1920, batched rows r2c:1000*512. Peers are opened at run time by
 // the interface that both have, FFTW's; a missing one is left out. FFTW plans with MEASURE up to 2^22 elements, else
 // with ESTIMATE. Figures are the best of many runs, in milliseconds; a peer's error is its distance from ours.
-#include "engine/fft.hpp"
+#include "engine/fft/fft.hpp"
 
 #include <dlfcn.h>
 

@@ -8,8 +8,6 @@
 // time. Runs take turns among sets of arrays larger than the caches together, some hundred of them behind a task that
 // keeps the device busy while the host hands them over; the median of several such rows counts. Distances are from
 // cuFFT's result, or from CUDA's.
-#include "engine/fft_device.hpp"
-
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/fft/device.hpp"
 #include "run/cuda/cuda.hpp"
 #include "run/opencl/opencl.hpp"
 #include "tessera/error.hpp"

@@ -153,7 +153,7 @@ BLOCKS = {"xilinx": {1: 16384, 2: 8192, 4: 4096, 9: 2048, 18: 1024, 36: 512}, "e
           "ice40": {2: 2048, 4: 1024, 8: 512, 16: 256}}
 
 
-MOST_LOGIC = 1024  # bits of a line buffer that is no block, where there is other memory: emit/parts.sv.inc
+MOST_LOGIC = 1024  # bits of a line buffer that is no block, where there is other memory: emit/verilog/parts.sv.inc
 
 
 DEEP = 16384  # words of a memory beyond which tools choose a shape that is cheap to select from, and may take a block more

@@ -10,7 +10,7 @@ target_compile_features(tessera_library INTERFACE cxx_std_20)
 set_target_properties(tessera_library PROPERTIES EXPORT_NAME tessera)
 
 install(TARGETS tessera_library tessera_engine tessera_run_opencl tessera_run_cuda tessera_run_gpu tessera_run_cpu tessera_fft tessera_emit
-                tessera_lower tessera_hardware tessera_plan tessera_adjoint tessera_analyze tessera_lang tessera_ref tessera_ir tessera_data tessera_base
+                tessera_lower tessera_hardware tessera_explain tessera_plan tessera_rewrite tessera_machine tessera_adjoint tessera_analyze tessera_lang tessera_ref tessera_ir tessera_data tessera_base
                 tessera_options
         EXPORT tesseraTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)

@@ -1,4 +1,5 @@
-# tessera_layer(NAME [HARD] [DEPENDS layer...] [LINK library...]): the static library of one folder of src/.
+# tessera_layer(NAME [HARD] [FOLDERS folder...] [DEPENDS layer...] [LINK library...]): the static library of one folder of
+# src/ and of the folders within it that are named.
 # Every *.cpp of the folder is part of it; it may include only the folders that it names. Those that work HARD are optimised
 # in quick builds, too.
 add_library(tessera_options INTERFACE)
@@ -42,8 +43,15 @@ if(TESSERA_QUICK)
 endif()
 
 function(tessera_layer name)
-  cmake_parse_arguments(ARG "HARD" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "HARD" "" "FOLDERS;DEPENDS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  foreach(folder ${ARG_FOLDERS})
+    file(GLOB inner CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    if(NOT inner)
+      message(FATAL_ERROR "src/${name}/${folder} has no .cpp file")
+    endif()
+    list(APPEND sources ${inner})
+  endforeach()
   string(REPLACE "/" "_" target tessera_${name})
   add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PUBLIC tessera_options)

@@ -30,7 +30,7 @@ def allowed_layers(layer, layers):
         words = call.split()
         if "DEPENDS" in words:
             for word in words[words.index("DEPENDS") + 1:]:
-                if word in ("LINK",):
+                if word in ("LINK", "FOLDERS"):
                     break
                 names.add(word)
     targets = {"tessera_" + name.replace("/", "_"): name for name in layers}

@@ -23,9 +23,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/hardware_options.hpp"
-#include "cli/inputs.hpp"
-#include "cli/options.hpp"
+#include "cli/execute/inputs.hpp"
+#include "cli/options/hardware_options.hpp"
+#include "cli/options/options.hpp"
 #include "engine/emit_hardware.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"

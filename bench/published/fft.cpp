@@ -27,7 +27,7 @@
 #include <sstream>
 
 #include "../random.hpp"
-#include "engine/fft.hpp"
+#include "engine/fft/fft.hpp"
 #include "io/image.hpp"
 #include "published/common.hpp"
 #include "run/opencl/core.hpp"

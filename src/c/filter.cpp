@@ -5,7 +5,7 @@
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 
 using namespace tessera;
 using namespace tessera::c;

@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "c/tensors.hpp"
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 #include "lang/compile.hpp"
 
 namespace tessera::c {

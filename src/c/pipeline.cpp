@@ -10,7 +10,7 @@
 #include "c/options.hpp"
 #include "c/tensors.hpp"
 #include "data/element.hpp"
-#include "engine/pipeline_impl.hpp"
+#include "engine/pipeline/impl.hpp"
 
 namespace tessera::detail {
 

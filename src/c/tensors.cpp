@@ -8,7 +8,7 @@
 
 #include "data/element.hpp"
 #include "data/layout.hpp"
-#include "engine/device_array.hpp"
+#include "engine/device/array.hpp"
 #include "engine/program_impl.hpp"
 
 namespace tessera::c {

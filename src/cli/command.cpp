@@ -18,7 +18,7 @@
 #include "base/files.hpp"
 #include "base/interrupt.hpp"
 #include "base/text.hpp"
-#include "cli/help.hpp"
+#include "cli/options/help.hpp"
 #include "cli/verbs.hpp"
 #include "tessera/error.hpp"
 

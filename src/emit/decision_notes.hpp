@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "hardware/netlist.hpp"
+#include "hardware/netlist/netlist.hpp"
 
 namespace tessera::emit {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "hardware/delay_lines.hpp"
-#include "hardware/netlist.hpp"
+#include "hardware/netlist/delay_lines.hpp"
+#include "hardware/netlist/netlist.hpp"
 
 namespace tessera::emit {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 namespace tessera::emit {
 

@@ -7,9 +7,9 @@
 
 #include "base/deadline.hpp"
 #include "base/text.hpp"
-#include "emit/c.hpp"
-#include "emit/device_entry.hpp"
-#include "emit/parts.hpp"
+#include "emit/c/c.hpp"
+#include "emit/c/parts.hpp"
+#include "emit/device/entry.hpp"
 #include "engine/emit_hardware.hpp"
 #include "engine/emit_head.hpp"
 #include "engine/methods.hpp"
@@ -35,7 +35,7 @@ plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const Ma
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  plan::Device device;
+  machine::Machine device;
   device.vector_bytes = machine.vector_bytes;
   device.vector_registers = machine.vector_registers;
   device.threads = 8;
@@ -112,7 +112,7 @@ emit::DeviceSection device_section(const Program::Impl& impl, const EmitOptions&
   }
   section.graph = &impl.graph;
   section.parts = &impl.sequence->parts();
-  for (const plan::Step& step : section.parts->steps) {
+  for (const rewrite::Step& step : section.parts->steps) {
     std::vector<emit::DeviceVariant>& variants = section.steps.emplace_back();
     if (step.is_part()) variants = device_variants(step.part, options);
   }
@@ -135,9 +135,9 @@ EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) 
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
-std::vector<std::vector<emit::Variant>> variants_of_parts(const plan::Parts& parts, const EmitOptions& options) {
+std::vector<std::vector<emit::Variant>> variants_of_parts(const rewrite::Parts& parts, const EmitOptions& options) {
   std::vector<std::vector<emit::Variant>> variants;
-  for (const plan::Step& step : parts.steps) {
+  for (const rewrite::Step& step : parts.steps) {
     std::vector<emit::Variant>& of_step = variants.emplace_back();
     if (step.is_part()) of_step = c_variants(step.part, options);
   }
@@ -146,7 +146,7 @@ std::vector<std::vector<emit::Variant>> variants_of_parts(const plan::Parts& par
 
 emit::CSection c_section(const Program::Impl& impl, const EmitOptions& options) {
   if (!impl.sequence) return {&impl.graph, nullptr, {c_variants(impl.graph, options)}};
-  const plan::Parts& parts = impl.sequence->parts();
+  const rewrite::Parts& parts = impl.sequence->parts();
   return {&impl.graph, &parts, variants_of_parts(parts, options)};
 }
 
@@ -172,7 +172,7 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
   const std::string header = emit::print_c_header(impl.graph, entry);
   if (impl.loops) return {c_loops(*impl.loops, options, entry), header, ""};
   if (impl.sequence) {
-    const plan::Parts& parts = impl.sequence->parts();
+    const rewrite::Parts& parts = impl.sequence->parts();
     return {emit::print_c_parts(impl.graph, parts, variants_of_parts(parts, options), entry), header, ""};
   }
   const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options);

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "emit/hls.hpp"
-#include "emit/verilog.hpp"
+#include "emit/hls/hls.hpp"
+#include "emit/verilog/verilog.hpp"
 #include "hardware/build.hpp"
-#include "hardware/products.hpp"
-#include "hardware/schedule.hpp"
+#include "hardware/netlist/schedule.hpp"
+#include "hardware/numbers/products.hpp"
 #include "hardware/stream.hpp"
 #include "tessera/error.hpp"
 

@@ -1,7 +1,7 @@
 // Emitted code for streaming hardware: docs/fpga.md.
 #pragma once
 
-#include "hardware/facts.hpp"
+#include "hardware/netlist/facts.hpp"
 #include "hardware/stream.hpp"
 #include "ir/graph.hpp"
 #include "tessera/program.hpp"

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "emit/c.hpp"
-#include "engine/prices.hpp"
+#include "emit/c/c.hpp"
 #include "engine/size_class.hpp"
+#include "engine/tune/prices.hpp"
 #include "run/cpu/machine.hpp"
 
 namespace tessera::engine {
 
-plan::Device cpu_device(int threads) {
+machine::Machine cpu_device(int threads) {
   const run::cpu::Machine& m = run::cpu::machine();
-  plan::Device device;
+  machine::Machine device;
   device.name = m.name;
   device.vector_bytes = m.vector_bytes;
   device.vector_registers = m.vector_bytes == 64 ? 32 : 16;

@@ -14,7 +14,7 @@
 namespace tessera::engine {
 
 // This machine as the planner sees it.
-plan::Device cpu_device(int threads);
+machine::Machine cpu_device(int threads);
 // How a program runs here, by schedule, numbers and method of the options, and for sizes of a class (size_class.hpp).
 plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std::vector<i64>& of_class = {});
 

@@ -8,25 +8,25 @@
 #include <iterator>
 
 #include "engine/program_impl.hpp"
-#include "plan/whole.hpp"
+#include "rewrite/sums/whole.hpp"
 
 namespace tessera::engine {
 
-std::vector<plan::SumChoice> sums_of(const Program::Impl& impl, const RunOptions& options, bool emitted) {
-  std::vector<plan::SumChoice> all;
+std::vector<rewrite::SumChoice> sums_of(const Program::Impl& impl, const RunOptions& options, bool emitted) {
+  std::vector<rewrite::SumChoice> all;
   const auto add = [&](const Program::Impl& part) {
-    std::vector<plan::SumChoice> sums = sums_of(part, options, emitted);
+    std::vector<rewrite::SumChoice> sums = sums_of(part, options, emitted);
     std::move(sums.begin(), sums.end(), std::back_inserter(all));
   };
   if (impl.loops) {
     for (const LoopProgram::Part& part : impl.loops->parts()) add(part.program.impl());
   } else if (impl.sequence) {
-    const std::vector<plan::Step>& steps = impl.sequence->parts().steps;
+    const std::vector<rewrite::Step>& steps = impl.sequence->parts().steps;
     for (std::size_t k = 0; k < steps.size(); ++k)
       if (steps[k].is_part()) add(impl.sequence->program(k).impl());
   } else if (options.method == Method::whole) {
     ir::Graph graph = impl.graph;
-    all = plan::take_whole(graph, options.numbers);
+    all = rewrite::take_whole(graph, options.numbers);
   } else if (options.target == "cuda" || options.target == "opencl") {
     Abilities abilities = abilities_of_target(options.target);
     abilities.buffers = !emitted, abilities.matrices = abilities.matrices && !emitted;
@@ -47,7 +47,7 @@ std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const Ru
   auto& known = impl.wholes[static_cast<int>(options.numbers)];
   if (known) return *known;
   ir::Graph graph = impl.graph;
-  const std::vector<plan::SumChoice> sums = plan::take_whole(graph, options.numbers);
+  const std::vector<rewrite::SumChoice> sums = rewrite::take_whole(graph, options.numbers);
   const bool any = std::any_of(sums.begin(), sums.end(), [](const auto& c) { return c.taken == Method::whole; });
   known = any ? std::make_shared<const Program>(make_program(std::move(graph), {})) : nullptr;
   return *known;
@@ -61,8 +61,8 @@ void check_method(const Program::Impl& impl, const RunOptions& options, bool emi
     std::lock_guard lock(impl.mutex);
     if (impl.methods.contains(asked)) return;
   }
-  const std::vector<plan::SumChoice> sums = sums_of(impl, options, emitted);
-  const auto taken = [&](const plan::SumChoice& c) { return c.taken == options.method; };
+  const std::vector<rewrite::SumChoice> sums = sums_of(impl, options, emitted);
+  const auto taken = [&](const rewrite::SumChoice& c) { return c.taken == options.method; };
   if (std::any_of(sums.begin(), sums.end(), taken)) {
     std::lock_guard lock(impl.mutex);
     impl.methods.insert(asked);
@@ -86,7 +86,7 @@ void check_method(const Program::Impl& impl, const RunOptions& options, bool emi
     why = fmt::format("'{}', {} weights: {}", refused->stage, extents, refused->refusal);
   }
   throw Error(ErrorClass::argument,
-              fmt::format("method {} takes no sum of the program: {}", plan::name_of(options.method), why), {},
+              fmt::format("method {} takes no sum of the program: {}", rewrite::name_of(options.method), why), {},
               "leave the choice to method auto, or ask for direct");
 }
 

@@ -11,7 +11,7 @@ namespace tessera::engine {
 
 // How the sums of all parts of the program are taken, in a run or in an emitted file. Plans, compiles nothing. `target`
 // as RunOptions has it, or "c".
-std::vector<plan::SumChoice> sums_of(const Program::Impl&, const RunOptions&, bool emitted = false);
+std::vector<rewrite::SumChoice> sums_of(const Program::Impl&, const RunOptions&, bool emitted = false);
 
 // Throws Error(argument), which says why, where the method that is asked for takes none of the program's sums.
 void check_method(const Program::Impl&, const RunOptions&, bool emitted = false);

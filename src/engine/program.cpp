@@ -9,7 +9,7 @@
 #include "base/division.hpp"
 #include "base/files.hpp"
 #include "data/layout.hpp"
-#include "emit/c.hpp"
+#include "emit/c/c.hpp"
 #include "engine/executable.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
@@ -148,7 +148,7 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
   }
   if (!g.loops.empty())
     impl->loops = std::make_unique<const engine::LoopProgram>(g);
-  else if (plan::has_transforms(g))
+  else if (rewrite::has_transforms(g))
     impl->sequence = std::make_unique<const engine::Sequence>(g);
   return Program(std::move(impl));
 }

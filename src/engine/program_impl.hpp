@@ -7,10 +7,10 @@
 #include <set>
 #include <tuple>
 
-#include "engine/certainty.hpp"
+#include "engine/device/on_device.hpp"
 #include "engine/executable.hpp"
+#include "engine/filters/certainty.hpp"
 #include "engine/loops.hpp"
-#include "engine/on_device.hpp"
 #include "engine/sequence.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"

@@ -2,7 +2,7 @@
 #include "engine/sequence.hpp"
 
 #include "data/layout.hpp"
-#include "engine/device_transform.hpp"
+#include "engine/fft/device_transform.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/device.hpp"
@@ -29,14 +29,14 @@ Array room(const Format& format, Shape shape) {
 
 }  // namespace
 
-Sequence::Sequence(const ir::Graph& graph) : graph_(graph), parts_(plan::cut(graph)) {
-  for (plan::Step& step : parts_.steps) {
+Sequence::Sequence(const ir::Graph& graph) : graph_(graph), parts_(rewrite::cut(graph)) {
+  for (rewrite::Step& step : parts_.steps) {
     std::optional<Program>& program = programs_.emplace_back();
     if (step.is_part()) program = make_program(step.part, {});
   }
 }
 
-Shape Sequence::shape_of(const plan::Between& between, const std::vector<i64>& parameters) const {
+Shape Sequence::shape_of(const rewrite::Between& between, const std::vector<i64>& parameters) const {
   Shape shape;
   for (const ir::SizeId n : between.domain) shape.push_back(graph_.evaluate(n, parameters));
   return shape;
@@ -45,9 +45,9 @@ Shape Sequence::shape_of(const plan::Between& between, const std::vector<i64>& p
 void Sequence::run_here(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                         const std::vector<Array>& outputs, const RunOptions& options) const {
   std::vector<Array> between(parts_.between.size());
-  const auto array = [&](const plan::Place& place) -> const Array& {
-    if (place.kind == plan::Place::Kind::argument) return inputs[place.index];
-    if (place.kind == plan::Place::Kind::output) return outputs[place.index];
+  const auto array = [&](const rewrite::Place& place) -> const Array& {
+    if (place.kind == rewrite::Place::Kind::argument) return inputs[place.index];
+    if (place.kind == rewrite::Place::Kind::output) return outputs[place.index];
     Array& a = between[place.index];
     if (a.empty()) a = room(parts_.between[place.index].format, shape_of(parts_.between[place.index], parameters));
     return a;
@@ -56,7 +56,7 @@ void Sequence::run_here(const std::vector<i64>& parameters, const std::vector<Ar
   RunOptions own = options;
   if (options.stream != nullptr) options.stream->wait();  // what comes first may be a transform of what is under way
   for (std::size_t k = 0; k < parts_.steps.size(); ++k) {
-    const plan::Step& step = parts_.steps[k];
+    const rewrite::Step& step = parts_.steps[k];
     const i64 before = static_cast<i64>(k) * whole_step;
     if (options.cancel != nullptr && *options.cancel) throw Error(ErrorClass::cancelled, "interrupted");
     if (options.on_progress)
@@ -64,8 +64,8 @@ void Sequence::run_here(const std::vector<i64>& parameters, const std::vector<Ar
         options.on_progress({before + (p.total > 0 ? whole_step * p.done / p.total : 0), total});
       };
     std::vector<Array> from, to;
-    for (const plan::Place& place : step.inputs) from.push_back(array(place));
-    for (const plan::Place& place : step.outputs) to.push_back(array(place));
+    for (const rewrite::Place& place : step.inputs) from.push_back(array(place));
+    for (const rewrite::Place& place : step.outputs) to.push_back(array(place));
     if (step.is_part()) {
       programs_[k]->impl().run(parameters, from, to, own);
       if (options.stream != nullptr) options.stream->wait();  // the host is next, and what lies between goes

@@ -1,4 +1,4 @@
-// A program with Fourier transforms: its parts and its transforms, run one after the other (plan/parts.hpp).
+// A program with Fourier transforms: its parts and its transforms, run one after the other (rewrite/parts.hpp).
 //
 // A part is a program of its own, with plans and code for every target. On devices what lies between steps stays there,
 // transforms run there, and nothing is waited for but at the end. Where the device's memory does not hold that, parts
@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
-#include "engine/fft_device.hpp"
-#include "engine/host_transform.hpp"
-#include "plan/parts.hpp"
+#include "engine/fft/device.hpp"
+#include "engine/fft/host_transform.hpp"
+#include "rewrite/parts.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::engine {
@@ -24,7 +24,7 @@ class Sequence {
  public:
   explicit Sequence(const ir::Graph&);
 
-  const plan::Parts& parts() const { return parts_; }
+  const rewrite::Parts& parts() const { return parts_; }
   // Of a step that is a part.
   const Program& program(std::size_t step) const { return *programs_[step]; }
 
@@ -43,13 +43,13 @@ class Sequence {
 
   void run_here(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
                 const RunOptions&) const;
-  Shape shape_of(const plan::Between&, const std::vector<i64>& parameters) const;
+  Shape shape_of(const rewrite::Between&, const std::vector<i64>& parameters) const;
   void transform(std::size_t step, const Array& from, const Array& to, const RunOptions&) const;
   std::shared_ptr<const HostTransform> prepared(std::size_t step, const Array& from, const Array& to,
                                                 const std::string& compiler) const;
 
   ir::Graph graph_;  // of the program: its extents
-  plan::Parts parts_;
+  rewrite::Parts parts_;
   std::vector<std::optional<Program>> programs_;
   mutable std::mutex mutex_;
   mutable std::map<Key, std::shared_ptr<const HostTransform>> prepared_;

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyze/assumed.hpp"
+
 namespace tessera::engine {
 namespace {
 
@@ -18,7 +20,7 @@ constexpr std::array<i64, 17> classes{
 // What is known of sums whose best method depends on the size: by which one, in which tiles.
 auto decisions(const plan::Plan& plan) {
   std::vector<std::tuple<std::string, Method, std::size_t>> sums;
-  for (const plan::SumChoice& c : plan.sums) sums.emplace_back(c.stage, c.taken, c.rank);
+  for (const rewrite::SumChoice& c : plan.sums) sums.emplace_back(c.stage, c.taken, c.rank);
   std::vector<std::tuple<std::string, i64, i64, i64>> tiles;
   for (ir::StageId i = 0; i < plan.graph.stage_count(); ++i) {
     const ir::Stage& s = plan.graph.stage(i);
@@ -29,8 +31,8 @@ auto decisions(const plan::Plan& plan) {
 
 // Tiles of transforms and matrix units take a time however small the image is.
 bool has_choice(const plan::Plan& plan) {
-  return std::any_of(plan.sums.begin(), plan.sums.end(), [](const plan::SumChoice& c) {
-    return std::any_of(c.prices.begin(), c.prices.end(), [](const plan::SumChoice::Price& p) {
+  return std::any_of(plan.sums.begin(), plan.sums.end(), [](const rewrite::SumChoice& c) {
+    return std::any_of(c.prices.begin(), c.prices.end(), [](const rewrite::SumChoice::Price& p) {
       return p.method == Method::transform || p.method == Method::matrix;
     });
   });
@@ -40,7 +42,7 @@ bool has_choice(const plan::Plan& plan) {
 
 std::vector<i64> size_class(const ir::Graph& graph, const std::vector<i64>& parameters, Where where) {
   const i64 most = where == Where::device ? large_on_device : large;
-  const std::vector<i64> usual = plan::assumed_parameters(graph);
+  const std::vector<i64> usual = analyze::assumed_parameters(graph);
   std::vector<i64> rounded = usual;
   for (std::size_t k = 0; k < parameters.size(); ++k)
     if (parameters[k] < std::min(most, usual[k]))
@@ -48,7 +50,7 @@ std::vector<i64> size_class(const ir::Graph& graph, const std::vector<i64>& para
   return rounded == usual ? std::vector<i64>{} : rounded;
 }
 
-plan::Plan plan_for_class(const ir::Graph& graph, plan::Options how, const plan::Device& device,
+plan::Plan plan_for_class(const ir::Graph& graph, plan::Options how, const machine::Machine& device,
                           const std::vector<i64>& of_class) {
   how.parameters.clear();
   plan::Plan general = plan::make_plan(graph, how, device);

@@ -17,6 +17,6 @@ enum class Where : std::uint8_t { cpu, device };
 std::vector<i64> size_class(const ir::Graph&, const std::vector<i64>& parameters, Where = Where::cpu);
 
 // The plan for a class; Options::parameters are the usual ones where it is that for large images.
-plan::Plan plan_for_class(const ir::Graph&, plan::Options, const plan::Device&, const std::vector<i64>& of_class);
+plan::Plan plan_for_class(const ir::Graph&, plan::Options, const machine::Machine&, const std::vector<i64>& of_class);
 
 }  // namespace tessera::engine

@@ -14,7 +14,7 @@
 #include <functional>
 #include <vector>
 
-#include "ir/builder.hpp"
+#include "ir/nest/builder.hpp"
 
 namespace tessera::fft {
 

@@ -6,7 +6,7 @@
 
 #include "base/deadline.hpp"
 #include "fft/butterfly.hpp"
-#include "fft/passes.hpp"
+#include "fft/cpu/passes.hpp"
 
 namespace tessera::fft {
 

@@ -10,13 +10,13 @@
 #include <string>
 
 #include "base/division.hpp"
-#include "hardware/arithmetic.hpp"
-#include "hardware/delay_lines.hpp"
-#include "hardware/expressions.hpp"
-#include "hardware/pack_lines.hpp"
+#include "hardware/netlist/delay_lines.hpp"
+#include "hardware/netlist/pack_lines.hpp"
+#include "hardware/netlist/simplify.hpp"
+#include "hardware/numbers/arithmetic.hpp"
+#include "hardware/numbers/expressions.hpp"
+#include "hardware/numbers/turns.hpp"
 #include "hardware/places.hpp"
-#include "hardware/simplify.hpp"
-#include "hardware/turns.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::hardware {

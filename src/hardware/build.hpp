@@ -1,7 +1,7 @@
 // A stream as a netlist: windows and borders (window.cpp), expressions (arithmetic.cpp).
 #pragma once
 
-#include "hardware/netlist.hpp"
+#include "hardware/netlist/netlist.hpp"
 #include "hardware/stream.hpp"
 
 namespace tessera::hardware {

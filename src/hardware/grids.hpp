@@ -12,7 +12,7 @@
 #include <array>
 #include <vector>
 
-#include "hardware/netlist.hpp"
+#include "hardware/netlist/netlist.hpp"
 #include "ir/graph.hpp"
 
 namespace tessera::hardware {

@@ -10,15 +10,16 @@
 #include <optional>
 #include <set>
 
+#include "analyze/assumed.hpp"
 #include "base/division.hpp"
-#include "hardware/differences.hpp"
-#include "hardware/formats.hpp"
+#include "hardware/netlist/differences.hpp"
+#include "hardware/numbers/formats.hpp"
 #include "hardware/places.hpp"
 #include "hardware/windows.hpp"
 #include "ir/build.hpp"
-#include "plan/nans.hpp"
 #include "plan/plan.hpp"
-#include "plan/rebuild.hpp"
+#include "rewrite/nans.hpp"
+#include "rewrite/rebuild.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
@@ -383,14 +384,14 @@ void find_windows(Stream& stream) {
 // Sums and extremes that can be taken one dimension at a time are, rows first: fewer products, and no row is kept of
 // what is in between.
 void take_dimensions_apart(Graph& graph, bool exact) {
-  plan::Device none;
+  machine::Machine none;
   none.transforms = false;
   none.rows_first = true;
   std::vector<std::string> remarks;
-  std::vector<plan::SumChoice> sums;
-  if (exact) plan::guard_medians(graph);  // in fixed point there is no NaN
-  plan::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
-                       plan::assumed_parameters(graph), remarks, sums);
+  std::vector<rewrite::SumChoice> sums;
+  if (exact) rewrite::guard_medians(graph);  // in fixed point there is no NaN
+  rewrite::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
+                          analyze::assumed_parameters(graph), remarks, sums);
 }
 
 }  // namespace
@@ -423,12 +424,12 @@ Stream make_stream(Graph graph, const StreamOptions& options) {
     if (graph.stage(s).kind != StageKind::input && graph.stage(s).kind != StageKind::point &&
         graph.stage(s).kind != StageKind::compose)
       check_stage(graph, graph.stage(s));
-  plan::remove_dead_stages(graph);
-  plan::lift_rank(graph);
+  rewrite::remove_dead_stages(graph);
+  rewrite::lift_rank(graph);
   take_dimensions_apart(graph, options.exact);
   write_windows_out(graph);
-  plan::merge_equal_stages(graph);
-  plan::remove_dead_stages(graph);
+  rewrite::merge_equal_stages(graph);
+  rewrite::remove_dead_stages(graph);
   Stream stream;
   stream.graph = std::move(graph);
   for (StageId s = 0; s < stream.graph.stage_count(); ++s) check_stage(stream.graph, stream.graph.stage(s));

@@ -15,7 +15,7 @@
 
 #include "analyze/ranges.hpp"
 #include "hardware/grids.hpp"
-#include "hardware/netlist.hpp"
+#include "hardware/netlist/netlist.hpp"
 #include "ir/graph.hpp"
 
 namespace tessera::hardware {

@@ -6,7 +6,7 @@
 #include "analyze/expressions.hpp"
 #include "hardware/grids.hpp"
 #include "ir/build.hpp"
-#include "plan/median.hpp"
+#include "rewrite/median.hpp"
 
 namespace tessera::hardware {
 
@@ -39,7 +39,7 @@ void write_windows_out(ir::Graph& graph) {
                fmt::format("a window of {} terms; expected {} at most", analyze::term_count(node), most_terms));
       const ir::ExprNode reduction = node;
       if (reduction.op == ir::Op::reduce_median)
-        return plan::median_network(graph, reduction.type, rank, terms_of(graph, reduction));
+        return rewrite::median_network(graph, reduction.type, rank, terms_of(graph, reduction));
       const ir::ExprId kept = graph.expr(reduction);
       return ir::unroll(graph, kept, most_terms).value_or(kept);
     });

@@ -1,8 +1,8 @@
 // Which header holds for which result; see header.hpp.
 #include "io/header.hpp"
 
+#include "io/formats/nifti.hpp"
 #include "io/metadata.hpp"
-#include "io/nifti.hpp"
 
 namespace tessera::io {
 namespace {

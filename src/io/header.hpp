@@ -17,7 +17,7 @@
 
 namespace tessera::io {
 
-struct NiftiHeader;  // io/nifti.hpp
+struct NiftiHeader;  // io/formats/nifti.hpp
 struct Metadata;     // io/metadata.hpp
 
 // From one point to the next along one dimension.

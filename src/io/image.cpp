@@ -13,7 +13,7 @@
 #include "io/axes.hpp"
 #include "io/codec.hpp"
 #include "io/metadata.hpp"
-#include "io/tiff_pages.hpp"
+#include "io/tiff/pages.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {

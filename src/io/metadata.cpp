@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
-#include "io/nifti.hpp"
+#include "io/formats/nifti.hpp"
 
 namespace tessera::io {
 namespace {

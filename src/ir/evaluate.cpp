@@ -5,7 +5,7 @@
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
-#include "ir/functions.hpp"
+#include "ir/functions/functions.hpp"
 
 namespace tessera::ir {
 

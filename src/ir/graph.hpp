@@ -204,7 +204,7 @@ struct Stage {
   ExprId body;
   std::vector<i64> margin_lo, margin_hi;  // one per dimension, >= 0
   // Set by plans alone: the weighted sum that the body is is computed through Fourier transforms of tiles of so many
-  // rows and columns, each of which gives high x wide points (plan/transforms.hpp). 0: it is not.
+  // rows and columns, each of which gives high x wide points (rewrite/sums/tiles.hpp). 0: it is not.
   struct Tiling {
     i64 rows = 0, columns = 0, high = 0, wide = 0;
     // Of volumes: planes whose products are added, so many along one dimension; pairs of tiles that march together.
@@ -212,7 +212,7 @@ struct Stage {
     ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
     double nanoseconds = 0;                 // a point, predicted
     bool large = false;                     // of a device: spectra lie in memory between kernels
-    // No transform: a sum of bytes by matrix units, and what the body makes of it (plan/matrix_sums.hpp). A block of
+    // No transform: a sum of bytes by matrix units, and what the body makes of it (rewrite/sums/matrix.hpp). A block of
     // threads has rows x columns points.
     bool matrix = false;
   };
@@ -221,7 +221,7 @@ struct Stage {
   // compose
   std::vector<Piece> pieces;
 
-  // fourier: plans have none, their programs are cut there before (plan/parts.hpp)
+  // fourier: plans have none, their programs are cut there before (rewrite/parts.hpp)
   Fourier fourier;
   // carried, last
   std::uint32_t loop = 0;  // index into Graph::loops

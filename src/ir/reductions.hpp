@@ -9,7 +9,7 @@
 //   min, max    of the image's type. A lane takes an element that is less (greater) than what it holds, so NaNs are
 //               passed over; it begins with infinity, or with the end of the type
 //
-// Programs have whole_* in a stage of one element, read by `value`; plans take them apart (plan/reductions.hpp).
+// Programs have whole_* in a stage of one element, read by `value`; plans take them apart (rewrite/reductions.hpp).
 #pragma once
 
 #include "ir/graph.hpp"

@@ -16,9 +16,9 @@
 #include "lang/confined.hpp"
 #include "lang/declarations.hpp"
 #include "lang/given_values.hpp"
-#include "lang/images.hpp"
-#include "lang/parser.hpp"
+#include "lang/images/images.hpp"
 #include "lang/standard_filters.hpp"
+#include "lang/syntax/parser.hpp"
 
 namespace tessera::lang {
 namespace {

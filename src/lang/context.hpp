@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "ir/build.hpp"
-#include "lang/ast.hpp"
 #include "lang/compile.hpp"
-#include "lang/report.hpp"
+#include "lang/syntax/ast.hpp"
+#include "lang/syntax/report.hpp"
 
 namespace tessera::lang {
 

@@ -11,11 +11,11 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "lang/borders.hpp"
-#include "lang/extents.hpp"
 #include "lang/functions.hpp"
 #include "lang/given_values.hpp"
-#include "lang/points.hpp"
+#include "lang/images/borders.hpp"
+#include "lang/images/extents.hpp"
+#include "lang/points/points.hpp"
 
 namespace tessera::lang {
 namespace {

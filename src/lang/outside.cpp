@@ -7,7 +7,7 @@
 #include "base/text.hpp"
 #include "lang/compile.hpp"
 #include "lang/functions.hpp"
-#include "lang/token.hpp"
+#include "lang/syntax/token.hpp"
 
 namespace tessera::lang {
 namespace {

@@ -33,8 +33,8 @@ struct DeviceKernel {
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
   // `domain`. `strip`: rows of one. `first`, `last`: the rows [first, last) of dimension 0 are computed. `frame`:
-  // number `dimension` of what tsr_frame gives. `order`: what strips wait for, see engine/launch_order.hpp; 0 where
-  // kernels are launched one after the other.
+  // number `dimension` of what tsr_frame gives. `order`: what strips wait for, see engine/device/launch_order.hpp; 0
+  // where kernels are launched one after the other.
   struct Integer {
     enum class Kind : std::uint8_t { size, offset, stride, blocks, strip, first, last, frame, order } kind = Kind::size;
     ir::SizeId size;            // size
@@ -127,10 +127,8 @@ extern const std::string_view strip_height_text, march_height_text, frame_text;
 // Shared memory that a block of tiles takes at most, unless a device has less.
 constexpr i64 shared_of_block = i64{48} << 10;
 
-// Groups that are weighted sums of a volume march through it, see device_march.hpp. Others that fit registers become
-// strips where the plan's schedule lets them, see device_stream.hpp; with the schedule
-// `tiled` groups become tiles in shared memory, device_tile.hpp. The other ones are run pass by pass. Extents of the
-// kernels that the plan does not have yet are added to its graph.
-DeviceProgram lower_device(plan::Plan&, i64 most_shared = shared_of_block);
+// The kernels of a plan, each group by the way that choose_ways (lower/ways/ways.hpp) has written into it. Extents of
+// the kernels that the plan does not have yet are added to its graph.
+DeviceProgram lower_device(plan::Plan&);
 
 }  // namespace tessera::lower

@@ -15,7 +15,7 @@ DeviceSum::DeviceSum(plan::Plan& plan, const Interface& interface, analyze::Rang
                      std::string name)
     : DeviceFunction(plan, interface, ranges, std::move(name)), stage_(plan.groups[group].anchor) {
   const ir::Stage& stage = graph_.stage(stage_);
-  sum_ = plan::convolution_of(graph_, stage, plan_.options.numbers).value();
+  sum_ = rewrite::convolution_of(graph_, stage, plan_.options.numbers).value();
   lane_ = ir::nest::lane_of(stage.tile.number);
   rounded_ = !is_float(stage.type);
   domain_ = stage.domain;
@@ -75,7 +75,7 @@ void DeviceSum::put(const Value& to, const std::vector<Value>& at, Value v) {
 }
 
 void DeviceSum::sum_directly(const Value& weights, const Value& y, const Value& x) {
-  const plan::Tensor& w = sum_.weights;
+  const rewrite::Tensor& w = sum_.weights;
   const Value total = builder_->var("total", lane_constant(0, lane_));
   builder_->loop("k", integer(0), integer(w.extent[down_]), integer(1), [&](const Value& k) {
     Value above;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lower/device_function.hpp"
-#include "plan/transforms.hpp"
+#include "rewrite/sums/tiles.hpp"
 
 namespace tessera::lower {
 
@@ -31,7 +31,7 @@ class DeviceSum : protected DeviceFunction {
   void sum_directly(const Value& weights, const Value& y, const Value& x);  // and stores it
 
   const ir::StageId stage_;
-  plan::Convolution sum_;
+  rewrite::Convolution sum_;
   ir::nest::Lane lane_ = ir::nest::Lane::f32;  // of the tile
   bool rounded_ = false;                       // results are integers
   std::size_t down_ = 0, across_ = 1;

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::lower {

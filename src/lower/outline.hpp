@@ -2,7 +2,7 @@
 // passes that do the same to other rows need one text only.
 #pragma once
 
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 namespace tessera::lower {
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/builder.hpp"
 #include "ir/graph.hpp"
+#include "ir/nest/builder.hpp"
 
 namespace tessera::lower {
 

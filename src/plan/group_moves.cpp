@@ -5,7 +5,7 @@
 
 #include "base/deadline.hpp"
 #include "plan/groups.hpp"
-#include "plan/sum_chain.hpp"
+#include "rewrite/sums/chain.hpp"
 
 namespace tessera::plan {
 
@@ -28,8 +28,8 @@ const Strip& Grouper::strip(const Set& set, const Layout& layout) const {
   return strip;
 }
 
-// As a register tile whose threads exchange columns (lower/device_register_tile.hpp): with room in the registers, in
-// the warp for threads that store nothing, and in the instruction cache.
+// As a register tile whose threads exchange columns (lower/ways/register_tiles/register_tiles.hpp): with room in the
+// registers, in the warp for threads that store nothing, and in the instruction cache.
 bool Grouper::fits_exchanging(const Strip& strip, const std::function<int(StageId)>& bytes) const {
   constexpr int most_registers = 130;  // twelve warps of them; more steps of a relaxation took longer for want of warps
   constexpr i64 v = 4, height = 8, most_idle = 8;
@@ -193,8 +193,8 @@ Set Grouper::chain_to(StageId last, bool all) const {
   };
   for (; chain.size() > 1; chain.erase(chain.begin())) {
     if (!std::is_sorted(chain.begin(), chain.end()) || !apart(chain)) continue;
-    const auto found = sum_chain(graph_, plan_.options.numbers, chain);
-    if (!found || !fits_device(*found)) continue;
+    const auto found = rewrite::sum_chain(graph_, plan_.options.numbers, chain);
+    if (!found || !rewrite::fits_device(*found)) continue;
     const Layout together = layout(chain);
     if (together.legal && (all || !no_strip(chain, together).empty())) return chain;
   }

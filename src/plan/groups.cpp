@@ -7,13 +7,13 @@
 #include <set>
 
 #include "analyze/expressions.hpp"
+#include "analyze/pairs.hpp"
 #include "analyze/ranges.hpp"
 #include "base/deadline.hpp"
 #include "ir/reductions.hpp"
-#include "plan/byte_sums.hpp"
 #include "plan/lanes.hpp"
-#include "plan/pairs.hpp"
-#include "plan/rebuild.hpp"
+#include "rewrite/rebuild.hpp"
+#include "rewrite/sums/bytes.hpp"
 
 namespace tessera::plan {
 
@@ -59,7 +59,7 @@ Grouper::Grouper(Plan& plan) : plan_(plan), graph_(plan.graph), edges_(edges_of(
     for (std::size_t d = 0; d < stage.domain.size(); ++d) n *= extent(s, d);
     points_.push_back(n);
   }
-  fillable_ = fillable_by_pieces(plan.graph);
+  fillable_ = rewrite::fillable_by_pieces(plan.graph);
 }
 
 void Grouper::prepare_stages() {
@@ -82,11 +82,11 @@ void Grouper::prepare_stages() {
     if (stage.kind == StageKind::point) widest = std::max(widest, widest_lane(stage.body));
     work_bytes_.push_back(widest);
     if (plan_.device.byte_products)
-      for (const ByteSum& sum : works_in_quads(graph_, s).value_or(std::vector<ByteSum>{}))
+      for (const rewrite::ByteSum& sum : rewrite::works_in_quads(graph_, s).value_or(std::vector<rewrite::ByteSum>{}))
         quads_[s].chains += static_cast<int>(sum.chains()), quads_[s].products += static_cast<double>(sum.quads());
     if (quads_[s].chains > 0) work_bytes_.back() = 4;
     pairs_.push_back(widest == 2 && plan_.device.vector_bytes >= 32 && quads_[s].chains == 0 &&
-                     works_in_pairs(graph_, s));
+                     analyze::works_in_pairs(graph_, s));
   }
   strip_reads_.clear();
   instructions_.clear();
@@ -167,7 +167,7 @@ Grouper::Price Grouper::price(const Set& set, const Layout& layout) const {
   if (has_tiles(set)) return price_of_tiles(set, layout);
   if (sums_planes(layout)) return price_of_volume(set, layout);
   Price price;
-  const Device& device = plan_.device;
+  const machine::Machine& device = plan_.device;
   double cycles = 0, ring_cycles = 0;
   std::set<StageId> arrays;
   double widest_halo_rows = 0, widest_halo_columns = 0;

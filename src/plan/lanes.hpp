@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "analyze/ranges.hpp"
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 namespace tessera::plan {
 

@@ -2,14 +2,15 @@
 #include <algorithm>
 #include <set>
 
+#include "analyze/assumed.hpp"
 #include "ir/build.hpp"
 #include "plan/groups.hpp"
-#include "plan/nans.hpp"
-#include "plan/parts.hpp"
 #include "plan/plan.hpp"
-#include "plan/products.hpp"
-#include "plan/rebuild.hpp"
-#include "plan/reductions.hpp"
+#include "rewrite/nans.hpp"
+#include "rewrite/parts.hpp"
+#include "rewrite/rebuild.hpp"
+#include "rewrite/reductions.hpp"
+#include "rewrite/sums/products.hpp"
 
 namespace tessera::plan {
 
@@ -61,43 +62,20 @@ void group_stages(Plan& plan) {
 
 }  // namespace
 
-std::vector<i64> assumed_parameters(const ir::Graph& graph) {
-  // Parameters that name a row extent are taken as 2160, those of the fastest dimension as 3840; volumes as 256 a side.
-  std::size_t rank = 1;
-  for (const ir::Argument& a : graph.arguments) rank = std::max(rank, a.extents.size());
-  std::vector<i64> values(graph.parameters.size(), rank > 2 ? 256 : 2160);
-  for (const ir::Argument& a : graph.arguments) {
-    if (!a.is_array || a.extents.empty() || rank > 2) continue;
-    const ir::SizeNode& last = graph.node(a.extents.back());
-    if (last.op == ir::SizeOp::parameter) values[static_cast<std::size_t>(last.value)] = rank == 1 ? 1 << 22 : 3840;
-  }
-  // Where an extent is a multiple of its parameter, the extent is what is assumed.
-  for (const ir::Argument& a : graph.arguments)
-    for (std::size_t d = 0; d < a.extents.size() && a.is_array; ++d) {
-      const ir::SizeNode& product = graph.node(a.extents[d]);
-      if (product.op != ir::SizeOp::mul) continue;
-      const bool first = graph.node(product.a).op == ir::SizeOp::parameter;
-      const ir::SizeNode& parameter = graph.node(first ? product.a : product.b);
-      const auto factor = graph.constant(first ? product.b : product.a);
-      if (parameter.op != ir::SizeOp::parameter || !factor || *factor < 1) continue;
-      const i64 wanted = rank > 2 ? 256 : rank == 1 ? 1 << 22 : d + 1 == a.extents.size() ? 3840 : 2160;
-      values[static_cast<std::size_t>(parameter.value)] = std::max<i64>(1, wanted / *factor);
-    }
-  return values;
-}
-
 void predict(Plan& plan, const std::vector<i64>& parameters) {
   plan.options.parameters = parameters;
   Grouper(plan).predict();
   minimum_traffic(plan);
 }
 
-Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
-  if (has_transforms(graph)) throw Error(ErrorClass::internal, "a program with Fourier transforms is planned in parts");
+Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& device) {
+  if (rewrite::has_transforms(graph))
+    throw Error(ErrorClass::internal, "a program with Fourier transforms is planned in parts");
   Plan plan;
   plan.options = options;
   plan.device = device;
-  if (plan.options.parameters.size() != graph.parameters.size()) plan.options.parameters = assumed_parameters(graph);
+  if (plan.options.parameters.size() != graph.parameters.size())
+    plan.options.parameters = analyze::assumed_parameters(graph);
   bool rewrite = options.schedule != Schedule::untiled;
   bool reorder = options.numbers == Numbers::fast && rewrite;
   auto pass = [&](auto&& apply) {
@@ -106,27 +84,27 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
     ir::verify(graph);
 #endif
   };
-  pass([&] { remove_dead_stages(graph); });
-  pass([&] { plan.lifted = lift_rank(graph); });
-  pass([&] { separate_fields(graph); });
+  pass([&] { rewrite::remove_dead_stages(graph); });
+  pass([&] { plan.lifted = rewrite::lift_rank(graph); });
+  pass([&] { rewrite::separate_fields(graph); });
   pass([&] { compute_outputs(graph); });
-  pass([&] { guard_medians(graph); });
-  Device able = device;
+  pass([&] { rewrite::guard_medians(graph); });
+  machine::Machine able = device;
   able.transforms = device.transforms && options.schedule == Schedule::automatic;
   able.matrices = device.matrices && options.schedule == Schedule::automatic;
   able.large_tiles = device.large_tiles && options.schedule == Schedule::automatic;
   // (whole: the sums that it could take are no more, whole.hpp.)
   const Method method = options.method == Method::whole ? Method::automatic : options.method;
   const Numbers order = reorder ? Numbers::fast : Numbers::exact;
-  if (rewrite) pass([&] { name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
-  pass([&] { expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums); });
-  if (options.numbers == Numbers::fast) pass([&] { shorten_functions(graph); });
-  if (rewrite) pass([&] { merge_equal_stages(graph); });
-  if (rewrite) pass([&] { fold_stages(graph, device, plan.remarks); });
-  pass([&] { remove_dead_stages(graph); });
-  pass([&] { take_reductions_apart(graph); });
-  if (rewrite) pass([&] { separate_pieces(graph); });
-  if (options.numbers == Numbers::exact) pass([&] { unify_nans(graph); });
+  if (rewrite) pass([&] { rewrite::name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
+  pass([&] { rewrite::expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums); });
+  if (options.numbers == Numbers::fast) pass([&] { rewrite::shorten_functions(graph); });
+  if (rewrite) pass([&] { rewrite::merge_equal_stages(graph); });
+  if (rewrite) pass([&] { rewrite::fold_stages(graph, device, plan.remarks); });
+  pass([&] { rewrite::remove_dead_stages(graph); });
+  pass([&] { rewrite::take_reductions_apart(graph); });
+  if (rewrite) pass([&] { rewrite::separate_pieces(graph); });
+  if (options.numbers == Numbers::exact) pass([&] { rewrite::unify_nans(graph); });
   plan.graph = std::move(graph);
   group_stages(plan);
   minimum_traffic(plan);

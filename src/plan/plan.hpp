@@ -14,46 +14,13 @@
 
 #include "analyze/footprint.hpp"
 #include "ir/graph.hpp"
-#include "ir/nest.hpp"
-#include "plan/prices.hpp"
-#include "tessera/program.hpp"
+#include "ir/nest/nest.hpp"
+#include "machine/machine.hpp"
+#include "plan/way.hpp"
+#include "rewrite/sums/choice.hpp"
+#include "tessera/options.hpp"
 
 namespace tessera::plan {
-
-// The machine as a value. Bandwidth in bytes a nanosecond of one core, for streams longer than the caches.
-struct Device {
-  std::string name = "cpu";
-  int vector_bytes = 64;
-  int vector_registers = 32;
-  int threads = 1;
-  i64 l1_bytes = 32 << 10;
-  i64 l2_bytes = 1 << 20;
-  double gigahertz = 3.0;
-  double bandwidth = 24.0;
-  // In vector instructions: of a load, of a row that is stored in a ring and read again by one dimension of a sum, and
-  // what computing a stage anew for each of its readers may cost beyond that. Little where rings are registers.
-  double load_price = 0.5, ring_price = 5, fold_price = 12;
-  // One body computes neighbouring columns, as a thread does, and not neighbouring rows, as a vector core does.
-  bool columns_together = false;
-  // Sums of several rows before those of several columns: a circuit keeps rows of what is narrow, and a column moves
-  // on.
-  bool rows_first = false;
-  // Of a thread whose registers hold the rows of a group, see strips.hpp; 0: rows are kept in memory.
-  int strip_registers = 0;
-  int most_columns = 16;       // that a thread computes of a volume
-  bool shuffles = false;       // threads of a warp read each other's registers
-  bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see byte_sums.hpp
-  bool minima = false;         // of two integers of 16 bits in one register, by one instruction
-  // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
-  // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
-  bool row_chains = false;
-  bool transforms = false;   // long weighted sums may be taken through Fourier transforms
-  int row_threads = 0;       // their tiles are blocks of threads, of which so many may share a row; 0: of a core
-  bool large_tiles = false;  // tiles may be larger than a block: three kernels, whose tables lie in memory
-  bool matrices = false;     // sums of bytes by matrix units: see matrix_sums.hpp
-  bool overlaps = false;     // kernels that do not depend on each other may run at the same time: CUDA
-  Prices prices;             // of the ways to take a weighted sum
-};
 
 struct Options {
   Schedule schedule = Schedule::automatic;
@@ -128,6 +95,7 @@ struct Group {
   std::vector<i64> ring_halo;           // of volumes, per dimension: what rings hold beyond a tile, by their bytes
   i64 tile_rows = 0, tile_columns = 0;  // hints for the assumed extents; 0: all
   std::vector<Decision> reasons;        // in the order in which they were taken
+  GroupWay way;                         // on devices: how it runs, once choose_ways (lower/ways/ways.hpp) has asked
   // predictions per anchor point
   double bytes = 0;                                        // moved to and from memory
   double operations = 0;                                   // vector-lane operations
@@ -135,42 +103,22 @@ struct Group {
   double memory_nanoseconds = 0, compute_nanoseconds = 0;  // what the time is made of; the longer one bounds it
 };
 
-// A weighted sum of one image, and how it is taken.
-struct SumChoice {
-  std::string stage;
-  std::vector<i64> extents;  // of the weights
-  Method taken = Method::direct;
-  std::size_t rank = 1;  // low_rank: outer products
-  struct Price {
-    Method method;
-    double nanoseconds;  // a point on one core, predicted
-  };
-  std::vector<Price> prices;  // of the methods that apply; none of sums of few terms
-  std::string refusal;        // why the method that was asked for does not apply; "" where it does
-};
-
 struct Plan {
   ir::Graph graph;  // rewritten
   Options options;
-  Device device;
-  std::vector<StagePlan> stages;     // by stage id of `graph`
-  std::vector<Group> groups;         // in the order in which they run
-  int lifted = 0;                    // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
-  double minimum_bytes = 0;          // inputs read once, outputs written once, at the assumed extents
-  std::vector<std::string> remarks;  // rewrites that were done
-  std::vector<SumChoice> sums;       // as far as they were looked at
+  machine::Machine device;
+  std::vector<StagePlan> stages;         // by stage id of `graph`
+  std::vector<Group> groups;             // in the order in which they run
+  int lifted = 0;                        // leading dimensions of extent 1 that were added (rank 1 runs as rank 2)
+  double minimum_bytes = 0;              // inputs read once, outputs written once, at the assumed extents
+  std::vector<std::string> remarks;      // rewrites that were done
+  std::vector<rewrite::SumChoice> sums;  // as far as they were looked at
 };
 
-// The name that `--method` knows.
-const char* name_of(Method);
-
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
-Plan make_plan(ir::Graph graph, const Options&, const Device&);
+Plan make_plan(ir::Graph graph, const Options&, const machine::Machine&);
 
 // Predictions of the same plan for other extents; decisions stay as they are.
 void predict(Plan&, const std::vector<i64>& parameters);
-
-// The parameters that the cost model assumes when none are given.
-std::vector<i64> assumed_parameters(const ir::Graph&);
 
 }  // namespace tessera::plan

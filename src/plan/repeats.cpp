@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "plan/groups.hpp"
-#include "plan/rebuild.hpp"
+#include "rewrite/rebuild.hpp"
 
 namespace tessera::plan {
 
@@ -39,7 +39,8 @@ constexpr int most_registers = 168;
 constexpr double price_of_register = 0.01;
 // Of the time of all groups: a stage whose way through memory takes less is not looked at. Half of a pyramid is small.
 constexpr double least_share = 1e-5;
-// A register tile of so many rows has a text of at most so many instructions (lower/device_register_tile.cpp).
+// A register tile of so many rows has a text of at most so many instructions
+// (lower/ways/register_tiles/register_tiles.cpp).
 constexpr i64 least_rows = 4;
 constexpr double most_text = 5000;
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/division.hpp"
-#include "plan/rebuild.hpp"
+#include "rewrite/rebuild.hpp"
 
 namespace tessera::plan {
 
@@ -224,7 +224,7 @@ StripReads strip_reads(Graph& graph, StageId s) {
   };
   if (stage.kind == ir::StageKind::compose) {
     if (rank != 2) return refused("it puts stages of more than two dimensions together");
-    if (!tiled_by_pieces(graph, stage)) return refused("it puts stages together other than in turns");
+    if (!rewrite::tiled_by_pieces(graph, stage)) return refused("it puts stages together other than in turns");
     for (const ir::Piece& piece : stage.pieces) {
       StripRead read;
       read.stage = *piece.stage;

@@ -1,6 +1,6 @@
 // Strips of a GPU: a thread owns some columns and marches down the rows, with the last rows of every stage of a group
-// in registers (lower/device_stream.cpp). Here is what of that the plan has to know as well: which rows and columns
-// each stage keeps, and how many registers they take.
+// in registers (lower/ways/strips/strips.cpp). Here is what of that the plan has to know as well: which rows and
+// columns each stage keeps, and how many registers they take.
 //
 // Stages of different sizes march together. Each has a rate, rows and columns apart: where the thread owns v columns
 // and takes one step, the stage owns v * rate columns and computes `rate` rows. At step y these are the rows

@@ -11,7 +11,7 @@
 #include <cmath>
 
 #include "plan/groups.hpp"
-#include "plan/transforms.hpp"
+#include "rewrite/sums/tiles.hpp"
 
 namespace tessera::plan {
 
@@ -41,32 +41,8 @@ bool same_shape(const Stage::Tiling& a, const Stage::Tiling& b) {
 
 }  // namespace
 
-bool is_prologue(const ir::Graph& graph, const Stage& stage) {
-  if (stage.kind != StageKind::point || stage.tile.rows > 0 || has_margins(stage)) return false;
-  for (const ExprId e : ir::postorder(graph, {stage.body})) {
-    const ExprNode& node = graph.node(e);
-    if (node.op == Op::coord || node.op == Op::extent || node.op == Op::gather || is_reduction(node.op)) return false;
-    if (is_whole(node.op) || is_lanes(node.op)) return false;
-    if (node.op != Op::access) continue;
-    const Stage& source = graph.stage(node.stage);
-    const std::size_t lead = stage.domain.size() - node.index.size();
-    for (std::size_t d = 0; d < node.index.size(); ++d)
-      if (!plain(node.index[d]) || source.domain[d] != stage.domain[d + lead]) return false;
-  }
-  return true;
-}
-
-bool is_signal_tile(const ir::Graph& graph, const Stage& stage) {
-  return stage.tile.rows == 1 && stage.domain.size() == 2 && graph.constant(stage.domain[0]) == 1;
-}
-
-const Stage* first_with_tiles(const ir::Graph& graph, const std::vector<StageId>& stages) {
-  const auto it = std::find_if(stages.begin(), stages.end(), [&](StageId s) { return graph.stage(s).tile.rows > 0; });
-  return it == stages.end() ? nullptr : &graph.stage(*it);
-}
-
 bool Grouper::has_tiles(const Set& set) const {
-  return first_with_tiles(graph_, set) != nullptr;
+  return rewrite::first_with_tiles(graph_, set) != nullptr;
 }
 
 // Is it computed while tiles are loaded?
@@ -81,10 +57,10 @@ bool Grouper::reads_before_tiles(StageId s, const Set& set) const {
 std::string Grouper::no_tiles(const Set& set) const {
   const auto inside = [&](StageId s) { return std::binary_search(set.begin(), set.end(), s); };
   const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
-  const Stage& shape = *first_with_tiles(graph_, set);
+  const Stage& shape = *rewrite::first_with_tiles(graph_, set);
   const std::string by_itself =
       "'" + shape.name + "' is computed " + (shape.tile.matrix ? "by matrix units" : "through Fourier transforms");
-  if (plan_.device.columns_together || is_signal_tile(graph_, shape)) return by_itself;
+  if (plan_.device.columns_together || rewrite::is_signal_tile(graph_, shape)) return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);
     const bool tile = stage.tile.rows > 0;
@@ -102,7 +78,7 @@ std::string Grouper::no_tiles(const Set& set) const {
       if (!inside(edge.producer)) continue;
       const Stage& producer = graph_.stage(edge.producer);
       if (tile) {
-        bool alone = producer.tile.planes == 1 && stage.tile.planes == 1 && is_prologue(graph_, producer);
+        bool alone = producer.tile.planes == 1 && stage.tile.planes == 1 && rewrite::is_prologue(graph_, producer);
         alone = alone && !leaves_group(edge.producer, set) && read_by_[edge.producer].size() == 1;
         for (const std::size_t of : reads_[edge.producer]) alone = alone && !inside(edges_[of].producer);
         if (!alone) return named(s, "reads it through Fourier transforms");
@@ -142,7 +118,7 @@ Grouper::Layout Grouper::layout_of_tiles(const Set& set) const {
 Grouper::Price Grouper::price_of_tiles(const Set& set, const Layout& layout) const {
   constexpr double cycles_per_operation = 0.5, cycles_per_load = 0.5, cycles_of_ring = 3;
   Price price;
-  const Device& device = plan_.device;
+  const machine::Machine& device = plan_.device;
   double cycles = 0, repeated = 1;
   std::set<StageId> arrays;
   const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };

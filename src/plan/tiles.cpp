@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/division.hpp"
-#include "plan/transforms.hpp"
+#include "rewrite/sums/tiles.hpp"
 
 namespace tessera::plan {
 
@@ -46,7 +46,7 @@ i64 most_tile_points(const Group& group) {
   return group.operations < few ? 0 : std::max<i64>(1, static_cast<i64>(operations / group.operations));
 }
 
-i64 most_tile_columns(const Device& device, const Group& group, std::size_t rank) {
+i64 most_tile_columns(const machine::Machine& device, const Group& group, std::size_t rank) {
   const i64 budget = device.l2_bytes * 6 / 10;
   const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
   const i64 most = std::max<i64>(256, budget / per_column / 64 * 64);
@@ -92,7 +92,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
   const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
-  const ir::Stage* tiled = first_with_tiles(graph, group.stages);
+  const ir::Stage* tiled = rewrite::first_with_tiles(graph, group.stages);
   if (const i64 points = most_tile_points(group); points > 0 && tiled == nullptr) {
     i64 row = 1;
     for (std::size_t d = 1; d < rank; ++d) row *= std::max<i64>(1, shape.extents[d]);
@@ -106,7 +106,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   }
   if (tiled != nullptr) {  // rows of tiles of transforms
     const ir::Stage::Tiling& tile = tiled->tile;
-    const bool stacked = tile.planes > 1, signal = is_signal_tile(graph, *tiled);
+    const bool stacked = tile.planes > 1, signal = rewrite::is_signal_tile(graph, *tiled);
     i64 strips = ceil_divide(n[rank - 2], tile.high);
     for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
     std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
@@ -142,7 +142,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
 RingShape ring_shape(const Plan& plan, ir::StageId s, const TileShape& tile) {
   const StagePlan& p = plan.stages[s];
   const std::size_t rank = tile.extents.size();
-  const ir::Stage* tiled = first_with_tiles(plan.graph, plan.groups[static_cast<std::size_t>(p.group)].stages);
+  const ir::Stage* tiled = rewrite::first_with_tiles(plan.graph, plan.groups[static_cast<std::size_t>(p.group)].stages);
   bool read_by_tiles = false;
   for (const ir::StageId t : plan.groups[static_cast<std::size_t>(p.group)].stages) {
     const std::vector<ir::StageId> reads = ir::sources(plan.graph, t);

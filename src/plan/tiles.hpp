@@ -30,7 +30,7 @@ std::optional<SignalColumns> signal_columns(const Plan&, const Group&);
 i64 most_tile_points(const Group&);
 
 // Columns of a tile at most, where its group has rings: lowering writes them as a number.
-i64 most_tile_columns(const Device&, const Group&, std::size_t rank);
+i64 most_tile_columns(const machine::Machine&, const Group&, std::size_t rank);
 
 // A ring in the scratch memory of one tile.
 struct RingShape {

@@ -67,7 +67,7 @@ std::size_t Grouper::blocks_along(StageId s, const Set& set) const {
 
 Grouper::Price Grouper::price_of_volume(const Set& set, const Layout& layout) const {
   Price price;
-  const Device& device = plan_.device;
+  const machine::Machine& device = plan_.device;
   const std::size_t rank = graph_.stage(layout.anchor).domain.size();
   // Rings first: they decide the tile.
   std::vector<double> halo(rank);

@@ -4,10 +4,10 @@
 #include <ctime>
 
 #include "base/text.hpp"
-#include "cli/options.hpp"
-#include "cli/verify.hpp"
+#include "cli/execute/verify.hpp"
+#include "cli/options/options.hpp"
 #include "data/element.hpp"
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 #include "fixture.hpp"
 #include "tessera/error.hpp"
 

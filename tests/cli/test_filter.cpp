@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "fixture.hpp"
-#include "io/nifti.hpp"
+#include "io/formats/nifti.hpp"
 #include "tessera/filters.hpp"
 
 namespace tessera::cli {

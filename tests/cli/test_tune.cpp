@@ -1,7 +1,7 @@
 // `tessera tune`, and what stored prices do to the choice.
 #include <nlohmann/json.hpp>
 
-#include "engine/prices.hpp"
+#include "engine/tune/prices.hpp"
 #include "fixture.hpp"
 #include "run/cpu/machine.hpp"
 
@@ -42,8 +42,8 @@ class Tune : public Command {
 
   // Prices by which transforms cost nothing, or sums that are written out.
   static std::string store(bool transforms) {
-    plan::PriceSheet sheet{"cpu", run::cpu::machine().name, "2026-11-23", {}};
-    for (double plan::Prices::* p : {&plan::Prices::tile_point, &plan::Prices::large_tile_point})
+    machine::PriceSheet sheet{"cpu", run::cpu::machine().name, "2026-11-23", {}};
+    for (double machine::Prices::* p : {&machine::Prices::tile_point, &machine::Prices::large_tile_point})
       sheet.prices.*p *= transforms ? 1e-3 : 1e3;
     return engine::store_prices(sheet);
   }
@@ -87,7 +87,7 @@ TEST_F(Tune, DamagedPricesAreANoteAndNoError) {
 TEST_F(Tune, ShowsEveryPrice) {
   const Outcome o = tessera({"tune", "--show"});
   EXPECT_EQ(o.status, 0) << o.err;
-  for (const plan::PriceName& p : plan::price_names())
+  for (const machine::PriceName& p : machine::price_names())
     EXPECT_THAT(o.out, AllOf(HasSubstr(p.name), HasSubstr(p.meaning)));
   store(true);
   EXPECT_THAT(tessera({"tune", "--show"}).out, HasSubstr("prices measured 2026-11-23, in "));

@@ -1,8 +1,8 @@
 // --verify: every point by its own measure; windows; what is a fault, and what the program makes of rounding.
 #include <cmath>
 
-#include "cli/verify.hpp"
-#include "engine/filters.hpp"
+#include "cli/execute/verify.hpp"
+#include "engine/filters/filters.hpp"
 #include "fixture.hpp"
 #include "tessera/error.hpp"
 

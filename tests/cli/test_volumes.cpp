@@ -1,6 +1,6 @@
 // Volumes from file to file: ranks that fit or do not, and what becomes of the header.
 #include "fixture.hpp"
-#include "io/nifti.hpp"
+#include "io/formats/nifti.hpp"
 
 namespace tessera::cli {
 namespace {

@@ -183,9 +183,9 @@ TEST_P(DeviceArrays, StreamsRunInOrder) {
   expect_equal(kept, first[1]);
 }
 
-// Kernels that do not depend on each other may run beside each other (engine/launch_order.hpp), though what they read
-// was written just before the first of them, over what the same addresses held a run before. $TESSERA_TURNS: a real GPU
-// should be asked hundreds of times.
+// Kernels that do not depend on each other may run beside each other (engine/device/launch_order.hpp), though what they
+// read was written just before the first of them, over what the same addresses held a run before. $TESSERA_TURNS: a
+// real GPU should be asked hundreds of times.
 TEST_P(DeviceArrays, KernelsBesideEachOtherSeeWhatWasWrittenBefore) {
   const Program program = Program::from_text(R"(
     parameter M, N;

@@ -1,6 +1,6 @@
 // Fourier transforms on devices beside those of the processor in double: sizes, axes, types, gaps that must stay. On
 // the targets that the tests of arrays use; $TESSERA_FFT_SIZES (first:last) asks for all sizes of a range.
-#include "engine/fft.hpp"
+#include "engine/fft/fft.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "engine/fft_device.hpp"
+#include "engine/fft/device.hpp"
 #include "run/cuda/cuda.hpp"
 #include "support/opencl.hpp"
 #include "tessera/error.hpp"

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "engine/program_impl.hpp"
-#include "plan/parts.hpp"
 #include "ref/interpreter.hpp"
+#include "rewrite/parts.hpp"
 #include "tessera/device.hpp"
 
 namespace tessera::differential {
@@ -166,7 +166,7 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     return run_way(c, program, parameters, expected, other, earlier);
   }
   Match match;
-  if (way.numbers == Numbers::fast || plan::has_transforms(c.graph))
+  if (way.numbers == Numbers::fast || rewrite::has_transforms(c.graph))
     match = {false, false, c.relative, c.absolute, nullptr};
   else
     match.nans = true;
@@ -199,7 +199,7 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
 std::string to_string(const Way& s) {
   return fmt::format(
       "target {}, schedule {}, numbers {}, method {}, tile {}x{}, threads {}, compiler '{}', memory {}, arrays {}",
-      s.target, name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", plan::name_of(s.method), s.rows,
+      s.target, name_of(s.schedule), s.numbers == Numbers::exact ? "exact" : "fast", rewrite::name_of(s.method), s.rows,
       s.columns, s.threads, s.compiler, name_of(s.placement), name_of(s.where));
 }
 

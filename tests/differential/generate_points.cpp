@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "ir/build.hpp"
-#include "ir/functions.hpp"
+#include "ir/functions/functions.hpp"
 #include "ir/gather.hpp"
 #include "ir/reductions.hpp"
 

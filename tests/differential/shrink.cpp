@@ -11,7 +11,7 @@
 
 #include "ir/build.hpp"
 #include "isolate.hpp"
-#include "plan/rebuild.hpp"
+#include "rewrite/rebuild.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -57,7 +57,7 @@ class Shrinker {
   bool accept(Case candidate, bool clean = true) {
     if (late()) return false;
     try {
-      if (clean) plan::remove_dead_stages(candidate.graph);
+      if (clean) rewrite::remove_dead_stages(candidate.graph);
       ir::verify(candidate.graph);
     } catch (const std::exception&) {
       return false;

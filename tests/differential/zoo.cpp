@@ -31,7 +31,7 @@ Data data_of(const std::string& word) {
 
 Method method_of(const std::string& word) {
   for (const Method m : {Method::direct, Method::separable, Method::low_rank, Method::transform, Method::whole})
-    if (word == plan::name_of(m)) return m;
+    if (word == rewrite::name_of(m)) return m;
   throw std::runtime_error("unknown method: " + word);
 }
 

@@ -1,6 +1,6 @@
 // Every module that the lowering makes is well formed, and survives its text form: the C that is printed from the text
 // read back is the C of the module itself.
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "emit/c.hpp"
+#include "emit/c/c.hpp"
 #include "engine/program_impl.hpp"
 #include "lower/interface.hpp"
 #include "plan/plan.hpp"
@@ -32,8 +32,8 @@ std::vector<std::string> programs() {
   return paths;
 }
 
-plan::Device device_of(int vector_bytes) {
-  plan::Device device;
+machine::Machine device_of(int vector_bytes) {
+  machine::Machine device;
   device.vector_bytes = vector_bytes;
   device.vector_registers = vector_bytes == 64 ? 32 : 16;
   device.threads = 4;
@@ -58,7 +58,7 @@ void check(const Program& program, const plan::Options& options, int vector_byte
     return;
   }
   if (program.impl().sequence) {  // between its transforms
-    for (const plan::Step& step : program.impl().sequence->parts().steps)
+    for (const rewrite::Step& step : program.impl().sequence->parts().steps)
       if (step.is_part()) check(step.part, options, vector_bytes);
     return;
   }

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "data/element.hpp"
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 #include "tessera/filters.hpp"
 
 namespace tessera {

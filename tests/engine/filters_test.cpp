@@ -1,6 +1,6 @@
 // Filters by name against plain loops: all of them that have a closed form, ranks, borders, types and extents, by the
 // interpreter; the compiled code against the interpreter; options that cannot be used.
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

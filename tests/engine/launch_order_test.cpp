@@ -1,5 +1,5 @@
 // Which kernels may run beside each other, against every order that they could then run in.
-#include "engine/launch_order.hpp"
+#include "engine/device/launch_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 #include "data/border.hpp"
 #include "data/element.hpp"
-#include "engine/filters.hpp"
+#include "engine/filters/filters.hpp"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Stored prices: found where they were put, ignored where they are damaged; and prices that are fitted to times.
-#include "engine/prices.hpp"
+#include "engine/tune/prices.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/files.hpp"
-#include "engine/tune.hpp"
+#include "engine/tune/tune.hpp"
 
 namespace tessera::engine {
 namespace {
 
 namespace fs = std::filesystem;
-using plan::Prices;
+using machine::Prices;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -40,8 +40,8 @@ class StoredPrices : public testing::Test {
       unsetenv("TESSERA_CACHE");
   }
 
-  static plan::PriceSheet sheet(double term) {
-    plan::PriceSheet s{"cpu", "A Processor", "2026-11-23", {}};
+  static machine::PriceSheet sheet(double term) {
+    machine::PriceSheet s{"cpu", "A Processor", "2026-11-23", {}};
     s.prices.term = term;
     return s;
   }
@@ -73,7 +73,7 @@ TEST_F(StoredPrices, OfDamagedFilesAreIgnoredWithANote) {
   EXPECT_THAT(found.note,
               AllOf(HasSubstr("prices-cpu-a-processor.json are ignored: it is not JSON"), HasSubstr("tune")));
   // Names that become the same file are told apart by what stands in it.
-  base::write_file((folder_ / "prices-cpu-b-processor.json").string(), std::string_view(plan::to_json(sheet(0.5))));
+  base::write_file((folder_ / "prices-cpu-b-processor.json").string(), std::string_view(machine::to_json(sheet(0.5))));
   found = prices_in_use("cpu", "B/Processor");
   EXPECT_EQ(found.prices, Prices{});
   EXPECT_THAT(found.note, HasSubstr("it is of cpu 'A Processor'"));
@@ -87,7 +87,7 @@ TEST_F(StoredPrices, AnotherFileCanBeNamed) {
   EXPECT_EQ(prices_in_use("cpu", "A Processor").prices, Prices{});
   EXPECT_EQ(prices_in_use("cpu", "A Processor").note, "");
   const std::string other = (folder_ / "other.json").string();
-  base::write_file(other, std::string_view(plan::to_json(sheet(0.25))));
+  base::write_file(other, std::string_view(machine::to_json(sheet(0.25))));
   setenv("TESSERA_PRICES", other.c_str(), 1);
   EXPECT_EQ(prices_in_use("cuda", "Any").prices.term, 0.25);
   setenv("TESSERA_PRICES", (folder_ / "missing.json").c_str(), 1);
@@ -115,7 +115,7 @@ TEST_F(StoredPrices, AreWholeWhateverManyWrite) {
     });
   for (std::thread& t : threads) t.join();
   std::string reason;
-  EXPECT_TRUE(plan::price_sheet_of(base::read_text((folder_ / "prices-cpu-a-processor.json").string()), reason));
+  EXPECT_TRUE(machine::price_sheet_of(base::read_text((folder_ / "prices-cpu-a-processor.json").string()), reason));
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()), 1);
 }
 
@@ -152,7 +152,8 @@ TEST(FittedPrices, FollowACommonFactorWhereNothingWasMeasured) {
   const auto foretold = [](std::size_t k, const Prices& p) { return k == 0 ? 81 * p.term : 49 * p.row_term; };
   const Prices start;
   const Prices found = fitted(start, {3 * 81 * start.term, 3 * 49 * start.row_term}, foretold);
-  for (const plan::PriceName& p : plan::price_names()) EXPECT_NEAR(found.*p.value / start.*p.value, 3, 0.01) << p.name;
+  for (const machine::PriceName& p : machine::price_names())
+    EXPECT_NEAR(found.*p.value / start.*p.value, 3, 0.01) << p.name;
   EXPECT_EQ(fitted(start, {}, foretold), start);
 }
 

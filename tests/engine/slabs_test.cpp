@@ -1,5 +1,5 @@
 // Which rows a slab holds: against all indices, mapped one by one.
-#include "engine/slabs.hpp"
+#include "engine/device/slabs.hpp"
 
 #include <gtest/gtest.h>
 

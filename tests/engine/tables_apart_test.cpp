@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/cache.hpp"
-#include "emit/c.hpp"
+#include "emit/c/c.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cpu/built_in.hpp"
 #include "run/cpu/external.hpp"

@@ -1,9 +1,8 @@
 // Plans of transforms on devices: which kernels, what a block is given, what is refused.
-#include "fft/device_plan.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fft/device/plan.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::fft {

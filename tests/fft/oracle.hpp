@@ -8,7 +8,7 @@
 #include <numbers>
 #include <vector>
 
-#include "engine/fft.hpp"
+#include "engine/fft/fft.hpp"
 
 namespace tessera::support {
 

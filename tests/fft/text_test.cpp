@@ -6,10 +6,10 @@
 #include <set>
 #include <string>
 
-#include "emit/c.hpp"
+#include "emit/c/c.hpp"
 #include "fft/butterfly.hpp"
-#include "fft/moves.hpp"
-#include "fft/passes.hpp"
+#include "fft/cpu/moves.hpp"
+#include "fft/cpu/passes.hpp"
 #include "fft/plan.hpp"
 #include "fft/tables.hpp"
 #include "run/cpu/compiler.hpp"

@@ -1,5 +1,5 @@
 // Pairs of tiles against direct sums: shapes, kernels, widths of vectors, edges, guard pages.
-#include "fft/tile.hpp"
+#include "fft/cpu/tile.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <deque>
 #include <memory>
 
-#include "emit/c.hpp"
+#include "emit/c/c.hpp"
 #include "fft/oracle.hpp"
 #include "run/cpu/compiler.hpp"
 #include "support/guarded_pages.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/fft.hpp"
+#include "engine/fft/fft.hpp"
 
 namespace tessera {
 namespace {

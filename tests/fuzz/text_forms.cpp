@@ -13,7 +13,7 @@
 #include <string>
 
 #include "ir/graph.hpp"
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 namespace {
 

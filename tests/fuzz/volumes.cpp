@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
+#include "io/formats/nifti.hpp"
 #include "io/gzip.hpp"
 #include "io/image.hpp"
-#include "io/nifti.hpp"
-#include "io/tiff_text.hpp"
+#include "io/tiff/text.hpp"
 #include "tessera/error.hpp"
 
 namespace {

@@ -6,10 +6,10 @@
 #include <bit>
 #include <utility>
 
-#include "emit/hls.hpp"
-#include "emit/verilog.hpp"
+#include "emit/hls/hls.hpp"
+#include "emit/verilog/verilog.hpp"
 #include "hardware/build.hpp"
-#include "hardware/delay_lines.hpp"
+#include "hardware/netlist/delay_lines.hpp"
 #include "icarus.hpp"
 #include "tessera/error.hpp"
 

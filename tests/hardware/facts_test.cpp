@@ -1,5 +1,5 @@
 // What `explain` says of hardware against the netlist's simulation and the texts that are printed.
-#include "hardware/facts.hpp"
+#include "hardware/netlist/facts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <regex>
 #include <string>
 
-#include "emit/hls.hpp"
-#include "emit/verilog.hpp"
+#include "emit/hls/hls.hpp"
+#include "emit/verilog/verilog.hpp"
 #include "hardware/build.hpp"
 #include "stream_programs.hpp"
 

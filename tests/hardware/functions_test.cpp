@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "hardware/build.hpp"
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "ref/interpreter.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"

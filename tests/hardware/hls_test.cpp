@@ -1,7 +1,7 @@
 // HLS C++ against the interpreter: compiled by the system's compiler with the headers of share/hls, in which processes
 // run side by side and every use of a stream and a memory is counted. A run fails itself where a stream is used twice
 // in a tick, where a word has a wrong last, user or keep, where words are left or missing, and on a deadlock.
-#include "emit/hls.hpp"
+#include "emit/hls/hls.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "../emit/command.hpp"
 #include "hardware/build.hpp"
-#include "hardware/delay_lines.hpp"
+#include "hardware/netlist/delay_lines.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "emit/verilog.hpp"
+#include "emit/verilog/verilog.hpp"
 
 namespace tessera::hardware {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "hardware/schedule.hpp"
+#include "hardware/netlist/schedule.hpp"
 #include "stream_programs.hpp"
 
 namespace tessera::hardware {

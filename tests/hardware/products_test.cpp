@@ -1,13 +1,13 @@
 // Products that are put together: exact whatever the widths and signs, of multipliers that the chip has.
-#include "hardware/products.hpp"
+#include "hardware/numbers/products.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-#include "hardware/schedule.hpp"
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/schedule.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {

@@ -1,6 +1,6 @@
 // Clocks: whatever is chained fits the period, what is read is there, and registers are the fewer the longer a clock
 // is.
-#include "hardware/schedule.hpp"
+#include "hardware/netlist/schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Simpler netlists: the same results tick by tick, of random signals, and each rule where it holds and where not.
-#include "hardware/simplify.hpp"
+#include "hardware/netlist/simplify.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "hardware/build.hpp"
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "stream_programs.hpp"
 
 namespace tessera::hardware {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "hardware/stream.hpp"
 #include "ir/graph.hpp"
 

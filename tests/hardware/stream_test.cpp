@@ -11,8 +11,8 @@
 #include <random>
 
 #include "hardware/build.hpp"
-#include "hardware/differences.hpp"
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/differences.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "ref/interpreter.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"

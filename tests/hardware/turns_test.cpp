@@ -1,10 +1,10 @@
 // Products of coarse stages that take turns at multipliers.
-#include "hardware/turns.hpp"
+#include "hardware/numbers/turns.hpp"
 
 #include <gtest/gtest.h>
 
 #include "hardware/build.hpp"
-#include "hardware/simulate.hpp"
+#include "hardware/netlist/simulate.hpp"
 #include "stream_programs.hpp"
 
 namespace tessera::hardware {

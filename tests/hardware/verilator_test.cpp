@@ -7,9 +7,9 @@
 #include <string>
 
 #include "../emit/command.hpp"
-#include "emit/verilog.hpp"
+#include "emit/verilog/verilog.hpp"
 #include "hardware/build.hpp"
-#include "hardware/facts.hpp"
+#include "hardware/netlist/facts.hpp"
 #include "stream_programs.hpp"
 
 namespace tessera::hardware {

@@ -1,6 +1,6 @@
 // Circuits as text, run by a simulator: the words that come out are the interpreter's, whatever stalls, and as many
 // clocks are taken as there are ticks.
-#include "emit/verilog.hpp"
+#include "emit/verilog/verilog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "hardware/build.hpp"
-#include "hardware/delay_lines.hpp"
-#include "hardware/facts.hpp"
-#include "hardware/products.hpp"
+#include "hardware/netlist/delay_lines.hpp"
+#include "hardware/netlist/facts.hpp"
+#include "hardware/numbers/products.hpp"
 #include "icarus.hpp"
 #include "stream_programs.hpp"
 #include "tessera/error.hpp"

@@ -1,6 +1,6 @@
 // NIfTI: what is written reads back with its header, headers that lie are refused, scales are applied. Files of nibabel
 // are in tests/data/formats and read by read_test.cpp.
-#include "io/nifti.hpp"
+#include "io/formats/nifti.hpp"
 
 #include <cmath>
 #include <fstream>

@@ -2,7 +2,7 @@
 // values.
 //
 // TESSERA_LONG_TESTS=1 takes millions of values in place of thousands.
-#include "ir/functions.hpp"
+#include "ir/functions/functions.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <random>
 
-#include "ir/functions.hpp"
+#include "ir/functions/functions.hpp"
 
 namespace tessera::ir {
 namespace {

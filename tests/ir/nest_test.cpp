@@ -1,5 +1,5 @@
 // The text form of loop nests, there and back, and what the verifier refuses.
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 
 #include <gtest/gtest.h>
 

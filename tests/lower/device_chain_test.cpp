@@ -4,7 +4,8 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
-#include "plan/sum_chain.hpp"
+#include "lower/ways/ways.hpp"
+#include "rewrite/sums/chain.hpp"
 
 namespace tessera::lower {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 plan::Plan planned(const std::string& text, Numbers numbers) {
   lang::CompileInput input;
   input.text = text;
-  plan::Device device;
+  machine::Machine device;
   device.strip_registers = 200;
   device.columns_together = true;
   device.row_chains = true;
@@ -23,7 +24,8 @@ plan::Plan planned(const std::string& text, Numbers numbers) {
 }
 DeviceProgram lowered(const std::string& text, Numbers numbers = Numbers::fast, i64 most_shared = shared_of_block) {
   plan::Plan plan = planned(text, numbers);
-  return lower_device(plan, most_shared);
+  choose_ways(plan, most_shared);
+  return lower_device(plan);
 }
 
 std::string image(int taps, const std::string& type = "float", const std::string& border = "clamped",
@@ -110,14 +112,14 @@ TEST(SumChain, KnowsWhatIntegersStayBelow) {
   std::vector<ir::StageId> stages;
   for (ir::StageId s = 0; s < plan.graph.stage_count(); ++s)
     if (plan.graph.stage(s).kind == ir::StageKind::point) stages.push_back(s);
-  const auto chain = plan::sum_chain(plan.graph, Numbers::fast, stages);
+  const auto chain = rewrite::sum_chain(plan.graph, Numbers::fast, stages);
   ASSERT_TRUE(chain.has_value());
   EXPECT_EQ(chain->most, 255 * 6 * 6);
   ASSERT_EQ(chain->along.size(), 2u);
   EXPECT_EQ(chain->along[0].lo, -1);
   EXPECT_EQ(chain->along[1].lo, -1);
   EXPECT_EQ(chain->along[1].weights, (std::vector<double>{1, 2, 3}));
-  EXPECT_FALSE(plan::sum_chain(plan.graph, Numbers::fast, {stages.back()}).has_value());
+  EXPECT_FALSE(rewrite::sum_chain(plan.graph, Numbers::fast, {stages.back()}).has_value());
 }
 
 }  // namespace

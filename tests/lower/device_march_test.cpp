@@ -4,6 +4,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera::lower {
 namespace {
@@ -11,14 +12,15 @@ namespace {
 DeviceProgram lowered(const std::string& text, Numbers numbers = Numbers::fast, i64 most_shared = shared_of_block) {
   lang::CompileInput input;
   input.text = text;
-  plan::Device device;
+  machine::Machine device;
   device.strip_registers = 200;
   device.columns_together = true;
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   plan::Options options;
   options.numbers = numbers;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, device);
-  return lower_device(plan, most_shared);
+  choose_ways(plan, most_shared);
+  return lower_device(plan);
 }
 
 // Of 3 x 3 x 3 weights that are no product.

@@ -4,6 +4,7 @@
 #include "device/programs.hpp"
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
+#include "lower/ways/ways.hpp"
 #include "plan/strips.hpp"
 
 namespace tessera::lower {
@@ -17,7 +18,7 @@ struct Lowered {
 Lowered lowered(const std::string& text) {
   lang::CompileInput input;
   input.text = text;
-  plan::Device device;
+  machine::Machine device;
   device.strip_registers = 200;
   device.columns_together = true;
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
@@ -25,6 +26,7 @@ Lowered lowered(const std::string& text) {
   options.numbers = Numbers::exact;
   Lowered result;
   result.plan = plan::make_plan(lang::compile(input).graph, options, device);
+  choose_ways(result.plan);
   result.program = lower_device(result.plan);
   return result;
 }

@@ -5,6 +5,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera::lower {
 namespace {
@@ -53,7 +54,7 @@ void covers(const DeviceKernel& kernel, const ir::Graph& graph, i64 m, i64 n, Ro
 plan::Plan plan_of(const std::string& text, bool shuffles) {
   lang::CompileInput input;
   input.text = text;
-  plan::Device device;
+  machine::Machine device;
   device.strip_registers = 200;
   device.columns_together = true;
   device.shuffles = shuffles;
@@ -100,6 +101,7 @@ TEST_P(FrameTest, EveryPointIsComputedAndTilesLieInside) {
       "X@[1,0] + min(X, X@[0,1]); }\n"
       "vector#2 float image[M,N];\nreturn far(far(image:mirror):clamped);",
       GetParam());
+  choose_ways(plan);
   const DeviceProgram program = lower_device(plan);
   ASSERT_EQ(program.kernels.size(), 1u);
   const DeviceKernel& kernel = program.kernels.front();
@@ -123,6 +125,7 @@ TEST_P(FrameTest, TilesOfVolumesReachTheSides) {
       "parameter K, M, N;\nstencil near(vector#3 float X) { return X@[-1,0,0] + X@[0,1,0] * X@[0,-1,0] + X@[0,0,1]; }\n"
       "vector#3 float image[K,M,N];\nreturn near(near(image:clamped):clamped);",
       GetParam());
+  choose_ways(plan);
   const DeviceProgram program = lower_device(plan);
   ASSERT_EQ(program.kernels.size(), 1u) << "both stages in one";
   const DeviceKernel& kernel = program.kernels.front();

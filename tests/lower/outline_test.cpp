@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "ir/builder.hpp"
+#include "ir/nest/builder.hpp"
 
 namespace tessera::lower {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera::lower {
 namespace {
@@ -27,6 +28,7 @@ Found found(const std::string& body, const std::string& type = "float") {
   plan::Options options;
   options.schedule = Schedule::untiled;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, {});
+  choose_ways(plan);
   const DeviceProgram program = lower_device(plan);
   Found result;
   for (const ArrayRef& array : program.interface.arrays) result.parts += array.part.has_value();

@@ -1,9 +1,9 @@
 // Functions of sums through Fourier transforms are well formed, for every type of numbers and width of vectors.
 #include <gtest/gtest.h>
 
-#include "ir/nest.hpp"
+#include "ir/nest/nest.hpp"
 #include "lang/compile.hpp"
-#include "lower/cpu.hpp"
+#include "lower/ways/stream/group.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::lower {
@@ -22,7 +22,7 @@ TEST(Transform, FunctionsAreWellFormed) {
                    " a[M,N]; return f(a:constant(1));";
       plan::Options options;
       options.method = Method::transform;
-      plan::Device device;
+      machine::Machine device;
       device.vector_bytes = bytes;
       device.transforms = true;
       const plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, device);

@@ -3,6 +3,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera::lower {
 namespace {
@@ -14,12 +15,13 @@ struct Abilities {
 DeviceProgram lowered(const std::string& body, const std::string& type, Abilities abilities) {
   lang::CompileInput input;
   input.text = body + "\nparameter M, N;\nvector#2 " + type + " image[M,N];\nreturn f(image:clamped);";
-  plan::Device device;
+  machine::Machine device;
   device.strip_registers = 200;
   device.columns_together = true;
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, {}, device);
+  choose_ways(plan);
   return lower_device(plan);
 }
 

@@ -1,12 +1,11 @@
 // Which sums of bytes are taken by products of four. That their values stay is for the differential tests.
-#include "plan/byte_sums.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "lang/compile.hpp"
 #include "programs.hpp"
+#include "rewrite/sums/bytes.hpp"
 
 namespace tessera {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 plan::Plan planned_for(const std::string& text, bool products = true, Method method = Method::automatic) {
   lang::CompileInput input;
   input.text = text;
-  plan::Device device = fixed_device();
+  machine::Machine device = fixed_device();
   device.byte_products = products;
   device.transforms = true;
   plan::Options options;

@@ -9,7 +9,7 @@
 #include <regex>
 
 #include "base/files.hpp"
-#include "plan/explain_words.hpp"
+#include "explain/words.hpp"
 #include "programs.hpp"
 
 namespace tessera {
@@ -43,7 +43,7 @@ class ExplainGolden : public testing::TestWithParam<Golden> {};
 TEST_P(ExplainGolden, Text) {
   RunOptions options;
   options.schedule = GetParam().schedule;
-  compare(masked(plan::to_text(report_of(sample(GetParam().sample), options))), GetParam().file);
+  compare(masked(explain::to_text(report_of(sample(GetParam().sample), options))), GetParam().file);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, ExplainGolden,
@@ -57,8 +57,8 @@ INSTANTIATE_TEST_SUITE_P(Programs, ExplainGolden,
                          [](const auto& info) { return info.param.file; });
 
 // Two stages and an input, every number chosen.
-plan::Report by_hand() {
-  plan::Report r;
+explain::Report by_hand() {
+  explain::Report r;
   r.device = "a machine";
   r.schedule = "automatic";
   r.numbers = "fast";
@@ -68,7 +68,7 @@ plan::Report by_hand() {
   r.milliseconds = 12.34;
   r.bytes = 320000;
   r.minimum_bytes = 160000;
-  plan::StageReport image, blur, peak;
+  explain::StageReport image, blur, peak;
   image.name = "image";
   image.type = "float", image.lane = "f32", image.kind = "input", image.home = "argument";
   image.extents = "M x N", image.shape = {100, 200};
@@ -81,7 +81,7 @@ plan::Report by_hand() {
   peak.id = 2, peak.name = "peak", peak.home = "output", peak.pass = 1, peak.ring = {}, peak.operations = 4;
   peak.reads = {{1, "1x3", "clamped and wrap"}, {0, "point", ""}};
   r.stages = {image, blur, peak};
-  plan::GroupReport g;
+  explain::GroupReport g;
   g.anchor = 2;
   g.stages = {1, 2};
   g.reads = {0};
@@ -103,15 +103,15 @@ plan::Report by_hand() {
 }
 
 // The same on a device: a kernel in strips, as compiled there, and one that nobody compiled.
-plan::Report by_hand_on_device() {
-  plan::Report r = by_hand();
+explain::Report by_hand_on_device() {
+  explain::Report r = by_hand();
   r.stages[1].home = "registers", r.stages[1].ring = {};
   r.device = "a card";
-  plan::DeviceReport d;
+  explain::DeviceReport d;
   d.target = "cuda", d.index = 1, d.name = "a card", d.compiled_for = "sm_90", d.driver = "a driver";
   d.multiprocessors = 132, d.bandwidth = 4800, d.operations = 33454;
   r.on_device = d;
-  plan::KernelReport strip, point;
+  explain::KernelReport strip, point;
   strip.name = "tsr_g0", strip.stages = {1}, strip.strips = true, strip.columns = 4, strip.strip_rows = 25;
   strip.grid = {12, 1, 1}, strip.block = {32, 4, 1}, strip.registers_estimated = 58, strip.registers = 46;
   strip.shared_bytes = 0, strip.spilled_bytes = 16, strip.warps = 32, strip.most_warps = 64;
@@ -125,50 +125,50 @@ plan::Report by_hand_on_device() {
 }
 
 TEST(ExplainGolden, ByHandOnADevice) {
-  compare(plan::to_text(by_hand_on_device()), "by_hand_device");
-  plan::Report absent = by_hand_on_device();
+  compare(explain::to_text(by_hand_on_device()), "by_hand_device");
+  explain::Report absent = by_hand_on_device();
   absent.on_device->missing = "the CUDA driver is not available";
   absent.on_device->bandwidth_assumed = absent.on_device->operations_assumed = absent.on_device->small = true;
   absent.groups[0].kernels.resize(1);
   absent.groups[0].kernels[0].registers = -1;
   absent.groups[0].kernels[0].shared_bytes = absent.groups[0].kernels[0].spilled_bytes = -1;
-  compare(plan::to_text(absent), "by_hand_no_device");
+  compare(explain::to_text(absent), "by_hand_no_device");
 }
 
 TEST(ExplainGolden, ByHand) {
-  compare(plan::to_text(by_hand()), "by_hand");
+  compare(explain::to_text(by_hand()), "by_hand");
 }
 
 TEST(ExplainWords, Milliseconds) {
-  EXPECT_EQ(plan::milliseconds(0.00421), "0.0042 ms");
-  EXPECT_EQ(plan::milliseconds(2.936), "2.94 ms");
-  EXPECT_EQ(plan::milliseconds(42.55), "42.5 ms");
-  EXPECT_EQ(plan::milliseconds(1234.5), "1234 ms");
+  EXPECT_EQ(explain::milliseconds(0.00421), "0.0042 ms");
+  EXPECT_EQ(explain::milliseconds(2.936), "2.94 ms");
+  EXPECT_EQ(explain::milliseconds(42.55), "42.5 ms");
+  EXPECT_EQ(explain::milliseconds(1234.5), "1234 ms");
 }
 
 TEST(ExplainWords, Halo) {
-  plan::GroupReport g;
-  EXPECT_EQ(plan::halo(g), "no halo");
+  explain::GroupReport g;
+  EXPECT_EQ(explain::halo(g), "no halo");
   g.halo_rows = 1;
-  EXPECT_EQ(plan::halo(g), "halo of 1 row");
+  EXPECT_EQ(explain::halo(g), "halo of 1 row");
   g.halo_columns = 4;
-  EXPECT_EQ(plan::halo(g), "halo of 1 row and 4 columns");
+  EXPECT_EQ(explain::halo(g), "halo of 1 row and 4 columns");
   g.halo_rows = 0;
-  EXPECT_EQ(plan::halo(g), "halo of 4 columns");
+  EXPECT_EQ(explain::halo(g), "halo of 4 columns");
   g.halo_rows = 2;
   g.tile.extents = {8, 8, 8};
-  EXPECT_EQ(plan::halo(g), "halo of 2 planes and 4 columns");
+  EXPECT_EQ(explain::halo(g), "halo of 2 planes and 4 columns");
 }
 
 TEST(ExplainWords, Step) {
-  plan::GroupReport g;
+  explain::GroupReport g;
   g.step = 4;
-  EXPECT_EQ(plan::step(g), "4 rows a step");
+  EXPECT_EQ(explain::step(g), "4 rows a step");
   g.tile.extents = {8, 8, 8};
   g.step = 1;
-  EXPECT_EQ(plan::step(g), "1 plane a step");
+  EXPECT_EQ(explain::step(g), "1 plane a step");
   g.step = 0;
-  EXPECT_EQ(plan::step(g), "a whole tile a step");
+  EXPECT_EQ(explain::step(g), "a whole tile a step");
 }
 
 }  // namespace

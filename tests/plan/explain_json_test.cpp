@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "plan/explain_words.hpp"
+#include "explain/words.hpp"
 #include "programs.hpp"
 
 namespace tessera {
@@ -23,15 +23,15 @@ TEST_P(ExplainJson, AgreesWithTheText) {
   for (Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::stream}) {
     RunOptions options;
     options.schedule = schedule;
-    const plan::Report report = report_of(GetParam(), options);
-    const json j = json::parse(plan::to_json(report));
-    const std::string text = plan::to_text(report);
+    const explain::Report report = report_of(GetParam(), options);
+    const json j = json::parse(machine::to_json(report));
+    const std::string text = explain::to_text(report);
     std::size_t computed = 0;
     for (const json& s : j["stages"]) computed += s["group"].is_null() ? 0 : 1;
-    EXPECT_TRUE(says(text, plan::counted(static_cast<i64>(computed), "stage") + " in " +
-                               plan::counted(static_cast<i64>(j["groups"].size()), "group")))
+    EXPECT_TRUE(says(text, explain::counted(static_cast<i64>(computed), "stage") + " in " +
+                               explain::counted(static_cast<i64>(j["groups"].size()), "group")))
         << text;
-    EXPECT_TRUE(says(text, plan::milliseconds(j["milliseconds"]) + " predicted on one core"));
+    EXPECT_TRUE(says(text, explain::milliseconds(j["milliseconds"]) + " predicted on one core"));
     std::size_t number = 0;
     for (const json& g : j["groups"]) {
       EXPECT_TRUE(says(text, fmt::format("group {} of {}: ", ++number, j["groups"].size())));
@@ -47,7 +47,7 @@ TEST_P(ExplainJson, AgreesWithTheText) {
 }
 
 TEST_P(ExplainJson, AddsUp) {
-  const json j = json::parse(plan::to_json(report_of(GetParam())));
+  const json j = json::parse(machine::to_json(report_of(GetParam())));
   double bytes = 0, compulsory = 0, milliseconds = 0;
   std::set<std::string> names, placed;
   std::map<std::string, json> stages;
@@ -94,9 +94,9 @@ TEST_P(ExplainJson, KernelsAddUp) {
   for (Schedule schedule : {Schedule::automatic, Schedule::untiled}) {
     RunOptions options;
     options.schedule = schedule;
-    const plan::Report report = device_report_of(GetParam(), options);
-    const json j = json::parse(plan::to_json(report));
-    const std::string text = plan::to_text(report);
+    const explain::Report report = device_report_of(GetParam(), options);
+    const json j = json::parse(machine::to_json(report));
+    const std::string text = explain::to_text(report);
     double milliseconds = 0, bytes = 0, compulsory = 0;
     std::map<std::string, std::string> computed;
     std::set<std::pair<std::string, std::string>> kernels;
@@ -119,7 +119,7 @@ TEST_P(ExplainJson, KernelsAddUp) {
     EXPECT_NEAR(bytes, j["bytes"].get<double>(), 1e-6 * bytes);
     EXPECT_NEAR(milliseconds, j["milliseconds"].get<double>(), 1e-9);
     EXPECT_NEAR(compulsory, j["minimum_bytes"].get<double>(), 1e-6 * compulsory);
-    EXPECT_TRUE(says(text, plan::kernel_time(j["milliseconds"]) + " predicted"));
+    EXPECT_TRUE(says(text, explain::kernel_time(j["milliseconds"]) + " predicted"));
     for (const json& s : j["stages"]) {
       EXPECT_FALSE(s.contains("ring"));
       EXPECT_TRUE(s["kind"] != "point" || computed.contains(s["name"])) << s["name"];
@@ -134,7 +134,7 @@ TEST(ExplainJson, NamesWindowsAndBorders) {
   RunOptions options;
   options.schedule = Schedule::untiled;
   auto reads = [&](const std::string& name) {
-    const json j = json::parse(plan::to_json(report_of(sample(name), options)));
+    const json j = json::parse(machine::to_json(report_of(sample(name), options)));
     std::set<std::string> found;
     for (const json& s : j["stages"])
       for (const json& r : s["reads"])

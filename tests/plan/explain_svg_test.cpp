@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "plan/explain_layout.hpp"
+#include "explain/layout.hpp"
 #include "programs.hpp"
 
 namespace tessera {
@@ -108,8 +108,8 @@ std::vector<Sample> drawn() {
 class ExplainSvg : public testing::TestWithParam<Sample> {};
 
 // Every schedule, on cores and on a device.
-std::vector<plan::Report> reports_of(const Sample& sample) {
-  std::vector<plan::Report> reports;
+std::vector<explain::Report> reports_of(const Sample& sample) {
+  std::vector<explain::Report> reports;
   for (const Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::stream}) {
     RunOptions options;
     options.schedule = schedule;
@@ -120,17 +120,17 @@ std::vector<plan::Report> reports_of(const Sample& sample) {
 }
 
 TEST_P(ExplainSvg, IsWellFormedAndComplete) {
-  for (const plan::Report& report : reports_of(GetParam())) {
-    const std::string svg = plan::to_svg(report);
+  for (const explain::Report& report : reports_of(GetParam())) {
+    const std::string svg = explain::to_svg(report);
     Xml xml(svg);
     EXPECT_EQ(xml.fault, "");
     EXPECT_EQ(xml.elements["svg"], 1);
     int stages = 0, passes = 0, pills = 0;
-    for (const plan::StageReport& s : report.stages) {
+    for (const explain::StageReport& s : report.stages) {
       (s.group >= 0 ? stages : pills) += 1;
       pills += s.home.ends_with("output") ? 1 : 0;
     }
-    for (const plan::GroupReport& g : report.groups) passes += static_cast<int>(g.passes.size());
+    for (const explain::GroupReport& g : report.groups) passes += static_cast<int>(g.passes.size());
     EXPECT_EQ(xml.classes["stage"], stages);
     EXPECT_EQ(xml.classes["pass"], passes);
     EXPECT_EQ(xml.classes["pill"], pills);
@@ -152,7 +152,7 @@ bool runs_over(const Point& a, const Point& b, const Box& box) {
 }
 
 TEST_P(ExplainSvg, BoxesStandApart) {
-  for (const plan::Report& report : reports_of(GetParam())) {
+  for (const explain::Report& report : reports_of(GetParam())) {
     const Picture picture = arrange(report);
     for (std::size_t a = 0; a < picture.stages.size(); ++a) {
       const StageBox& stage = picture.stages[a];
@@ -165,7 +165,7 @@ TEST_P(ExplainSvg, BoxesStandApart) {
     for (const auto* pills : {&picture.inputs, &picture.outputs})
       for (const StageBox& pill : *pills) EXPECT_TRUE(inside(pill.box, picture.frame));
     std::size_t reads = 0, arrows = 0;
-    for (const plan::StageReport& s : report.stages) reads += s.reads.size();
+    for (const explain::StageReport& s : report.stages) reads += s.reads.size();
     for (const Line& line : picture.lines) {
       arrows += line.arrow ? 1 : 0;
       if (line.curved) continue;
@@ -184,10 +184,10 @@ INSTANTIATE_TEST_SUITE_P(Programs, ExplainSvg, testing::ValuesIn(drawn()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(ExplainSvg, EscapesNames) {
-  plan::Report report = report_of(sample("blur"));
+  explain::Report report = report_of(sample("blur"));
   report.stages[0].name = "a<b>&\"c\x01";
   report.device = "<&>";
-  Xml xml(plan::to_svg(report));
+  Xml xml(explain::to_svg(report));
   EXPECT_EQ(xml.fault, "");
 }
 

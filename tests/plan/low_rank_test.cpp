@@ -1,12 +1,12 @@
 // Weights as sums of few outer products: what is found, what is left over, and that zeros stay zeros.
-#include "plan/low_rank.hpp"
+#include "rewrite/sums/low_rank.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "plan/running.hpp"
+#include "rewrite/sums/running.hpp"
 
 namespace tessera::plan {
 namespace {

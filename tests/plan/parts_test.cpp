@@ -1,6 +1,6 @@
 // Programs cut at their transforms: which steps there are, what lies between them, and that every part is a whole
 // graph.
-#include "plan/parts.hpp"
+#include "rewrite/parts.hpp"
 
 #include <gtest/gtest.h>
 

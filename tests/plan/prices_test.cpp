@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "plan/price_sheet.hpp"
+#include "machine/price_sheet.hpp"
 
 namespace tessera::plan {
 namespace {

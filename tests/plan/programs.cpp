@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "engine/explain_device.hpp"
+#include "engine/explain/device.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "lang/compile.hpp"
@@ -139,8 +139,8 @@ const Sample& sample(const std::string& name) {
   throw std::logic_error("no sample is called " + name);
 }
 
-plan::Device fixed_device() {
-  plan::Device device;
+machine::Machine fixed_device() {
+  machine::Machine device;
   device.name = "a machine of the tests";
   device.threads = 4;
   return device;
@@ -159,13 +159,13 @@ Planned planned(const Sample& sample, const RunOptions& options) {
   return {plan::make_plan(std::move(graph), how, fixed_device()), parameters};
 }
 
-plan::Report report_of(const Sample& sample, RunOptions options) {
+explain::Report report_of(const Sample& sample, RunOptions options) {
   Planned p = planned(sample, options);
   if (options.threads == 0) options.threads = 4;
-  return plan::report(std::move(p.plan), p.parameters, options);
+  return explain::report(std::move(p.plan), p.parameters, options);
 }
 
-plan::Report device_report_of(const Sample& sample, RunOptions options) {
+explain::Report device_report_of(const Sample& sample, RunOptions options) {
   setenv("TESSERA_CUDA_DRIVER", "no such library", 1);
   options.target = "cuda";
   const Program program = Program::from_text(sample.text);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/explain.hpp"
+#include "explain/report.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -23,15 +23,15 @@ const std::vector<Sample>& samples();
 const Sample& sample(const std::string& name);
 
 // A machine that no test machine changes: 64-byte vectors, 1 MiB of L2, 4 threads.
-plan::Device fixed_device();
+machine::Machine fixed_device();
 
 struct Planned {
   plan::Plan plan;
   std::vector<i64> parameters;
 };
 Planned planned(const Sample&, const RunOptions& = {});
-plan::Report report_of(const Sample&, RunOptions = {});
+explain::Report report_of(const Sample&, RunOptions = {});
 // For CUDA, of which no driver is found in these tests.
-plan::Report device_report_of(const Sample&, RunOptions = {});
+explain::Report device_report_of(const Sample&, RunOptions = {});
 
 }  // namespace tessera

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "engine/launch_plan.hpp"
+#include "engine/device/launch_plan.hpp"
 #include "lang/compile.hpp"
 #include "plan/groups.hpp"
 #include "programs.hpp"
@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-plan::Plan plan_of(const std::string& text, const plan::Device& device, Schedule schedule = Schedule::automatic) {
+plan::Plan plan_of(const std::string& text, const machine::Machine& device, Schedule schedule = Schedule::automatic) {
   lang::CompileInput input;
   input.text = text;
   plan::Options how;
@@ -20,7 +20,7 @@ plan::Plan plan_of(const std::string& text, const plan::Device& device, Schedule
   return plan::make_plan(lang::compile(input).graph, how, device);
 }
 
-plan::Device gpu() {
+machine::Machine gpu() {
   return engine::device_class(engine::abilities_of_target("cuda"));
 }
 

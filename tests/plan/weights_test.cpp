@@ -1,5 +1,5 @@
 // Weights that are read off a sum: in order and each once, however the sum is written.
-#include "plan/weights.hpp"
+#include "rewrite/sums/weights.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tessera/array.hpp"
-#include "tessera/program.hpp"
+#include "tessera/options.hpp"
 
 namespace tessera::run::cpu {
 

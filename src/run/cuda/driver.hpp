@@ -70,7 +70,7 @@ enum DeviceAttribute : int {
 };
 
 // How a kernel is launched, and what else is asked for: so far that its blocks may come to the multiprocessors while
-// the last ones of the kernel before it run, which they wait for by themselves (tsr_begin of emit/device.cpp).
+// the last ones of the kernel before it run, which they wait for by themselves (tsr_begin of emit/device/kernels.cpp).
 struct LaunchAttribute {
   int id = 6;  // programmatic stream serialization
   int unused = 0;

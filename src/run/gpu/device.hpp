@@ -49,7 +49,8 @@ struct Limits {
   bool integrated = false;  // its memory is the host's
   bool shuffles = false;    // threads of a warp read each other's registers
   bool minima = false;      // of two 16-bit integers in one register, by one instruction
-  bool matrices = false;    // matrix units multiply bytes, by weights half of which are zeros: see plan/matrix_sums.hpp
+  bool matrices =
+      false;  // matrix units multiply bytes, by weights half of which are zeros: see rewrite/sums/matrix.hpp
 };
 
 // NVIDIA's GPUs, by ten times their compute capability, since which `minima` and `matrices` are there.

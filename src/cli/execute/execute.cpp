@@ -1,0 +1,170 @@
+// The steps of a run, each in a file of its own: bind, run, measure, verify, keep.
+#include "cli/execute/execute.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <optional>
+
+#include "base/memory.hpp"
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/execute/measure.hpp"
+#include "cli/execute/pages.hpp"
+#include "cli/execute/verify.hpp"
+#include "cli/tell.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
+                                          const std::string& label, bool quiet) {
+  std::vector<std::vector<Array>> results;
+  for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
+    // Made at the first report: only then is the number of tiles known.
+    std::optional<base::ProgressBar> bar;
+    const std::string name = lanes.channels.empty() ? label : label + " " + lanes.channels[c];
+    std::optional<base::PatienceNote> compiling;
+    if (!quiet) {
+      compiling.emplace("compiling " + name + " ...");
+      options.on_progress = [&](const Progress& p) {
+        compiling.reset();
+        if (!bar) bar.emplace(name, p.total);
+        bar->update(p.done);
+      };
+      options.on_loop_end = [&](const LoopEnd& e) {
+        bar.reset();
+        tell("loop over {}: {} of {} iterations at most\n", e.variable, e.iterations, e.most);
+      };
+    }
+    results.push_back(program.run(lanes.inputs[c], options));
+  }
+  return results;
+}
+
+void stop_if(const base::InterruptGuard& interrupt) {
+  if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
+}
+
+struct Done {
+  std::vector<std::vector<Array>> results;  // of each lane
+  Verdict verdict = Verdict::agrees;
+};
+
+Done run_one(const Program& program, const Lanes& lanes, const RunOptions& options, const std::string& label,
+             const RunSettings& settings) {
+  Done all;
+  all.results = run_lanes(program, lanes, options, label, settings.quiet);
+  if (settings.time) measure(program, lanes, all.results, options, settings.repeat.value_or(10));
+  if (!settings.verify.empty()) {
+    VerifyOptions how = parse_verify(settings.verify);
+    how.quiet = settings.quiet;
+    all.verdict = verify(program, lanes, all.results, options, how);
+  }
+  return all;
+}
+
+// Each page by itself; the first one is measured.
+Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
+               const RunSettings& settings, const base::InterruptGuard& interrupt,
+               const std::function<void(Lanes&)>& adjust) {
+  Done all;
+  std::vector<std::vector<std::vector<Array>>> pages;
+  std::optional<Lanes> first;
+  const i64 count = page_count(lanes);
+  RunSettings own = settings;
+  for (i64 k = 0; k < count; ++k) {
+    stop_if(interrupt);
+    Lanes page = page_of(lanes, k);
+    if (adjust) adjust(page);
+    if (own.time && count > 1) fmt::print("of the first of {} pages:\n", count);
+    Done one = run_one(program, page, options, fmt::format("{} {}/{}", label, k + 1, count), own);
+    own.time = false;
+    all.verdict = std::max(all.verdict, one.verdict);  // the worst
+    pages.push_back(std::move(one.results));
+    if (!first) first = std::move(page);
+  }
+  all.results = stacked(lanes, pages);
+  rejoin_headers(lanes, *first);
+  return all;
+}
+
+}  // namespace
+
+void RunSettings::declare(CLI::App& app, bool with_axes) {
+  app.add_option("-o,--output", output.files, "where an output goes; without it a summary is printed")
+      ->allow_extra_args(false)
+      ->type_name("[NAME=]FILE");
+  app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
+      ->type_name("TOP,LEFT,BOTTOM,RIGHT");
+  app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
+  app.add_option("--onto", output.onto, "write into a copy of this image, the rest of it unchanged")->type_name("FILE");
+  app.add_option("--at", output.at, "where in that image (the place of --roi)")->type_name("TOP,LEFT");
+  app.add_flag("--unit", input.unit, "integer samples are 0..1 on the way in, and results of 0..1 on the way out");
+  app.add_option("--range", output.values.range, "results from LO to HI fill the range of the file's integers")
+      ->allow_extra_args(false)
+      ->type_name("LO,HI");
+  app.add_flag("--stretch", output.values.stretch, "the same from the least to the largest value of a result");
+  app.add_option("--compression", output.compression,
+                 "none, deflate, lzw, packbits or zstd, deflate:9 with a level (that of the input)")
+      ->type_name("NAME[:N]");
+  app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
+  app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
+      ->type_name("SUFFIX");
+  app.add_option("--memory", memory, "what one input may take (half of what is left)")->type_name("2GiB");
+  app.add_flag("--time", time, "measure: median, minimum, rates");
+  app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
+  app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
+      ->type_name("[all|sampled[:SEED]]");
+  app.add_flag("-q,--quiet", quiet, "no progress");
+  input.reading.declare(app, with_axes);
+  plan.declare_run(app);
+}
+
+void RunSettings::check() const {
+  if (repeat && (*repeat < 1 || *repeat > 1'000'000))
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", *repeat));
+  if (repeat && !time)
+    throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
+  output.check();
+  for (const std::string& word : output.files) {
+    const bool standard = word == "-" || cut_name(word).second == "-";
+    if (standard && (time || !verify.empty()))
+      throw Error(ErrorClass::argument, fmt::format("{} prints on standard output, where -o {} puts a result",
+                                                    time ? "--time" : "--verify", base::quoted(word)));
+  }
+  base::limit_memory(memory ? parse_bytes(*memory, "--memory") : 0);
+  input.reading.check();
+  if (!verify.empty()) static_cast<void>(parse_verify(verify));
+  static_cast<void>(plan.run_options());
+}
+
+int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings& settings,
+            const base::InterruptGuard& interrupt, const std::function<void(Lanes&)>& adjust) {
+  RunOptions options = settings.plan.run_options();
+  options.cancel = &interrupt.flag();
+  for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
+
+  OutputOptions output = settings.output;
+  output.values.unit = settings.input.unit;
+  const Destinations destinations = check_outputs(program, output);
+  Lanes lanes = bind_inputs(program, words, scalars, settings.input);
+  stop_if(interrupt);
+  Done all;
+  if (lanes.leading.empty()) {
+    if (adjust) adjust(lanes);
+    all = run_one(program, lanes, options, label, settings);
+  } else {
+    all = run_pages(program, lanes, options, label, settings, interrupt, adjust);
+  }
+  const auto& [results, verdict] = all;
+  const std::vector<Array> joined = join_lanes(program, lanes, results);
+  stop_if(interrupt);
+  keep_results(program, joined, lanes, destinations, output);
+  return verdict == Verdict::agrees ? done : verdict == Verdict::amplifies ? amplified : internal_fault;
+}
+
+}  // namespace tessera::cli

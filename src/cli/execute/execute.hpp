@@ -1,0 +1,39 @@
+// Running a program on files, for the verbs that do: everything behind the program itself.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/interrupt.hpp"
+#include "cli/execute/inputs.hpp"
+#include "cli/execute/results.hpp"
+#include "cli/options/options.hpp"
+
+namespace tessera::cli {
+
+struct RunSettings {
+  PlanOptions plan;
+  InputOptions input;
+  OutputOptions output;
+  bool time = false, quiet = false;
+  std::string verify;  // "" without, "true" or how: verify.hpp
+  std::optional<int> repeat;
+  std::optional<std::string> memory;  // of one input
+
+  // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of the plan.
+  void declare(CLI::App&, bool with_axes = true);
+  // Throws Error(argument) for what cannot be used; before any file is read.
+  void check() const;
+};
+
+// Binds the words, runs once per lane, measures, verifies and keeps the results; the exit status. `label` stands in
+// front of progress. `adjust` changes what was bound, of each page with --pages;
+// may be empty.
+int execute(const Program&, const std::string& label, const std::vector<std::string>& words,
+            const std::map<std::string, double>& scalars, const RunSettings&, const base::InterruptGuard&,
+            const std::function<void(Lanes&)>& adjust = {});
+
+}  // namespace tessera::cli

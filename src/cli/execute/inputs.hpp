@@ -1,0 +1,45 @@
+// From the words of a command line to the arrays of a program.
+//
+// An input is bound by name or by position, read, cut to the region, and converted to what the program declares. Where
+// the program wants scalars and a file holds colours, the program runs once per channel: a *lane* is the list of inputs
+// of one such run. Files without channels are the same in every lane. A volume of extent 1 is an image where the
+// program wants one, and a series of one moment is a volume.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/execute/reading.hpp"
+#include "io/image.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::cli {
+
+struct InputOptions {
+  bool grey = false;         // colours become intensity where the program wants scalars
+  bool unit = false;         // integers become 0..1 in floating point
+  std::string region;        // "top,left,bottom,right", both ends inside
+  bool note_nodata = false;  // say that points of a file's value for no data are taken for numbers
+  ReadingOptions reading = {};
+  std::map<std::string, io::Image> read = {};  // files that were read already, by path
+};
+
+struct Lanes {
+  std::vector<std::vector<Array>> inputs;  // per lane, in the program's order
+  std::vector<std::string> channels;       // "r", "g", "b"; empty when there is one lane
+  std::optional<Region> region;            // of the first array, what was cut out
+  std::vector<io::ImageHeader> headers;    // of the files, in the program's order, as the arrays were cut
+  std::optional<ElementType> stored;       // of the samples of the first file
+  bool integers = true;                    // all files hold integers, none floating point or bool
+  Shape leading;                           // with --pages: the dimensions of pages, which the program does not see
+  std::vector<bool> paged;                 // which inputs have them
+};
+
+// `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and
+// Error(io) for files.
+Lanes bind_inputs(const Program&, const std::vector<std::string>& words, std::map<std::string, double> scalars,
+                  const InputOptions&);
+
+}  // namespace tessera::cli

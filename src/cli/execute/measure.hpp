@@ -1,0 +1,17 @@
+// What --time says about a run.
+#pragma once
+
+#include <vector>
+
+#include "cli/execute/inputs.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::cli {
+
+// Runs `repeat` times into arrays that exist already and prints median, minimum, pixels and bytes a second, and the
+// share of the rate at which this machine copies as much (run/cpu/copy_rate.hpp). Bytes: every input read once, every
+// output written once.
+void measure(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results, const RunOptions&,
+             int repeat);
+
+}  // namespace tessera::cli

@@ -1,0 +1,48 @@
+// From the arrays of a run to files: channels put together again, pasted into an image, written, and told.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/execute/inputs.hpp"
+#include "cli/execute/values.hpp"
+#include "cli/options/options.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::cli {
+
+struct OutputOptions {
+  std::vector<std::string> files;   // FILE or NAME=FILE
+  std::string onto, at;             // paste into this image, here ("top,left")
+  ValueOptions values;              // how results become integers
+  std::string compression;          // "NAME" or "NAME:LEVEL"; "" for the habit of each format
+  std::optional<int> quality;       // of JPEG, 1 to 100
+  std::string format;               // suffix of the format of what has no suffix: pipes, "-" (standard output)
+  std::vector<SourceFile> sources;  // that are not written over
+
+  // Throws Error(argument) for what cannot be used.
+  void check() const;
+};
+
+// Where each output of the program goes; "" for one that is not kept.
+struct Destinations {
+  std::vector<std::string> files;         // as they were given
+  std::vector<std::string> paths;         // with the suffix of their format
+  std::vector<io::WriteOptions> written;  // as they are given, without headers
+  std::optional<Array> onto;
+  io::ImageHeader onto_header;
+};
+
+// Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
+Destinations check_outputs(const Program&, const OutputOptions&);
+
+// One array per output out of one per lane and output.
+std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
+
+// Writes what has a destination, prints the others in a line each. A file gets the header of the first input whose
+// extents it has, or of the image that it is pasted into.
+void keep_results(const Program&, const std::vector<Array>& results, const Lanes&, const Destinations&,
+                  const OutputOptions&);
+
+}  // namespace tessera::cli

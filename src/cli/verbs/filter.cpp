@@ -1,0 +1,136 @@
+// `tessera filter`: a standard filter by its name, on a file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/execute/batch.hpp"
+#include "cli/execute/execute.hpp"
+#include "cli/options/filter_options.hpp"
+#include "cli/verbs.hpp"
+#include "engine/filters/filters.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+struct FilterVerb {
+  FilterOptions options;
+  RunSettings settings;
+  std::string name;
+  std::vector<std::string> images;
+  bool list = false;
+};
+
+// A series of one moment is a volume, a volume of one slice an image, where the filter or its weights have no rank for
+// the whole.
+int rank_of(const Array& image, const FilterInfo& info, int table_rank) {
+  int rank = image.rank();
+  const auto fits = [&] {
+    return std::find(info.ranks.begin(), info.ranks.end(), rank) != info.ranks.end() &&
+           (table_rank == 0 || rank <= table_rank);
+  };
+  for (std::size_t d = 0; rank > 1 && !fits() && image.shape()[d] == 1; ++d) --rank;
+  return rank;
+}
+
+// Headers as they hold for a result that lies elsewhere in the image, and the image continued where it is wanted.
+void place(Lanes& lanes, const engine::Filter& filter, const FilterRequest& request) {
+  for (io::ImageHeader& header : lanes.headers)
+    if (!request.nodata.empty()) header.nodata = request.nodata.front();
+  const Region region = filter.place(lanes.inputs[0][0].shape());
+  if (filter.extent == Extent::same) return;
+  for (io::ImageHeader& header : lanes.headers) header = io::header_of_region(header, region.begin, region.end);
+  for (auto& lane : lanes.inputs)
+    for (Array& input : lane) input = filter.input(input);
+}
+
+// `--range 25` is of filters that have a range, `--range LO,HI` of the file.
+void share_range(FilterVerb& verb, const FilterInfo& info) {
+  const bool has =
+      std::any_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.name == "range"; });
+  auto& words = verb.settings.output.values.range;
+  for (std::size_t i = 0; i < words.size() && has; ++i) {
+    if (words[i].find(',') != std::string::npos) continue;
+    verb.options.give("range", words[i]);
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i--));
+  }
+}
+
+// One file. Programs are kept, so that files alike compile once.
+int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& file, RunSettings& settings,
+            const base::InterruptGuard& interrupt) {
+  const int table_rank = verb.options.table_rank();
+  io::Image image = io::read_image(file, settings.input.reading.of("image"));
+  const bool pages = settings.input.reading.pages && image.array.rank() > 2;
+  const int rank = pages ? 2 : rank_of(image.array, info, table_rank);
+  if (rank > 2 && info.ranks == std::vector<int>{2})
+    throw Error(ErrorClass::argument,
+                fmt::format("filter {} takes images of rank 2, got one of rank {} ({})", base::quoted(verb.name), rank,
+                            to_string(image.array.shape())),
+                {}, "add --pages, which filters each slice by itself");
+  const Format& stored = image.array.format();
+  const bool grey = settings.input.grey && io::channels_of(image.array) > 1;
+  const Format natural = grey ? Format(stored.fields[0].type) : stored;
+  const Format format = settings.input.unit ? in_unit(natural) : natural;
+  const FilterRequest request = verb.options.request(verb.name, rank, image.header);
+  verb.options.note_nodata(format);
+  verb.options.note_rounding(verb.name, format, settings.output.files);
+  const auto filter = [&] {
+    try {
+      return engine::make_filter(request, format, rank);
+    } catch (const Error& e) {
+      if (!e.diagnostics().empty()) throw;
+      throw at_shell(e);
+    }
+  }();
+  // By name: a file may be called a=b.png.
+  std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + file};
+  if (!request.mask.empty()) {
+    const Array mask = engine::mask_for(request.mask, image.array.shape());
+    words.push_back("mask=" + *verb.options.mask());
+    settings.input.read[*verb.options.mask()].array = mask;
+  }
+  settings.input.read[file] = std::move(image);
+  return execute(filter->program, verb.name, words, {}, settings, interrupt,
+                 [&](Lanes& lanes) { place(lanes, *filter, request); });
+}
+
+int run(FilterVerb& verb) {
+  if (verb.list) {
+    fmt::print("{}", list_of_filters(verb.name));
+    return done;
+  }
+  if (verb.name.empty())
+    throw Error(ErrorClass::argument, "name is required", {}, "tessera filter --list lists filters");
+  const FilterInfo& info = engine::filter_info(verb.name);
+  if (verb.images.empty())
+    throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(verb.name)), {},
+                fmt::format("write tessera filter {} FILE -o FILE", verb.name));
+  share_range(verb, info);
+  verb.settings.check();
+  const base::InterruptGuard interrupt;
+  return run_batch(verb.images, verb.settings, interrupt, [&](const std::string& file, RunSettings settings) {
+    return run_one(verb, info, file, settings, interrupt);
+  });
+}
+
+}  // namespace
+
+Verb add_filter(CLI::App& root) {
+  CLI::App* app = root.add_subcommand("filter", "run a standard filter on a file");
+  auto verb = std::make_shared<FilterVerb>();
+  app->add_option("name", verb->name, "gaussian, median, convolve, ...: --list says which there are")
+      ->type_name("NAME");
+  app->add_option("image", verb->images, "the image or volume; of several each by itself, -o 'out/{stem}.tif'")
+      ->type_name("FILE...");
+  app->add_flag("--list", verb->list, "describe every filter and its options, or the one that is named");
+  verb->settings.declare(*app);
+  verb->options.declare_later(*app);
+  return {app, [verb] { return run(*verb); }};
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,319 @@
+// The C file for users: a program's functions, and one entry point that allocates, shares out tiles and picks vectors.
+//
+// The file holds the program once for every variant: for the vectors that any machine of the architecture has, and on
+// x86-64 also for AVX2 and for AVX-512. Which ones are compiled follows from the compiler's flags (-march=native leaves
+// only what can run), which one runs is asked of the machine at every call. So a file that is compiled by `cc -O3`
+// alone runs at the speed of the machine that it meets. The same values result from each: lanes do not interact.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <set>
+
+#include "base/text.hpp"
+#include "emit/c/c.hpp"
+#include "emit/c/frame.hpp"
+#include "emit/c/prelude.hpp"
+#include "emit/c/published.hpp"
+#include "emit/names.hpp"
+#include "emit/signature.hpp"
+
+namespace tessera::emit {
+
+using lower::ArrayRef;
+
+namespace {
+
+// ---- one variant ---------------------------------------------------------------------------------------------------
+
+class RunFunction {
+ public:
+  RunFunction(const Variant& variant, const EntryOptions& options)
+      : plan_(variant.plan),
+        interface_(variant.lowered.interface),
+        options_(options),
+        extent_(variant.plan.graph, out_) {}
+
+  std::string text() {
+    const std::size_t parameters = plan_.graph.parameters.size();
+    out_ = "\nstatic TSR_FP i32 tsr_run(void* const* given, const i64* parameters, tessera_call* call) {\n";
+    out_ += fmt::format("  void* P[{}];\n  i64 N[{}];\n", interface_.arrays.size(),
+                        std::max<std::size_t>(1, interface_.integers));
+    out_ += "  i64 threads = tsr_threads(), bytes = 0, scratch = 0, all = 0;\n";
+    for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
+    if (parameters == 0) out_ += "  (void)parameters;\n";
+    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return 2;\n";
+    if (interface_.memories > 0) out_ += fmt::format("  i64 need[{0}] = {{0}}, at[{0}];\n", interface_.memories);
+    for (std::size_t k = 0; k < interface_.arrays.size(); ++k) array(k);
+    if (interface_.memories > 0)
+      out_ += fmt::format("  for (int m = 0; m < {}; ++m) at[m] = bytes, bytes += need[m];\n", interface_.memories);
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) out_ += fmt::format("  i64 T{0}[{1}];\n", g, rank(g) + 2);
+    // The caller's memory may be that of fewer threads.
+    out_ += "  for (;; threads /= 2) {\n    scratch = 0;\n";
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) shape(g);
+    out_ +=
+        "    scratch = tsr_align(scratch) + 64;\n    all = bytes + threads * scratch + 64;\n"
+        "    if (!call->memory || threads <= 1 || all <= call->bytes) break;\n  }\n";
+    allocate();
+    tiles();
+    return out_ + "  tsr_give(call, block, all);\n  return 0;\n}\n";
+  }
+
+ private:
+  std::size_t rank(std::size_t g) const { return domain(g).size(); }
+  const std::vector<ir::SizeId>& domain(std::size_t g) const {
+    return plan_.graph.stage(plan_.groups[g].anchor).domain;
+  }
+
+  void array(std::size_t k) {
+    const ArrayRef& ref = interface_.arrays[k];
+    const bool inside = ref.kind == ArrayRef::Kind::intermediate;
+    if (!inside) out_ += fmt::format("  P[{0}] = given[{0}];\n", k);
+    if (!ref.is_array) return;
+    std::string extents;
+    for (const ir::SizeId n : ref.extents) extents += (extents.empty() ? "" : ", ") + extent_(n);
+    if (!extents.empty())
+      out_ +=
+          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_bytes({}, e, {}) < 0) return 2;\n  }}\n", extents,
+                      inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()),
+                      ref.extents.size());
+    std::string pitch = fmt::format(
+        "{}LL", inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()));
+    for (std::size_t d = ref.extents.size(); d-- > 0;) {
+      if (d + 1 < ref.extents.size()) {
+        const bool free = !inside && static_cast<int>(d) >= plan_.lifted;
+        out_ += free ? fmt::format("  N[{}] = tsr_stride(call, {}, {}, {});\n", ref.strides + d, k,
+                                   static_cast<int>(d) - plan_.lifted, pitch)
+                     : fmt::format("  N[{}] = {};\n", ref.strides + d, pitch);
+        pitch = fmt::format("N[{}]", ref.strides + d);
+      }
+      if (d == 0 && !inside) break;
+      pitch = fmt::format("{} * {}", pitch, extent_(ref.extents[d]));
+      if (inside && d + 1 == ref.extents.size()) pitch = fmt::format("tsr_align({})", pitch);
+    }
+    if (inside) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], tsr_align({1}) + 64);\n", ref.memory, pitch);
+  }
+
+  void shape(std::size_t g) {
+    const std::size_t r = rank(g);
+    out_ += fmt::format("    tsr_g{0}_shape(N, threads, T{0});\n", g);
+    if (options_.tile_rows > 0) out_ += fmt::format("    T{}[0] = {};\n", g, options_.tile_rows);
+    if (options_.tile_columns > 0)
+      out_ += fmt::format("    T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
+    if (options_.tile_rows > 0 || options_.tile_columns > 0) {
+      std::string tiles;
+      for (std::size_t d = 0; d < r; ++d)
+        tiles += fmt::format("{}tsr_ceil_div({}, T{}[{}])", d ? " * " : "", extent_(domain(g)[d]), g, d);
+      out_ += fmt::format("    T{}[{}] = {};\n", g, r, tiles);
+    }
+    out_ += fmt::format("    scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
+  }
+
+  // One block: intermediate arrays, then scratch memory for every thread.
+  void allocate() {
+    out_ +=
+        "  u8* const block = tsr_take(call, all);\n"
+        "  if (!block) return tsr_no_memory(call);\n"
+        "  if (call->asks) {\n    tsr_give(call, block, all);\n    return 0;\n  }\n"
+        "  u8* const memory = block + ((64 - (tsr_word)block % 64) & 63);\n";
+    for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
+      if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
+        out_ += fmt::format("  P[{}] = memory + at[{}];\n", k, interface_.arrays[k].memory);
+  }
+
+  void tiles() {
+    out_ +=
+        "#ifdef _OPENMP\n#pragma omp parallel num_threads((int)threads)\n#endif\n  {\n"
+        "    const u64 modes = tsr_enter();\n"
+        "    u8* const S = memory + bytes + tsr_thread() * scratch;\n";
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g)
+      out_ += fmt::format(
+          "#ifdef _OPENMP\n#pragma omp for schedule(dynamic, 1)\n#endif\n"
+          "    for (i64 tile = 0; tile < T{0}[{1}]; ++tile) tsr_g{0}(P, N, T{0}, tile, S);\n",
+          g, rank(g));
+    out_ += "    tsr_leave(modes);\n  }\n";
+  }
+
+  const plan::Plan& plan_;
+  const lower::Interface& interface_;
+  const EntryOptions& options_;
+  std::string out_;
+  Extents extent_;
+};
+
+// ---- variants together ---------------------------------------------------------------------------------------------
+
+// Names that all variants share: whatever the common text says.
+std::set<std::string, std::less<>> shared_names(std::string_view common) {
+  std::set<std::string, std::less<>> names;
+  map_identifiers(common, [&](std::string_view word) {
+    if (word.starts_with("tsr_")) names.emplace(word);
+    return std::string(word);
+  });
+  return names;
+}
+
+std::string feature_macro(std::string name) {
+  for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "__" + name + "__";
+}
+
+// TSR_LEAST: the variant that the compiler's flags promise; TSR_MOST: the last one worth compiling.
+std::string levels(const std::vector<Variant>& variants) {
+  std::string text;
+  for (std::size_t v = variants.size(); v-- > 1;) {
+    std::string condition;
+    for (const std::string& f : variants[v].features)
+      condition += (condition.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
+    text += fmt::format("#{} {}\n#define TSR_LEAST {}\n", text.empty() ? "if" : "elif", condition, v);
+  }
+  text += text.empty() ? "#define TSR_LEAST 0\n" : "#else\n#define TSR_LEAST 0\n#endif\n";
+  return text + fmt::format(
+                    "#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n#define TSR_MOST "
+                    "{}\n#else\n"
+                    "#define TSR_MOST TSR_LEAST\n#endif\n",
+                    variants.size() - 1);
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& w : words) text += (text.empty() ? "" : std::string(between)) + w;
+  return text;
+}
+
+// The best variant that the machine has.
+std::string dispatch(const std::vector<Variant>& variants, const std::string& name) {
+  std::string text =
+      fmt::format("\nstatic TSR_FP i32 {}(void* const* given, const i64* sizes, tessera_call* call) {{\n", name);
+  if (variants.size() > 1) text += "#if TSR_MOST > TSR_LEAST\n  __builtin_cpu_init();\n#endif\n";
+  for (std::size_t v = variants.size(); v-- > 1;) {
+    std::string condition;
+    for (const std::string& f : variants[v].features)
+      condition += fmt::format("{}__builtin_cpu_supports(\"{}\")", condition.empty() ? "" : " && ", f);
+    text += fmt::format(
+        "#if TSR_LEAST < {0} && TSR_MOST >= {0}\n  if ({1}) return tsr_run_{0}(given, sizes, call);\n#endif\n", v,
+        condition);
+  }
+  if (!variants.front().features.empty()) {
+    std::string promised, there;
+    for (const std::string& f : variants.front().features) {
+      promised += (promised.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
+      there += fmt::format("{}__builtin_cpu_supports(\"{}\")", there.empty() ? "" : " && ", f);
+    }
+    text += fmt::format(
+        "#if defined(__x86_64__) && !defined(_MSC_VER) && !({})\n  __builtin_cpu_init();\n  if (!({})) return "
+        "6;\n#endif\n",
+        promised, there);
+  }
+  return text + "  return TSR_JOIN(tsr_run_, TSR_LEAST)(given, sizes, call);\n}\n";
+}
+
+// Names of a section or variant apart from those of the others. The text of the functions pastes its names together:
+// tsr_##x##_f32x8.
+std::string apart(std::string_view text, const std::set<std::string, std::less<>>& shared, const std::string& suffix) {
+  return map_identifiers(text, [&](std::string_view word) {
+    const bool ours = word.size() > 4 && word.starts_with("tsr_"),
+               pasted = word.starts_with("_f32") || word.starts_with("_f64");
+    if ((!ours && !pasted) || shared.contains(word)) return std::string(word);
+    return fmt::format("{}_{}", word, suffix);
+  });
+}
+
+// One section, or several that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`.
+std::string print_variants(const std::vector<const std::vector<Variant>*>& sections, const std::string& driver,
+                           const EntryOptions& options, const std::string& name) {
+  const std::vector<Variant>& variants = *sections.front();
+  const bool exact = variants.front().plan.options.numbers == Numbers::exact;
+  std::vector<ModuleText> modules;  // section after section
+  Needs all;
+  for (const std::vector<Variant>* section : sections)
+    for (const Variant& v : *section) {
+      modules.push_back(module_text(v.lowered.module));
+      all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
+    }
+  std::string common = "\n" + scalar_prelude(all) +
+                       "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "
+                       "TSR_JOIN_(a, b) a##b\n"
+                       "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
+  common += call_text;
+  const bool same_tables =
+      std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
+  if (same_tables) common += modules[0].tables;
+  const auto shared = shared_names(common);
+
+  std::string text = frame_begin(exact) + (exact ? "#define TSR_EXACT\n" : "") + common + levels(variants);
+  for (std::size_t v = 0; v < variants.size(); ++v) {
+    std::string body = driver;
+    for (std::size_t k = sections.size(); k-- > 0;) {
+      const ModuleText& module = modules[k * variants.size() + v];
+      std::string section = vector_prelude(module.needs);
+      if (!same_tables) section += module.tables;
+      section += module.functions + RunFunction((*sections[k])[v], options).text();
+      body.insert(0, driver.empty() ? section : apart(section, shared, fmt::format("s{}", k)));
+    }
+    body = apart(body, shared, std::to_string(v));
+    text += fmt::format("\n#if TSR_LEAST <= {0} && TSR_MOST >= {0}\n", v);
+    const std::string features = joined(variants[v].features, ",");
+    const std::string other = v == 0 ? "#if !defined(__x86_64__)\n#elif defined(__clang__)\n" : "#ifdef __clang__\n";
+    if (!features.empty())
+      text += other + fmt::format(
+                          "#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+                          "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+                          features);
+    if (exact) text += widest_vectors(features.find("avx512f") != std::string::npos ? 64 : features.empty() ? 16 : 32);
+    text += body;
+    if (!features.empty()) text += other + "#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    text += "#endif\n";
+  }
+  return text + dispatch(variants, name) + frame_end();
+}
+
+// The published file around it.
+std::string print_file(const std::vector<const std::vector<Variant>*>& sections, const ir::Graph& graph,
+                       const Signature& signature, const std::string& driver, const EntryOptions& options, int lifted,
+                       bool direct) {
+  check_entry_name(options.name);
+  std::string variants = print_variants(sections, driver, options, "tsr_all");
+  const std::string end = frame_end();
+  variants.resize(variants.size() - end.size());
+  const std::size_t frame = variants.find("\n\ntypedef signed char i8;") + 1;
+  variants.insert(frame, struct_types(graph));
+  return published_head(signature, options.name) + variants +
+         published_entries(graph, signature, options.name, lifted, direct) + end;
+}
+
+}  // namespace
+
+std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
+  const plan::Plan& plan = variants.front().plan;
+  return print_file({&variants}, plan.graph, signature_of(plan), "", options, plan.lifted, true);
+}
+
+std::string print_c_file(const SectionList& list, const std::vector<std::vector<Variant>>& sections,
+                         const EntryOptions& options) {
+  std::vector<const std::vector<Variant>*> all;
+  std::vector<std::string> functions;
+  for (const std::vector<Variant>& section : sections) {
+    functions.push_back(fmt::format("tsr_run_s{}", all.size()));
+    all.push_back(&section);
+  }
+  return print_file(all, *list.graph, signature_of(*list.graph), loop_driver(list, DriverDialect::c, functions),
+                    options, 0, false);
+}
+
+std::string print_c_part(const std::vector<Variant>& variants, const EntryOptions& options) {
+  return print_variants({&variants}, "", options, options.name);
+}
+
+std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
+  check_entry_name(options.name);
+  return published_header(plan.graph, signature_of(plan), options.name);
+}
+
+std::string print_c_header(const ir::Graph& graph, const EntryOptions& options) {
+  check_entry_name(options.name);
+  return published_header(graph, signature_of(graph), options.name);
+}
+
+}  // namespace tessera::emit

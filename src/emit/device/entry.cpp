@@ -1,0 +1,536 @@
+// See device_entry.hpp. What does not depend on the program is text of its own: host_cuda.c.inc, host_opencl.c.inc.
+#include "emit/device/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "emit/device/call.hpp"
+#include "emit/device/parts.hpp"
+#include "emit/names.hpp"
+#include "emit/signature.hpp"
+
+namespace tessera::emit {
+
+namespace detail {
+extern const std::string_view host_cuda_text, host_opencl_text, probe_cuda_text;
+}
+
+namespace {
+
+using lower::ArrayRef;
+using lower::DeviceKernel;
+
+constexpr std::string_view launch = R"(#ifndef TSR_LAUNCH
+#define TSR_LAUNCH(kernel, blocks, x, y, stream, ...) \
+  kernel<<<dim3((unsigned)(blocks)), dim3(x, y), 0, stream>>>(__VA_ARGS__)
+#endif
+)";
+
+// Of `fast` numbers nothing is asked for that flags of nvcc could take away.
+constexpr std::string_view no_probe = "static inline bool tsr_flags_fit(cudaStream_t) { return true; }\n";
+
+// Flags under which the functions of mathematics would be wrong, and one that has no macro.
+constexpr std::string_view opencl_flags =
+    "#if defined(__FAST_RELAXED_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)\n"
+    "#error \"these kernels are not to be built with -cl-fast-relaxed-math or -cl-finite-math-only: values would be "
+    "wrong\"\n#endif\n#if defined(__clang__) && __clang_major__ >= 11\n#pragma clang fp reassociate(off)\n#endif\n";
+
+// Images that the kernels do not take, as far as the program leaves extents open; empty where they take all.
+std::set<std::pair<ir::SizeId, i64>> too_small(const plan::Plan& plan, const lower::DeviceProgram& program) {
+  auto result = lower::least_extents(program);
+  std::erase_if(result,
+                [&](const auto& e) { return e.second < 2 || plan.graph.constant(e.first).value_or(0) >= e.second; });
+  return result;
+}
+
+// One variant's function: extents, arrays, launches.
+//   tsr_run_V(tsr_session* s, what the caller gave, const i64* N)
+class RunText {
+ public:
+  RunText(const std::vector<DeviceVariant>& variants, std::size_t v, bool cuda, std::size_t first_kernel)
+      : plan_(variants[v].plan),
+        program_(variants[v].lowered),
+        last_(variants[v].last),
+        v_(v),
+        cuda_(cuda),
+        first_kernel_(first_kernel),
+        extent_(plan_.graph, out_) {}
+
+  std::string text() {
+    const std::string given = cuda_ ? "const void* const* given" : "const cl_mem* given";
+    out_ = fmt::format("\nstatic void tsr_run_{}(tsr_session* s, {}, const i64* N) {{\n", v_, given);
+    out_ += fmt::format("  tsr_array a[{}] = {};\n", std::max<std::size_t>(1, program_.interface.arrays.size()),
+                        cuda_ ? "{}" : "{{0}}");
+    if (program_.interface.memories > 0) {
+      out_ += fmt::format("  i64 need[{0}] = {{0}};\n", program_.interface.memories);
+      out_ += fmt::format("  {} memory[{}] = {};\n", cuda_ ? "u8*" : "cl_mem", program_.interface.memories,
+                          cuda_ ? "{}" : "{0}");  // none for what holds parts of others alone
+    }
+    out_ += "  (void)N;\n";
+    extents();
+    if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return;\n";
+    if (!last_) smaller();
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) lay(k);
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) take(k);
+    for (std::size_t k = 0; k < program_.interface.arrays.size(); ++k) lie_in_whole(k);
+    for (std::size_t k = 0; k < program_.kernels.size(); ++k)
+      if (!program_.kernels[k].in_place) launch(k);
+    give();
+    return out_ + "}\n";
+  }
+
+ private:
+  const std::vector<ArrayRef>& arrays() const { return program_.interface.arrays; }
+
+  // Every size that the function uses, so that none is declared in a block of its own.
+  void extents() {
+    for (const ArrayRef& ref : arrays())
+      for (const ir::SizeId size : ref.extents) extent_(size);
+    for (const DeviceKernel& kernel : program_.kernels) {
+      for (const ir::SizeId size : kernel.domain) extent_(size);
+      for (const DeviceKernel::Integer& what : kernel.integers)
+        if (what.kind == DeviceKernel::Integer::Kind::size) extent_(what.size);
+      if (kernel.frame) extent_(kernel.frame->bottom), extent_(kernel.frame->right);
+    }
+  }
+
+  // Images that a strip's halo does not fit run as the next variant.
+  void smaller() {
+    std::string all;
+    for (const auto& [size, least] : too_small(plan_, program_))
+      all += fmt::format("{}{} < {}", all.empty() ? "" : " || ", extent_(size), least);
+    if (!all.empty())
+      out_ += fmt::format("  if ({}) {{\n    tsr_run_{}(s, given, N);\n    return;\n  }}\n", all, v_ + 1);
+  }
+
+  void lay(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    const bool inside = ref.kind == ArrayRef::Kind::intermediate;
+    const int size = inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size());
+    const std::size_t rank = ref.is_array ? ref.extents.size() : 0;
+    std::string extents;
+    for (std::size_t d = 0; d < rank; ++d) extents += (d ? ", " : "") + extent_(ref.extents[d]);
+    if (rank == 0)
+      out_ += fmt::format("  tsr_lay(&a[{}], {}, 0, 0);\n", k, size);
+    else
+      out_ += fmt::format("  {{\n    const i64 e[] = {{{}}};\n    tsr_lay(&a[{}], {}, {}, e);\n  }}\n", extents, k,
+                          size, rank);
+    if (inside && !ref.part) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], a[{1}].bytes);\n", ref.memory, k);
+  }
+
+  void take(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    if (ref.part) return;
+    if (ref.kind == ArrayRef::Kind::intermediate) {
+      const auto same = [&](const ArrayRef& r) { return r.kind == ref.kind && r.memory == ref.memory && !r.part; };
+      const bool first =
+          std::find_if(arrays().begin(), arrays().end(), same) - arrays().begin() == static_cast<std::ptrdiff_t>(k);
+      if (first && cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}]);\n", ref.memory);
+      if (first && !cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}], NULL);\n", ref.memory);
+      out_ += fmt::format("  a[{}].at = memory[{}];\n", k, ref.memory);
+    } else if (cuda_) {
+      out_ += fmt::format("  tsr_take(s, &a[{0}], given[{0}], {1});\n", k,
+                          ref.kind == ArrayRef::Kind::argument || ref.format.has_padding() ? 1 : 0);
+    } else {
+      out_ += fmt::format("  a[{0}].at = given[{0}];\n", k);
+    }
+  }
+
+  // A piece, in the array that it is a part of.
+  void lie_in_whole(std::size_t k) {
+    const ArrayRef& ref = arrays()[k];
+    if (!ref.part) return;
+    const std::size_t whole = ref.part->whole, lead = arrays()[whole].extents.size() - ref.extents.size();
+    out_ += fmt::format("  a[{}].at = a[{}].at;\n", k, whole);
+    for (std::size_t d = 0; d + 1 < ref.extents.size(); ++d)
+      out_ += fmt::format("  a[{}].stride[{}] = a[{}].stride[{}];\n", k, d, whole, lead + d);
+  }
+
+  // Bytes to the first element of an array.
+  std::string offset(const ArrayRef& ref) {
+    std::string text;
+    for (std::size_t d = 0; ref.part && d < ref.part->start.size(); ++d)
+      if (const i64 start = ref.part->start[d]; start > 0)
+        text += fmt::format("{}{} * a[{}].stride[{}]", text.empty() ? "" : " + ", start, ref.part->whole, d);
+    return text.empty() ? "0" : text;
+  }
+
+  void launch(std::size_t k) {
+    using Kind = DeviceKernel::Integer::Kind;
+    const DeviceKernel& kernel = program_.kernels[k];
+    const std::string name = fmt::format("{}_{}", kernel.name, v_);
+    std::string product, lines;
+    for (std::size_t d = 0; d < kernel.domain.size() && !kernel.frame; ++d) {
+      std::string points = std::to_string(kernel.points[d]);
+      if (kernel.marches && d == 0) points = "height";
+      if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
+      lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
+      product += fmt::format("{}b[{}]", d ? " * " : "", d);
+    }
+    std::string integers;
+    for (const DeviceKernel::Integer& what : kernel.integers) {
+      integers += integers.empty() ? "" : ", ";
+      if (what.kind == Kind::size) integers += extent_(what.size);
+      if (what.kind == Kind::offset) integers += offset(arrays()[kernel.arrays[what.array]]);
+      if (what.kind == Kind::stride)
+        integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
+      if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);
+      if (what.kind == Kind::strip) integers += "height";
+      if (what.kind == Kind::first || what.kind == Kind::order) integers += "0";
+      if (what.kind == Kind::last) integers += extent_(kernel.domain[0]);
+      if (what.kind == Kind::frame) integers += fmt::format("f[{}]", what.dimension);
+    }
+    if (integers.empty()) integers = "0";
+    if (kernel.frame)
+      product = "blocks";
+    else
+      out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
+    if (kernel.frame) out_ += frame_text(kernel);
+    if ((kernel.strips && !kernel.frame) || kernel.marches) out_ += height_text(kernel, name);
+    out_ += lines;
+    std::string list;
+    for (const std::size_t array : kernel.arrays) list += fmt::format("{}a[{}].at", list.empty() ? "" : ", ", array);
+    if (cuda_) {
+      out_ += fmt::format("    const {}_integers_{} n = {{{{{}}}}};\n", kernel.name, v_, integers);
+      out_ += fmt::format("    TSR_RUN({}, {}, {}, {}, {}n);\n  }}\n", name, product, kernel.threads[0],
+                          kernel.threads[1], list + (list.empty() ? "" : ", "));
+    } else {
+      out_ += fmt::format("    {{\n      const cl_mem m[] = {{{}}};\n      const i64 n[] = {{{}}};\n", list, integers);
+      out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
+                          product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
+    }
+  }
+
+  std::string height_text(const DeviceKernel& kernel, const std::string& name) {
+    const std::size_t rank = kernel.domain.size();
+    const std::string at_once =
+        cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block()) : "tsr_at_once(s)";
+    std::string across;
+    for (std::size_t d = kernel.marches ? 1 : rank - 1; d < rank; ++d)
+      across += fmt::format("{0}({1} + {2} - 1) / {2}", across.empty() ? "" : " * (", extent_(kernel.domain[d]),
+                            kernel.points[d]) +
+                (across.empty() ? "" : ")");
+    if (kernel.marches)
+      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]),
+                         across, at_once, kernel.warm_up);
+    return fmt::format("    const i64 height = tsr_strip_height({}, {}, {}, {}, {});\n",
+                       extent_(kernel.domain[rank - 2]), across, at_once, kernel.threads[1], kernel.warm_up);
+  }
+
+  std::string frame_text(const DeviceKernel& kernel) {
+    const DeviceKernel::Frame& f = *kernel.frame;
+    std::string rows = kernel.domain.size() > 2 ? extent_(kernel.domain[1]) : "0";
+    for (std::size_t d = 2; d + 1 < kernel.domain.size(); ++d) rows += " * " + extent_(kernel.domain[d]);
+    return fmt::format(
+        "  {{\n    i64 f[{}];\n    const i64 blocks = tsr_frame(0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, f);\n",
+        lower::frame_integers, extent_(kernel.domain[0]), extent_(kernel.domain.back()), f.top, extent_(f.bottom),
+        f.left, extent_(f.right), f.height, kernel.points.back(), kernel.threads[1], rows, f.sides);
+  }
+
+  void give() {
+    if (cuda_)
+      for (std::size_t k = 0; k < arrays().size(); ++k)
+        if (arrays()[k].kind != ArrayRef::Kind::intermediate)
+          out_ += fmt::format("  tsr_give(s, &a[{}], {});\n", k, arrays()[k].kind == ArrayRef::Kind::output ? 1 : 0);
+    for (std::size_t m = 0; m < program_.interface.memories; ++m)
+      out_ += cuda_ ? fmt::format("  tsr_free(s, memory[{}]);\n", m)
+                    : fmt::format("  if (memory[{0}]) clReleaseMemObject(memory[{0}]);\n", m);
+  }
+
+  const plan::Plan& plan_;
+  const lower::DeviceProgram& program_;
+  bool last_;
+  std::size_t v_;
+  bool cuda_;
+  std::size_t first_kernel_;
+  std::string out_;
+  Extents extent_;
+};
+
+// ---- files ---------------------------------------------------------------------------------------------------------
+
+// What files are printed of: the variants, section after section, and what runs them.
+struct Whole {
+  const ir::Graph& graph;
+  Signature signature;
+  const std::vector<DeviceVariant>& variants;
+  std::string driver, run;  // of sections; the function that an entry calls
+  bool exact = false;
+  std::set<ElementType> transforms;  // types of Fourier transforms
+};
+
+// Names of one variant apart from those of the others.
+std::string of_variant(std::string_view text, std::size_t v, const std::set<std::string, std::less<>>& shared) {
+  return map_identifiers(text, [&](std::string_view word) {
+    if (!word.starts_with("tsr_") || shared.contains(word)) return std::string(word);
+    return fmt::format("{}_{}", word, v);
+  });
+}
+
+struct Kernels {
+  std::string prelude, text;       // what all share, and the kernels of every variant
+  std::vector<std::string> names;  // in order
+  std::string host;                // what transforms need there
+};
+
+Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
+  const std::vector<DeviceVariant>& variants = whole.variants;
+  Kernels result;
+  DeviceNeeds needs;
+  needs.doubles = whole.transforms.contains(ElementType::f64);
+  std::vector<DeviceText> texts;
+  for (const DeviceVariant& v : variants) {
+    texts.push_back(device_text(v.lowered, dialect, "TSR_KERNEL"));
+    const DeviceNeeds& more = texts.back().needs;
+    needs.doubles |= more.doubles;
+    needs.functions.insert(more.functions.begin(), more.functions.end());
+    needs.vectors.insert(more.vectors.begin(), more.vectors.end());
+    for (const DeviceKernel& kernel : v.lowered.kernels)
+      result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
+  }
+  result.prelude = device_prelude(needs, dialect, whole.exact);
+  if (dialect == DeviceDialect::opencl) result.prelude.insert(0, "#define TSR_ROWS_ANYWHERE\n");
+  std::set<std::string, std::less<>> shared;
+  map_identifiers(result.prelude, [&](std::string_view word) {
+    if (word.starts_with("tsr_")) shared.emplace(word);
+    return std::string();
+  });
+  for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
+  for (std::size_t v = 0; v < texts.size(); ++v)
+    result.text += of_variant(texts[v].tables, v, shared) + of_variant(texts[v].kernels, v, shared);
+  SpectraText spectra = spectra_text(whole.transforms, dialect, result.names.size());
+  result.text += spectra.kernels;
+  result.names.insert(result.names.end(), spectra.names.begin(), spectra.names.end());
+  result.host = std::move(spectra.host);
+  return result;
+}
+
+// The functions of all variants, the last first.
+std::string run_functions(const std::vector<DeviceVariant>& variants, bool cuda) {
+  std::string text;
+  std::size_t kernels = 0;
+  for (const DeviceVariant& v : variants) kernels += v.lowered.kernels.size();
+  for (std::size_t v = variants.size(); v-- > 0;) {
+    kernels -= variants[v].lowered.kernels.size();
+    text += RunText(variants, v, cuda, kernels).text();
+  }
+  return text;
+}
+
+// The functions that lay strips and tiles out, as far as the kernels need them.
+std::string layout_functions(const std::vector<DeviceVariant>& variants) {
+  bool strips = false, marches = false, frames = false;
+  for (const DeviceVariant& v : variants)
+    for (const DeviceKernel& kernel : v.lowered.kernels)
+      strips |= kernel.strips && !kernel.frame, marches |= kernel.marches, frames |= kernel.frame.has_value();
+  return (strips ? std::string(lower::strip_height_text) : "") +
+         (marches ? std::string(lower::march_height_text) : "") + (frames ? std::string(lower::frame_text) : "");
+}
+
+DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
+  const Signature& signature = whole.signature;
+  const Kernels kernels = kernels_of(whole, DeviceDialect::cuda);
+  const bool exact = whole.exact;
+  DeviceFiles files;
+  files.source = fmt::format(
+      R"(/* {0}: generated by Tessera. Compile with nvcc -O3{1}.
+
+   {2};
+   int {0}_cuda(the same);
+   int {0}_on_stream(the same, cudaStream_t);
+
+{3}
+   Arrays are contiguous, the last index fastest; outputs overlap nothing. Pointers are the host's or the device's, of
+   the current device. Memory of the device whose rows begin at multiples of 16 bytes is used where it lies, all other
+   is copied. {0} returns when the outputs are written, and says on stderr what went wrong; outputs are then as they
+   were, or written in part; {0}_cuda returns it, a cudaError_t. {0}_on_stream runs in the order of the stream, waits only for pageable memory of the
+   host and the tests of loops, and returns a cudaError_t; it is not to be captured in a graph. All may be called from
+   several threads. {0} is weak: the C file may be part of the same program, whose {0} then runs.{5} For NVRTC the
+   file is its kernels alone. */
+#ifdef __CUDACC_RTC__
+#define TSR_KERNEL extern "C"
+#else
+#define TSR_KERNEL static
+#include <cuda_runtime.h>
+#include <stdio.h>
+{4}
+#include <mutex>
+#endif
+
+)",
+      name,
+      exact ? " -fmad=false, for the same bits as a run with exact numbers"
+            : " (-prec-div=false -prec-sqrt=false: faster division)",
+      declaration(signature, name), shapes_comment(signature),
+      std::string(kernels.host.empty() ? "" : "#include <stdlib.h>\n#include <string.h>\n") +
+          (exact ? "#include <math.h>\n" : ""),
+      exact ? "\n   Compiled for other arithmetic (-fmad=true, --use_fast_math) the functions return "
+              "cudaErrorNotSupported."
+            : "");
+  files.source += struct_types(whole.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
+                  kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
+  files.source += std::string(launch) + std::string(exact ? detail::probe_cuda_text : no_probe) +
+                  std::string(detail::host_cuda_text) + kernels.host + "\n";
+  files.source += layout_functions(whole.variants);
+  files.source += run_functions(whole.variants, true) + whole.driver;
+  files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name, whole.run) + "#endif\n";
+  return files;
+}
+
+DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std::string& kernels_file) {
+  const Signature& signature = whole.signature;
+  const Kernels kernels = kernels_of(whole, DeviceDialect::opencl);
+  const bool exact = whole.exact;
+  std::string quoted, macro = name;
+  for (const char c : kernels_file) quoted += c == '"' || c == '\\' ? fmt::format("\\{}", c) : std::string(1, c);
+  for (char& c : macro) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  DeviceFiles files;
+  files.source = fmt::format("/* {}: kernels, generated by Tessera; the C file beside it runs them. */\n", name) +
+                 std::string(opencl_flags) + kernels.prelude + kernels.text;
+  files.host = fmt::format(
+      R"(/* {0}: generated by Tessera. Compile with any C compiler, link with -lOpenCL.
+
+   {1};
+   int {0}_opencl(the same);
+   int {0}_enqueue(cl_command_queue, the same with a cl_mem for every array);
+
+{2}
+   Arrays are contiguous, the last index fastest; outputs overlap nothing. {0} runs on the first GPU, or else on the
+   first device, and says on stderr what went wrong; {0}_opencl returns it. {0} is weak: the C file may be part of the
+   same program, whose {0} then runs. {0}_enqueue runs on the queue's device, in its order, and returns 0
+   or an OpenCL error; it waits for the tests of loops alone. Kernels are read from {3}_FILE, compiled at the first call, and again where the
+   context changes. One thread at a time. */
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 120
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+
+#ifndef {3}_FILE
+#define {3}_FILE "{4}"
+#endif
+#define TSR_KERNELS_FILE {3}_FILE
+#define TSR_OPTIONS "{5}"
+#define TSR_EXACT {6}
+#define TSR_COUNT {7}
+)",
+      name, declaration(signature, name), shapes_comment(signature), macro, quoted,
+      exact ? "-w -cl-std=CL1.2" : "-w -cl-std=CL1.2 -cl-mad-enable", exact ? 1 : 0, kernels.names.size());
+  files.host += struct_types(whole.graph);
+  files.host += "static const char* const tsr_kernel_names[TSR_COUNT] = {";
+  for (std::size_t k = 0; k < kernels.names.size(); ++k)
+    files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
+  files.host += "};\n\n" + std::string(kernels.host.empty() ? "" : "#define TSR_SPECTRA\n") +
+                std::string(detail::host_opencl_text) + kernels.host + "\n";
+  files.host += layout_functions(whole.variants);
+  files.host += run_functions(whole.variants, false) + whole.driver +
+                opencl_enqueue(with_own_names(signature), name, whole.run) +
+                opencl_entry(whole.graph, with_own_names(signature), name);
+  return files;
+}
+
+std::string header(const Whole& whole, const std::string& name, bool cuda) {
+  const Signature& signature = whole.signature;
+  const std::string structs = struct_types(whole.graph);
+  return fmt::format(
+      "/* {0}: generated by Tessera.\n\n{1}\n   Arrays are contiguous, the last index fastest; outputs overlap "
+      "nothing. */\n"
+      "#ifndef TESSERA_{0}_{7}_H\n#define TESSERA_{0}_{7}_H\n\n{2}{3}{4}#ifdef __cplusplus\nextern \"C\" "
+      "{{\n#endif\n\n{5};\n{6}\n"
+      "#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+      name, shapes_comment(signature),
+      cuda ? "struct CUstream_st;\n\n" : "struct _cl_command_queue;\nstruct _cl_mem;\n\n", structs,
+      structs.empty() ? "" : "\n", declaration(signature, name),
+      cuda ? fmt::format("int {0}_cuda({1});\nint {0}_on_stream({1}, struct CUstream_st* tsr_stream);\n", name,
+                         parameter_list(signature))
+           : fmt::format("int {}_opencl({});\nint {}_enqueue(struct _cl_command_queue* tsr_queue, {});\n", name,
+                         parameter_list(signature), name, parameter_list(signature, "struct _cl_mem*")),
+      cuda ? "CUDA" : "OPENCL");
+}
+
+// What no image would run is left out.
+void trim(std::vector<DeviceVariant>& variants) {
+  for (std::size_t v = 0; v < variants.size(); ++v)
+    if (too_small(variants[v].plan, variants[v].lowered).empty()) variants.resize(v + 1);
+  variants.back().last = true;
+}
+
+DeviceFiles files_of(const Whole& whole, DeviceDialect dialect, const std::string& name,
+                     const std::string& kernels_file) {
+  const bool cuda = dialect == DeviceDialect::cuda;
+  DeviceFiles files = cuda ? cuda_files(whole, name) : opencl_files(whole, name, kernels_file);
+  files.header = header(whole, name, cuda);
+  return files;
+}
+
+// Sections one after the other: all variants, and what runs each section.
+struct Gathered {
+  std::vector<DeviceVariant> variants;
+  std::vector<std::string> functions;
+  std::string text;  // of functions of sections in parts
+  std::set<ElementType> transforms;
+
+  std::string add(std::vector<DeviceVariant>& some) {
+    std::string name = fmt::format("tsr_run_{}", variants.size());
+    trim(some);
+    for (DeviceVariant& v : some) variants.push_back(std::move(v));
+    return name;
+  }
+
+  void add(DeviceSection& section, DeviceDialect dialect) {
+    if (section.parts == nullptr) {
+      functions.push_back(add(section.variants));
+      return;
+    }
+    std::vector<std::string> names;
+    for (std::size_t k = 0; k < section.steps.size(); ++k) {
+      const rewrite::Step& step = section.parts->steps[k];
+      names.push_back(step.is_part() ? add(section.steps[k]) : "");
+      if (!step.is_part()) transforms.insert(step.type);
+    }
+    functions.push_back(fmt::format("tsr_parts_{}", functions.size()));
+    text += parts_function(*section.graph, *section.parts, dialect, functions.back(), names);
+  }
+};
+
+}  // namespace
+
+DeviceFiles print_device_files(DeviceSection section, DeviceDialect dialect, Numbers numbers, const std::string& name,
+                               const std::string& kernels_file) {
+  check_entry_name(name);
+  const bool parts = section.parts != nullptr;
+  const plan::Plan* plan = parts ? nullptr : &section.variants.front().plan;
+  const ir::Graph graph = parts ? *section.graph : plan->graph;
+  const Signature signature = parts ? signature_of(graph) : signature_of(*plan);
+  check_device_names(graph, name, dialect == DeviceDialect::cuda);
+  Gathered all;
+  all.add(section, dialect);
+  return files_of(
+      {graph, signature, all.variants, all.text, all.functions[0], numbers == Numbers::exact, all.transforms}, dialect,
+      name, kernels_file);
+}
+
+DeviceFiles print_device_files(const SectionList& list, std::vector<DeviceSection> sections, DeviceDialect dialect,
+                               Numbers numbers, const std::string& name, const std::string& kernels_file) {
+  check_entry_name(name);
+  check_device_names(*list.graph, name, dialect == DeviceDialect::cuda);
+  Gathered all;
+  for (DeviceSection& section : sections) all.add(section, dialect);
+  const auto driver = dialect == DeviceDialect::cuda ? DriverDialect::cuda : DriverDialect::opencl;
+  return files_of(
+      {*list.graph, signature_of(*list.graph), all.variants, all.text + loop_driver(list, driver, all.functions),
+       "tsr_run_all", numbers == Numbers::exact, all.transforms},
+      dialect, name, kernels_file);
+}
+
+}  // namespace tessera::emit

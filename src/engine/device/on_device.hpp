@@ -1,0 +1,130 @@
+// A program compiled for a device with a memory of its own. Immutable; runs from several threads at once.
+//
+// A run takes arrays of the host up, launches every kernel in order, and takes the results down; arrays on the device
+// are used where they lie. What does not fit the device's memory runs in slabs (slabs.hpp), one after the other; so
+// does what takes long to copy, several at once, each with a queue and a thread of its own: one copies while another
+// computes.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/array.hpp"
+#include "engine/device/launch_plan.hpp"
+#include "engine/device/slabs.hpp"
+#include "lower/device.hpp"
+#include "plan/plan.hpp"
+#include "run/gpu/device.hpp"
+#include "tessera/program.hpp"
+
+namespace tessera::engine {
+
+// The device that options name, opened. Throws Error(argument) for a target that is none, Error(device) where it is
+// missing.
+std::shared_ptr<run::gpu::Device> open_device(const RunOptions&);
+
+// What runs on such a device; of a class of sizes, size_class.hpp.
+DeviceCode code_for(const ir::Graph&, const RunOptions&, const run::gpu::Limits&, const std::vector<i64>& of_class = {},
+                    bool narrow = false);
+
+class DeviceExecutable {
+ public:
+  DeviceExecutable(const ir::Graph&, const RunOptions&, std::shared_ptr<run::gpu::Device>, DeviceCode);
+
+  const plan::Plan& plan() const { return plan_; }
+  const lower::DeviceProgram& program() const { return program_; }
+  const std::string& source() const { return source_; }
+
+  const run::gpu::Limits& limits() const { return device_->limits(); }
+  // Of a kernel of program(): as compiled, and as it is launched.
+  run::gpu::Module::Usage usage_of(const lower::DeviceKernel&) const;
+  KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters,
+                         std::optional<RowRange> rows = {}) const;
+  // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
+  bool takes(const std::vector<i64>& parameters) const;
+  // This program, or one for images that are small, which lives as long: what bind() and run() launch.
+  const DeviceExecutable& serving(const std::vector<i64>& parameters, const RunOptions&) const;
+  // As Executable::run. Arrays may lie on this device. With a stream in the options it does not wait.
+  void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
+           const RunOptions&) const;
+
+  // Arrays on the device, bound to kernels: what a run does between taking up and taking down, again and again.
+  class Bound {
+   public:
+    // All rows or those of a slab. `inputs` and `outputs` that lie on the device are used where they lie, as far as
+    // their rows allow; the others have to be taken up and down.
+    Bound(const DeviceExecutable&, const std::vector<i64>& parameters, run::gpu::Queue&, const Slab&,
+          const std::vector<Array>& inputs = {}, const std::vector<Array>& outputs = {});
+    // The padding of structs stays as it was in `outputs`, where they are given.
+    void upload(const std::vector<Array>& inputs, const std::vector<Array>& outputs = {});
+    void launch(const RunOptions&);
+    void download(const std::vector<Array>& outputs);  // does not wait
+    // What launch() hands over, in order; integers as DeviceKernel::integers says.
+    struct Ready {
+      std::size_t kernel = 0;  // of program().kernels
+      run::gpu::Launch launch;
+      std::vector<std::shared_ptr<run::gpu::Memory>> blocks;
+      std::vector<i64> integers;
+    };
+    const std::vector<Ready>& launches() const { return launches_; }
+    run::gpu::Queue& queue() { return queue_; }  // no error shows before wait() or a time is asked for
+
+   private:
+    struct Place {
+      std::shared_ptr<const DeviceMemory> memory;
+      i64 offset = 0;            // of row 0 in the memory, in bytes; negative where the first rows are not there
+      std::vector<i64> strides;  // bytes, of every dimension of the interface's array but the last
+      Shape inner;               // extents of every dimension but the first
+      bool given = false;        // the caller's array
+    };
+    // Rows of what lies at a place, and of an array of the caller's as the interface has it.
+    Array lying(std::size_t array, RowRange) const;
+    Array rows_of(std::size_t array, const Array&, RowRange) const;
+    void order();
+    Ready ready(std::size_t kernel, const std::vector<i64>& parameters) const;
+    void lie_in_whole(std::size_t array);  // of which it is a part
+
+    const DeviceExecutable& program_;
+    run::gpu::Queue& queue_;
+    Slab slab_;
+    std::vector<Place> places_;
+    std::vector<Ready> launches_;
+  };
+
+  // All rows of this program, or of the one for images that are small. Not thread-safe; ends before this and the queue.
+  std::unique_ptr<Bound> bind(const std::vector<i64>& parameters, run::gpu::Queue&, const RunOptions& = {}) const;
+  std::unique_ptr<run::gpu::Queue> queue() const { return device_->queue(); }
+
+ private:
+  struct Job {
+    const std::vector<i64>& parameters;
+    const std::vector<Array>&inputs, &outputs;
+    const RunOptions& options;
+  };
+  // How many slabs a run takes, and how many of them at once.
+  struct Split {
+    i64 parts = 1;
+    int lanes = 1;
+  };
+  Split split(const Job&) const;
+  i64 bytes_of(const Job&, const Split&) const;
+  std::shared_ptr<const DeviceMemory> memory_of(run::gpu::Queue&, const lower::DeviceTable&) const;
+  void run_slabs(const Job&, const Split&) const;
+  void run_slab(const Job&, run::gpu::Queue&, i64 part, i64 parts) const;
+  std::shared_ptr<const DeviceExecutable> small(const RunOptions&) const;
+
+  const ir::Graph& graph_;  // the program's, which outlives this
+  plan::Plan plan_;
+  lower::DeviceProgram program_;
+  std::string source_;
+  std::shared_ptr<run::gpu::Device> device_;
+  std::shared_ptr<run::gpu::Module> module_;
+  std::vector<std::shared_ptr<const DeviceMemory>> tables_;  // of the program, there as long as it is
+  mutable std::mutex mutex_;
+  mutable std::shared_ptr<const DeviceExecutable> small_;
+};
+
+}  // namespace tessera::engine

@@ -1,0 +1,107 @@
+// Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
+#include "base/deadline.hpp"
+#include "engine/executable.hpp"
+#include "engine/explain/device.hpp"
+#include "engine/explain/parts.hpp"
+#include "engine/methods.hpp"
+#include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
+#include "engine/tune/prices.hpp"
+#include "explain/sections.hpp"
+#include "ir/bind.hpp"
+#include "run/cpu/parallel.hpp"
+
+namespace tessera {
+
+namespace {
+
+// Sizes that no memory holds would leave 63 bits when they are multiplied.
+void check_points(const ir::Graph& graph, const std::vector<i64>& parameters) {
+  constexpr double most = 281474976710656.0;  // 2^48
+  for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
+    double points = 1;
+    for (ir::SizeId d : graph.stage(s).domain) points *= static_cast<double>(graph.evaluate(d, parameters));
+    if (points > most)
+      throw Error(
+          ErrorClass::argument,
+          "stage '" + graph.stage(s).name + "' would have more than 2^48 points; that is more than any array has", {},
+          "give smaller inputs");
+  }
+}
+
+explain::Report cpu_report(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  RunOptions resolved = options;
+  resolved.threads = run::cpu::thread_count(options.threads);
+  const bool blocks = impl.certainty && engine::may_run_by_certainty(impl, parameters, options);
+  plan::Plan plan =
+      engine::cpu_plan(impl.graph, options, blocks ? std::vector<i64>{} : engine::size_class(impl.graph, parameters));
+  const std::string note = engine::prices_in_use("cpu", plan.device.name).note;
+  if (!note.empty() && !plan.sums.empty()) plan.remarks.push_back(note);
+  return explain::report(std::move(plan), parameters, resolved);
+}
+
+explain::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
+  if (const auto whole = engine::whole_program(impl, options)) {
+    RunOptions own = options;
+    own.method = Method::automatic;
+    explain::Report report = report_of(whole->impl(), parameters, own);
+    report.sums = engine::sums_of(impl, options);
+    return report;
+  }
+  const bool cpu = options.target.empty() || options.target == "cpu";
+  const auto of = [&](const Program::Impl& part) {
+    return cpu ? cpu_report(part, parameters, options) : engine::device_report(part, parameters, options);
+  };
+  return impl.sequence ? engine::report_in_parts(impl.graph, *impl.sequence, parameters, options, of) : of(impl);
+}
+
+std::vector<explain::SectionReport> reports_of(const engine::LoopProgram& program, const std::vector<i64>& parameters,
+                                               const RunOptions& options) {
+  std::vector<explain::SectionReport> reports;
+  for (const engine::LoopProgram::Part& part : program.parts()) {
+    const Program::Impl& impl = part.program.impl();
+    explain::SectionReport report{report_of(impl, parameters, options), "", part.section.most, {}};
+    if (part.section.repeats()) report.loop = program.graph().loops[part.section.loop].name;
+    for (const ir::Section::Carried& c : part.section.carried)
+      report.carried.push_back(impl.graph.arguments[c.input].name);
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+template <class Report>
+std::string formatted(const Report& report, ExplainFormat format) {
+  switch (format) {
+    case ExplainFormat::json:
+      return explain::to_json(report);
+    case ExplainFormat::svg:
+      return explain::to_svg(report);
+    case ExplainFormat::text:
+      break;
+  }
+  return explain::to_text(report);
+}
+
+}  // namespace
+
+std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions& options, ExplainFormat format) const {
+  const ir::Graph& graph = impl_->graph;
+  if (shapes.size() != graph.arguments.size())
+    throw Error(ErrorClass::argument,
+                "the program takes " + std::to_string(graph.arguments.size()) + " inputs, but " +
+                    std::to_string(shapes.size()) + " shapes were given",
+                {}, "give an empty shape for a scalar");
+  const base::Deadline deadline(options.compile_limit, options.cancel);
+  const std::vector<i64> parameters = ir::bind_parameters(graph, shapes);
+  impl_->output_shapes(parameters);
+  check_points(graph, parameters);
+  engine::check_method(*impl_, options);
+  if (&engine::by_method(*impl_, options) != impl_.get()) return impl_->precise->explain(shapes, options, format);
+  if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
+  std::string text = formatted(report_of(*impl_, parameters, options), format);
+  if (impl_->certainty && format == ExplainFormat::text && engine::may_run_by_certainty(*impl_, parameters, options))
+    text += "\nblocks whose windows see equal certainties everywhere run without them, empty ones do not run\n";
+  return text;
+}
+
+}  // namespace tessera

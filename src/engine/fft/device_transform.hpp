@@ -1,0 +1,24 @@
+// One Fourier transform of a program between arrays of a device (rewrite/parts.hpp), with FftOnDevice: the counterpart
+// of host_transform.hpp.
+#pragma once
+
+#include <optional>
+
+#include "engine/fft/device.hpp"
+#include "rewrite/parts.hpp"
+
+namespace tessera::engine {
+
+// Strides in bytes, of every dimension; the last ones are those of an element.
+fft::Problem device_problem(const rewrite::Step&, const Shape&, const std::vector<i64>& from_strides,
+                            const std::vector<i64>& to_strides);
+
+// How a device of these limits goes about it, or nothing where it cannot: lines that are too long, doubles where there
+// are none.
+std::optional<fft::DevicePlan> device_plan(const fft::Problem&, const run::gpu::Limits&);
+
+// Where the array lies on a device, if it does so as transforms want it: rows whole elements apart, from a multiple of
+// two numbers on.
+std::optional<FftOnDevice::Place> place_of(const Array&);
+
+}  // namespace tessera::engine

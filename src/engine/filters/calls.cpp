@@ -1,0 +1,131 @@
+// The functions of tessera/filters.hpp: options of C++ made a request.
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "engine/filters/filters.hpp"
+
+namespace tessera {
+namespace {
+
+template <class Options>
+Array mask_of(const Options& options) {
+  if constexpr (requires { options.mask; }) return options.mask;
+  return {};
+}
+template <class Options>
+bool ignores_nan(const Options& options) {
+  if constexpr (requires { options.ignore_nan; }) return options.ignore_nan;
+  return false;
+}
+
+template <class Options>
+std::vector<double> nodata_of(const Options& options) {
+  if constexpr (requires { options.nodata; }) return options.nodata;
+  return {};
+}
+
+template <class Options>
+Array apply(const Array& image, const char* name, const Options& options, std::map<std::string, PerAxis> numbers,
+            std::map<std::string, Array> tables = {}) {
+  const FilterRequest request{.name = name,
+                              .numbers = std::move(numbers),
+                              .tables = std::move(tables),
+                              .border = options.border,
+                              .extent = options.extent,
+                              .type = options.type,
+                              .mask = mask_of(options),
+                              .ignore_nan = ignores_nan(options),
+                              .nodata = nodata_of(options),
+                              .alpha = options.alpha,
+                              .arithmetic = options.arithmetic};
+  return filter(image, request, options.run);
+}
+
+// Without a border: the image is continued periodically.
+template <class Options>
+Array in_frequency(const Array& image, const char* name, const Options& options,
+                   std::map<std::string, PerAxis> numbers) {
+  const FilterRequest request{.name = name,
+                              .numbers = std::move(numbers),
+                              .extent = options.extent,
+                              .type = options.type,
+                              .alpha = options.alpha,
+                              .arithmetic = options.arithmetic};
+  return filter(image, request, options.run);
+}
+
+Array weighted(const Array& image, const Array& weights, const char* name, const ConvolveOptions& options) {
+  return apply(image, name, options, {{"anchor", options.anchor}}, {{"kernel", weights}});
+}
+
+// The fields of the result by the names of the image's, where it lies on the host.
+Array renamed(const Array& result, const Format& image) {
+  Format format = result.format();
+  if (!format.is_struct() || result.on_device()) return result;
+  for (std::size_t k = 0; k < format.fields.size(); ++k) format.fields[k].name = image.fields[k].name;
+  format.struct_name = image.struct_name;
+  return Array::share(result.owner(), result.data(), format, result.shape(), result.strides());
+}
+
+}  // namespace
+
+Array filter(const Array& image, const FilterRequest& request, const RunOptions& run) {
+  if (image.empty() || image.rank() < 1)
+    throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(request.name)));
+  const auto made = engine::make_filter(request, image.format(), image.rank());
+  static_cast<void>(made->place(image.shape()));
+  std::vector<Array> inputs = {made->input(made->converted(image))};
+  if (!request.mask.empty()) inputs.push_back(made->input(engine::mask_for(request.mask, image.shape())));
+  return renamed(made->program.run(inputs, run).at(0), image.format());
+}
+
+Array gaussian(const Array& image, const GaussianOptions& o) {
+  return apply(image, "gaussian", o, {{"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array box(const Array& image, const WindowOptions& o) {
+  return apply(image, "box", o, {{"radius", o.radius}});
+}
+Array median(const Array& image, const WindowOptions& o) {
+  return apply(image, "median", o, {{"radius", o.radius}});
+}
+Array erode(const Array& image, const WindowOptions& o) {
+  return apply(image, "erode", o, {{"radius", o.radius}});
+}
+Array dilate(const Array& image, const WindowOptions& o) {
+  return apply(image, "dilate", o, {{"radius", o.radius}});
+}
+Array bilateral(const Array& image, const BilateralOptions& o) {
+  return apply(image, "bilateral", o, {{"sigma", o.sigma}, {"range", o.range}});
+}
+Array sobel(const Array& image, const FilterOptions& o) {
+  return apply(image, "sobel", o, {});
+}
+Array laplacian(const Array& image, const FilterOptions& o) {
+  return apply(image, "laplacian", o, {});
+}
+Array unsharp(const Array& image, const UnsharpOptions& o) {
+  return apply(image, "unsharp", o, {{"amount", o.amount}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array canny(const Array& image, const CannyOptions& o) {
+  return apply(image, "canny", o, {{"threshold", o.threshold}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array harris(const Array& image, const HarrisOptions& o) {
+  return apply(image, "harris", o, {{"k", o.k}, {"sigma", o.sigma}, {"truncate", o.truncate}});
+}
+Array lowpass(const Array& image, const FrequencyOptions& o) {
+  return in_frequency(image, "lowpass", o, {{"cutoff", o.cutoff}, {"order", o.order}});
+}
+Array highpass(const Array& image, const FrequencyOptions& o) {
+  return in_frequency(image, "highpass", o, {{"cutoff", o.cutoff}, {"order", o.order}});
+}
+Array bandpass(const Array& image, const BandpassOptions& o) {
+  return in_frequency(image, "bandpass", o, {{"low", o.low}, {"high", o.high}, {"order", o.order}});
+}
+Array correlate(const Array& image, const Array& weights, const ConvolveOptions& o) {
+  return weighted(image, weights, "correlate", o);
+}
+Array convolve(const Array& image, const Array& weights, const ConvolveOptions& o) {
+  return weighted(image, weights, "convolve", o);
+}
+
+}  // namespace tessera

@@ -1,0 +1,116 @@
+// Images continued by their borders: a map per dimension, applied from the slowest to the fastest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/border.hpp"
+#include "data/element.hpp"
+#include "engine/filters/check.hpp"
+
+namespace tessera::engine {
+namespace {
+
+// One element whose every scalar is this number, which continues() the image.
+std::vector<std::byte> element_of(const Format& format, double value) {
+  std::vector<std::byte> bytes(format.size());
+  if (!format.is_struct()) store_element(format.scalar, bytes.data(), value);
+  for (const Format::Field& f : format.fields) store_element(f.type, bytes.data() + f.offset, value);
+  return bytes;
+}
+
+class Continuation {
+ public:
+  Continuation(const Array& from, const Array& to, const std::vector<Border>& borders, const std::vector<i64>& margin)
+      : from_(from), to_(to), margin_(margin), size_(from.format().size()) {
+    for (std::size_t d = 0; d < borders.size(); ++d) {
+      std::vector<i64> map(static_cast<std::size_t>(to.shape()[d]));
+      for (std::size_t i = 0; i < map.size(); ++i)
+        map[i] = map_index(borders[d].mode, static_cast<i64>(i) - margin[d], from.shape()[d]);
+      maps_.push_back(std::move(map));
+      fills_.push_back(element_of(from.format(), borders[d].mode == BorderMode::constant ? borders[d].value : 0));
+    }
+  }
+
+  void run() { fill(0, static_cast<const std::byte*>(from_.data()), static_cast<std::byte*>(to_.data()), nullptr); }
+
+ private:
+  // `constant`: the element that stands here, whatever the faster dimensions are; null for those of the image.
+  void fill(std::size_t d, const std::byte* from, std::byte* to, const std::byte* constant) {
+    const bool last = d + 1 == maps_.size();
+    const i64 step = from_.strides()[d], n = from_.shape()[d], extent = to_.shape()[d];
+    for (i64 i = 0; i < extent; ++i) {
+      std::byte* target = to + i * to_.strides()[d];
+      if (last && constant == nullptr && i == margin_[d] && step == static_cast<i64>(size_)) {  // all of the inside
+        std::memcpy(target, from, static_cast<std::size_t>(n) * size_);
+        i += n - 1;
+        continue;
+      }
+      const i64 source = maps_[d][static_cast<std::size_t>(i)];
+      const std::byte* here = constant != nullptr ? constant : source < 0 ? fills_[d].data() : nullptr;
+      const std::byte* row = from + std::max<i64>(source, 0) * step;
+      if (last)
+        std::memcpy(target, here != nullptr ? here : row, size_);
+      else
+        fill(d + 1, row, target, here);
+    }
+  }
+
+  const Array &from_, &to_;
+  const std::vector<i64>& margin_;
+  std::size_t size_;  // of an element
+  std::vector<std::vector<i64>> maps_;
+  std::vector<std::vector<std::byte>> fills_;  // of constants, per dimension
+};
+
+// Scalars from one place to another, the dimensions from `d` on.
+void convert(const Array& from, const Array& to, std::size_t d, const std::byte* source, std::byte* target) {
+  const i64 n = from.shape()[d];
+  for (i64 i = 0; i < n; ++i, source += from.strides()[d], target += to.strides()[d]) {
+    if (d + 1 < from.shape().size())
+      convert(from, to, d + 1, source, target);
+    else
+      store_element(to.format().scalar, target, load_element(from.format().scalar, source));
+  }
+}
+
+}  // namespace
+
+Array in_type(const Array& image, ElementType type) {
+  const Array host = image.to_host();
+  Format format = type;
+  if (host.format().is_struct()) {
+    std::vector<std::pair<std::string, ElementType>> fields;
+    for (const Format::Field& f : host.format().fields) fields.emplace_back(f.name, type);
+    format = Format::record(host.format().struct_name, fields);
+  }
+  const Array result(format, host.shape());
+  const auto plane = [](const Array& a, std::size_t k) {
+    return a.format().is_struct() ? a.field(a.format().fields[k].name) : a;
+  };
+  for (std::size_t k = 0; k < std::max<std::size_t>(1, host.format().fields.size()); ++k) {
+    const Array from = plane(host, k), to = plane(result, k);
+    convert(from, to, 0, static_cast<const std::byte*>(from.data()), static_cast<std::byte*>(to.data()));
+  }
+  if (!image.on_device()) return result;
+  const Array there = image.memory()->make(format, host.shape());
+  there.copy_from(result);
+  return there;
+}
+
+Array continued(const Array& image, const std::vector<Border>& borders, const std::vector<i64>& margin) {
+  Shape shape = image.shape();
+  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += 2 * margin[d];
+  const Array host = image.to_host();
+  const Array result(image.format(), shape);
+  Continuation(host, result, borders, margin).run();
+  if (!image.on_device()) return result;
+  const Array there = image.memory()->make(image.format(), shape);
+  there.copy_from(result);
+  return there;
+}
+
+}  // namespace tessera::engine

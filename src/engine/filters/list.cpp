@@ -1,0 +1,79 @@
+// The list of filters, read off their declarations: a standard filter whose file has a stencil or vector function of
+// its own name for one image of type `real` or `element`. Functions NAME1d, NAME, NAME3d and NAME4d are for ranks 1 to
+// 4; parameters with a comment are options; one with variants _t, _z, _y, _x may differ between axes. One with a file
+// masked_NAME takes masks.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/text.hpp"
+#include "engine/filters/filters.hpp"
+#include "engine/filters/names.hpp"
+#include "lang/compile.hpp"
+#include "lang/standard_filters.hpp"
+
+namespace tessera {
+namespace {
+
+// Derivatives and measures are no grey values.
+const std::set<std::string> of_other_values = {"sobel", "laplacian", "canny", "harris", "highpass", "bandpass"};
+
+std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
+  FilterInfo info;
+  info.name = filter.file.substr(0, filter.file.find('.'));
+  if (info.name.ends_with("d") && info.name.size() > 2 &&
+      std::isdigit(static_cast<unsigned char>(*(info.name.end() - 2))))
+    return std::nullopt;  // of one rank: made to be imported
+  lang::CompileInput input;
+  input.text = filter.text;
+  input.file_name = filter.file;
+  const lang::ProgramText text = lang::describe(input);
+  static constexpr std::array<const char*, 4> suffixes = {"1d", "", "3d", "4d"};
+  for (int rank = 1; rank <= 4; ++rank) {
+    const std::string wanted = info.name + suffixes[static_cast<std::size_t>(rank - 1)];
+    for (const lang::FunctionText& f : text.functions)
+      if (f.name == wanted && f.arguments.size() == 1 && f.arguments[0].second == rank &&
+          (f.arguments[0].first == "real" || f.arguments[0].first == "element"))
+        info.ranks.push_back(rank);
+  }
+  if (info.ranks.empty()) return std::nullopt;
+  info.takes_mask = lang::find_standard_filter("masked_" + info.name + ".forma") != nullptr;
+  info.summary = text.description;
+  info.keeps_type = !of_other_values.contains(info.name);
+  for (const lang::DeclarationText& p : text.parameters) {
+    if (p.description.empty()) continue;
+    const bool per_axis = p.type == "border" || std::any_of(text.parameters.begin(), text.parameters.end(),
+                                                            [&](const auto& o) { return o.name == p.name + "_x"; });
+    info.options.push_back({p.name, p.type == "double" ? "float" : p.type, p.value, p.description, per_axis});
+  }
+  return info;
+}
+
+}  // namespace
+
+const std::vector<FilterInfo>& filters() {
+  static const std::vector<FilterInfo> all = [] {
+    std::vector<FilterInfo> found;
+    for (const lang::StandardFilter& f : lang::standard_filters())
+      if (auto info = read_filter(f)) found.push_back(std::move(*info));
+    return found;
+  }();
+  return all;
+}
+
+const FilterInfo& engine::filter_info(const std::string& name) {
+  std::vector<std::string> names;
+  for (const FilterInfo& f : filters()) {
+    if (f.name == name) return f;
+    names.push_back(f.name);
+  }
+  const std::string meant = meant_by(name, names);
+  throw Error(
+      ErrorClass::argument,
+      fmt::format("there is no filter {}, the filters are: {}", base::quoted(name), base::list_of(names, "and")), {},
+      meant.empty() ? base::did_you_mean(name, names) : meant);
+}
+
+}  // namespace tessera

@@ -1,0 +1,234 @@
+// Calls inside point expressions: scalar functions (expanded), built-in functions, coord and extent, reductions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "lang/declarations.hpp"
+#include "lang/functions.hpp"
+#include "lang/points/points.hpp"
+
+namespace tessera::lang {
+
+using ir::Op;
+
+namespace {
+
+bool picks_an_operand(Op op) {
+  return op == Op::min || op == Op::max || op == Op::reduce_min || op == Op::reduce_max || op == Op::reduce_median;
+}
+
+}  // namespace
+
+PointValue PointEvaluator::call(const Expr& e) {
+  if (const Function* f = context_.find_function(e.name.text)) {
+    if (f->kind == Function::scalar) return {nullptr, {call_function(e, *f)}};
+    const std::string_view kind = f->kind == Function::stencil ? "stencil" : "vector function";
+    context_.report.fail(e.name.span,
+                         fmt::format("{} is a {}: expected a function of values", base::quoted(e.name.text), kind),
+                         {{"stencils and vector functions apply to whole images, outside of point expressions"},
+                          fmt::format("declare it as: function float {}(...)", e.name.text)});
+  }
+  if (e.name.text == "coord" || e.name.text == "extent") return {nullptr, {dimension_query(e)}};
+  return {nullptr, {call_builtin(e)}};
+}
+
+void PointEvaluator::unknown_function(const Expr& e) {
+  std::vector<std::string> names = builtin_words();
+  names.insert(names.end(), {"coord", "extent", "cast", "saturate"});
+  for (const auto& [name, f] : context_.declared.functions)
+    if (f->kind == Function::scalar) names.emplace_back(name);
+  Advice advice{{}, base::did_you_mean(e.name.text, names)};
+  if (find_argument(e.name.text) != nullptr)
+    advice = {{fmt::format("{} is an argument", base::quoted(e.name.text))},
+              fmt::format("write {0}@[...] for a neighbour, {0}[...] for an absolute index", e.name.text)};
+  if (e.name.text == "fft" || e.name.text == "ifft")
+    advice = {{fmt::format("{} transforms whole images, outside of stencils", base::quoted(e.name.text))},
+              fmt::format("write F = {}(a); and pass F to the stencil", e.name.text)};
+  if (e.name.text == "if")
+    advice = {{"what is chosen is a value"},
+              fmt::format("write {} ? A : B", e.arguments.empty() ? "CONDITION" : e.arguments[0].value->span.text())};
+  context_.unknown(e.name.span, e.name.text, fmt::format("unknown function {}", base::quoted(e.name.text)),
+                   std::move(advice));
+}
+
+Scalar PointEvaluator::call_function(const Expr& e, const Function& f) {
+  if (e.arguments.size() != f.arguments.size())
+    context_.report.fail(e.span,
+                         fmt::format("{} takes {} argument{}, {} given", base::quoted(f.name.text), f.arguments.size(),
+                                     f.arguments.size() == 1 ? "" : "s", e.arguments.size()),
+                         {{fmt::format("it is declared at {}", describe_place(f.name.span, e.span))}, {}});
+  Locals locals;
+  for (std::size_t i = 0; i < f.arguments.size(); ++i) {
+    const ElementType type = context_.basic_type(f.arguments[i].type);
+    locals.insert_or_assign(f.arguments[i].name.text,
+                            PointValue{nullptr, {{converted(scalar(*e.arguments[i].value), type), type}}});
+  }
+  if (!f.complete || f.result == nullptr) throw Failed{};
+  const ActiveCall active(context_, f, e.span);
+  PointEvaluator body(context_, mode_);
+  body.locals_ = &locals;
+  body.ranges_ = ranges_;
+  body.in_function_ = true;
+  for (const Statement* s : f.body) body.define(*s);
+  const Scalar result = body.scalar(*f.result);
+  const ElementType type = context_.basic_type(f.result_type);
+  return made(e.span, converted(result, type), type);
+}
+
+Scalar PointEvaluator::call_builtin(const Expr& e) {
+  const Builtin* b = find_builtin(e.name.text);
+  const std::size_t given = e.arguments.size();
+  if (b == nullptr || (given == 1 && find_reduction(e.name.text) != nullptr)) {
+    if (find_reduction(e.name.text) != nullptr)
+      context_.report.fail(e.span,
+                           fmt::format("{} here needs a window: expected {}(i = lo..hi) ( ... )",
+                                       base::quoted(e.name.text), e.name.text),
+                           {{}, fmt::format("write {}(i = -1..1, j = -1..1) ( X@[i,j] )", e.name.text)});
+    unknown_function(e);
+  }
+  const auto wanted = static_cast<std::size_t>(b->arity);
+  const bool folds = b->op == Op::min || b->op == Op::max;
+  if (given < wanted || (given > wanted && !(folds && wanted == 2)))
+    context_.report.fail(e.span, fmt::format("{} takes {} argument{}, {} given", base::quoted(e.name.text), wanted,
+                                             wanted == 1 ? "" : "s", given));
+  std::vector<Scalar> args;
+  for (const CallArgument& a : e.arguments) {
+    args.push_back(scalar(*a.value));
+    if (b->integer_only) want_integer(a.value->span, args.back(), fmt::format("the argument of '{}'", b->name));
+  }
+  // min, max and clamp of one narrow type give that type: the value is one of theirs.
+  const auto pick = [&](Op op, const Scalar& x, const Scalar& y) {
+    const ElementType type = x.type == y.type ? x.type : ir::promote(x.type, y.type);
+    const ir::ExprId r = ir::binary(graph_, op, converted(x, x.type), converted(y, y.type));
+    return made(e.span, ir::convert(graph_, type, r), type);
+  };
+  if (b->name == "clamp") return pick(Op::min, pick(Op::max, args[0], args[1]), args[2]);
+  if (folds) {
+    Scalar value = args[0];
+    for (std::size_t i = 1; i < args.size(); ++i) value = pick(b->op, value, args[i]);
+    return value;
+  }
+  ir::ExprId r;
+  if (b->arity == 1)
+    r = ir::unary(graph_, b->op, converted(args[0], args[0].type));
+  else
+    r = ir::binary(graph_, b->op, converted(args[0], args[0].type), converted(args[1], args[1].type));
+  return made(e.span, r, graph_.node(r).type);
+}
+
+// coord(d), extent(d)
+Scalar PointEvaluator::dimension_query(const Expr& e) {
+  if (arguments_ == nullptr)
+    context_.report.fail(e.span, fmt::format("{} has a meaning only inside a stencil", base::quoted(e.name.text)),
+                         {{}, in_function_ ? "pass it to the function as an argument" : ""});
+  if (e.arguments.size() != 1)
+    context_.report.fail(e.span,
+                         fmt::format("{} takes 1 argument, {} given", base::quoted(e.name.text), e.arguments.size()));
+  const i64 d = constant_integer(*e.arguments[0].value, "the dimension");
+  if (d < 0 || d > 3)
+    context_.report.fail(e.arguments[0].value->span, fmt::format("there is no dimension {}: expected 0 to 3", d));
+  if (d > highest_query_.dimension) highest_query_ = {static_cast<int>(d), e.arguments[0].value->span};
+  const auto dimension = static_cast<std::size_t>(d);
+  const ir::ExprId r = e.name.text == "coord" ? ir::coord(graph_, dimension) : ir::extent(graph_, dimension);
+  return made(e.span, r, ElementType::i32);
+}
+
+Scalar PointEvaluator::reduce(const Expr& e) {
+  const Op op = find_reduction(e.name.text)->op;
+  Locals names;
+  if (locals_ != nullptr) names = *locals_;
+  std::vector<ir::Var> vars;
+  i64 points = 1;
+  for (const Range& r : e.ranges) {
+    const bool taken = find_argument(r.name.text) != nullptr ||
+                       (locals_ != nullptr && locals_->contains(r.name.text)) ||
+                       std::any_of(&e.ranges.front(), &r, [&](const Range& o) { return o.name.text == r.name.text; });
+    if (taken)
+      context_.report.fail(r.name.span, fmt::format("{} has a meaning already: expected a new name for the index",
+                                                    base::quoted(r.name.text)));
+    ir::Var v;
+    v.lo = constant_integer(*r.lo, "the lower bound");
+    v.hi = constant_integer(*r.hi, "the upper bound");
+    if (v.lo > v.hi)
+      context_.report.fail(
+          join(r.lo->span, r.hi->span),
+          fmt::format("the window {}..{} is empty: expected a lower bound that is not above the upper", v.lo, v.hi));
+    points *= std::min(v.hi - v.lo + 1, ir::max_window + 1);
+    if (points > ir::max_window)
+      context_.report.fail(e.span,
+                           fmt::format("the window has more than {} points", base::format_count(ir::max_window)));
+    v.id = graph_.new_var();
+    vars.push_back(v);
+    names.insert_or_assign(r.name.text, PointValue{nullptr, {{ir::var(graph_, v.id), ElementType::i32}}});
+  }
+
+  Locals* const outer = std::exchange(locals_, &names);
+  const std::size_t depth = ranges_.size();
+  ranges_.insert(ranges_.end(), vars.begin(), vars.end());
+  const auto leave = [&] {
+    locals_ = outer;
+    ranges_.resize(depth);
+  };
+  try {
+    Scalar result;
+    if (mode_ == constant) {
+      result = reduce_now(e, op, vars);
+    } else {
+      const Scalar body = scalar(*e.args[0]);
+      const ir::ExprId r = ir::reduce(graph_, op, vars, body.e);
+      ElementType type = graph_.node(r).type;
+      if (op == Op::reduce_any || op == Op::reduce_all) {
+        result = {r, ElementType::i32};
+      } else {
+        if (picks_an_operand(op)) type = body.type;
+        result = {ir::convert(graph_, type, r), type};
+      }
+    }
+    leave();
+    return made(e.span, result.e, result.type);
+  } catch (...) {
+    leave();
+    throw;
+  }
+}
+
+// Constant mode: the loop itself, in the interpreter's order.
+Scalar PointEvaluator::reduce_now(const Expr& e, Op op, const std::vector<ir::Var>& vars) {
+  std::vector<i64> at;
+  for (const ir::Var& v : vars) at.push_back(v.lo);
+  std::vector<Scalar> values;  // of a median; else the running result
+  for (;;) {
+    for (std::size_t d = 0; d < vars.size(); ++d)
+      locals_->insert_or_assign(
+          e.ranges[d].name.text,
+          PointValue{nullptr,
+                     {{ir::constant(graph_, ElementType::i32, static_cast<double>(at[d])), ElementType::i32}}});
+    const Scalar term = scalar(*e.args[0]);
+    const bool logical = op == Op::reduce_any || op == Op::reduce_all;
+    const ir::ExprId value = logical ? ir::truth(graph_, term.e) : converted(term, ir::promote(term.type, term.type));
+    const ElementType type = logical ? ElementType::i32 : picks_an_operand(op) ? term.type : graph_.node(value).type;
+    if (values.empty() || op == Op::reduce_median) {
+      values.push_back({value, type});
+    } else {
+      values[0] = {ir::binary(graph_, ir::step_of(op), values[0].e, value), type};
+    }
+    std::size_t d = vars.size();
+    while (d > 0 && ++at[d - 1] > vars[d - 1].hi) {
+      at[d - 1] = vars[d - 1].lo;
+      --d;
+    }
+    if (d == 0) break;
+  }
+  if (op == Op::reduce_median) {
+    const auto value = [&](const Scalar& s) { return ir::constant_value(graph_, s.e).value_or(0); };
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+    std::nth_element(values.begin(), middle, values.end(),
+                     [&](const Scalar& a, const Scalar& b) { return value(a) < value(b); });
+    values[0] = *middle;
+  }
+  if (op == Op::reduce_any || op == Op::reduce_all) return values[0];
+  return {ir::convert(graph_, values[0].type, values[0].e), values[0].type};
+}
+
+}  // namespace tessera::lang

@@ -1,0 +1,450 @@
+// Expressions: one precedence table, climbed from below.
+//
+// Inside stencils and scalar functions the operators are those of C. In whole-image expressions there are only
+// + - * / % (for extents, versions and scalar arguments), so that `u<i-1>` is never a comparison.
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/deadline.hpp"
+#include "base/text.hpp"
+#include "lang/functions.hpp"
+#include "lang/syntax/parser.hpp"
+
+namespace tessera::lang {
+namespace {
+
+struct Operator {
+  std::string_view text;
+  int precedence = 0;  // 0: none
+};
+
+constexpr int additive = 9;
+constexpr std::array<Operator, 19> operators = {{{"||", 1},
+                                                 {"&&", 2},
+                                                 {"|", 3},
+                                                 {"&", 5},
+                                                 {"==", 6},
+                                                 {"!=", 6},
+                                                 {"<", 7},
+                                                 {">", 7},
+                                                 {"<=", 7},
+                                                 {">=", 7},
+                                                 {"<<", 8},
+                                                 {">>", 8},
+                                                 {"+", 9},
+                                                 {"-", 9},
+                                                 {"*", 10},
+                                                 {"/", 10},
+                                                 {"%", 10},
+                                                 {"^", 4},
+                                                 {"", 0}}};
+
+constexpr std::string_view power_message =
+    "'^' is no operator here: some read it as a power, others as an exclusive or";
+
+}  // namespace
+
+Parser::Nest::Nest(Parser& p) : parser(p) {
+  if (++parser.nesting_ > max_nesting) {
+    const Span at = parser.peek().span;
+    parser.nesting_ = 0;
+    parser.report_.error(at, fmt::format("nested more than {} levels deep", max_nesting),
+                         {{}, "name inner parts in statements of their own"});
+    throw Stop{};
+  }
+}
+
+Expr& Parser::make(ExprKind kind, Span begin) {
+  if (static_cast<i64>(module_->exprs.size()) >= max_nodes_) {
+    report_.error(begin,
+                  fmt::format("the text has more than {} operations and numbers", base::format_count(max_nodes_)),
+                  {{}, "write repeated terms as a loop or a reduction, and give large tables with --table name=FILE"});
+    throw Stop{};
+  }
+  base::count_towards_deadline();
+  Expr& e = module_->exprs.emplace_back();
+  e.kind = kind;
+  e.span = begin;
+  return e;
+}
+
+const Expr* Parser::finish(Expr& e) {
+  e.span = join(e.span, previous());
+  for (const Expr* a : e.args) e.depth = std::max(e.depth, a->depth + 1);
+  for (const CallArgument& a : e.arguments) e.depth = std::max(e.depth, a.value->depth + 1);
+  for (const IndexItem& i : e.index)
+    for (const Expr* part : {i.a, i.b})
+      if (part != nullptr) e.depth = std::max(e.depth, part->depth + 1);
+  for (const ComposePiece& p : e.pieces) e.depth = std::max(e.depth, p.value->depth + 1);
+  if (e.depth > 2 * max_nesting) {
+    report_.error(e.span, fmt::format("nested more than {} levels deep", 2 * max_nesting),
+                  {{}, "name inner parts in statements of their own"});
+    throw Stop{};
+  }
+  return &e;
+}
+
+const Expr* Parser::expression(Where where) {
+  const Where outer = std::exchange(where_, where);
+  const Expr* e = where != Where::image ? select_expression() : binary_expression(additive);
+  where_ = outer;
+  return e;
+}
+
+// select := binary [ "?" select ":" select ]
+const Expr* Parser::select_expression() {
+  const Span begin = peek().span;
+  const Expr* condition = binary_expression(1);
+  if (!accept("?")) return condition;
+  const Nest nest(*this);
+  Expr& e = make(ExprKind::select, begin);
+  e.args = {condition, select_expression()};
+  expect(":", "the first choice of '?'");
+  e.args.push_back(select_expression());
+  return finish(e);
+}
+
+// binary := unary { operator unary }
+const Expr* Parser::binary_expression(int min_precedence) {
+  const Span begin = peek().span;
+  const Expr* left = unary_expression();
+  for (;;) {
+    std::string_view text = peek().kind == TokenKind::symbol ? peek().text() : "";
+    if (where_ != Where::image && text == ">" && touches(1) && (peek(1).is("=") || peek(1).is(">")))
+      text = peek(1).is("=") ? ">=" : ">>";
+    const Operator op =
+        *std::find_if(operators.begin(), operators.end() - 1, [&](const Operator& o) { return o.text == text; });
+    if (op.precedence == 0) return left;
+    if (op.text == "^") report_.fail(peek().span, std::string(power_message), {{}, "write pow(a, b) or xor(a, b)"});
+    if (op.precedence < min_precedence || (where_ == Where::image && op.precedence < additive)) return left;
+    Expr& e = make(ExprKind::binary, begin);
+    e.name = {peek().span, op.text};
+    next();
+    if (op.text == ">=" || op.text == ">>") {
+      peek().role = Role::glued;
+      e.name.span = join(e.name.span, next().span);
+    }
+    const Expr* right = binary_expression(op.precedence + 1);
+    e.args = {left, right};
+    e.span = join(begin, previous());
+    e.depth = std::max(left->depth, right->depth + 1);
+    left = &e;
+  }
+}
+
+// unary := ( "-" | "!" | "~" | "+" ) unary | postfix
+const Expr* Parser::unary_expression() {
+  Token& t = peek();
+  if (t.is("-") || t.is("!") || t.is("~") || t.is("+")) {
+    const Nest nest(*this);
+    t.role = Role::prefix;
+    Expr& e = make(ExprKind::unary, t.span);
+    e.name = {t.span, t.text()};
+    next();
+    e.args = {unary_expression()};
+    return finish(e);
+  }
+  return postfix_expression();
+}
+
+// postfix := primary { "@" "[" items "]" | "[" items "]" | "." NAME }
+const Expr* Parser::postfix_expression() {
+  const Span begin = peek().span;
+  const Expr* e = primary_expression();
+  for (;;) {
+    if (accept("@")) {
+      Expr& access = make(ExprKind::access, begin);
+      access.args = {e};
+      access.index = index_items(true, false);
+      e = finish(access);
+    } else if (peek().is("[")) {
+      Expr& subscript = make(ExprKind::subscript, begin);
+      subscript.args = {e};
+      subscript.index = index_items(false, where_ != Where::point);
+      e = finish(subscript);
+    } else if (accept(".")) {
+      Expr& field = make(ExprKind::field, begin);
+      field.args = {e};
+      field.name = expect_name("a field after '.'");
+      e = finish(field);
+    } else {
+      return e;
+    }
+  }
+}
+
+// primary := number | NAME | NAME "<" e ">" | NAME "(" arguments ")" | cast | saturate | record | reduce | compose
+//          | "(" e ")"
+const Expr* Parser::primary_expression() {
+  const Token& t = peek();
+  switch (t.kind) {
+    case TokenKind::integer:
+    case TokenKind::real:
+    case TokenKind::real_float:
+      return number();
+    case TokenKind::symbol: {
+      if (!t.is("(")) break;
+      if (where_ != Where::point && (peek(1).is("@") || peek(1).is("["))) return compose_expression();
+      const Nest nest(*this);
+      next();
+      const Expr* e = where_ != Where::image ? select_expression() : binary_expression(additive);
+      expect(")", "the expression in parentheses");
+      return e;
+    }
+    case TokenKind::name: {
+      if (t.is_word("struct")) return record_expression();
+      if (t.is_word("cast") && peek(1).is("<")) return cast_expression(false);
+      if (t.is_word("saturate") && peek(1).is("<")) return cast_expression(true);
+      const bool reduction = peek(1).is("(") && peek(2).kind == TokenKind::name && peek(3).is("=");
+      if (where_ == Where::point && reduction && find_reduction(t.text()) != nullptr) return reduce_expression();
+      const Span begin = t.span;
+      if (find_type(t.text()) && peek(1).is("(") && is_keyword(t.text()))
+        report_.fail(t.span, fmt::format("expected an expression, found the type {}", base::quoted(t.text())),
+                     {{}, fmt::format("write cast<{}>(...)", t.text())});
+      const Name name = expect_name("an expression");
+      if (peek().is("(")) {
+        Expr& call = make(ExprKind::call, begin);
+        call.name = name;
+        call.arguments = call_arguments();
+        return finish(call);
+      }
+      if (peek().is("<") && (where_ == Where::image || (where_ == Where::test && holds_version()))) {
+        const Nest nest(*this);
+        Expr& version = make(ExprKind::version, begin);
+        version.name = name;
+        peek().role = Role::angle_open;
+        next();
+        version.args = {binary_expression(additive)};
+        expect(">", "the version of " + base::quoted(name.text)).role = Role::angle_close;
+        return finish(version);
+      }
+      Expr& e = make(ExprKind::name, begin);
+      e.name = name;
+      return finish(e);
+    }
+    default:
+      break;
+  }
+  expected("an expression");
+}
+
+const Expr* Parser::number() {
+  const Token& t = next();
+  Expr& e = make(ExprKind::number, t.span);
+  std::string_view text = t.text();
+  if (t.kind == TokenKind::integer) {
+    const std::optional<std::int64_t> value = base::parse_integer(text);
+    if (!value || *value > INT32_MAX)
+      report_.error(t.span, fmt::format("integer {} does not fit 32 bits: expected at most {}", base::quoted(text, 40),
+                                        INT32_MAX));
+    e.value = value && *value <= INT32_MAX ? static_cast<double>(*value) : 0;
+    e.type = ElementType::i32;
+    return finish(e);
+  }
+  e.type = ElementType::f64;
+  if (t.kind == TokenKind::real_float) {
+    e.type = ElementType::f32;
+    text.remove_suffix(1);
+  }
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), e.value);
+  const bool fits = e.type == ElementType::f64 || std::isfinite(static_cast<float>(e.value));
+  if (status != std::errc{} || end != text.data() + text.size() || !fits) {
+    report_.error(t.span,
+                  fmt::format("number {} is out of the range of {}", base::quoted(t.text(), 40), name_of(e.type)));
+    e.value = 0;
+  }
+  if (e.type == ElementType::f32) e.value = static_cast<float>(e.value);
+  return finish(e);
+}
+
+// cast := ( "cast" | "saturate" ) "<" TYPE ">" "(" e ")"
+const Expr* Parser::cast_expression(bool saturate) {
+  const Nest nest(*this);
+  Expr& e = make(saturate ? ExprKind::saturate : ExprKind::cast, next().span);
+  expect("<", "'cast'").role = Role::angle_open;
+  e.type_name = type_name(false);
+  expect(">", "the type").role = Role::angle_close;
+  expect("(", "the type").role = Role::call_open;
+  e.args = {where_ != Where::image ? select_expression() : binary_expression(additive)};
+  expect(")", "the value");
+  return finish(e);
+}
+
+// record := "struct" NAME "(" [ e { "," e } ] ")"
+const Expr* Parser::record_expression() {
+  Expr& e = make(ExprKind::record, next().span);
+  e.name = expect_name("the name of a struct");
+  if (!peek().is("(")) expected("'(' and the fields of the struct");
+  e.arguments = call_arguments();
+  return finish(e);
+}
+
+// arguments := "(" [ argument { "," argument } ] ")"     argument := e [ ":" modes ]
+std::vector<CallArgument> Parser::call_arguments() {
+  const Nest nest(*this);
+  std::vector<CallArgument> all;
+  expect("(", "the name").role = Role::call_open;
+  if (accept(")")) return all;
+  do {
+    CallArgument a;
+    a.value = where_ != Where::image ? select_expression() : binary_expression(additive);
+    if (where_ != Where::point && peek().is(":")) {
+      peek().role = Role::mode_colon;
+      next();
+      a.modes = modes();
+    }
+    all.push_back(std::move(a));
+  } while (accept(","));
+  expect(")", "the arguments");
+  return all;
+}
+
+// modes := mode | "[" mode { "," mode } "]"      mode := NAME [ "(" e ")" ]
+Modes Parser::modes() {
+  Modes m;
+  m.span = peek().span;
+  const auto one = [&] {
+    if (peek().kind != TokenKind::name) expected("a boundary mode such as mirror");
+    Mode mode;
+    mode.name = {peek().span, peek().text()};
+    next();
+    if (peek().is("(")) {
+      next().role = Role::call_open;
+      mode.value = binary_expression(additive);
+      expect(")", "the value of the mode");
+    }
+    m.items.push_back(mode);
+  };
+  if (peek().is("[")) {
+    m.per_dimension = true;
+    next().role = Role::offset_open;
+    do one();
+    while (accept(","));
+    expect("]", "the modes");
+  } else {
+    one();
+  }
+  m.span = join(m.span, previous());
+  return m;
+}
+
+// items := "[" item { "," item } "]"
+std::vector<IndexItem> Parser::index_items(bool pairs, bool ranges) {
+  const Nest nest(*this);
+  std::vector<IndexItem> all;
+  expect("[", "'@'").role = pairs ? Role::offset_open : Role::index_open;
+  do all.push_back(index_item(pairs, ranges));
+  while (accept(","));
+  expect("]", "the indices");
+  return all;
+}
+
+// item := e | "(" e "," e ")" | [ e ] ".." [ e ]
+IndexItem Parser::index_item(bool pairs, bool ranges) {
+  const auto value = [&] { return where_ != Where::image ? select_expression() : binary_expression(additive); };
+  IndexItem item;
+  item.span = peek().span;
+  if (pairs && peek().is("(") && paren_holds_pair()) {
+    item.kind = IndexItem::pair;
+    next();
+    item.a = value();
+    expect(",", "the offset");
+    item.b = value();
+    expect(")", "the stride");
+  } else if (ranges && accept("..")) {
+    item.kind = IndexItem::range;
+    if (!peek().is(",") && !peek().is("]")) item.b = value();
+  } else {
+    item.a = value();
+    if (ranges && accept("..")) {
+      item.kind = IndexItem::range;
+      if (!peek().is(",") && !peek().is("]")) item.b = value();
+    }
+  }
+  item.span = join(item.span, previous());
+  return item;
+}
+
+// Whether the parenthesis here has a comma at its own level: (a, b) against (a + b) * c.
+bool Parser::paren_holds_pair() const {
+  int depth = 0;
+  for (std::size_t i = 0;; ++i) {
+    const Token& t = peek(i);
+    if (t.kind == TokenKind::end || t.is(";") || t.is("{")) return false;
+    if (t.is("(") || t.is("[")) ++depth;
+    if (t.is(")") || t.is("]")) --depth;
+    if (depth == 0) return false;
+    if (depth == 1 && t.is(",")) return true;
+  }
+}
+
+// In a test, whether the '<' here begins a version, u<t-1>, and is no comparison: integer arithmetic and a '>' follow,
+// and no operand of that.
+bool Parser::holds_version() const {
+  int depth = 0;
+  for (std::size_t i = 1;; ++i) {
+    const Token& t = peek(i);
+    if (depth == 0 && t.is(">")) {
+      const Token& behind = peek(i + 1);
+      return behind.kind == TokenKind::symbol && !behind.is("(") && !behind.is("!") && !behind.is("~");
+    }
+    if (t.is("(")) ++depth;
+    if (t.is(")") && --depth < 0) return false;
+    const bool operand = t.kind == TokenKind::name || t.kind == TokenKind::integer;
+    if (!operand && !t.is("(") && !t.is(")") && !t.is("+") && !t.is("-") && !t.is("*") && !t.is("/") && !t.is("%"))
+      return false;
+  }
+}
+
+// range := NAME "=" e ".." e
+Range Parser::range() {
+  Range r;
+  r.name = expect_name("a name for the index");
+  expect("=", base::quoted(r.name.text));
+  r.lo = binary_expression(additive);
+  expect("..", "the lower bound");
+  r.hi = binary_expression(additive);
+  return r;
+}
+
+// reduce := NAME "(" range { "," range } ")" "(" e ")"
+const Expr* Parser::reduce_expression() {
+  const Nest nest(*this);
+  Expr& e = make(ExprKind::reduce, peek().span);
+  e.name = {peek().span, peek().text()};
+  next();
+  expect("(", "the reduction").role = Role::call_open;
+  do e.ranges.push_back(range());
+  while (accept(","));
+  expect(")", "the bounds");
+  expect("(", "the bounds");
+  e.args = {select_expression()};
+  expect(")", "the reduced expression");
+  return finish(e);
+}
+
+// compose := "(" piece { piece } ")"      piece := [ "@" ] "[" items "]" "=" e ";"
+const Expr* Parser::compose_expression() {
+  const Nest nest(*this);
+  Expr& e = make(ExprKind::compose, peek().span);
+  next().role = Role::block_open;
+  while (!peek().is(")")) {
+    ComposePiece p;
+    p.span = peek().span;
+    if (!peek().is("@") && !peek().is("[")) expected("a piece such as '@[(0,2),(0,1)] = a;' or ')'");
+    p.strided = accept("@");
+    p.place = index_items(p.strided, !p.strided);
+    p.span = join(p.span, previous());
+    expect("=", "the place of the piece");
+    p.value = binary_expression(additive);
+    expect(";", "the piece");
+    e.pieces.push_back(std::move(p));
+  }
+  next().role = Role::block_close;
+  return finish(e);
+}
+
+}  // namespace tessera::lang

@@ -1,0 +1,35 @@
+// Which tile a block of threads of a device takes a weighted sum in, and what that and the direct way cost: see
+// fft/device/tile.hpp and docs/convolution.md.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "ir/graph.hpp"
+#include "rewrite/sums/weights.hpp"
+
+namespace tessera::rewrite {
+
+// Of a stage, with these parameters.
+double points_of(const ir::Graph&, const ir::Stage&, const std::vector<i64>& parameters);
+
+// Of weights of one plane; rows 0 where no tile holds them. `parts`: threads that may share a row. `extents`: of the
+// image, where they are known; it has about so many `points`, in all of its planes.
+ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, int parts,
+                              const std::array<std::optional<i64>, 2>& extents, double points);
+
+// The same of tiles that no block holds, in three kernels (fft/device/large_tile.hpp). `assumed`: extents of the image,
+// which tiles are to suit as well as larger ones.
+ir::Stage::Tiling large_device_tile(const Tensor& weights, ElementType number, const std::array<i64, 2>& assumed,
+                                    double points);
+
+// Nanoseconds a point of a multiprocessor without transforms, of images of `from` to one of `type`: term by term, and
+// one dimension at a time, where the weights of a plane are an outer product.
+double device_direct(const Tensor& weights, ElementType type, ElementType from, double points);
+std::optional<double> device_apart(const Tensor& weights, ElementType type, double points);
+
+// Of an image that leaves much of the device idle, where the terms cost less than the second dimension's wait.
+bool waits_for_dimensions(const Tensor& weights, ElementType type, ElementType from, double points);
+
+}  // namespace tessera::rewrite
