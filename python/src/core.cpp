@@ -81,6 +81,13 @@ extern "C" void on_interrupt(int number, siginfo_t* info, void* context) {
 
 pthread_t main_thread;
 
+// The thread that forked is the main one of the child. A run of another one goes on in the parent alone.
+void on_fork() {
+  if (pthread_equal(pthread_self(), main_thread) != 0) return;
+  main_thread = pthread_self();
+  if (watched.exchange(nullptr) != nullptr) ::sigaction(SIGINT, &previous, nullptr);
+}
+
 }  // namespace
 
 Interruptible::Interruptible(tsr_cancel* cancel) {
@@ -133,6 +140,7 @@ void after_cancelled(Options& options) {
 NB_MODULE(_core, m) {
   using namespace tessera::python;
   main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  pthread_atfork(nullptr, nullptr, on_fork);
   m.def("version", [] { return std::string(tsr_version()); });
   m.def("abi", &tsr_abi);
   nb::set_leak_warnings(false);  // programs that modules hold at the end are no news to a user

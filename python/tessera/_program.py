@@ -6,13 +6,15 @@ import json
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _options, _xarray
-from tessera._errors import ArgumentError
+from tessera._errors import ArgumentError, Cancelled, Error
+from tessera._forks import Lock
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,6 +125,27 @@ class Run(Future[Any]):
     def __init__(self, cancel: _core.Cancel) -> None:
         super().__init__()
         self._ends = cancel
+        self._thread: int | None = None  # in which it goes on
+        _runs.add(self)
+
+    def _work(self, call: Callable[[], Any]) -> None:
+        self._thread = threading.get_ident()
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            self.set_exception(error)
+        else:
+            self.set_result(result)
+
+    def _left_behind(self) -> None:
+        """In the child of a fork: the thread of the run, and whoever holds its lock, are in the parent."""
+        self._condition = threading.Condition()
+        if self.done() or self._thread == threading.get_ident():
+            return
+        super().__init__()
+        self.set_exception(Cancelled("the run went on in another thread, which a child of os.fork() does not have"))
 
     def cancel(self) -> bool:
         if super().cancel():
@@ -134,7 +157,8 @@ class Run(Future[Any]):
 
 
 _pool: ThreadPoolExecutor | None = None
-_pool_lock = threading.Lock()
+_pool_lock = Lock()
+_runs: weakref.WeakSet[Run] = weakref.WeakSet()
 
 
 def _workers() -> ThreadPoolExecutor:
@@ -146,8 +170,10 @@ def _workers() -> ThreadPoolExecutor:
 
 
 def _forget_workers() -> None:
-    global _pool, _pool_lock
-    _pool, _pool_lock = None, threading.Lock()
+    global _pool
+    _pool = None
+    for run in _runs:
+        run._left_behind()
 
 
 os.register_at_fork(after_in_child=_forget_workers)

@@ -18,6 +18,7 @@ from tessera import _core, _options, _xarray
 from tessera._arrays import move_axis
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
+from tessera._forks import Lock
 from tessera._images import Image, ImageType, Planes, Total, stage
 from tessera._methods import Method
 from tessera._parameters import (
@@ -81,7 +82,7 @@ class Pipeline:
                 )
         self._built: dict[Any, Program] = {}
         self._known: dict[Any, _Known] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self.__qualname__: str
         functools.update_wrapper(self, function)
 

@@ -7,11 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "engine/device_array.hpp"
 #include "engine/launch_plan.hpp"
 #include "engine/slabs.hpp"
@@ -123,7 +123,7 @@ class DeviceExecutable {
   std::shared_ptr<run::gpu::Device> device_;
   std::shared_ptr<run::gpu::Module> module_;
   std::vector<std::shared_ptr<const DeviceMemory>> tables_;  // of the program, there as long as it is
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   mutable std::shared_ptr<const DeviceExecutable> small_;
 };
 
