@@ -317,9 +317,11 @@ class Program:
         return run
 
     def interpret(self, *arrays: Any, **named: Any) -> Any:
-        """The same by the slow, obvious interpreter, which every target agrees with; arrays of the host."""
+        """The same by the slow, obvious interpreter, which every target agrees with; arrays of the host. Of the options of
+        a run it takes ``cancel``; Ctrl-C ends it."""
+        cancel = None if "cancel" in self._places else named.pop("cancel", None)
         inputs, like = _xarray.unwrapped(self._in_order(arrays, named))
-        results = self._core.interpret(inputs)
+        results = self._core.interpret(inputs, _options.run({"cancel": cancel}))
         if like is not None:
             results = tuple(_xarray.wrapped(r, like) for r in results)
         return results[0] if self._single else Outputs(results, self._names)

@@ -139,8 +139,9 @@ class Pipeline:
     def interpret(self, /, *args: Any, **named: Any) -> Any:
         """The same by the slow, obvious interpreter, which every target agrees with."""
         axis = self._axis(named)
+        cancel = None if "cancel" in self._signature.parameters else named.pop("cancel", None)
         program, inputs = self._bound(args, named, axis)
-        return self._shown(program, program.interpret(*inputs), axis)
+        return self._shown(program, program.interpret(*inputs, cancel=cancel), axis)
 
     def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
         """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them.

@@ -371,7 +371,8 @@ std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) cons
   return impl_->output_shapes(ir::bind_parameters(impl_->graph, shapes_of(inputs)));
 }
 
-std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
+std::vector<Array> Program::interpret(const std::vector<Array>& given, const RunOptions& options) const {
+  const base::Deadline watch(0, options.cancel);
   return impl_->interpret(given, ref::Rounding::each);
 }
 
