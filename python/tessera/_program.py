@@ -301,19 +301,18 @@ class Program:
         run = Run(cancel)
 
         def work() -> None:
-            if not run.set_running_or_notify_cancel():
-                return
-            try:
-                result = self(*arrays, out=out, **named)
-            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
-                run.set_exception(error)
-            else:
-                run.set_result(result)
+            run._work(lambda: self(*arrays, out=out, **named))
 
         if any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
             work()
-        else:
+            return run
+        try:
             _workers().submit(work)
+        except RuntimeError as why:  # no more threads, or the interpreter ends
+            Future.cancel(run)
+            raise Error(
+                f"the run cannot go on in another thread: {why}", help="call the program itself, which runs in this one"
+            ) from None
         return run
 
     def interpret(self, *arrays: Any, **named: Any) -> Any:
