@@ -137,7 +137,7 @@ void after_cancelled(Options& options) {
 
 }  // namespace tessera::python
 
-NB_MODULE(_core, m) {
+NB_MODULE(bound, m) {
   using namespace tessera::python;
   main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   pthread_atfork(nullptr, nullptr, on_fork);
@@ -149,4 +149,32 @@ NB_MODULE(_core, m) {
   bind_program(m);
   bind_filter(m);
   bind_pipeline(m);
+}
+
+namespace {
+
+// A second interpreter that came as far as nanobind would take its types from the first one.
+bool is_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(
+      PyExc_ImportError,
+      "tessera runs in the main interpreter alone, not in sub-interpreters; threads and processes may use it");
+  return false;
+}
+
+int fill(PyObject* module) {
+  return is_main_interpreter() ? nanobind_bound_exec(module) : -1;
+}
+
+}  // namespace
+
+// What NB_MODULE(_core, m) would make, but for the questions: up to CPython 3.12 this function is called by the
+// interpreter that imports, since 3.13 by the main one.
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  if (!is_main_interpreter()) return nullptr;
+  nb::detail::init_singletons();
+  if (!nb::detail::nb_backend_init("_core")) return nullptr;
+  static PyObject* const definition =
+      NB_CALL(module_new)("_core", nullptr, reinterpret_cast<void*>(fill), NB_ABI_MINOR_TAG);
+  return definition;
 }

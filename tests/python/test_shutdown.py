@@ -1,4 +1,4 @@
-"""What is asked for while the interpreter ends."""
+"""What is asked for while the interpreter ends, and of other interpreters than the main one."""
 
 import subprocess
 import sys
@@ -90,6 +90,39 @@ class Last:
 last = Last(program, x)
 """
         self.assertEqual(self.said(text), "refused")
+
+    def test_other_interpreters(self):
+        text = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        sys.exit()
+text = '''
+for _ in range(2):
+    try:
+        import tessera
+    except ImportError as error:
+        print(error, flush=True)
+    else:
+        print("imported", flush=True)
+'''
+for kind in ((), ("legacy",), ({"isolated": False},)):
+    try:
+        number = interpreters.create(*kind) if not kind or kind[0] == "legacy" else interpreters.create(**kind[0])
+    except TypeError:
+        continue
+    (getattr(interpreters, "exec", None) or interpreters.run_string)(number, text)
+    print(ts.gaussian(x, sigma=1).sum() > 60, program.submit(x).result().shape, flush=True)
+"""
+        lines = self.said(text).splitlines()
+        if not lines:
+            self.skipTest("there are none")
+        for line in lines:
+            self.assertRegex(line, "not in sub-interpreters|not support loading in subinterpreters|^True ")
+
 
 if __name__ == "__main__":
     unittest.main()
