@@ -39,7 +39,9 @@ class Shutdown(unittest.TestCase):
                 self.assertIn("help: call the program itself", said)
 
     def test_the_program_itself_at_exit(self):
-        said = self.said("atexit.register(lambda: print(program(x).sum(), ts.gaussian(x, sigma=1).shape, pipe(x).sum()))\n")
+        said = self.said(
+            "atexit.register(lambda: print(program(x).sum(), ts.gaussian(x, sigma=1).shape, pipe(x).sum()))\n"
+        )
         self.assertEqual(said.split("\n")[0], "64.0 (8, 8) 128.0")
         stencil = "stencil scaled(vector#2 float X, float g) { return X * g; }"
         text = f"ts.Program.from_text('parameter M, N; vector#2 float i[M,N]; float g; {stencil} return scaled(i, g);')"
