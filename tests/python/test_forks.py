@@ -9,7 +9,7 @@ import unittest
 
 import numpy as np
 import tessera as ts
-from programs import SLOW, blurred, photo
+from programs import BLUR, SLOW, blurred, photo
 from tessera import ndimage
 
 
@@ -161,6 +161,27 @@ class Forks(unittest.TestCase):
         time.sleep(0.3)
         os.kill(numbers[0], signal.SIGINT)
         self.ends_well(numbers[0])
+
+    def test_devices(self):
+        program, image = ts.Program.from_text(BLUR), photo()
+        try:
+            program(image, target="opencl")
+        except ts.DeviceError:
+            self.skipTest("no device of OpenCL")
+
+        def ask():
+            for _ in range(2):
+                try:
+                    program(image, target="opencl")
+                except ts.DeviceError as error:
+                    if "was opened before this process was forked" not in str(error):
+                        return False
+                else:
+                    return False
+            return program(image).shape == image.shape
+
+        self.ends_well(self.child(ask))
+        program(image, target="opencl")
 
     def test_multiprocessing(self):
         ended, image = threading.Event(), photo((300, 300))
