@@ -31,7 +31,7 @@ class Mutex {
   bool lock_in_child();
 
   std::mutex mutex_;
-  std::atomic<unsigned> process_{forks()};  // in which it is known to work
+  std::atomic<unsigned> process_{0};  // by forks(): in which it is known to work
 };
 
 class [[nodiscard]] Lock {
@@ -47,6 +47,27 @@ class [[nodiscard]] Lock {
 
  private:
   Mutex& mutex_;
+};
+
+// An object that is made where it is first asked for, and never destroyed. One that a function has as a static variable
+// would be waited for in a child, if a thread of its parent was making it.
+template <class T>
+class Once {
+ public:
+  template <class Make>
+  const T& get(const Make& make) {
+    const T* made = made_.load(std::memory_order_acquire);
+    if (made != nullptr) [[likely]]
+      return *made;
+    const Lock lock(mutex_);
+    made = made_.load(std::memory_order_relaxed);
+    if (made == nullptr) made_.store(made = new T(make()), std::memory_order_release);
+    return *made;
+  }
+
+ private:
+  Mutex mutex_;
+  std::atomic<const T*> made_{nullptr};
 };
 
 }  // namespace tessera::base

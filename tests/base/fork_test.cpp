@@ -65,6 +65,23 @@ TEST(Fork, LocksOfThreadsThatAreGoneAreMadeAnew) {
   EXPECT_EQ(known[1], 1);
 }
 
+TEST(Fork, WhatAThreadWasMakingIsMadeAgain) {
+  static constinit Once<std::vector<int>> once;
+  std::atomic<bool> making{false}, go{false};
+  const auto make = [&] {
+    making = true;
+    while (!go) std::this_thread::yield();
+    return std::vector<int>{1, 2};
+  };
+  std::thread other([&] { once.get(make); });
+  while (!making) std::this_thread::yield();
+  const int status = status_of_child([&] { return once.get([] { return std::vector<int>{3}; }).front() == 3; });
+  go = true;
+  other.join();
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(once.get(make).size(), 2U);
+}
+
 TEST(Fork, LocksThatNobodyHoldsStayAsTheyAre) {
   Mutex mutex;
   std::vector<int> known{1, 2, 3};

@@ -128,8 +128,8 @@ struct Found {
 };
 
 const Found& found() {
-  static const Found& f = *new Found();
-  return f;
+  static constinit base::Once<Found> f;
+  return f.get([] { return Found(); });
 }
 
 // One running program and the socket to it.

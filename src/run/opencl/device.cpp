@@ -72,6 +72,9 @@ std::shared_ptr<gpu::Device> open(int index) {
   static base::Mutex mutex;
   static auto& opened = *new std::map<int, std::shared_ptr<OpenClDevice>>();
   const Listing& all = listing();
+  if (all.process != base::forks())
+    throw Error(ErrorClass::device, "the drivers of OpenCL were opened before this process was forked", {},
+                "start processes anew (spawn, forkserver) to use devices in them");
   if (all.devices.empty()) throw Error(ErrorClass::device, "no OpenCL device: " + all.missing, all.notes);
   const auto count = static_cast<int>(all.devices.size());
   if (index < 0 || index >= count) {
