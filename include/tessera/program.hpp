@@ -55,8 +55,8 @@ class Program {
   std::vector<Array> run(const std::vector<Array>& inputs, const RunOptions& = {}) const;
   // The same into existing arrays of the right format and shape; input and output memory must not overlap.
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
-  // The slow, obvious interpreter: the oracle of every test.
-  std::vector<Array> interpret(const std::vector<Array>& inputs) const;
+  // The slow, obvious interpreter: the oracle of every test. Of the options it looks at `cancel` alone.
+  std::vector<Array> interpret(const std::vector<Array>& inputs, const RunOptions& = {}) const;
   // The extents of every output for these inputs.
   std::vector<Shape> output_shapes(const std::vector<Array>& inputs) const;
 

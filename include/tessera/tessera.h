@@ -176,6 +176,9 @@ TSR_API tsr_status tsr_run_into(const tsr_program*, const DLTensor* const* input
 /* The slow, obvious interpreter, which every target agrees with. Arrays of the host. */
 TSR_API tsr_status tsr_interpret(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
                                  DLManagedTensorVersioned** outputs, size_t output_count);
+/* The same with options, of which it looks at tsr_options_set_cancel alone. */
+TSR_API tsr_status tsr_interpret_with(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
+                                      DLManagedTensorVersioned** outputs, size_t output_count, const tsr_options*);
 
 /* What the plan decided and why, for inputs of these shapes (`data` is not looked at): "text", "json" or "svg". */
 TSR_API tsr_status tsr_explain(const tsr_program*, const DLTensor* const* inputs, size_t input_count,

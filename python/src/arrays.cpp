@@ -92,11 +92,6 @@ void wrong_type(const char* name, const std::string& type, const Taken& given) {
 
 namespace {
 
-void check_rank(const char* name, int rank) {
-  if (rank > most_dimensions - 1)
-    fail(quoted(name) + " has " + std::to_string(rank) + " dimensions, expected at most 5, fields among them");
-}
-
 // Bytes to elements; false where a stride is no multiple of an element.
 bool set_strides(Taken& to, int rank, const Py_ssize_t* bytes, int item_size) {
   for (int d = 0; d < rank; ++d) {
@@ -234,6 +229,14 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
 
 // ---- DLPack ---------------------------------------------------------------------------------------------------------
 
+// A value as messages show it.
+std::string said(nb::handle value) {
+  const nb::object shown = nb::steal(PyObject_Repr(value.ptr()));
+  if (!shown.is_valid()) PyErr_Clear();
+  std::string text = shown.is_valid() ? nb::cast<std::string>(shown) : "something";
+  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
+}
+
 // The error of a producer, in our words.
 [[noreturn]] void refused(const char* name) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
@@ -251,7 +254,7 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
 
 // Type, shape and strides of a tensor that points elsewhere.
 void take_tensor(const char* name, Taken& to) {
-  check_rank(name, to.tensor.ndim);
+  check_tensor(name, to.tensor);
   const DLDataType type = to.tensor.dtype;
   bool known_type = type.lanes == 1 && type.code == kDLComplex && type.bits <= 128;
   for (const DLDataType& t : element_types) known_type = known_type || same(t, type);
@@ -270,19 +273,42 @@ void take_tensor(const char* name, Taken& to) {
   to.tensor.strides = to.strides;
 }
 
+// Whether it is negated when it is read, as torch's arrays may be.
+bool is_negated(nb::handle object) {
+  const nb::object method = nb::steal(PyObject_GetAttrString(object.ptr(), "is_neg"));
+  const nb::object is = nb::steal(method.is_valid() ? PyObject_CallNoArgs(method.ptr()) : nullptr);
+  PyErr_Clear();
+  return is.ptr() == Py_True;
+}
+
+// What __dlpack_device__ says: the type of the device, and its number.
+std::pair<int, int> device_of(PyObject* given, const char* name) {
+  const nb::object place = nb::steal(PyObject_CallMethodObjArgs(given, known.dlpack_device, nullptr));
+  if (!place.is_valid()) refused(name);
+  int numbers[2] = {};
+  bool good = PyTuple_Check(place.ptr()) != 0 && PyTuple_Size(place.ptr()) == 2;
+  for (int k = 0; good && k < 2; ++k) {
+    const nb::object number = nb::steal(PyNumber_Long(PyTuple_GetItem(place.ptr(), k)));  // an enumeration, too
+    const long value = number.is_valid() ? PyLong_AsLong(number.ptr()) : -1;
+    good = PyErr_Occurred() == nullptr && value >= 0 && value <= std::numeric_limits<int>::max();
+    numbers[k] = static_cast<int>(value);
+  }
+  PyErr_Clear();
+  if (!good)
+    fail(quoted(name) + " says " + said(place) + " of its device, expected a tuple of its type and its number");
+  return {numbers[0], numbers[1]};
+}
+
 void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to) {
   const nb::handle object(given);
   // torch shows the memory of a view that is still to be negated, an imaginary part of conjugates, as if it were not.
-  if (nb::hasattr(object, "is_neg") && nb::cast<bool>(object.attr("is_neg")())) {
+  if (is_negated(object)) {
     if (for_writing) fail(quoted(name) + " is negated when it is read, so that it cannot be written to");
     take_dlpack(nb::object(object.attr("resolve_neg")()).ptr(), name, false, to);
     to.fresh = true;
     return;
   }
-  const nb::object place = nb::steal(PyObject_CallMethodObjArgs(given, known.dlpack_device, nullptr));
-  if (!place.is_valid()) refused(name);
-  const int device_type = nb::cast<int>(nb::int_(place[0]));
-  const int device = nb::cast<int>(place[1]);
+  const auto [device_type, device] = device_of(given, name);
   if (device_type != kDLCPU && device_type != kDLCUDA && device_type != kDLCUDAHost && device_type != kDLCUDAManaged)
     fail(quoted(name) + " lies on a device of DLPack's type " + std::to_string(device_type) +
              ", expected memory of the host or of CUDA",
@@ -300,7 +326,7 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   }
   nb::object capsule;
   const nb::object method = nb::steal(PyObject_GetAttr(given, known.dlpack));
-  if (!method.is_valid()) throw nb::python_error();
+  if (!method.is_valid()) refused(name);
   const nb::tuple none = nb::make_tuple();
   nb::dict words;
   words["stream"] = stream;
@@ -325,15 +351,18 @@ void take_dlpack(PyObject* given, const char* name, bool for_writing, Taken& to)
   } else if (PyCapsule_IsValid(capsule.ptr(), "dltensor") != 0) {
     to.tensor = static_cast<const DLManagedTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"))->dl_tensor;
   } else {
-    fail(quoted(name) + " gives something else than a tensor of DLPack");
+    fail(quoted(name) + " gives " + said(capsule) + ", expected a capsule of DLPack that nobody has taken yet");
   }
+  if (to.tensor.device.device_type != device_type)
+    fail(quoted(name) + " gives a tensor on a device of DLPack's type " +
+         std::to_string(static_cast<int>(to.tensor.device.device_type)) + " and says " + std::to_string(device_type));
   if (to.fresh && for_writing) fail(quoted(name) + " gives a copy of itself, so that it cannot be written to");
   to.keep = std::move(capsule);
   take_tensor(name, to);
 }
 
 // __cuda_array_interface__, version 3.
-void take_cuda_array(PyObject* given, const char* name, Taken& to) {
+void read_cuda_array(PyObject* given, const char* name, Taken& to) {
   const nb::dict all = nb::cast<nb::dict>(nb::handle(given).attr("__cuda_array_interface__"));
   const std::string text = nb::cast<std::string>(all["typestr"]);
   if (all.contains("mask") && !nb::handle(all["mask"]).is_none())
@@ -360,6 +389,7 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
   }
   if (all.contains("strides") && !nb::handle(all["strides"]).is_none()) {
     const nb::tuple strides = nb::cast<nb::tuple>(all["strides"]);
+    if (static_cast<int>(strides.size()) != rank) throw nb::cast_error();
     for (int d = 0; d < rank; ++d) {
       const auto bytes = nb::cast<std::int64_t>(strides[d]);
       if (bytes % size != 0) fail(quoted(name) + " has strides that are no multiples of an element");
@@ -367,6 +397,7 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
     }
   }
   const nb::tuple data = nb::cast<nb::tuple>(all["data"]);
+  if (data.size() != 2) throw nb::cast_error();
   finish(to, reinterpret_cast<void*>(nb::cast<std::uintptr_t>(data[0])), rank, type);
   to.read_only = nb::cast<bool>(data[1]);
   to.tensor.device = {kDLCUDA, nb::cast<int>(arrays().attr("device_of")(nb::handle(given)))};
@@ -376,6 +407,22 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
   if (all.contains("stream") && !nb::handle(all["stream"]).is_none()) {
     const auto s = nb::cast<std::intptr_t>(all["stream"]);
     to.stream = s == 1 ? 0 : s;
+  }
+  check_tensor(name, to.tensor);
+}
+
+void take_cuda_array(PyObject* given, const char* name, Taken& to) {
+  const auto refuse = [&](const std::string& why) {
+    fail(quoted(name) + " has a __cuda_array_interface__ that is none" + (why.empty() ? "" : ": " + why));
+  };
+  try {
+    read_cuda_array(given, name, to);
+  } catch (const nb::cast_error&) {
+    refuse("");
+  } catch (nb::python_error& error) {  // ours are ValueErrors
+    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_LookupError) && !error.matches(PyExc_AttributeError))
+      throw;
+    refuse(text_of(error.value()));
   }
 }
 

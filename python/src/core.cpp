@@ -81,6 +81,13 @@ extern "C" void on_interrupt(int number, siginfo_t* info, void* context) {
 
 pthread_t main_thread;
 
+// The thread that forked is the main one of the child. A run of another one goes on in the parent alone.
+void on_fork() {
+  if (pthread_equal(pthread_self(), main_thread) != 0) return;
+  main_thread = pthread_self();
+  if (watched.exchange(nullptr) != nullptr) ::sigaction(SIGINT, &previous, nullptr);
+}
+
 }  // namespace
 
 Interruptible::Interruptible(tsr_cancel* cancel) {
@@ -130,9 +137,10 @@ void after_cancelled(Options& options) {
 
 }  // namespace tessera::python
 
-NB_MODULE(_core, m) {
+NB_MODULE(bound, m) {
   using namespace tessera::python;
   main_thread = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  pthread_atfork(nullptr, nullptr, on_fork);
   m.def("version", [] { return std::string(tsr_version()); });
   m.def("abi", &tsr_abi);
   nb::set_leak_warnings(false);  // programs that modules hold at the end are no news to a user
@@ -141,4 +149,32 @@ NB_MODULE(_core, m) {
   bind_program(m);
   bind_filter(m);
   bind_pipeline(m);
+}
+
+namespace {
+
+// A second interpreter that came as far as nanobind would take its types from the first one.
+bool is_main_interpreter() {
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) == 0) return true;
+  PyErr_SetString(
+      PyExc_ImportError,
+      "tessera runs in the main interpreter alone, not in sub-interpreters; threads and processes may use it");
+  return false;
+}
+
+int fill(PyObject* module) {
+  return is_main_interpreter() ? nanobind_bound_exec(module) : -1;
+}
+
+}  // namespace
+
+// What NB_MODULE(_core, m) would make, but for the questions: up to CPython 3.12 this function is called by the
+// interpreter that imports, since 3.13 by the main one.
+extern "C" NB_EXPORT PyObject* PyInit__core() {
+  if (!is_main_interpreter()) return nullptr;
+  nb::detail::init_singletons();
+  if (!nb::detail::nb_backend_init("_core")) return nullptr;
+  static PyObject* const definition =
+      NB_CALL(module_new)("_core", nullptr, reinterpret_cast<void*>(fill), NB_ABI_MINOR_TAG);
+  return definition;
 }

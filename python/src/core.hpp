@@ -121,6 +121,9 @@ void take_array(PyObject* given, const char* name, bool for_writing, Taken& to);
 bool take_exchanged(PyObject* given, Taken& to);
 // A new array by these functions; none where they give none.
 nb::object make_exchanged(const Taken& like, nb::handle shape, DLDataType type);
+void check_rank(const char* name, int rank);
+// What a tensor of somebody else says of itself, before any of it is believed.
+void check_tensor(const char* name, const DLTensor&);
 // Raises that an array has elements of a type that nothing takes, or of another one than is expected.
 [[noreturn]] void wrong_type(const char* name, const std::string& type, const Taken& given);
 [[noreturn]] void other_type(const Taken& given, const char* name, DLDataType expected);

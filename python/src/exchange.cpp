@@ -66,6 +66,45 @@ bool is_plain(PyObject* given) {
 
 }  // namespace
 
+void check_rank(const char* name, int rank) {
+  if (rank > most_dimensions - 1)
+    fail("'" + std::string(name) + "' has " + std::to_string(rank) +
+         " dimensions, expected at most 5, fields among them");
+}
+
+void check_tensor(const char* name, const DLTensor& t) {
+  const auto refuse = [&](const std::string& why) {
+    fail("'" + std::string(name) + "' gives a tensor that cannot be: " + why);
+  };
+  if (t.ndim < 0) refuse("it has " + std::to_string(t.ndim) + " dimensions");
+  check_rank(name, t.ndim);
+  if (t.ndim > 0 && t.shape == nullptr) refuse("it has no shape");
+  bool empty = false, beyond = false;
+  for (int d = 0; d < t.ndim; ++d) {
+    if (t.shape[d] < 0) refuse("dimension " + std::to_string(d) + " has the extent " + std::to_string(t.shape[d]));
+    empty = empty || t.shape[d] == 0;
+  }
+  if (empty) return;
+  // Of the elements the first and the last one, counted from where it points to; and how many there are.
+  std::int64_t lo = 0, hi = 0, count = 1, span = 0;
+  for (int d = t.ndim - 1; d >= 0; --d) {
+    const std::int64_t stride = t.strides != nullptr ? t.strides[d] : count;
+    std::int64_t reach = 0, &end = stride < 0 ? lo : hi;
+    beyond = __builtin_mul_overflow(t.shape[d] - 1, stride, &reach) || __builtin_add_overflow(end, reach, &end) ||
+             __builtin_mul_overflow(count, t.shape[d], &count) || beyond;
+  }
+  const std::int64_t size = std::max(1, t.dtype.bits / 8);
+  beyond = beyond || __builtin_sub_overflow(hi, lo, &span) || span >= (std::int64_t{1} << 48) / size;
+  if (beyond) refuse("it spans more than memory holds");
+  if (t.data == nullptr) refuse("it has elements, and points nowhere");
+  const auto unit =
+      static_cast<std::uintptr_t>(t.dtype.code == kDLComplex ? std::max<std::int64_t>(1, size / 2) : size);
+  if ((reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset) % unit != 0)
+    fail("'" + std::string(name) + "' has elements that are not aligned, expected a multiple of " +
+             std::to_string(unit) + " bytes as their address",
+         "give a copy");
+}
+
 bool take_exchanged(PyObject* given, Taken& to) {
   const Exchange* const table = table_of(Py_TYPE(given));
   if (table == nullptr || !is_plain(given)) return false;

@@ -184,16 +184,13 @@ class Program {
     return nb::tuple(finished);
   }
 
-  nb::object interpret(nb::handle inputs) {
+  nb::object interpret(nb::handle inputs, Options* options) {
     TakenList in(inputs_.size());
     take_inputs(inputs, in, false);
     std::vector<DLManagedTensorVersioned*> results(outputs_.size(), nullptr);
-    tsr_status status = TSR_OK;
-    {
-      const Unlocked unlocked;
-      status = tsr_interpret(handle_, in.tensors(), in.size(), results.data(), results.size());
-    }
-    check(status);
+    compute(options, [&](const tsr_options* o) {
+      return tsr_interpret_with(handle_, in.tensors(), in.size(), results.data(), results.size(), o);
+    });
     nb::list out;
     for (DLManagedTensorVersioned* r : results) {
       out.append(copied(r));
@@ -331,7 +328,7 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("output_count", &Program::output_count)
       .def("output_shapes", &Program::output_shapes, "inputs"_a)
       .def("run", &Program::run, "inputs"_a, "outputs"_a = nb::none(), "options"_a = nb::none())
-      .def("interpret", &Program::interpret, "inputs"_a)
+      .def("interpret", &Program::interpret, "inputs"_a, "options"_a = nb::none())
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
       .def("emit", &Program::emit, "options"_a = nb::none())
       .def("adjoint", [](const Program& p) { return make_program(p.adjoint()); });

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 from tessera import _arrays, _core, _options, _xarray
 from tessera._errors import ArgumentError
+from tessera._forks import Lock
 
 _most = 64  # compiled filters that are kept
 _kept: dict[Any, _core.Filter] = {}
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def call(

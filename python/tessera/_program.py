@@ -6,13 +6,15 @@ import json
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _options, _xarray
-from tessera._errors import ArgumentError
+from tessera._errors import ArgumentError, Cancelled, Error
+from tessera._forks import Lock
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -123,6 +125,27 @@ class Run(Future[Any]):
     def __init__(self, cancel: _core.Cancel) -> None:
         super().__init__()
         self._ends = cancel
+        self._thread: int | None = None  # in which it goes on
+        _runs.add(self)
+
+    def _work(self, call: Callable[[], Any]) -> None:
+        self._thread = threading.get_ident()
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            self.set_exception(error)
+        else:
+            self.set_result(result)
+
+    def _left_behind(self) -> None:
+        """In the child of a fork: the thread of the run, and whoever holds its lock, are in the parent."""
+        self._condition = threading.Condition()
+        if self.done() or self._thread == threading.get_ident():
+            return
+        super().__init__()
+        self.set_exception(Cancelled("the run went on in another thread, which a child of os.fork() does not have"))
 
     def cancel(self) -> bool:
         if super().cancel():
@@ -134,7 +157,8 @@ class Run(Future[Any]):
 
 
 _pool: ThreadPoolExecutor | None = None
-_pool_lock = threading.Lock()
+_pool_lock = Lock()
+_runs: weakref.WeakSet[Run] = weakref.WeakSet()
 
 
 def _workers() -> ThreadPoolExecutor:
@@ -146,8 +170,10 @@ def _workers() -> ThreadPoolExecutor:
 
 
 def _forget_workers() -> None:
-    global _pool, _pool_lock
-    _pool, _pool_lock = None, threading.Lock()
+    global _pool
+    _pool = None
+    for run in _runs:
+        run._left_behind()
 
 
 os.register_at_fork(after_in_child=_forget_workers)
@@ -156,7 +182,12 @@ os.register_at_fork(after_in_child=_forget_workers)
 def _on_device(given: Any) -> bool:
     if hasattr(given, "__cuda_array_interface__"):
         return True
-    return hasattr(given, "__dlpack_device__") and int(given.__dlpack_device__()[0]) in (2, 13)
+    if not hasattr(given, "__dlpack_device__"):
+        return False
+    try:
+        return int(given.__dlpack_device__()[0]) in (2, 13)
+    except Exception:  # noqa: BLE001 - the run says what is wrong with it
+        return False
 
 
 class Program:
@@ -275,25 +306,26 @@ class Program:
         run = Run(cancel)
 
         def work() -> None:
-            if not run.set_running_or_notify_cancel():
-                return
-            try:
-                result = self(*arrays, out=out, **named)
-            except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
-                run.set_exception(error)
-            else:
-                run.set_result(result)
+            run._work(lambda: self(*arrays, out=out, **named))
 
         if any(map(_on_device, arrays)) or any(map(_on_device, named.values())):
             work()
-        else:
+            return run
+        try:
             _workers().submit(work)
+        except RuntimeError as why:  # no more threads, or the interpreter ends
+            Future.cancel(run)
+            raise Error(
+                f"the run cannot go on in another thread: {why}", help="call the program itself, which runs in this one"
+            ) from None
         return run
 
     def interpret(self, *arrays: Any, **named: Any) -> Any:
-        """The same by the slow, obvious interpreter, which every target agrees with; arrays of the host."""
+        """The same by the slow, obvious interpreter, which every target agrees with; arrays of the host. Of the options of
+        a run it takes ``cancel``; Ctrl-C ends it."""
+        cancel = None if "cancel" in self._places else named.pop("cancel", None)
         inputs, like = _xarray.unwrapped(self._in_order(arrays, named))
-        results = self._core.interpret(inputs)
+        results = self._core.interpret(inputs, _options.run({"cancel": cancel}))
         if like is not None:
             results = tuple(_xarray.wrapped(r, like) for r in results)
         return results[0] if self._single else Outputs(results, self._names)

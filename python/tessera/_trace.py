@@ -18,6 +18,7 @@ from tessera import _core, _options, _xarray
 from tessera._arrays import move_axis
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
+from tessera._forks import Lock
 from tessera._images import Image, ImageType, Planes, Total, stage
 from tessera._methods import Method
 from tessera._parameters import (
@@ -81,7 +82,7 @@ class Pipeline:
                 )
         self._built: dict[Any, Program] = {}
         self._known: dict[Any, _Known] = {}
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self.__qualname__: str
         functools.update_wrapper(self, function)
 
@@ -138,8 +139,9 @@ class Pipeline:
     def interpret(self, /, *args: Any, **named: Any) -> Any:
         """The same by the slow, obvious interpreter, which every target agrees with."""
         axis = self._axis(named)
+        cancel = None if "cancel" in self._signature.parameters else named.pop("cancel", None)
         program, inputs = self._bound(args, named, axis)
-        return self._shown(program, program.interpret(*inputs), axis)
+        return self._shown(program, program.interpret(*inputs, cancel=cancel), axis)
 
     def emit(self, target: str = "c", *args: Any, options: Mapping[str, Any] | None = None, **named: Any) -> Emitted:
         """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them.

@@ -200,7 +200,7 @@ bool Cache::put(const Digest& key, std::string_view content) {
     ::unlinkat(folder.fd, part.c_str(), 0);
     return false;
   }
-  const std::lock_guard lock(mutex_);
+  const Lock lock(mutex_);
   unchecked_ += size;
   // Measuring the folder costs a stat per entry: once per 1/16 of the bound keeps it within 7 % of it.
   if (unchecked_ > max_bytes_ / 16) {

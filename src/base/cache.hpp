@@ -13,11 +13,11 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/fork.hpp"
 #include "base/hash.hpp"
 
 namespace tessera::base {
@@ -53,7 +53,7 @@ class Cache {
 
   std::string folder_;
   std::int64_t max_bytes_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::int64_t unchecked_ = INT64_MAX / 2;  // bytes put since the folder was last measured
 };
 

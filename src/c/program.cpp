@@ -219,11 +219,18 @@ tsr_status tsr_run_into(const tsr_program* program, const DLTensor* const* input
 
 tsr_status tsr_interpret(const tsr_program* program, const DLTensor* const* inputs, size_t input_count,
                          DLManagedTensorVersioned** outputs, size_t output_count) {
+  return tsr_interpret_with(program, inputs, input_count, outputs, output_count, nullptr);
+}
+
+tsr_status tsr_interpret_with(const tsr_program* program, const DLTensor* const* inputs, size_t input_count,
+                              DLManagedTensorVersioned** outputs, size_t output_count, const tsr_options* options) {
   return guarded([&] {
     const Program& p = given(program, "the program").program;
     check_places(*program, outputs, output_count);
     const BoundList bound(p.inputs(), inputs, input_count, true);
-    hand_out_arrays(p.interpret(bound.arrays), outputs, output_count);
+    RunOptions how;
+    how.cancel = cancel_of(options);
+    hand_out_arrays(p.interpret(bound.arrays, how), outputs, output_count);
   });
 }
 

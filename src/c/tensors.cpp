@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/fork.hpp"
 #include "data/element.hpp"
 #include "data/layout.hpp"
 #include "engine/device/array.hpp"
@@ -38,9 +39,9 @@ std::optional<ElementType> known_type(DLDataType t) {
 
 // The device of a tensor, opened once.
 const Device& cuda_device(int number) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static std::map<int, Device> opened;
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, opened);
   auto at = opened.find(number);
   if (at == opened.end()) at = opened.emplace(number, Device::open("cuda", number)).first;
   return at->second;

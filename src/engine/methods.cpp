@@ -43,7 +43,7 @@ std::vector<rewrite::SumChoice> sums_of(const Program::Impl& impl, const RunOpti
 
 std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const RunOptions& options) {
   if (options.method != Method::whole || impl.loops || impl.sequence) return nullptr;
-  std::lock_guard lock(impl.mutex);
+  const base::Lock lock = impl.locked();
   auto& known = impl.wholes[static_cast<int>(options.numbers)];
   if (known) return *known;
   ir::Graph graph = impl.graph;
@@ -58,13 +58,13 @@ void check_method(const Program::Impl& impl, const RunOptions& options, bool emi
   const auto asked = std::make_tuple(static_cast<int>(options.method), static_cast<int>(options.schedule),
                                      static_cast<int>(options.numbers), options.target + (emitted ? " file" : ""));
   {
-    std::lock_guard lock(impl.mutex);
+    const base::Lock lock = impl.locked();
     if (impl.methods.contains(asked)) return;
   }
   const std::vector<rewrite::SumChoice> sums = sums_of(impl, options, emitted);
   const auto taken = [&](const rewrite::SumChoice& c) { return c.taken == options.method; };
   if (std::any_of(sums.begin(), sums.end(), taken)) {
-    std::lock_guard lock(impl.mutex);
+    const base::Lock lock = impl.locked();
     impl.methods.insert(asked);
     return;
   }

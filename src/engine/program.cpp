@@ -179,7 +179,7 @@ std::shared_ptr<const engine::Executable> Program::Impl::executable(const RunOpt
                                                                     const std::vector<i64>& of_class) const {
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
                              static_cast<int>(options.method), options.compiler, of_class);
-  std::lock_guard lock(mutex);
+  const base::Lock lock = locked();
   std::shared_ptr<const engine::Executable>& found = executables[key];
   if (found) return found;
   const base::Deadline deadline(options.compile_limit, options.cancel);
@@ -196,7 +196,7 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
   const std::vector<i64> of_class = engine::size_class(graph, parameters, engine::Where::device);
   auto key = std::make_tuple(static_cast<int>(options.schedule), static_cast<int>(options.numbers),
                              static_cast<int>(options.method), options.target, options.device, of_class);
-  std::lock_guard lock(mutex);
+  const base::Lock lock = locked();
   std::shared_ptr<const engine::DeviceExecutable>& found = on_devices[key];
   if (found) return found;
   const base::Deadline deadline(options.compile_limit, options.cancel);
@@ -371,7 +371,8 @@ std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) cons
   return impl_->output_shapes(ir::bind_parameters(impl_->graph, shapes_of(inputs)));
 }
 
-std::vector<Array> Program::interpret(const std::vector<Array>& given) const {
+std::vector<Array> Program::interpret(const std::vector<Array>& given, const RunOptions& options) const {
+  const base::Deadline watch(0, options.cancel);
   return impl_->interpret(given, ref::Rounding::each);
 }
 

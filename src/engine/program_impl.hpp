@@ -2,11 +2,11 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <tuple>
 
+#include "base/fork.hpp"
 #include "engine/device/on_device.hpp"
 #include "engine/executable.hpp"
 #include "engine/filters/certainty.hpp"
@@ -38,7 +38,7 @@ struct Program::Impl {
   // The same with sums in double, for methods whose rounding stands beside the whole window: certainties may be small.
   std::unique_ptr<const Program> precise;
   std::vector<LeastExtent> least;
-  mutable std::mutex mutex;
+  mutable base::Mutex mutex;
   // By schedule, numbers, method, compiler and class of sizes, of which many may share one.
   mutable std::map<std::tuple<int, int, int, std::string, std::vector<i64>>, std::shared_ptr<const engine::Executable>>
       executables;
@@ -50,6 +50,8 @@ struct Program::Impl {
   mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
   mutable std::map<int, std::optional<std::shared_ptr<const Program>>> wholes;  // by numbers; nothing: no sum
 
+  // While another thread plans or compiles it is waited for.
+  base::Lock locked() const { return base::Lock(mutex, executables, on_devices, methods, wholes); }
   std::shared_ptr<const engine::Executable> executable(const RunOptions&, const std::vector<i64>& of_class = {}) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&,
                                                             const std::vector<i64>& parameters) const;

@@ -87,7 +87,7 @@ void Sequence::transform(std::size_t step, const Array& from, const Array& to, c
 
 std::shared_ptr<const HostTransform> Sequence::prepared(std::size_t step, const Array& from, const Array& to,
                                                         const std::string& compiler) const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_, prepared_, on_devices_);
   if (prepared_.size() >= most_prepared) prepared_.clear();
   std::shared_ptr<const HostTransform>& known = prepared_[{step, from.shape(), from.strides(), to.strides(), compiler}];
   if (!known) known = host_transform(parts_.steps[step], from, to, compiler);
@@ -100,7 +100,7 @@ std::shared_ptr<const FftOnDevice> Sequence::on_device(std::size_t step, const S
                                                        const std::shared_ptr<run::gpu::Device>& device) const {
   const run::gpu::Limits& limits = device->limits();
   const std::string where = limits.target + std::to_string(limits.index);
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_, prepared_, on_devices_);
   if (on_devices_.size() >= most_prepared) on_devices_.clear();
   const auto [known, fresh] = on_devices_.try_emplace({step, shape, from_strides, to_strides, where});
   if (!fresh) return known->second;

@@ -8,11 +8,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <tuple>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "engine/fft/device.hpp"
 #include "engine/fft/host_transform.hpp"
 #include "rewrite/parts.hpp"
@@ -51,7 +51,7 @@ class Sequence {
   ir::Graph graph_;  // of the program: its extents
   rewrite::Parts parts_;
   std::vector<std::optional<Program>> programs_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   mutable std::map<Key, std::shared_ptr<const HostTransform>> prepared_;
   mutable std::map<Key, std::shared_ptr<const FftOnDevice>> on_devices_;
 };

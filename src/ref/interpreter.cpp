@@ -1,6 +1,7 @@
 // Whole images, one stage after the other, one point after the other. Values are doubles, which hold every element type
 // exactly; ir::evaluate gives each operation its meaning, so that f32 rounds to float after every one. Or single
-// points: then a stage is asked for what its readers read, and remembers it.
+// points: then a stage is asked for what its readers read, and remembers it. Whatever goes on for long looks whether it
+// is to be cancelled (base/deadline.hpp).
 #include "ref/interpreter.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/deadline.hpp"
 #include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/loops.hpp"
@@ -152,6 +154,7 @@ class Interpreter {
   }
 
   void evaluate(ir::StageId s) {
+    base::look_at_deadline();
     const ir::Stage& stage = g_.stage(s);
     Image& image = images_[s];
     image.shape = shape_of(s);
@@ -232,6 +235,7 @@ class Interpreter {
     const std::vector<i64> lo = i;
     if (empty_box(lo, image.shape)) return;
     do {
+      base::count_towards_deadline();
       const auto at = static_cast<std::size_t>(flat(image.shape, i));
       image.values[at] = load_element(stage.type, a.at(i) + offset);
       if (sized_) image.sizes[at] = std::abs(image.values[at]);
@@ -267,6 +271,7 @@ class Interpreter {
       if (empty_box(lo, hi)) continue;
       std::vector<i64> j = lo, at(rank);
       do {
+        base::count_towards_deadline();
         for (std::size_t d = 0; d < rank; ++d) at[d] = start[d] + piece.stride[d] * j[d];
         const auto to = static_cast<std::size_t>(flat(image.shape, at));
         const Element piece_element = of_piece(stage, piece, j);
@@ -311,6 +316,7 @@ class Interpreter {
     const std::vector<i64> lo = i;
     if (empty_box(lo, shape)) return result;
     do {
+      base::count_towards_deadline();
       for (std::size_t f = 0; f < o.stages.size(); ++f) {
         const std::size_t offset = o.format.fields.empty() ? 0 : o.format.fields[f].offset;
         const ir::Stage& stage = g_.stage(o.stages[f]);
@@ -423,7 +429,9 @@ class Point {
   }
 
   void run(std::uint32_t block) {
+    base::count_towards_deadline();
     for (const Instruction& in : code_.blocks[block]) {
+      base::count_towards_deadline();
       slots_[in.result] = value(in);
       if (sized_) sizes_[in.result] = size(in);
     }
@@ -546,6 +554,7 @@ class Point {
     double v = ir::first_of_lane(op, own);
     const ElementType type = ir::promote(own, own);
     for (i64 k = first; k < end; k += ir::lanes_of_piece) {
+      base::count_towards_deadline();
       const double both[2] = {all[static_cast<std::size_t>(k)], v};
       v = ir::evaluate(ir::step_of_lane(op), type, type, both);
     }

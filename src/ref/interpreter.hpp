@@ -11,7 +11,7 @@ enum class Rounding { each, once };
 
 // The outputs of the graph, owned, in order. `arguments` are arrays, and rank-0 arrays for scalars, in declaration
 // order; `parameters` as ir::bind_parameters gives them. Throws Error(argument) when the arguments do not fit the
-// graph. The graph must be well formed. Thread-safe.
+// graph, Error(cancelled) as the thread's base::Deadline says. The graph must be well formed. Thread-safe.
 std::vector<Array> interpret(const ir::Graph&, const std::vector<i64>& parameters, const std::vector<Array>& arguments,
                              Rounding of_sums = Rounding::each);
 

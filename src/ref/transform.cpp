@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 
+#include "base/deadline.hpp"
+
 namespace tessera::ref {
 namespace {
 
@@ -27,9 +29,11 @@ std::vector<Number> transformed(const Number* x, i64 step, i64 n, const std::vec
   std::vector<Number> out(static_cast<std::size_t>(n));
   for (i64 k = 0; k < n; ++k) {
     Number sum = 0;
-    for (i64 r = 0; r < p; ++r)
+    for (i64 r = 0; r < p; ++r) {
+      base::count_towards_deadline();
       sum += turns[static_cast<std::size_t>(r * k % n * (all / n))] *
              parts[static_cast<std::size_t>(r)][static_cast<std::size_t>(k % m)];
+    }
     out[static_cast<std::size_t>(k)] = sum;
   }
   return out;

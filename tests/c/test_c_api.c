@@ -226,7 +226,11 @@ static void reports_and_cancels(void) {
   OK(tsr_options_set_cancel(o, cancel));
   tsr_cancel_now(cancel);
   FAILS(tsr_run_into(p, from, 1, to, 1, o), TSR_CANCELLED, "");
+  DLManagedTensorVersioned* said = NULL;
+  FAILS(tsr_interpret_with(p, from, 1, &said, 1, o), TSR_CANCELLED, "interrupted");
   tsr_cancel_reset(cancel);
+  OK(tsr_interpret_with(p, from, 1, &said, 1, o));
+  free_tensor(said);
   OK(tsr_run_into(p, from, 1, to, 1, o));
   tsr_options_free(o);
   tsr_cancel_free(cancel);

@@ -35,6 +35,24 @@ def test_a_pipe_that_nobody_writes(tmp_path, number):
     assert not (tmp_path / "out.png").exists()
 
 
+@pytest.mark.parametrize("verify", ["--verify", "sampled"])
+def test_the_interpreter(tmp_path, verify):
+    """Whose points take a tenth of a second each."""
+    (tmp_path / "long.forma").write_text(
+        "parameter M, N;\nvector#2 float image[M,N];\n"
+        "stencil long(vector#2 float X) { return sum(i=-400..400, j=-400..400) (X@[i,j]); }\n"
+        "return long(image:mirror);\n"
+    )
+    np.save(tmp_path / "in.npy", np.ones((512, 512), np.float32))
+    words = ["--verify"] if verify == "--verify" else ["--verify", verify]
+    words = [TESSERA, "run", "long.forma", "in.npy", "-o", "out.npy", "--quiet", *words]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3)  # the run itself is over
+    status, seconds = ended(process, signal.SIGINT)
+    assert status == 128 + signal.SIGINT
+    assert seconds < 2
+
+
 def test_a_writer_that_pauses(tmp_path):
     process = subprocess.Popen([TESSERA, "filter", "box", "-", "-o", tmp_path / "out.npy"], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write(b"P5 4 4 255\n01234567")

@@ -91,6 +91,46 @@ class Interrupts(unittest.TestCase):
             ended = subprocess.run([sys.executable, "-c", text.replace("PROGRESS", progress)], timeout=60, check=False)
             self.assertEqual(ended.returncode, 0)
 
+    def test_ctrl_c_ends_the_interpreter(self):
+        @ts.pipeline
+        def one_long_sum(image):
+            b = image.mirror()
+            return ts.over((-2000, 2000), (-2000, 2000)).sum(lambda i, j: b[i, j])
+
+        @ts.pipeline
+        def transform(image):
+            return image.fft((0, 1)).re
+
+        @ts.pipeline
+        def total(image):
+            return image + image.sum()
+
+        for of, shape in (
+            (self.program, (4000, 4000)),
+            (one_long_sum, (50, 50)),
+            (transform, (4099, 1021)),
+            (total, (5000, 5000)),
+        ):
+            image = photo(shape)
+            timer = threading.Timer(0.3, self.interrupt)
+            start = time.monotonic()
+            timer.start()
+            with self.assertRaises(KeyboardInterrupt):
+                of.interpret(image)
+            timer.join()
+            self.assertLess(time.monotonic() - start, 3)
+        np.testing.assert_array_equal(total.interpret(image[:3, :3]), total(image[:3, :3]))
+
+    def test_cancel_ends_the_interpreter(self):
+        cancel = ts.Cancel()
+        timer = threading.Timer(0.3, cancel.now)
+        timer.start()
+        with self.assertRaises(ts.Cancelled):
+            self.program.interpret(self.image, cancel=cancel)
+        timer.join()
+        with self.assertRaises(ts.ArgumentError):
+            self.program.interpret(self.image, threads=1)
+
     def test_handlers_are_put_back(self):
         self.program(self.image[:64, :64])
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <numeric>
@@ -89,6 +91,35 @@ TEST(Fake, threads_and_contexts) {
     void* context = &context;
     reinterpret_cast<int (*)(void**)>(fake_symbol("TESSERA_CUDA_DRIVER", "cuCtxGetCurrent"))(&context);
     EXPECT_EQ(context, nullptr);
+  });
+}
+
+TEST(Fake, a_child_of_a_fork) {
+  in_fake([] {
+    auto device = open(0);
+    auto module = device->load(sample, false);
+    auto queue = device->queue();
+    add(*device, *queue, *module, 1);
+    const auto block = device->allocate(megabyte);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(30);
+      const auto refused = [](const std::function<void()>& body) {
+        return device_error(body).find("was opened before this process was forked") != std::string::npos;
+      };
+      const int before = misuses();
+      const bool good = refused([&] { device->queue(); }) && refused([&] { device->allocate(megabyte); }) &&
+                        refused([&] { device->load(sample, true); }) &&
+                        refused([&] { queue->fill(*block, 0, 100, 7); }) && refused([&] { queue->wait(); });
+      queue.reset();
+      module.reset();
+      ::_exit(good && misuses() == before ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    add(*device, *queue, *module, 2);
+    EXPECT_EQ(misuses(), 0);
   });
 }
 

@@ -28,7 +28,7 @@ CARRIER = {
     "float64": "float64",
 }
 SMALL = {"bool": 1, "uint8": 255, "int8": 128, "uint16": 65535, "int16": 32768}  # greatest absolute values
-_RANGES = {"bool": (0, 1), "uint8": (0, 255), "uint16": (0, 65535), "int16": (-32768, 32767)}
+_RANGES = {"bool": (0, 1), "uint8": (0, 255), "int8": (-128, 127), "uint16": (0, 65535), "int16": (-32768, 32767)}
 _RANGES |= {"uint32": (0, 2**32 - 1), "int32": (-(2**31), 2**31 - 1)}
 
 WRITTEN_OUT = 128  # more weights than this become a table
@@ -53,10 +53,9 @@ def is_float(type: str) -> bool:
 
 def holds(type: str, value: float) -> bool:
     """Whether images of this type can be continued by this constant."""
-    carrier = CARRIER[type]
-    if carrier not in _RANGES:
+    if is_float(type):
         return True
-    lo, hi = _RANGES[carrier]
+    lo, hi = _RANGES.get(type, (-math.inf, math.inf))
     return float(value).is_integer() and lo <= value <= hi
 
 
@@ -123,7 +122,7 @@ class Graph:
             turns = self.op("floor", self.op("mul", whole, self.number("float64", 2.0**-32)))
             turned = self.op("mul", turns, self.number("float64", 2.0**32))
             return self.p.convert("uint32", self.op("sub", whole, turned))
-        if is_float(of) and bound >= 2**31:
+        if (is_float(of) and bound >= 2**31) or (of == "uint32" != to):
             inside = self.op("lt", value, self.number(of, 2.0**31))
             value = self.p.select(inside, self.p.convert("int32", value), self.number("int32", -(2.0**31)))
         if to == "bool":
@@ -152,8 +151,6 @@ class Graph:
         of = CARRIER[image.type]
         if of in ("bool", "uint8", "uint16", "int16"):
             value, of = self.p.convert("int32", value), "int32"
-        if of == "uint32" and to not in ("int8", "bool") and not is_float(to):
-            return self.stage(self.p.convert(CARRIER[to], value), to)
         return self.stage(self.cast(value, of, to), to)
 
     # ---- neighbours ----------------------------------------------------------------------------------------------
@@ -185,7 +182,8 @@ class Graph:
             weights = rounded(weights)
         scale = 1.0
         if arithmetic == "float64" and not is_float(to) and not exact:
-            scale = 1.0 + tolerance(image.type, to)
+            far = "constant" in modes and abs(cval) > 2**16  # beyond small types: sums come to more than these hold
+            scale = 1.0 + tolerance("int64" if far else image.type, to)
         places = np.argwhere(weights != 0)
         read = self.reader(image, modes, cval, arithmetic, len(places))
         factor = scale if divisor == 1 else 1.0
@@ -354,11 +352,8 @@ def is_integral(weights: Weights) -> bool:
 def tolerance(of: str, to: str) -> float:
     """How near below an integer, relatively, a result counts as that integer. It stays far below 1 for all that images
     of the type come to, since a result beyond its type wraps."""
-    if to in SMALL and of not in ("int32", "uint32"):
-        return 1e-9
-    if to in SMALL:
-        return 2.0**-42
-    return 2.0**-42 if to in ("int32", "uint32") else 2.0**-51
+    wide = {"int32": 2.0**-42, "uint32": 2.0**-42, "int64": 2.0**-51, "uint64": 2.0**-51}
+    return min(wide.get(of, 1e-9), wide.get(to, 1e-9))
 
 
 def arithmetic_of(of: str, to: str, integers: Weights | None, cval: float) -> str:

@@ -6,16 +6,17 @@ The system clears every page that it gives. Up to 256 MiB in 8 pieces are kept o
 from __future__ import annotations
 
 import math
-import threading
 from typing import Any
 
 import numpy as np
+
+from tessera._forks import Lock
 
 _LEAST = 4 << 20
 _MOST_BYTES, _MOST_PIECES = 256 << 20, 8
 
 _free: list[np.ndarray[Any, Any]] = []
-_lock = threading.RLock()
+_lock = Lock()
 
 
 class _Block:

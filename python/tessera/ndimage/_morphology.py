@@ -151,6 +151,8 @@ def _pair(
     least = window_of(image.ndim, size, footprint, structure, mode, origin, axes)
     footprint, structure, origins = _reflected(image.ndim, size, footprint, structure, origin, axes)
     greatest = window_of(image.ndim, size, footprint, structure, mode, origins, axes)
+    if not least.boxes and least.shape is None:  # nothing but a conversion, which is NumPy's
+        return None
     number = number_of(cval)
     if not _continued(least) and not _continued(greatest):
         number = 0.0

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from tessera import _core
 from tessera.ndimage import _windows
 from tessera.ndimage._extremes import Shape, extreme_filter, folded_shape
-from tessera.ndimage._graph import Graph, Image
+from tessera.ndimage._graph import Graph, Image, c_cast
 from tessera.ndimage._support import (
     Result,
     as_array,
@@ -188,9 +188,8 @@ def _rank_filter(
     result = Result(output, image)
     if is_sequence(mode):
         raise RuntimeError("A sequence of modes is not supported by non-separable rank filters")
-    word, number = mode_of(mode), number_of(cval)
-    if word != "constant":
-        number = 0.0
+    word = mode_of(mode)
+    number = c_cast(number_of(cval), type_name(image)) if word == "constant" else 0.0  # of extremes it is not cast
     if 0 in result.shape:
         return result.given(image)
     lo = tuple(-(n // 2) - int(o) for n, o in zip(footprint.shape, origins))

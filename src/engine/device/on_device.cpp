@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "base/text.hpp"
@@ -305,7 +306,7 @@ const DeviceExecutable& DeviceExecutable::serving(const std::vector<i64>& parame
 }
 
 std::shared_ptr<const DeviceExecutable> DeviceExecutable::small(const RunOptions& options) const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_, small_);
   if (!small_) {
     RunOptions how = options;
     const bool narrow = is_wide(program_);

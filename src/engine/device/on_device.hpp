@@ -7,11 +7,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "engine/device/array.hpp"
 #include "engine/device/launch_plan.hpp"
 #include "engine/device/slabs.hpp"
@@ -123,7 +123,7 @@ class DeviceExecutable {
   std::shared_ptr<run::gpu::Device> device_;
   std::shared_ptr<run::gpu::Module> module_;
   std::vector<std::shared_ptr<const DeviceMemory>> tables_;  // of the program, there as long as it is
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   mutable std::shared_ptr<const DeviceExecutable> small_;
 };
 

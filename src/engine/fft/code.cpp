@@ -3,8 +3,8 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/fork.hpp"
 #include "emit/c/c.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"
@@ -17,17 +17,17 @@ namespace {
 // dozen at most.
 template <class Make>
 void* function_of(const std::string& type, const std::string& name, const std::string& compiler, const Make& make) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static auto& modules = *new std::map<std::string, std::shared_ptr<run::cpu::Module>>();
   const std::string key = type + " " + name + " " + compiler;
   {
-    const std::lock_guard lock(mutex);
+    const base::Lock lock(mutex, modules);
     const auto found = modules.find(key);
     if (found != modules.end()) return found->second->symbol(name);
   }
   std::shared_ptr<run::cpu::Module> module =
       run::cpu::load({.source = emit::print_c(make()), .name = name + "_" + type, .compiler = compiler});
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, modules);
   return modules.emplace(key, std::move(module)).first->second->symbol(name);
 }
 

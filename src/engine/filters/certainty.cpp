@@ -76,7 +76,7 @@ std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vec
   i64 points = 1;
   for (const i64 n : shapes.front()) points *= n;
   if (points < least_points || plain.output_shapes(plain_parameters) != shapes) return {};
-  const std::lock_guard lock(program.certainty->mutex);
+  const base::Lock lock(program.certainty->mutex, program.certainty->schedules);
   const auto [found, fresh] = program.certainty->schedules.try_emplace(static_cast<int>(options.method));
   for (const Schedule s : {Schedule::automatic, Schedule::stream}) {
     if (!fresh || found->second) break;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::engine {
@@ -23,7 +23,7 @@ struct Certainty {
   std::vector<Border> borders;
 
   // The schedule whose plans have one group over the result, by the method: see certainty.cpp.
-  mutable std::mutex mutex;
+  mutable base::Mutex mutex;
   mutable std::map<int, std::optional<Schedule>> schedules;
 };
 

@@ -25,10 +25,10 @@
 #include <cmath>
 #include <limits>
 #include <list>
-#include <mutex>
 #include <set>
 
 #include "analyze/footprint.hpp"
+#include "base/fork.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "data/border.hpp"
@@ -583,21 +583,21 @@ std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& 
 }  // namespace
 
 std::shared_ptr<const Filter> make_filter(const FilterRequest& request, const Format& format, int rank) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static std::list<std::pair<std::string, std::shared_ptr<const Filter>>> kept;  // the last one used is the first
   const std::string key = key_of(request, format, rank);
   const auto find = [&] {
     return std::find_if(kept.begin(), kept.end(), [&](const auto& k) { return k.first == key; });
   };
   {
-    const std::lock_guard lock(mutex);
+    const base::Lock lock(mutex, kept);
     if (const auto found = find(); found != kept.end()) {
       kept.splice(kept.begin(), kept, found);
       return found->second;
     }
   }
   std::shared_ptr<const Filter> made = build(request, format, rank);  // others may look meanwhile
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, kept);
   if (const auto found = find(); found != kept.end()) return found->second;
   kept.emplace_front(key, made);
   if (kept.size() > most_kept) kept.pop_back();

@@ -7,11 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <optional>
 
 #include "base/cache.hpp"
 #include "base/files.hpp"
+#include "base/fork.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
@@ -66,7 +66,7 @@ PricesInUse read(const std::string& target, const std::string& device, const std
   return found;
 }
 
-std::mutex mutex;
+base::Mutex mutex;
 std::map<std::string, PricesInUse> known;  // by target, device and path
 
 std::string key_of(const std::string& target, const std::string& device, const std::string& path) {
@@ -78,7 +78,7 @@ std::string key_of(const std::string& target, const std::string& device, const s
 PricesInUse prices_in_use(const std::string& target, const std::string& device) {
   const std::optional<std::string> given = given_file();
   const std::string path = given ? *given : path_of(target, device);
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, known);
   const auto [it, added] = known.try_emplace(key_of(target, device, path));
   if (added) it->second = read(target, device, path, given.has_value());
   return it->second;
@@ -100,7 +100,7 @@ std::string place_of_prices(const std::string& target, const std::string& device
 std::string store_prices(const machine::PriceSheet& sheet) {
   const std::string path = place_of_prices(sheet.target, sheet.device);
   base::write_file(path, std::string_view(machine::to_json(sheet)));
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, known);
   PricesInUse& now = known[key_of(sheet.target, sheet.device, path)];
   now = read(sheet.target, sheet.device, path, false);
   return path;
@@ -112,7 +112,7 @@ bool forget_prices(const std::string& target, const std::string& device) {
   std::error_code code;
   const bool removed = std::filesystem::remove(path, code);
   if (code) throw Error(ErrorClass::io, fmt::format("cannot remove {}: {}", path, base::reason_of(code.value())));
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, known);
   known[key_of(target, device, path)] = {{}, path, "", ""};
   return removed;
 }

@@ -22,10 +22,10 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
 
 #include "base/descriptor.hpp"
 #include "base/files.hpp"
+#include "base/fork.hpp"
 #include "base/owner.hpp"
 #include "base/text.hpp"
 #include "run/cpu/clang/protocol.hpp"
@@ -128,8 +128,8 @@ struct Found {
 };
 
 const Found& found() {
-  static const Found& f = *new Found();
-  return f;
+  static constinit base::Once<Found> f;
+  return f.get([] { return Found(); });
 }
 
 // One running program and the socket to it.
@@ -226,11 +226,11 @@ class Server {
 
 // Never destroyed: the kernel closes the sockets, and so ends the programs, when this process ends in any way.
 struct Pool {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::vector<std::unique_ptr<Server>> idle;
 
   std::unique_ptr<Server> take() {
-    const std::lock_guard lock(mutex);
+    const base::Lock lock(mutex, idle);
     while (!idle.empty()) {
       std::unique_ptr<Server> server = std::move(idle.back());
       idle.pop_back();
@@ -239,7 +239,7 @@ struct Pool {
     return nullptr;
   }
   void give(std::unique_ptr<Server> server) {
-    const std::lock_guard lock(mutex);
+    const base::Lock lock(mutex, idle);
     if (idle.size() < most_idle) idle.push_back(std::move(server));
   }
 };

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -22,6 +21,7 @@
 #include "base/descriptor.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/files.hpp"
+#include "base/fork.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "run/cpu/built_in.hpp"
@@ -269,7 +269,7 @@ std::shared_ptr<Module> make(const CompileRequest& request, const Choice& choice
 
 // One per key: threads that want the same text wait for the first, others do not.
 struct Entry {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::vector<std::weak_ptr<Module>> modules;  // of one text, each with other tables
 
   // Forgets those that nobody holds any more.
@@ -279,9 +279,9 @@ struct Entry {
 };
 
 std::shared_ptr<Entry> entry_of(const base::Digest& key) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static auto& entries = *new std::map<base::Digest, std::shared_ptr<Entry>>();
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex, entries);
   if (entries.size() > 1024)  // forget what nobody holds any more
     std::erase_if(entries, [](const auto& e) {
       if (e.second.use_count() > 1) return false;
@@ -318,7 +318,7 @@ std::shared_ptr<Module> load(const CompileRequest& given) {
   const Choice choice = choose(request);
   const base::Digest key = key_of(request, choice);
   const std::shared_ptr<Entry> entry = entry_of(key);
-  const std::lock_guard lock(entry->mutex);
+  const base::Lock lock(entry->mutex, entry->modules);
   entry->tidy();
   for (const std::weak_ptr<Module>& module : entry->modules)
     if (auto alive = module.lock(); alive && alive->holds(request.tables)) return alive;

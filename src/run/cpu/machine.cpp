@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/fork.hpp"
 #include "base/text.hpp"
 
 #if defined(__x86_64__)
@@ -158,8 +159,8 @@ Machine read_machine() {
 }  // namespace
 
 const Machine& machine() {
-  static const Machine value = read_machine();
-  return value;
+  static constinit base::Once<Machine> value;
+  return value.get(read_machine);
 }
 
 }  // namespace tessera::run::cpu

@@ -7,7 +7,6 @@
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <exception>
@@ -16,6 +15,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "run/cpu/machine.hpp"
 #include "tessera/error.hpp"
 
@@ -135,7 +135,7 @@ class BorrowedArena {
  public:
   explicit BorrowedArena(int threads) : threads_(threads) {
     {
-      const std::lock_guard lock(mutex());
+      const base::Lock lock(mutex());
       auto& free = idle()[threads];
       if (!free.empty()) {
         arena_ = std::move(free.back());
@@ -146,7 +146,7 @@ class BorrowedArena {
   }
   ~BorrowedArena() {
     try {
-      const std::lock_guard lock(mutex());
+      const base::Lock lock(mutex());
       idle()[threads_].push_back(std::move(arena_));
     } catch (...) {  // no memory to keep it
     }
@@ -163,8 +163,8 @@ class BorrowedArena {
     static auto& all = *new Idle;
     return all;
   }
-  static std::mutex& mutex() {
-    static auto& one = *new std::mutex;
+  static base::Mutex& mutex() {
+    static auto& one = *new base::Mutex;
     return one;
   }
 
@@ -172,13 +172,14 @@ class BorrowedArena {
   std::unique_ptr<oneapi::tbb::task_arena> arena_;
 };
 
-// A fork leaves the scheduler's threads behind: its child would wait for them, in an arena that other threads fill.
-std::atomic<bool> threads_are_gone{false};
-
-// Before the scheduler is used for the first time: a child of before has threads of its own.
-void watch_forks() {
-  static const int watching = ::pthread_atfork(nullptr, nullptr, [] { threads_are_gone.store(true); });
-  static_cast<void>(watching);
+// A fork leaves the scheduler's threads behind: its child would wait for them, in an arena that other threads fill. A
+// child of before its first use has threads of its own.
+bool threads_are_gone() {
+  static std::atomic<unsigned> used_in{0};  // the process, from 1 on
+  const unsigned here = base::forks() + 1;
+  unsigned known = used_in.load(std::memory_order_relaxed);
+  if (known == 0 && used_in.compare_exchange_strong(known, here)) return false;
+  return known != here;
 }
 
 }  // namespace
@@ -196,10 +197,10 @@ void run_tiles(i64 count, int threads, TileFunction fn, const std::atomic<bool>*
                const std::function<void(const Progress&)>* progress) {
   if (count <= 0) return;
   if (count == 1 || threads == 1) return run_inline(count, fn, cancel, progress);
+  if (threads_are_gone()) return run_inline(count, fn, cancel, progress);
   // More threads than cores would only take turns (and the scheduler would complain about it).
   const int slots = std::min(thread_count(threads), oneapi::tbb::info::default_concurrency());
-  if (slots == 1 || threads_are_gone.load(std::memory_order_relaxed)) return run_inline(count, fn, cancel, progress);
-  watch_forks();
+  if (slots == 1) return run_inline(count, fn, cancel, progress);
   const i64 wanted = std::min<i64>(slots, count) - 1;
   Run run(count, slots, fn, cancel, progress);
   BorrowedArena arena(slots);

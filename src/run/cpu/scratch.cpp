@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 
+#include "base/fork.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "run/cpu/parallel.hpp"
@@ -28,7 +28,7 @@ struct Waiting {
 };
 
 struct Pool {
-  std::mutex mutex;
+  base::Mutex mutex;
   std::multimap<std::size_t, Waiting> blocks;
   std::size_t bytes = 0, most = std::size_t{256} << 20;
   std::uint64_t given_back = 0;
@@ -76,7 +76,7 @@ Scratch acquire_scratch(std::size_t bytes) {
     const std::size_t capacity = size_class(bytes);
     Pool& p = pool();
     {
-      const std::lock_guard lock(p.mutex);
+      const base::Lock lock(p.mutex, p.blocks, p.bytes);
       // A block up to a quarter larger does as well.
       auto found = p.blocks.lower_bound(capacity);
       if (found != p.blocks.end() && found->first <= capacity + capacity / 4) {
@@ -105,7 +105,7 @@ Scratch::~Scratch() {
   if (data_ == nullptr) return;
   Pool& p = pool();
   try {
-    const std::lock_guard lock(p.mutex);
+    const base::Lock lock(p.mutex, p.blocks, p.bytes);
     if (capacity_ <= p.most) {
       p.make_room(capacity_);
       p.blocks.emplace(capacity_, Waiting{data_, p.given_back++});
@@ -119,19 +119,19 @@ Scratch::~Scratch() {
 
 std::size_t pooled_scratch() {
   Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
+  const base::Lock lock(p.mutex, p.blocks, p.bytes);
   return p.bytes;
 }
 
 void limit_pooled_scratch(std::size_t bytes) {
   Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
+  const base::Lock lock(p.mutex, p.blocks, p.bytes);
   p.most = bytes;
 }
 
 void release_scratch() {
   Pool& p = pool();
-  const std::lock_guard lock(p.mutex);
+  const base::Lock lock(p.mutex, p.blocks, p.bytes);
   for (const auto& [size, block] : p.blocks) std::free(block.data);
   p.blocks.clear();
   p.bytes = 0;

@@ -58,7 +58,7 @@ int Core::attribute(int what, int otherwise) const {
 
 void Core::close(Status status, std::string_view doing) noexcept {
   try {
-    const std::lock_guard lock(reason_mutex_);
+    const base::Lock lock(reason_mutex_);
     if (reason_.empty()) reason_ = fmt::format("{} failed with {}", doing, driver.describe(status));
   } catch (const std::exception&) {  // no memory for words: closed all the same
   }
@@ -83,18 +83,21 @@ void Core::check(Status status, std::string_view doing, const std::vector<std::s
 
 void Core::require_open() const {
   if (!closed()) return;
-  const std::lock_guard lock(reason_mutex_);
+  if (process_ != base::forks())
+    throw Error(ErrorClass::device, fmt::format("{} was opened before this process was forked", label), {},
+                "start processes anew (spawn, forkserver) to use devices in them");
+  const base::Lock lock(reason_mutex_);
   throw Error(ErrorClass::device, fmt::format("{} is closed since {}", label, reason_), {},
               "start the program again to use this device");
 }
 
 void Core::add(Holder* holder) {
-  const std::lock_guard lock(holders_mutex_);
+  const base::Lock lock(holders_mutex_);
   holders_.push_back(holder);
 }
 
 void Core::remove(Holder* holder) noexcept {
-  const std::lock_guard lock(holders_mutex_);
+  const base::Lock lock(holders_mutex_);
   std::erase(holders_, holder);
 }
 
@@ -112,7 +115,7 @@ Status Core::try_allocate(i64 bytes, Address& address) {
   }
   const i64 size = rounded(bytes);
   {
-    const std::lock_guard lock(memory_mutex_);
+    const base::Lock lock(memory_mutex_);
     const auto found = kept_.find(size);
     if (found != kept_.end()) {
       address = found->second;
@@ -134,7 +137,7 @@ Address Core::allocate(i64 bytes) {
 void Core::collect() {
   std::vector<std::shared_ptr<const void>> dropped;
   {
-    const std::lock_guard lock(holders_mutex_);
+    const base::Lock lock(holders_mutex_);
     // Numbers first: what is handed over while we wait is not finished by our waiting.
     std::vector<std::uint64_t> issued;
     for (Holder* holder : holders_) issued.push_back(holder->issued());
@@ -148,7 +151,7 @@ void Core::collect() {
     driver.pool_trim(pool_, 0);
     return;
   }
-  const std::lock_guard memory(memory_mutex_);
+  const base::Lock memory(memory_mutex_);
   for (const auto& [size, address] : kept_) note(driver.memory_free(address), "freeing memory");
   kept_.clear();
 }
@@ -160,7 +163,7 @@ void Core::release(Address address, i64 bytes) noexcept {
     note(driver.pool_free(address, stream_), "freeing memory");
     return;
   }
-  const std::lock_guard lock(memory_mutex_);
+  const base::Lock lock(memory_mutex_);
   try {
     kept_.emplace(rounded(bytes), address);
   } catch (const std::bad_alloc&) {

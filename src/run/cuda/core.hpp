@@ -14,11 +14,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "run/cuda/driver.hpp"
 #include "run/gpu/device.hpp"
 #include "tessera/array.hpp"
@@ -51,7 +51,7 @@ class Core {
   void check(Status, std::string_view doing, const std::vector<std::string>& notes = {});
   // Closes the device when the error is one that stays; never throws, for destructors.
   void note(Status, std::string_view doing) noexcept;
-  bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
+  bool closed() const noexcept { return closed_.load(std::memory_order_acquire) || process_ != base::forks(); }
   void require_open() const;  // throws Error(device) when it is closed
   int attribute(int, int otherwise = 0) const;
 
@@ -78,15 +78,16 @@ class Core {
 
   Ordinal ordinal_ = 0;
   Context context_ = nullptr;
+  const unsigned process_ = base::forks();  // a context is of no use in a child
   std::atomic<bool> closed_{false};
-  mutable std::mutex reason_mutex_;
+  mutable base::Mutex reason_mutex_;
   std::string reason_;
 
   Stream stream_ = nullptr;  // of allocations
   Pool pool_ = nullptr;      // null: the list below
-  std::mutex memory_mutex_;
+  base::Mutex memory_mutex_;
   std::multimap<i64, Address> kept_;
-  std::mutex holders_mutex_;
+  base::Mutex holders_mutex_;
   std::vector<Holder*> holders_;
 };
 

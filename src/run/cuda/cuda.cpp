@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 
 #include "base/text.hpp"
 #include "run/cuda/memory.hpp"
@@ -132,10 +131,10 @@ std::shared_ptr<gpu::Device> open(int index) {
   if (index < 0 || index >= count)
     throw Error(ErrorClass::device, fmt::format("there is no CUDA device {}: the driver sees {}, {}", index, count,
                                                 count == 1 ? "number 0" : fmt::format("numbers 0 to {}", count - 1)));
-  static std::mutex mutex;
+  static base::Mutex mutex;
   // Never destroyed: blocks and queues in other static objects may outlive any order of ends.
   static auto& opened = *new std::map<int, std::shared_ptr<gpu::Device>>();
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex);
   auto& device = opened[index];
   if (!device) device = std::make_shared<CudaDevice>(found.devices[static_cast<std::size_t>(index)]);
   return device;

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/dynamic_library.hpp"
+#include "base/fork.hpp"
 
 namespace tessera::run::cuda {
 namespace {
@@ -94,8 +95,8 @@ std::string cuda_version(int number) {
 }
 
 const Driver& driver() {
-  static const Driver& opened = *new Driver(open_driver());
-  return opened;
+  static constinit base::Once<Driver> opened;
+  return opened.get(open_driver);
 }
 
 }  // namespace tessera::run::cuda

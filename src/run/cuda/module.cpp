@@ -49,7 +49,7 @@ CudaModule::Kernel& CudaModule::find(const std::string& name) {
 }
 
 bool CudaModule::waits(const std::string& kernel) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return find(kernel).waits;
 }
 
@@ -66,7 +66,7 @@ bool CudaModule::allow(Kernel& kernel, i64 shared_bytes) {
 }
 
 Function CudaModule::ready(const std::string& name, i64 shared_bytes) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Kernel& kernel = find(name);
   if (!allow(kernel, shared_bytes)) {
     const int most = core_.attribute(max_shared_memory_per_block_optin, unasked_shared_bytes);
@@ -81,7 +81,7 @@ Function CudaModule::ready(const std::string& name, i64 shared_bytes) {
 gpu::Module::Usage CudaModule::usage(const std::string& name, int block_threads, i64 shared_bytes) {
   core_.require_open();
   const Current current(core_);
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Kernel& kernel = find(name);
   const Driver& d = core_.driver;
   Usage usage;
@@ -101,7 +101,7 @@ gpu::Module::Usage CudaModule::usage(const std::string& name, int block_threads,
 }
 
 std::shared_ptr<Modules::Entry> Modules::entry_of(const base::Digest& key) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (entries_.size() > 1024)  // forget what nobody holds any more
     std::erase_if(entries_, [](const auto& e) { return e.second.use_count() == 1 && e.second->module.expired(); });
   auto& entry = entries_[key];
@@ -132,7 +132,7 @@ std::shared_ptr<gpu::Module> Modules::load(const std::string& source, bool exact
   const std::vector<std::string> options = nvrtc_options(exact);
   const base::Digest key = gpu::source_key("cuda", source, options, {compiler.version(), architecture->option});
   const std::shared_ptr<Entry> entry = entry_of(key);
-  const std::lock_guard lock(entry->mutex);
+  const base::Lock lock(entry->mutex);
   if (auto alive = entry->module.lock()) return alive;
 
   const Current current(core_);

@@ -3,9 +3,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/fork.hpp"
 #include "base/hash.hpp"
 #include "run/cuda/core.hpp"
 #include "run/gpu/device.hpp"
@@ -35,7 +35,7 @@ class CudaModule : public gpu::Module, public std::enable_shared_from_this<CudaM
   bool allow(Kernel&, i64 shared_bytes);
   Core& core_;
   ModuleHandle handle_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::map<std::string, Kernel> kernels_;
 };
 
@@ -48,13 +48,13 @@ class Modules {
 
  private:
   struct Entry {
-    std::mutex mutex;
+    base::Mutex mutex;
     std::weak_ptr<CudaModule> module;
   };
   std::shared_ptr<Entry> entry_of(const base::Digest& key);
   std::shared_ptr<CudaModule> open(const std::string& code);
   Core& core_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::map<base::Digest, std::shared_ptr<Entry>> entries_;
 };
 

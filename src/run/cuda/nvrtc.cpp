@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/dynamic_library.hpp"
+#include "base/fork.hpp"
 #include "run/cuda/driver.hpp"
 
 namespace tessera::run::cuda {
@@ -126,8 +127,8 @@ std::string Nvrtc::version() const {
 }
 
 const Nvrtc& nvrtc() {
-  static const Nvrtc& opened = *new Nvrtc(open_nvrtc());
-  return opened;
+  static constinit base::Once<Nvrtc> opened;
+  return opened.get(open_nvrtc);
 }
 
 std::optional<Architecture> architecture_for(const Nvrtc& n, int number) {

@@ -84,12 +84,12 @@ CudaQueue::~CudaQueue() {
 }
 
 std::uint64_t CudaQueue::issued() {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return number_;
 }
 
 CudaQueue::Dropped CudaQueue::let_go(std::uint64_t finished) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Dropped dropped;
   // A count of one is ours, and nobody can make it two: only this list leads to it.
   std::erase_if(held_, [&](Held& held) {
@@ -101,7 +101,7 @@ CudaQueue::Dropped CudaQueue::let_go(std::uint64_t finished) {
 }
 
 void CudaQueue::hold(std::shared_ptr<const void> what) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   ++number_;
   const auto found = std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.what == what; });
   if (found != held_.end())
@@ -114,7 +114,7 @@ void CudaQueue::tidy() {
   const Driver& d = core_.driver;
   std::uint64_t finished = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     if (fenced_ != 0) {
       const Status status = d.event_query(fence_);
       if (status == error_not_ready) return;
@@ -123,7 +123,7 @@ void CudaQueue::tidy() {
     }
   }
   if (finished != 0) let_go(finished);
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   const auto alone = [](const Held& h) { return h.what.use_count() == 1; };
   if (std::none_of(held_.begin(), held_.end(), alone)) return;
   if (fence_ == nullptr) core_.check(d.event_create(&fence_, event_disable_timing), "making an event");
@@ -270,7 +270,7 @@ void CudaQueue::wait() {
   const Current current(core_);
   core_.check(core_.driver.stream_synchronize(stream_), "waiting for the device");
   std::vector<Held> done;
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   done.swap(held_);
   fenced_ = 0;
 }

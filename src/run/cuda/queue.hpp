@@ -8,9 +8,9 @@
 
 #include <array>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "run/cuda/core.hpp"
 #include "run/cuda/memory.hpp"
 #include "run/gpu/device.hpp"
@@ -57,7 +57,7 @@ class CudaQueue : public gpu::Queue, private Holder {
   std::array<Event, 64> marks_{};
   i64 most_pitch_ = 0;
 
-  std::mutex mutex_;  // of the rest: another thread that runs out of memory looks in
+  base::Mutex mutex_;  // of the rest: another thread that runs out of memory looks in
   std::vector<Held> held_;
   std::uint64_t number_ = 0;
   Event fence_ = nullptr;

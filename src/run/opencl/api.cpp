@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "base/fork.hpp"
+
 namespace tessera::run::opencl {
 namespace {
 
@@ -72,8 +74,8 @@ Api open_api() {
 }  // namespace
 
 const Api& api() {
-  static const Api& opened = *new Api(open_api());  // kept to the end: drivers run threads until then
-  return opened;
+  static constinit base::Once<Api> opened;  // kept to the end: drivers run threads until then
+  return opened.get(open_api);
 }
 
 const char* name_of(cl::Int code) {

@@ -35,19 +35,22 @@ Core::~Core() = default;
 void Core::hear(const char* message, const void*, std::size_t, void* user) {
   if (message == nullptr || user == nullptr) return;  // there are drivers that forget the user
   auto* core = static_cast<Core*>(user);
-  const std::lock_guard lock(core->mutex_);
+  const base::Lock lock(core->mutex_);
   core->heard_ = message;
 }
 
 std::vector<std::string> Core::heard() {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (heard_.empty()) return {};
   return {"the driver said " + base::quoted(std::exchange(heard_, ""), 300)};
 }
 
 void Core::ensure_open() const {
   if (!closed()) return;
-  const std::lock_guard lock(mutex_);
+  if (process_ != base::forks())
+    throw Error(ErrorClass::device, fmt::format("{} was opened before this process was forked", label), {},
+                "start processes anew (spawn, forkserver) to use devices in them");
+  const base::Lock lock(mutex_);
   throw Error(ErrorClass::device, fmt::format("{} is closed after a failure: {}", label, reason_), {},
               "start the program again, or take another device");
 }
@@ -56,7 +59,7 @@ void Core::lost(cl::Int code, std::string_view doing) {
   ensure_open();  // told once
   const std::string reason = fmt::format("it could not {}: {} ({})", doing, name_of(code), code);
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     reason_ = reason;
   }
   closed_.store(true);

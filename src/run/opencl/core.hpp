@@ -5,10 +5,10 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/fork.hpp"
 #include "run/opencl/api.hpp"
 #include "run/opencl/listing.hpp"
 #include "tessera/error.hpp"
@@ -29,7 +29,7 @@ class Core {
   cl::Device device() const { return listed.device; }
   const std::string label;  // for messages
 
-  bool closed() const { return closed_.load(); }
+  bool closed() const { return closed_.load() || process_ != base::forks(); }
   void ensure_open() const;
   // Throws unless the result is success. `doing` completes "cannot ...": "start the kernel 'blur'".
   void check(cl::Int code, std::string_view doing);
@@ -43,8 +43,9 @@ class Core {
   std::vector<std::string> heard();
 
   Handle<cl::Context> context_;
+  const unsigned process_ = base::forks();  // drivers have threads, which a child has not
   std::atomic<bool> closed_{false};
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   std::string reason_;  // why the device was closed
   std::string heard_;   // the last that the driver said by itself
 };

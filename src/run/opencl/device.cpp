@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <mutex>
 
 #include "base/text.hpp"
 #include "run/opencl/opencl.hpp"
@@ -70,9 +69,12 @@ std::shared_ptr<void> OpenClDevice::pinned(i64 bytes) {
 }  // namespace
 
 std::shared_ptr<gpu::Device> open(int index) {
-  static std::mutex mutex;
+  static base::Mutex mutex;
   static auto& opened = *new std::map<int, std::shared_ptr<OpenClDevice>>();
   const Listing& all = listing();
+  if (all.process != base::forks())
+    throw Error(ErrorClass::device, "the drivers of OpenCL were opened before this process was forked", {},
+                "start processes anew (spawn, forkserver) to use devices in them");
   if (all.devices.empty()) throw Error(ErrorClass::device, "no OpenCL device: " + all.missing, all.notes);
   const auto count = static_cast<int>(all.devices.size());
   if (index < 0 || index >= count) {
@@ -86,7 +88,7 @@ std::shared_ptr<gpu::Device> open(int index) {
                                          count - 1, count),
                 std::move(notes), "`tessera devices` lists them");
   }
-  const std::lock_guard lock(mutex);
+  const base::Lock lock(mutex);
   auto& device = opened[index];
   if (!device) device = std::make_shared<OpenClDevice>(all.devices[static_cast<std::size_t>(index)]);
   return device;

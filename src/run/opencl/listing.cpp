@@ -8,6 +8,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/fork.hpp"
 #include "base/text.hpp"
 #include "run/opencl/opencl.hpp"
 
@@ -209,8 +210,8 @@ Listing look_safely() {
 }  // namespace
 
 const Listing& listing() {
-  static const Listing& found = *new Listing(look_safely());
-  return found;
+  static constinit base::Once<Listing> found;
+  return found.get(look_safely);
 }
 
 gpu::Found find() {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "run/gpu/device.hpp"
 #include "run/opencl/api.hpp"
 
@@ -23,6 +24,7 @@ struct Listing {
   std::vector<Listed> devices;
   std::string missing;
   std::vector<std::string> notes;
+  unsigned process = base::forks();  // whose threads the drivers have
 };
 
 // Looks once a process; never throws.

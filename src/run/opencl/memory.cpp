@@ -40,12 +40,12 @@ Buffer::~Buffer() {
 Pool::Pool(std::shared_ptr<Core> core) : core_(std::move(core)), queue_(core_->make_queue()) {}
 
 i64 Pool::unused_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return unused_bytes_;
 }
 
 i64 Pool::used_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   return used_bytes_;
 }
 
@@ -60,7 +60,7 @@ std::shared_ptr<Buffer> Pool::take(i64 bytes) {
   const Listed& device = core_->listed;
   if (bytes > device.largest_allocation) fail(bytes, cl::success);
   const i64 capacity = capacity_for(bytes, device.largest_allocation);
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   Handle<cl::Mem> mem;
   // From the back: what was used last may still lie in a cache.
   const auto found =
@@ -119,7 +119,7 @@ void Pool::fail(i64 bytes, cl::Int code) const {
 }
 
 void Pool::give(Handle<cl::Mem> mem, i64 capacity) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   used_bytes_ -= capacity;
   if (core_->closed() || capacity > core_->listed.limits.memory_bytes / 4) return;  // released with the argument
   try {

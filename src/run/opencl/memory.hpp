@@ -11,8 +11,8 @@
 
 #include <deque>
 #include <memory>
-#include <mutex>
 
+#include "base/fork.hpp"
 #include "run/opencl/core.hpp"
 
 namespace tessera::run::opencl {
@@ -53,7 +53,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   [[noreturn]] void fail(i64 bytes, cl::Int code) const;
 
   std::shared_ptr<Core> core_;
-  mutable std::mutex mutex_;
+  mutable base::Mutex mutex_;
   Handle<cl::Queue> queue_;  // moves new blocks to the device
   std::deque<Unused> unused_;
   i64 unused_bytes_ = 0, used_bytes_ = 0;

@@ -168,7 +168,7 @@ Program::Lease Program::lend(const std::string& name) {
   core_->ensure_open();
   Handle<cl::Kernel> kernel;
   {
-    const std::lock_guard lock(mutex_);
+    const base::Lock lock(mutex_);
     auto& idle = idle_[name];
     if (!idle.empty()) {
       kernel = std::move(idle.back());
@@ -183,7 +183,7 @@ Program::Lease Program::lend(const std::string& name) {
 }
 
 void Program::give_back(const std::string& name, Handle<cl::Kernel> kernel) noexcept {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   try {
     auto& idle = idle_[name];
     if (kernel && idle.size() < most_idle) idle.push_back(std::move(kernel));
@@ -208,7 +208,7 @@ gpu::Module::Usage Program::usage(const std::string& name, int, i64 shared_bytes
 }
 
 std::shared_ptr<Programs::Entry> Programs::entry_of(const base::Digest& key) {
-  const std::lock_guard lock(mutex_);
+  const base::Lock lock(mutex_);
   if (entries_.size() > 1024)  // forget what nobody holds any more
     std::erase_if(entries_, [](const auto& e) { return e.second.use_count() == 1 && e.second->program.expired(); });
   auto& entry = entries_[key];
@@ -222,7 +222,7 @@ std::shared_ptr<Program> Programs::load(const std::string& source, bool exact) {
   const base::Digest key =
       base::Hasher().text("tessera opencl program 1").text(core_->listed.identity).text(options).text(source).finish();
   const std::shared_ptr<Entry> entry = entry_of(key);
-  const std::lock_guard lock(entry->mutex);
+  const base::Lock lock(entry->mutex);
   if (auto alive = entry->program.lock()) return alive;
   auto program = make(core_, source, options, key);
   entry->program = program;

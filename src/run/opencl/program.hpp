@@ -6,10 +6,10 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "base/hash.hpp"
 #include "run/opencl/core.hpp"
 
@@ -48,7 +48,7 @@ class Program final : public gpu::Module {
 
   std::shared_ptr<Core> core_;
   Handle<cl::Program> program_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::map<std::string, std::vector<Handle<cl::Kernel>>> idle_;
 };
 
@@ -60,13 +60,13 @@ class Programs {
 
  private:
   struct Entry {
-    std::mutex mutex;
+    base::Mutex mutex;
     std::weak_ptr<Program> program;
   };
   std::shared_ptr<Entry> entry_of(const base::Digest&);
 
   std::shared_ptr<Core> core_;
-  std::mutex mutex_;
+  base::Mutex mutex_;
   std::map<base::Digest, std::shared_ptr<Entry>> entries_;
 };
 
