@@ -39,6 +39,7 @@ plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const Ma
   device.vector_bytes = machine.vector_bytes;
   device.vector_registers = machine.vector_registers;
   device.threads = 8;
+  device.joins_fields = true;
   device.transforms = true;
   device.byte_products = machine.byte_products;
   return plan::make_plan(graph, how, device);

@@ -20,6 +20,7 @@ plan::Device cpu_device(int threads) {
   device.threads = threads;
   device.l1_bytes = m.l1;
   device.l2_bytes = m.l2;
+  device.joins_fields = true;
   device.transforms = m.vector_bytes >= 16;
   device.byte_products = m.vector_bytes == 64 && std::count(m.features.begin(), m.features.end(), "avx512vnni") > 0;
   device.prices = prices_in_use("cpu", m.name).prices;

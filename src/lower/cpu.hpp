@@ -183,7 +183,7 @@ class GroupLowering {
     return ir::nest::call("tsr_at", rows->type, {rows, entry});
   }
   Value border_row(std::size_t pass, std::size_t source, const Value& row);
-  void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first,
+  void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first, i64 step,
                     const std::vector<Value>& border);
   // The rows of every source for columns from x0 on (cpu_ends.cpp); those of long tables go into their variables.
   std::vector<std::vector<Value>> patched_ends(std::size_t pass, const std::vector<Pointers>& sources, const Value& x0,
@@ -224,6 +224,8 @@ class GroupLowering {
   i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;
   i64 border_bits(const Border&, ir::StageId) const;
+  // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
+  i64 bordered(BorderMode, ir::StageId) const;
   const ir::Stage& stage(ir::StageId s) const { return plan_.graph.stage(s); }
 
   plan::Plan& plan_;

@@ -180,7 +180,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     Value n = extent(stage(source.stage).domain.back());
     Value shift = extent(source.shift);
     i64 strided = element_step(source.stage) > 1 ? 1 : 0;  // a strided vector load ends in the next element
-    if (source.scale == 0) {                               // one column for the whole row: inside or not
+    if (source.scale == 0) {                      // one column for the whole row: inside or not
       Value first = shift + source.lo, last = shift + source.hi;
       Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), first), less(last, n)});
       a = max(a, choose(inside, xs, xe));
@@ -348,10 +348,14 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
     }
   }
   if (plan.home != plan::Home::ring) return;
-  if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none)
-    builder_->call("tsr_pad",
-                   {target, lo, hi, n, integer(plan.pad_lo), integer(plan.pad_hi),
-                    integer(static_cast<i64>(plan.pad.mode)), integer(size), integer(border_bits(plan.pad, s))});
+  if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none) {
+    // (The end of what is there only counts where it is that of the row.)
+    const i64 unit = bordered(plan.pad.mode, s);
+    const auto points = [&](const Value& v) { return unit == 1 ? v : call_i64("tsr_floor_div", {v, integer(unit)}); };
+    builder_->call("tsr_pad", {target, lo, points(hi), points(n), integer((plan.pad_lo + unit - 1) / unit),
+                               integer((plan.pad_hi + unit - 1) / unit), integer(static_cast<i64>(plan.pad.mode)),
+                               integer(size * unit), integer(border_bits(plan.pad, s))});
+  }
   if (!plan.also_array) return;
   const Region& own = own_.at(s);
   Value mine = integer(1, flag_type);

@@ -126,6 +126,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const Device& device) {
   pass([&] { remove_dead_stages(graph); });
   pass([&] { take_reductions_apart(graph); });
   if (rewrite) pass([&] { separate_pieces(graph); });
+  if (rewrite && device.joins_fields) pass([&] { plan.declared = join_fields(graph, plan.remarks); });
   if (options.numbers == Numbers::exact) pass([&] { unify_nans(graph); });
   plan.graph = std::move(graph);
   group_stages(plan);

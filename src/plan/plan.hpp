@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ struct Device {
   bool transforms = false;   // long weighted sums may be taken through Fourier transforms
   int row_threads = 0;       // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool large_tiles = false;  // tiles may be larger than a block: three kernels, whose tables lie in memory
+  bool joins_fields = false;  // images whose fields are computed alike may be rows of numbers: see fields.cpp
   bool matrices = false;     // sums of bytes by matrix units: see matrix_sums.hpp
   bool overlaps = false;     // kernels that do not depend on each other may run at the same time: CUDA
   Prices prices;             // of the ways to take a weighted sum
@@ -151,6 +153,9 @@ struct SumChoice {
 
 struct Plan {
   ir::Graph graph;  // rewritten
+  // The graph with the arguments and outputs that a caller knows, where they are others in `graph`: fields.cpp.
+  std::shared_ptr<const ir::Graph> declared;
+  const ir::Graph& interface() const { return declared ? *declared : graph; }
   Options options;
   Device device;
   std::vector<StagePlan> stages;     // by stage id of `graph`

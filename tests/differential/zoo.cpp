@@ -23,6 +23,7 @@ const std::vector<ZooProgram>& zoo() {
     list.insert(list.end(), zoo_of_bytes().begin(), zoo_of_bytes().end());
     list.insert(list.end(), zoo_of_nans().begin(), zoo_of_nans().end());
     list.insert(list.end(), zoo_of_products().begin(), zoo_of_products().end());
+    list.insert(list.end(), zoo_of_fields().begin(), zoo_of_fields().end());
     return list;
   }();
   return all;

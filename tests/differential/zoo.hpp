@@ -30,6 +30,7 @@ const std::vector<ZooProgram>& zoo_of_methods();
 const std::vector<ZooProgram>& zoo_of_bytes();
 const std::vector<ZooProgram>& zoo_of_nans();
 const std::vector<ZooProgram>& zoo_of_products();
+const std::vector<ZooProgram>& zoo_of_fields();
 
 // With all schedules in both numbers where `thorough`, else with one or two of them.
 Case zoo_case(std::size_t index, bool thorough);
