@@ -223,6 +223,10 @@ class GroupLowering {
   ir::nest::Lane memory_lane(ir::StageId) const;
   i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;
+  // Fields of bytes, read as lanes of 32 bits: cpu_fields.cpp.
+  bool reads_words(std::size_t pass, ir::StageId) const;
+  i64 beyond(std::size_t pass, ir::StageId) const;
+  Value field_words(const Value& pointer, const Value& at, i64 field, i64 fields, int lanes) const;
   i64 border_bits(const Border&, ir::StageId) const;
   // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
   i64 bordered(BorderMode, ir::StageId) const;

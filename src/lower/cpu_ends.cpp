@@ -83,7 +83,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     // Lanes beyond the end read what lies there; nobody keeps them.
     const Value columns = builder_->let("columns", (x1 - x0 - 1) * source.scale + (source.hi - source.lo + 1));
     // A source that is read at the very columns alone, as most rows of a cross are, may lie inside.
-    const i64 strided = step > 1 ? 1 : 0;
+    const i64 strided = beyond(p, source.stage);
     const Value n = extent(stage(source.stage).domain.back());
     const Value last = c0 + max(whole * source.scale, integer(1)) + (source.hi - source.lo + strided);
     const Value outside =

@@ -179,7 +179,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     patched.push_back(k);
     Value n = extent(stage(source.stage).domain.back());
     Value shift = extent(source.shift);
-    i64 strided = element_step(source.stage) > 1 ? 1 : 0;  // a strided vector load ends in the next element
+    const i64 strided = beyond(p, source.stage);  // a strided vector load ends in the next element, or farther
     if (source.scale == 0) {                      // one column for the whole row: inside or not
       Value first = shift + source.lo, last = shift + source.hi;
       Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), first), less(last, n)});
