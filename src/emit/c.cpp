@@ -142,6 +142,7 @@ class Printer : private Statements {
 
   void called(const std::string& name) override {
     needs_.guards |= name == "tsr_guard";
+    if (name.starts_with("tsr_copy_fields_")) needs_.fields.insert(name.back() - '0');
     if (name.starts_with("tsr_range_")) needs_.ranges.insert(name.ends_with("_f64") ? Lane::f64 : Lane::f32);
   }
 

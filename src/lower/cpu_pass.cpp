@@ -160,6 +160,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       else
         builder_->branch(less(integer(r), count), finish);
     }
+  copy_fields(p, index, count, rows);
 }
 
 // Splits a row into a run of whole vectors that need no care and the short runs before and after it.
@@ -356,20 +357,36 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
                                integer((plan.pad_hi + unit - 1) / unit), integer(static_cast<i64>(plan.pad.mode)),
                                integer(size * unit), integer(border_bits(plan.pad, s))});
   }
-  if (!plan.also_array) return;
+  if (plan.also_array && leaving_with(s).empty()) copy_row(s, index, target);
+}
+
+// Is the row part of what this tile is to give?
+Value GroupLowering::is_mine(StageId s, const std::vector<Value>& index) const {
   const Region& own = own_.at(s);
   Value mine = integer(1, flag_type);
   for (std::size_t d = 0; d + 1 < rank_; ++d) {
     Value inside = operation(Op::bit_and, flag_type, {less(own.lo[d] - 1, index[d]), less(index[d], own.hi[d])});
     mine = d == 0 ? inside : operation(Op::bit_and, flag_type, {mine, inside});
   }
-  builder_->branch(mine, [&] {
-    auto place = place_of(plan_, interface_, s);
-    const ArrayRef& array = interface_.arrays[place->array];
-    Value offset = integer(place->offset) + own.lo[rank_ - 1] * place->element_stride;
-    for (std::size_t d = 0; d + 1 < rank_; ++d) offset = offset + index[d] * stride(array.strides + d);
+  return mine;
+}
+
+// Where the row of a result lies in its array.
+Value GroupLowering::placed_row(StageId s, const std::vector<Value>& index) {
+  auto place = place_of(plan_, interface_, s);
+  const ArrayRef& array = interface_.arrays[place->array];
+  Value offset = integer(place->offset) + own_.at(s).lo[rank_ - 1] * place->element_stride;
+  for (std::size_t d = 0; d + 1 < rank_; ++d) offset = offset + index[d] * stride(array.strides + d);
+  return address(array_base(place->array), offset);
+}
+
+void GroupLowering::copy_row(StageId s, const std::vector<Value>& index, const Value& target) {
+  const Region& own = own_.at(s);
+  const i64 size = ir::nest::size_of(memory_lane(s));
+  builder_->branch(is_mine(s, index), [&] {
+    const Value to = placed_row(s, index);
     builder_->call("tsr_copy_strided",
-                   {address(array_base(place->array), offset), integer(place->element_stride),
+                   {to, integer(place_of(plan_, interface_, s)->element_stride),
                     address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
   });
 }

@@ -79,6 +79,25 @@ const std::vector<ZooProgram>& zoo_of_fields() {
        "M, N; vector#2 rgb a[M,N]; return p = struct rgb(f(a.r:mirror), f(a.g:mirror), f(a.b:mirror)), q = struct "
        "rgb(g(a.r:mirror), g(a.g:mirror), g(a.b:mirror));",
        0, false, Data::wild},
+      {"fields of every size that mix",
+       "struct two { double p; double q; } struct rgb { uint8 r; uint8 g; uint8 b; } struct four { uint16 a; uint16 b; "
+       "uint16 c; uint16 d; } struct three { float x; float y; float z; } stencil f(vector#2 two X) { return struct "
+       "two(X@[0,-1].q, X@[0,1].p - X.q); } stencil g(vector#2 rgb X) { return struct rgb(X@[1,0].b, X@[0,-2].g, X.g / "
+       "2); } stencil h(vector#2 four X) { return struct four(X.d, X@[0,1].a, X@[-1,-1].b, X.c / 3); } stencil "
+       "k(vector#2 three X) { return struct three(X.y + X.z, X@[0,1].x, X@[1,0].z); } parameter M, N; vector#2 two "
+       "a[M,N]; vector#2 rgb b[M,N]; vector#2 four c[M,N]; vector#2 three d[M,N]; return a = f(a:wrap), b = g(b), c = "
+       "h(c:mirror), d = k(d:clamped);",
+       2e-4, false, Data::wild},
+      {"grey of three and of four fields, and what is around it",
+       "struct rgb { uint8 r; uint8 g; uint8 b; } struct rgba { uint8 r; uint8 g; uint8 b; uint8 a; } stencil "
+       "f(vector#2 "
+       "rgb X) { return cast<uint8>((9798 * X.r + 19235 * X.g + 3735 * X.b + 16384) / 32768); } stencil g(vector#2 "
+       "rgba "
+       "X) { return 0.25f * X@[0,-3].r + 0.5f * X@[1,2].g - X.b + X@[0,1].a; } parameter M, N; vector#2 rgb a[M,N]; "
+       "vector#2 rgba b[M,N]; vector#2 rgb c[M,N]; stencil h(vector#2 rgb X) { return 7 * X@[0,-5].r - 3 * X@[-1,4].b; "
+       "} "
+       "return p = f(a), q = g(b:mirror), r = h(c:constant(9));",
+       2e-4, false, Data::wild},
       {"fields of every other column, and pieces of fields",
        "struct rgb { uint8 r; uint8 g; uint8 b; } stencil f(vector#2 uint8 X) { return cast<uint8>((X@[(0,2),(0,2)] "
        "+ X@[(1,2),(1,2)]) / 2); } parameter M, N; vector#2 rgb a[M,N]; return struct rgb(f(a.r), f(a.g), f(a.b));",
