@@ -44,7 +44,7 @@ std::string spelling(const Format& format) {
 }
 
 Signature signature_of(const plan::Plan& plan) {
-  return signature_of(plan.graph, plan.lifted);
+  return signature_of(plan.interface(), plan.lifted);
 }
 
 Signature signature_of(const ir::Graph& graph, int lifted) {

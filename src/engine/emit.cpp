@@ -19,32 +19,15 @@ namespace tessera {
 
 namespace {
 
-struct MachineClass {
-  int vector_bytes, vector_registers;
-  std::vector<std::string> features;
-  bool byte_products = false;
-};
-
-// In the order in which the entry point prefers them, last first.
-std::vector<MachineClass> machine_classes() {
-  return {{16, 16, {}}, {32, 16, {"avx2"}}, {64, 32, {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"}}};
-}
-
-plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const MachineClass& machine) {
+plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const machine::CoreClass& machine) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  machine::Machine device;
-  device.vector_bytes = machine.vector_bytes;
-  device.vector_registers = machine.vector_registers;
-  device.threads = 8;
-  device.transforms = true;
-  device.byte_products = machine.byte_products;
-  return plan::make_plan(graph, how, device);
+  return plan::make_plan(graph, how, machine::core_of_class(machine));
 }
 
-emit::Variant variant_for(plan::Plan plan, const MachineClass& machine) {
+emit::Variant variant_for(plan::Plan plan, const machine::CoreClass& machine) {
   emit::Variant variant;
   variant.plan = std::move(plan);
   variant.lowered = lower::lower_cpu(variant.plan);
@@ -60,7 +43,7 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   std::vector<emit::DeviceVariant> variants;
   const auto add = [&](Schedule schedule, bool narrow) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
-    engine::Abilities abilities = engine::abilities_of_target(options.target);
+    machine::Abilities abilities = machine::abilities_of_target(options.target);
     abilities.narrow = narrow;
     abilities.buffers = abilities.matrices = false;  // (a compiler is told the least capability that runs)
     engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
@@ -72,12 +55,13 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
   return variants;
 }
 
+// Of the classes that multiply bytes or do not, in the order in which the entry point prefers them, last first.
 std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants;
-  variants.reserve(machine_classes().size() + 1);
-  for (const MachineClass& machine : machine_classes())
-    if (options.vector_bits == 0 || options.vector_bits == 8 * machine.vector_bytes)
-      variants.push_back(variant_for(plan_for(graph, options, machine), machine));
+  variants.reserve(machine::core_classes().size());
+  for (const machine::CoreClass& core : machine::core_classes())
+    if (!core.byte_products && (options.vector_bits == 0 || options.vector_bits == 8 * core.vector_bytes))
+      variants.push_back(variant_for(plan_for(graph, options, core), core));
   return variants;
 }
 
@@ -86,9 +70,7 @@ std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions&
 std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, const EmitOptions& options) {
   std::vector<emit::Variant> variants = c_variants(graph, options);
   if (options.vector_bits != 0) return variants;
-  MachineClass last = machine_classes().back();
-  last.features.emplace_back("avx512vnni");
-  last.byte_products = true;
+  const machine::CoreClass& last = machine::core_classes().back();
   plan::Plan products = plan_for(graph, options, last);
   const auto sums_bytes = [](const plan::Group& group) {
     return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });

@@ -7,23 +7,20 @@
 #include "emit/c/c.hpp"
 #include "engine/size_class.hpp"
 #include "engine/tune/prices.hpp"
+#include "machine/machines.hpp"
 #include "run/cpu/machine.hpp"
 
 namespace tessera::engine {
 
 machine::Machine cpu_device(int threads) {
   const run::cpu::Machine& m = run::cpu::machine();
-  machine::Machine device;
-  device.name = m.name;
-  device.vector_bytes = m.vector_bytes;
-  device.vector_registers = m.vector_bytes == 64 ? 32 : 16;
-  device.threads = threads;
-  device.l1_bytes = m.l1;
-  device.l2_bytes = m.l2;
-  device.transforms = m.vector_bytes >= 16;
-  device.byte_products = m.vector_bytes == 64 && std::count(m.features.begin(), m.features.end(), "avx512vnni") > 0;
-  device.prices = prices_in_use("cpu", m.name).prices;
-  return device;
+  return machine::core({.name = m.name,
+                        .vector_bytes = m.vector_bytes,
+                        .threads = threads,
+                        .l1_bytes = m.l1,
+                        .l2_bytes = m.l2,
+                        .byte_products = m.vector_bytes == 64 && std::ranges::count(m.features, "avx512vnni") > 0,
+                        .prices = prices_in_use("cpu", m.name).prices});
 }
 
 plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std::vector<i64>& of_class) {

@@ -28,7 +28,7 @@ std::vector<rewrite::SumChoice> sums_of(const Program::Impl& impl, const RunOpti
     ir::Graph graph = impl.graph;
     all = rewrite::take_whole(graph, options.numbers);
   } else if (options.target == "cuda" || options.target == "opencl") {
-    Abilities abilities = abilities_of_target(options.target);
+    machine::Abilities abilities = machine::abilities_of_target(options.target);
     abilities.buffers = !emitted, abilities.matrices = abilities.matrices && !emitted;
     all = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method).plan.sums;
   } else {

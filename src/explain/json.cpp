@@ -69,6 +69,19 @@ ordered_json kernel_json(const KernelReport& k, Names names) {
           {"bound_by", bound_by(k)}};
 }
 
+ordered_json ways_json(const plan::GroupWay& way) {
+  ordered_json all = ordered_json::array();
+  for (std::size_t k = 0; k < way.asked.size(); ++k) {
+    const plan::WayAnswer& a = way.asked[k];
+    all.push_back({{"way", a.way},
+                   {"form", a.form.empty() ? ordered_json() : ordered_json(a.form)},
+                   {"taken", k == way.taken},
+                   {"refused", a.fits() ? ordered_json() : ordered_json(a.why)},
+                   {"instructions_per_result", a.price > 0 ? ordered_json(a.price) : ordered_json()}});
+  }
+  return all;
+}
+
 template <class Names>
 ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) {
   ordered_json passes = ordered_json::array(), kernels = ordered_json::array();
@@ -82,6 +95,7 @@ ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) 
   return {{"anchor", r.stages[g.anchor].name},
           {"stages", names(g.stages)},
           {"passes", passes},
+          {"ways", ways_json(g.way)},
           {"kernels", kernels},
           {"in_place", names(g.in_place)},
           {"reads", names(g.reads)},

@@ -181,6 +181,7 @@ class Reporter {
     g.memory_milliseconds = from.memory_nanoseconds * 1e-6;
     g.compute_milliseconds = from.compute_nanoseconds * 1e-6;
     g.bound_by_memory = from.memory_nanoseconds >= from.compute_nanoseconds;
+    g.way = from.way;
     for (const plan::Decision& d : from.reasons)
       g.reasons.push_back(fmt::format("{}: '{}' with '{}': {}", d.fused ? "fused" : "kept apart",
                                       result_.stages[d.a].name, result_.stages[d.b].name, d.why));

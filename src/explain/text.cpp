@@ -171,12 +171,22 @@ class TextPrinter {
                      names(g.reads), base::format_bytes(g.bytes_written), names(g.writes),
                      base::format_bytes(g.compulsory_bytes)));
     line(fmt::format("  computes   {:.1f} operations a point of {}", g.operations, r_.stages[g.anchor].name));
+    ways(g.way);
     if (r_.on_device && !g.kernels.empty())
       kernels(g);
     else if (g.transform.empty())
       tiles(g);
     stages(g);
     lines(g.reasons, "  ");
+  }
+
+  // The way that is taken, then those that were asked besides it.
+  void ways(const plan::GroupWay& way) {
+    for (std::size_t k = 0; k < way.asked.size(); ++k)
+      if (k == way.taken) line("  runs as    " + way_line(way.asked[k]));
+    for (std::size_t k = 0; k < way.asked.size(); ++k)
+      if (k != way.taken && (!way.asked[k].fits() || way.asked[k].price > 0))
+        line("  not        " + way_line(way.asked[k]));
   }
 
   void tiles(const GroupReport& g) {

@@ -82,6 +82,14 @@ std::string runs_as(const KernelReport& k) {
                   : "a point a thread";
 }
 
+std::string way_line(const plan::WayAnswer& answer) {
+  const std::string name = answer.form.empty() ? answer.way : answer.form;
+  if (!answer.fits()) return name + ": " + answer.why;
+  if (answer.price <= 0) return name;
+  return fmt::format("{}, {:.3g} instructions a result{}", name, answer.price,
+                     answer.memory_binds ? ", where memory binds" : "");
+}
+
 std::string registers(const KernelReport& k) {
   if (k.registers >= 0) return std::to_string(k.registers);
   return k.registers_estimated > 0 ? fmt::format("about {}", k.registers_estimated) : "";

@@ -29,6 +29,7 @@ namespace tessera::lower {
 
 struct DeviceKernel {
   std::string name;                 // of its function, which kernels of equal text share
+  std::size_t function = 0;         // in DeviceProgram::module
   std::vector<std::size_t> arrays;  // positions in Interface::arrays, in the order of the kernel's pointers
   // One integer of N. `size`: an extent or another size. `offset`: bytes from the beginning of the array's memory to
   // its first element. `stride`: bytes, of one dimension of an array. `blocks`: of threads, along a dimension of
@@ -105,7 +106,7 @@ struct DeviceTable {
 
 struct DeviceProgram {
   Interface interface;
-  ir::nest::Module module;  // a function for every kernel; where its name is another one, it is the same as that one's
+  ir::nest::Module module;  // a function for every text: kernels say which is theirs
   std::vector<DeviceKernel> kernels;
   std::vector<DeviceTable> tables;
 };

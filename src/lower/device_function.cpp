@@ -26,6 +26,7 @@ void DeviceFunction::finish(ir::nest::Function function, DeviceProgram& program)
   for (std::size_t k = 0; k < kernel_.arrays.size(); ++k)
     function.parameters.push_back({"p" + std::to_string(k), bytes_pointer, false, false});
   function.parameters.push_back({"N", {Lane::i64, 1, true}, true, false});
+  kernel_.function = program.module.functions.size();
   program.module.functions.push_back(std::move(function));
   program.kernels.push_back(std::move(kernel_));
 }

@@ -36,12 +36,13 @@ struct Machine {
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
   bool row_chains = false;
-  bool transforms = false;   // long weighted sums may be taken through Fourier transforms
-  int row_threads = 0;       // their tiles are blocks of threads, of which so many may share a row; 0: of a core
-  bool large_tiles = false;  // tiles may be larger than a block: three kernels, whose tables lie in memory
-  bool matrices = false;     // sums of bytes by matrix units: see matrix_sums.hpp
-  bool overlaps = false;     // kernels that do not depend on each other may run at the same time: CUDA
-  Prices prices;             // of the ways to take a weighted sum
+  bool transforms = false;    // long weighted sums may be taken through Fourier transforms
+  int row_threads = 0;        // their tiles are blocks of threads, of which so many may share a row; 0: of a core
+  bool large_tiles = false;   // tiles may be larger than a block: three kernels, whose tables lie in memory
+  bool joins_fields = false;  // images whose fields are computed alike may be rows of numbers: see rewrite/fields.cpp
+  bool matrices = false;      // sums of bytes by matrix units: see matrix_sums.hpp
+  bool overlaps = false;      // kernels that do not depend on each other may run at the same time: CUDA
+  Prices prices;              // of the ways to take a weighted sum
 };
 
 }  // namespace tessera::machine

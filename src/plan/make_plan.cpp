@@ -104,6 +104,7 @@ Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& 
   pass([&] { rewrite::remove_dead_stages(graph); });
   pass([&] { rewrite::take_reductions_apart(graph); });
   if (rewrite) pass([&] { rewrite::separate_pieces(graph); });
+  if (rewrite && device.joins_fields) pass([&] { plan.declared = rewrite::join_fields(graph, plan.remarks); });
   if (options.numbers == Numbers::exact) pass([&] { rewrite::unify_nans(graph); });
   plan.graph = std::move(graph);
   group_stages(plan);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,6 +106,9 @@ struct Group {
 
 struct Plan {
   ir::Graph graph;  // rewritten
+  // The graph with the arguments and outputs that a caller knows, where they are others in `graph`: fields.cpp.
+  std::shared_ptr<const ir::Graph> declared;
+  const ir::Graph& interface() const { return declared ? *declared : graph; }
   Options options;
   machine::Machine device;
   std::vector<StagePlan> stages;         // by stage id of `graph`

@@ -4,6 +4,8 @@
 // new stage stands for which old one, and `carry` rewrites the accesses of an expression accordingly.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -67,6 +69,10 @@ bool tiled_by_pieces(ir::Graph&, const ir::Stage& composed);
 std::vector<bool> fillable_by_pieces(ir::Graph&);
 // Puts a copying stage between a composed stage that its pieces cover and every piece that others read too.
 void separate_pieces(ir::Graph&);
+
+// Where all outputs are structs whose fields are computed alike, each from the same field of the arguments: one stage
+// for all of them, of rows of numbers. Returns the graph as it was, or nothing where it stays as it is.
+std::shared_ptr<const ir::Graph> join_fields(ir::Graph&, std::vector<std::string>& remarks);
 
 // Folds stages into their consumers where the composition is exact at every border and costs less than storing rows.
 void fold_stages(ir::Graph&, const machine::Machine&, std::vector<std::string>& remarks);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "generate.hpp"
+#include "generate_fields.hpp"
 #include "generate_spectra.hpp"
 #include "run_cases.hpp"
 
@@ -28,6 +29,11 @@ TEST(Random, GraphsGiveTheOraclesValues) {
     }
     return c;
   });
+}
+
+TEST(Random, FieldsGiveTheOraclesValues) {
+  const std::uint64_t first = number("TESSERA_SEED", 1);
+  run_cases(number("TESSERA_CASES", 12), [&](std::size_t i) { return random_fields_case(first + i); });
 }
 
 // TESSERA_CASES=300 as well.

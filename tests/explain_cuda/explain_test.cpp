@@ -78,6 +78,42 @@ TEST_F(ExplainCuda, EqualsWhatIsLaunched) {
     }
 }
 
+// Every way that is asked answers: one is taken, the others have a reason or a price; and the one that is taken runs.
+TEST_F(ExplainCuda, TellsEveryWayThatWasConsidered) {
+  const auto ways = [](const std::string& text, const Shape& shape, const RunOptions& options) {
+    const json j = json::parse(Program::from_text(text).explain({shape}, options, ExplainFormat::json));
+    return std::make_pair(j["groups"][0]["ways"], j["groups"][0]["kernels"][0]["runs"].get<std::string>());
+  };
+  const auto taken = [](const json& all) {
+    std::string name;
+    for (const json& w : all) {
+      if (w["taken"]) name += (w["form"].is_null() ? w["way"] : w["form"]).get<std::string>();
+      EXPECT_TRUE(!w["taken"] || w["refused"].is_null());
+      EXPECT_TRUE(w["refused"].is_null() || !w["refused"].get<std::string>().empty());
+    }
+    return name;
+  };
+  const auto [tiles, tiles_run] = ways(two_stages, {480, 640}, on_cuda());
+  EXPECT_EQ(taken(tiles), "register tiles");
+  EXPECT_EQ(tiles_run, "register tiles");
+  std::vector<std::string> asked;
+  for (const json& w : tiles) asked.push_back(w["way"]);
+  EXPECT_EQ(asked, (std::vector<std::string>{"matrix units", "large tiles", "transform tiles", "march", "strips",
+                                             "chain", "points"}));
+  EXPECT_EQ(taken(ways(two_stages, {480, 640}, on_cuda(Schedule::untiled)).first), "points");
+  EXPECT_EQ(taken(ways(two_stages, {480, 640}, on_cuda(Schedule::tiled)).first), "shared tiles");
+  EXPECT_EQ(taken(ways(two_stages, {480, 640}, on_cuda(Schedule::stream)).first), "strips");
+  const std::string dense =
+      "stencil f(vector#3 float X) { return sum(l = -1..1, i = -1..1, j = -1..1) ((l * 9 + i * 5 + j * j + 3) * "
+      "X@[l,i,j]); } parameter K, M, N; vector#3 float a[K,M,N]; return f(a:clamped);";
+  const json volume = ways(dense, {64, 64, 256}, on_cuda()).first;
+  EXPECT_EQ(taken(volume), "march");
+  EXPECT_EQ(volume.size(), 4U);  // it settles
+  const std::string told = Program::from_text(two_stages).explain({{480, 640}}, on_cuda());
+  EXPECT_NE(told.find("runs as    register tiles, "), std::string::npos) << told;
+  EXPECT_NE(told.find("not        march: it is not one stage"), std::string::npos) << told;
+}
+
 // What is put together where it belongs takes no kernel, and is drawn all the same.
 TEST_F(ExplainCuda, ChannelsTakeNoKernel) {
   const Program program = Program::from_text(

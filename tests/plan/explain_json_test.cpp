@@ -24,7 +24,7 @@ TEST_P(ExplainJson, AgreesWithTheText) {
     RunOptions options;
     options.schedule = schedule;
     const explain::Report report = report_of(GetParam(), options);
-    const json j = json::parse(machine::to_json(report));
+    const json j = json::parse(explain::to_json(report));
     const std::string text = explain::to_text(report);
     std::size_t computed = 0;
     for (const json& s : j["stages"]) computed += s["group"].is_null() ? 0 : 1;
@@ -47,7 +47,7 @@ TEST_P(ExplainJson, AgreesWithTheText) {
 }
 
 TEST_P(ExplainJson, AddsUp) {
-  const json j = json::parse(machine::to_json(report_of(GetParam())));
+  const json j = json::parse(explain::to_json(report_of(GetParam())));
   double bytes = 0, compulsory = 0, milliseconds = 0;
   std::set<std::string> names, placed;
   std::map<std::string, json> stages;
@@ -95,7 +95,7 @@ TEST_P(ExplainJson, KernelsAddUp) {
     RunOptions options;
     options.schedule = schedule;
     const explain::Report report = device_report_of(GetParam(), options);
-    const json j = json::parse(machine::to_json(report));
+    const json j = json::parse(explain::to_json(report));
     const std::string text = explain::to_text(report);
     double milliseconds = 0, bytes = 0, compulsory = 0;
     std::map<std::string, std::string> computed;
@@ -134,7 +134,7 @@ TEST(ExplainJson, NamesWindowsAndBorders) {
   RunOptions options;
   options.schedule = Schedule::untiled;
   auto reads = [&](const std::string& name) {
-    const json j = json::parse(machine::to_json(report_of(sample(name), options)));
+    const json j = json::parse(explain::to_json(report_of(sample(name), options)));
     std::set<std::string> found;
     for (const json& s : j["stages"])
       for (const json& r : s["reads"])

@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-using namespace plan::picture;
+using namespace explain::picture;
 
 // A reader for the little of XML that a picture uses: elements by name, and the first fault.
 struct Xml {

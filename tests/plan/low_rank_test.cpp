@@ -8,7 +8,7 @@
 
 #include "rewrite/sums/running.hpp"
 
-namespace tessera::plan {
+namespace tessera::rewrite {
 namespace {
 
 Tensor tensor(std::vector<i64> extents) {
@@ -173,4 +173,4 @@ TEST(Running, EqualNeighboursCostLess) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::rewrite

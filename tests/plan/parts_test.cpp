@@ -6,7 +6,7 @@
 
 #include "lang/compile.hpp"
 
-namespace tessera::plan {
+namespace tessera::rewrite {
 namespace {
 
 Parts parts_of(const std::string& text) {
@@ -101,4 +101,4 @@ TEST(Parts, PairsThatLieAsTransformsWantThemAreNotCopied) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::rewrite

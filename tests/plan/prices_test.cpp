@@ -8,7 +8,7 @@
 
 #include "machine/price_sheet.hpp"
 
-namespace tessera::plan {
+namespace tessera::machine {
 namespace {
 
 using nlohmann::json;
@@ -74,4 +74,4 @@ TEST(Prices, OtherTextsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::machine

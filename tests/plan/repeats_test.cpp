@@ -21,7 +21,7 @@ plan::Plan plan_of(const std::string& text, const machine::Machine& device, Sche
 }
 
 machine::Machine gpu() {
-  return engine::device_class(engine::abilities_of_target("cuda"));
+  return machine::device(machine::abilities_of_target("cuda"));
 }
 
 // The groups of all stages of that name, and whether any of them is an array.

@@ -9,7 +9,7 @@
 #include "engine/program_impl.hpp"
 #include "tessera/program.hpp"
 
-namespace tessera::plan {
+namespace tessera::rewrite {
 namespace {
 
 std::optional<LinearForms::Sum> sum_of(const std::string& body) {
@@ -52,4 +52,4 @@ TEST(Weights, AreInOrderAndEachOnce) {
 }
 
 }  // namespace
-}  // namespace tessera::plan
+}  // namespace tessera::rewrite

@@ -9,6 +9,7 @@
 
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::run::cpu {
 namespace {

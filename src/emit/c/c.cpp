@@ -142,6 +142,7 @@ class Printer : private Statements {
 
   void called(const std::string& name) override {
     needs_.guards |= name == "tsr_guard";
+    if (name.starts_with("tsr_copy_fields_")) needs_.fields.insert(name.back() - '0');
     if (name.starts_with("tsr_range_")) needs_.ranges.insert(name.ends_with("_f64") ? Lane::f64 : Lane::f32);
   }
 
@@ -196,6 +197,7 @@ class Printer : private Statements {
         return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call: {
         if (v->name.starts_with("tsr_add_products_")) needs_.products.insert(v->type);
+        if (v->name.starts_with("tsr_field_")) return field_words(*v);
         called(v->name);
         std::string list;
         for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);
@@ -245,6 +247,21 @@ class Printer : private Statements {
     for (int k = 0; k < n.type.lanes; ++k)
       list += fmt::format("{}{}[{} + {}]", k ? ", " : "", pointer, index, k * n.i + n.phase);
     return fmt::format("({}){{{}}}", name, list);
+  }
+
+  // One byte of every three, each in a lane of 32 bits: words first, then the bytes of every four points.
+  std::string field_words(const Node& n) {
+    const int lanes = n.type.lanes, field = n.name[std::string_view("tsr_field_").size()] - '0';
+    const Type bytes{Lane::u8, 4 * lanes, false};
+    note(bytes);
+    std::string words, points;
+    for (int k = 0; k < lanes; ++k) {
+      words += fmt::format(", {}", 3 * (k / 4) + k % 4);
+      points += fmt::format(", {}, {}, {}, {}", 16 * (k / 4) + 3 * (k % 4) + field, 4 * lanes, 4 * lanes, 4 * lanes);
+    }
+    const std::string from = fmt::format("*(const {}u*)({})", spell(n.type), text(n.args[0]));
+    return fmt::format("(({0})__builtin_shufflevector(({1})__builtin_shufflevector({2}, {2}{3}), ({1}){{0}}{4}))",
+                       spell(n.type), spell(bytes), from, words, points);
   }
 
   // A strided load as whole vectors, of which the wanted lanes are taken by halves. Loads of other phases share these

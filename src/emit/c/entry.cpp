@@ -287,7 +287,7 @@ std::string print_file(const std::vector<const std::vector<Variant>*>& sections,
 
 std::string print_c_file(const std::vector<Variant>& variants, const EntryOptions& options) {
   const plan::Plan& plan = variants.front().plan;
-  return print_file({&variants}, plan.graph, signature_of(plan), "", options, plan.lifted, true);
+  return print_file({&variants}, plan.interface(), signature_of(plan), "", options, plan.lifted, true);
 }
 
 std::string print_c_file(const SectionList& list, const std::vector<std::vector<Variant>>& sections,
@@ -308,7 +308,7 @@ std::string print_c_part(const std::vector<Variant>& variants, const EntryOption
 
 std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
   check_entry_name(options.name);
-  return published_header(plan.graph, signature_of(plan), options.name);
+  return published_header(plan.interface(), signature_of(plan), options.name);
 }
 
 std::string print_c_header(const ir::Graph& graph, const EntryOptions& options) {

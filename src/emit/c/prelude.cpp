@@ -465,6 +465,24 @@ std::string byte_products(const Type& type) {
       spell(type), 32 * type.lanes, type.lanes);
 }
 
+// Rows of fields to the structs that they are of. Compilers make vectors of it: a row of 3840 points of three bytes
+// takes 0.3 us in place of 2.2 for one field after the other.
+std::string fields(int count) {
+  std::string rows, copies;
+  for (int f = 0; f < count; ++f) {
+    rows += fmt::format(", const u8* TSR_ALONE from{}", f);
+    copies += fmt::format(
+        " \\\n    __builtin_memcpy(to + ({} * k + {}) * sizeof(T), from{} + k * sizeof(T), sizeof(T));", count, f, f);
+  }
+  return fmt::format(
+      "#undef TSR_ALONE\n#define TSR_ALONE __restrict\n#undef TSR_FIELDS\n"
+      "#define TSR_FIELDS(T) \\\n  for (i64 k = 0; k < count; ++k) {{{1} \\\n  }}\n"
+      "TSR_HELPER void tsr_copy_fields_{0}(u8* TSR_ALONE to{2}, i64 count, i64 size) {{\n"
+      "  if (size == 1) TSR_FIELDS(u8)\n  else if (size == 2) TSR_FIELDS(u16)\n  else if (size == 4) TSR_FIELDS(u32)\n"
+      "  else TSR_FIELDS(u64)\n}}\n",
+      count, copies, rows);
+}
+
 // A macro, as GCC remarks on functions that give vectors wider than the machine's.
 std::string half_broadcast(const Type& type) {
   std::string list;
@@ -518,6 +536,7 @@ std::string vector_prelude(const Needs& needs) {
   for (const Type& t : needs.streams) text += streaming_store(t);
   for (const Type& t : needs.fused) text += fused(t);
   for (const Type& t : needs.products) text += byte_products(t);
+  for (const int count : needs.fields) text += fields(count);
   for (const Type& t : needs.selects) text += select(t);
   for (const Type& t : needs.open_extremes) text += open_extremes(t);
   for (const Type& t : needs.extremes) text += is_float(t.lane) ? float_extremes(t) : open_extremes(t);

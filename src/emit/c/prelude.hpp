@@ -17,6 +17,7 @@ struct Needs {
   std::set<std::pair<ir::Op, ir::nest::Type>> functions;         // sqrt, exp ... on vectors or scalars
   std::set<ir::nest::Type> products;                             // of four bytes, added
   std::set<ir::nest::Lane> ranges;                               // of tiles that are transformed: ranges.cpp
+  std::set<int> fields;                                          // of structs that are copied together: 2 to 4
   bool guards = false;                                           // around blocks of scratch memory, for tests
 };
 

@@ -365,8 +365,9 @@ class DevicePrinter : private Statements {
     check_tables(program_.module.tables);
     DeviceText result;
     for (std::size_t t = 0; t < program_.module.tables.size(); ++t) result.tables += table(t);
-    for (std::size_t k = 0; k < program_.kernels.size(); ++k)
-      if (program_.kernels[k].name == program_.module.functions[k].name) result.kernels += kernel(k);
+    std::set<std::string_view> printed;  // kernels of one name are one
+    for (const lower::DeviceKernel& k : program_.kernels)
+      if (printed.insert(k.name).second) result.kernels += kernel(k);
     result.needs = needs_;
     return result;
   }
@@ -401,21 +402,21 @@ class DevicePrinter : private Statements {
     return out;
   }
 
-  std::string kernel(std::size_t k) {
-    const lower::DeviceKernel& kernel = program_.kernels[k];
-    const ir::nest::Function& f = program_.module.functions[k];
+  std::string kernel(const lower::DeviceKernel& kernel) {
+    const ir::nest::Function& f = program_.module.functions[kernel.function];
     const std::size_t count = std::max<std::size_t>(kernel.integers.size(), 1);
-    std::string out = fmt::format("\n/* {} */\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", f.essay, count, f.name);
+    std::string out =
+        fmt::format("\n/* {} */\ntypedef struct {{ i64 n[{}]; }} {}_integers;\n", f.essay, count, kernel.name);
     const int threads = kernel.threads_of_block();
     if (cuda_)
       out += fmt::format("{} __global__ void __launch_bounds__({}{}) {}(", linkage_, threads,
-                         kernel.blocks_at_once > 0 ? fmt::format(", {}", kernel.blocks_at_once) : "", f.name);
+                         kernel.blocks_at_once > 0 ? fmt::format(", {}", kernel.blocks_at_once) : "", kernel.name);
     else
       out += fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {}))) void {}(", kernel.threads[0],
-                         kernel.threads[1], kernel.threads[2], f.name);
+                         kernel.threads[1], kernel.threads[2], kernel.name);
     for (std::size_t p = 0; p < kernel.arrays.size(); ++p)
       out += fmt::format("TSR_GLOBAL u8* {} p{}, ", cuda_ ? "__restrict__" : "restrict", p);
-    out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", f.name);
+    out += fmt::format("{}_integers tsr_n) {{\n  const i64* const N = tsr_n.n;\n  (void)N;\n", kernel.name);
     const auto order = std::find_if(kernel.integers.begin(), kernel.integers.end(), [](const auto& what) {
       return what.kind == lower::DeviceKernel::Integer::Kind::order;
     });

@@ -18,50 +18,23 @@ constexpr int narrow_columns = 4;  // of a thread, as floats have them
 
 }  // namespace
 
-Abilities abilities_of(const run::gpu::Limits& limits) {
-  const bool cuda = limits.target == "cuda";
-  return {limits.shuffles, limits.minima, cuda, cuda,
-          limits.matrices, false,         true, prices_in_use(limits.target, limits.name).prices};
+machine::Abilities abilities_of(const run::gpu::Limits& limits) {
+  machine::Abilities abilities = machine::abilities_of_target(limits.target);
+  abilities.shuffles = limits.shuffles;
+  abilities.minima = limits.minima;
+  abilities.matrices = limits.matrices;
+  abilities.prices = prices_in_use(limits.target, limits.name).prices;
+  return abilities;
 }
 
-Abilities abilities_of_target(const std::string& target) {
-  const bool cuda = target == "cuda";
-  return {cuda, cuda, cuda, cuda, cuda, false, true, {}};
-}
-
-machine::Machine device_class(Abilities abilities) {
-  machine::Machine device;
-  // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.
-  device.name = "device";
-  device.vector_bytes = 128;
-  device.vector_registers = 255;
-  device.gigahertz = 4 * 1.98;
-  device.bandwidth = 32;
-  device.l1_bytes = 228 << 10;
-  device.l2_bytes = 1 << 20;
-  device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
-  device.columns_together = true;
-  device.strip_registers = 200;
-  device.shuffles = abilities.shuffles, device.minima = abilities.minima;
-  // Tiles of a block have their tables in the text, which OpenCL keeps in constant memory: two spectra fill it, and a
-  // warp gets one number at a time. Large tiles have buffers.
-  device.transforms = abilities.chains, device.row_threads = abilities.chains ? 2 : 0;
-  device.large_tiles = abilities.buffers;
-  device.row_chains = abilities.chains, device.overlaps = abilities.overlaps;
-  device.matrices = abilities.matrices;
-  if (abilities.narrow) device.most_columns = narrow_columns;
-  device.prices = abilities.prices;
-  return device;
-}
-
-DeviceCode device_code(const ir::Graph& graph, Abilities abilities, Schedule schedule, Numbers numbers, Method method,
-                       i64 shared_bytes, const std::vector<i64>& of_class) {
+DeviceCode device_code(const ir::Graph& graph, const machine::Abilities& abilities, Schedule schedule, Numbers numbers,
+                       Method method, i64 shared_bytes, const std::vector<i64>& of_class) {
   plan::Options how;
   how.schedule = schedule;
   how.numbers = numbers;
   how.method = method;
   DeviceCode code;
-  code.plan = plan_for_class(graph, how, device_class(abilities), of_class);
+  code.plan = plan_for_class(graph, how, machine::device(abilities), of_class);
   lower::choose_ways(code.plan, std::min(shared_bytes, lower::shared_of_block));
   code.program = lower::lower_device(code.plan);
   return code;

@@ -8,35 +8,21 @@
 
 #include "engine/device/slabs.hpp"
 #include "lower/device.hpp"
+#include "machine/machines.hpp"
 #include "plan/plan.hpp"
 #include "run/gpu/device.hpp"
 
 namespace tessera::engine {
 
-// What kernels are planned for: the same on every device, so that a program's kernels are the same everywhere, but for
-// what OpenCL 1.2 cannot say, or what a device takes several instructions for.
-struct Abilities {
-  bool shuffles = false;  // reading another thread's registers: CUDA, and OpenCL on NVIDIA's GPUs
-  bool minima = false;    // of two integers of 16 bits in one register: NVIDIA's GPUs since Hopper
-  bool chains = false;    // see machine::Machine::row_chains: CUDA
-  bool overlaps = false;  // and machine::Machine::overlaps
-  bool matrices = false;  // and machine::Machine::matrices: CUDA since compute capability 8.0
-  bool narrow = false;    // tiles of volumes are as narrow as floats have them: see is_wide
-  bool buffers = true;  // kernels get tables in memory, where they are run; an emitted file has its tables in the text
-  machine::Prices prices;  // in use on the device; of the class those built in
-};
-Abilities abilities_of(const run::gpu::Limits&);
-Abilities abilities_of_target(const std::string& target);  // of the class
-machine::Machine device_class(Abilities);
-// The multiprocessors of the card that the class is a part of, an H200.
-constexpr int multiprocessors_of_class = 132;
+// Of a device that is there, with the prices in use on it.
+machine::Abilities abilities_of(const run::gpu::Limits&);
 
 struct DeviceCode {
   plan::Plan plan;
   lower::DeviceProgram program;
 };
 // `shared_bytes`: of a block, as far as the device has them. `of_class`: of sizes, size_class.hpp.
-DeviceCode device_code(const ir::Graph&, Abilities, Schedule, Numbers, Method,
+DeviceCode device_code(const ir::Graph&, const machine::Abilities&, Schedule, Numbers, Method,
                        i64 shared_bytes = lower::shared_of_block, const std::vector<i64>& of_class = {});
 
 // Volumes that are narrower than a tile and its frame run a point a thread, which takes three to nine times as long.

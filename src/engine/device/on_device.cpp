@@ -66,7 +66,7 @@ std::shared_ptr<run::gpu::Device> open_device(const RunOptions& options) {
 
 DeviceCode code_for(const ir::Graph& graph, const RunOptions& options, const run::gpu::Limits& limits,
                     const std::vector<i64>& of_class, bool narrow) {
-  Abilities abilities = abilities_of(limits);
+  machine::Abilities abilities = abilities_of(limits);
   abilities.narrow = narrow;
   return device_code(graph, abilities, options.schedule, options.numbers, options.method,
                      limits.shared_bytes_per_block > 0 ? limits.shared_bytes_per_block : lower::shared_of_block,

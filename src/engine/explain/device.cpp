@@ -35,9 +35,10 @@ constexpr double beside_point = 62, beside_step = 30, beside_tile = 120;
 run::gpu::Limits class_limits(const std::string& target) {
   run::gpu::Limits limits;
   limits.target = target;
-  limits.multiprocessors = multiprocessors_of_class;
-  limits.shuffles = abilities_of_target(target).shuffles, limits.minima = abilities_of_target(target).minima;
-  limits.matrices = abilities_of_target(target).matrices;
+  limits.multiprocessors = machine::multiprocessors_of_class;
+  limits.shuffles = machine::abilities_of_target(target).shuffles,
+  limits.minima = machine::abilities_of_target(target).minima;
+  limits.matrices = machine::abilities_of_target(target).matrices;
   limits.lanes = 32;
   limits.threads_per_multiprocessor = 2048;
   limits.registers_per_multiprocessor = 65536;
@@ -62,7 +63,7 @@ explain::DeviceReport described(const run::gpu::Limits& limits, const RunOptions
   d.index = options.device;
   d.name = limits.name, d.compiled_for = limits.compiled_for, d.driver = limits.driver;
   d.multiprocessors = limits.multiprocessors;
-  const machine::Machine one = device_class(abilities_of(limits));
+  const machine::Machine one = machine::device(abilities_of(limits));
   d.bandwidth_assumed = limits.bandwidth <= 0;
   d.bandwidth = d.bandwidth_assumed ? bandwidth_of_class * d.multiprocessors : limits.bandwidth;
   // How much a multiprocessor computes in a cycle CUDA devices share; of others it is not known.
@@ -299,11 +300,11 @@ explain::Report device_report(const Program::Impl& impl, const std::vector<i64>&
     if (!note.empty() && !report.sums.empty()) report.remarks.push_back(note);
     return report;
   }
-  const Abilities abilities = abilities_of_target(options.target);
+  const machine::Abilities abilities = machine::abilities_of_target(options.target);
   DeviceCode code = device_code(impl.graph, abilities, options.schedule, options.numbers, options.method,
                                 lower::shared_of_block, size_class(impl.graph, parameters, Where::device));
   if (!takes(code.program, code.plan.graph, parameters) && is_wide(code.program)) {
-    Abilities narrow = abilities;
+    machine::Abilities narrow = abilities;
     narrow.narrow = true;
     code = device_code(impl.graph, narrow, options.schedule, options.numbers, options.method);
   }

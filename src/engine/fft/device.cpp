@@ -117,6 +117,7 @@ FftOnDevice::FftOnDevice(const fft::Problem& problem, std::shared_ptr<run::gpu::
       pairs = pairs || step.second;
       kernels_.push_back({step, name, written.threads, {}});
       program.kernels.push_back(described(written, step));
+      program.kernels.back().function = program.module.functions.size();
       program.module.functions.push_back(std::move(written.function));
       tables.push_back(std::move(written.tables));
     }

@@ -130,6 +130,7 @@ class Side {
       std::vector<i64> extents = base_, counts;
       bool fits = true;
       for (std::size_t d = 0; d < extents.size(); ++d) extents[d] *= std::min(most_[d], i64{1} << level);
+      extents.back() *= plan.graph.stage(plan.groups[group_].anchor).together;
       tiles_.push_back(executable_->tiles(group_, *binding_, extents));
       for (std::size_t d = 0; d < extents.size(); ++d) {
         const i64 n = plan.graph.evaluate(plan.graph.stage(plan.groups[group_].anchor).domain[d], parameters_);
@@ -232,8 +233,10 @@ class BlockRun {
       const i64 pair[] = {tiled->tile.high, 2 * tiled->tile.wide};
       for (std::size_t d = 0; d < 2; ++d) base_[d] = (base_[d] + pair[d] - 1) / pair[d] * pair[d];
     }
-    for (std::size_t d = 0; d < domain.size(); ++d)
-      blocks_.push_back((graph.evaluate(domain[d], parameters_) + base_[d] - 1) / base_[d]);
+    for (std::size_t d = 0; d < domain.size(); ++d) {
+      const i64 unit = d + 1 == domain.size() ? graph.stage(group.anchor).together : 1;
+      blocks_.push_back((graph.evaluate(domain[d], parameters_) / unit + base_[d] - 1) / base_[d]);
+    }
   }
 
   // Of the result.

@@ -162,7 +162,7 @@ class Tuner {
       result_.device = machine_.name;
     } else {
       const auto device = open_device(run_options(Method::automatic));
-      machine_ = device_class(abilities_of(device->limits()));
+      machine_ = machine::device(abilities_of(device->limits()));
       result_.device = device->limits().name;
     }
     result_.target = options.target;

@@ -142,6 +142,7 @@ Value less(const Value&, const Value&);  // i32 0 or 1
 // Text form, one statement a line; parse_module(print(m)) prints the same again. verify throws Error(internal) where a
 // name is used before it is declared or types do not fit.
 std::string print(const Module&);
+std::string print(const Function&);
 Module parse_module(std::string_view text);
 void verify(const Module&);
 

@@ -484,6 +484,21 @@ class Parser : ir::text::Reader {
 
 }  // namespace
 
+std::string print(const Function& f) {
+  std::string out;
+  out += "function " + f.name;
+  if (!f.essay.empty()) out += " " + quote(f.essay);
+  if (f.local) out += " local";
+  if (f.has_result) out += " -> " + spell(f.result);
+  for (const Function::Parameter& p : f.parameters)
+    out += fmt::format(" ({}{}{} {})", p.pointers ? "pointers " : "", p.constant_elements ? "const " : "",
+                       spell(p.type), p.name);
+  out += " {\n";
+  print(f.body, 1, out);
+  out += "}\n";
+  return out;
+}
+
 std::string print(const Module& m) {
   std::string out;
   for (std::size_t k = 0; k < m.tables.size(); ++k) {
@@ -496,18 +511,7 @@ std::string print(const Module& m) {
     for (double v : t.values) out += " " + (is_float(lane) ? real_text(v) : fmt::format("{}", static_cast<i64>(v)));
     out += "\n";
   }
-  for (const Function& f : m.functions) {
-    out += "function " + f.name;
-    if (!f.essay.empty()) out += " " + quote(f.essay);
-    if (f.local) out += " local";
-    if (f.has_result) out += " -> " + spell(f.result);
-    for (const Function::Parameter& p : f.parameters)
-      out += fmt::format(" ({}{}{} {})", p.pointers ? "pointers " : "", p.constant_elements ? "const " : "",
-                         spell(p.type), p.name);
-    out += " {\n";
-    print(f.body, 1, out);
-    out += "}\n";
-  }
+  for (const Function& f : m.functions) out += print(f);
   return out;
 }
 

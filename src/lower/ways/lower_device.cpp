@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
 #include "lower/ways/points/points.hpp"
+#include "lower/ways/repeated.hpp"
 #include "lower/ways/ways.hpp"
 
 namespace tessera::lower {
@@ -18,15 +22,23 @@ namespace {
 
 // Steps of a chain and levels of a pyramid are often the same text, which takes long to compile.
 void share_functions(DeviceProgram& program) {
-  std::map<std::string, std::string> names;
-  for (std::size_t k = 0; k < program.kernels.size(); ++k) {
-    DeviceKernel& kernel = program.kernels[k];
-    ir::nest::Module own;
-    own.functions.push_back(program.module.functions[k]);
-    own.functions.front().name = "f";
-    const std::string text = fmt::format("{} {} {} {} {} {}\n", kernel.threads[0], kernel.threads[1], kernel.threads[2],
-                                         kernel.blocks_at_once, kernel.integers.size(), kernel.shared_bytes) +
-                             ir::nest::print(own);
+  std::vector<ir::nest::Function> functions = std::move(program.module.functions);
+  program.module.functions.clear();
+  std::map<std::string, std::size_t> by_text;
+  std::vector<std::size_t> now;
+  for (ir::nest::Function& function : functions) {
+    const std::string name = std::exchange(function.name, "");
+    const auto [found, fresh] = by_text.try_emplace(ir::nest::print(function), program.module.functions.size());
+    function.name = name;
+    now.push_back(found->second);
+    if (fresh) program.module.functions.push_back(std::move(function));
+  }
+  // The order that a kernel waits for is one more integer, and a part of its text.
+  std::map<std::tuple<std::array<int, 3>, int, std::size_t, i64, std::size_t>, std::string> names;
+  for (DeviceKernel& kernel : program.kernels) {
+    kernel.function = now[kernel.function];
+    const auto text = std::make_tuple(kernel.threads, kernel.blocks_at_once, kernel.integers.size(),
+                                      kernel.shared_bytes, kernel.function);
     kernel.name = names.try_emplace(text, kernel.name).first->second;
   }
 }
@@ -96,10 +108,14 @@ DeviceProgram lower_device(plan::Plan& plan) {
   analyze::Ranges ranges(working.graph);
   program.interface = interface_of(working, composed_alone(working));
   program.module.tables = working.graph.tables;
+  RepeatedGroups repeated(working, program.interface, ranges);
   for (std::size_t g = 0; g < working.groups.size(); ++g) {
     const plan::Group& group = working.groups[g];
+    if (repeated.repeat(g, program)) continue;
+    const std::size_t first = program.kernels.size();
     way_of(group).lower({working, program.interface, ranges, g}, group.way.chosen(), fmt::format("tsr_g{}", g),
                         program);
+    repeated.lowered(g, first, program);
   }
   if (working.device.overlaps) take_orders(working, program);
   share_functions(program);

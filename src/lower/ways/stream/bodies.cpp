@@ -26,6 +26,18 @@ static bool share_table(const PassBody::Source& a, const PassBody::Source& b) {
   return both.entries() <= a.entries() + b.entries();
 }
 
+// The fields of an array lie in the same rows: those of one type are read by the same pointers, and patched together.
+static StageId first_field(const ir::Graph& graph, StageId s) {
+  const ir::Stage& stage = graph.stage(s);
+  if (stage.kind != ir::StageKind::input) return s;
+  for (StageId first = 0; first < s; ++first) {
+    const ir::Stage& other = graph.stage(first);
+    if (other.kind == ir::StageKind::input && other.argument == stage.argument && other.type == stage.type)
+      return first;
+  }
+  return s;
+}
+
 i64 PassBody::Source::entries() const {
   i64 n = 1;
   for (auto [lo, hi] : table) n *= hi - lo + 1;
@@ -51,7 +63,7 @@ void GroupLowering::analyze_pass(std::size_t number) {
     const ExprNode& node = plan_.graph.node(e);
     if (node.op != Op::access) continue;
     PassBody::Source source;
-    source.stage = node.stage;
+    source.stage = first_field(plan_.graph, node.stage);
     source.outer.assign(node.index.begin(), node.index.end() - 1);
     source.outer_border.assign(node.border.begin(), node.border.end() - 1);
     source.column_border = node.border.back();

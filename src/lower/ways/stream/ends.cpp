@@ -14,9 +14,15 @@ using ir::nest::integer;
 using ir::nest::Value;
 
 i64 GroupLowering::patch_bytes(std::size_t pass, const PassBody::Source& source) const {
-  const i64 columns = source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1;
+  const i64 columns = source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1 +
+                      2 * (stage(source.stage).together - 1);
   const i64 elements = (columns + 1) * element_step(source.stage) + 64;
   return (elements * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64;
+}
+
+i64 GroupLowering::bordered(BorderMode mode, ir::StageId s) const {
+  const bool by_points = mode == BorderMode::clamp || mode == BorderMode::mirror || mode == BorderMode::symmetric;
+  return by_points ? stage(s).together : 1;
 }
 
 bool GroupLowering::patched_together(std::size_t pass, std::size_t a, std::size_t b) const {
@@ -40,10 +46,10 @@ ir::nest::Value GroupLowering::border_row(std::size_t pass, std::size_t k, const
 
 // A long table's rows: its variable gets the rows themselves, or their patches, which begin at `first`.
 void GroupLowering::long_patches(std::size_t p, std::size_t k, const Pointers& pointers, const Value& outside,
-                                 i64 first, const std::vector<Value>& border) {
+                                 i64 first, i64 step, const std::vector<Value>& border) {
   const PassBody::Source& source = bodies_[p].sources[k];
-  const i64 bytes = patch_bytes(p, source),
-            unit = element_step(source.stage) * ir::nest::size_of(memory_lane(source.stage));
+  const i64 bytes = patch_bytes(p, source);
+  const i64 unit = step * ir::nest::size_of(memory_lane(source.stage));  // of what the border continues
   builder_->loop("e", integer(0), integer(source.entries()), integer(1), [&](const Value& e) {
     const Value direct = listed_row(pointers.listed, e);
     const Value memory = builder_->let("patch", address(work_[p].patches, e * bytes + first));
@@ -77,18 +83,23 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     // Lanes beyond the end read what lies there; nobody keeps them.
     const Value columns = builder_->let("columns", (x1 - x0 - 1) * source.scale + (source.hi - source.lo + 1));
     // A source that is read at the very columns alone, as most rows of a cross are, may lie inside.
-    const i64 strided = step > 1 ? 1 : 0;
+    const i64 strided = beyond(p, source.stage);
     const Value n = extent(stage(source.stage).domain.back());
     const Value last = c0 + max(whole * source.scale, integer(1)) + (source.hi - source.lo + strided);
     const Value outside =
         builder_->let("outside", operation(Op::bit_or, flag_type, {less(c0, integer(0)), less(n, last)}));
     BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
     if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
-    std::vector<Value> border{c0,
-                              columns,
-                              n,
+    const i64 unit = bordered(mode, source.stage);
+    const auto points = [&](const char* rounded, const Value& v) {
+      return unit == 1 ? v : builder_->let("c", call_i64(rounded, {v, integer(unit)}));
+    };
+    const Value first_point = points("tsr_floor_div", c0);
+    std::vector<Value> border{first_point,
+                              unit == 1 ? columns : points("tsr_ceil_div", c0 + columns) - first_point,
+                              points("tsr_floor_div", n),
                               integer(static_cast<i64>(mode)),
-                              integer(step),
+                              integer(step * unit),
                               integer(size),
                               integer(border_bits(source.column_border, source.stage))};
     std::vector<std::pair<std::size_t, Value>> rows;  // of which sources
@@ -99,7 +110,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     const bool together = rows.size() >= least_together && patched_together(p, k, k) && !pass.pairs;
     if (!together) std::erase_if(rows, [&](const auto& row) { return row.first != k; });
     if (sources[k].listed) {
-      long_patches(p, k, sources[k], outside, at, border);
+      long_patches(p, k, sources[k], outside, at, step * unit, border);
       at += source.entries() * bytes;
       continue;
     }
@@ -130,7 +141,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     for (const auto& [j, direct] : rows) {
       const Value memory = address(work_[p].patches, integer(at));
       at += bytes;
-      const Value patch = typed(source.stage, address(memory, integer(0) - c0 * (step * size)));
+      const Value patch = typed(source.stage, address(memory, integer(0) - first_point * (step * unit * size)));
       patches[j].push_back(builder_->let("patch", operation(Op::select, patch->type, {outside, patch, direct})));
     }
   }

@@ -183,7 +183,7 @@ class GroupLowering {
     return ir::nest::call("tsr_at", rows->type, {rows, entry});
   }
   Value border_row(std::size_t pass, std::size_t source, const Value& row);
-  void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first,
+  void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first, i64 step,
                     const std::vector<Value>& border);
   // The rows of every source for columns from x0 on (cpu_ends.cpp); those of long tables go into their variables.
   std::vector<std::vector<Value>> patched_ends(std::size_t pass, const std::vector<Pointers>& sources, const Value& x0,
@@ -200,6 +200,9 @@ class GroupLowering {
   Value piece_of(ir::StageId, const Value& first, const Value& end, const Value& memory);
   void store_lanes(const ir::ExprNode&, const Value& number, const Value& x, const Value& memory, const Value& to);
   void finish_row(ir::StageId, const std::vector<Value>& index, const Value& target);
+  void copy_row(ir::StageId, const std::vector<Value>& index, const Value& target);
+  Value is_mine(ir::StageId, const std::vector<Value>& index) const;
+  Value placed_row(ir::StageId, const std::vector<Value>& index);
 
   Value extent(ir::SizeId);
   Value array_base(std::size_t array);  // u8*: its first element; what P holds at that place
@@ -223,7 +226,17 @@ class GroupLowering {
   ir::nest::Lane memory_lane(ir::StageId) const;
   i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;
+  // Fields of bytes, read as lanes of 32 bits: cpu_fields.cpp.
+  bool reads_words(std::size_t pass, ir::StageId) const;
+  i64 beyond(std::size_t pass, ir::StageId) const;
+  // Results that are fields of one struct and leave together.
+  std::vector<ir::StageId> leaving_with(ir::StageId) const;
+  void copy_fields(std::size_t pass, const std::vector<Value>& index, const Value& count,
+                   const std::vector<Value>& rows);
+  Value field_words(const Value& pointer, const Value& at, i64 field, i64 fields, int lanes) const;
   i64 border_bits(const Border&, ir::StageId) const;
+  // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
+  i64 bordered(BorderMode, ir::StageId) const;
   const ir::Stage& stage(ir::StageId s) const { return plan_.graph.stage(s); }
 
   plan::Plan& plan_;

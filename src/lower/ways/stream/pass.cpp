@@ -160,6 +160,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       else
         builder_->branch(less(integer(r), count), finish);
     }
+  copy_fields(p, index, count, rows);
 }
 
 // Splits a row into a run of whole vectors that need no care and the short runs before and after it.
@@ -179,8 +180,8 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     patched.push_back(k);
     Value n = extent(stage(source.stage).domain.back());
     Value shift = extent(source.shift);
-    i64 strided = element_step(source.stage) > 1 ? 1 : 0;  // a strided vector load ends in the next element
-    if (source.scale == 0) {                               // one column for the whole row: inside or not
+    const i64 strided = beyond(p, source.stage);  // a strided vector load ends in the next element, or farther
+    if (source.scale == 0) {                      // one column for the whole row: inside or not
       Value first = shift + source.lo, last = shift + source.hi;
       Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), first), less(last, n)});
       a = max(a, choose(inside, xs, xe));
@@ -348,24 +349,44 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
     }
   }
   if (plan.home != plan::Home::ring) return;
-  if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none)
-    builder_->call("tsr_pad",
-                   {target, lo, hi, n, integer(plan.pad_lo), integer(plan.pad_hi),
-                    integer(static_cast<i64>(plan.pad.mode)), integer(size), integer(border_bits(plan.pad, s))});
-  if (!plan.also_array) return;
+  if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none) {
+    // (The end of what is there only counts where it is that of the row.)
+    const i64 unit = bordered(plan.pad.mode, s);
+    const auto points = [&](const Value& v) { return unit == 1 ? v : call_i64("tsr_floor_div", {v, integer(unit)}); };
+    builder_->call("tsr_pad", {target, lo, points(hi), points(n), integer((plan.pad_lo + unit - 1) / unit),
+                               integer((plan.pad_hi + unit - 1) / unit), integer(static_cast<i64>(plan.pad.mode)),
+                               integer(size * unit), integer(border_bits(plan.pad, s))});
+  }
+  if (plan.also_array && leaving_with(s).empty()) copy_row(s, index, target);
+}
+
+// Is the row part of what this tile is to give?
+Value GroupLowering::is_mine(StageId s, const std::vector<Value>& index) const {
   const Region& own = own_.at(s);
   Value mine = integer(1, flag_type);
   for (std::size_t d = 0; d + 1 < rank_; ++d) {
     Value inside = operation(Op::bit_and, flag_type, {less(own.lo[d] - 1, index[d]), less(index[d], own.hi[d])});
     mine = d == 0 ? inside : operation(Op::bit_and, flag_type, {mine, inside});
   }
-  builder_->branch(mine, [&] {
-    auto place = place_of(plan_, interface_, s);
-    const ArrayRef& array = interface_.arrays[place->array];
-    Value offset = integer(place->offset) + own.lo[rank_ - 1] * place->element_stride;
-    for (std::size_t d = 0; d + 1 < rank_; ++d) offset = offset + index[d] * stride(array.strides + d);
+  return mine;
+}
+
+// Where the row of a result lies in its array.
+Value GroupLowering::placed_row(StageId s, const std::vector<Value>& index) {
+  auto place = place_of(plan_, interface_, s);
+  const ArrayRef& array = interface_.arrays[place->array];
+  Value offset = integer(place->offset) + own_.at(s).lo[rank_ - 1] * place->element_stride;
+  for (std::size_t d = 0; d + 1 < rank_; ++d) offset = offset + index[d] * stride(array.strides + d);
+  return address(array_base(place->array), offset);
+}
+
+void GroupLowering::copy_row(StageId s, const std::vector<Value>& index, const Value& target) {
+  const Region& own = own_.at(s);
+  const i64 size = ir::nest::size_of(memory_lane(s));
+  builder_->branch(is_mine(s, index), [&] {
+    const Value to = placed_row(s, index);
     builder_->call("tsr_copy_strided",
-                   {address(array_base(place->array), offset), integer(place->element_stride),
+                   {to, integer(place_of(plan_, interface_, s)->element_stride),
                     address(target, own.lo[rank_ - 1] * size), own.hi[rank_ - 1] - own.lo[rank_ - 1], integer(size)});
   });
 }

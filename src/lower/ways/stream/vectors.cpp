@@ -122,6 +122,8 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       if (apart > 1 && apart <= 32 && column.vars.empty()) {
         i64 behind = (column.offset - from_source.lo) * step + element_offset(node.stage);
         Value base = (x * column.scale + extent(column.shift) + from_source.lo) * step;
+        if (column.scale == 1 && reads_words(p, node.stage))
+          return field_words(pointer, base + behind / apart * apart, behind % apart, apart, lanes);
         return load(pointer, base + behind / apart * apart, lanes, apart, behind % apart);
       }
       if (column.vars.empty() && from_source.shifted.contains(column.offset)) {
