@@ -1,4 +1,4 @@
-// Bands, columns, ports and rails; see explain_layout.hpp for the idea.
+// Bands, columns, ports and rails; see layout.hpp for the idea.
 #include "explain/layout.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See explain_sections.hpp. Each section is shown as a program is; what stands around it says what is repeated.
+// See sections.hpp. Each section is shown as a program is; what stands around it says what is repeated.
 #include "explain/sections.hpp"
 
 #include <fmt/format.h>

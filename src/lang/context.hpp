@@ -72,7 +72,7 @@ struct Declarations {
 };
 
 inline constexpr std::string_view complex_name = "complex";
-// The struct `complex`, where the program declares none (image_spectra.cpp).
+// The struct `complex`, where the program declares none (lang/images/spectra.cpp).
 void declare_complex(Declarations&);
 
 class Context {

@@ -55,7 +55,7 @@ struct DeviceKernel {
   bool strips = false;
   int blocks_at_once = 0;  // that a multiprocessor should hold: what the compiler gives up registers for; 0: any number
   i64 warm_up = 0;
-  bool marches = false;  // a block of threads through its planes: device_march.hpp
+  bool marches = false;  // a block of threads through its planes: lower/ways/march/march.hpp
   // Strips of a fixed height, in one text without a loop: register tiles. They lie in the rows [top, bottom) and
   // columns [left, right) of the domain; a warp computes height x points.back() points. What is outside is the frame,
   // a column a thread.

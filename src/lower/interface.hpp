@@ -70,7 +70,7 @@ struct Lowered {
   ir::nest::Module module;
 };
 
-// The loop nests of a plan for CPU cores. See cpu.cpp for what a group's function looks like.
+// The loop nests of a plan for CPU cores. See lower/ways/stream/group.cpp for what a group's function looks like.
 Lowered lower_cpu(const plan::Plan&);
 
 }  // namespace tessera::lower

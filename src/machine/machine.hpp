@@ -1,5 +1,5 @@
 // A machine as a value: what plans are made from, and nothing else. Which machines there are stands in
-// engine/machines.cpp; a test makes its own.
+// machine/machines.cpp; a test makes its own.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ struct Machine {
   int strip_registers = 0;
   int most_columns = 16;       // that a thread computes of a volume
   bool shuffles = false;       // threads of a warp read each other's registers
-  bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see byte_sums.hpp
+  bool byte_products = false;  // four bytes by four signed ones in each 32-bit lane, added: see rewrite/sums/bytes.hpp
   bool minima = false;         // of two integers of 16 bits in one register, by one instruction
   // The address of a row of a tile comes from that of the row before, else from that of the first row: NVIDIA's OpenCL
   // takes 1.8 times as long for a box of bytes with the former, 2 % longer for most with the latter.
@@ -40,7 +40,7 @@ struct Machine {
   int row_threads = 0;        // their tiles are blocks of threads, of which so many may share a row; 0: of a core
   bool large_tiles = false;   // tiles may be larger than a block: three kernels, whose tables lie in memory
   bool joins_fields = false;  // images whose fields are computed alike may be rows of numbers: see rewrite/fields.cpp
-  bool matrices = false;      // sums of bytes by matrix units: see matrix_sums.hpp
+  bool matrices = false;      // sums of bytes by matrix units: see rewrite/sums/matrix.hpp
   bool overlaps = false;      // kernels that do not depend on each other may run at the same time: CUDA
   Prices prices;              // of the ways to take a weighted sum
 };

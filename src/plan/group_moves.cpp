@@ -201,9 +201,10 @@ Set Grouper::chain_to(StageId last, bool all) const {
   return {};
 }
 
-// A sum that is taken one dimension at a time and fits no strip is one kernel all the same, see sum_chain.hpp: its
-// operations are as many as before, and what lies between takes no way through memory. Those come before all merges, so
-// that their ends are not merged with what is beside them; at the end come others that no strip has taken in.
+// A sum that is taken one dimension at a time and fits no strip is one kernel all the same, see rewrite/sums/chain.hpp:
+// its operations are as many as before, and what lies between takes no way through memory. Those come before all
+// merges, so that their ends are not merged with what is beside them; at the end come others that no strip has taken
+// in.
 void Grouper::merge_chains(bool all) {
   for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
     if (group_of_[s] < 0) continue;

@@ -20,7 +20,8 @@ namespace tessera::plan {
 // Calibrated on the benchmark's jobs: multiply-adds are one instruction and several start in a cycle.
 constexpr double cycles_per_operation = 0.5;
 constexpr double cycles_per_load = 0.5;
-// Of sums of bytes (byte_sums.hpp), for 16 results: a product of four is a cycle; and what becomes of the totals.
+// Of sums of bytes (rewrite/sums/bytes.hpp), for 16 results: a product of four is a cycle; and what becomes of the
+// totals.
 constexpr double products_as_operations = 2, other_operations = 6, loads_of_a_product = 0.3;
 // Of a warp on a device, whose cycle is a turn of one of four: tiles use eight tenths of the turns.
 constexpr double cycles_per_instruction = 1.25;

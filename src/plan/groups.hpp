@@ -152,7 +152,7 @@ class Grouper {
     int chains = 0;  // of totals; 0: none
     double products = 0;
   };
-  std::vector<ByteProducts> quads_;  // see byte_sums.hpp
+  std::vector<ByteProducts> quads_;  // see rewrite/sums/bytes.hpp
   std::vector<int> group_of_;        // the set that a stage is in; -1: an input
   std::vector<Set> sets_;
   std::vector<double> price_of_;                  // by set

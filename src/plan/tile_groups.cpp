@@ -1,4 +1,5 @@
-// Groups of sums that are taken through Fourier transforms of tiles (transforms.hpp), with what comes before and after.
+// Groups of sums that are taken through Fourier transforms of tiles (rewrite/sums/tiles.hpp), with what comes before
+// and after.
 //
 //   a prologue computes what one of the sums reads, at every point from images at the same point: it is computed while
 //   a pair of tiles is loaded, on the images continued by the border of the sum

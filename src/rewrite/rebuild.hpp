@@ -58,8 +58,8 @@ void separate_fields(ir::Graph&);
 
 // Replaces window reductions by written expressions where they are small, and splits windows that can be taken one
 // dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
-// Long weighted sums are marked to be taken through Fourier transforms where that is cheaper (transforms.hpp). Appends
-// to `sums` how the weighted sums are taken that were looked at.
+// Long weighted sums are marked to be taken through Fourier transforms where that is cheaper (rewrite/sums/tiles.hpp).
+// Appends to `sums` how the weighted sums are taken that were looked at.
 void expand_windows(ir::Graph&, Numbers, Method, const machine::Machine&, const std::vector<i64>& assumed,
                     std::vector<std::string>& remarks, std::vector<SumChoice>& sums);
 

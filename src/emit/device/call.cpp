@@ -1,4 +1,4 @@
-// See device_call.hpp.
+// See call.hpp.
 #include "emit/device/call.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The functions that callers of files for GPUs see, which open a session and run the program in it (device_entry.hpp).
+// The functions that callers of files for GPUs see, which open a session and run the program in it (entry.hpp).
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// See device_parts.hpp.
+// See parts.hpp.
 #include "emit/device/parts.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See device_array.hpp and tessera/device.hpp.
+// See array.hpp and tessera/device.hpp.
 #include "engine/device/array.hpp"
 
 #include <fmt/format.h>

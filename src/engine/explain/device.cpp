@@ -1,4 +1,4 @@
-// See explain_device.hpp.
+// See device.hpp.
 //
 // The model. A kernel moves every array that it reads or writes once through memory, at four fifths of the bandwidth,
 // as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths,

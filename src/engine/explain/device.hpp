@@ -7,7 +7,7 @@
 
 namespace tessera::engine {
 
-// The model's: see explain_device.cpp.
+// The model's: see device.cpp.
 constexpr double copy_share = 0.8, rate_share = 0.6, hidden_share = 0.75, launch_milliseconds = 0.003;
 
 // The device that options name as reports show it, or a class of devices where none was found.

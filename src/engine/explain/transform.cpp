@@ -1,4 +1,4 @@
-// See explain_transform.hpp. The model is that of other kernels (explain_device.cpp): every array once through memory,
+// See transform.hpp. The model is that of other kernels (device.cpp): every array once through memory,
 // at four fifths of its bandwidth, against arithmetic: 5 n log2 n additions and multiplications of n points.
 #include "engine/explain/transform.hpp"
 

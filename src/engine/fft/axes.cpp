@@ -1,4 +1,4 @@
-// See fft_axes.hpp.
+// See axes.hpp.
 #include "engine/fft/axes.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See fft_code.hpp.
+// See code.hpp.
 #include "engine/fft/code.hpp"
 
 #include <map>

@@ -1,4 +1,4 @@
-// See fft_device.hpp.
+// See device.hpp.
 #include "engine/fft/device.hpp"
 
 #include <fmt/format.h>

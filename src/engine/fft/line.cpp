@@ -1,4 +1,4 @@
-// See fft_line.hpp. With n = a b, element j = j1 b + j2 and frequency k = k1 + a k2,
+// See line.hpp. With n = a b, element j = j1 b + j2 and frequency k = k1 + a k2,
 //
 //   columns   a points along j1 for V neighbouring j2, times exp(-2 pi i j2 k1 / n), transposed into blocks of V k1
 //   rows      b points along j2 for V neighbouring k1, written to columns of the b x a matrix that the result is

@@ -1,4 +1,4 @@
-// See fft_rows.hpp.
+// See rows.hpp.
 #include "engine/fft/rows.hpp"
 
 #include <algorithm>

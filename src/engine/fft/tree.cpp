@@ -1,4 +1,4 @@
-// See fft_tree.hpp.
+// See tree.hpp.
 #include "engine/fft/tree.hpp"
 
 #include <algorithm>

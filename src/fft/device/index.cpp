@@ -1,4 +1,4 @@
-// See device_index.hpp.
+// See index.hpp.
 #include "fft/device/index.hpp"
 
 #include <algorithm>

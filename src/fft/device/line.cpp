@@ -1,4 +1,4 @@
-// See device_line.hpp.
+// See line.hpp.
 #include "fft/device/line.hpp"
 
 #include <fmt/format.h>

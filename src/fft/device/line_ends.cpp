@@ -1,4 +1,4 @@
-// What lies at the ends of lines; see device_line_writer.hpp.
+// What lies at the ends of lines; see line_writer.hpp.
 #include "fft/device/line_writer.hpp"
 
 namespace tessera::fft {

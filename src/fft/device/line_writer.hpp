@@ -1,5 +1,5 @@
-// The text of lines on devices (device_line.hpp): passes, what moves between threads, ends. One object writes the lines
-// of a block into a kernel; ends, where memory is read and written, stand in device_line_ends.cpp.
+// The text of lines on devices (line.hpp): passes, what moves between threads, ends. One object writes the lines
+// of a block into a kernel; ends, where memory is read and written, stand in line_ends.cpp.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See device_mirror.hpp.
+// See mirror.hpp.
 #include "fft/device/mirror.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Whole spectra of real images on devices, one kernel beside those of lines (device_line.hpp).
+// Whole spectra of real images on devices, one kernel beside those of lines (line.hpp).
 //
 //   fills     the half that a real transform has given: the other half is its conjugate at opposite frequencies
 //   gathers   a half: what a spectrum F adds to the real part of its inverse is F_k + conj F_-k, which is the spectrum

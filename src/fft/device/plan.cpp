@@ -1,4 +1,4 @@
-// See device_plan.hpp.
+// See plan.hpp.
 #include "fft/device/plan.hpp"
 
 #include <fmt/format.h>

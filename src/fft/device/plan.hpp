@@ -1,4 +1,4 @@
-// A transform of an array on a device as launches of kernels (device_line.hpp).
+// A transform of an array on a device as launches of kernels (line.hpp).
 //
 //   rows of an even number of real values   half as many points, taken apart on the way out
 //   a line that fits a block                one kernel
@@ -7,7 +7,7 @@
 //                                           pass before has put element j1 b + j2 at j2 a + j1; both in one kernel on
 //                                           devices whose blocks may wait for each other
 //   a prime above 31 in n                   Bluestein's convolution, in the block or in four kernels
-//   whole spectra of real arrays            a half of them, filled or gathered by a kernel (device_mirror.hpp)
+//   whole spectra of real arrays            a half of them, filled or gathered by a kernel (mirror.hpp)
 //
 // Arrays of two and three dimensions take a pass along each: the rows, then columns in place; complex to real the other
 // way round.

@@ -1,4 +1,4 @@
-// See device_shared.hpp.
+// See shared.hpp.
 #include "fft/device/shared.hpp"
 
 #include <algorithm>

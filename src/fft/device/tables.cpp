@@ -1,4 +1,4 @@
-// See device_tables.hpp.
+// See tables.hpp.
 #include "fft/device/tables.hpp"
 
 #include "fft/tables.hpp"

@@ -1,4 +1,4 @@
-// The pages of an image; see tiff_pages.hpp.
+// The pages of an image; see pages.hpp.
 #include "io/tiff/pages.hpp"
 
 #include <fmt/format.h>

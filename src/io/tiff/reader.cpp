@@ -1,4 +1,4 @@
-// The library's view of a file, and the chain of its directories; see tiff_reader.hpp.
+// The library's view of a file, and the chain of its directories; see reader.hpp.
 #include "io/tiff/reader.hpp"
 
 #include <algorithm>

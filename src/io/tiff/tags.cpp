@@ -1,4 +1,4 @@
-// Tags of TIFF that tell of the picture; see tiff_tags.hpp.
+// Tags of TIFF that tell of the picture; see tags.hpp.
 //
 // GeoTIFF's and GDAL's tags are none of the library's own. On reading it takes them as nameless fields, with a count in
 // front; on writing they have to be declared, for every page anew.

@@ -1,4 +1,4 @@
-// Descriptions of TIFF files; see tiff_text.hpp.
+// Descriptions of TIFF files; see text.hpp.
 #include "io/tiff/text.hpp"
 
 #include <fmt/format.h>

@@ -111,7 +111,7 @@ class ImageEvaluator {
   void end_loop(const Statement&, const TestLoop&, ir::StageId counter);
   Image last_of(const Image&, std::string_view name, const TestLoop&, Span at);
 
-  // image_calls.cpp
+  // calls.cpp
   Image call(const Expr&, const Domain* extents);
   Image call_vector_function(const Expr&, const Function&);
   PointValue scalar_argument(const CallArgument&, const FunctionArgument&, const Function&);
@@ -123,7 +123,7 @@ class ImageEvaluator {
                         std::vector<i64> hi, Span at);
   ir::StageId add(ir::Stage, Span at);
 
-  // image_totals.cpp
+  // totals.cpp
   bool is_total(const Expr&) const;
   bool holds_total(const Expr&) const;
   bool is_named_scalar(const Expr&) const;
@@ -133,14 +133,14 @@ class ImageEvaluator {
   void prepare(PointEvaluator&);
   std::optional<Scalar> scalar_of(const Expr&);
 
-  // image_spectra.cpp
+  // spectra.cpp
   bool is_spectrum(const Expr&) const;
   Image spectrum(const Expr&);
   std::vector<int> transformed_dimensions(const Expr&, std::size_t rank);
   ir::StageId in_type(ir::StageId, ElementType, Span at);
   Image transform_pair(const StructType& result, const ir::Fourier&, Span at);
 
-  // image_layout.cpp
+  // layout.cpp
   using Piece = PlacedPiece;
   bool is_scalar(const Expr&) const;
   bool is_image(const Expr&) const;

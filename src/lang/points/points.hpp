@@ -87,7 +87,7 @@ class PointEvaluator {
   double constant_value(const Expr&, const Scalar&, const std::string& what);
   void want_integer(Span, const Scalar&, const std::string& what);
 
-  // point_calls.cpp
+  // calls.cpp
   PointValue call(const Expr&);
   Scalar call_function(const Expr&, const Function&);
   Scalar call_builtin(const Expr&);
@@ -96,7 +96,7 @@ class PointEvaluator {
   Scalar reduce_now(const Expr&, ir::Op, const std::vector<ir::Var>&);
   [[noreturn]] void unknown_function(const Expr&);
 
-  // point_access.cpp
+  // access.cpp
   PointValue access(const Expr&);
   PointValue plain_access(const Expr&, ArgumentUse&);
   PointValue subscript(const Expr&);

@@ -1,4 +1,4 @@
-// Weighted sums of bytes as dot products of four neighbours, and who computes them; see byte_sums.cpp.
+// Weighted sums of bytes as dot products of four neighbours, and who computes them; see bytes.cpp.
 #pragma once
 
 #include <optional>

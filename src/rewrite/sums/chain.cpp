@@ -1,4 +1,4 @@
-// See sum_chain.hpp.
+// See chain.hpp.
 #include "rewrite/sums/chain.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See matrix_sums.hpp. Nanoseconds of a multiprocessor of an H200, a 132nd of the card.
+// See matrix.hpp. Nanoseconds of a multiprocessor of an H200, a 132nd of the card.
 #include "rewrite/sums/matrix.hpp"
 
 #include <fmt/format.h>

@@ -204,7 +204,7 @@ class SumSplitter {
     }
   }
 
-  // For `explain`: the sum may have been priced before (transforms.cpp), as may others of its extents have been.
+  // For `explain`: the sum may have been priced before (tiles.cpp), as may others of its extents have been.
   SumChoice& choice(const Tensor& w, Method method) {
     const std::vector<i64> extents(w.extent.begin(), w.extent.begin() + static_cast<std::ptrdiff_t>(w.rank));
     SumChoice* found = nullptr;

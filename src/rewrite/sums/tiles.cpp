@@ -1,4 +1,4 @@
-// See transforms.hpp.
+// See tiles.hpp.
 #include "rewrite/sums/tiles.hpp"
 
 #include <fmt/format.h>

@@ -56,7 +56,7 @@ class TransformedSums {
   ir::Stage part_of(const ir::Stage&, ir::ExprId body) const;
   ir::ExprId added(std::vector<ir::Stage>);
   bool of_device() const { return device_.row_threads > 0 || device_.large_tiles; }
-  // Boxes along each dimension (sum_boxes.cpp), the tiles of all of them and what they cost together.
+  // Boxes along each dimension (boxes.cpp), the tiles of all of them and what they cost together.
   struct Cut {
     Offset counts;
     ir::Stage::Tiling tiles;

@@ -1,4 +1,4 @@
-// See device_chain.hpp. Dimension 0 is the one that is marched along: what is said of planes holds for the rows of an
+// See chain.hpp. Dimension 0 is the one that is marched along: what is said of planes holds for the rows of an
 // image, whose parts of planes have one row.
 #include "lower/ways/chain/chain.hpp"
 

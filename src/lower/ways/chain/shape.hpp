@@ -1,4 +1,4 @@
-// The shape of the kernel of a chain of sums (device_chain.hpp): what a thread and a block take, and what that costs.
+// The shape of the kernel of a chain of sums (chain.hpp): what a thread and a block take, and what that costs.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 
 #include "fft/device/large_tile.hpp"
 #include "lower/device_sum.hpp"
-#include "lower/ways/shared_tiles/range.hpp"
+#include "lower/ways/large_tiles/range.hpp"
 
 namespace tessera::lower {
 

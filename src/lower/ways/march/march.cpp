@@ -1,4 +1,4 @@
-// See device_march.hpp. Dimension 0 is the one that is marched along; what is said of planes holds for all of the
+// See march.hpp. Dimension 0 is the one that is marched along; what is said of planes holds for all of the
 // others together.
 #include "lower/ways/march/march.hpp"
 

@@ -1,4 +1,4 @@
-// See device_register_tile.hpp.
+// See register_tiles.hpp.
 #include "lower/ways/register_tiles/register_tiles.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The function of a group: tile, regions, scratch memory, steps. Passes are in cpu_pass.cpp.
+// The function of a group: tile, regions, scratch memory, steps. Passes are in pass.cpp.
 #include "lower/ways/stream/group.hpp"
 
 #include <fmt/format.h>

@@ -108,7 +108,7 @@ class GroupLowering {
 
   void analyze_pass(std::size_t pass);
   void shift_columns(std::size_t pass);
-  // Sums of bytes: cpu_bytes.cpp.
+  // Sums of bytes: bytes.cpp.
   void prepare_products(std::size_t pass);
   PointEmitter::Values byte_totals(std::size_t pass, const std::vector<Pointers>& sources, const Value& x);
   std::vector<std::pair<i64, Value>> of_quads(const std::vector<Value>& phases, ir::nest::Lane lane);
@@ -125,9 +125,9 @@ class GroupLowering {
   void reserve_all();
   Value scratch_size();
   void stream();
-  // A stage that is computed through Fourier transforms of tiles: cpu_transform.cpp.
+  // A stage that is computed through Fourier transforms of tiles: tiles.cpp.
   bool transformed() const { return !tiled_.empty(); }
-  // With stages that are computed while tiles are loaded, or on their results: cpu_tile_ends.cpp.
+  // With stages that are computed while tiles are loaded, or on their results: tile_ends.cpp.
   bool fused() const { return transformed() && group_.stages.size() > 1; }
   std::optional<ir::StageId> prologue_of(ir::StageId tiled) const;
   void take_borders(ir::StageId tiled, ir::StageId prologue);
@@ -147,7 +147,7 @@ class GroupLowering {
   void load_tile(const TilePart&, const std::vector<Value>& index, const Value& x0, const Plane* plane);
   void place_results(const TilePart&, const std::vector<Value>& index);
   void finish_pair(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0, const Value& doubtful);
-  // Results beside which a pair has far larger numbers: cpu_ranges.cpp.
+  // Results beside which a pair has far larger numbers: ranges.cpp.
   void reserve_ranges(Transform&);
   ir::nest::Value range_call(const std::string& name, ir::nest::Type result, std::vector<Value> args) const;
   void range_step(const std::string& name, std::vector<Value> args);
@@ -167,7 +167,7 @@ class GroupLowering {
   void copy_results(const TilePart&, const std::vector<Value>& index);
   void margins_of_tiles(const std::vector<Value>& index);
   bool stacked() const { return stage(tiled_.front()).tile.planes > 1; }
-  // Of volumes: cpu_stack.cpp.
+  // Of volumes: stack.cpp.
   void pair_of_stacks(const std::vector<Value>& index, const Value& since, const Value& pair, const Value& x0);
   void each_plane(const std::function<void(const Value& volume, const Value& along)>& body, const Value& first,
                   i64 end);
@@ -185,7 +185,7 @@ class GroupLowering {
   Value border_row(std::size_t pass, std::size_t source, const Value& row);
   void long_patches(std::size_t pass, std::size_t source, const Pointers&, const Value& outside, i64 first, i64 step,
                     const std::vector<Value>& border);
-  // The rows of every source for columns from x0 on (cpu_ends.cpp); those of long tables go into their variables.
+  // The rows of every source for columns from x0 on (ends.cpp); those of long tables go into their variables.
   std::vector<std::vector<Value>> patched_ends(std::size_t pass, const std::vector<Pointers>& sources, const Value& x0,
                                                const Value& x1, const Value& whole);
   bool patched_together(std::size_t pass, std::size_t a, std::size_t b) const;
@@ -195,7 +195,7 @@ class GroupLowering {
   void compose_row(std::size_t pass, const std::vector<Value>& index);
   void store_family(const std::vector<const ir::Piece*>&, const std::vector<Value>& at, const Value& out,
                     ir::nest::Lane lane, const Value& lo, const Value& hi, ElementType type);
-  // Lanes of pieces of a whole image: cpu_lanes.cpp.
+  // Lanes of pieces of a whole image: lanes.cpp.
   i64 piece_bytes(std::size_t pass) const;
   Value piece_of(ir::StageId, const Value& first, const Value& end, const Value& memory);
   void store_lanes(const ir::ExprNode&, const Value& number, const Value& x, const Value& memory, const Value& to);
@@ -226,7 +226,7 @@ class GroupLowering {
   ir::nest::Lane memory_lane(ir::StageId) const;
   i64 element_step(ir::StageId) const;  // elements between neighbours of a row in memory
   i64 element_offset(ir::StageId) const;
-  // Fields of bytes, read as lanes of 32 bits: cpu_fields.cpp.
+  // Fields of bytes, read as lanes of 32 bits: fields.cpp.
   bool reads_words(std::size_t pass, ir::StageId) const;
   i64 beyond(std::size_t pass, ir::StageId) const;
   // Results that are fields of one struct and leave together.

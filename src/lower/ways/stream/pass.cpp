@@ -1,4 +1,4 @@
-// Rows of a point pass: pointers, runs of columns (their loops: cpu_vectors.cpp), borders.
+// Rows of a point pass: pointers, runs of columns (their loops: vectors.cpp), borders.
 #include <algorithm>
 
 #include "lower/vocabulary.hpp"

@@ -2,10 +2,10 @@
 //
 //   for every pair of tiles:
 //     what a sum reads is computed for the points of both tiles, on images continued by the border of the sum
-//     the pair (cpu_transform.cpp), whose results go to a ring that holds no more
+//     the pair (tiles.cpp), whose results go to a ring that holds no more
 //     passes over these: what reads sums at its own point
 //
-// Passes are those of any group (cpu_pass.cpp), on the region of a pair. A point beyond the image is the same function
+// Passes are those of any group (pass.cpp), on the region of a pair. A point beyond the image is the same function
 // of images beyond theirs, since all are read at the same point; but where the border of the sum is a number.
 #include "lower/vocabulary.hpp"
 #include "lower/ways/stream/tiles.hpp"

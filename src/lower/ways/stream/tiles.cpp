@@ -6,7 +6,7 @@
 //       rows that lie in the image as the tile wants them are read where they lie; others are copied, continued by
 //       their border, and converted
 //       the function of the pair: forward, times the spectrum of the weights, back (fft/cpu/tile.hpp)
-//       (of volumes: the pairs of several planes forward, the sum of their products back, see cpu_stack.cpp)
+//       (of volumes: the pairs of several planes forward, the sum of their products back, see stack.cpp)
 //       a pair with a result that is not finite is summed up directly: NaN spreads as far as the weights reach
 //
 // Tiles lie at multiples of their results from the origin of the image, whatever part of it is computed: so a point is

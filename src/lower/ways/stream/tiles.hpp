@@ -1,4 +1,4 @@
-// What the function of a group needs that is one stage computed through Fourier transforms; see cpu_transform.cpp.
+// What the function of a group needs that is one stage computed through Fourier transforms; see tiles.cpp.
 #pragma once
 
 #include "fft/cpu/tile.hpp"
@@ -26,7 +26,7 @@ struct GroupLowering::Transform {
   // that were copied; a row as it lies in memory; results that are not stored where they belong at once.
   Value bases, from, to, arguments, numbers, loaded, raw, results;
   Value spectra, stack;  // of the pairs of tiles of several planes, and pointers to those that are added
-  // Where the numbers of a pair lie far apart (cpu_ranges.cpp): the largest ones of all windows, two lines of them,
+  // Where the numbers of a pair lie far apart (ranges.cpp): the largest ones of all windows, two lines of them,
   // what is left out and the mean squares of the rest; results of a level and pointers to them. Of volumes the spectra
   // of a level, and the energy of every spectrum that is kept.
   Value most, two_lines, limits, squares, level, level_to, level_spectra, energies;

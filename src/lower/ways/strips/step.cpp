@@ -1,4 +1,4 @@
-// What a step computes and keeps; see device_strip_step.hpp. Rows from and to memory are in device_strip_memory.cpp.
+// What a step computes and keeps; see step.hpp. Rows from and to memory are in memory.cpp.
 #include "lower/ways/strips/step.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// One step of a strip, see device_stream.hpp, whatever the text around it: it loads rows, computes the next ones of
+// One step of a strip, see strips.hpp, whatever the text around it: it loads rows, computes the next ones of
 // every stage, keeps both in registers, and stores those of results. Who writes the text says where threads and strips
 // lie.
 #pragma once

@@ -1,8 +1,8 @@
-// See device_stream.hpp. Which rows and columns are kept of every stage is of plan/strips.hpp, and so are the names:
+// See strips.hpp. Which rows and columns are kept of every stage is of plan/strips.hpp, and so are the names:
 // rates, lags, rings. Stages may differ in size: y counts the steps, x the columns of the coarsest rate, and a row or
 // column of a stage is y or x times its rate and a constant. Composed stages compute nothing: their registers are those
-// of their pieces. What a step does is in device_strip_step.hpp; here are strips that march, and what the host has to
-// know of strips and of register tiles, device_register_tile.hpp.
+// of their pieces. What a step does is in step.hpp; here are strips that march, and what the host has to
+// know of strips and of register tiles, lower/ways/register_tiles/register_tiles.hpp.
 #include "lower/ways/strips/strips.hpp"
 
 #include <fmt/format.h>

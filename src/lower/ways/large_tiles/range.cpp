@@ -1,5 +1,5 @@
-// See device_tile_range.hpp.
-#include "lower/ways/shared_tiles/range.hpp"
+// See range.hpp.
+#include "lower/ways/large_tiles/range.hpp"
 
 #include <algorithm>
 
