@@ -94,18 +94,15 @@ class Tree:
         return self.anchors[path]
 
 
-def wrong_symbols(span, tree):
+def words_of_symbol(span):
+    """Of a span that looks like code: (...) behind it, an underscore, ::, or a capital in the middle."""
     found = SYMBOL.fullmatch(span)
     if not found:
-        return
+        return []
     name = span[:found.start("call")] if found["call"] else span
     if name.rsplit(".", 1)[-1] in ENDS:  # the name of a file
-        return
-    if not found["call"] and not re.search(r"_|::|[a-z][A-Z]", name):
-        return
-    for word in re.findall(r"\w+", name):
-        if not tree.knows(word):
-            yield word
+        return []
+    return re.findall(r"\w+", name) if found["call"] or re.search(r"_|::|[a-z][A-Z]", name) else []
 
 
 def wrong_link(target, page, tree):
@@ -138,8 +135,9 @@ def check():
                     paths += 1
                     if token not in tree.elsewhere and not any(fnmatchcase(name, token) for name in tree.names):
                         findings.append(f"{where}: no file is called `{token}`")
-            symbols += SYMBOL.fullmatch(said) is not None
-            findings += [f"{where}: `{said}`: no file has the word {word}" for word in wrong_symbols(said, tree)]
+            words = words_of_symbol(said)
+            symbols += bool(words)
+            findings += [f"{where}: `{said}`: no file has the word {word}" for word in words if not tree.knows(word)]
         prose = blanked(SPAN, text)
         for link in LINK.finditer(prose):
             links += 1
