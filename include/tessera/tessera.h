@@ -218,7 +218,7 @@ TSR_API tsr_status tsr_filter_explain(const tsr_filter*, const DLTensor* image, 
  */
 
 /* The graph of tessera/pipeline.hpp without types: values, images, tables, extents and window variables are numbers of
- * their pipeline, given in order. Its rules hold (docs/pipeline.md). Freeing it leaves programs compiled from it. */
+ * their pipeline, given in order. The rules of that header hold. Freeing it leaves programs compiled from it. */
 typedef struct tsr_pipeline tsr_pipeline;
 typedef uint32_t tsr_value; /* a typed expression, computed at every point of the stage that it becomes */
 typedef uint32_t tsr_image; /* an input or a stage, as one use sees it: with border modes and strides */

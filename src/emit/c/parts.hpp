@@ -2,7 +2,7 @@
 // own, one text that transforms any extents, and the entry point, which calls them in order.
 //
 // The transforms of emitted files are plain C for any size, not the passes that a run compiles for the machine
-// (docs/fft.md): a file needs no tables that depend on extents, which it is told when it is called.
+// (docs/design/transforms.md): a file needs no tables that depend on extents, which it is told when it is called.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 //
 // Rounding spreads a part of the largest numbers of a tile over all of its results. A result is kept where its own
 // window holds a number of at least 1/32 of the root of the mean square of the tile (32 = 1e-5 / (c 2^-24): c, some 5,
-// is measured, docs/convolution.md). For the others the tile is taken once more without the numbers that are larger
+// is measured, docs/design/sums.md). For the others the tile is taken once more without the numbers that are larger
 // than any in their windows, and so on; where a window holds zeros alone, the result is 0. So an impulse leaves its
 // rounding as far as its own window reaches, and no farther.
 //

@@ -4,7 +4,7 @@
 // as copies do. It computes at a rate of 128 operations a cycle and multiprocessor, of which kernels reach six tenths,
 // register tiles eight; beside the operations of its stages a thread loads, stores, and finds its place. The longer of
 // the two binds, and a quarter of the other one shows. No kernel ends before one of its strips, whose rows follow each
-// other: small images have too few strips to hide that. Constants were fitted to an H200, see docs/gpu.md.
+// other: small images have too few strips to hide that. Constants were fitted to an H200, see docs/design/devices.md.
 #include "engine/explain/device.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // See parts.hpp.
 //
 // The model of a transform: its points, times the logarithm of the points that come together, at a rate that was
-// measured on one core of a Zen 4 (docs/fft.md), against two sweeps through memory. Real images take half. On devices
-// it is that of transform.cpp.
+// measured on one core of a Zen 4 (docs/measurements/transforms.md), against two sweeps through memory. Real images
+// take half. On devices it is that of transform.cpp.
 #include "engine/explain/parts.hpp"
 
 #include <fmt/format.h>

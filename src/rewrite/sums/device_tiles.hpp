@@ -1,5 +1,5 @@
 // Which tile a block of threads of a device takes a weighted sum in, and what that and the direct way cost: see
-// fft/device/tile.hpp and docs/convolution.md.
+// fft/device/tile.hpp and docs/design/sums.md.
 #pragma once
 
 #include <array>

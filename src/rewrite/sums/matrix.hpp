@@ -1,4 +1,4 @@
-// Integer sums of bytes by the matrix units of a device: which they are, and what they cost. See docs/convolution.md
+// Integer sums of bytes by the matrix units of a device: which they are, and what they cost. See docs/design/sums.md
 // and lower/ways/matrix_units/matrix_units.hpp.
 #pragma once
 

@@ -115,7 +115,7 @@ struct Machine {
 };
 
 // A point of a tile, of which those of one row are taken `lanes` at once; measured with 16 lanes, see
-// docs/convolution.md. Tiles that leave a part of L2 cost more.
+// docs/design/sums.md. Tiles that leave a part of L2 cost more.
 double of_tile_points(const machine::Prices& p, i64 rows, i64 columns, i64 lanes) {
   const double points = static_cast<double>((rows == 1 ? lanes : rows) * columns), in_cache = 144 * 144;
   const double farther = points > in_cache ? p.large_tile_point * std::log2(points / in_cache) : 0;

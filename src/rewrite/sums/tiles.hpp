@@ -1,4 +1,4 @@
-// Long weighted sums of one image, which a plan takes through Fourier transforms of tiles: see docs/convolution.md.
+// Long weighted sums of one image, which a plan takes through Fourier transforms of tiles: see docs/design/sums.md.
 //
 // Such a stage keeps its body, which is what it computes; Stage::tile says how. It is a group of its own.
 #pragma once

@@ -1,5 +1,5 @@
 // A weighted sum through Fourier transforms of tiles that no block of threads holds: three kernels, between which the
-// spectra of tiles lie in memory (fft/device/large_tile.hpp, docs/convolution.md).
+// spectra of tiles lie in memory (fft/device/large_tile.hpp, docs/design/sums.md).
 //
 //   rows      a block has lines of a tile; a row's place is mapped by every thread, columns by the block where some lie
 //             outside, in shared memory

@@ -1,5 +1,5 @@
 // What large tiles have to know of their numbers: a result errs by what its tile holds, and may not by more than what
-// its own window holds (docs/convolution.md, "Accuracy").
+// its own window holds (docs/design/sums.md, "Accuracy").
 //
 //   rows      a thread leaves the largest magnitudes of some of its points, and the sum of the squares of all
 //   judge     one block a tile: is some of these large enough in every window? If not, the tile is read again, and two

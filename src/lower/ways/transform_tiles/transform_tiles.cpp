@@ -171,7 +171,7 @@ class TransformLowering : private DeviceSum {
     });
   }
 
-  // ---- results beside which the tile has far larger numbers (docs/convolution.md, "Accuracy") ----
+  // ---- results beside which the tile has far larger numbers (docs/design/sums.md, "Accuracy") ----
   bool ranged() const { return !rounded_; }
   i64 weights_of(std::size_t d) const { return sum_.weights.extent[d]; }
   Value shared(const Value& at) const {
