@@ -1,10 +1,10 @@
 // A stage graph as streams: which stages are stored, how far each lags behind the input, what their past takes.
 //
 // Words: a stage that is *stored* is computed once, and delays of it give its past; a *repeated* one is computed anew
-// for every lag at which it is read (docs/fpga.md). Reading a window of rows dy and columns dx of a producer takes, for
-// each row, the producer as many ticks ago as the row and the last column of the window are: its *taps*; the other
-// columns are shift registers behind them. Images whose points lie further apart than those of the finest one (grids)
-// are counted in its rows and ticks all the same.
+// for every lag at which it is read (docs/design/circuits.md). Reading a window of rows dy and columns dx of a producer
+// takes, for each row, the producer as many ticks ago as the row and the last column of the window are: its *taps*; the
+// other columns are shift registers behind them. Images whose points lie further apart than those of the finest one
+// (grids) are counted in its rows and ticks all the same.
 #pragma once
 
 #include <map>

@@ -23,7 +23,7 @@ const fs::path root = TESSERA_SOURCE_DIR;
 
 std::vector<fs::path> pages() {
   std::vector<fs::path> all = {root / "README.md"};
-  for (const char* folder : {"docs", "docs/design", "docs/examples", "docs/measurements"})
+  for (const char* folder : {"docs", "docs/design", "docs/measurements", "docs/examples"})
     for (const auto& entry : fs::directory_iterator(root / folder))
       if (entry.path().extension() == ".md") all.push_back(entry.path());
   return all;

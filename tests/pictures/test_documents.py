@@ -81,7 +81,7 @@ def published(*words):
 
 def test_the_chart_and_the_table_are_those_of_the_published_results():
     assert (SOURCE / "bench/results/overview.svg").read_text() == published()
-    assert published("--table") in (SOURCE / "docs/performance.md").read_text()
+    assert published("--table") in (SOURCE / "docs/measurements/runs.md").read_text()
 
 
 def test_what_is_slower_stands_beside_the_chart():
