@@ -180,12 +180,12 @@ class TextPrinter {
     lines(g.reasons, "  ");
   }
 
-  // The way that is taken, then those that were asked besides it.
+  // The way that is taken, then those that could have been; JSON has those as well that are for other groups.
   void ways(const plan::GroupWay& way) {
     for (std::size_t k = 0; k < way.asked.size(); ++k)
       if (k == way.taken) line("  runs as    " + way_line(way.asked[k]));
     for (std::size_t k = 0; k < way.asked.size(); ++k)
-      if (k != way.taken && (!way.asked[k].fits() || way.asked[k].price > 0))
+      if (k != way.taken && !way.asked[k].foreign && (!way.asked[k].fits() || way.asked[k].price > 0))
         line("  not        " + way_line(way.asked[k]));
   }
 

@@ -111,7 +111,14 @@ TEST_F(ExplainCuda, TellsEveryWayThatWasConsidered) {
   EXPECT_EQ(volume.size(), 4U);  // it settles
   const std::string told = Program::from_text(two_stages).explain({{480, 640}}, on_cuda());
   EXPECT_NE(told.find("runs as    register tiles, "), std::string::npos) << told;
-  EXPECT_NE(told.find("not        march: it is not one stage"), std::string::npos) << told;
+  EXPECT_EQ(told.find("march"), std::string::npos) << told;  // it is for other groups
+  EXPECT_NE(Program::from_text(two_stages).explain({{480, 640}}, on_cuda(), ExplainFormat::json).find("not one stage"),
+            std::string::npos);
+  const std::string few =
+      "stencil f(vector#3 float X) { return X@[-1,0,0] + 2 * X@[0,1,0] + 3 * X@[0,0,1]; } parameter K, M, N; vector#3 "
+      "float a[K,M,N]; return f(a:clamped);";
+  const std::string refused = Program::from_text(few).explain({{64, 64, 256}}, on_cuda());
+  EXPECT_NE(refused.find("not        march: it has 3 terms, fewer than 12"), std::string::npos) << refused;
 }
 
 // What is put together where it belongs takes no kernel, and is drawn all the same.

@@ -44,6 +44,10 @@ plan::WayAnswer refused(const Way& way, std::string why) {
   return {.way = way.name, .why = std::move(why)};
 }
 
+plan::WayAnswer foreign(const Way& way, std::string why) {
+  return {.way = way.name, .why = std::move(why), .foreign = true};
+}
+
 plan::WayAnswer accepted(const Way& way, std::shared_ptr<const plan::WayShape> shape, double price) {
   return {.way = way.name, .price = price, .shape = std::move(shape)};
 }

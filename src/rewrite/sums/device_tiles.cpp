@@ -50,6 +50,16 @@ struct Repeated {
   }
 };
 
+// What a block has in shared memory: a tile, and of floats the largest numbers of bands of its rows besides, each band
+// as high as half of the weights, with what the tile holds in all (lower/ways/transform_tiles/transform_tiles.cpp).
+i64 shared_of_tile(const ir::Stage::Tiling& tile, i64 k0, ElementType number, bool ranged) {
+  constexpr i64 energies = 8;
+  const i64 size = number == ElementType::f64 ? 8 : 4;
+  const i64 numbers = tile.rows / 2 * (tile.columns + 1);
+  const i64 band = (k0 + 1) / 2, bands = (tile.rows + band - 1) / band;
+  return (numbers + (ranged ? (bands + 1) * tile.columns + energies : 0)) * size;
+}
+
 }  // namespace
 
 double points_of(const ir::Graph& graph, const ir::Stage& stage, const std::vector<i64>& parameters) {
@@ -85,7 +95,7 @@ ir::Stage::Tiling large_device_tile(const Tensor& w, ElementType number, const s
   return best;
 }
 
-ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, int parts,
+ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, bool ranged, int parts,
                               const std::array<std::optional<i64>, 2>& extents, double points) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 column = number == ElementType::f64 ? 32 : 64;  // of a thread
@@ -98,7 +108,7 @@ ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, int parts,
     ir::Stage::Tiling tile;
     tile.rows = 2 * column, tile.columns = p * column;
     tile.high = tile.rows - k0 + 1, tile.wide = tile.columns - k1 + 1;
-    if (tile.high < 1 || tile.wide < 1) continue;
+    if (tile.high < 1 || tile.wide < 1 || shared_of_tile(tile, k0, number, ranged) > shared_bytes) continue;
     const double repeated = covering(tile.rows, tile.high, extents[0]) * covering(tile.columns, tile.wide, extents[1]);
     tile.nanoseconds =
         (of_result[p - 1] + of_tile_point[p - 1] * repeated) * (number == ElementType::f64 ? of_doubles : 1) +

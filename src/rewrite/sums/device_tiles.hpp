@@ -14,9 +14,10 @@ namespace tessera::rewrite {
 // Of a stage, with these parameters.
 double points_of(const ir::Graph&, const ir::Stage&, const std::vector<i64>& parameters);
 
-// Of weights of one plane; rows 0 where no tile holds them. `parts`: threads that may share a row. `extents`: of the
+// Of weights of one plane; rows 0 where no tile holds them. `ranged`: a block keeps the largest numbers of the tile's
+// parts, as it does for floats. `parts`: threads that may share a row. `extents`: of the
 // image, where they are known; it has about so many `points`, in all of its planes.
-ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, int parts,
+ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, bool ranged, int parts,
                               const std::array<std::optional<i64>, 2>& extents, double points);
 
 // The same of tiles that no block holds, in three kernels (fft/device/large_tile.hpp). `assumed`: extents of the image,

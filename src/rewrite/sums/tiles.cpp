@@ -377,8 +377,8 @@ Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolu
   };
   const double points = points_of(graph_, stage, assumed_);
   if (device_.transforms && device_.row_threads > 0)
-    consider(
-        device_tile(w, number, device_.row_threads, {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
+    consider(device_tile(w, number, is_float(stage.type), device_.row_threads,
+                         {graph_.constant(sizes[0]), graph_.constant(sizes[1])}, points));
   if (device_.large_tiles)
     consider(large_device_tile(w, number, {graph_.evaluate(sizes[0], assumed_), graph_.evaluate(sizes[1], assumed_)},
                                points));

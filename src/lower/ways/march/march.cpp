@@ -76,12 +76,14 @@ class MarchLowering : private DeviceFunction {
     why_ = "it is no volume";
     if (rank_ < 3 || rank_ > 4 || stage.kind != ir::StageKind::point) return;
     why_ = find_sum(stage) ? "" : "it is no weighted sum of an array";
-    if (why_.empty() && static_cast<i64>(weights_.size()) < least_terms)
+    is_volume_sum_ = why_.empty();
+    if (is_volume_sum_ && static_cast<i64>(weights_.size()) < least_terms)
       why_ = fmt::format("it has {} terms, fewer than {}", weights_.size(), least_terms);
   }
 
   // It is no sum that a block marches through, since ...; "" where it is.
   const std::string& why() const { return why_; }
+  bool is_volume_sum() const { return is_volume_sum_; }
 
   MarchFit fit(i64 most_shared) {
     MarchFit best;
@@ -477,6 +479,7 @@ class MarchLowering : private DeviceFunction {
   }
 
   std::string why_;
+  bool is_volume_sum_ = false;
   StageId stage_ = 0, source_ = 0;
   Lane lane_ = Lane::f32;  // of the sum
   rewrite::Weights weights_;
@@ -500,6 +503,7 @@ const Way march = {
     "march", only_automatic,
     [](const WayQuestion& q) {
       MarchLowering lowering(q.plan, q.interface, q.ranges, q.group, "");
+      if (!lowering.is_volume_sum()) return foreign(march, lowering.why());
       if (!lowering.why().empty()) return refused(march, lowering.why());
       const MarchFit fit = lowering.fit(q.most_shared);
       if (!fit.fits) return refused(march, "no block of its results fits registers and shared memory");

@@ -7,8 +7,8 @@
 // to grey: 1.43 ms on one core in place of 1.9.)
 #include <algorithm>
 
-#include "lower/ways/stream/group.hpp"
 #include "lower/vocabulary.hpp"
+#include "lower/ways/stream/group.hpp"
 
 namespace tessera::lower {
 

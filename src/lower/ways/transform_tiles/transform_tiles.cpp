@@ -341,7 +341,7 @@ const Way transform_tiles = {
     [](const WayQuestion& q) {
       const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
       return tile.rows > 0 ? accepted(transform_tiles, nullptr)
-                           : refused(transform_tiles, "it is no sum that is taken through tiles of a block");
+                           : foreign(transform_tiles, "it is no sum that is taken through tiles of a block");
     },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       TransformLowering(q.plan, q.interface, q.ranges, q.group, name).into(program);
