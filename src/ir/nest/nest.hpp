@@ -11,8 +11,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -35,6 +37,9 @@ struct Type {
   bool operator==(const Type&) const = default;
   auto operator<=>(const Type&) const = default;
 };
+
+// Names that nobody declares: shared memory of a block of threads, as elements. "tsr_shared_f32" is f32*.
+std::optional<Type> shared_memory(std::string_view name);
 
 enum class Kind : std::uint8_t {
   variable,    // name

@@ -49,6 +49,10 @@ class Verifier {
 
   void run() {
     std::set<std::string> functions;
+    for (int k = 0; k <= static_cast<int>(Lane::f64); ++k) {
+      const std::string name = fmt::format("tsr_shared_{}", name_of(static_cast<Lane>(k)));
+      tables_[name] = {shared_memory(name).value(), Role::constant};
+    }
     for (std::size_t k = 0; k < module_.tables.size(); ++k) {
       const Table& t = module_.tables[k];
       i64 count = 1;
