@@ -1,7 +1,6 @@
 // Groups as loop nests: the way that a device takes them, its kernels, and the functions of cores.
 #include <fmt/format.h>
 
-#include <sstream>
 #include <stdexcept>
 
 #include "lower/device.hpp"
@@ -14,49 +13,60 @@ namespace tessera::passes {
 
 namespace {
 
-std::string checked_text(const ir::nest::Module& module) {
-  ir::nest::verify(module);
+std::string checked_text(const ir::nest::Module& module, ir::nest::Runs runs) {
+  ir::nest::verify(module, runs);
   const std::string text = ir::nest::print(module);
   const ir::nest::Module back = ir::nest::parse_module(text);
-  ir::nest::verify(back);
+  ir::nest::verify(back, runs);
   if (ir::nest::print(back) != text) throw std::runtime_error("the text of a nest does not read back:\n" + text);
   return text;
 }
 
-// Its functions, loops, branches, calls and stores, without what they are of: a line each, with how often it comes.
-std::string loops_of(const std::string& text) {
-  std::istringstream lines(text);
-  std::vector<std::pair<std::string, int>> kept;
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t at = line.find_first_not_of(' ');
-    if (at == std::string::npos) continue;
-    const std::vector<std::string> list = words(line.substr(at));
-    const std::string& word = list.front();
-    std::string shown;
-    if (word == "function")
-      shown = line.substr(0, line.find(" (")) + " {";
-    else if (word == "for" || word == "call")
-      shown = line.substr(0, at) + word + " " + list.at(1) + (word == "for" ? " {" : "");
-    else if (word == "if" || word == "do")
-      shown = line.substr(0, at) + word + " {";
-    else if (word == "store" || word == "stream")
-      shown = line.substr(0, at) + word;
-    else if (word == "}")
-      shown = line;
-    if (shown.empty()) continue;
-    const bool closes = word == "}" && list.size() == 1;
-    if (closes && kept.back().first.ends_with("else {"))
-      kept.back().first = shown;
-    else if (closes && kept.back().first.ends_with("{") && !kept.back().first.starts_with("function"))
-      kept.pop_back();  // nothing that is shown is inside
-    else if (!kept.empty() && kept.back().first == shown && !closes)
-      ++kept.back().second;
+// What is shown of statements: loops, branches, calls and stores, equal neighbours once.
+struct Shape {
+  std::string head;
+  std::vector<Shape> inside;
+  int times = 1;
+  bool operator==(const Shape& other) const { return head == other.head && inside == other.inside; }
+};
+
+std::vector<Shape> shapes_of(const std::vector<ir::nest::Statement>& list) {
+  using ir::nest::StatementKind;
+  std::vector<Shape> shapes;
+  const auto take = [&](Shape shape) {
+    if (!shapes.empty() && shapes.back() == shape)
+      ++shapes.back().times;
     else
-      kept.emplace_back(shown, 1);
+      shapes.push_back(std::move(shape));
+  };
+  for (const ir::nest::Statement& s : list) {
+    Shape shape{"", shapes_of(s.body)};
+    if (s.kind == StatementKind::store) take({s.streaming ? "stream" : "store", {}});
+    if (s.kind == StatementKind::call) take({s.name, {}});
+    if (s.kind == StatementKind::loop) shape.head = "for " + s.name.substr(0, s.name.rfind('_'));
+    if (s.kind == StatementKind::branch) shape.head = "if";
+    if (s.kind == StatementKind::block) shape.head = "do";
+    if (!shape.inside.empty()) take(std::move(shape));
+    std::vector<Shape> otherwise = shapes_of(s.orelse);
+    if (!otherwise.empty()) take({"else", std::move(otherwise)});
   }
-  std::string result;
-  for (const auto& [line, times] : kept) result += line + (times > 1 ? fmt::format(", {} times\n", times) : "\n");
-  return result;
+  return shapes;
+}
+
+void print(const std::vector<Shape>& shapes, std::size_t depth, std::string& text) {
+  for (const Shape& shape : shapes) {
+    text += std::string(2 * depth, ' ') + (shape.times > 1 ? fmt::format("{} x ", shape.times) : "") + shape.head + "\n";
+    print(shape.inside, depth + 1, text);
+  }
+}
+
+std::string loops_of(const ir::nest::Module& module) {
+  std::string text;
+  for (const ir::nest::Function& f : module.functions) {
+    text += f.essay.empty() ? f.name + "\n" : fmt::format("{}, {}\n", f.name, f.essay);
+    print(shapes_of(f.body), 1, text);
+  }
+  return text;
 }
 
 std::string text_of_ways(const PassCase& one, const plan::Plan& p) {
@@ -102,12 +112,12 @@ std::string text_of_kernels(const lower::DeviceProgram& program) {
   return text;
 }
 
-void add_nest(const PassCase& one, const ir::nest::Module& module, std::vector<Part>& made) {
-  const std::string text = checked_text(module), show = one.option("show", "nest");
+void add_nest(const PassCase& one, const ir::nest::Module& module, ir::nest::Runs runs, std::vector<Part>& made) {
+  const std::string text = checked_text(module, runs), show = one.option("show", "nest");
   if (show == "nest")
     made.push_back({"nest", text});
   else if (show == "loops")
-    made.push_back({"loops", loops_of(text)});
+    made.push_back({"loops", loops_of(module)});
   else if (show != "kernels")
     throw std::runtime_error(one.name + ": unknown show: " + show);
 }
@@ -124,14 +134,14 @@ std::vector<Part> lowered(const PassCase& one) {
   std::vector<Part> made;
   if (cores) {
     made.push_back({"groups", text_of_groups(p)});
-    add_nest(one, lower::lower_cpu(p).module, made);
+    add_nest(one, lower::lower_cpu(p).module, ir::nest::Runs::on_cores, made);
     return made;
   }
   lower::choose_ways(p);
   made.push_back({"ways", text_of_ways(one, p)});
   const lower::DeviceProgram program = lower::lower_device(p);
   made.push_back({"kernels", text_of_kernels(program)});
-  add_nest(one, program.module, made);
+  add_nest(one, program.module, ir::nest::Runs::on_devices, made);
   return made;
 }
 
@@ -139,7 +149,7 @@ std::vector<Part> outlined(const PassCase& one) {
   ir::nest::Module module = ir::nest::parse_module(one.input);
   ir::nest::verify(module);
   lower::outline_blocks(module, static_cast<std::size_t>(std::stoul(one.option("large", "1"))));
-  return {{"nest", checked_text(module)}};
+  return {{"nest", checked_text(module, ir::nest::Runs::on_cores)}};
 }
 
 }  // namespace tessera::passes

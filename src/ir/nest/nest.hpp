@@ -149,6 +149,8 @@ Value less(const Value&, const Value&);  // i32 0 or 1
 std::string print(const Module&);
 std::string print(const Function&);
 Module parse_module(std::string_view text);
-void verify(const Module&);
+// On devices indices may have 32 bits, which takes fewer registers, and numbers alone may be stored past the caches.
+enum class Runs { on_cores, on_devices };
+void verify(const Module&, Runs = Runs::on_cores);
 
 }  // namespace tessera::ir::nest

@@ -45,7 +45,7 @@ struct Declared {
 
 class Verifier {
  public:
-  explicit Verifier(const Module& module) : module_(module) {}
+  Verifier(const Module& module, Runs runs) : module_(module), on_devices_(runs == Runs::on_devices) {}
 
   void run() {
     std::set<std::string> functions;
@@ -115,7 +115,8 @@ class Verifier {
   }
   template <class What>
   void index(const Value& v, const What& what) const {
-    same(v->type, kIndex, what);
+    const bool narrow = v->type == Type{Lane::i32, 1, false} || v->type == Type{Lane::u32, 1, false};
+    if (!on_devices_ || !narrow) same(v->type, kIndex, what);
   }
 
   // ---- expressions
@@ -309,7 +310,7 @@ class Verifier {
       }
       case StatementKind::loop:
         count(3, "a loop");
-        for (const Value& v : s.values) index(v, "a bound of a loop");
+        for (const Value& v : s.values) same(v->type, kIndex, "a bound of a loop");
         require(s.values[2]->kind != Kind::integer || s.values[2]->i > 0, "a loop steps forward");
         scopes_.emplace_back();
         declare(s.name, kIndex, Role::constant);
@@ -325,7 +326,7 @@ class Verifier {
         count(3, "a store");
         same(s.values[0]->type, {s.values[2]->type.lane, 1, true}, "the pointer of a store");
         require(!s.values[2]->type.pointer, "a pointer is stored");
-        require(!s.streaming || s.values[2]->type.lanes > 1, "a number alone is stored past the caches");
+        require(!s.streaming || on_devices_ || s.values[2]->type.lanes > 1, "a number alone is stored past the caches");
         return index(s.values[1], "the index of a store");
       case StatementKind::call:
         require(!s.name.empty(), "a call has no name");
@@ -341,6 +342,7 @@ class Verifier {
   }
 
   const Module& module_;
+  bool on_devices_;
   std::string where_;
   std::map<std::string, Declared> tables_;
   std::vector<std::map<std::string, Declared>> scopes_;
@@ -349,8 +351,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Module& module) {
-  Verifier(module).run();
+void verify(const Module& module, Runs runs) {
+  Verifier(module, runs).run();
 }
 
 }  // namespace tessera::ir::nest
