@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::set<std::string> keys = {"pass", "numbers", "method", "schedule", "machine", "extents", "lower", "way", "show", "large"};
+const std::set<std::string> keys = {"pass",    "numbers", "method", "schedule", "machine",
+                                    "extents", "lower",   "way",    "show",     "large"};
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);

@@ -46,8 +46,8 @@ std::vector<Shape> shapes_of(const std::vector<ir::nest::Statement>& list) {
     if (s.kind == StatementKind::loop) shape.head = "for " + s.name.substr(0, s.name.rfind('_'));
     if (s.kind == StatementKind::branch) shape.head = "if";
     if (s.kind == StatementKind::block) shape.head = "do";
-    if (!shape.inside.empty()) take(std::move(shape));
     std::vector<Shape> otherwise = shapes_of(s.orelse);
+    if (!shape.inside.empty() || !otherwise.empty()) take(std::move(shape));
     if (!otherwise.empty()) take({"else", std::move(otherwise)});
   }
   return shapes;
@@ -55,16 +55,17 @@ std::vector<Shape> shapes_of(const std::vector<ir::nest::Statement>& list) {
 
 void print(const std::vector<Shape>& shapes, std::size_t depth, std::string& text) {
   for (const Shape& shape : shapes) {
-    text += std::string(2 * depth, ' ') + (shape.times > 1 ? fmt::format("{} x ", shape.times) : "") + shape.head + "\n";
+    text +=
+        std::string(2 * depth, ' ') + (shape.times > 1 ? fmt::format("{} x ", shape.times) : "") + shape.head + "\n";
     print(shape.inside, depth + 1, text);
   }
 }
 
-std::string loops_of(const ir::nest::Module& module) {
+std::string loops_of(const ir::nest::Module& module, bool bodies) {
   std::string text;
   for (const ir::nest::Function& f : module.functions) {
     text += f.essay.empty() ? f.name + "\n" : fmt::format("{}, {}\n", f.name, f.essay);
-    print(shapes_of(f.body), 1, text);
+    if (bodies) print(shapes_of(f.body), 1, text);
   }
   return text;
 }
@@ -79,13 +80,13 @@ std::string text_of_ways(const PassCase& one, const plan::Plan& p) {
     for (const plan::WayAnswer& answer : g.way.asked)
       if (!answer.fits()) text += fmt::format("  not {}: {}\n", answer.way, answer.why);
     if (taken.way != one.option("way", taken.way))
-      throw std::runtime_error(fmt::format("{}: '{}' is taken, not '{}'\n{}", one.name, taken.way,
-                                           one.option("way", ""), text));
+      throw std::runtime_error(
+          fmt::format("{}: '{}' is taken, not '{}'\n{}", one.name, taken.way, one.option("way", ""), text));
   }
   return text;
 }
 
-std::string text_of_kernels(const lower::DeviceProgram& program) {
+std::string text_of_kernels(const plan::Plan& p, const lower::DeviceProgram& program) {
   std::string text;
   for (const lower::DeviceKernel& k : program.kernels) {
     text += fmt::format("{}: computes", k.name);
@@ -101,10 +102,13 @@ std::string text_of_kernels(const lower::DeviceProgram& program) {
     if (k.columns > 1) text += fmt::format(", {} columns", k.columns);
     if (k.values > 1) text += fmt::format(", {} values a register", k.values);
     if (k.warm_up > 0) text += fmt::format(", {} rows more", k.warm_up);
-    text += "\n";
+    text += fmt::format(", {:g} operations a point\n", k.operations);
+    for (const auto& [extent, points] : k.least)
+      text += fmt::format("  of {} at least {}\n", p.graph.to_string(extent), points);
     for (const auto& r : k.reads)
-      text += r.whole ? fmt::format("  reads all of array {}\n", k.arrays[r.array])
-                      : fmt::format("  reads array {} from {} i {:+} to {:+}\n", k.arrays[r.array], r.scale, r.lo, r.hi);
+      text += r.whole
+                  ? fmt::format("  reads all of array {}\n", k.arrays[r.array])
+                  : fmt::format("  reads array {} from {} i {:+} to {:+}\n", k.arrays[r.array], r.scale, r.lo, r.hi);
     for (const auto& r : k.writes)
       text += fmt::format("  writes array {} from {} i {:+} to {:+}\n", k.arrays[r.array], r.scale, r.lo, r.hi);
     if (!k.why.empty()) text += fmt::format("  no strips: {}\n", k.why);
@@ -117,7 +121,9 @@ void add_nest(const PassCase& one, const ir::nest::Module& module, ir::nest::Run
   if (show == "nest")
     made.push_back({"nest", text});
   else if (show == "loops")
-    made.push_back({"loops", loops_of(module)});
+    made.push_back({"loops", loops_of(module, true)});
+  else if (show == "functions")
+    made.push_back({"functions", loops_of(module, false)});
   else if (show != "kernels")
     throw std::runtime_error(one.name + ": unknown show: " + show);
 }
@@ -140,7 +146,7 @@ std::vector<Part> lowered(const PassCase& one) {
   lower::choose_ways(p);
   made.push_back({"ways", text_of_ways(one, p)});
   const lower::DeviceProgram program = lower::lower_device(p);
-  made.push_back({"kernels", text_of_kernels(program)});
+  made.push_back({"kernels", text_of_kernels(p, program)});
   add_nest(one, program.module, ir::nest::Runs::on_devices, made);
   return made;
 }

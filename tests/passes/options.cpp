@@ -73,8 +73,7 @@ machine::Machine machine_of(const std::string& text) {
 
 plan::Options plan_options(const PassCase& one) {
   plan::Options options;
-  options.numbers =
-      chosen<Numbers, 2>(one, "numbers", {{{"fast", Numbers::fast}, {"exact", Numbers::exact}}});
+  options.numbers = chosen<Numbers, 2>(one, "numbers", {{{"fast", Numbers::fast}, {"exact", Numbers::exact}}});
   options.schedule = chosen<Schedule, 4>(one, "schedule",
                                          {{{"automatic", Schedule::automatic},
                                            {"stream", Schedule::stream},

@@ -58,14 +58,14 @@ void cut(State& state) {
     }
     std::string along;
     for (const int d : step.along) along += fmt::format(" {}", d);
-    state.made.push_back({fmt::format("step {}, a transform: {}", k, moves),
-                          fmt::format("{} '{}' from {} to {}, along{}\n", step.inverse ? "inverse" : "forward",
-                                      step.name, step.from_real ? "numbers" : "pairs",
-                                      step.to_real ? "numbers" : "pairs", along)});
+    state.made.push_back(
+        {fmt::format("step {}, a transform: {}", k, moves),
+         fmt::format("{} '{}' from {} to {}, along{}\n", step.inverse ? "inverse" : "forward", step.name,
+                     step.from_real ? "numbers" : "pairs", step.to_real ? "numbers" : "pairs", along)});
   }
   for (std::size_t k = 0; k < parts.between.size(); ++k)
-    state.made.push_back({fmt::format("between {}", k), fmt::format("'{}', last read by step {}\n", parts.between[k].name,
-                                                                   parts.between[k].last)});
+    state.made.push_back({fmt::format("between {}", k),
+                          fmt::format("'{}', last read by step {}\n", parts.between[k].name, parts.between[k].last)});
 }
 
 void sections(State& state) {
@@ -78,9 +78,9 @@ void sections(State& state) {
     if (!s.graph.loops.empty()) throw std::runtime_error("a section has a loop");
     if (s.inputs.size() != s.graph.arguments.size() || s.outputs.size() != s.graph.outputs.size())
       throw std::runtime_error("a section has other arguments or outputs than places");
-    state.made.push_back({fmt::format("section {}: reads {}; writes {}", k, joined(s.inputs, value),
-                                      joined(s.outputs, value)),
-                          checked_text(s.graph)});
+    state.made.push_back(
+        {fmt::format("section {}: reads {}; writes {}", k, joined(s.inputs, value), joined(s.outputs, value)),
+         checked_text(s.graph)});
     if (!s.repeats()) continue;
     std::string loop = fmt::format("{} times at most, while output {}\n", s.most, s.test);
     for (const ir::Section::Carried& c : s.carried)
@@ -157,8 +157,9 @@ void tell(State& state) {
   std::string remarks, sums;
   for (const std::string& remark : state.remarks) remarks += remark + "\n";
   for (const rewrite::SumChoice& sum : state.sums) {
-    sums += fmt::format("'{}', {} weights: {}", sum.stage, joined(sum.extents, [](i64 n) { return std::to_string(n); }, " x "),
-                        rewrite::name_of(sum.taken));
+    sums +=
+        fmt::format("'{}', {} weights: {}", sum.stage,
+                    joined(sum.extents, [](i64 n) { return std::to_string(n); }, " x "), rewrite::name_of(sum.taken));
     sums += sum.taken == Method::low_rank ? fmt::format(" {}", sum.rank) : "";
     sums += sum.refusal.empty() ? "\n" : ", since " + sum.refusal + "\n";
   }

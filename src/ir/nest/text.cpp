@@ -27,8 +27,8 @@
 //                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //
-// Reals are hexadecimal, inf or nan. The type of a name is that of its declaration. A block has a name where it may become
-// a function (lower/outline.hpp).
+// Reals are hexadecimal, inf or nan. The type of a name is that of its declaration. A block has a name where it may
+// become a function (lower/outline.hpp).
 #include <fmt/format.h>
 
 #include <charconv>

@@ -119,6 +119,11 @@ class Verifier {
     if (!on_devices_ || !narrow) same(v->type, kIndex, what);
   }
 
+  bool is_array(const Value& v) const {
+    const Declared* d = v->kind == Kind::variable ? find(v->name) : nullptr;
+    return d != nullptr && d->role == Role::array;
+  }
+
   // ---- expressions
 
   void value(const Value& v) const {
@@ -154,7 +159,10 @@ class Verifier {
         require(n.phase >= 0 && n.phase < (n.i == 1 ? n.type.lanes : n.i),
                 [&] { return fmt::format("phase {} of a load by {}", n.phase, n.i); });
         require(!n.type.pointer, "a load gives a pointer");
-        same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
+        if (is_array(n.args[0]))
+          same(n.args[0]->type, {n.type.lane, 1, false}, "the array of a load");
+        else
+          same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
         return index(n.args[1], "the index of a load");
       case Kind::gather:
         return gather(n);

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "explain/words.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

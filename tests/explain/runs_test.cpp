@@ -9,8 +9,8 @@
 #include "engine/executable.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
-#include "programs.hpp"
 #include "run/cpu/parallel.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 // What medians become. Their values are for the differential tests.
 #include <gtest/gtest.h>
 
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

@@ -10,13 +10,13 @@
 
 #include "base/files.hpp"
 #include "explain/words.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {
 
 void compare(const std::string& text, const std::string& name) {
-  const std::string path = std::string(TESSERA_SOURCE_DIR) + "/tests/plan/golden/" + name + ".txt";
+  const std::string path = std::string(TESSERA_SOURCE_DIR) + "/tests/explain/golden/" + name + ".txt";
   const char* update = std::getenv("TESSERA_UPDATE_GOLDENS");
   if (update && std::string(update) == "1") base::write_file(path, std::string_view(text));
   EXPECT_EQ(text, base::read_text(path, 1 << 20)) << "TESSERA_UPDATE_GOLDENS=1 writes the file anew";

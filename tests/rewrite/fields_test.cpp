@@ -6,7 +6,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/interface.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

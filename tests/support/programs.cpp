@@ -1,4 +1,4 @@
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 #include <cstdlib>
 #include <stdexcept>

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lang/compile.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

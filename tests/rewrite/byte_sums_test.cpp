@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "lang/compile.hpp"
-#include "programs.hpp"
 #include "rewrite/sums/bytes.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "explain/layout.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {
