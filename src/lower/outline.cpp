@@ -16,8 +16,6 @@ using ir::nest::Value;
 
 namespace {
 
-constexpr std::size_t large = 1500;  // statements of a module that is cut
-
 std::size_t count(const std::vector<Statement>& list) {
   std::size_t n = list.size();
   for (const Statement& s : list) n += count(s.body) + count(s.orelse);
@@ -143,7 +141,7 @@ void forget_names(std::vector<Statement>& list) {
 
 }  // namespace
 
-void outline_blocks(Module& module) {
+void outline_blocks(Module& module, std::size_t large) {
   std::size_t statements = 0;
   for (const Function& f : module.functions) statements += count(f.body);
   if (statements < large) {

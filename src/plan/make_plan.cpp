@@ -16,26 +16,6 @@ namespace tessera::plan {
 
 namespace {
 
-// Outputs become stages of their own: an argument that is returned is copied, a stage that is returned twice too.
-void compute_outputs(ir::Graph& graph) {
-  std::set<ir::StageId> taken;
-  for (ir::Output& output : graph.outputs)
-    for (ir::StageId& s : output.stages) {
-      if (graph.stage(s).kind != ir::StageKind::input && taken.insert(s).second) continue;
-      ir::Stage copy;
-      copy.name = graph.stage(s).name;
-      copy.type = graph.stage(s).type;
-      copy.domain = graph.stage(s).domain;
-      copy.span = graph.stage(s).span;
-      std::size_t rank = copy.domain.size();
-      copy.margin_lo.assign(rank, 0);
-      copy.margin_hi.assign(rank, 0);
-      copy.body = ir::access(graph, s, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
-      s = graph.add(std::move(copy));
-      taken.insert(s);
-    }
-}
-
 void minimum_traffic(Plan& plan) {
   auto bytes = [&](const std::vector<ir::SizeId>& extents, const Format& format) {
     double n = static_cast<double>(format.size());
@@ -61,6 +41,25 @@ void group_stages(Plan& plan) {
 }
 
 }  // namespace
+
+void compute_outputs(ir::Graph& graph) {
+  std::set<ir::StageId> taken;
+  for (ir::Output& output : graph.outputs)
+    for (ir::StageId& s : output.stages) {
+      if (graph.stage(s).kind != ir::StageKind::input && taken.insert(s).second) continue;
+      ir::Stage copy;
+      copy.name = graph.stage(s).name;
+      copy.type = graph.stage(s).type;
+      copy.domain = graph.stage(s).domain;
+      copy.span = graph.stage(s).span;
+      std::size_t rank = copy.domain.size();
+      copy.margin_lo.assign(rank, 0);
+      copy.margin_hi.assign(rank, 0);
+      copy.body = ir::access(graph, s, std::vector<ir::Index>(rank), std::vector<Border>(rank, {BorderMode::clamp, 0}));
+      s = graph.add(std::move(copy));
+      taken.insert(s);
+    }
+}
 
 void predict(Plan& plan, const std::vector<i64>& parameters) {
   plan.options.parameters = parameters;

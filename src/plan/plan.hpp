@@ -122,6 +122,10 @@ struct Plan {
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.
 Plan make_plan(ir::Graph graph, const Options&, const machine::Machine&);
 
+// Its own pass among them: outputs become stages of their own. An argument that is returned is copied, a stage that is
+// returned twice too.
+void compute_outputs(ir::Graph&);
+
 // Predictions of the same plan for other extents; decisions stay as they are.
 void predict(Plan&, const std::vector<i64>& parameters);
 

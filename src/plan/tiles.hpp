@@ -1,5 +1,5 @@
 // The shape of tiles for given extents: the same arithmetic as the function tsr_gK_shape that lowering writes for every
-// group, so that what `explain` says about tiles is what runs. tests/plan compares the two.
+// group, so that what `explain` says about tiles is what runs. tests/explain compares the two.
 #pragma once
 
 #include <optional>

@@ -1,9 +1,7 @@
-// Loops with a test in the stage graph: their text, their rules, and the sections that a graph is cut into.
+// Loops with a test in the stage graph: their text and their rules. Sections are in tests/passes.
 #include "ir/loops.hpp"
 
 #include <gtest/gtest.h>
-
-#include "ir/sections.hpp"
 
 namespace tessera::ir {
 namespace {
@@ -73,41 +71,6 @@ TEST(Loops, Rules) {
   EXPECT_EQ(rule("float : s12", "float : s6"), "loops: an output is no image of a loop's body");
   EXPECT_EQ(rule("(div s10[i] (value s11))", "(div s10[i] (value s8))"),
             "loops: no image of a body comes after its loop's end");
-}
-
-TEST(Sections, AreBeforeTheBodyAndAfter) {
-  const Graph g = parse_graph(kLoop);
-  const Sections cut = sections(g);
-  ASSERT_EQ(cut.sections.size(), 3U);
-  for (const Section& s : cut.sections) {
-    verify(s.graph);
-    EXPECT_TRUE(s.graph.loops.empty());
-    EXPECT_EQ(s.inputs.size(), s.graph.arguments.size());
-    EXPECT_EQ(s.outputs.size(), s.graph.outputs.size());
-  }
-  const Section &before = cut.sections[0], &body = cut.sections[1], &after = cut.sections[2];
-  EXPECT_EQ(before.outputs.size(), 2U);  // twice and zero
-  ASSERT_EQ(body.carried.size(), 3U);
-  EXPECT_TRUE(body.repeats());
-  EXPECT_EQ(body.most, 9);
-  EXPECT_TRUE(body.carried[0].output.has_value());
-  EXPECT_FALSE(body.carried[1].output.has_value());  // the version before it
-  EXPECT_FALSE(body.carried[0].spent);               // the body reads it as it was, too
-  EXPECT_FALSE(body.carried[1].spent);               // an argument is not written
-  EXPECT_TRUE(body.carried[2].spent);
-  EXPECT_EQ(body.inputs[body.carried[1].input], (Section::Value{false, 0}));
-  EXPECT_EQ(body.outputs.size(), 4U);  // u<t>, count, the test, the maximum that is kept
-  ASSERT_EQ(after.outputs.size(), 1U);
-  EXPECT_EQ(after.outputs[0], (Section::Value{false, 0}));
-  EXPECT_FALSE(after.repeats());
-}
-
-TEST(Sections, LeaveOutWhatNobodyReads) {
-  std::string text = kLoop;
-  text.replace(text.find("float : s12"), 11, "float : s1");
-  const Sections cut = sections(parse_graph(text));
-  ASSERT_EQ(cut.sections.size(), 1U);
-  EXPECT_TRUE(cut.places.empty());
 }
 
 }  // namespace

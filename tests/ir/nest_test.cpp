@@ -52,6 +52,9 @@ function tsr_g0 "blur, \"edge\"" (pointers u8* P) (const i64* N) (i64 tile) (u8*
     if 1:i32 {
     }
   }
+  do rows_of_it {
+    store tsr_shared_f32 0 0x1p+0:f32
+  }
   call tsr_zero S 64
 }
 )";
@@ -153,6 +156,17 @@ std::string why_not_valid(const Module& module) {
     return e.message();
   }
   return "valid";
+}
+
+TEST(NestVerifier, DevicesMayIndexByThirtyTwoBitsAndStoreNumbersAlone) {
+  for (const char* line :
+       {"stream p 0 s", "let a = (address:f32* p (convert:u32 n))", "let a = (load:f32 p (convert:i32 n))"}) {
+    const Module module = parse_module(inside(line));
+    EXPECT_THROW(verify(module), Error) << line;
+    EXPECT_NO_THROW(verify(module, Runs::on_devices)) << line;
+  }
+  EXPECT_NO_THROW(verify(parse_module(inside("array f32 q 4\nlet a = (load:f32 q 1)"))));
+  EXPECT_THROW(verify(parse_module(inside("array f32 q 4\nlet a = (load:f64 q 1)"))), Error);
 }
 
 TEST(NestVerifier, RefusesWhatDoesNotFit) {

@@ -45,27 +45,6 @@ std::string volume(int taps) {
       taps - 1, taps / 2);
 }
 
-TEST(DeviceChain, LongSumsOfImagesAreOneKernel) {
-  const DeviceProgram program = lowered(image(15));
-  ASSERT_EQ(program.kernels.size(), 1u);
-  const DeviceKernel& kernel = program.kernels.front();
-  EXPECT_TRUE(kernel.marches);
-  EXPECT_EQ(kernel.stages.size(), 2u);
-  EXPECT_EQ(kernel.warm_up, 14);
-  EXPECT_EQ(kernel.operations, 30);
-  EXPECT_TRUE(kernel.least.empty()) << "images of any size";
-  ASSERT_EQ(kernel.reads.size(), 1u);
-  EXPECT_EQ(kernel.reads.front().lo, -7);
-  EXPECT_EQ(kernel.reads.front().hi, 7);
-  EXPECT_LE(kernel.shared_bytes, shared_of_block);
-}
-
-TEST(DeviceChain, ShortOnesStayTiles) {
-  const DeviceProgram program = lowered(image(5));
-  ASSERT_EQ(program.kernels.size(), 1u);
-  EXPECT_FALSE(program.kernels.front().marches);
-}
-
 TEST(DeviceChain, SumsOfVolumesAreOneKernel) {
   for (const int taps : {5, 9, 17, 31}) {
     const DeviceProgram program = lowered(volume(taps));

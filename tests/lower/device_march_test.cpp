@@ -32,24 +32,6 @@ std::string sum(const std::string& body, const std::string& border = "clamped") 
 }
 const std::string dense = "sum(i = 0..2, j = 0..2, k = 0..2) (w[i,j,k] * X@[i-1,j-1,k-1])";
 
-TEST(DeviceMarch, DenseSumsOfVolumesMarch) {
-  const DeviceProgram program = lowered(sum(dense));
-  ASSERT_EQ(program.kernels.size(), 1u);
-  const DeviceKernel& kernel = program.kernels.front();
-  EXPECT_TRUE(kernel.marches);
-  EXPECT_FALSE(kernel.strips);
-  EXPECT_EQ(kernel.warm_up, 2);
-  EXPECT_EQ(kernel.columns, 4);
-  EXPECT_GT(kernel.shared_bytes, 0);
-  EXPECT_LE(kernel.shared_bytes, shared_of_block);
-  EXPECT_TRUE(kernel.least.empty()) << "volumes of any size";
-  ASSERT_EQ(kernel.reads.size(), 1u);
-  EXPECT_EQ(kernel.reads.front().lo, -1);
-  EXPECT_EQ(kernel.reads.front().hi, 1);
-  ASSERT_EQ(kernel.writes.size(), 1u);
-  EXPECT_EQ(kernel.writes.front().lo, 0);
-}
-
 TEST(DeviceMarch, OthersDoNot) {
   EXPECT_FALSE(lowered(sum(dense), Numbers::exact).kernels.front().marches) << "another order";
   EXPECT_FALSE(lowered(sum("X@[-1,0,0] + X@[1,0,0] + X@[0,1,0] + X@[0,0,-1] - 4*X")).kernels.front().marches)

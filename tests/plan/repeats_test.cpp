@@ -7,7 +7,7 @@
 #include "engine/device/launch_plan.hpp"
 #include "lang/compile.hpp"
 #include "plan/groups.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plan/tiles.hpp"
-#include "programs.hpp"
+#include "support/programs.hpp"
 
 namespace tessera {
 namespace {

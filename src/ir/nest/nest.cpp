@@ -40,6 +40,14 @@ std::string_view name_of(Lane lane) {
   return names[static_cast<std::size_t>(lane)];
 }
 
+std::optional<Type> shared_memory(std::string_view name) {
+  constexpr std::string_view prefix = "tsr_shared_";
+  if (!name.starts_with(prefix)) return std::nullopt;
+  for (int k = 0; k <= static_cast<int>(Lane::f64); ++k)
+    if (name_of(static_cast<Lane>(k)) == name.substr(prefix.size())) return Type{static_cast<Lane>(k), 1, true};
+  return std::nullopt;
+}
+
 Lane lane_of(ElementType type) {
   switch (type) {
     case ElementType::boolean:

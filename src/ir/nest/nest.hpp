@@ -11,8 +11,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/graph.hpp"
@@ -35,6 +37,9 @@ struct Type {
   bool operator==(const Type&) const = default;
   auto operator<=>(const Type&) const = default;
 };
+
+// Names that nobody declares: shared memory of a block of threads, as elements. "tsr_shared_f32" is f32*.
+std::optional<Type> shared_memory(std::string_view name);
 
 enum class Kind : std::uint8_t {
   variable,    // name
@@ -144,6 +149,8 @@ Value less(const Value&, const Value&);  // i32 0 or 1
 std::string print(const Module&);
 std::string print(const Function&);
 Module parse_module(std::string_view text);
-void verify(const Module&);
+// On devices indices may have 32 bits, which takes fewer registers, and numbers alone may be stored past the caches.
+enum class Runs { on_cores, on_devices };
+void verify(const Module&, Runs = Runs::on_cores);
 
 }  // namespace tessera::ir::nest

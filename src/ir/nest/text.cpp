@@ -15,7 +15,9 @@
 //         stream p_6 x_7 v_9
 //       }
 //     }
-//     call tsr_zero p_6 64
+//     do NAME {
+//       call tsr_zero p_6 64
+//     }
 //     return lo_1
 //   }
 //
@@ -25,7 +27,8 @@
 //                 | call NAME
 //   TYPE       := lane ["x" lanes] ["*"]; an integer without a type is i64
 //
-// Reals are hexadecimal, inf or nan. The type of a name is that of its declaration.
+// Reals are hexadecimal, inf or nan. The type of a name is that of its declaration. A block has a name where it may
+// become a function (lower/outline.hpp).
 #include <fmt/format.h>
 
 #include <charconv>
@@ -168,7 +171,7 @@ void print(const Statement& s, std::size_t depth, std::string& out) {
       out += indent + "comment " + quote(s.name) + "\n";
       return;
     case StatementKind::block:
-      return block("do");
+      return block(s.name.empty() ? "do" : "do " + s.name);
   }
 }
 
@@ -233,7 +236,7 @@ class Parser : ir::text::Reader {
   std::optional<Type> find(const std::string& name) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
       if (auto it = scope->find(name); it != scope->end()) return it->second;
-    return std::nullopt;
+    return shared_memory(name);
   }
   Value known_name() {
     skip();
@@ -395,6 +398,8 @@ class Parser : ir::text::Reader {
     } else if (w == "if" || w == "do") {
       s.kind = w == "if" ? StatementKind::branch : StatementKind::block;
       if (w == "if") values(1);
+      skip();
+      if (w == "do" && at_ < line_.size() && line_[at_] != '{') s.name = name();
       s.body = block(depth + 1);
       if (w == "if" && accept_word("else")) s.orelse = block(depth + 1);
     } else if (w == "store" || w == "stream") {

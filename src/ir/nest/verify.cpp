@@ -45,10 +45,14 @@ struct Declared {
 
 class Verifier {
  public:
-  explicit Verifier(const Module& module) : module_(module) {}
+  Verifier(const Module& module, Runs runs) : module_(module), on_devices_(runs == Runs::on_devices) {}
 
   void run() {
     std::set<std::string> functions;
+    for (int k = 0; k <= static_cast<int>(Lane::f64); ++k) {
+      const std::string name = fmt::format("tsr_shared_{}", name_of(static_cast<Lane>(k)));
+      tables_[name] = {shared_memory(name).value(), Role::constant};
+    }
     for (std::size_t k = 0; k < module_.tables.size(); ++k) {
       const Table& t = module_.tables[k];
       i64 count = 1;
@@ -111,7 +115,13 @@ class Verifier {
   }
   template <class What>
   void index(const Value& v, const What& what) const {
-    same(v->type, kIndex, what);
+    const bool narrow = v->type == Type{Lane::i32, 1, false} || v->type == Type{Lane::u32, 1, false};
+    if (!on_devices_ || !narrow) same(v->type, kIndex, what);
+  }
+
+  bool is_array(const Value& v) const {
+    const Declared* d = v->kind == Kind::variable ? find(v->name) : nullptr;
+    return d != nullptr && d->role == Role::array;
   }
 
   // ---- expressions
@@ -149,7 +159,10 @@ class Verifier {
         require(n.phase >= 0 && n.phase < (n.i == 1 ? n.type.lanes : n.i),
                 [&] { return fmt::format("phase {} of a load by {}", n.phase, n.i); });
         require(!n.type.pointer, "a load gives a pointer");
-        same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
+        if (is_array(n.args[0]))
+          same(n.args[0]->type, {n.type.lane, 1, false}, "the array of a load");
+        else
+          same(n.args[0]->type, {n.type.lane, 1, true}, "the pointer of a load");
         return index(n.args[1], "the index of a load");
       case Kind::gather:
         return gather(n);
@@ -305,7 +318,7 @@ class Verifier {
       }
       case StatementKind::loop:
         count(3, "a loop");
-        for (const Value& v : s.values) index(v, "a bound of a loop");
+        for (const Value& v : s.values) same(v->type, kIndex, "a bound of a loop");
         require(s.values[2]->kind != Kind::integer || s.values[2]->i > 0, "a loop steps forward");
         scopes_.emplace_back();
         declare(s.name, kIndex, Role::constant);
@@ -321,7 +334,7 @@ class Verifier {
         count(3, "a store");
         same(s.values[0]->type, {s.values[2]->type.lane, 1, true}, "the pointer of a store");
         require(!s.values[2]->type.pointer, "a pointer is stored");
-        require(!s.streaming || s.values[2]->type.lanes > 1, "a number alone is stored past the caches");
+        require(!s.streaming || on_devices_ || s.values[2]->type.lanes > 1, "a number alone is stored past the caches");
         return index(s.values[1], "the index of a store");
       case StatementKind::call:
         require(!s.name.empty(), "a call has no name");
@@ -337,6 +350,7 @@ class Verifier {
   }
 
   const Module& module_;
+  bool on_devices_;
   std::string where_;
   std::map<std::string, Declared> tables_;
   std::vector<std::map<std::string, Declared>> scopes_;
@@ -345,8 +359,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Module& module) {
-  Verifier(module).run();
+void verify(const Module& module, Runs runs) {
+  Verifier(module, runs).run();
 }
 
 }  // namespace tessera::ir::nest
