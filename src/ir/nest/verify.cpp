@@ -224,13 +224,11 @@ class Verifier {
       case Op::ne: {
         const Type& of = n.args[0]->type;
         operands(1, of);
-        return same(n.type, {of.lanes > 1 ? mask_lane(of.lane) : Lane::i32, of.lanes, false},
-                    [&] { return fmt::format("the result of '{}'", name); });
+        return same(n.type, flag_of(of), [&] { return fmt::format("the result of '{}'", name); });
       }
       case Op::select: {
         operands(1, n.type);
-        const Type mask{n.type.lanes > 1 ? mask_lane(n.type.lane) : Lane::i32, n.type.lanes, false};
-        return same(n.args[0]->type, mask, "the condition of 'select'");
+        return same(n.args[0]->type, flag_of(n.type), "the condition of 'select'");
       }
       case Op::bit_and:
       case Op::bit_or:

@@ -226,8 +226,8 @@ void RegisterTiles::tile(const Value& block) {
     if (kernel_.frame->sides > 0) {
       const Value &x = x_.at(1), n = extent(kernel_.domain.back());
       columns_patched_ = true;
-      at_left_ = builder_->let("left", operation(Op::eq, flag_type, {x, integer(0)}));
-      at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + width(), n}));
+      at_left_ = builder_->let("left", equal(x, 0));
+      at_right_ = builder_->let("right", equal(x + width(), n));
       if (exchanging()) in_row_ = builder_->let("in_row", both(less(integer(-1), x), less(x, n)));
     }
     builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
