@@ -108,7 +108,7 @@ Value DeviceFunction::first_of_block(std::size_t d, Value& block) {
   Value at = block;
   if (d > 0) {
     Value n = host({Kind::blocks, {}, 0, d});
-    Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
+    Value rest = builder_->let("rest", call_i64("tsr_short_quotient", {block, n}));
     at = block - rest * n;
     block = rest;
   }

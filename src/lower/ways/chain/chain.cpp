@@ -98,7 +98,7 @@ class ChainLowering : private ChainShape {
   // Row and column of an entry of a part of a plane, `wide` to a row.
   std::pair<Value, Value> row_and_column(const Value& number, i64 wide) {
     if (!is_volume()) return {integer(0), number};
-    const Value row = builder_->let("row", call_i64("tsr_quotient", {number, integer(wide)}));
+    const Value row = builder_->let("row", call_i64("tsr_short_quotient", {number, integer(wide)}));
     return {row, builder_->let("column", number - row * wide)};
   }
   // Bytes from where a plane begins to a row of the block's part.

@@ -240,7 +240,7 @@ class MarchLowering : private DeviceFunction {
         lane_of_[d] = rest;
         break;
       }
-      const Value above = builder_->let("above", call_i64("tsr_quotient", {rest, integer(threads_[d])}));
+      const Value above = builder_->let("above", call_i64("tsr_short_quotient", {rest, integer(threads_[d])}));
       lane_of_[d] = builder_->let("row", rest - above * threads_[d]);
       rest = above;
     }
@@ -272,7 +272,7 @@ class MarchLowering : private DeviceFunction {
     for (std::size_t d = rank_; d-- > 1;) {
       Value at = rest;
       if (d > 1) {
-        const Value above = builder_->let("above", call_i64("tsr_quotient", {rest, integer(part_[d])}));
+        const Value above = builder_->let("above", call_i64("tsr_short_quotient", {rest, integer(part_[d])}));
         at = rest - above * part_[d];
         rest = above;
       }

@@ -355,7 +355,8 @@ class MatrixLowering : private DeviceFunction {
   }
 
   void march() {
-    const Value blocks = call_i64("tsr_quotient", {end_ - first_[down_] + (rows_of_group - 1), integer(rows_of_group)});
+    const Value blocks =
+        call_i64("tsr_short_quotient", {end_ - first_[down_] + (rows_of_group - 1), integer(rows_of_group)});
     // The last step, and the last group of rows that it reads.
     const Value last = builder_->let("steps", two_ ? blocks : blocks - 1);
     const Value last_group = builder_->let("groups", last + 1);

@@ -136,7 +136,7 @@ class StreamLowering : private RegisterTiles {
     Value side = builder_->let("side", less(block, down * min(across, integer(2))));
     Value rest = builder_->let("rest", max(block - down * 2, integer(0)));
     Value inner = builder_->let("inner", max(across - 2, integer(1)));
-    Value level = builder_->let("level", call_i64("tsr_quotient", {rest, inner}));
+    Value level = builder_->let("level", call_i64("tsr_short_quotient", {rest, inner}));
     Value column = choose(side, choose(right, across - 1, integer(0)), rest - level * inner + 1);
     Value turn = builder_->let("turn", choose(side, choose(right, block, block - down), level));
     Value place = builder_->let("place", choose(less(integer(0), turn), turn - 1, down - 1));
