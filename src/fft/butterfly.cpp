@@ -6,7 +6,6 @@
 
 namespace tessera::fft {
 
-using ir::Op;
 using ir::nest::Value;
 
 namespace {
@@ -66,17 +65,14 @@ double sine(i64 k, i64 n) {
 Value Butterfly::constant(double v) const {
   return ir::nest::broadcast(ir::nest::real(v, {type_.lane, 1, false}), type_.lanes);
 }
-Value Butterfly::plain(Op op, const Value& a, const Value& b) const {
-  return ir::nest::operation(op, type_, {a, b});
-}
 Value Butterfly::add(const Value& a, const Value& b) {
-  return out_.let("s", plain(Op::add, a, b));
+  return out_.let("s", a + b);
 }
 Value Butterfly::sub(const Value& a, const Value& b) {
-  return out_.let("d", plain(Op::sub, a, b));
+  return out_.let("d", a - b);
 }
 Value Butterfly::mul(const Value& a, const Value& b) {
-  return out_.let("p", plain(Op::mul, a, b));
+  return out_.let("p", a * b);
 }
 Value Butterfly::fused(const Value& a, const Value& b, const Value& c) {
   return out_.let("f", ir::nest::fused(a, b, c));
@@ -91,8 +87,7 @@ Complex Butterfly::minus(const Complex& a, const Complex& b) {
   return {sub(a.re, b.re), sub(a.im, b.im)};
 }
 Complex Butterfly::times(const Complex& x, const Complex& w) {
-  return {sub(plain(Op::mul, x.re, w.re), plain(Op::mul, x.im, w.im)),
-          add(plain(Op::mul, x.re, w.im), plain(Op::mul, x.im, w.re))};
+  return {sub(x.re * w.re, x.im * w.im), add(x.re * w.im, x.im * w.re)};
 }
 
 void Butterfly::transform(i64 radix, const Load& load, const Store& store) {

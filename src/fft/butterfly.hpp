@@ -53,7 +53,6 @@ class Butterfly {
   void odd(i64 radix, const Load& load, const Store& store);
   void coprime(i64 a, i64 b, const Load& load, const Store& store);
   void square(i64 r, const Load& load, const Store& store);
-  ir::nest::Value plain(ir::Op op, const ir::nest::Value& a, const ir::nest::Value& b) const;
 
   ir::nest::Builder& out_;
   ir::nest::Type type_;

@@ -96,7 +96,7 @@ Value DeviceFunction::border_value(double value, StageId s, Lane lane) const {
 }
 
 Value DeviceFunction::both(const Value& a, const Value& b) {
-  return a ? operation(Op::bit_and, flag_type, {a, b}) : b;
+  return a ? a & b : b;
 }
 
 Value DeviceFunction::end_of(std::size_t dimension) {
@@ -108,7 +108,7 @@ Value DeviceFunction::first_of_block(std::size_t d, Value& block) {
   Value at = block;
   if (d > 0) {
     Value n = host({Kind::blocks, {}, 0, d});
-    Value rest = builder_->let("rest", call_i64("tsr_quotient", {block, n}));
+    Value rest = builder_->let("rest", call_i64("tsr_short_quotient", {block, n}));
     at = block - rest * n;
     block = rest;
   }
@@ -175,8 +175,7 @@ Value DeviceFunction::load_access(const ExprNode& node, const Vars& vars, bool m
   const Lane lane = memory_lane(node.stage);
   for (std::size_t k = outside.size(); k-- > 0;) {  // the slowest dimension decides
     v = builder_->let("v", v);
-    v = operation(Op::select, {lane, 1, false},
-                  {outside[k].first, border_value(outside[k].second, node.stage, lane), v});
+    v = choose(outside[k].first, border_value(outside[k].second, node.stage, lane), v);
   }
   return v;
 }
@@ -189,7 +188,7 @@ Value DeviceFunction::without_margins(StageId s, const std::vector<Value>& at, c
     if (stage.margin_hi[d] > 0) evaluated = both(evaluated, less(at[d], extent(stage.domain[d]) - stage.margin_hi[d]));
   }
   if (!evaluated) return v;
-  return operation(Op::select, {lane, 1, false}, {evaluated, builder_->let("v", v), lane_constant(0, lane)});
+  return choose(evaluated, builder_->let("v", v), lane_constant(0, lane));
 }
 
 std::vector<Value> DeviceFunction::place_in_whole(StageId s) {
@@ -211,7 +210,7 @@ Value DeviceFunction::composed_value(StageId s, Lane lane, const Read& from) {
       Value j = offset;
       if (piece.stride[d] != 1) {
         j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
-        here = both(here, operation(Op::eq, flag_type, {j * piece.stride[d], offset}));
+        here = both(here, equal(j * piece.stride[d], offset));
       }
       here = both(here, both(less(integer(-1), j), less(j, extent(piece.count[d]))));
       at.push_back(j);
@@ -240,8 +239,8 @@ Value DeviceFunction::clamped_index(const Value& index, const Value& last) {
   if (is_float(lane) || ir::nest::size_of(lane) > 4 || lane == Lane::u32)
     return call_i64("tsr_clamp", {convert(index_type, index), integer(0), last});
   const Value most = builder_->let("most", convert(narrow, min(last, integer(INT32_MAX))));
-  const Value below = operation(Op::min, narrow, {convert(narrow, index), most});
-  return convert(index_type, operation(Op::max, narrow, {below, integer(0, narrow)}));
+  const Value below = min(convert(narrow, index), most);
+  return convert(index_type, max(below, 0));
 }
 
 Value DeviceFunction::gather(const ExprNode& node, const std::vector<Value>& indices) {
@@ -293,8 +292,8 @@ Value DeviceFunction::lane_of_piece(const ExprNode& node) {
   const auto take = [&](const std::vector<Value>& at) {
     Value v = builder_->let("v", read(node.stage, at));
     if (source.type == ElementType::boolean) {
-      const Value set = operation(Op::ne, flag_type, {convert(flag_type, v), integer(0, flag_type)});
-      v = operation(Op::select, flag_type, {set, integer(1, flag_type), integer(0, flag_type)});
+      const Value set = differs(convert(flag_type, v), 0);
+      v = choose(set, integer(1, flag_type), integer(0, flag_type));
     }
     v = builder_->let("v", convert(type, v));
     builder_->assign(total, operation(ir::step_of_lane(node.op), type, {v, total}));

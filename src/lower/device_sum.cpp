@@ -53,22 +53,22 @@ Value DeviceSum::border_of(std::size_t d) const {
 }
 
 Value DeviceSum::bordered(Value v, const Value& left_or_right, const Value& above_or_below) {
-  if (left_or_right) v = operation(Op::select, number(), {left_or_right, border_of(across_), builder_->let("v", v)});
-  if (above_or_below) v = operation(Op::select, number(), {above_or_below, border_of(down_), builder_->let("v", v)});
+  if (left_or_right) v = choose(left_or_right, border_of(across_), builder_->let("v", v));
+  if (above_or_below) v = choose(above_or_below, border_of(down_), builder_->let("v", v));
   return v;
 }
 
 Value DeviceSum::finite(const Value& total) {
-  const Value none = operation(Op::sub, number(), {total, total});
-  return operation(Op::eq, flag_type, {none, lane_constant(0, lane_)});
+  const Value none = total - total;
+  return equal(none, lane_constant(0, lane_));
 }
 
 void DeviceSum::put(const Value& to, const std::vector<Value>& at, Value v) {
   const Lane lane = memory_lane(stage_);
   if (rounded_) {
     const Value middle = lane_constant(lane_ == Lane::f64 ? 0x1.8p52 : 0x1.8p23, lane_);  // adds up to integers
-    const Value sum = builder_->let("v", operation(Op::add, number(), {v, middle}));
-    v = convert(index_type, operation(Op::sub, number(), {sum, middle}));  // wider than what wraps around
+    const Value sum = builder_->let("v", v + middle);
+    v = convert(index_type, sum - middle);  // wider than what wraps around
   }
   builder_->store(convert({lane, 1, true}, to), integer(0),
                   without_margins(stage_, at, convert({lane, 1, false}, v), lane), true);
@@ -82,12 +82,12 @@ void DeviceSum::sum_directly(const Value& weights, const Value& y, const Value& 
     const Value row = mapped_index(mode_along(down_), y + k + lo(down_), extent(source_domain()[down_]), above);
     builder_->loop("l", integer(0), integer(w.extent[across_]), integer(1), [&](const Value& l) {
       const Value weight = builder_->let("w", load(weights, k * w.extent[across_] + l, 1));
-      builder_->branch(operation(Op::ne, flag_type, {weight, lane_constant(0, lane_)}), [&] {
+      builder_->branch(differs(weight, lane_constant(0, lane_)), [&] {
         Value off;
         const Value at = mapped_index(mode_along(across_), x + l + lo(across_), extent(source_domain()[across_]), off);
         const Value v =
             bordered(taken(convert(ir::nest::bytes_pointer, element(sum_.source, place_of(row, at)))), off, above);
-        builder_->assign(total, operation(Op::add, number(), {total, operation(Op::mul, number(), {weight, v})}));
+        builder_->assign(total, total + weight * v);
       });
     });
   });

@@ -69,6 +69,8 @@ class PointEmitter {
   Value mask(Value v, ir::nest::Lane lane);
   Value as(Value v, ir::nest::Lane lane);
   Value op(ir::Op, ir::nest::Lane, std::vector<Value>);
+  Value named(const Value&);
+  Value compared(ir::Op, const Value& a, const Value& b);
   Value number(double v, ir::nest::Lane lane);
   Value identity(const ir::ExprNode&, ir::nest::Lane lane);
   bool free(ir::ExprId e) const;

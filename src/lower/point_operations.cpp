@@ -65,6 +65,15 @@ Value PointEmitter::op(Op o, Lane lane, std::vector<Value> args) {
   return builder_.let("v", ir::nest::operation(o, {lane, source_.lanes, false}, std::move(args)));
 }
 
+Value PointEmitter::named(const Value& v) {
+  return builder_.let("v", v);
+}
+
+// A mask, of a scalar too: an integer as wide as what is compared.
+Value PointEmitter::compared(Op o, const Value& a, const Value& b) {
+  return op(o, ir::nest::mask_lane(a->type.lane), {a, b});
+}
+
 Value PointEmitter::as(Value v, Lane lane) {
   if (v->type.lane == lane) return v;
   return builder_.let("v", convert({lane, source_.lanes, false}, std::move(v)));
@@ -100,8 +109,8 @@ Value PointEmitter::compare(ExprId e, const Values& known) {
   if (type == ElementType::boolean) {
     Value a = value(node.args[0], known);
     lane = a->type.lane;
-    Value different = op(Op::bit_xor, lane, {a, operand(node.args[1], known, lane)});
-    return node.op == Op::ne ? different : op(Op::bit_not, lane, {different});
+    Value different = named(a ^ operand(node.args[1], known, lane));
+    return node.op == Op::ne ? different : named(~different);
   }
   if (is_float(type)) {
     lane = ir::nest::lane_of(type);
@@ -128,29 +137,28 @@ Value PointEmitter::to_integer(const ExprNode& node, Value v, Lane lane) {
     bool small = hi < 65536;
     if (small) {
       if (lo < 0) {  // max(NaN, lo) is lo, but NaN has to become 0
-        Value is_number = op(Op::eq, ir::nest::mask_lane(from), {v, v});
-        v = op(Op::select, from, {is_number, v, number(0, from)});
+        Value is_number = compared(Op::eq, v, v);
+        v = named(choose(is_number, v, number(0, from)));
       }
-      v = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(hi, from)});
-      v = op(Op::sub, from, {op(Op::add, from, {v, number(1.5 * big, from)}), number(1.5 * big, from)});
+      v = named(min(named(max(v, number(lo, from))), number(hi, from)));
+      const Value middle = number(1.5 * big, from);
+      v = named(named(v + middle) - middle);
       return as(as(v, Lane::i32), lane);
     }
     Value zero = number(0, from), bound = number(big, from);
-    Value positive = op(Op::sub, from, {op(Op::add, from, {v, bound}), bound});
-    Value negative = op(Op::add, from, {op(Op::sub, from, {v, bound}), bound});
-    Lane m = ir::nest::mask_lane(from);
-    Value rounded = op(Op::select, from, {op(Op::lt, m, {v, zero}), negative, positive});
-    v = op(Op::select, from, {op(Op::lt, m, {op(Op::abs, from, {v}), bound}), rounded, v});
+    Value positive = named(named(v + bound) - bound);
+    Value negative = named(named(v - bound) + bound);
+    Value rounded = named(choose(compared(Op::lt, v, zero), negative, positive));
+    v = named(choose(compared(Op::lt, named(abs(v)), bound), rounded, v));
   }
   // The largest value of the float type that converts without overflow.
   double top = from == Lane::f64 ? hi : (is_unsigned ? 4294967040.0 : 2147483520.0);
-  Lane m = ir::nest::mask_lane(from);
-  Value inside = op(Op::min, from, {op(Op::max, from, {v, number(lo, from)}), number(top, from)});
+  Value inside = named(min(named(max(v, number(lo, from))), number(top, from)));
   Value i = as(inside, wide);
-  Value over = mask(op(Op::le, m, {number(hi + (from == Lane::f64 ? 0 : 1), from), v}), wide);
-  i = op(Op::select, wide, {over, number(hi, wide), i});
-  Value nan = mask(op(Op::ne, m, {v, v}), wide);
-  i = op(Op::select, wide, {nan, number(0, wide), i});
+  Value over = mask(compared(Op::le, number(hi + (from == Lane::f64 ? 0 : 1), from), v), wide);
+  i = named(choose(over, number(hi, wide), i));
+  Value nan = mask(compared(Op::ne, v, v), wide);
+  i = named(choose(nan, number(0, wide), i));
   const Lane own = ir::nest::lane_of(node.type);
   return as(size_of(own) < size_of(lane) ? as(i, own) : i, lane);
 }
@@ -159,20 +167,19 @@ Value PointEmitter::integer_division(const ExprNode& node, Value a, Value b, Lan
   bool remainder = node.op == Op::rem;
   auto divisor = ir::constant_value(graph_, node.args[1]);
   if (divisor && *divisor == 0) return number(0, lane);
-  if (divisor && *divisor == -1) return remainder ? number(0, lane) : op(Op::neg, lane, {a});
+  if (divisor && *divisor == -1) return remainder ? number(0, lane) : named(-a);
   if (divisor) return op(node.op, lane, {a, b});
-  Lane m = ir::nest::mask_lane(lane);
-  Value zero = op(Op::eq, m, {b, number(0, lane)});
+  Value zero = compared(Op::eq, b, number(0, lane));
   Value special = zero;
   Value minus;
   if (is_signed(lane)) {  // the machine traps on the most negative number over -1
-    minus = op(Op::eq, m, {b, number(-1, lane)});
-    special = op(Op::bit_or, m, {zero, minus});
+    minus = compared(Op::eq, b, number(-1, lane));
+    special = named(zero | minus);
   }
-  Value safe = op(Op::select, lane, {special, number(1, lane), b});
+  Value safe = named(choose(special, number(1, lane), b));
   Value q = op(node.op, lane, {a, safe});
-  if (minus) q = op(Op::select, lane, {minus, remainder ? number(0, lane) : op(Op::neg, lane, {a}), q});
-  return op(Op::select, lane, {zero, number(0, lane), q});
+  if (minus) q = named(choose(minus, remainder ? number(0, lane) : named(-a), q));
+  return named(choose(zero, number(0, lane), q));
 }
 
 std::optional<Value> PointEmitter::uniform(ExprId e, const Vars& vars) {
@@ -191,7 +198,7 @@ Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& v
   const Value pointer = source_.table(static_cast<std::size_t>(n.ivalue));
   const auto truth = [&](Value v) {
     if (n.type != ElementType::boolean) return v;
-    return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
+    return compared(Op::ne, v, number(0, v->type.lane));
   };
   // One number for all lanes, as weights of a looped sum are.
   Value place;
@@ -211,10 +218,10 @@ Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& v
     double last = static_cast<double>(table.extents[d] - 1);
     // Lanes that nobody keeps hold any bits, whatever the range of the values: only their type bounds them.
     Range r = free(n.args[d]) ? ranges_.of(n.args[d]) : any_bits(value(n.args[d], known)->type.lane);
-    if (r.lo < 0) i = op(Op::max, Lane::i32, {i, number(0, Lane::i32)});
-    if (r.hi > last) i = op(Op::min, Lane::i32, {i, number(last, Lane::i32)});
-    if (at) at = op(Op::mul, Lane::i32, {at, number(last + 1, Lane::i32)});
-    at = at ? op(Op::add, Lane::i32, {at, i}) : i;
+    if (r.lo < 0) i = named(max(i, 0));
+    if (r.hi > last) i = named(min(i, number(last, Lane::i32)));
+    if (at) at = named(at * number(last + 1, Lane::i32));
+    at = at ? named(at + i) : i;
   }
   auto gathered = std::make_shared<ir::nest::Node>();
   gathered->kind = Kind::gather;
@@ -226,14 +233,14 @@ Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& v
 Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   bool boolean = n.type == ElementType::boolean;
-  const Lane bytes = widened(Lane::u8), mask_of_bytes = ir::nest::mask_lane(bytes);  // of booleans in memory
+  const Lane bytes = widened(Lane::u8);  // of booleans in memory
   switch (n.op) {
     case Op::constant:
       return constant(e);
     case Op::access: {
       Value v = builder_.let("v", source_.load(n, vars));
       if (!boolean) return as(v, widened(v->type.lane));
-      return op(Op::ne, mask_of_bytes, {as(v, bytes), number(0, bytes)});
+      return compared(Op::ne, as(v, bytes), number(0, bytes));
     }
     case Op::coord:
     case Op::extent:
@@ -242,7 +249,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     case Op::value:
     case Op::size: {
       Value v = builder_.let("v", source_.leaf(n));
-      return boolean ? op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)}) : v;
+      return boolean ? compared(Op::ne, v, number(0, v->type.lane)) : v;
     }
     case Op::var: {
       Value v = vars.at(static_cast<std::uint32_t>(n.ivalue));
@@ -258,7 +265,7 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       std::vector<Value> indices;
       for (ExprId a : n.args) indices.push_back(operand(a, known, Lane::i32));
       Value v = builder_.let("v", source_.gather(n, indices));
-      return boolean ? op(Op::ne, Lane::i8, {as(v, Lane::u8), number(0, Lane::u8)}) : v;
+      return boolean ? compared(Op::ne, as(v, Lane::u8), number(0, Lane::u8)) : v;
     }
     case Op::lookup:
       return lookup(n, known, vars);
@@ -267,12 +274,12 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       if (boolean) {
         if (from == ElementType::boolean) return value(n.args[0], known);
         Value v = value(n.args[0], known);
-        return op(Op::ne, ir::nest::mask_lane(v->type.lane), {v, number(0, v->type.lane)});
+        return compared(Op::ne, v, number(0, v->type.lane));
       }
       Lane to = is_float(n.type) ? ir::nest::lane_of(n.type) : lane_of(e);
       if (from == ElementType::boolean) {
         Value m = mask(value(n.args[0], known), to);
-        return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), to);
+        return as(named(m & 1), to);
       }
       if (is_float(n.type)) return operand(n.args[0], known, to);
       if (!is_float(from)) {
@@ -290,8 +297,8 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
       Lane lane = working_lane(e);
       Range full = analyze::full_range(n.type), r = ranges_.of(n.args[0]);
       Value v = operand(n.args[0], known, lane);
-      if (r.lo < full.lo) v = op(Op::max, lane, {v, number(full.lo, lane)});
-      if (r.hi > full.hi) v = op(Op::min, lane, {v, number(full.hi, lane)});
+      if (r.lo < full.lo) v = named(max(v, number(full.lo, lane)));
+      if (r.hi > full.hi) v = named(min(v, number(full.hi, lane)));
       return as(v, to);
     }
     case Op::lt:
@@ -304,11 +311,12 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
         Value c = value(n.args[0], known);
         Lane lane = c->type.lane;
         Value a = operand(n.args[1], known, lane), b = operand(n.args[2], known, lane);
-        return op(Op::select, lane, {c, a, b});
+        return named(choose(c, a, b));
       }
       Lane lane = is_float(n.type) ? ir::nest::lane_of(n.type) : working_lane(e);
       Value c = mask(value(n.args[0], known), lane);
-      return op(Op::select, lane, {c, operand(n.args[1], known, lane), operand(n.args[2], known, lane)});
+      const Value then = operand(n.args[1], known, lane), otherwise = operand(n.args[2], known, lane);
+      return named(choose(c, then, otherwise));
     }
     default:
       break;
@@ -325,21 +333,21 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     bool in_range = count.lo >= 0 && count.hi < 8 * size_of(lane);
     if (!in_range) lane = n.type == ElementType::u32 ? Lane::u32 : Lane::i32;
     Value by = operand(n.args[1], known, lane);
-    if (count.lo < 0 || count.hi > 31) by = op(Op::bit_and, lane, {by, number(31, lane)});
+    if (count.lo < 0 || count.hi > 31) by = named(by & 31);
     return op(n.op, lane, {operand(n.args[0], known, lane), by});
   }
   std::vector<Value> args;
   for (ExprId a : n.args) args.push_back(operand(a, known, lane));
   if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
   if (!is_float(n.type) && n.op == Op::abs && !is_signed(lane)) return args[0];
-  if (!is_float(n.type) && n.op == Op::abs) return op(Op::max, lane, {args[0], op(Op::neg, lane, {args[0]})});
+  if (!is_float(n.type) && n.op == Op::abs) return named(max(args[0], named(-args[0])));
   return op(n.op, lane, std::move(args));
 }
 
 Value PointEmitter::stored(ExprId e, Value v, Lane lane) {
   if (graph_.node(e).type != ElementType::boolean) return as(std::move(v), lane);
   Value m = mask(std::move(v), lane);
-  return as(op(Op::bit_and, m->type.lane, {m, number(1, m->type.lane)}), lane);
+  return as(named(m & 1), lane);
 }
 
 }  // namespace tessera::lower

@@ -38,7 +38,7 @@ i64 twin_bias(bool negative) {
 }
 
 Value twin_sum(Builder& builder, const Value& v, i64 to_both) {
-  return to_both == 0 ? v : builder.let("t", operation(Op::add, twin_type, {v, twin_constant(to_both)}));
+  return to_both == 0 ? v : builder.let("t", v + twin_constant(to_both));
 }
 
 Value mixed_bytes(Builder& builder, const Value& a, const Value& b, const std::array<i64, 4>& which) {
@@ -47,25 +47,24 @@ Value mixed_bytes(Builder& builder, const Value& a, const Value& b, const std::a
 }
 
 Value put_together(Builder& builder, const Value& low, const Value& high) {
-  const Value scaled = builder.let("h", operation(Op::mul, twin_type, {convert(twin_type, high), bits(65536)}));
-  return builder.let("t", operation(Op::add, twin_type, {scaled, convert(twin_type, low)}));
+  const Value scaled = builder.let("h", convert(twin_type, high) * 65536);
+  return builder.let("t", scaled + convert(twin_type, low));
 }
 
 std::array<Value, 2> take_apart(Builder& builder, const Value& v, bool negative) {
   if (!negative) {
-    const Value low = builder.let("l", operation(Op::bit_and, twin_type, {v, bits(65535)}));
-    const Value high = builder.let("h", operation(Op::shr, twin_type, {v, bits(16)}));
+    const Value low = builder.let("l", v & 65535);
+    const Value high = builder.let("h", v >> 16);
     return {builder.let("l", convert(half_type, low)), builder.let("h", convert(half_type, high))};
   }
   const Value low = builder.let("l", convert({Lane::i16, 1, false}, v));
-  const Value borrowed = builder.let("h", operation(Op::add, twin_type, {v, bits(32768)}));
-  const Value high =
-      operation(Op::shr, half_type, {builder.let("h", convert(half_type, borrowed)), integer(16, half_type)});
+  const Value borrowed = builder.let("h", v + 32768);
+  const Value high = builder.let("h", convert(half_type, borrowed)) >> 16;
   return {builder.let("l", convert(half_type, low)), builder.let("h", high)};
 }
 
-Value TwinEmitter::op(Op o, Value a, Value b) {
-  return builder_.let("t", operation(o, twin_type, {std::move(a), std::move(b)}));
+Value TwinEmitter::named(const Value& v) {
+  return builder_.let("t", v);
 }
 
 Value TwinEmitter::value(ExprId root) {
@@ -96,8 +95,8 @@ TwinEmitter::Bytes TwinEmitter::bytes(ExprId e) {
     if (k <= 8 && r.lo >= 0) {
       const Value v = value(n.args[0]);
       if (k == 8) return {v, 1};
-      if (r.hi * static_cast<double>(i64{1} << (8 - k)) > 65535) return {op(Op::shr, v, bits(k)), 0};
-      return {op(Op::mul, v, bits(i64{1} << (8 - k))), 1};
+      if (r.hi * static_cast<double>(i64{1} << (8 - k)) > 65535) return {named(v >> k), 0};
+      return {named(v * (i64{1} << (8 - k))), 1};
     }
   }
   return {value(e), 0};
@@ -114,8 +113,8 @@ Value TwinEmitter::shifted(const ExprNode& n) {
   const i64 k = *plan::shifted_right(graph_, ranges_, n);
   if (k == 0) return operand(n, 0);
   const i64 bias = twin_bias(ranges_.of(n.args[0]).lo < 0);
-  const Value v = op(Op::shr, twin_sum(builder_, operand(n, 0), bias), bits(k));
-  return twin_sum(builder_, op(Op::bit_and, v, twin_constant(65535 >> k)), -(bias >> k));
+  const Value v = named(twin_sum(builder_, operand(n, 0), bias) >> k);
+  return twin_sum(builder_, named(v & twin_constant(65535 >> k)), -(bias >> k));
 }
 
 Value TwinEmitter::node(const ExprNode& n) {
@@ -130,15 +129,15 @@ Value TwinEmitter::node(const ExprNode& n) {
     case Op::bit_and:
     case Op::bit_or:
     case Op::bit_xor:
-      return op(n.op, operand(n, 0), operand(n, 1));
+      return named(operation(n.op, twin_type, {operand(n, 0), operand(n, 1)}));
     case Op::neg:
-      return op(Op::sub, bits(0), operand(n, 0));
+      return named(bits(0) - operand(n, 0));
     case Op::mul: {
       const std::size_t k = graph_.node(n.args[0]).op == Op::constant ? 0 : 1;
-      return op(Op::mul, operand(n, 1 - k), bits(number(k)));
+      return named(operand(n, 1 - k) * bits(number(k)));
     }
     case Op::shl:
-      return op(Op::shl, operand(n, 0), bits(number(1)));
+      return named(operand(n, 0) << bits(number(1)));
     case Op::shr:
     case Op::div:
       return shifted(n);
@@ -148,7 +147,7 @@ Value TwinEmitter::node(const ExprNode& n) {
                      {std::min(range(0).lo, range(1).lo), std::max(range(0).hi, range(1).hi)});
     case Op::abs:
       if (range(0).lo >= 0) return operand(n, 0);
-      return extreme(true, operand(n, 0), op(Op::sub, bits(0), operand(n, 0)), range(0));
+      return extreme(true, operand(n, 0), named(bits(0) - operand(n, 0)), range(0));
     case Op::saturate: {
       Value v = operand(n, 0);
       const auto bound = [&](bool most, double by) {
@@ -161,7 +160,7 @@ Value TwinEmitter::node(const ExprNode& n) {
     case Op::convert: {
       if (analyze::contains(full, range(0))) return operand(n, 0);
       const Value v = twin_sum(builder_, operand(n, 0), twin_bias(range(0).lo < 0));
-      return op(Op::bit_and, v, twin_constant(255));
+      return named(v & twin_constant(255));
     }
     default:
       throw Error(ErrorClass::internal, "an operation of twins that are apart");

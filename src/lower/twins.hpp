@@ -45,7 +45,7 @@ class TwinEmitter {
  private:
   Value node(const ir::ExprNode&);
   Value operand(const ir::ExprNode&, std::size_t k);
-  Value op(ir::Op, Value a, Value b);
+  Value named(const Value&);
   Value shifted(const ir::ExprNode&);
   // The least or most of both, of the range of both.
   Value extreme(bool most, const Value& a, const Value& b, analyze::Range);

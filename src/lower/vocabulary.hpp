@@ -35,9 +35,8 @@ ir::nest::Value has_gaps(const ir::Graph& graph, const ir::Stage& stage, i64 ele
   for (std::size_t d = stage.domain.size(); d-- > 0;) {
     const ir::nest::Value n = extent(stage.domain[d]);
     if (d + 1 < stage.domain.size() && graph.constant(stage.domain[d]) != 1) {
-      const ir::nest::Value apart = operation(ir::Op::ne, flag_type, {stride(d), below});
-      gaps = operation(ir::Op::bit_or, flag_type,
-                       {gaps, operation(ir::Op::bit_and, flag_type, {less(integer(1), n), apart})});
+      const ir::nest::Value apart = differs(stride(d), below);
+      gaps = gaps | (less(integer(1), n) & apart);
     }
     below = below * n;
   }

@@ -13,6 +13,7 @@
 #include "emit/statements.hpp"
 #include "emit/tables.hpp"
 #include "ir/functions/functions.hpp"
+#include "ir/nest/library.hpp"
 
 namespace tessera::emit {
 
@@ -23,6 +24,7 @@ using ir::nest::mask_lane;
 using ir::nest::Node;
 using ir::nest::Statement;
 using ir::nest::StatementKind;
+using ir::nest::Support;
 using ir::nest::Type;
 using ir::nest::Value;
 
@@ -141,9 +143,10 @@ class Printer : private Statements {
   std::string spelled(const Type& type) const override { return spell(type); }
 
   void called(const std::string& name) override {
-    needs_.guards |= name == "tsr_guard";
-    if (name.starts_with("tsr_copy_fields_")) needs_.fields.insert(name.back() - '0');
-    if (name.starts_with("tsr_range_")) needs_.ranges.insert(name.ends_with("_f64") ? Lane::f64 : Lane::f32);
+    const Support support = ir::nest::support_of(name);
+    needs_.guards |= support == Support::guards;
+    if (support == Support::fields) needs_.fields.insert(name.back() - '0');
+    if (support == Support::ranges) needs_.ranges.insert(name.ends_with("_f64") ? Lane::f64 : Lane::f32);
   }
 
   void note(const Type& type) override {
@@ -196,8 +199,9 @@ class Printer : private Statements {
       case Kind::address:
         return fmt::format("({} + ({}))", text(v->args[0]), text(v->args[1]));
       case Kind::call: {
-        if (v->name.starts_with("tsr_add_products_")) needs_.products.insert(v->type);
-        if (v->name.starts_with("tsr_field_")) return field_words(*v);
+        const Support support = ir::nest::support_of(v->name);
+        if (support == Support::products) needs_.products.insert(v->type);
+        if (support == Support::words) return field_words(*v);
         called(v->name);
         std::string list;
         for (std::size_t k = 0; k < v->args.size(); ++k) list += (k ? ", " : "") + text(v->args[k]);

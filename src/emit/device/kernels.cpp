@@ -16,6 +16,7 @@
 #include "emit/statements.hpp"
 #include "emit/tables.hpp"
 #include "ir/functions/functions.hpp"
+#include "ir/nest/library.hpp"
 
 namespace tessera::emit {
 
@@ -250,7 +251,7 @@ TSR_BOTH i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
 TSR_BOTH i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
 TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) { return tsr_max(tsr_min(v, hi), lo); }
 /* Of numbers below 2^31, which take a tenth of the time of longer ones. */
-TSR_INLINE i64 tsr_quotient(i64 a, i64 b) { return (i64)((u32)a / (u32)b); }
+TSR_INLINE i64 tsr_short_quotient(i64 a, i64 b) { return (i64)((u32)a / (u32)b); }
 TSR_BOTH i64 tsr_floor_div(i64 a, i64 b) {
   i64 q = a / b;
   return a % b < 0 ? q - 1 : q;
@@ -449,9 +450,9 @@ class DevicePrinter : private Statements {
   }
 
   void called(const std::string& name) override {
-    for (const std::string_view kind : {"tsr_load_", "tsr_store_", "tsr_take_", "tsr_put_", "tsr_look_"})
-      if (name.starts_with(kind)) needs_.vectors.insert(name.substr(4));
-    needs_.matrices |= name.starts_with("tsr_matrix_");
+    const ir::nest::Support support = ir::nest::support_of(name);
+    if (support == ir::nest::Support::vectors) needs_.vectors.insert(name.substr(std::string_view("tsr_").size()));
+    needs_.matrices |= support == ir::nest::Support::matrices;
   }
 
   void store(const Statement& s, const std::string& indent, std::string& out) override {

@@ -6,7 +6,6 @@
 
 namespace tessera::fft {
 
-using ir::Op;
 using ir::nest::choose;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -75,7 +74,7 @@ class MoveWriter {
     const i64 step = pairs ? v_ / 2 : v_;
     out_.loop("c", integer(0), count_, integer(step), [&](const Value& c) {
       const Value at = out_.let("at", ir::nest::min(c, count_ - step));
-      const Value block = out_.let("block", ir::nest::operation(Op::div, {}, {c, integer(v_)}) * pitch_);
+      const Value block = out_.let("block", c / v_ * pitch_);
       square(at, block);
     });
   }
@@ -135,7 +134,7 @@ class MoveWriter {
     std::vector<Value> mirrored;
     for (i64 k = 0; k < v_; ++k) {
       const Value here = out_.let("k", at + k);
-      const Value zero = ir::nest::operation(Op::eq, {Lane::i32, 1, false}, {here, integer(0)});
+      const Value zero = equal(here, 0);
       mirrored.push_back(out_.let("m", ir::nest::max(choose(zero, integer(0), length_ - here), integer(0))));
     }
     std::vector<Value> parts[2];
@@ -180,8 +179,7 @@ class MoveWriter {
       for (i64 part = 0; part < 4; ++part)
         parts.push_back(out_.let("x", ir::nest::call("tsr_at", vector_, {stage_, k * 4 + part})));
       const Value here = out_.let("here", at + k);
-      const Type flag{Lane::i32, 1, false};
-      const Value middle = ir::nest::operation(Op::eq, flag, {here * 2, length_});
+      const Value middle = equal(here * 2, length_);
       const Value there = out_.let("there", choose(middle, length_ + 1, length_ - here));
       const Value &are = parts[0], &aim = parts[1], &bre = parts[2], &bim = parts[3];
       // Blocks with the imaginary part first belong to an inverse: so are the points.

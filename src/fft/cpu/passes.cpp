@@ -46,7 +46,7 @@ class PassWriter {
       *s = {argument("by_outer"), argument("by_inner"), argument("by_leg")};
     if (pass_.radix == 0) {
       radix_ = argument("radix");
-      half_ = out_.let("half", ir::nest::operation(ir::Op::shr, {}, {radix_, ir::nest::integer(1)}));
+      half_ = out_.let("half", radix_ >> 1);
       table_ = out_.let("table", ir::nest::convert({vector_.lane, 1, true}, argument("address")));
       sums_ = out_.array("sums", vector_, 4 * (largest_odd_radix / 2 + 1));
     }
@@ -116,8 +116,8 @@ class PassWriter {
       i64 part = 0;
       for (const Value& v : {sum.re, sum.im, difference.re, difference.im})
         out_.assign_element(sums_, j * 4 + part++, v);
-      out_.assign(total_re, ir::nest::operation(ir::Op::add, vector_, {total_re, sum.re}));
-      out_.assign(total_im, ir::nest::operation(ir::Op::add, vector_, {total_im, sum.im}));
+      out_.assign(total_re, total_re + sum.re);
+      out_.assign(total_im, total_im + sum.im);
     });
     store(ir::nest::integer(0), {total_re, total_im});
     out_.loop("m", one, half_ + 1, ir::nest::integer(2), [&](const Value& m) {

@@ -130,16 +130,16 @@ class TileWriter {
     }
     ahead_ = out_.let("ahead", argument(4, "numbers") * size_);
     const Value most = ir::nest::max(tiles_[0].columns, tiles_[1].columns);
-    kept_ = out_.let("kept", quotient(most + (v_ - 1), v_));
+    kept_ = out_.let("kept", (most + (v_ - 1)) / v_);
     const Value least = ir::nest::min(tiles_[0].columns, tiles_[1].columns);
-    whole_ = out_.let("whole", quotient(least, v_));
+    whole_ = out_.let("whole", least / v_);
   }
 
   // ---- what tells how far a tile's numbers lie apart, behind the rest of the scratch memory (tile.hpp) ----
   Value number(double v) const {
     return ir::nest::broadcast(ir::nest::real(v, {plan_.vector.lane, 1, false}), plan_.vector.lanes);
   }
-  Value magnitude(const Value& v) { return out_.let("m", ir::nest::operation(ir::Op::abs, v->type, {v})); }
+  Value magnitude(const Value& v) { return out_.let("m", abs(v)); }
   // Of A and B by themselves: one chain of additions would be as long as all else that a pass does.
   void begin_energy() {
     for (Value& e : energy_) e = out_.var("energy", number(0));
@@ -150,20 +150,12 @@ class TileWriter {
     for (Value& least : least_) least = out_.var("least", number(most));
   }
   void add_energy(i64 part, const Value& x) { out_.assign(energy_[part], ir::nest::fused(x, x, energy_[part])); }
-  void take_least(i64 part, const Value& v) {
-    out_.assign(least_[part], ir::nest::operation(ir::Op::min, v->type, {magnitude(v), least_[part]}));
-  }
+  void take_least(i64 part, const Value& v) { out_.assign(least_[part], min(magnitude(v), least_[part])); }
   void end_found() {
     const i64 at = tile_scratch(plan_) - point_;
-    const auto both = [](ir::Op op, const Value(&of)[2]) {
-      return ir::nest::operation(op, of[0]->type, {of[0], of[1]});
-    };
-    if (energy_[0]) out_.store(scratch_, integer(at), both(ir::Op::add, energy_));
-    if (least_[0]) out_.store(scratch_, integer(at + v_), both(ir::Op::min, least_));
+    if (energy_[0]) out_.store(scratch_, integer(at), energy_[0] + energy_[1]);
+    if (least_[0]) out_.store(scratch_, integer(at + v_), min(least_[0], least_[1]));
   }
-
-  static Value quotient(const Value& a, i64 b) { return ir::nest::operation(ir::Op::div, {}, {a, integer(b)}); }
-  static Value remainder(const Value& a, i64 b) { return ir::nest::operation(ir::Op::rem, {}, {a, integer(b)}); }
 
   // Of a table of pointers.
   Value bytes(const char* table, const Tile& t, const Value& y) const {
@@ -180,8 +172,8 @@ class TileWriter {
 
   // Vector k of the results of V rows.
   void ask_output(const Tile& t, const Value& first, const Value& k) {
-    const Value y = ir::nest::max(ir::nest::min(first + quotient(k, blocks_), t.rows - 1), integer(0));
-    ask("out", t, out_.let("y", y), column(remainder(k, blocks_)));
+    const Value y = ir::nest::max(ir::nest::min(first + k / blocks_, t.rows - 1), integer(0));
+    ask("out", t, out_.let("y", y), column(k % blocks_));
   }
 
   i64 block_numbers() const { return down_.line().points() * point_; }
@@ -244,8 +236,8 @@ class TileWriter {
   // Memory that the next pair reads and that this one writes is asked for all along: requests in one place would wait
   // for each other.
   void ask_input(const Tile& t, const Value& number, const Value& k) {
-    const Value at = out_.let("at", column(remainder(k, blocks_)) * size_ + (v_ * size_ - 1));
-    out_.call("tsr_prefetch", {bytes("rows", t, number * v_ + quotient(k, blocks_)), at + ahead_});
+    const Value at = out_.let("at", column(k % blocks_) * size_ + (v_ * size_ - 1));
+    out_.call("tsr_prefetch", {bytes("rows", t, number * v_ + k / blocks_), at + ahead_});
   }
   Aside next_rows(const Value& number) {
     return [this, number](const Value& k) { ask_input(tiles_[1], number, k); };
@@ -304,7 +296,7 @@ class TileWriter {
             const Value& x = numbers[static_cast<std::size_t>(j)];
             add_energy(t.index, x);
             const Value m = magnitude(x);
-            most = most ? out_.let("m", ir::nest::operation(ir::Op::max, x->type, {m, most})) : m;
+            most = most ? out_.let("m", max(m, most)) : m;
           }
           take_least(t.index, most);
         }
@@ -335,7 +327,7 @@ class TileWriter {
   void squares(const Value& first, const Value& end, const Body& body) {
     const Line& line = across_.line();
     blocks(first, end, [&](const Value& c) {
-      const Value gaps = line.gap == 0 ? integer(0) : quotient(c, line.first_step() / v_) * line.gap;
+      const Value gaps = line.gap == 0 ? integer(0) : c / (line.first_step() / v_) * line.gap;
       body(c, out_.let("square", c * block_numbers()), out_.let("place", (c * v_ + gaps) * point_));
     });
   }
@@ -409,7 +401,7 @@ class TileWriter {
         }
       });
     };
-    out_.branch(ir::nest::operation(ir::Op::le, ir::nest::flag_type, {integer(lanes), wanted}), rows, [&] {
+    out_.branch(at_most(integer(lanes), wanted), rows, [&] {
       if (lanes > 1) copy(t, at, x, each, wanted, lanes / 2);
     });
   }

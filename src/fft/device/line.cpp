@@ -60,9 +60,7 @@ DeviceLineKernel write_pair(const DeviceLine& first, const DeviceLine& second, c
         const i64 width = order.strip * order.finer;
         const Index behind = let("behind", item - order.first_items);
         const Index all = let("all", (strip - 1) * width + behind % width);
-        const Value there =
-            ir::nest::operation(ir::Op::bit_and, ir::nest::flag_type,
-                                {less(Index(0), strip), less(all, Index(order.groups * order.others * order.finer))});
+        const Value there = less(Index(0), strip) & less(all, Index(order.groups * order.others * order.finer));
         out.branch(there, [&] {
           out.call("tsr_fft_await", {counters, (all / order.finer + 1).value, Index(order.parts).value});
           DeviceLineWriter::Given given = group_of(all, order.groups * order.finer, let("part", behind / width));

@@ -231,9 +231,9 @@ class DeviceLineWriter {
   }
 
   Complex named(const Complex& v) { return {out_.let("x", v.re), out_.let("x", v.im)}; }
-  Value negative(const Value& v) { return out_.let("x", ir::nest::operation(ir::Op::neg, number_, {v})); }
+  Value negative(const Value& v) { return out_.let("x", -v); }
   Value chosen_number(const Value& flag, const Value& then, const Value& otherwise) {
-    return out_.let("x", ir::nest::operation(ir::Op::select, number_, {flag, then, otherwise}));
+    return out_.let("x", choose(flag, then, otherwise));
   }
 
   std::vector<Complex> first() {
@@ -388,7 +388,7 @@ class DeviceLineWriter {
   void guarded(const std::vector<Value>& flags, const std::function<void()>& body) {
     Value all;
     for (const Value& f : flags)
-      if (f) all = all ? ir::nest::operation(ir::Op::bit_and, ir::nest::flag_type, {all, f}) : f;
+      if (f) all = all ? all & f : f;
     if (all)
       out_.branch(all, body);
     else

@@ -30,9 +30,7 @@ class MirrorWriter {
     const i64 parts = (mirror_.elements() + mirror_.across() - 1) / mirror_.across();
     const Index element = let("element", block % parts * mirror_.across() + thread % mirror_.across());
     const Index row = let("row", block / parts * mirror_.down() + thread / mirror_.across());
-    const Value alive =
-        ir::nest::operation(ir::Op::bit_and, ir::nest::flag_type,
-                            {less(element, Index(mirror_.elements())), less(row, Index(mirror_.rows()))});
+    const Value alive = less(element, Index(mirror_.elements())) & less(row, Index(mirror_.rows()));
     out_.branch(alive, [&] {
       places(row);
       if (mirror_.gathers)
@@ -84,15 +82,12 @@ class MirrorWriter {
   std::string name(const char* stem) const {
     return fmt::format("{}_{}x2", stem, mirror_.type == ElementType::f32 ? "f32" : "f64");
   }
-  Value binary(ir::Op op, const Value& a, const Value& b) {
-    return out_.let("x", ir::nest::operation(op, number_, {a, b}));
-  }
-  Value negative(const Value& v) { return out_.let("x", ir::nest::operation(ir::Op::neg, number_, {v})); }
+  Value negative(const Value& v) { return out_.let("x", -v); }
 
   void gather(const Index& k) {
     const Index back = let("back", chosen(equal(k, Index(0)), k, Index(mirror_.row) - k));
     const Pair a = read(0, own_, k), b = read(0, other_, back);
-    write(to_, k, {binary(ir::Op::add, a.re, b.re), mirror_.real ? zero() : binary(ir::Op::sub, a.im, b.im)});
+    write(to_, k, {out_.let("x", a.re + b.re), mirror_.real ? zero() : out_.let("x", a.im - b.im)});
   }
 
   void fill(const Index& element) {
@@ -101,8 +96,7 @@ class MirrorWriter {
     const Pair conjugate{v.re, negative(v.im)};
     if (!mirror_.conjugated) return write(other_, Index(mirror_.row) - k, conjugate);
     write(own_, k, conjugate);
-    const Value behind = ir::nest::operation(ir::Op::bit_and, ir::nest::flag_type,
-                                             {less(Index(0), k), less(k, Index((mirror_.row + 1) / 2))});
+    const Value behind = less(Index(0), k) & less(k, Index((mirror_.row + 1) / 2));
     out_.branch(behind, [&] { write(other_, Index(mirror_.row) - k, v); });
   }
 

@@ -89,7 +89,7 @@ class TileWriter {
     return low;
   }
 
-  Value negative(const Value& v) const { return ir::nest::operation(ir::Op::neg, number_, {v}); }
+  Value negative(const Value& v) const { return -v; }
 
   // The second thread of a row has the odd frequencies, whose points are turned.
   Points turned(const Points& values) { return turned_by(values, false); }
@@ -143,9 +143,7 @@ class TileWriter {
   Points to_rows(const Points& values) {
     const Index from = Index(out_.let("from", (row_ * tile_.pitch()).value));
     Value sign;
-    if (tile_.parts > 1)
-      sign = out_.let("sign", ir::nest::operation(ir::Op::select, number_,
-                                                  {part_.value, butterfly_.constant(-1), butterfly_.constant(1)}));
+    if (tile_.parts > 1) sign = out_.let("sign", choose(part_.value, butterfly_.constant(-1), butterfly_.constant(1)));
     Points result(values.size());
     for (const bool imaginary : {false, true}) {
       if (imaginary) barrier();
@@ -172,9 +170,7 @@ class TileWriter {
     const Index from = tile_.parts > 1 ? Index(out_.let("from", (column % n_).value)) : column;
     Value sign;
     if (tile_.parts > 1)
-      sign = out_.let("sign",
-                      ir::nest::operation(ir::Op::select, number_,
-                                          {less(column, Index(n_)), butterfly_.constant(1), butterfly_.constant(-1)}));
+      sign = out_.let("sign", choose(less(column, Index(n_)), butterfly_.constant(1), butterfly_.constant(-1)));
     Points result(values.size());
     for (const bool imaginary : {false, true}) {
       if (imaginary) barrier();

@@ -17,11 +17,6 @@ inline Value call_i64(const std::string& name, std::vector<Value> args) {
   return call(name, index_type, std::move(args));
 }
 
-// One of two indices.
-inline Value choose(const Value& flag, const Value& then, const Value& otherwise) {
-  return operation(Op::select, index_type, {flag, then, otherwise});
-}
-
 class Builder {
  public:
   explicit Builder(std::vector<Statement>& body) { blocks_.push_back(&body); }

@@ -196,32 +196,132 @@ Value call(std::string name, Type type, std::vector<Value> args) {
   return make(std::move(node));
 }
 
+namespace {
+Value binary(Op op, const Value& a, const Value& b) {
+  return operation(op, a->type, {a, b});
+}
+Value everywhere(tessera::i64 n, const Type& type) {
+  return broadcast(integer(n, {type.lane, 1, false}), type.lanes);
+}
+Value compared(Op op, const Value& a, const Value& b) {
+  return operation(op, flag_of(a->type), {a, b});
+}
+}  // namespace
+
 Value operator+(const Value& a, const Value& b) {
-  return operation(Op::add, index_type, {a, b});
+  return binary(Op::add, a, b);
 }
 Value operator-(const Value& a, const Value& b) {
-  return operation(Op::sub, index_type, {a, b});
+  return binary(Op::sub, a, b);
 }
 Value operator*(const Value& a, const Value& b) {
-  return operation(Op::mul, index_type, {a, b});
+  return binary(Op::mul, a, b);
+}
+Value operator/(const Value& a, const Value& b) {
+  return binary(Op::div, a, b);
+}
+Value operator%(const Value& a, const Value& b) {
+  return binary(Op::rem, a, b);
+}
+Value operator&(const Value& a, const Value& b) {
+  return binary(Op::bit_and, a, b);
+}
+Value operator|(const Value& a, const Value& b) {
+  return binary(Op::bit_or, a, b);
+}
+Value operator^(const Value& a, const Value& b) {
+  return binary(Op::bit_xor, a, b);
+}
+Value operator<<(const Value& a, const Value& b) {
+  return binary(Op::shl, a, b);
+}
+Value operator>>(const Value& a, const Value& b) {
+  return binary(Op::shr, a, b);
 }
 Value operator+(const Value& a, tessera::i64 b) {
-  return a + integer(b);
+  return a + everywhere(b, a->type);
 }
 Value operator-(const Value& a, tessera::i64 b) {
-  return a - integer(b);
+  return a - everywhere(b, a->type);
 }
 Value operator*(const Value& a, tessera::i64 b) {
-  return a * integer(b);
+  return a * everywhere(b, a->type);
+}
+Value operator/(const Value& a, tessera::i64 b) {
+  return a / everywhere(b, a->type);
+}
+Value operator%(const Value& a, tessera::i64 b) {
+  return a % everywhere(b, a->type);
+}
+Value operator&(const Value& a, tessera::i64 b) {
+  return a & everywhere(b, a->type);
+}
+Value operator^(const Value& a, tessera::i64 b) {
+  return a ^ everywhere(b, a->type);
+}
+Value operator<<(const Value& a, tessera::i64 b) {
+  return a << everywhere(b, a->type);
+}
+Value operator>>(const Value& a, tessera::i64 b) {
+  return a >> everywhere(b, a->type);
+}
+Value operator-(const Value& a) {
+  return operation(Op::neg, a->type, {a});
+}
+Value operator~(const Value& a) {
+  return operation(Op::bit_not, a->type, {a});
 }
 Value min(const Value& a, const Value& b) {
-  return operation(Op::min, index_type, {a, b});
+  return binary(Op::min, a, b);
 }
 Value max(const Value& a, const Value& b) {
-  return operation(Op::max, index_type, {a, b});
+  return binary(Op::max, a, b);
+}
+Value min(const Value& a, tessera::i64 b) {
+  return min(a, everywhere(b, a->type));
+}
+Value max(const Value& a, tessera::i64 b) {
+  return max(a, everywhere(b, a->type));
+}
+Value least(const Value& a, const Value& b) {
+  return binary(Op::least, a, b);
+}
+Value most(const Value& a, const Value& b) {
+  return binary(Op::most, a, b);
+}
+Value abs(const Value& a) {
+  return operation(Op::abs, a->type, {a});
+}
+
+Type flag_of(const Type& operands) {
+  return {operands.lanes > 1 ? mask_lane(operands.lane) : Lane::i32, operands.lanes, false};
 }
 Value less(const Value& a, const Value& b) {
-  return operation(Op::lt, {Lane::i32, 1, false}, {a, b});
+  return compared(Op::lt, a, b);
+}
+Value at_most(const Value& a, const Value& b) {
+  return compared(Op::le, a, b);
+}
+Value equal(const Value& a, const Value& b) {
+  return compared(Op::eq, a, b);
+}
+Value differs(const Value& a, const Value& b) {
+  return compared(Op::ne, a, b);
+}
+Value less(const Value& a, tessera::i64 b) {
+  return less(a, everywhere(b, a->type));
+}
+Value at_most(const Value& a, tessera::i64 b) {
+  return at_most(a, everywhere(b, a->type));
+}
+Value equal(const Value& a, tessera::i64 b) {
+  return equal(a, everywhere(b, a->type));
+}
+Value differs(const Value& a, tessera::i64 b) {
+  return differs(a, everywhere(b, a->type));
+}
+Value choose(const Value& flag, const Value& then, const Value& otherwise) {
+  return operation(Op::select, then->type, {flag, then, otherwise});
 }
 
 }  // namespace tessera::ir::nest

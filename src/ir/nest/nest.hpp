@@ -133,16 +133,48 @@ int interleaved_lane(const Node&, int lane);  // the lane of its operands, those
 Value fused(Value a, Value b, Value c);
 Value call(std::string name, Type type, std::vector<Value> args);
 
-// Scalar i64 arithmetic for control code, folded.
+// Arithmetic, lane by lane, of operands of one type; scalar i64 is folded. A number beside a value is that integer
+// in every lane.
 Value operator+(const Value&, const Value&);
 Value operator-(const Value&, const Value&);
 Value operator*(const Value&, const Value&);
+Value operator/(const Value&, const Value&);
+Value operator%(const Value&, const Value&);  // of integers, as below
+Value operator&(const Value&, const Value&);
+Value operator|(const Value&, const Value&);
+Value operator^(const Value&, const Value&);
+Value operator<<(const Value&, const Value&);
+Value operator>>(const Value&, const Value&);
 Value operator+(const Value&, tessera::i64);
 Value operator-(const Value&, tessera::i64);
 Value operator*(const Value&, tessera::i64);
+Value operator/(const Value&, tessera::i64);
+Value operator%(const Value&, tessera::i64);
+Value operator&(const Value&, tessera::i64);
+Value operator^(const Value&, tessera::i64);
+Value operator<<(const Value&, tessera::i64);
+Value operator>>(const Value&, tessera::i64);
+Value operator-(const Value&);
+Value operator~(const Value&);
 Value min(const Value&, const Value&);
 Value max(const Value&, const Value&);
-Value less(const Value&, const Value&);  // i32 0 or 1
+Value min(const Value&, tessera::i64);
+Value max(const Value&, tessera::i64);
+Value least(const Value&, const Value&);  // of floats, neither of them a NaN: graph.hpp says more
+Value most(const Value&, const Value&);
+Value abs(const Value&);
+// Comparisons: flags (i32 0 or 1) of scalars, masks of vectors.
+Type flag_of(const Type& operands);
+Value less(const Value&, const Value&);
+Value at_most(const Value&, const Value&);
+Value equal(const Value&, const Value&);
+Value differs(const Value&, const Value&);
+Value less(const Value&, tessera::i64);
+Value at_most(const Value&, tessera::i64);
+Value equal(const Value&, tessera::i64);
+Value differs(const Value&, tessera::i64);
+// One of two values, by a flag or lane by lane by a mask.
+Value choose(const Value& flag, const Value& then, const Value& otherwise);
 
 // Text form, one statement a line; parse_module(print(m)) prints the same again. verify throws Error(internal) where a
 // name is used before it is declared or types do not fit.

@@ -1,7 +1,6 @@
 // What a well-formed loop nest is: every name is declared before it is used, once, and assigned only where it may be;
 // operands have the types that their operations take; vectors have a power of two of lanes.
-//
-// Helpers that modules call are known to the printers alone: of a call, the operands are checked.
+// What is called is a function of the module or one of the run-time library (library.hpp), and is given what it takes.
 #include <fmt/format.h>
 
 #include <bit>
@@ -10,6 +9,7 @@
 #include <set>
 #include <type_traits>
 
+#include "ir/nest/library.hpp"
 #include "ir/nest/nest.hpp"
 
 namespace tessera::ir::nest {
@@ -48,7 +48,6 @@ class Verifier {
   Verifier(const Module& module, Runs runs) : module_(module), on_devices_(runs == Runs::on_devices) {}
 
   void run() {
-    std::set<std::string> functions;
     for (int k = 0; k <= static_cast<int>(Lane::f64); ++k) {
       const std::string name = fmt::format("tsr_shared_{}", name_of(static_cast<Lane>(k)));
       tables_[name] = {shared_memory(name).value(), Role::constant};
@@ -66,10 +65,10 @@ class Verifier {
                 [&] { return fmt::format("{} in table '{}' does not fit {}", v, t.name, name_of(lane_of(t.type))); });
       tables_[fmt::format("tsr_table_{}", k)] = {{lane_of(t.type), 1, true}, Role::constant};
     }
-    for (const Function& f : module_.functions) {
-      require(functions.insert(f.name).second, [&] { return fmt::format("function '{}' is there twice", f.name); });
-      function(f);
-    }
+    for (const Function& f : module_.functions)
+      require(functions_.emplace(f.name, &f).second,
+              [&] { return fmt::format("function '{}' is there twice", f.name); });
+    for (const Function& f : module_.functions) function(f);
   }
 
  private:
@@ -190,7 +189,7 @@ class Verifier {
         same(n.args[0]->type, n.type, "the pointer of an address");
         return index(n.args[1], "the index of an address");
       case Kind::call:
-        return require(!n.name.empty() && n.name != "return", "a call has no name");
+        return called(n.name, n.type, n.args);
       case Kind::operation:
         return operation(n);
     }
@@ -237,13 +236,11 @@ class Verifier {
       case Op::ne: {
         const Type& of = n.args[0]->type;
         operands(1, of);
-        return same(n.type, {of.lanes > 1 ? mask_lane(of.lane) : Lane::i32, of.lanes, false},
-                    [&] { return fmt::format("the result of '{}'", name); });
+        return same(n.type, flag_of(of), [&] { return fmt::format("the result of '{}'", name); });
       }
       case Op::select: {
         operands(1, n.type);
-        const Type mask{n.type.lanes > 1 ? mask_lane(n.type.lane) : Lane::i32, n.type.lanes, false};
-        return same(n.args[0]->type, mask, "the condition of 'select'");
+        return same(n.args[0]->type, flag_of(n.type), "the condition of 'select'");
       }
       case Op::bit_and:
       case Op::bit_or:
@@ -260,6 +257,25 @@ class Verifier {
     }
     require(!n.type.pointer, [&] { return fmt::format("'{}' works on {}", name, spell(n.type)); });
     operands(0, n.type);
+  }
+
+  // A call; of statements, whose results nobody takes, `result` is missing.
+  void called(const std::string& name, const std::optional<Type>& result, const std::vector<Value>& args) const {
+    require(!name.empty() && name != "return", "a call has no name");
+    if (const auto own = functions_.find(name); own != functions_.end()) return called(*own->second, result, args);
+    const Routine* const known = routine(name);
+    require(known != nullptr, [&] { return fmt::format("'{}' is called; there is no such function", name); });
+    const std::optional<std::string> wrong = mismatch(*known, name, result, args);
+    require(!wrong, [&] { return *wrong; });
+  }
+
+  void called(const Function& f, const std::optional<Type>& result, const std::vector<Value>& args) const {
+    require(!result || (f.has_result && *result == f.result),
+            [&] { return fmt::format("'{}' does not give {}", f.name, spell(*result)); });
+    require(args.size() == f.parameters.size(),
+            [&] { return fmt::format("'{}' takes {} arguments, not {}", f.name, f.parameters.size(), args.size()); });
+    for (std::size_t k = 0; k < args.size(); ++k)
+      same(args[k]->type, f.parameters[k].type, [&] { return fmt::format("argument {} of '{}'", k + 1, f.name); });
   }
 
   // ---- statements
@@ -337,8 +353,7 @@ class Verifier {
         require(!s.streaming || on_devices_ || s.values[2]->type.lanes > 1, "a number alone is stored past the caches");
         return index(s.values[1], "the index of a store");
       case StatementKind::call:
-        require(!s.name.empty(), "a call has no name");
-        if (s.name != "return") return;
+        if (s.name != "return") return called(s.name, std::nullopt, s.values);
         require(result_.has_value() && s.values.size() == 1, "a function returns what it does not promise");
         return same(s.values[0]->type, *result_, "the result");
       case StatementKind::comment:
@@ -353,6 +368,7 @@ class Verifier {
   bool on_devices_;
   std::string where_;
   std::map<std::string, Declared> tables_;
+  std::map<std::string, const Function*> functions_;
   std::vector<std::map<std::string, Declared>> scopes_;
   std::optional<Type> result_;
 };

@@ -12,7 +12,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::nest::integer;
 using ir::nest::Lane;
 using ir::nest::operation;
@@ -73,12 +72,10 @@ class ChainLowering : private ChainShape {
     whole_vector_ = builder_->let("whole", less(x_ + (fit_.columns - 1), extent(kernel_.domain.back())));
     corner_ = builder_->let("corner", first_.back() - left_);  // the column where parts begin
     const auto& domain = graph_.stage(source_).domain;
-    whole_ = builder_->let("whole", operation(Op::bit_and, index_type, {extent(domain.back()), integer(-vector)}));
+    whole_ = builder_->let("whole", extent(domain.back()) & -vector);
   }
 
-  static Value is_not(const Value& flag) { return operation(Op::eq, flag_type, {flag, integer(0, flag_type)}); }
-  static Value flags(const Value& a, const Value& b) { return operation(Op::bit_and, flag_type, {a, b}); }
-  static Value between(const Value& lo, const Value& v, const Value& hi) { return flags(less(lo - 1, v), less(v, hi)); }
+  static Value between(const Value& lo, const Value& v, const Value& hi) { return less(lo - 1, v) & less(v, hi); }
 
   // Bytes.
   Value stride(std::size_t d) {
@@ -92,7 +89,7 @@ class ChainLowering : private ChainShape {
   Value mapped(std::size_t d, const Value& i, Value& off) {
     Value beyond;
     const Value at = mapped_index(along(d).border, i, extent(graph_.stage(source_).domain[d]), beyond);
-    if (beyond) off = off ? operation(Op::bit_or, flag_type, {off, beyond}) : beyond;
+    if (beyond) off = off ? off | beyond : beyond;
     return at;
   }
   bool is_constant(std::size_t d) const { return along(d).border == BorderMode::constant; }
@@ -101,7 +98,7 @@ class ChainLowering : private ChainShape {
   // Row and column of an entry of a part of a plane, `wide` to a row.
   std::pair<Value, Value> row_and_column(const Value& number, i64 wide) {
     if (!is_volume()) return {integer(0), number};
-    const Value row = builder_->let("row", call_i64("tsr_quotient", {number, integer(wide)}));
+    const Value row = builder_->let("row", call_i64("tsr_short_quotient", {number, integer(wide)}));
     return {row, builder_->let("column", number - row * wide)};
   }
   // Bytes from where a plane begins to a row of the block's part.
@@ -120,13 +117,13 @@ class ChainLowering : private ChainShape {
       const Value x = builder_->let("x", corner_ + column * vector);
       Value off;
       const Value bytes = place_of_row(row, off) + x * size();
-      Value there = flags(between(integer(0), x, whole_), less(number, integer(high_ * vectors)));
-      if (off) there = flags(there, is_not(off));
+      Value there = between(integer(0), x, whole_) & less(number, high_ * vectors);
+      if (off) there = there & equal(off, 0);
       asked_.push_back(builder_->let("ask", bytes));
       is_asked_.push_back(builder_->let("there", there));
     }
     const Value past = corner_ + wide_;
-    side_ = builder_->let("side", operation(Op::bit_or, flag_type, {less(corner_, integer(0)), less(whole_, past)}));
+    side_ = builder_->let("side", less(corner_, integer(0)) | less(whole_, past));
     for (i64 k = 0; k < each_beside_; ++k) {
       beside_at_.push_back(builder_->var("beside", integer(0)));
       is_beside_.push_back(builder_->var("there", integer(0, flag_type)));
@@ -142,13 +139,12 @@ class ChainLowering : private ChainShape {
     const Value number = builder_->let("number", thread_ + static_cast<i64>(k) * threads_);
     const auto [row, column] = row_and_column(number, beside_);
     const Value x = builder_->let("x", choose(less(column, integer(left)), corner_ + column, whole_ + (column - left)));
-    const Value outside = operation(Op::bit_or, flag_type, {less(x, integer(0)), less(whole_ - 1, x)});
+    const Value outside = less(x, integer(0)) | less(whole_ - 1, x);
     const Value to = builder_->let("to", x - corner_);
     Value off;
     const Value bytes = place_of_row(row, off) + mapped(rank_ - 1, x, off) * size();
-    Value there =
-        flags(flags(outside, between(integer(0), to, integer(wide_))), less(number, integer(high_ * beside_)));
-    if (off) there = flags(there, is_not(off));
+    Value there = outside & between(integer(0), to, integer(wide_)) & less(number, high_ * beside_);
+    if (off) there = there & equal(off, 0);
     builder_->assign(beside_at_[k], bytes);
     builder_->assign(is_beside_[k], there);
     builder_->assign(beside_to_[k], row * wide_ + to);
@@ -179,7 +175,7 @@ class ChainLowering : private ChainShape {
       Value bytes = place_of_row(row, off);
       bytes = bytes + mapped(rank_ - 1, corner_ + column, off) * stride(rank_ - 1);
       asked_.push_back(builder_->let("element", bytes));
-      if (off) is_asked_.push_back(builder_->let("there", is_not(off)));
+      if (off) is_asked_.push_back(builder_->let("there", equal(off, 0)));
       brought_.push_back(builder_->var("brought", lane_constant(0, lane_)));
     }
   }
@@ -189,7 +185,7 @@ class ChainLowering : private ChainShape {
   // Where the planes of a step begin, from z on, none beyond the last. Nearly all steps lie inside.
   void find_planes(const Value& z) {
     const Value n = extent(graph_.stage(source_).domain[0]), apart = builder_->let("apart", stride(0));
-    const Value inside = flags(less(integer(-1), z), less(z + (fit_.planes - 1), min(n, last_ + 1)));
+    const Value inside = less(integer(-1), z) & less(z + (fit_.planes - 1), min(n, last_ + 1));
     builder_->branch(
         builder_->let("inside", inside),
         [&] {
@@ -258,8 +254,8 @@ class ChainLowering : private ChainShape {
   void take(const Value& plane, const Value& off) {
     for (std::size_t k = 0; k < asked_.size(); ++k) {
       Value v = convert(type(), load(element_at(plane, asked_[k]), integer(0), 1));
-      if (!is_asked_.empty()) v = operation(Op::select, type(), {is_asked_[k], v, before()});
-      if (off) v = operation(Op::select, type(), {off, before(), v});
+      if (!is_asked_.empty()) v = choose(is_asked_[k], v, before());
+      if (off) v = choose(off, before(), v);
       builder_->assign(brought_[k], v);
     }
   }
@@ -375,8 +371,8 @@ class ChainLowering : private ChainShape {
   // to = from + weight * x
   void add(const Value& to, const Value& from, double weight, const Value& x) {
     if (weight == 0 && to == from) return;
-    const Value term = operation(Op::mul, type(), {lane_constant(weight, lane_), x});
-    builder_->assign(to, weight == 0 ? from : operation(Op::add, type(), {from, term}));
+    const Value term = lane_constant(weight, lane_) * x;
+    builder_->assign(to, weight == 0 ? from : from + term);
   }
 
   // Sums along the rows of that plane, into those of all planes that wait; 0 is the oldest one, which is then done.
@@ -398,7 +394,7 @@ class ChainLowering : private ChainShape {
               along(0).weights[at_of(depth() - 1 - plane)], own_[at_of(v)]);
     }
     Value there = less(first_[0] - 1, done);
-    if (fit_.planes > 1) there = flags(there, less(done, end_));
+    if (fit_.planes > 1) there = there & less(done, end_);
     builder_->branch(there, [&] { store(done); });
   }
 

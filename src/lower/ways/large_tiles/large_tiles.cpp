@@ -15,7 +15,6 @@ namespace tessera::lower {
 
 using fft::Complex;
 using fft::Index;
-using ir::Op;
 using ir::nest::integer;
 using ir::nest::Lane;
 using ir::nest::operation;
@@ -285,7 +284,7 @@ class LargeTileLowering : private DeviceSum {
     builder_->call("tsr_barrier", {});
     for (Complex& v : values) {
       if (above) v = {builder_->let("x", bordered(v.re, {}, above)), builder_->let("x", bordered(v.im, {}, above))};
-      v.im = builder_->let("x", operation(Op::neg, number(), {v.im}));
+      v.im = builder_->let("x", -v.im);
     }
     return values;
   }
@@ -330,7 +329,7 @@ class LargeTileLowering : private DeviceSum {
       const Value start = address(mapped_columns(), wide(points.turns[turn].start));
       Value x = builder_->let("c", load(start, integer(by), 1));
       const Value beside = less(x, integer(0, narrow));
-      if (ends) x = builder_->let("c", operation(Op::select, narrow, {beside, operation(Op::bit_not, narrow, {x}), x}));
+      if (ends) x = builder_->let("c", choose(beside, ~x, x));
       return bordered(taken(address(row, convert(index_type, x) * step)), ends ? beside : Value(), {});
     });
   }
@@ -351,8 +350,7 @@ class LargeTileLowering : private DeviceSum {
       const Value count = builder_->let("count", convert(Index::type(), min(rest, integer(tile_.wide))));
       const std::vector<Result> results = wanted(points, values);
       Value total = results.front().v;
-      for (std::size_t k = 1; k < results.size(); ++k)
-        total = builder_->let("total", operation(Op::add, number(), {total, results[k].v}));
+      for (std::size_t k = 1; k < results.size(); ++k) total = builder_->let("total", total + results[k].v);
       const auto stored = [&] { store_row(points, results, y, count); };
       if (rounded_)
         stored();
@@ -373,7 +371,7 @@ class LargeTileLowering : private DeviceSum {
       for (std::size_t k = 0; k < values.size(); ++k) {
         const i64 by = static_cast<i64>(k) % points.radix * points.apart + (second ? tile_.pairs() : 0);
         if (by >= tile_.wide) continue;
-        const Value v = second ? builder_->let("v", operation(Op::neg, number(), {values[k].im})) : values[k].re;
+        const Value v = second ? builder_->let("v", -values[k].im) : values[k].re;
         results.push_back({k / static_cast<std::size_t>(points.radix), by, v});
       }
     return results;

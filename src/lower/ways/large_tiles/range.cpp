@@ -6,7 +6,6 @@
 namespace tessera::lower {
 
 using fft::Complex;
-using ir::Op;
 using ir::nest::flag_type;
 using ir::nest::index_type;
 using ir::nest::integer;
@@ -22,15 +21,6 @@ constexpr i64 most_skipped = 8, rows_looked_at = 8, parts = 32;
 constexpr i64 bits = 32;
 constexpr Type word{Lane::u32, 1, false}, words_pointer{Lane::u32, 1, true};
 
-Value quotient(const Value& a, i64 b) {
-  return operation(Op::div, index_type, {a, integer(b)});
-}
-Value remainder(const Value& a, i64 b) {
-  return operation(Op::rem, index_type, {a, integer(b)});
-}
-Value either(const Value& a, const Value& b) {
-  return operation(Op::bit_or, word, {a, b});
-}
 Value none() {
   return integer(0, word);
 }
@@ -84,15 +74,15 @@ Value TileRange::constant(double v) const {
 }
 
 Value TileRange::chosen(const Value& flag, const Value& then, const Value& otherwise) const {
-  return operation(Op::select, number_, {flag, then, otherwise});
+  return choose(flag, then, otherwise);
 }
 
 Value TileRange::larger(Builder& out, const Value& a, const Value& b) const {
-  return out.let("m", operation(Op::most, number_, {a, b}));
+  return out.let("m", most(a, b));
 }
 
 Value TileRange::smaller(Builder& out, const Value& a, const Value& b) const {
-  return out.let("m", operation(Op::least, number_, {a, b}));
+  return out.let("m", least(a, b));
 }
 
 Value TileRange::words(const Value& side, Mask mask, int buffer) const {
@@ -108,8 +98,8 @@ void TileRange::keep(Builder& out, const Value& side, const fft::LinePoints& poi
   for (std::size_t turn = 0; turn < points.turns.size(); ++turn) {
     const Value start = out.let("start", fft::wide(points.turns[turn].start));
     const Value row = fft::wide(points.line);
-    const Value own = out.let("own", ir::nest::address(side, row * cells() + quotient(start, every_)));
-    const Value phase = out.let("phase", remainder(start, every_));
+    const Value own = out.let("own", ir::nest::address(side, row * cells() + start / every_));
+    const Value phase = out.let("phase", start % every_);
     Value energy = constant(0), most_of_all = constant(0);
     for (const bool second : {false, true}) {
       Value most;
@@ -117,7 +107,7 @@ void TileRange::keep(Builder& out, const Value& side, const fft::LinePoints& poi
         const Complex& pair = values[turn * static_cast<std::size_t>(radix_) + static_cast<std::size_t>(k)];
         const Value& v = second ? pair.im : pair.re;
         energy = out.let("e", ir::nest::fused(v, v, energy));
-        const Value size = out.let("m", operation(Op::abs, number_, {v}));
+        const Value size = out.let("m", abs(v));
         most = k % merged_ == 0 ? size : larger(out, most, size);
         if ((k + 1) % merged_ != 0) continue;
         most_of_all = larger(out, most_of_all, most);
@@ -126,13 +116,11 @@ void TileRange::keep(Builder& out, const Value& side, const fft::LinePoints& poi
         if (every_ == 1)
           kept();
         else
-          out.branch(operation(Op::eq, flag_type, {phase, integer((every_ - group % every_) % every_)}), kept);
+          out.branch(equal(phase, (every_ - group % every_) % every_), kept);
       }
     }
     const Value something = constant(number_.lane == Lane::f64 ? 1e-300 : 1e-36);
-    const Value lost = operation(
-        Op::bit_and, flag_type,
-        {operation(Op::lt, flag_type, {energy, something}), operation(Op::lt, flag_type, {constant(0), most_of_all})});
+    const Value lost = less(energy, something) & less(constant(0), most_of_all);
     out.store(ir::nest::address(side, row * apart_ + start), integer(energies_at()), chosen(lost, something, energy));
   }
 }
@@ -161,14 +149,14 @@ void TileRange::judge(Builder& out, const Value& side, const Value& high, const 
                       const std::function<Value(const Value& row, const Value& column)>& number_at) const {
   const Value thread = out.let("thread", ir::nest::call_i64("tsr_thread_x", {}));
   const auto at = [&](const Value& index) { return out.let("at", ir::nest::address(side, index)); };
-  const auto sum = [&](const Value& a, const Value& b) { return operation(Op::add, number_, {a, b}); };
+  const auto sum = [&](const Value& a, const Value& b) { return a + b; };
 
   const Value own = out.var("energy", constant(0));
   out.loop("i", thread, integer(tile_.rows * apart_), integer(threads),
-           [&](const Value& i) { out.assign(own, sum(own, load(side, i + energies_at(), 1))); });
+           [&](const Value& i) { out.assign(own, own + load(side, i + energies_at(), 1)); });
   const i64 cells_of_band = width_ / merged_ / every_;
   out.loop("i", thread, integer(tile_.rows * bands_), integer(threads), [&](const Value& i) {
-    const Value from = at(quotient(i, bands_) * cells() + remainder(i, bands_) * cells_of_band);
+    const Value from = at(i / bands_ * cells() + i % bands_ * cells_of_band);
     const Value most = out.var("most", load(from, integer(0), 1));
     for (i64 k = 1; k < cells_of_band; ++k)
       out.assign(most, larger(out, most, out.let("v", load(from, integer(k), 1))));
@@ -180,12 +168,12 @@ void TileRange::judge(Builder& out, const Value& side, const Value& high, const 
   Value least = constant(0.25);
   if (!bytes) {
     const double share = 2.0 / (1024.0 * static_cast<double>(tile_.rows * tile_.columns));
-    const Value tiny = operation(Op::lt, flag_type, {energy, constant(doubles ? 1e-280 : 1e-28)});
-    least = out.let("least", chosen(tiny, any, operation(Op::mul, number_, {energy, constant(share)})));
+    const Value tiny = less(energy, constant(doubles ? 1e-280 : 1e-28));
+    least = out.let("least", chosen(tiny, any, energy * constant(share)));
   }
   out.call("tsr_barrier_all", {});
   // Some rows of every window, and all bands that windows of results reach.
-  const Value reached = out.let("bands", ir::nest::min(quotient(wide + (k1_ - 2), width_) + 1, integer(bands_)));
+  const Value reached = out.let("bands", ir::nest::min((wide + (k1_ - 2)) / width_ + 1, integer(bands_)));
   const Value low = out.var("low", any);
   out.loop("i", thread, high * bands_, integer(threads), [&](const Value& i) {
     const Value from = at(i + bands_at());
@@ -193,16 +181,13 @@ void TileRange::judge(Builder& out, const Value& side, const Value& high, const 
     const i64 looks = std::min(rows_looked_at, k0_);
     for (i64 k = 1; k < looks; ++k)
       most = larger(out, most, out.let("v", load(from, integer(k * (k0_ - 1) / (looks - 1) * bands_), 1)));
-    const Value counts = ir::nest::less(remainder(i, bands_), reached);
+    const Value counts = ir::nest::less(i % bands_, reached);
     out.assign(low, chosen(counts, smaller(out, low, most), low));
   });
   const Value lowest = of_block(out, thread, low, [&](const Value& a, const Value& b) { return smaller(out, a, b); });
   // Of zeros alone all results are zeros.
-  const Value enough =
-      operation(Op::bit_or, flag_type,
-                {operation(Op::eq, flag_type, {energy, constant(0)}),
-                 operation(Op::le, flag_type, {least, operation(Op::mul, number_, {lowest, lowest})})});
-  const Value looked_at = out.let("looked_at", operation(Op::eq, flag_type, {enough, integer(0, flag_type)}));
+  const Value enough = equal(energy, constant(0)) | at_most(least, lowest * lowest);
+  const Value looked_at = out.let("looked_at", equal(enough, 0));
   out.store(side, integer(judged_at()), chosen(looked_at, constant(1), constant(0)));
   // (No barrier stands in a branch: where nothing is to be done, loops do not turn.)
   const Value none_at_all = ir::nest::choose(looked_at, thread, integer(tile_.rows * words_of_row()));
@@ -216,19 +201,18 @@ void TileRange::classify(Builder& out, const Value& side, const Value& first, co
                          const std::function<Value(const Value& row, const Value& column)>& number_at) const {
   const i64 pitch = words_of_row();
   out.loop("i", first, integer(tile_.rows * pitch), integer(threads), [&](const Value& i) {
-    const Value row = out.let("row", quotient(i, pitch));
-    const Value column = out.let("column", remainder(i, pitch) * bits);
+    const Value row = out.let("row", i / pitch);
+    const Value column = out.let("column", i % pitch * bits);
     const Value some = out.var("large", none()), other = out.var("any", none());
     const Value end = ir::nest::min(column + bits, integer(tile_.columns));
     out.loop("x", column, end, integer(1), [&](const Value& x) {
       const Value v = out.let("v", number_at(row, x));
-      const Value bit =
-          out.let("bit", operation(Op::shl, word, {integer(1, word), ir::nest::convert(word, x - column)}));
+      const Value bit = out.let("bit", integer(1, word) << ir::nest::convert(word, x - column));
       const auto set = [&](const Value& mask, const Value& flag) {
-        out.assign(mask, either(mask, operation(Op::select, word, {flag, bit, none()})));
+        out.assign(mask, mask | choose(flag, bit, none()));
       };
-      set(some, operation(Op::le, flag_type, {least, operation(Op::mul, number_, {v, v})}));
-      set(other, operation(Op::ne, flag_type, {v, constant(0)}));
+      set(some, at_most(least, v * v));
+      set(other, differs(v, constant(0)));
     });
     out.store(words(side, large, 0), i, some);
     out.store(words(side, any, 0), i, other);
@@ -241,27 +225,27 @@ void TileRange::gather(Builder& out, const Value& side, const Value& first, i64 
   const auto pass = [&](i64 until, int from, i64 many, i64 apart, i64 last) {
     out.call("tsr_barrier_all", {});
     out.loop("i", first, integer(until * pitch), integer(threads), [&](const Value& i) {
-      const Value column = out.let("column", remainder(i, pitch));
+      const Value column = out.let("column", i % pitch);
       for (const Mask mask : {large, any}) {
         const Value at = out.let("at", ir::nest::address(words(side, mask, from), i));
         const auto look = [&](const Value& by) {
           if (down) return load(at, by * pitch, 1);
           // Bits `by` behind these; there are none behind the row.
-          const Value over = out.let("over", quotient(by, bits));
+          const Value over = out.let("over", by / bits);
           const auto word_at = [&](const Value& k) {
             const Value there = out.let("there", ir::nest::less(column + k, integer(pitch)));
             const Value v = load(at, ir::nest::choose(there, k, integer(0)), 1);
-            return out.let("word", operation(Op::select, word, {there, v, none()}));
+            return out.let("word", choose(there, v, none()));
           };
           const Value low = word_at(over), next = word_at(over + 1);
-          const Value shift = out.let("shift", ir::nest::convert(word, remainder(by, bits)));
-          const Value rest = out.let("rest", operation(Op::sub, word, {integer(bits - 1, word), shift}));
-          const Value above = operation(Op::shl, word, {operation(Op::shl, word, {next, integer(1, word)}), rest});
-          return either(operation(Op::shr, word, {low, shift}), above);
+          const Value shift = out.let("shift", ir::nest::convert(word, by % bits));
+          const Value rest = out.let("rest", integer(bits - 1, word) - shift);
+          const Value above = next << 1 << rest;
+          return (low >> shift) | above;
         };
         const Value all = out.var("all", look(integer(last)));
         out.loop("k", integer(0), integer(many), integer(1),
-                 [&](const Value& k) { out.assign(all, either(all, look(k * apart))); });
+                 [&](const Value& k) { out.assign(all, all | look(k * apart)); });
         out.store(words(side, mask, 1 - from), i, all);
       }
     });
@@ -273,17 +257,16 @@ void TileRange::gather(Builder& out, const Value& side, const Value& first, i64 
 
 Value TileRange::judged(Builder& out, const Value& side) const {
   const Value flag = out.let("judged", load(side, integer(judged_at()), 1));
-  return operation(Op::ne, flag_type, {flag, constant(0)});
+  return differs(flag, constant(0));
 }
 
 void TileRange::narrow(Builder& out, const Value& side, const Value& line, const Value& x,
                        const std::function<void()>& zero, const std::function<void()>& direct) const {
-  const Value at = out.let("at", line * words_of_row() + quotient(x, bits));
-  const Value bit =
-      out.let("bit", operation(Op::shl, word, {integer(1, word), ir::nest::convert(word, remainder(x, bits))}));
+  const Value at = out.let("at", line * words_of_row() + x / bits);
+  const Value bit = out.let("bit", integer(1, word) << ir::nest::convert(word, x % bits));
   const auto misses = [&](Mask mask) {
-    const Value found = operation(Op::bit_and, word, {load(words(side, mask, 0), at, 1), bit});
-    return operation(Op::eq, flag_type, {out.let("found", found), none()});
+    const Value found = load(words(side, mask, 0), at, 1) & bit;
+    return equal(out.let("found", found), none());
   };
   out.branch(misses(large), [&] { out.branch(misses(any), zero, direct); });
 }

@@ -242,7 +242,7 @@ class MarchLowering : private DeviceFunction {
         lane_of_[d] = rest;
         break;
       }
-      const Value above = builder_->let("above", call_i64("tsr_quotient", {rest, integer(threads_[d])}));
+      const Value above = builder_->let("above", call_i64("tsr_short_quotient", {rest, integer(threads_[d])}));
       lane_of_[d] = builder_->let("row", rest - above * threads_[d]);
       rest = above;
     }
@@ -257,7 +257,7 @@ class MarchLowering : private DeviceFunction {
   BorderMode mode_along(std::size_t d) const {
     return border_[d].mode == BorderMode::none ? BorderMode::clamp : border_[d].mode;
   }
-  static Value both_or(const Value& a, const Value& b) { return a ? operation(Op::bit_or, flag_type, {a, b}) : b; }
+  static Value both_or(const Value& a, const Value& b) { return a ? a | b : b; }
 
   // Bytes.
   Value stride(StageId s, std::size_t d) {
@@ -274,7 +274,7 @@ class MarchLowering : private DeviceFunction {
     for (std::size_t d = rank_; d-- > 1;) {
       Value at = rest;
       if (d > 1) {
-        const Value above = builder_->let("above", call_i64("tsr_quotient", {rest, integer(part_[d])}));
+        const Value above = builder_->let("above", call_i64("tsr_short_quotient", {rest, integer(part_[d])}));
         at = rest - above * part_[d];
         rest = above;
       }
@@ -298,7 +298,7 @@ class MarchLowering : private DeviceFunction {
     for (i64 k = 0; k < each_; ++k) {
       Value off;
       Value at = convert(narrow, place_of_element(thread_ + k * product(threads_), off));
-      if (off) at = operation(Op::select, narrow, {off, integer(is_outside, narrow), at});
+      if (off) at = choose(off, integer(is_outside, narrow), at);
       elements_.push_back(builder_->let("element", at));
       if (!asks_) brought_.push_back(builder_->var("brought", lane_constant(0, lane_)));
     }
@@ -318,8 +318,8 @@ class MarchLowering : private DeviceFunction {
     };
     const auto value = [&](const Value& bytes, const Value& off) {
       Value v = convert(type(), load(from(bytes), integer(0), 1));
-      if (off) v = operation(Op::select, type(), {off, border_value(*outside_, source_, lane_), v});
-      if (beyond) v = operation(Op::select, type(), {beyond, border_value(border_[0].value, source_, lane_), v});
+      if (off) v = choose(off, border_value(*outside_, source_, lane_), v);
+      if (beyond) v = choose(beyond, border_value(border_[0].value, source_, lane_), v);
       return v;
     };
     builder_->branch(
@@ -334,8 +334,7 @@ class MarchLowering : private DeviceFunction {
         [&] {
           for (std::size_t k = 0; k < elements_.size(); ++k) {
             const Value bytes = convert(index_type, elements_[k]);
-            const Value off =
-                outside_ ? operation(Op::eq, flag_type, {elements_[k], integer(is_outside, narrow)}) : Value{};
+            const Value off = outside_ ? equal(elements_[k], is_outside) : Value{};
             if (asks_)
               builder_->call(fmt::format("tsr_bring_{}", name_of(lane_)),
                              {address(shared(), own_element(half, k)), from(bytes)});
@@ -354,7 +353,7 @@ class MarchLowering : private DeviceFunction {
     if (asks_)
       builder_->call("tsr_arrived", {});
     else
-      builder_->branch(operation(Op::eq, flag_type, {wide_, integer(0, flag_type)}), [&] {
+      builder_->branch(equal(wide_, 0), [&] {
         for (std::size_t k = 0; k < brought_.size(); ++k) builder_->store(shared(), own_element(half, k), brought_[k]);
       });
     builder_->call("tsr_barrier", {});
@@ -424,8 +423,8 @@ class MarchLowering : private DeviceFunction {
           for (i64 v = 0; v < own_.back(); ++v) {
             const Value& x = values_[static_cast<std::size_t>(v + offset[rank_ - 1] - lo_.back())];
             const Value& total = sum(plane, first + v);
-            const Value term = operation(Op::mul, type(), {lane_constant(found->second, lane_), x});
-            builder_->assign(total, operation(Op::add, type(), {total, term}));
+            const Value term = lane_constant(found->second, lane_) * x;
+            builder_->assign(total, total + term);
           }
         }
       first += own_.back();

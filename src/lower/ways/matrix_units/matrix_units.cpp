@@ -227,11 +227,11 @@ class MatrixLowering : private DeviceFunction {
     for (std::size_t d = rank_; d-- > 0;) first_[d] = first_of_block(d, block);
     left_of_block_ = builder_->let("left", first_[across_] - shift_);
     thread_ = builder_->let("thread", convert(flag_type, call_i64("tsr_thread_x", {})));
-    lane_of_warp_ = builder_->let("lane", operation(Op::bit_and, flag_type, {thread_, number(lanes - 1)}));
-    warp_ = builder_->let("warp", operation(Op::shr, flag_type, {thread_, number(5)}));
+    lane_of_warp_ = builder_->let("lane", thread_ & (lanes - 1));
+    warp_ = builder_->let("warp", thread_ >> 5);
     left_of_warp_ = builder_->let("side", left_of_block_ + convert(index_type, warp_bytes()));
-    of_four_ = builder_->let("g", operation(Op::shr, flag_type, {lane_of_warp_, number(2)}));
-    in_four_ = builder_->let("t", operation(Op::bit_and, flag_type, {lane_of_warp_, number(3)}));
+    of_four_ = builder_->let("g", lane_of_warp_ >> 2);
+    in_four_ = builder_->let("t", lane_of_warp_ & 3);
   }
 
   std::vector<Value> place_of(const Value& y, const Value& x) const {
@@ -262,25 +262,21 @@ class MatrixLowering : private DeviceFunction {
     // Rows below are not there where the launch computes some rows of the image.
     last_row_ = builder_->let("last", end + (lo(down_) + high_ - 2));
     const Value shared = variable("tsr_shared_u8", ir::nest::bytes_pointer);
-    const Value row = operation(Op::bit_and, flag_type, {lane_of_warp_, number(7)});
-    const Value eight = operation(Op::shr, flag_type, {lane_of_warp_, number(3)});
+    const Value row = lane_of_warp_ & 7;
+    const Value eight = lane_of_warp_ >> 3;
     const auto within = [&](const Value& rows, const Value& bytes) {
-      return address(shared, convert(index_type, operation(Op::add, flag_type,
-                                                           {operation(Op::mul, flag_type, {rows, number(pitch)}),
-                                                            operation(Op::add, flag_type, {warp_bytes(), bytes})})));
+      return address(shared, convert(index_type, rows * pitch + (warp_bytes() + bytes)));
     };
-    chunks_at_ = builder_->let("chunks", within(row, operation(Op::mul, flag_type, {eight, number(chunk)})));
+    chunks_at_ = builder_->let("chunks", within(row, eight * chunk));
     // The chunk behind those of the warp, of two rows.
-    const Value below = operation(Op::bit_and, flag_type, {eight, number(1)});
-    behind_at_ = builder_->let("behind", within(operation(Op::add, flag_type, {row, below}), number(columns_of_warp)));
+    const Value below = eight & 1;
+    behind_at_ = builder_->let("behind", within(row + below, number(columns_of_warp)));
     place_ring();
     if (stages_bytes_) place_stores();
     if (stages_bytes_)
-      staged_ = builder_->let(
-          "staged", address(shared, convert(index_type, operation(Op::mul, flag_type, {warp_, number(staged_bytes)})) +
-                                        ring_bytes));
+      staged_ = builder_->let("staged", address(shared, convert(index_type, warp_ * staged_bytes) + ring_bytes));
   }
-  Value warp_bytes() const { return operation(Op::mul, flag_type, {warp_, number(columns_of_warp)}); }
+  Value warp_bytes() const { return warp_ * columns_of_warp; }
   static Value aligned(const Value& at, const Value& apart) {
     return ir::nest::call("tsr_matrix_alignment", flag_type, {at, apart});
   }
@@ -320,9 +316,9 @@ class MatrixLowering : private DeviceFunction {
   }
 
   std::vector<Value> ring_at(const Value& slot) const {
-    const Value bytes = operation(Op::mul, flag_type, {slot, number(group_bytes)});
+    const Value bytes = slot * group_bytes;
     return {address(variable("tsr_shared_u8", ir::nest::bytes_pointer), convert(index_type, bytes)),
-            integer(groups * group_bytes), operation(Op::eq, flag_type, {slot, number(0)}), from_, from_pitch_};
+            integer(groups * group_bytes), equal(slot, 0), from_, from_pitch_};
   }
   void add_limits(std::vector<Value>& all) {
     const Value end = extent(domain_[across_]) + (lo(across_) + sum_.weights.extent[across_] - 1);
@@ -339,24 +335,17 @@ class MatrixLowering : private DeviceFunction {
     const Value inside =
         builder_->let("inside", ir::nest::call("tsr_matrix_inside", flag_type,
                                                {from_alignment_, left_of_ring_, columns, number(pitch / chunk)}));
-    sides_ = builder_->let("sides", operation(Op::add, flag_type,
-                                              {less(left_of_ring_, integer(0)), less(columns, left_of_ring_ + pitch)}));
+    sides_ = builder_->let("sides", less(left_of_ring_, integer(0)) + less(columns, left_of_ring_ + pitch));
     first_inside_ = builder_->let("first", ir::nest::call("tsr_matrix_first", flag_type, {top_}));
     last_inside_ = builder_->let("last", ir::nest::call("tsr_matrix_last", flag_type,
                                                         {inside, top_, last_row_, extent(source_domain()[down_])}));
-    const Value row = convert(index_type, operation(Op::shr, flag_type, {thread_, number(4)}));
-    const Value column = convert(index_type, operation(Op::bit_and, flag_type, {thread_, number(15)})) * chunk;
+    const Value row = convert(index_type, thread_ >> 4);
+    const Value column = convert(index_type, thread_ & 15) * chunk;
     place_ = builder_->var("place", (top_ + row) * from_pitch_ + (left_of_ring_ + column));
     beside_ = builder_->let("beside", convert(index_type, thread_) * (from_pitch_ - chunk) + (pitch - chunk));
     group_step_ = builder_->let("step", from_pitch_ * rows_of_group);
   }
-  static Value select(const Value& flag, const Value& then, const Value& otherwise) {
-    return operation(Op::select, flag_type, {flag, then, otherwise});
-  }
-  static Value next_of(const Value& slot) {
-    return select(operation(Op::eq, flag_type, {slot, number(groups - 1)}), number(0),
-                  operation(Op::add, flag_type, {slot, number(1)}));
-  }
+  static Value next_of(const Value& slot) { return choose(equal(slot, groups - 1), number(0), slot + 1); }
 
   Totals no_totals() {
     Totals totals;
@@ -366,7 +355,8 @@ class MatrixLowering : private DeviceFunction {
   }
 
   void march() {
-    const Value blocks = call_i64("tsr_quotient", {end_ - first_[down_] + (rows_of_group - 1), integer(rows_of_group)});
+    const Value blocks =
+        call_i64("tsr_short_quotient", {end_ - first_[down_] + (rows_of_group - 1), integer(rows_of_group)});
     // The last step, and the last group of rows that it reads.
     const Value last = builder_->let("steps", two_ ? blocks : blocks - 1);
     const Value last_group = builder_->let("groups", last + 1);
@@ -399,14 +389,12 @@ class MatrixLowering : private DeviceFunction {
     const Value next = builder_->let("following", next_of(slot_));
     patch(q + 1, next);
     builder_->branch(less(q + ahead, last_group), [&] {
-      fill(q + (ahead + 1),
-           builder_->let("to", select(operation(Op::eq, flag_type, {slot_, number(0)}), number(groups - 1),
-                                      operation(Op::sub, flag_type, {slot_, number(1)}))));
+      fill(q + (ahead + 1), builder_->let("to", choose(equal(slot_, 0), number(groups - 1), slot_ - 1)));
     });
     builder_->call("tsr_asked", {});
     // (A block of the last columns may have warps beyond them.)
     builder_->branch(less(left_of_warp_, extent(domain_[across_])), [&] {
-      const Value bytes = convert(index_type, operation(Op::mul, flag_type, {slot_, number(group_bytes)}));
+      const Value bytes = convert(index_type, slot_ * group_bytes);
       const Value chunks = builder_->let("at", address(chunks_at_, bytes));
       const Value behind = builder_->let("at", address(behind_at_, bytes));
       for (i64 s = 0; s < rows_of_group; s += 2)
@@ -475,7 +463,7 @@ class MatrixLowering : private DeviceFunction {
       }
     if (stages_bytes_) store_bytes(q);
   }
-  static Value twice(const Value& v) { return operation(Op::add, flag_type, {v, v}); }
+  static Value twice(const Value& v) { return v + v; }
 
   Value inside() {
     const Value& x = index_[across_];
@@ -511,13 +499,13 @@ class MatrixLowering : private DeviceFunction {
     else
       emitter.emit({body_}, [&](std::size_t, const Value& result) { v = emitter.stored(body_, result, lane_); },
                    {{sum_.sum.id, sum}});
-    if (bits_ > 0) v = operation(Op::shr, flag_type, {v, number(bits_)});
+    if (bits_ > 0) v = v >> bits_;
     return builder_->let("v", without_margins(stage_, index_, v, lane_));
   }
 
   void stage_pair(std::size_t j, std::size_t h, const std::array<Value, 2>& pair) {
-    const Value row = operation(Op::mul, flag_type, {twice(in_four_), number(staged_pitch)});
-    const Value at = operation(Op::add, flag_type, {row, twice(of_four_)});
+    const Value row = twice(in_four_) * staged_pitch;
+    const Value at = row + twice(of_four_);
     builder_->call(
         saturates_ ? "tsr_matrix_stage_saturated" : "tsr_matrix_stage",
         {address(staged_, convert(index_type, at) + (static_cast<i64>(h) * staged_pitch + static_cast<i64>(j) * chunk)),
@@ -536,14 +524,10 @@ class MatrixLowering : private DeviceFunction {
   }
   void store_bytes(const Value& q) {
     builder_->call("tsr_matrix_step", {});
-    const Value y = operation(
-        Op::add, flag_type, {operation(Op::mul, flag_type, {convert(flag_type, q), number(rows_of_group)}), of_four_});
-    const Value part = operation(Op::mul, flag_type, {in_four_, number(chunk)});
-    const Value from = address(
-        staged_,
-        convert(index_type, operation(Op::add, flag_type,
-                                      {operation(Op::mul, flag_type, {of_four_, number(staged_pitch)}), part})));
-    builder_->branch(operation(Op::lt, flag_type, {y, high_of_block_}), [&] {
+    const Value y = convert(flag_type, q) * rows_of_group + of_four_;
+    const Value part = in_four_ * chunk;
+    const Value from = address(staged_, convert(index_type, of_four_ * staged_pitch + part));
+    builder_->branch(less(y, high_of_block_), [&] {
       builder_->call("tsr_matrix_store", {address(to_, stored_), from, part_, extent(domain_[across_]), way_});
     });
     builder_->assign(stored_, stored_ + stored_step_);

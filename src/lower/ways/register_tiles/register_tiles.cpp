@@ -172,7 +172,7 @@ Value RegisterTiles::place_rows(const Value& group) {
   std::vector<Value> rows(rank_ - 2);
   for (std::size_t d = rank_ - 1; d-- > 1;) {
     const Value n = extent(kernel_.domain[d]);
-    Value rest = d > 1 ? builder_->let("rest", call_i64("tsr_quotient", {number, n})) : Value{};
+    Value rest = d > 1 ? builder_->let("rest", call_i64("tsr_short_quotient", {number, n})) : Value{};
     rows[d - 1] = rest ? builder_->let("z", number - rest * n) : number;
     number = rest;
   }
@@ -205,12 +205,12 @@ void RegisterTiles::tile(const Value& block) {
   const i64 height = kernel_.frame->height, across_tile = threads_of_tile() * width();
   const bool volume = rank_ > 2;
   Value tile = builder_->let("tile", block), across = framed(Framed::across);
-  Value level = builder_->let("level", call_i64("tsr_quotient", {tile, across}));
+  Value level = builder_->let("level", call_i64("tsr_short_quotient", {tile, across}));
   Value column = framed(Framed::left) + (tile - level * across) * across_tile;
   Value there;
   if (volume) {
     Value group = level;
-    level = builder_->let("level", call_i64("tsr_quotient", {group, framed(Framed::groups)}));
+    level = builder_->let("level", call_i64("tsr_short_quotient", {group, framed(Framed::groups)}));
     there = place_rows(group - level * framed(Framed::groups));
   }
   Value thread = builder_->let("thread", call_i64("tsr_thread_x", {}) - halo_[0]);
@@ -226,8 +226,8 @@ void RegisterTiles::tile(const Value& block) {
     if (kernel_.frame->sides > 0) {
       const Value &x = x_.at(1), n = extent(kernel_.domain.back());
       columns_patched_ = true;
-      at_left_ = builder_->let("left", operation(Op::eq, flag_type, {x, integer(0)}));
-      at_right_ = builder_->let("right", operation(Op::eq, flag_type, {x + width(), n}));
+      at_left_ = builder_->let("left", equal(x, 0));
+      at_right_ = builder_->let("right", equal(x + width(), n));
       if (exchanging()) in_row_ = builder_->let("in_row", both(less(integer(-1), x), less(x, n)));
     }
     builder_->branch(everything_inside(), [&] { steps(height, true); }, [&] { steps(height, false); });
@@ -264,7 +264,7 @@ void RegisterTiles::frame(const Value& block) {
   const Value top = framed(Framed::top), bottom = framed(Framed::bottom), right = framed(Framed::right);
   Value there, warp = block * warps_of_block + call_i64("tsr_thread_y", {});
   if (rank_ > 2) {
-    warp = builder_->let("warp", call_i64("tsr_quotient", {block, framed(Framed::groups)}));
+    warp = builder_->let("warp", call_i64("tsr_short_quotient", {block, framed(Framed::groups)}));
     there = place_rows(block - warp * framed(Framed::groups));
   }
   warp = builder_->let("warp", warp);
@@ -282,9 +282,9 @@ void RegisterTiles::frame(const Value& block) {
   Value end_column = builder_->let("end", choose(rows, extent(kernel_.domain.back()),
                                                  choose(left, framed(Framed::left), extent(kernel_.domain.back()))));
   first_column = builder_->let("first", first_column);
-  Value across = builder_->let("across", call_i64("tsr_quotient", {end_column - first_column + 31, integer(32)}));
+  Value across = builder_->let("across", call_i64("tsr_short_quotient", {end_column - first_column + 31, integer(32)}));
   across = builder_->let("across", max(across, integer(1)));
-  Value level = builder_->let("level", call_i64("tsr_quotient", {number, across}));
+  Value level = builder_->let("level", call_i64("tsr_short_quotient", {number, across}));
   const int own = std::exchange(columns_, 1), values = std::exchange(values_, 1);
   const plan::Strip text = strip_;
   if (exchanging()) strip_ = together_;  // a thread alone has no neighbours

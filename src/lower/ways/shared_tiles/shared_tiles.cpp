@@ -321,7 +321,7 @@ class TileLowering : private DeviceFunction {
       r.origin.clear();
       for (std::size_t d = 0; d < rank_; ++d) {
         const Rate& rate = r.rate[d];
-        Value at = rate.den == 1 ? first_[d] : call_i64("tsr_quotient", {first_[d], integer(rate.den)});
+        Value at = rate.den == 1 ? first_[d] : call_i64("tsr_short_quotient", {first_[d], integer(rate.den)});
         r.origin.push_back(builder_->let("origin", at * rate.num + rate.before));
       }
     }
@@ -331,7 +331,7 @@ class TileLowering : private DeviceFunction {
   Value end_of_rows(const Region& r) {
     const Rate& rate = r.rate[0];
     Value last = end_of(0) * rate.num;
-    return rate.den == 1 ? last : call_i64("tsr_quotient", {last + (rate.den - 1), integer(rate.den)});
+    return rate.den == 1 ? last : call_i64("tsr_short_quotient", {last + (rate.den - 1), integer(rate.den)});
   }
 
   // The end of a region: of the tile's, of the rows that this launch computes, of the domain.

@@ -16,7 +16,6 @@
 namespace tessera::lower {
 
 using ir::ExprId;
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -81,8 +80,8 @@ PointEmitter::Values GroupLowering::byte_totals(std::size_t p, const std::vector
   for (const PassBody::Total& total : body.totals) {
     Value sum = totals[total.low] ? totals[total.low] : number(0);
     if (total.high) {
-      const Value high = builder_->let("high", operation(Op::shl, type, {totals[*total.high], number(7)}));
-      sum = builder_->let("sum", operation(Op::add, type, {sum, high}));
+      const Value high = builder_->let("high", totals[*total.high] << 7);
+      sum = builder_->let("sum", sum + high);
     }
     const Type own{ir::nest::lane_of(plan_.graph.node(total.sum).type), type.lanes, false};
     known[total.sum.id] = sum->type == own ? sum : builder_->let("sum", convert(own, sum));
@@ -105,15 +104,14 @@ std::vector<std::pair<i64, Value>> GroupLowering::of_quads(const std::vector<Val
     return out;
   }
   const Type type{Lane::u32, lanes, false};
-  const auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u32, 1, false}), lanes); };
   // Of 8 or 16 bits each, the first one lowest.
   const auto packed = [&](std::size_t first, std::size_t count) {
     Value all;
     for (std::size_t k = 0; k < count; ++k) {
       Value part = convert(type, phases[first + k]);
-      if (k + 1 < count) part = operation(Op::bit_and, type, {part, number(bytes == 1 ? 255 : 65535)});
-      if (k > 0) part = operation(Op::shl, type, {part, number(8 * bytes * static_cast<i64>(k))});
-      all = builder_->let("both", all ? operation(Op::bit_or, type, {all, part}) : part);
+      if (k + 1 < count) part = part & (bytes == 1 ? 255 : 65535);
+      if (k > 0) part = part << 8 * bytes * static_cast<i64>(k);
+      all = builder_->let("both", all ? all | part : part);
     }
     return all;
   };

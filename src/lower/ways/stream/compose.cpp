@@ -74,11 +74,11 @@ void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) 
       Value j = offset;
       if (first_piece.stride[d] != 1) {
         j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(first_piece.stride[d])}));
-        Value hit = operation(Op::eq, flag_type, {j * first_piece.stride[d], offset});
-        here = operation(Op::bit_and, flag_type, {here, hit});
+        Value hit = equal(j * first_piece.stride[d], offset);
+        here = here & hit;
       }
-      Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), j), less(j, extent(first_piece.count[d]))});
-      here = operation(Op::bit_and, flag_type, {here, inside});
+      Value inside = less(integer(-1), j) & less(j, extent(first_piece.count[d]));
+      here = here & inside;
       at.push_back(j);
     }
     builder_->branch(here, [&] { store_family(family, at, out, lane, lo, hi, composed.type); });

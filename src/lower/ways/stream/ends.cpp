@@ -9,7 +9,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::nest::integer;
 using ir::nest::Value;
 
@@ -38,9 +37,7 @@ bool GroupLowering::patched_together(std::size_t pass, std::size_t a, std::size_
 ir::nest::Value GroupLowering::border_row(std::size_t pass, std::size_t k, const Value& row) {
   Value constant_row = convert(bytes_pointer, integer(0));
   for (const Value& values : work_[pass].constants[k])
-    if (values)
-      constant_row =
-          operation(Op::select, bytes_pointer, {operation(Op::eq, flag_type, {row, values}), values, constant_row});
+    if (values) constant_row = choose(equal(row, values), values, constant_row);
   return constant_row;
 }
 
@@ -86,8 +83,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     const i64 strided = beyond(p, source.stage);
     const Value n = extent(stage(source.stage).domain.back());
     const Value last = c0 + max(whole * source.scale, integer(1)) + (source.hi - source.lo + strided);
-    const Value outside =
-        builder_->let("outside", operation(Op::bit_or, flag_type, {less(c0, integer(0)), less(n, last)}));
+    const Value outside = builder_->let("outside", less(c0, integer(0)) | less(n, last));
     BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
     if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
     const i64 unit = bordered(mode, source.stage);
@@ -142,7 +138,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
       const Value memory = address(work_[p].patches, integer(at));
       at += bytes;
       const Value patch = typed(source.stage, address(memory, integer(0) - first_point * (step * unit * size)));
-      patches[j].push_back(builder_->let("patch", operation(Op::select, patch->type, {outside, patch, direct})));
+      patches[j].push_back(builder_->let("patch", choose(outside, patch, direct)));
     }
   }
   return patches;

@@ -12,7 +12,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -97,10 +96,9 @@ Value GroupLowering::field_words(const Value& pointer, const Value& at, i64 fiel
   if (fields == 3)
     return ir::nest::call("tsr_field_" + std::to_string(field) + "_of_3_u32x" + std::to_string(lanes), words,
                           {address(pointer, at)});
-  const auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u32, 1, false}), lanes); };
   Value v = load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes);
-  if (field > 0) v = operation(Op::shr, words, {v, number(8 * field)});
-  return field < 3 ? operation(Op::bit_and, words, {v, number(255)}) : v;
+  if (field > 0) v = v >> 8 * field;
+  return field < 3 ? v & 255 : v;
 }
 
 }  // namespace tessera::lower

@@ -399,8 +399,8 @@ void GroupLowering::tile_extents() {
     Value n = extent(stage(group_.anchor).domain[d]);
     Value t = builder_->let("t", load(tile_shape(), integer(static_cast<i64>(d)), 1));
     Value tiles = builder_->let("tiles", call_i64("tsr_ceil_div", {n, t}));
-    Value at = builder_->let("at", operation(Op::rem, index_type, {rest, tiles}));
-    builder_->assign(rest, operation(Op::div, index_type, {rest, tiles}));
+    Value at = builder_->let("at", rest % tiles);
+    builder_->assign(rest, rest / tiles);
     tile_lo_[d] = builder_->let("lo", at * t);
     tile_hi_[d] = builder_->let("hi", min(tile_lo_[d] + t, n));
   }

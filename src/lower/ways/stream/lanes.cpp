@@ -10,7 +10,6 @@
 namespace tessera::lower {
 
 using ir::ExprNode;
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Kind;
@@ -80,7 +79,7 @@ Value GroupLowering::piece_of(StageId s, const Value& first, const Value& end, c
       builder_->loop("c", c0, c1, integer(1), [&](const Value& c) { builder_->store(to, c, load(from, c * step, 1)); });
     });
   });
-  return builder_->let("piece", operation(Op::select, here->type, {gaps, copied, here}));
+  return builder_->let("piece", choose(gaps, copied, here));
 }
 
 // Row `number` of a stage that is lanes of pieces, from column x on: vectors beside each other, so that a piece is read
@@ -107,9 +106,8 @@ void GroupLowering::store_lanes(const ExprNode& node, const Value& number, const
         "total", all(is_float(lane) ? ir::nest::real(start, one) : integer(static_cast<i64>(start), one))));
   const auto computed = [&](Value v) {
     if (source.type == ElementType::boolean) {  // any byte but 0 is true
-      const Type bytes{Lane::i8, lanes, false};
-      v = operation(Op::ne, bytes, {v, all(integer(0, {v->type.lane, 1, false}))});
-      v = operation(Op::bit_and, bytes, {v, all(integer(1, {Lane::i8, 1, false}))});
+      v = differs(v, 0);
+      v = v & 1;
     }
     return builder_->let("v", convert(type, builder_->let("v", v)));
   };
@@ -134,15 +132,15 @@ void GroupLowering::store_lanes(const ExprNode& node, const Value& number, const
     iota->type = places;
     for (i64 part = 0; part < parts; ++part) {
       const Value& total = totals[static_cast<std::size_t>(part)];
-      const Value at = builder_->let("at", operation(Op::add, places, {narrow(x + part * lanes), Value(iota)}));
+      const Value at = builder_->let("at", narrow(x + part * lanes) + Value(iota));
       auto read = std::make_shared<ir::nest::Node>();
       read->kind = Kind::gather;
       read->type = {memory_lane(node.stage), lanes, false};
-      read->args = {address(elements, k), operation(Op::min, places, {at, narrow(left - 1)})};
+      read->args = {address(elements, k), min(at, narrow(left - 1))};
       const Value v = builder_->let("v", taken(computed(Value(read)), total));
-      const Value there = builder_->let("there", operation(Op::lt, places, {at, narrow(left)}));
+      const Value there = builder_->let("there", less(at, narrow(left)));
       const Value mask = convert({ir::nest::mask_lane(lane), lanes, false}, there);
-      builder_->assign(total, operation(Op::select, type, {mask, v, total}));
+      builder_->assign(total, choose(mask, v, total));
     }
   });
   for (i64 part = 0; part < parts; ++part)

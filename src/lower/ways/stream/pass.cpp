@@ -6,7 +6,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::StageId;
 using ir::StageKind;
 using ir::nest::integer;
@@ -34,7 +33,7 @@ Value GroupLowering::row_at(StageId s, const std::vector<Value>& at) {
     Value offset;
     for (std::size_t d = 0; d + 1 < rank_; ++d) {
       Value slot = at[d] - region.lo[d] + slack(s, d);
-      if (d == 0 && depth > 0) slot = operation(Op::rem, index_type, {slot, integer(depth)});
+      if (d == 0 && depth > 0) slot = slot % depth;
       offset = offset ? offset + slot * ring.pitch[d] : slot * ring.pitch[d];
     }
     return address(ring.base, offset);
@@ -79,7 +78,7 @@ Value GroupLowering::source_row(const PassBody::Source& source, const std::vecto
   }
   Value pointer = row_at(source.stage, at);
   for (std::size_t k = outside.size(); k-- > 0;)  // the slowest dimension decides
-    pointer = operation(Op::select, bytes_pointer, {outside[k].first, outside[k].second, pointer});
+    pointer = choose(outside[k].first, outside[k].second, pointer);
   return pointer;
 }
 
@@ -137,7 +136,7 @@ void GroupLowering::point_block(std::size_t p, const std::vector<Value>& index, 
       Value row = row_at(w, w == s ? at : written_index(s, at));
       if (r > 0) {
         Value dump = address(work_[p].dump, integer(0) - xs * (spread * ir::nest::size_of(memory_lane(w))));
-        row = operation(Op::select, bytes_pointer, {less(integer(r), count), row, dump});
+        row = choose(less(integer(r), count), row, dump);
       }
       rows.push_back(builder_->let("to", row));
       target.to = builder_->let("to", typed(w, rows.back()));
@@ -183,7 +182,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
     const i64 strided = beyond(p, source.stage);  // a strided vector load ends in the next element, or farther
     if (source.scale == 0) {                      // one column for the whole row: inside or not
       Value first = shift + source.lo, last = shift + source.hi;
-      Value inside = operation(Op::bit_and, flag_type, {less(integer(-1), first), less(last, n)});
+      Value inside = less(integer(-1), first) & less(last, n);
       a = max(a, choose(inside, xs, xe));
       b = b ? min(b, xe) : xe;
       continue;
@@ -206,7 +205,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
           continue;
         }
         Value aligned = ir::nest::call("tsr_aligned", flag_type, {address(target, xs), integer(bytes)});
-        streaming = operation(Op::bit_and, flag_type, {streaming, aligned});
+        streaming = streaming & aligned;
       }
     streaming = builder_->let("streaming", streaming);
   }
@@ -259,13 +258,12 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
   builder_->loop("run", integer(0), before + 1 + after, integer(1), [&](const Value& run) {
     Value x0 = builder_->let("x0", call_i64("tsr_chunk_begin", {run, before, xs, xa, xb, chunk}));
     Value x1 = builder_->let("x1", call_i64("tsr_chunk_end", {run, before, x0, xa, xb, xe, chunk}));
-    Value inside = builder_->let("inside", operation(Op::eq, flag_type, {run, before}));
+    Value inside = builder_->let("inside", equal(run, before));
     // Columns that whole vectors compute, those that nobody keeps included.
-    Value whole =
-        builder_->let("whole", operation(Op::div, index_type, {x1 - x0 + (lanes - 1), integer(lanes)}) * lanes);
+    Value whole = builder_->let("whole", (x1 - x0 + (lanes - 1)) / lanes * lanes);
     Value over;  // columns that nobody keeps would be written
     if (!direct_targets.empty()) over = builder_->let("over", less(xe, x0 + whole));
-    Value nt = builder_->let("nt", operation(Op::bit_and, flag_type, {streaming, inside}));
+    Value nt = builder_->let("nt", streaming & inside);
     builder_->branch(
         inside,
         [&] {
@@ -290,7 +288,7 @@ void GroupLowering::columns(std::size_t p, const std::vector<Value>& index, cons
             StageId s = pass.stages[t % pass.stages.size()];
             Value memory = address(work_[p].outputs, integer(slot++ * row_bytes));
             Value patch = typed(s, address(memory, integer(0) - x0 * ir::nest::size_of(memory_lane(s))));
-            builder_->assign(outputs[t].to, operation(Op::select, patch->type, {over, patch, targets[t].to}));
+            builder_->assign(outputs[t].to, choose(over, patch, targets[t].to));
           }
         });
     vectors(p, index, sources, outputs, x0, x1, nt);
@@ -331,11 +329,11 @@ void GroupLowering::finish_row(StageId s, const std::vector<Value>& index, const
     for (std::size_t d = 0; d + 1 < rank_; ++d) {
       if (point.margin_lo[d] > 0) {
         Value below = less(index[d], integer(point.margin_lo[d]));
-        off = off ? operation(Op::bit_or, flag_type, {off, below}) : below;
+        off = off ? off | below : below;
       }
       if (point.margin_hi[d] > 0) {
         Value above = less(extent(point.domain[d]) - (1 + point.margin_hi[d]), index[d]);
-        off = off ? operation(Op::bit_or, flag_type, {off, above}) : above;
+        off = off ? off | above : above;
       }
     }
     if (off) builder_->branch(off, [&] { zero(lo, hi); });
@@ -365,8 +363,8 @@ Value GroupLowering::is_mine(StageId s, const std::vector<Value>& index) const {
   const Region& own = own_.at(s);
   Value mine = integer(1, flag_type);
   for (std::size_t d = 0; d + 1 < rank_; ++d) {
-    Value inside = operation(Op::bit_and, flag_type, {less(own.lo[d] - 1, index[d]), less(index[d], own.hi[d])});
-    mine = d == 0 ? inside : operation(Op::bit_and, flag_type, {mine, inside});
+    Value inside = less(own.lo[d] - 1, index[d]) & less(index[d], own.hi[d]);
+    mine = d == 0 ? inside : mine & inside;
   }
   return mine;
 }

@@ -83,9 +83,6 @@ Value GroupLowering::doubtful_pair() {
   const i64 lanes = t.tile.vector.lanes;
   const rewrite::Tensor& w = t.sum.weights;
   const Value found = found_of_tile();
-  const auto either = [](const Value& a, const Value& b) {
-    return ir::nest::operation(ir::Op::bit_or, flag_type, {a, b});
-  };
   const Value count = integer(t.tile.columns * t.rows);
   const Value all = builder_->let("energy", range_call("energy", number, {found, integer(lanes)}));
   if (t.tile.rows == 1) {
@@ -97,8 +94,8 @@ Value GroupLowering::doubtful_pair() {
     builder_->branch(is_sharp(), [&] {
       const Value results =
           range_call("result", number, {t.to, integer(t.rows), convert({Lane::i64, 1, true}, t.arguments)});
-      const Value share = ir::nest::operation(ir::Op::div, number, {results, convert(number, sum_of_weights())});
-      builder_->assign(doubtful, either(doubtful, range_call("thin", flag_type, {all, share, count})));
+      const Value share = results / convert(number, sum_of_weights());
+      builder_->assign(doubtful, doubtful | range_call("thin", flag_type, {all, share, count}));
     });
     return doubtful;
   }
@@ -112,7 +109,7 @@ Value GroupLowering::doubtful_pair() {
     builder_->assign(doubtful, far(energy, low));
     if (t.sharp())
       builder_->branch(is_sharp(), [&] {
-        builder_->assign(doubtful, either(doubtful, range_call("thin", flag_type, {all, least, count})));
+        builder_->assign(doubtful, doubtful | range_call("thin", flag_type, {all, least, count}));
       });
   });
   return doubtful;
@@ -130,7 +127,7 @@ Value GroupLowering::is_sharp() {
   const Transform& t = *transform_;
   const Value weights = variable("tsr_table_" + std::to_string(t.weights), {t.lane(), 1, true});
   const Value flag = load(weights, integer(static_cast<i64>(t.sum.weights.at.size()) + 1), 1);
-  return ir::nest::operation(ir::Op::ne, flag_type, {flag, ir::nest::real(0, {t.lane(), 1, false})});
+  return differs(flag, ir::nest::real(0, {t.lane(), 1, false}));
 }
 
 Value GroupLowering::sum_of_weights() {
@@ -177,12 +174,11 @@ std::pair<Value, Value> GroupLowering::doubtful_planes(
   const Value least = builder_->let(
       "least", range_call("least", number, {found_of_tile(), integer(t.tile.vector.lanes), sum_of_weights()}));
   for (i64 s = 0; s < 2; ++s) {
-    flags[s] = builder_->var(
-        "doubtful", ir::nest::operation(ir::Op::bit_and, flag_type, {far(energy[s], least), far(energy[s], low[s])}));
+    flags[s] = builder_->var("doubtful", far(energy[s], least) & far(energy[s], low[s]));
     if (t.sharp())
       builder_->branch(is_sharp(), [&] {
         const Value thin = range_call("thin", flag_type, {energy[s], least, integer(t.tile.columns * t.rows)});
-        builder_->assign(flags[s], ir::nest::operation(ir::Op::bit_or, flag_type, {flags[s], thin}));
+        builder_->assign(flags[s], flags[s] | thin);
       });
   }
   return {flags[0], flags[1]};

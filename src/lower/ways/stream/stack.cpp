@@ -37,8 +37,7 @@ GroupLowering::Plane GroupLowering::plane_at(const std::vector<Value>& index, co
     const i64 extent_of_weights = sum.weights.extent[d];
     Value k = along;
     if (d + 3 < rank_) {
-      k = ir::nest::operation(ir::Op::div, index_type, {volume, integer(below)});
-      k = ir::nest::operation(ir::Op::rem, index_type, {k, integer(extent_of_weights)});
+      k = volume / below % extent_of_weights;
       below *= extent_of_weights;
     }
     const Border& border = sum.border[d];
@@ -49,7 +48,7 @@ GroupLowering::Plane GroupLowering::plane_at(const std::vector<Value>& index, co
     if (border.mode == BorderMode::constant) {  // the slowest dimension decides, which comes last
       const Value out = less(i, integer(0)), bits = integer(border_bits(border, sum.source));
       plane.bits = plane.bits ? choose(out, bits, plane.bits) : bits;
-      plane.outside = plane.outside ? ir::nest::operation(ir::Op::bit_or, flag_type, {plane.outside, out}) : out;
+      plane.outside = plane.outside ? plane.outside | out : out;
     }
     const Value part = call_i64("tsr_clamp", {i, integer(0), n - 1}) * stride(array.strides + d);
     plane.offset = plane.offset ? plane.offset + part : part;
@@ -81,7 +80,7 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
     builder_->store(arguments, integer(2 * p + 1), parts[p].wide);
   }
   const ArrayRef& array = interface_.arrays[place_of(plan_, interface_, t.sum.source)->array];
-  const Value next = ir::nest::operation(ir::Op::div, index_type, {stride(array.strides + march), integer(t.size())});
+  const Value next = stride(array.strides + march) / t.size();
   const bool native = memory_lane(t.sum.source) == t.lane();
   builder_->store(arguments, integer(4), native ? next : integer(0));  // asked for ahead: the next plane
   builder_->store(arguments, integer(5), integer(t.planes / t.along));
@@ -91,9 +90,7 @@ void GroupLowering::pair_of_stacks(const std::vector<Value>& index, const Value&
   const auto rows = [](const Value& table) { return ir::nest::call("tsr_rows", bytes_pointer, {table}); };
   // Planes that stand in the ring since the planes of results before keep their places.
   const Value ring = builder_->let("ring", address(t.spectra, pair * (t.lines() * t.spectrum_bytes())));
-  const auto place = [&](const Value& volume, const Value& along) {
-    return volume * count + ir::nest::operation(ir::Op::rem, index_type, {since + along, integer(count)});
-  };
+  const auto place = [&](const Value& volume, const Value& along) { return volume * count + (since + along) % count; };
   const auto slot = [&](const Value& volume, const Value& along) {
     return builder_->let("slot", address(ring, place(volume, along) * t.spectrum_bytes()));
   };

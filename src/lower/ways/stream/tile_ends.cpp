@@ -121,8 +121,7 @@ void GroupLowering::fill_outside(const std::vector<Value>& index, const Value& x
       fill(row, builder_->let("from", min(max(wide, x), end)), end, columns);
     };
     if (!rows_end) return ends();
-    const Value inside =
-        ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), at.back()), less(at.back(), high)});
+    const Value inside = less(integer(-1), at.back()) & less(at.back(), high);
     builder_->branch(inside, ends, [&] { fill(row, x, end, rows); });
   });
 }

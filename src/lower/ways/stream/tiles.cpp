@@ -31,11 +31,6 @@ namespace {
 
 constexpr i64 pointer_bytes = 8;
 
-// Of numbers; the operators of values are those of indices.
-Value of_numbers(ir::Op op, const Value& a, const Value& b) {
-  return ir::nest::operation(op, a->type, {a, b});
-}
-
 ir::Table table_of(std::string name, ElementType type, std::vector<double> values) {
   ir::Table t;
   t.name = std::move(name);
@@ -291,19 +286,16 @@ void GroupLowering::finish_pair(const TilePart (&parts)[2], const std::vector<Va
     builder_->loop("i", integer(0), builder_->let("some", some), integer(1), [&](const Value& i) {
       const Value row = ir::nest::call("tsr_row", bytes_pointer, {t.to, i + part.number * t.rows});
       const Value v = builder_->let("v", load(numbers(row), first, 1));
-      const Value difference = of_numbers(ir::Op::sub, v, v);
-      const Value equal = ir::nest::operation(ir::Op::eq, flag_type, {difference, ir::nest::real(0, v->type)});
-      builder_->assign(fine, ir::nest::operation(ir::Op::bit_and, flag_type, {fine, equal}));
+      const Value difference = v - v;
+      const Value same = equal(difference, ir::nest::real(0, v->type));
+      builder_->assign(fine, fine & same);
     });
-    finite = ir::nest::operation(ir::Op::bit_and, flag_type, {finite, fine});
+    finite = finite & fine;
   }
-  const Value spoilt =
-      builder_->let("spoilt", ir::nest::operation(ir::Op::eq, flag_type, {finite, integer(0, flag_type)}));
-  if (doubtful)
-    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {finite, doubtful}),
-                     [&] { narrow_ranges(parts, index, x0); });
+  const Value spoilt = builder_->let("spoilt", equal(finite, 0));
+  if (doubtful) builder_->branch(finite & doubtful, [&] { narrow_ranges(parts, index, x0); });
   for (const TilePart& part : parts) {
-    builder_->branch(ir::nest::operation(ir::Op::bit_and, flag_type, {part.wanted, spoilt}), [&] {
+    builder_->branch(part.wanted & spoilt, [&] {
       clear_results(part);
       if (!stacked()) return sum_directly(part, integer(0));
       each_plane(
@@ -326,10 +318,6 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   part.number = number;
   part.x = builder_->let("x", x0 + number * t.wide);
   const Region& region = wanted_;
-  const auto both = [](const Value& a, const Value& b) {
-    return ir::nest::operation(ir::Op::bit_and, flag_type, {a, b});
-  };
-  const auto equal = [](const Value& a, const Value& b) { return ir::nest::operation(ir::Op::eq, flag_type, {a, b}); };
   const std::vector<ir::SizeId>& domain = stage(t.stage).domain;
   const Value n = extent(domain[across]);
   part.there = builder_->let("there", less(part.x, n));
@@ -343,10 +331,9 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
     part.r1 = part.high, part.c1 = part.wide;
     const Value end = builder_->let("end", part.x + t.ahead(part.high) - t.wide);
     part.wanted =
-        builder_->let("wanted", both(part.there, both(less(part.x, region.hi[across]), less(region.lo[across], end))));
-    const Value all =
-        both(less(region.lo[across], part.x + 1), less(part.x + (t.reach - t.wide - 1), region.hi[across]));
-    part.whole = builder_->let("whole", both(part.wanted, all));
+        builder_->let("wanted", part.there & (less(part.x, region.hi[across]) & less(region.lo[across], end)));
+    const Value all = less(region.lo[across], part.x + 1) & less(part.x + (t.reach - t.wide - 1), region.hi[across]);
+    part.whole = builder_->let("whole", part.wanted & all);
     return part;
   }
   part.high = builder_->let("high", here(min(extent(domain[down]) - index[down], integer(t.high))));
@@ -355,11 +342,11 @@ GroupLowering::TilePart GroupLowering::part_of(i64 number, const std::vector<Val
   part.r1 = builder_->let("r1", min(region.hi[down] - index[down], part.high));
   part.c0 = builder_->let("c0", max(region.lo[across] - part.x, integer(0)));
   part.c1 = builder_->let("c1", min(region.hi[across] - part.x, part.wide));
-  part.wanted = builder_->let("wanted", both(less(part.c0, part.c1), less(part.r0, part.r1)));
-  const Value all_rows = both(equal(part.r0, integer(0)), equal(part.r1, part.high));
-  const Value all_columns = both(equal(part.c0, integer(0)), equal(part.c1, part.wide));
+  part.wanted = builder_->let("wanted", less(part.c0, part.c1) & less(part.r0, part.r1));
+  const Value all_rows = equal(part.r0, 0) & equal(part.r1, part.high);
+  const Value all_columns = equal(part.c0, 0) & equal(part.c1, part.wide);
   // (A ring has room for whole tiles.)
-  part.whole = t.kept ? part.wanted : builder_->let("whole", both(part.wanted, both(all_rows, all_columns)));
+  part.whole = t.kept ? part.wanted : builder_->let("whole", part.wanted & (all_rows & all_columns));
   return part;
 }
 
@@ -376,8 +363,7 @@ void GroupLowering::load_tile(const TilePart& part, const std::vector<Value>& in
   const Value n = extent(stage(source).domain.back());
   const Value first = builder_->let("x", choose(part.there, part.x, x0) + t.sum.weights.lo[rank_ - 1]);
   const auto lies_inside = [&](const Value& x) {
-    return builder_->let(
-        "inside", ir::nest::operation(ir::Op::bit_and, flag_type, {less(integer(-1), x), less(x + (columns - 1), n)}));
+    return builder_->let("inside", less(integer(-1), x) & less(x + (columns - 1), n));
   };
   Value x = first, inside = t.signal ? Value() : lies_inside(x);
   builder_->loop("i", integer(0), integer(t.rows), integer(1), [&](const Value& i) {
@@ -485,11 +471,11 @@ void GroupLowering::sum_directly(const TilePart& part, const Value& first_weight
       const Value from = row_of(t.from, i + k + part.side() * t.rows);
       builder_->loop("l", integer(0), integer(k1), integer(1), [&](const Value& l) {
         const Value weight = builder_->let("w", load(weights, first_weight + k * k1 + l, 1));
-        const Value counts = ir::nest::operation(ir::Op::ne, flag_type, {weight, ir::nest::real(0, weight->type)});
+        const Value counts = differs(weight, ir::nest::real(0, weight->type));
         builder_->branch(counts, [&] {
           builder_->loop("c", integer(0), part.c1, integer(1), [&](const Value& c) {
-            const Value term = of_numbers(ir::Op::mul, weight, load(from, c + l, 1));
-            builder_->store(to, c, of_numbers(ir::Op::add, load(to, c, 1), term));
+            const Value term = weight * load(from, c + l, 1);
+            builder_->store(to, c, load(to, c, 1) + term);
           });
         });
       });
@@ -501,10 +487,7 @@ void GroupLowering::sum_directly(const TilePart& part, const Value& first_weight
 void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>& index) {
   const Transform& t = *transform_;
   Value aside = part.wanted;
-  if (!t.rounded)
-    aside =
-        ir::nest::operation(ir::Op::bit_and, flag_type,
-                            {aside, ir::nest::operation(ir::Op::eq, flag_type, {part.whole, integer(0, flag_type)})});
+  if (!t.rounded) aside = aside & equal(part.whole, 0);
   const ir::nest::Type number{t.lane(), 1, false}, stored{memory_lane(t.stage), 1, false};
   const Value middle = ir::nest::real(t.lane() == Lane::f64 ? 0x1.8p52 : 0x1.8p23, number);  // adds up to integers
   builder_->branch(builder_->let("aside", aside), [&] {
@@ -527,9 +510,8 @@ void GroupLowering::copy_results(const TilePart& part, const std::vector<Value>&
       const Value numbers = builder_->let("from", convert({t.lane(), 1, true}, from));
       const Value integers = builder_->let("to", typed(t.stage, to));
       builder_->loop("c", integer(0), count, integer(1), [&](const Value& c) {
-        const Value v = builder_->let("v", of_numbers(ir::Op::add, load(numbers, c, 1), middle));
-        const Value whole = builder_->let(
-            "whole", convert(index_type, of_numbers(ir::Op::sub, v, middle)));  // wider than what wraps around
+        const Value v = builder_->let("v", load(numbers, c, 1) + middle);
+        const Value whole = builder_->let("whole", convert(index_type, v - middle));  // wider than what wraps around
         builder_->store(integers, c, convert(stored, whole));
       });
     });

@@ -74,7 +74,6 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
   const PassBody& body = bodies_[p];
   const ir::Graph& graph = plan_.graph;
   const int lanes = pass.quads ? pass.lanes / 4 : pass.pairs ? pass.lanes / 2 : pass.lanes;
-  const Type pairs{Lane::u16, lanes, false};
   builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
     if (is_lanes(graph.node(body.roots.front()).op)) {
       for (std::size_t k = 0; k < targets.size(); ++k)
@@ -107,14 +106,10 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
         const i64 odd = column.offset & 1;
         Value both =
             load(convert({Lane::u16, 1, true}, address(pointer, x + (column.offset - odd))), integer(0), lanes);
-        return operation(odd ? Op::shr : Op::bit_and, pairs,
-                         {both, broadcast(integer(odd ? 8 : 255, {Lane::u16, 1, false}), lanes)});
+        return odd ? both >> 8 : both & 255;
       }
       if (pass.quads) {
-        const Type quads{Lane::u32, lanes, false};
-        return operation(Op::bit_and, quads,
-                         {load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes),
-                          broadcast(integer(255, {Lane::u32, 1, false}), lanes)});
+        return load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes) & 255;
       }
       i64 step = element_step(node.stage);
       const i64 apart = step * column.scale;
@@ -137,15 +132,15 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
       auto place = place_of(plan_, interface_, node.stage);
       const ArrayRef& array = interface_.arrays[place->array];
       Value base = array_base(place->array);
-      Type narrow{Lane::i32, lanes, false}, wide{Lane::i64, lanes, false};
+      const Type wide{Lane::i64, lanes, false};
       Value offset;
       for (std::size_t d = 0; d < indices.size(); ++d) {
         Value last = convert({Lane::i32, 1, false}, extent(stage(node.stage).domain[d]) - 1);
-        Value i = operation(Op::max, narrow, {indices[d], broadcast(integer(0, {Lane::i32, 1, false}), lanes)});
-        i = builder_->let("i", operation(Op::min, narrow, {i, broadcast(last, lanes)}));
+        Value i = max(indices[d], 0);
+        i = builder_->let("i", min(i, broadcast(last, lanes)));
         Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : stride(array.strides + d);
-        Value part = operation(Op::mul, wide, {convert(wide, i), broadcast(pitch, lanes)});
-        offset = builder_->let("o", offset ? operation(Op::add, wide, {offset, part}) : part);
+        Value part = convert(wide, i) * broadcast(pitch, lanes);
+        offset = builder_->let("o", offset ? offset + part : part);
       }
       auto read = std::make_shared<ir::nest::Node>();
       read->kind = Kind::gather;
@@ -162,7 +157,7 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
           auto iota = std::make_shared<ir::nest::Node>();
           iota->kind = Kind::iota;
           iota->type = {Lane::i32, lanes, false};
-          return operation(Op::add, iota->type, {broadcast(convert(scalar, x), lanes), Value(iota)});
+          return broadcast(convert(scalar, x), lanes) + Value(iota);
         }
         case Op::extent: {
           const ir::Stage& owner = stage(pass.stages.front());
@@ -229,11 +224,10 @@ void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, cons
             if (first) return;
             const bool odd = root >= targets.size();
             const Value even = odd ? other->second : half, after = odd ? half : other->second;
-            auto number = [&](i64 n) { return broadcast(integer(n, {Lane::u16, 1, false}), lanes); };
-            Value low = operation(Op::bit_and, pairs, {even, number(255)});
-            Value high = operation(Op::shl, pairs, {after, number(8)});
+            Value low = even & 255;
+            Value high = after << 8;
             store(convert({Lane::u16, 1, true}, address(targets[k].to, x)), integer(0),
-                  builder_->let("both", operation(Op::bit_or, pairs, {low, high})));
+                  builder_->let("both", low | high));
             return;
           }
           if (pass.quads) {

@@ -8,7 +8,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -88,8 +87,7 @@ Value StripStep::patched_by_constant(const StripRing& ring, const Value& v, i64 
   const Border& border = ring.border.back();
   const bool left = column < 0, right = column >= ring.own(columns_);
   if (!columns_patched_ || border.mode != BorderMode::constant || (!left && !right)) return v;
-  return operation(Op::select, v->type,
-                   {left ? at_left_ : at_right_, border_value(border.value, ring.stage, v->type.lane), v});
+  return choose(left ? at_left_ : at_right_, border_value(border.value, ring.stage, v->type.lane), v);
 }
 
 Value StripStep::columns_of_row(const StripRing& ring, const std::vector<Value>& outer) {
@@ -161,8 +159,7 @@ void StripStep::load_row(const StripRing& ring, i64 number, const std::vector<Va
     if (off) outside.emplace_back(off, border.value);
   }
   const auto bordered = [&](Value v) {
-    for (const auto& [off, value] : outside)
-      v = operation(Op::select, type, {off, border_value(value, ring.stage, kept_lane), v});
+    for (const auto& [off, value] : outside) v = choose(off, border_value(value, ring.stage, kept_lane), v);
     return v;
   };
   if (columns_inside_) {
@@ -177,7 +174,7 @@ void StripStep::load_row(const StripRing& ring, i64 number, const std::vector<Va
     Value column_off;
     Value at = mapped_index(border.mode, x + (c - ring.left), extent(domain.back()), column_off);
     Value v = convert(type, load(convert({lane, 1, true}, address(from, at * where.element_stride)), integer(0), 1));
-    if (column_off) v = operation(Op::select, type, {column_off, border_value(border.value, ring.stage, kept_lane), v});
+    if (column_off) v = choose(column_off, border_value(border.value, ring.stage, kept_lane), v);
     builder_->assign(to[static_cast<std::size_t>(c)], bordered(v));
   }
 }

@@ -14,7 +14,6 @@ namespace tessera::lower {
 
 using ir::ExprId;
 using ir::ExprNode;
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -331,7 +330,7 @@ Value StripStep::patched(const StripRing& ring, const std::vector<Value>& row, s
     if (at >= row.size()) return plain;  // of a point that is outside itself
     instead = row[at];
   }
-  return builder_->let("v", operation(Op::select, plain->type, {left ? at_left_ : at_right_, instead, plain}));
+  return builder_->let("v", choose(left ? at_left_ : at_right_, instead, plain));
 }
 
 std::pair<i64, i64> StripStep::mapped_by(const ExprNode& node, const StripRing& to, std::size_t d) const {
@@ -357,20 +356,18 @@ Value StripStep::found(const ExprNode& node, const StripRing& to, const Value& r
     if (k == own || from.memory || from.stage != node.stage || !may_map(node, to, from)) continue;
     Value here;
     for (std::size_t d = 1; d < last(); ++d)
-      if (mapped[d]) here = both(here, operation(Op::eq, flag_type, {mapped[d]->index, integer(from.slice[d - 1])}));
+      if (mapped[d]) here = both(here, equal(mapped[d]->index, from.slice[d - 1]));
     if (!here) continue;
     here = builder_->let("here", here);
-    v = builder_->let("v", operation(Op::select, type, {here, found_in(k, node, to, r), v}));
+    v = builder_->let("v", choose(here, found_in(k, node, to, r), v));
   }
   for (std::size_t d = last(); d-- > 1;)
     if (mapped[d] && mapped[d]->off)
-      v = builder_->let("v", operation(Op::select, type,
-                                       {mapped[d]->off, border_value(node.border[d].value, node.stage, type.lane), v}));
+      v = builder_->let("v", choose(mapped[d]->off, border_value(node.border[d].value, node.stage, type.lane), v));
   Value row_off;  // the slowest dimension decides
   mapped_row(own, node, to, r, row_off);
   if (!row_off) return v;
-  return builder_->let(
-      "v", operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, type.lane), v}));
+  return builder_->let("v", choose(row_off, border_value(node.border[0].value, node.stage, type.lane), v));
 }
 
 bool StripStep::may_map(const ExprNode& node, const StripRing& to, const StripRing& from) const {
@@ -387,7 +384,6 @@ bool StripStep::may_map(const ExprNode& node, const StripRing& to, const StripRi
 Value StripStep::found_in(std::size_t ring, const ExprNode& node, const StripRing& to, const Value& r) {
   const StripRing& from = strip_.rings[ring];
   const Lane lane = register_lane(node.stage);
-  const Type type{lane, 1, false};
   Value row_off, column_off;
   const std::vector<Value>& row = mapped_row(ring, node, to, r, row_off);
   const std::size_t own = column_of(node, from);
@@ -406,17 +402,14 @@ Value StripStep::found_in(std::size_t ring, const ExprNode& node, const StripRin
       for (i64 c = 0; c < static_cast<i64>(row.size()); ++c) {
         const i64 away = c - static_cast<i64>(own);
         if (away == 0 || away < least || away > most) continue;
-        Value here = operation(Op::eq, flag_type, {m, x + (c - from.left)});
-        v = builder_->let("v", operation(Op::select, type, {here, row[static_cast<std::size_t>(c)], v}));
+        Value here = equal(m, x + (c - from.left));
+        v = builder_->let("v", choose(here, row[static_cast<std::size_t>(c)], v));
       }
     }
   }
   if (column_off)
-    v = builder_->let(
-        "v", operation(Op::select, type, {column_off, border_value(node.border.back().value, node.stage, lane), v}));
-  if (row_off)
-    v = builder_->let("v",
-                      operation(Op::select, type, {row_off, border_value(node.border[0].value, node.stage, lane), v}));
+    v = builder_->let("v", choose(column_off, border_value(node.border.back().value, node.stage, lane), v));
+  if (row_off) v = builder_->let("v", choose(row_off, border_value(node.border[0].value, node.stage, lane), v));
   return v;
 }
 
@@ -440,12 +433,11 @@ const std::vector<Value>& StripStep::mapped_row(std::size_t ring, const ExprNode
         for (i64 k = 0; k < from.depth; ++k) {
           const i64 away = k - static_cast<i64>(slot);
           if (away == 0 || away < least || away > most) continue;
-          Value here = operation(Op::eq, flag_type, {m, y_ * from.rate[0] + (from.oldest() + k)});
+          Value here = equal(m, y_ * from.rate[0] + (from.oldest() + k));
           here = builder_->let("here", here);
           for (std::size_t c = 0; c < plain.size(); ++c) {
             Value& v = place->second.values[c];
-            v = builder_->let("v",
-                              operation(Op::select, v->type, {here, at_[ring][static_cast<std::size_t>(k)][c], v}));
+            v = builder_->let("v", choose(here, at_[ring][static_cast<std::size_t>(k)][c], v));
           }
         }
       }

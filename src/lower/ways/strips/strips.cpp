@@ -18,7 +18,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::operation;
@@ -99,9 +98,8 @@ class StreamLowering : private RegisterTiles {
       if (fit.exchanges) exchange_no_more();
     } else {
       place();
-      builder.branch(
-          operation(Op::bit_and, flag_type, {less(x_.at(1), extent(kernel_.domain[1])), less(y0_, end_of(0))}),
-          [&] { strip(); });
+      const Value inside_row = less(x_.at(1), extent(kernel_.domain[1]));
+      builder.branch(inside_row & less(y0_, end_of(0)), [&] { strip(); });
       count();
     }
     touch();
@@ -138,7 +136,7 @@ class StreamLowering : private RegisterTiles {
     Value side = builder_->let("side", less(block, down * min(across, integer(2))));
     Value rest = builder_->let("rest", max(block - down * 2, integer(0)));
     Value inner = builder_->let("inner", max(across - 2, integer(1)));
-    Value level = builder_->let("level", call_i64("tsr_quotient", {rest, inner}));
+    Value level = builder_->let("level", call_i64("tsr_short_quotient", {rest, inner}));
     Value column = choose(side, choose(right, across - 1, integer(0)), rest - level * inner + 1);
     Value turn = builder_->let("turn", choose(side, choose(right, block, block - down), level));
     Value place = builder_->let("place", choose(less(integer(0), turn), turn - 1, down - 1));
@@ -181,7 +179,7 @@ class StreamLowering : private RegisterTiles {
     unroll = std::min(unroll, most_unrolled);
     builder_->loop("part", integer(0), integer(3), integer(1), [&](const Value& part) {
       const auto of_part = [&](const Value& first, const Value& second, const Value& third) {
-        const auto is = [&](i64 k) { return operation(Op::eq, flag_type, {part, integer(k)}); };
+        const auto is = [&](i64 k) { return equal(part, k); };
         return choose(is(0), first, choose(is(1), second, third));
       };
       Value begin = builder_->let("begin", of_part(start, a, b)), end = builder_->let("end", of_part(a, b, y1_));
@@ -192,7 +190,7 @@ class StreamLowering : private RegisterTiles {
         });
       };
       builder_->branch(
-          operation(Op::eq, flag_type, {part, integer(1)}),
+          equal(part, 1),
           [&] {
             builder_->branch(inside_columns, [&] { rows(unroll, true, true); }, [&] { rows(unroll, true, false); });
           },

@@ -18,7 +18,6 @@ namespace tessera::lower {
 
 using ir::ExprId;
 using ir::ExprNode;
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -36,7 +35,7 @@ bool is_short(Lane lane) {
 Value as_signed(Builder& builder, const Value& v, Lane lane) {
   if (!is_signed(lane)) return v;
   const i64 sign = i64{1} << (8 * ir::nest::size_of(lane) - 1);
-  const Value turned = builder.let("t", operation(Op::bit_xor, twin_type, {v, twin_constant(sign)}));
+  const Value turned = builder.let("t", v ^ twin_constant(sign));
   return twin_sum(builder, turned, -sign);
 }
 
@@ -56,7 +55,7 @@ class TwinWords {
     const i64 even = k / 2 * 2;
     Value& both = both_[column - (k - even)];
     if (!both) both = mixed_bytes(builder_, low, high, {even, even + 1, 4 + even, 5 + even});
-    const Value v = k == even ? builder_.let("t", operation(Op::bit_and, twin_type, {both, twin_constant(255)}))
+    const Value v = k == even ? builder_.let("t", both & twin_constant(255))
                               : mixed_bytes(builder_, both, integer(0, twin_type), {1, 4, 3, 4});
     return as_signed(builder_, v, lane_);
   }
@@ -140,9 +139,7 @@ void StripStep::store_twins(StageId s, const Value& pointer, const std::vector<V
   const i64 sign = is_signed(lane) ? i64{1} << (8 * size - 1) : 0;
   // The signs of all elements of a word are turned back at once.
   const i64 signs = sign * (size == 2 ? 0x10001 : 0x1010101);
-  const auto word = [&](const Value& v) {
-    return sign == 0 ? v : builder_->let("w", operation(Op::bit_xor, twin_type, {v, integer(signs, twin_type)}));
-  };
+  const auto word = [&](const Value& v) { return sign == 0 ? v : builder_->let("w", v ^ signs); };
   const auto twins = [&](i64 c) { return twin_sum(*builder_, values[static_cast<std::size_t>(ring.left + c)], sign); };
   std::vector<Value> low, high;
   for (i64 c = 0; c < half; c += 4 / size) {

@@ -14,7 +14,6 @@
 
 namespace tessera::lower {
 
-using ir::Op;
 using ir::StageId;
 using ir::nest::integer;
 using ir::nest::Lane;
@@ -142,8 +141,7 @@ class TransformLowering : private DeviceSum {
     for (std::size_t i = 0; i < column.size(); ++i) {
       Value row = builder_->let("r", load(rows, integer(static_cast<i64>(i)), 1));
       const Value above = less(row, integer(0, narrow));
-      if (rows_end)
-        row = builder_->let("r", operation(Op::select, narrow, {above, operation(Op::bit_not, narrow, {row}), row}));
+      if (rows_end) row = builder_->let("r", choose(above, ~row, row));
       const Value v = taken(address(base, convert(index_type, row) * apart));
       builder_->assign(column[i], bordered(v, off, rows_end ? above : Value()));
     }
@@ -159,8 +157,7 @@ class TransformLowering : private DeviceSum {
       const Value count = builder_->let("count", convert(flag_type, min(left, integer(high_))));
       if (rounded_) return store_column(results, x, count);
       Value total = results.front();
-      for (i64 i = 1; i < high_; ++i)
-        total = builder_->let("total", operation(Op::add, number(), {total, results[static_cast<std::size_t>(i)]}));
+      for (i64 i = 1; i < high_; ++i) total = builder_->let("total", total + results[static_cast<std::size_t>(i)]);
       builder_->branch(
           finite(total),
           [&] {
@@ -178,8 +175,8 @@ class TransformLowering : private DeviceSum {
     const char* name = lane_ == Lane::f64 ? "tsr_shared_f64" : "tsr_shared_f32";
     return ir::nest::address(ir::nest::variable(name, {lane_, 1, true}), at);
   }
-  Value larger(const Value& a, const Value& b) { return builder_->let("m", operation(Op::most, number(), {a, b})); }
-  Value smaller(const Value& a, const Value& b) { return builder_->let("m", operation(Op::least, number(), {a, b})); }
+  Value larger(const Value& a, const Value& b) { return builder_->let("m", most(a, b)); }
+  Value smaller(const Value& a, const Value& b) { return builder_->let("m", least(a, b)); }
 
   // Of bands of a column the largest magnitude, of all of it the sum of squares, then those of eighths of the tile.
   void keep_range(const std::vector<Value>& column) {
@@ -188,7 +185,7 @@ class TransformLowering : private DeviceSum {
     for (i64 i = 0; i < tile_.rows(); ++i) {
       const Value& v = column[static_cast<std::size_t>(i)];
       energy = builder_->let("e", ir::nest::fused(v, v, energy));
-      const Value size = builder_->let("m", operation(Op::abs, number(), {v}));
+      const Value size = builder_->let("m", abs(v));
       most = i % band_ == 0 ? size : larger(most, size);
       if ((i + 1) % band_ != 0 && i + 1 < tile_.rows()) continue;
       builder_->store(own, integer(i / band_ * tile_.columns()), most);
@@ -196,19 +193,17 @@ class TransformLowering : private DeviceSum {
     }
     // Numbers count as something, however small their squares.
     const Value something = lane_constant(lane_ == Lane::f64 ? 1e-300 : 1e-36, lane_);
-    const Value lost = both(operation(Op::lt, flag_type, {energy, something}),
-                            operation(Op::lt, flag_type, {lane_constant(0, lane_), all}));
-    energy = operation(Op::select, number(), {lost, something, energy});
+    const Value lost = both(less(energy, something), less(lane_constant(0, lane_), all));
+    energy = choose(lost, something, energy);
     builder_->store(own, integer(bands_ * tile_.columns()), energy);
   }
 
   void add_energies() {
     const i64 each = tile_.columns() / energies, at = range_at_ + bands_ * tile_.columns();
-    const Value part = builder_->let("part", operation(Op::rem, index_type, {thread_, integer(energies)}));
+    const Value part = builder_->let("part", thread_ % energies);
     const Value from = builder_->let("from", shared(part * each + at));
     Value sum = builder_->let("e", load(from, integer(0), 1));
-    for (i64 k = 1; k < each; ++k)
-      sum = builder_->let("e", operation(Op::add, number(), {sum, load(from, integer(k), 1)}));
+    for (i64 k = 1; k < each; ++k) sum = builder_->let("e", sum + load(from, integer(k), 1));
     builder_->store(shared(integer(at + tile_.columns())), part, sum);
   }
 
@@ -217,21 +212,18 @@ class TransformLowering : private DeviceSum {
     const bool bytes = size_of(graph_.stage(sum_.source).type) == 1;  // whose range bounds what rounding leaves
     const Value from = shared(integer(range_at_ + (bands_ + 1) * tile_.columns()));
     Value sum = builder_->let("e", load(from, integer(0), 1));
-    for (i64 k = 1; k < energies; ++k)
-      sum = builder_->let("e", operation(Op::add, number(), {sum, load(from, integer(k), 1)}));
-    const Value zeros = operation(Op::eq, flag_type, {sum, lane_constant(0, lane_)});
-    if (bytes) return operation(Op::select, number(), {zeros, lane_constant(0, lane_), lane_constant(0.25, lane_)});
+    for (i64 k = 1; k < energies; ++k) sum = builder_->let("e", sum + load(from, integer(k), 1));
+    const Value zeros = equal(sum, lane_constant(0, lane_));
+    if (bytes) return choose(zeros, lane_constant(0, lane_), lane_constant(0.25, lane_));
     const double share = 1.0 / (1024.0 * static_cast<double>(tile_.rows() * tile_.columns()));
     // Squares of numbers as small say nothing.
-    const Value tiny = operation(Op::lt, flag_type, {sum, lane_constant(lane_ == Lane::f64 ? 1e-280 : 1e-28, lane_)});
+    const Value tiny = less(sum, lane_constant(lane_ == Lane::f64 ? 1e-280 : 1e-28, lane_));
     const Value any = lane_constant(lane_ == Lane::f64 ? 1e300 : 1e38, lane_);
-    const Value least = operation(Op::mul, number(), {sum, lane_constant(share, lane_)});
-    const Value found = operation(Op::select, number(), {tiny, any, least});
-    return builder_->let("least", operation(Op::select, number(), {zeros, lane_constant(0, lane_), found}));
+    const Value least = sum * lane_constant(share, lane_);
+    const Value found = choose(tiny, any, least);
+    return builder_->let("least", choose(zeros, lane_constant(0, lane_), found));
   }
-  Value enough(const Value& most, const Value& least) const {
-    return operation(Op::le, flag_type, {least, operation(Op::mul, number(), {most, most})});
-  }
+  Value enough(const Value& most, const Value& least) const { return at_most(least, most * most); }
 
   void narrow_range(const Value& x, const Value& count) {
     const Value least = least_square();
@@ -262,8 +254,7 @@ class TransformLowering : private DeviceSum {
       const Value largest = builder_->var("m", zero);
       builder_->loop("l", integer(0), integer(weights_of(across_)), integer(1), [&](const Value& l) {
         const Value v = builder_->let("v", load(own, s * tile_.columns() + l, 1));
-        builder_->assign(largest,
-                         operation(Op::select, number(), {operation(Op::lt, flag_type, {largest, v}), v, largest}));
+        builder_->assign(largest, choose(less(largest, v), v, largest));
       });
       builder_->assign_element(most, s, largest);
     });
@@ -274,16 +265,13 @@ class TransformLowering : private DeviceSum {
         const Value end = builder_->let("end", min(begin + band_, integer(tile_.rows())));
         const Value past = builder_->let("past", i + weights_of(down_));
         const Value v = builder_->let("v", load(most, s, 1));
-        const auto take = [&](const Value& so_far) {
-          builder_->assign(so_far,
-                           operation(Op::select, number(), {operation(Op::lt, flag_type, {so_far, v}), v, so_far}));
-        };
+        const auto take = [&](const Value& so_far) { builder_->assign(so_far, choose(less(so_far, v), v, so_far)); };
         builder_->branch(both(less(begin, past), less(i, end)), [&] { take(touched); });
         builder_->branch(both(less(i - 1, begin), less(end - 1, past)), [&] { take(inside); });
       });
       const Value y = builder_->let("y", first_[down_] + i);
       builder_->branch(
-          operation(Op::eq, flag_type, {touched, zero}),
+          equal(touched, zero),
           [&] {
             const std::vector<Value> at = place_of(y, x);
             put(convert(ir::nest::bytes_pointer, element(stage_, at)), at, zero);

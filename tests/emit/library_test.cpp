@@ -1,0 +1,94 @@
+// What the table of run-time functions says of dialects: the text that goes with a dialect's modules defines them.
+#include "ir/nest/library.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <fstream>
+#include <sstream>
+
+#include "emit/c/prelude.hpp"
+#include "emit/device/kernels.hpp"
+
+namespace tessera::emit {
+namespace {
+
+using ir::nest::Dialect;
+using ir::nest::Lane;
+using ir::nest::Routine;
+using ir::nest::Support;
+
+std::string with(std::string name, const std::string& letter, const std::string& what) {
+  const std::size_t at = name.find(letter);
+  return at == std::string::npos ? name : name.replace(at, letter.size(), what);
+}
+
+// One of the names of a row.
+std::string example(const Routine& r) {
+  const std::string number = r.support == Support::fields ? "3" : "4";
+  return with(with(with(std::string(r.name), "<T>", "f32"), "<R>", "f32"), "<N>", number);
+}
+
+// As a function or a macro.
+bool defines(const std::string& text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1, end = at + name.size();
+    if (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) continue;
+    const std::string before = text.substr(line, at - line);
+    if (before.ends_with("#define ")) return true;
+    const bool first = before.find('(') == std::string::npos && before.find('=') == std::string::npos;
+    if (first && (before.starts_with("TSR_") || before.starts_with("static ") || before.starts_with("template ")))
+      return true;
+  }
+  return false;
+}
+
+// The text of transforms on devices is that of one file, both dialects one behind the other.
+std::string transforms_of(Dialect d) {
+  std::stringstream all;
+  all << std::ifstream(TESSERA_SOURCE_DIR "/src/engine/fft/device.cpp").rdbuf();
+  const std::string text = all.str();
+  const std::size_t first = text.find("tsr_fft_begin"), second = text.find("static inline uint tsr_fft_ticket_of");
+  EXPECT_NE(std::string::npos, second);
+  const std::size_t between = text.rfind("R\"", second);
+  EXPECT_LT(first, between);
+  return d == Dialect::cuda ? text.substr(0, between) : text.substr(between);
+}
+
+std::string text_of(Dialect d) {
+  if (d == Dialect::c) {
+    Needs needs;
+    needs.products = {{Lane::i32, 4, false}};
+    needs.vectors = needs.products;
+    needs.ranges = {Lane::f32};
+    needs.fields = {3};
+    needs.guards = true;
+    return prelude(needs);
+  }
+  DeviceNeeds needs;
+  needs.matrices = d == Dialect::cuda;
+  for (const Routine& r : ir::nest::library())
+    if (r.support == Support::vectors) needs.vectors.insert(example(r).substr(4));
+  return device_prelude(needs, d == Dialect::cuda ? DeviceDialect::cuda : DeviceDialect::opencl, false) +
+         transforms_of(d);
+}
+
+TEST(NestLibrary, DialectsDefineWhatTheyHave) {
+  for (const Dialect d : {Dialect::c, Dialect::cuda, Dialect::opencl}) {
+    const std::string text = text_of(d);
+    for (const Routine& r : ir::nest::library())
+      EXPECT_TRUE(!r.in(d) || r.support == Support::words || defines(text, example(r)))
+          << r.name << " in dialect " << static_cast<int>(d);
+  }
+}
+
+TEST(NestLibrary, NoNameMeansTwoThings) {
+  const std::string c = text_of(Dialect::c), cuda = text_of(Dialect::cuda);
+  for (const Routine& r : ir::nest::library()) {
+    EXPECT_FALSE(!r.in(Dialect::cuda) && defines(cuda, example(r))) << r.name;
+    EXPECT_FALSE(!r.in(Dialect::c) && defines(c, example(r))) << r.name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::emit
