@@ -217,8 +217,8 @@ struct Stage {
     bool matrix = false;
   };
   Tiling tile;
-  // Set by plans alone: so many elements of a row are one point, whose fields all go one way (rewrite/fields.cpp). Extents
-  // and offsets of columns count elements; borders go by points.
+  // Set by plans alone: so many elements of a row are one point, whose fields all go one way (rewrite/fields.cpp).
+  // Extents and offsets of columns count elements; borders go by points.
   i64 together = 1;
 
   // compose
