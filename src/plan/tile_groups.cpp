@@ -25,16 +25,6 @@ using ir::StageKind;
 
 namespace {
 
-bool plain(const ir::Index& index) {
-  return index.offset == 0 && index.scale == 1 && index.shift == ir::SizeId{} && index.vars.empty();
-}
-
-bool has_margins(const Stage& stage) {
-  const auto some = [](i64 n) { return n > 0; };
-  return std::any_of(stage.margin_lo.begin(), stage.margin_lo.end(), some) ||
-         std::any_of(stage.margin_hi.begin(), stage.margin_hi.end(), some);
-}
-
 bool same_shape(const Stage::Tiling& a, const Stage::Tiling& b) {
   return a.rows == b.rows && a.columns == b.columns && a.high == b.high && a.wide == b.wide && a.planes == b.planes &&
          a.along == b.along && a.pairs == b.pairs && a.number == b.number;

@@ -41,15 +41,24 @@ plan::GroupWay choose(const WayQuestion& question) {
 }  // namespace
 
 plan::WayAnswer refused(const Way& way, std::string why) {
-  return {.way = way.name, .why = std::move(why)};
+  plan::WayAnswer answer;
+  answer.way = way.name;
+  answer.why = std::move(why);
+  return answer;
 }
 
 plan::WayAnswer foreign(const Way& way, std::string why) {
-  return {.way = way.name, .why = std::move(why), .foreign = true};
+  plan::WayAnswer answer = refused(way, std::move(why));
+  answer.foreign = true;
+  return answer;
 }
 
 plan::WayAnswer accepted(const Way& way, std::shared_ptr<const plan::WayShape> shape, double price) {
-  return {.way = way.name, .price = price, .shape = std::move(shape)};
+  plan::WayAnswer answer;
+  answer.way = way.name;
+  answer.price = price;
+  answer.shape = std::move(shape);
+  return answer;
 }
 
 std::span<const Way* const> ways() {
