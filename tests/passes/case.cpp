@@ -27,7 +27,7 @@ std::string contents(const fs::path& path) {
 
 }  // namespace
 
-const std::string& PassCase::option(const std::string& key, const std::string& otherwise) const {
+std::string PassCase::option(const std::string& key, const std::string& otherwise) const {
   const auto found = options.find(key);
   return found == options.end() ? otherwise : found->second;
 }

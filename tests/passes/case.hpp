@@ -21,7 +21,7 @@ struct PassCase {
   std::string input;
   std::vector<Part> expected;
 
-  const std::string& option(const std::string& key, const std::string& otherwise) const;
+  std::string option(const std::string& key, const std::string& otherwise) const;
 };
 
 // The name is what a failing test prints.

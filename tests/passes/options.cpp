@@ -19,7 +19,7 @@ namespace {
 
 template <class T, std::size_t N>
 T chosen(const PassCase& one, const std::string& key, const std::array<std::pair<const char*, T>, N>& table) {
-  const std::string& word = one.option(key, table[0].first);
+  const std::string word = one.option(key, table[0].first);
   for (const auto& [name, value] : table)
     if (word == name) return value;
   throw std::runtime_error(one.name + ": unknown " + key + ": " + word);
