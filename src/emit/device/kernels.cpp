@@ -118,12 +118,12 @@ TSR_INLINE f32 tsr_from_half(f16 h) {
 TSR_INLINE f16 tsr_half_f32(f32 x) {
   f16 h;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-  return h;
+  return tsr_half_of(x, h);
 }
 TSR_INLINE f16 tsr_half_f64(f64 x) {
   f16 h;
   asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(x));
-  return h;
+  return tsr_half_of(x, h);
 }
 #define tsr_magnitude_f32(x) fabsf(x)
 #define tsr_magnitude_f64(x) fabs(x)
@@ -157,7 +157,7 @@ TSR_INLINE f32 tsr_from_half(f16 h) { return vload_half(0, (const half*)&h); }
 TSR_INLINE f16 tsr_half_f32(f32 x) {
   f16 h;
   vstore_half_rte(x, 0, (half*)&h);
-  return h;
+  return tsr_half_of(x, h);
 }
 /* Of registers that hold two integers of 16 bits: four bytes of two registers, the least and the most. */
 #ifdef cl_nv_pragma_unroll
@@ -218,7 +218,7 @@ typedef double f64;
 TSR_INLINE f16 tsr_half_f64(f64 x) {
   f16 h;
   vstore_half_rte(x, 0, (half*)&h);
-  return h;
+  return tsr_half_of(x, h);
 }
 #define tsr_magnitude_f64(x) fabs(x)
 #define tsr_nan_f64 as_double(0x7ff8000000000000L)
@@ -601,6 +601,8 @@ DeviceText device_text(const lower::DeviceProgram& program, DeviceDialect dialec
 std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool exact) {
   const bool cuda = dialect == DeviceDialect::cuda;
   std::string text = !cuda && exact ? "#pragma OPENCL FP_CONTRACT OFF\n" : "";
+  // The NaN of devices is another one than that of cores.
+  text += exact ? "#define tsr_half_of(x, h) ((x) == (x) ? (h) : (f16)0x7e00)\n" : "#define tsr_half_of(x, h) (h)\n";
   text += cuda ? cuda_text : opencl_text;
   if (!cuda && needs.doubles) text += opencl_doubles;
   text += common_text;
