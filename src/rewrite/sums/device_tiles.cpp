@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/division.hpp"
+
 namespace tessera::rewrite {
 
 namespace {
@@ -50,17 +52,19 @@ struct Repeated {
   }
 };
 
-// What a block has in shared memory: a tile, and of floats the largest numbers of bands of its rows besides, each band
-// as high as half of the weights, with what the tile holds in all (lower/ways/transform_tiles/transform_tiles.cpp).
-i64 shared_of_tile(const ir::Stage::Tiling& tile, i64 k0, ElementType number, bool ranged) {
-  constexpr i64 energies = 8;
-  const i64 size = number == ElementType::f64 ? 8 : 4;
+// Bytes that a block has in shared memory: half of the tile at a time, and its ranges.
+i64 shared_of_tile(const ir::Stage::Tiling& tile, i64 weight_rows, ElementType number, bool ranged) {
   const i64 numbers = tile.rows / 2 * (tile.columns + 1);
-  const i64 band = (k0 + 1) / 2, bands = (tile.rows + band - 1) / band;
-  return (numbers + (ranged ? (bands + 1) * tile.columns + energies : 0)) * size;
+  const i64 besides = ranged ? ranges_of_tile(tile.rows, weight_rows).numbers(tile.columns) : 0;
+  return (numbers + besides) * (number == ElementType::f64 ? 8 : 4);
 }
 
 }  // namespace
+
+TileRanges ranges_of_tile(i64 rows, i64 weight_rows) {
+  const i64 band = (weight_rows + 1) / 2;
+  return {band, base::ceil_divide(rows, band)};
+}
 
 double points_of(const ir::Graph& graph, const ir::Stage& stage, const std::vector<i64>& parameters) {
   double points = 1;

@@ -14,6 +14,15 @@ namespace tessera::rewrite {
 // Of a stage, with these parameters.
 double points_of(const ir::Graph&, const ir::Stage&, const std::vector<i64>& parameters);
 
+// What a block keeps besides a tile of floats, to know where rounding reaches: the largest numbers of bands of its
+// rows, each band as high as half of the weights, those of all rows, and parts of the energy of the tile.
+struct TileRanges {
+  i64 band = 1, bands = 0;  // rows of one, how many
+  static constexpr i64 energies = 8;
+  i64 numbers(i64 columns) const { return (bands + 1) * columns + energies; }
+};
+TileRanges ranges_of_tile(i64 rows, i64 weight_rows);
+
 // Of weights of one plane; rows 0 where no tile holds them. `ranged`: a block keeps the largest numbers of the tile's
 // parts, as it does for floats. `parts`: threads that may share a row. `extents`: of the
 // image, where they are known; it has about so many `points`, in all of its planes.

@@ -11,6 +11,7 @@
 #include "lower/device_sum.hpp"
 #include "lower/ways/large_tiles/large_tiles.hpp"
 #include "lower/ways/matrix_units/matrix_units.hpp"
+#include "rewrite/sums/device_tiles.hpp"
 
 namespace tessera::lower {
 
@@ -43,9 +44,10 @@ class TransformLowering : private DeviceSum {
     kernel_.shared_bytes = tile_.shared_bytes();
     if (ranged()) {  // numbers behind those of the tile
       const i64 size = ir::nest::size_of(lane_);
-      band_ = (weights_of(down_) + 1) / 2, bands_ = (tile_.rows() + band_ - 1) / band_;
-      range_at_ = (tile_.shared_bytes() + size - 1) / size;
-      kernel_.shared_bytes = (range_at_ + (bands_ + 1) * tile_.columns() + energies) * size;
+      const rewrite::TileRanges ranges = rewrite::ranges_of_tile(tile_.rows(), weights_of(down_));
+      band_ = ranges.band, bands_ = ranges.bands;
+      range_at_ = tile_.shared_bytes() / size;
+      kernel_.shared_bytes = (range_at_ + ranges.numbers(tile_.columns())) * size;
     }
     kernel_.blocks_at_once = static_cast<int>(registers_of_multiprocessor / (registers_of_thread * tile_.threads()));
     kernel_.registers = static_cast<int>(registers_of_thread);
@@ -315,7 +317,7 @@ class TransformLowering : private DeviceSum {
   }
 
   fft::DeviceTile tile_;
-  static constexpr i64 energies = 8;         // parts of the tile
+  static constexpr i64 energies = rewrite::TileRanges::energies;
   i64 band_ = 1, bands_ = 0, range_at_ = 0;  // rows of a band, bands, where they stand in shared memory
   i64 high_ = 0, wide_ = 0;                  // results
   std::size_t spectrum_ = 0, weights_ = 0;   // tables of the module
@@ -329,7 +331,7 @@ const Way transform_tiles = {
     [](const WayQuestion& q) {
       const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
       return tile.rows > 0 ? accepted(transform_tiles, nullptr)
-                           : foreign(transform_tiles, "it is no sum that is taken through tiles of a block");
+                           : of_another_kind(transform_tiles, "it is no sum that is taken through tiles of a block");
     },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       TransformLowering(q.plan, q.interface, q.ranges, q.group, name).into(program);
