@@ -185,7 +185,7 @@ class TextPrinter {
     for (std::size_t k = 0; k < way.asked.size(); ++k)
       if (k == way.taken) line("  runs as    " + way_line(way.asked[k]));
     for (std::size_t k = 0; k < way.asked.size(); ++k)
-      if (k != way.taken && !way.asked[k].foreign && (!way.asked[k].fits() || way.asked[k].price > 0))
+      if (k != way.taken && !way.asked[k].other_kind && (!way.asked[k].fits() || way.asked[k].price > 0))
         line("  not        " + way_line(way.asked[k]));
   }
 

@@ -1,8 +1,7 @@
 // A plan as kernels for devices whose threads each compute a point: CUDA and OpenCL.
 //
-// Every pass of the plan becomes a kernel, and every stage that is computed an array: a thread computes one point of
-// all stages of the pass. A block of threads whose reads all lie inside of their arrays runs a text without border
-// maps; the others run one that maps every index. Kernels run in the order of the list.
+// Every group of the plan becomes kernels by the way of running that the plan holds for it (lower/ways/ways.hpp). They
+// run in the order of the list.
 //
 // A kernel takes the arrays that it touches, as pointers to bytes, and one list of integers N:
 //

@@ -36,7 +36,7 @@ struct Way {
 // An answer of a way that cannot run the group.
 plan::WayAnswer refused(const Way&, std::string why);
 // The same where the group is of another kind than those that the way is for.
-plan::WayAnswer foreign(const Way&, std::string why);
+plan::WayAnswer of_another_kind(const Way&, std::string why);
 // And of one that can.
 plan::WayAnswer accepted(const Way&, std::shared_ptr<const plan::WayShape>, double price = 0);
 

@@ -5,7 +5,6 @@ namespace tessera::machine {
 
 namespace {
 
-constexpr int narrow_columns = 4;      // of a thread, as floats have them
 constexpr int threads_of_emitted = 8;  // that plans of emitted files assume
 constexpr int wide_vector_bytes = 64;  // AVX-512, which has twice as many registers
 constexpr double gigahertz_of_class = 1.98, warps_a_cycle = 4;

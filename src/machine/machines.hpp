@@ -48,6 +48,8 @@ struct Abilities {
   bool buffers = true;  // kernels get tables in memory, where they are run; an emitted file has its tables in the text
   Prices prices = {};   // in use on the device; of the class those built in
 };
+// Columns of a thread, as floats have them: of narrow tiles.
+constexpr int narrow_columns = 4;
 // Of the class, where no device is known: "cuda" or "opencl".
 Abilities abilities_of_target(std::string_view target);
 // A multiprocessor of an H200 as one core: four warps an instruction, its part of the memory's bandwidth.

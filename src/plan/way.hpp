@@ -18,7 +18,7 @@ struct WayAnswer {
   std::string way;            // the name of its folder
   std::string form;           // of several that it has, the one it would take; "" where there is one
   std::string why;            // it does not run the group, since ...; "" where it can
-  bool foreign = false;       // the group is of another kind than those that it is for
+  bool other_kind = false;    // the group is of another kind than those that it is for
   double price = 0;           // instructions of a thread for one result; 0: it has none
   bool memory_binds = false;  // the price says nothing: it is taken where nothing else fits
   std::shared_ptr<const WayShape> shape;

@@ -12,12 +12,6 @@
 
 namespace tessera::engine {
 
-namespace {
-
-constexpr int narrow_columns = 4;  // of a thread, as floats have them
-
-}  // namespace
-
 machine::Abilities abilities_of(const run::gpu::Limits& limits) {
   machine::Abilities abilities = machine::abilities_of_target(limits.target);
   abilities.shuffles = limits.shuffles;
@@ -42,7 +36,7 @@ DeviceCode device_code(const ir::Graph& graph, const machine::Abilities& abiliti
 
 bool is_wide(const lower::DeviceProgram& program) {
   return std::any_of(program.kernels.begin(), program.kernels.end(), [](const lower::DeviceKernel& k) {
-    return k.frame && k.domain.size() > 2 && k.columns > narrow_columns;
+    return k.frame && k.domain.size() > 2 && k.columns > machine::narrow_columns;
   });
 }
 

@@ -47,9 +47,9 @@ plan::WayAnswer refused(const Way& way, std::string why) {
   return answer;
 }
 
-plan::WayAnswer foreign(const Way& way, std::string why) {
+plan::WayAnswer of_another_kind(const Way& way, std::string why) {
   plan::WayAnswer answer = refused(way, std::move(why));
-  answer.foreign = true;
+  answer.other_kind = true;
   return answer;
 }
 

@@ -477,7 +477,7 @@ const Way chain = {
     "chain", only_automatic,
     [](const WayQuestion& q) {
       ChainShape shape(q.plan, q.interface, q.ranges, q.group, "");
-      if (!shape.is_chain()) return foreign(chain, "it is no chain of sums of floats or of exact integers");
+      if (!shape.is_chain()) return of_another_kind(chain, "it is no chain of sums of floats or of exact integers");
       const ChainFit fit = shape.fit(q.most_shared);
       if (!fit.fits) return refused(chain, "no block of its results fits registers and shared memory");
       plan::WayAnswer answer = accepted(chain, held(fit), fit.price);

@@ -490,7 +490,7 @@ const Way large_tiles = {
       const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
       return tile.rows > 0 && tile.large
                  ? accepted(large_tiles, nullptr)
-                 : foreign(large_tiles, "it is no sum that is taken through tiles larger than a block");
+                 : of_another_kind(large_tiles, "it is no sum that is taken through tiles larger than a block");
     },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       lower_large(q.plan, q.interface, q.ranges, q.group, name, program);

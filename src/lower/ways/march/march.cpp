@@ -502,7 +502,7 @@ const Way march = {
     "march", only_automatic,
     [](const WayQuestion& q) {
       MarchLowering lowering(q.plan, q.interface, q.ranges, q.group, "");
-      if (!lowering.is_volume_sum()) return foreign(march, lowering.why());
+      if (!lowering.is_volume_sum()) return of_another_kind(march, lowering.why());
       if (!lowering.why().empty()) return refused(march, lowering.why());
       const MarchFit fit = lowering.fit(q.most_shared);
       if (!fit.fits) return refused(march, "no block of its results fits registers and shared memory");

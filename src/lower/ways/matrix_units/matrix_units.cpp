@@ -559,8 +559,9 @@ const Way matrix_units = {
     "matrix units", [](Schedule) { return true; },
     [](const WayQuestion& q) {
       const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
-      return tile.rows > 0 && tile.matrix ? accepted(matrix_units, nullptr)
-                                          : foreign(matrix_units, "it is no sum of bytes that matrix units take");
+      return tile.rows > 0 && tile.matrix
+                 ? accepted(matrix_units, nullptr)
+                 : of_another_kind(matrix_units, "it is no sum of bytes that matrix units take");
     },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       MatrixLowering(q.plan, q.interface, q.ranges, q.group, name).into(program);

@@ -65,7 +65,7 @@ double RegisterTiles::conversions(i64 height) const {
 }
 
 // Whether the shape at hand is one; if so, and where it is the cheapest one so far, into `fit`.
-void RegisterTiles::consider(StreamFit& fit, double& least) {
+void RegisterTiles::consider(StripFit& fit, double& least) {
   if (registers() > plan_.device.strip_registers || threads_of_tile() < least_threads) return;
   // A text grows with its rows by as much for each.
   const auto counted = [&](i64 height) { return text(height) + (values_ == 2 ? conversions(height) : 0); };
@@ -85,8 +85,8 @@ void RegisterTiles::consider(StreamFit& fit, double& least) {
   fit.price = (text(height) + conversions(height)) / points(height);
 }
 
-StreamFit RegisterTiles::shape_of(i64 widest, int values) {
-  StreamFit fit;
+StripFit RegisterTiles::shape_of(i64 widest, int values) {
+  StripFit fit;
   double least = 0;
   for (i64 v = std::max<i64>(widest, strip_.finest) / strip_.finest; v * strip_.finest > 1 && !fit.fits; v /= 2) {
     if (v % values != 0) break;
@@ -105,7 +105,7 @@ StreamFit RegisterTiles::shape_of(i64 widest, int values) {
 // Columns of a thread, as many as one access holds, and rows of a tile that suit the group, where it has some.
 // Measured on an H200: a tile loads and computes its halo rows beside its own, so eight beat four, but a text that
 // does not fit the instruction cache loses more than that; more pay where stages in between are computed again.
-bool RegisterTiles::choose_tile(StreamFit& fit) {
+bool RegisterTiles::choose_tile(StripFit& fit) {
   i64 widest = 1, in_memory = 1;
   for (const StripRing& ring : strip_.rings) {
     widest = std::max<i64>(widest, bytes_of(ring.stage));
@@ -113,7 +113,7 @@ bool RegisterTiles::choose_tile(StreamFit& fit) {
   }
   const i64 most = rank_ > 2 ? plan_.device.most_columns : 16;
   fit = shape_of(std::min<i64>(widest <= 2 ? 8 : 4, most), 1);
-  const StreamFit twins = shape_of(std::min(std::max<i64>(16 / in_memory, 8), most), 2);
+  const StripFit twins = shape_of(std::min(std::max<i64>(16 / in_memory, 8), most), 2);
   if (twins.fits && (!fit.fits || twins.price < worth_twins * fit.price)) fit = twins;
   return fit.fits;
 }
@@ -148,7 +148,7 @@ void RegisterTiles::find_frame(i64 height) {
   kernel_.points.back() = threads_of_tile() * width();
 }
 
-void RegisterTiles::tiles(const StreamFit& fit) {
+void RegisterTiles::tiles(const StripFit& fit) {
   if (fit.exchanges) exchange();
   find_frame(fit.height);
   Value block = builder_->let("block", call_i64("tsr_block", {}));

@@ -18,9 +18,9 @@ class RegisterTiles : protected StripStep {
   ~RegisterTiles() = default;
 
   // Columns of a thread and rows of a tile that suit the group, where it has some.
-  bool choose_tile(StreamFit&);
+  bool choose_tile(StripFit&);
   // Tiles and the frame around them. Afterwards the group is as they left it: exchanging, where they do.
-  void tiles(const StreamFit&);
+  void tiles(const StripFit&);
   void exchange_no_more();
 
   i64 threads_of_tile() const { return 32 - halo_[0] - halo_[1]; }
@@ -29,9 +29,9 @@ class RegisterTiles : protected StripStep {
   // Instructions of a tile's text: without those that only find out where it lies.
   double text(i64 height);
   double conversions(i64 height) const;
-  void consider(StreamFit&, double& least);
+  void consider(StripFit&, double& least);
   // Of at most so many columns a thread, `values` in a register.
-  StreamFit shape_of(i64 widest, int values);
+  StripFit shape_of(i64 widest, int values);
   // From here on a thread computes its own columns alone. Threads at the ends of a warp miss what their neighbours
   // would give them; so many there store nothing.
   void exchange();

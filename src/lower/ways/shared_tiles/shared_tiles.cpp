@@ -58,8 +58,8 @@ class TileLowering : private DeviceFunction {
     if (why_.empty()) find_regions();
   }
 
-  TileFit fit(i64 most_shared) {
-    TileFit result;
+  SharedTileFit fit(i64 most_shared) {
+    SharedTileFit result;
     result.why = why_;
     if (!why_.empty()) return result;
     double best = 0;
@@ -90,7 +90,7 @@ class TileLowering : private DeviceFunction {
     return result;
   }
 
-  void into(DeviceProgram& program, const TileFit& fit) {
+  void into(DeviceProgram& program, const SharedTileFit& fit) {
     kernel_.points = fit.tile;
     kernel_.threads = {threads_across, rank_ > 1 ? threads_down : 1, 1};
     kernel_.shared_bytes = place_shared(fit.tile);
@@ -544,11 +544,11 @@ class TileLowering : private DeviceFunction {
 const Way shared_tiles = {
     "shared tiles", [](Schedule schedule) { return schedule == Schedule::tiled; },
     [](const WayQuestion& q) {
-      const TileFit fit = TileLowering(q.plan, q.interface, q.ranges, q.group, "").fit(q.most_shared);
+      const SharedTileFit fit = TileLowering(q.plan, q.interface, q.ranges, q.group, "").fit(q.most_shared);
       return fit.fits ? accepted(shared_tiles, held(fit)) : refused(shared_tiles, fit.why);
     },
     [](const WayQuestion& q, const plan::WayAnswer& answer, const std::string& name, DeviceProgram& program) {
-      TileLowering(q.plan, q.interface, q.ranges, q.group, name).into(program, shape_of<TileFit>(answer));
+      TileLowering(q.plan, q.interface, q.ranges, q.group, name).into(program, shape_of<SharedTileFit>(answer));
     }};
 
 }  // namespace tessera::lower

@@ -13,7 +13,7 @@
 
 namespace tessera::lower {
 
-struct TileFit {
+struct SharedTileFit {
   bool fits = false;
   std::string why;
   std::vector<i64> tile;  // points of the anchor, per dimension

@@ -37,14 +37,14 @@ bool reflects(BorderMode mode) {
   return mode == BorderMode::mirror || mode == BorderMode::symmetric;
 }
 
-class StreamLowering : private RegisterTiles {
+class StripLowering : private RegisterTiles {
  public:
-  StreamLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
-                 std::string name)
+  StripLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
+                std::string name)
       : RegisterTiles(plan, interface, ranges, group, std::move(name)) {}
 
-  StreamFit fit() {
-    StreamFit result;
+  StripFit fit() {
+    StripFit result;
     result.why = strip_.why;
     if (!result.why.empty()) return result;
     const int limit = plan_.device.strip_registers;
@@ -62,7 +62,7 @@ class StreamLowering : private RegisterTiles {
     return result;
   }
 
-  void into(DeviceProgram& program, const StreamFit& fit) {
+  void into(DeviceProgram& program, const StripFit& fit) {
     const i64 height = fit.height;
     const int v = fit.columns;
     values_ = fit.values, columns_ = v / values_;
@@ -266,14 +266,14 @@ class StreamLowering : private RegisterTiles {
 const Way strips = {
     "strips", [](Schedule schedule) { return schedule == Schedule::automatic || schedule == Schedule::stream; },
     [](const WayQuestion& q) {
-      const StreamFit fit = StreamLowering(q.plan, q.interface, q.ranges, q.group, "").fit();
+      const StripFit fit = StripLowering(q.plan, q.interface, q.ranges, q.group, "").fit();
       if (!fit.fits) return refused(strips, fit.why);
       plan::WayAnswer answer = accepted(strips, held(fit), lanes_of_warp * fit.price);
       if (fit.height > 0) answer.form = "register tiles";
       return answer;
     },
     [](const WayQuestion& q, const plan::WayAnswer& answer, const std::string& name, DeviceProgram& program) {
-      StreamLowering(q.plan, q.interface, q.ranges, q.group, name).into(program, shape_of<StreamFit>(answer));
+      StripLowering(q.plan, q.interface, q.ranges, q.group, name).into(program, shape_of<StripFit>(answer));
     }};
 
 }  // namespace tessera::lower

@@ -17,7 +17,7 @@
 namespace tessera::lower {
 
 // Whether a group can run so, and if not, why.
-struct StreamFit {
+struct StripFit {
   bool fits = false;
   std::string why;
   int columns = 4;         // V, of the coarsest rate
