@@ -1,5 +1,5 @@
-// The documents hold: every Forma program in them compiles, every example has a page that shows it as it is. (What pages
-// name and where their links lead is looked at by scripts/check_docs.py.)
+// The documents hold: every Forma program in them compiles, every example has a page that shows it as it is. (What
+// pages name and where their links lead is looked at by scripts/check_docs.py.)
 #include "support/documents.hpp"
 
 #include <gtest/gtest.h>
