@@ -1,6 +1,7 @@
 // See loops.hpp.
 #include "engine/loops.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "engine/program_impl.hpp"

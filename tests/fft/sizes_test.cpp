@@ -1,6 +1,8 @@
 // Every size: complex and real, both types, forward and inverse.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "fft/oracle.hpp"
 #include "fft/plan.hpp"
 
