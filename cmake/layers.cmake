@@ -29,6 +29,12 @@ endif()
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${TESSERA_SANITIZE};-fno-omit-frame-pointer>)
   target_link_options(tessera_options INTERFACE $<BUILD_INTERFACE:-fsanitize=${TESSERA_SANITIZE}>)
+  # Programs of two hundred megabytes, linked in a quarter of the time.
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX -fuse-ld=lld TESSERA_TAKES_LLD)
+  if(TESSERA_TAKES_LLD)
+    target_link_options(tessera_options INTERFACE $<BUILD_INTERFACE:-fuse-ld=lld>)
+  endif()
   # Clang looks for a signature ahead of every function that is called through a pointer; emitted code has none.
   target_compile_options(tessera_options INTERFACE $<BUILD_INTERFACE:$<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>>)
 endif()
