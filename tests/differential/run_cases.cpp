@@ -15,6 +15,7 @@
 #include "isolate.hpp"
 #include "shrink.hpp"
 #include "support/opencl.hpp"
+#include "support/sample.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -138,15 +139,13 @@ bool gcc_is_there() {
   return false;
 }
 
-// TESSERA_PART=2/5: every fifth case from number 2 on, so that several processes share them; TESSERA_EVERY=3: every
+// TESSERA_PART=2/5: every fifth case from number 2 on, so that several processes share them; TESSERA_SAMPLE=2/3: every
 // third of a process's own.
 bool of_this_part(std::size_t i) {
   const char* given = std::getenv("TESSERA_PART");
   unsigned part = 0, parts = 1;
   if (given != nullptr && (std::sscanf(given, "%u/%u", &part, &parts) != 2 || parts == 0)) part = 0, parts = 1;
-  const char* every = std::getenv("TESSERA_EVERY");
-  const auto step = static_cast<std::size_t>(every != nullptr ? std::max(1, std::atoi(every)) : 1);
-  return i % parts == part && i / parts % step == 0;
+  return i % parts == part && in_sample(i / parts);
 }
 
 void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
