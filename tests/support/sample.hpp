@@ -28,16 +28,19 @@ inline bool in_sample(std::size_t number) {
   return number % sample().parts == sample().part;
 }
 
-// Those of a list that the run looks at; of a shorter list than there are parts, one.
+// The same for number of count: of fewer cases than there are parts, one.
+inline bool in_sample(std::size_t number, std::size_t count) {
+  return count < sample().parts ? number == sample().part % count : in_sample(number);
+}
+
+// Those of a list that the run looks at.
 template <class List, class T = std::decay_t<decltype(*std::begin(std::declval<const List&>()))>>
 std::vector<T> sample_of(const List& list) {
   const std::size_t count = std::size(list);
   std::vector<T> chosen;
   std::size_t i = 0;
-  for (const T& item : list) {
-    const std::size_t number = i++;
-    if (count < sample().parts ? number == sample().part % count : in_sample(number)) chosen.push_back(item);
-  }
+  for (const T& item : list)
+    if (in_sample(i++, count)) chosen.push_back(item);
   return chosen;
 }
 template <class T>
