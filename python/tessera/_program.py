@@ -351,6 +351,8 @@ class Program:
         chosen.set("target", target)
         for name, value in (options.pop("inputs", None) or {}).items():
             chosen.set(f"input.{name}", value)
+        for name, shape in (options.pop("shapes", None) or {}).items():
+            chosen.set(f"shape.{name}", [float(n) for n in shape])
         for name, value in options.items():
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
