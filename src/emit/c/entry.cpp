@@ -238,7 +238,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
                        "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "
                        "TSR_JOIN_(a, b) a##b\n"
                        "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
-  common += call_text;
+  common += call_text();
   const bool same_tables =
       std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
   if (same_tables) common += modules[0].tables;

@@ -17,8 +17,9 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view transform_text, transform_lines_text, transform_run_text;
-}
+extern const std::string_view c_kept_memory_text;
+extern const std::string_view c_transform_text, c_transform_lines_text, c_transform_run_text;
+}  // namespace detail
 
 namespace {
 
@@ -65,7 +66,7 @@ std::string lines_text(const std::string& real, int vector) {
   text += "#define tsr_signs 1, -1";
   for (int k = 2; k < lanes; k += 2) text += ", 1, -1";
   text += "\n";
-  text += map_identifiers(detail::transform_lines_text, [&](std::string_view word) {
+  text += map_identifiers(detail::c_transform_lines_text, [&](std::string_view word) {
     if (word == "TSR_VECTOR") return std::to_string(vector);
     return word == "tsr_lanes" ? std::to_string(lanes) : std::string(word);
   });
@@ -81,7 +82,7 @@ constexpr Machine machines[] = {{32, "avx2"}, {64, "avx2,avx512f,avx512bw,avx512
 // The vectors that any machine has, on x86-64 also those of AVX2 and AVX-512, as parts have them.
 std::string with_transforms(ElementType type, int vector_bits) {
   const std::string real = type == ElementType::f64 ? "double" : "float";
-  std::string text = of_type(detail::transform_text, real) + lines_text(real, 16);
+  std::string text = of_type(detail::c_transform_text, real) + lines_text(real, 16);
   std::string choice, calls;
   text += "\n#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n";
   for (const Machine& m : machines) {
@@ -111,36 +112,19 @@ std::string with_transforms(ElementType type, int vector_bits) {
                     plain = fmt::format("  tsr_groups_{}_16(j, memory, bytes, threads);\n", real);
   text += chosen + choice + "  return 16;\n}\n" + groups + calls + plain + "}\n";
   text += "#else\n" + chosen + "  return 16;\n}\n" + groups + plain + "}\n#endif\n";
-  return renamed(text + of_type(detail::transform_run_text, real), "fft");
+  return renamed(text + of_type(detail::c_transform_run_text, real), "fft");
 }
 
 // Memory of the system that is kept for the next call, since the system takes longer to hand out large blocks than a
 // transform takes: a block for each use. Calls at the same time find none and get their own.
-constexpr std::string_view memory_text = R"(
-static u8* tsr_kept[3];
-static TSR_FP u8* tsr_take_kept(tessera_call* call, i32 use, i64 bytes) {
-  if (call->asks || call->memory) return tsr_take(call, bytes);
-  u8* block = __atomic_exchange_n(&tsr_kept[use], (u8*)0, __ATOMIC_ACQ_REL);
-  if (block && *(i64*)block >= bytes) return block + 64;
-  __builtin_free(block);
-  block = tsr_take(call, bytes + 64);
-  if (!block) return 0;
-  *(i64*)block = bytes;
-  return block + 64;
-}
-static TSR_FP void tsr_give_kept(tessera_call* call, i32 use, u8* at, i64 bytes) {
-  if (call->asks || call->memory) tsr_give(call, at, bytes);
-  else if (at) __builtin_free(__atomic_exchange_n(&tsr_kept[use], at - 64, __ATOMIC_ACQ_REL));
-}
-)";
 
 // What transforms and the host program use of the text that all files have, and transforms of the types that there are.
 std::string common(const ir::host::Program& program, int vector_bits) {
   std::string text =
-      renamed("\n" + scalar_prelude({}) + std::string(call_text) +
+      renamed("\n" + scalar_prelude({}) + call_text() +
                   "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma STDC FP_CONTRACT OFF\n#else\n"
                   "#define TSR_UNROLL _Pragma(\"GCC unroll 32\")\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n" +
-                  std::string(memory_text),
+                  "\n" + std::string(detail::c_kept_memory_text),
               "fft");
   for (const ElementType type : {ElementType::f32, ElementType::f64})
     if (std::any_of(program.transforms.begin(), program.transforms.end(),

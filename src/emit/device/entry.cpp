@@ -16,7 +16,7 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view host_cuda_text, host_opencl_text, probe_cuda_text;
+extern const std::string_view device_host_cuda_text, device_host_opencl_text, device_probe_cuda_text;
 }
 
 namespace {
@@ -385,8 +385,8 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
             : "");
   files.source += struct_types(whole.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
-  files.source += std::string(launch) + std::string(exact ? detail::probe_cuda_text : no_probe) +
-                  std::string(detail::host_cuda_text) + kernels.host + "\n";
+  files.source += std::string(launch) + std::string(exact ? detail::device_probe_cuda_text : no_probe) +
+                  std::string(detail::device_host_cuda_text) + kernels.host + "\n";
   files.source += layout_functions(whole.variants);
   files.source += run_functions(whole.variants, true) + whole.driver;
   files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name, whole.run) + "#endif\n";
@@ -444,7 +444,7 @@ DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std:
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(kernels.host.empty() ? "" : "#define TSR_SPECTRA\n") +
-                std::string(detail::host_opencl_text) + kernels.host + "\n";
+                std::string(detail::device_host_opencl_text) + kernels.host + "\n";
   files.host += layout_functions(whole.variants);
   files.host += run_functions(whole.variants, false) + whole.driver +
                 opencl_enqueue(with_own_names(signature), name, whole.run) +

@@ -12,8 +12,11 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view host_spectra_text, spectra_kernels_text, waiting_cuda_text, waiting_opencl_text;
-}
+extern const std::string_view device_spectra_opencl_text;
+extern const std::string_view device_spectra_cuda_text;
+extern const std::string_view device_host_spectra_text, device_spectra_kernels_text, device_waiting_cuda_text,
+    device_waiting_opencl_text;
+}  // namespace detail
 
 namespace {
 
@@ -39,43 +42,6 @@ constexpr std::string_view opencl_macros = R"(#define TSR_FFT_INLINE static inli
 #define TSR_FFT_SHARED(type, name, count) __local type name[count]
 )";
 
-constexpr std::string_view cuda_host = R"(
-typedef u8* tsr_memory;
-#define TSR_NO_MEMORY cudaErrorMemoryAllocation
-#define TSR_TOO_LONG cudaErrorInvalidValue
-static std::mutex tsr_fft_mutex;
-static void tsr_fft_lock() { tsr_fft_mutex.lock(); }
-static void tsr_fft_unlock() { tsr_fft_mutex.unlock(); }
-static int tsr_fft_device() {
-  int device = 0;
-  return cudaGetDevice(&device) == cudaSuccess ? device : -1;
-}
-static u8* tsr_fft_new(tsr_session* s, i64 bytes) { return tsr_allocate(s, bytes); }
-static void tsr_fft_done(tsr_session* s, u8* at) { tsr_free(s, at); }
-/* It is there when this returns: other streams will read it. */
-static u8* tsr_fft_sent(tsr_session* s, const void* from, i64 bytes) {
-  u8* const at = tsr_allocate(s, bytes);
-  if (at && tsr_ok(s, cudaMemcpyAsync(at, from, (size_t)bytes, cudaMemcpyDefault, s->stream)))
-    tsr_ok(s, cudaStreamSynchronize(s->stream));
-  return at;
-}
-static void tsr_fft_launch(tsr_session* s, int doubles, i64 blocks, const tsr_memory* a, const tsr_fft_numbers* n) {
-)";
-constexpr std::string_view opencl_host = R"(
-typedef cl_mem tsr_memory;
-#define TSR_NO_MEMORY CL_OUT_OF_HOST_MEMORY
-#define TSR_TOO_LONG CL_INVALID_BUFFER_SIZE
-static void tsr_fft_lock(void) {}
-static void tsr_fft_unlock(void) {}
-static int tsr_fft_device(void) { return 0; }
-static cl_mem tsr_fft_new(tsr_session* s, i64 bytes) { return tsr_allocate(s, bytes, NULL); }
-static void tsr_fft_done(tsr_session* s, cl_mem at) {
-  (void)s;
-  if (at) clReleaseMemObject(at);
-}
-static cl_mem tsr_fft_sent(tsr_session* s, const void* from, i64 bytes) { return tsr_allocate(s, bytes, from); }
-static void tsr_fft_launch(tsr_session* s, int doubles, i64 blocks, const tsr_memory* a, const tsr_fft_numbers* n) {
-)";
 // Tables go with the context that they were made in.
 constexpr std::string_view opencl_forget = R"(
 static void tsr_fft_forget(void) {
@@ -89,7 +55,7 @@ std::string_view suffix_of(ElementType type) {
 
 std::string kernels_of(ElementType type) {
   const bool doubles = type == ElementType::f64;
-  return map_identifiers(detail::spectra_kernels_text, [&](std::string_view word) {
+  return map_identifiers(detail::device_spectra_kernels_text, [&](std::string_view word) {
     if (word == "tsr_fft_real") return std::string(suffix_of(type));
     if (word == "tsr_fft_pair") return std::string(doubles ? "double2" : "float2");
     if (word == "tsr_fft_block") return std::string(doubles ? "128" : "256");
@@ -244,7 +210,8 @@ class Launches {
 }  // namespace
 
 std::string waiting_text(DeviceDialect dialect) {
-  return "\n" + std::string(dialect == DeviceDialect::cuda ? detail::waiting_cuda_text : detail::waiting_opencl_text);
+  return "\n" + std::string(dialect == DeviceDialect::cuda ? detail::device_waiting_cuda_text
+                                                           : detail::device_waiting_opencl_text);
 }
 
 SpectraText spectra_text(const std::set<ElementType>& types, DeviceDialect dialect, std::size_t first_kernel,
@@ -270,8 +237,9 @@ SpectraText spectra_text(const std::set<ElementType>& types, DeviceDialect diale
     result.names.push_back(name);
   }
   if (!cuda) result.host = numbers_text;
-  result.host += std::string(cuda ? cuda_host : opencl_host) + launches + "}\n" + tables_of(sized);
-  result.host += std::string(detail::host_spectra_text) + std::string(cuda ? "" : opencl_forget);
+  result.host += "\n" + std::string(cuda ? detail::device_spectra_cuda_text : detail::device_spectra_opencl_text) +
+                 launches + "}\n" + tables_of(sized);
+  result.host += std::string(detail::device_host_spectra_text) + std::string(cuda ? "" : opencl_forget);
   return result;
 }
 

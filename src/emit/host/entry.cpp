@@ -11,6 +11,10 @@
 
 namespace tessera::emit {
 
+namespace detail {
+extern const std::string_view host_lent_cuda_text;
+}
+
 namespace {
 
 constexpr std::string_view times_text = R"(
@@ -19,35 +23,6 @@ constexpr std::string_view times_text = R"(
 /* Bytes of `each` times as many: -1 of what no memory can hold. */
 static inline i64 tsr_times(i64 each, i64 count) {
   return each < 0 || count > ((i64)1 << 60) / each ? -1 : each * count;
-}
-)";
-
-constexpr std::string_view arrays_of_cuda = R"(
-/* Memory of the device without gaps: the caller's where it lies so, else a copy. */
-struct tsr_lent {
-  u8* at;
-  const void* given;
-  i64 bytes;
-  int own;
-};
-
-static inline void tsr_bring(tsr_session* s, tsr_lent* a, const void* given, i64 bytes, int input) {
-  cudaPointerAttributes what;
-  const bool known = cudaPointerGetAttributes(&what, given) == cudaSuccess;
-  if (!known) (void)cudaGetLastError();
-  a->given = given;
-  a->bytes = bytes;
-  a->own = !(known && (what.type == cudaMemoryTypeDevice || what.type == cudaMemoryTypeManaged) && (u64)given % 16 == 0);
-  a->at = a->own ? tsr_allocate(s, bytes) : (u8*)given;
-  if (a->own && input && s->status == cudaSuccess)
-    tsr_ok(s, cudaMemcpyAsync(a->at, given, (size_t)bytes, cudaMemcpyDefault, s->stream));
-}
-
-static inline void tsr_return(tsr_session* s, tsr_lent* a, int output) {
-  if (!a->own) return;
-  if (output && s->status == cudaSuccess)
-    tsr_ok(s, cudaMemcpyAsync((void*)a->given, a->at, (size_t)a->bytes, cudaMemcpyDefault, s->stream));
-  tsr_free(s, a->at);
 }
 )";
 
@@ -405,7 +380,8 @@ class DevicePrinter : public Printer {
 
 std::string host_program_text(HostDialect dialect) {
   if (dialect == HostDialect::c) return "";
-  return std::string(times_text) + std::string(dialect == HostDialect::cuda ? arrays_of_cuda : "");
+  return std::string(times_text) +
+         (dialect == HostDialect::cuda ? "\n" + std::string(detail::host_lent_cuda_text) : "");
 }
 
 std::string print_host_program(const ir::host::Program& program, const ir::Graph& graph, HostDialect dialect,
