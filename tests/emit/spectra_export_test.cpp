@@ -245,6 +245,10 @@ TEST(ExportedSpectra, OfKnownExtentsTakeOthersAsWell) {
   EXPECT_NE(text.find("if (shape[0] == 16LL && shape[1] == 20LL)"), std::string::npos);
   EXPECT_THROW(Program::from_text(flat).emit({.target = "cuda", .shapes = {{16, 20}, {16, 20}}}), Error);
   EXPECT_THROW(Program::from_text(flat).emit({.target = "cuda", .shapes = {{16}}}), Error);
+  // A prime, whose convolution has tables as long as the line.
+  const Program line = Program::from_text("parameter N; vector#1 float a[N]; return fft(a);");
+  EXPECT_THROW(line.emit({.target = "cuda", .shapes = {{2097143}}}), Error);
+  EXPECT_GT(line.emit({.target = "cuda", .shapes = {{i64{1} << 40}}}).source.size(), 1000u);  // no kernel takes it
 }
 
 const char* const volumes =

@@ -8,6 +8,7 @@
 
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
+#include "emit/tables.hpp"
 
 namespace tessera::emit {
 
@@ -69,6 +70,7 @@ std::string kernels_of(ElementType type) {
 std::string tables_of(const std::vector<SizedTransform>& sized) {
   std::string text, list;
   std::map<std::pair<bool, std::vector<double>>, std::size_t> known;
+  i64 numbers = 0;
   for (const SizedTransform& t : sized) {
     const bool doubles = t.made.plan.problem.type == ElementType::f64;
     for (const lower::TransformKernel& kernel : t.made.kernels) {
@@ -76,6 +78,8 @@ std::string tables_of(const std::vector<SizedTransform>& sized) {
       list += fmt::format("{}{{tsr_sized_table_{}, sizeof tsr_sized_table_{}}}", list.empty() ? "" : ", ", at->second,
                           at->second);
       if (!fresh) continue;
+      numbers += static_cast<i64>(kernel.tables.size());
+      check_transform_tables(numbers);
       text += fmt::format("static const {} tsr_sized_table_{}[] = {{", doubles ? "double" : "float", at->second);
       for (std::size_t k = 0; k < kernel.tables.size(); ++k)
         text += fmt::format("{}{:.{}g}", k == 0 ? "" : k % 8 == 0 ? ",\n" : ", ", kernel.tables[k], doubles ? 17 : 9);
