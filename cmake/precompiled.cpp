@@ -1,1 +1,1 @@
-// Nothing but the headers that nearly every file includes: quick builds parse them once (cmake/layers.cmake).
+// Nothing but the headers that nearly every file includes, which are parsed once (cmake/layers.cmake).

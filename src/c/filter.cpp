@@ -1,4 +1,5 @@
 // Named filters, compiled for images of a type and rank.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/deadline.hpp"

@@ -1,4 +1,5 @@
 // Programs: compile, describe, run, explain, emit.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/deadline.hpp"

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "tessera/error.hpp"
 
 namespace tessera::base {

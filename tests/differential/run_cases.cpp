@@ -15,6 +15,7 @@
 #include "isolate.hpp"
 #include "shrink.hpp"
 #include "support/opencl.hpp"
+#include "support/sample.hpp"
 
 namespace tessera::differential {
 namespace {
@@ -138,15 +139,13 @@ bool gcc_is_there() {
   return false;
 }
 
-// TESSERA_PART=2/5: every fifth case from number 2 on, so that several processes share them; TESSERA_EVERY=3: every
+// TESSERA_PART=2/5: every fifth case from number 2 on, so that several processes share them; TESSERA_SAMPLE=2/3: every
 // third of a process's own.
-bool of_this_part(std::size_t i) {
+bool of_this_part(std::size_t i, std::size_t count) {
   const char* given = std::getenv("TESSERA_PART");
   unsigned part = 0, parts = 1;
   if (given != nullptr && (std::sscanf(given, "%u/%u", &part, &parts) != 2 || parts == 0)) part = 0, parts = 1;
-  const char* every = std::getenv("TESSERA_EVERY");
-  const auto step = static_cast<std::size_t>(every != nullptr ? std::max(1, std::atoi(every)) : 1);
-  return i % parts == part && i / parts % step == 0;
+  return i % parts == part && in_sample(i / parts, (count + parts - 1 - part) / parts);
 }
 
 void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, int most) {
@@ -157,7 +156,7 @@ void run_cases(std::size_t count, const std::function<Case(std::size_t)>& make, 
   job.seconds =
       std::getenv("TESSERA_TARGET") != nullptr ? 300 : 120;  // compilers of devices take half a minute for some
   job.work = [&](std::size_t i, const auto& note) -> std::string {
-    if (failed >= most || !of_this_part(i)) return "";
+    if (failed >= most || !of_this_part(i, count)) return "";
     const Case c = of_this_size(on_target(make(i)));
     i64 done = 0;
     auto failure = check(c, [&](std::size_t p, std::size_t s) { note(fmt::format("{} {}", p, s)); }, &done);

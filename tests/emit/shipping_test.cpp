@@ -8,10 +8,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
 #include "command.hpp"
+#include "support/sample.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -205,7 +207,7 @@ TEST_P(Flags, DoNotReachTheValues) {
   write(folder / "driver.c", driver(type, scalar, rows, columns));
   write(folder / "in", std::string(static_cast<const char*>(x.data()), size.size()) +
                            std::string(static_cast<const char*>(y.data()), size.size()));
-  for (const Way& way : ways) {
+  for (const Way& way : sample_of(ways)) {
     if (!makes_programs(folder, way)) continue;
     SCOPED_TRACE(fmt::format("{} {}", way.compiler, way.flags));
     // Linked with the flags as well, which sets the processor's modes; and without -lm.
@@ -259,7 +261,7 @@ TEST_P(Talk, IsNotHeardOfACompiler) {
       {"clang -Wno-unused-command-line-argument --target=x86_64-pc-windows-msvc -fms-extensions", "-O0"},
       {"clang-19 --target=aarch64-linux-gnu -ffast-math", "-O1"},
       {"clang --target=aarch64-linux-gnu", "-O1"}};
-  for (const Way& way : all) {
+  for (const Way& way : sample_of(all)) {
     const bool other = std::string(way.compiler).find("--target") != std::string::npos;
     if (!have(first_word(way.compiler))) continue;
     if (!other && !makes_programs(folder, {way.compiler, way.flags})) continue;

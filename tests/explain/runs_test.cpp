@@ -2,6 +2,7 @@
 // the emitted code, rings against the scratch memory that it asks for.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>

@@ -2,6 +2,7 @@
 // where something stands.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <random>

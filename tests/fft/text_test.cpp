@@ -13,6 +13,7 @@
 #include "fft/plan.hpp"
 #include "fft/tables.hpp"
 #include "run/cpu/compiler.hpp"
+#include "support/sample.hpp"
 
 namespace tessera::fft {
 namespace {
@@ -38,7 +39,10 @@ i64 points_of(const Node& node) {
 }
 
 TEST(FftPlan, EveryTreeHasItsPoints) {
-  for (i64 n = 1; n <= 5000; ++n) ASSERT_EQ(points_of(*plan_transform(n, {})), n) << n;
+  for (i64 n = 1; n <= 5000; ++n) {
+    if (!in_sample(static_cast<std::size_t>(n))) continue;
+    ASSERT_EQ(points_of(*plan_transform(n, {})), n) << n;
+  }
 }
 
 TEST(FftPlan, FewRegistersMeanSmallRadices) {

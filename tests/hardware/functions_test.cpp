@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "hardware/netlist/simulate.hpp"
 #include "ref/interpreter.hpp"
 #include "stream_programs.hpp"
+#include "support/sample.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::hardware {
@@ -139,7 +141,8 @@ TEST(Functions, KeepAnyErrorOrRefuseIt) {
       EXPECT_EQ(e.error_class(), ErrorClass::argument) << e.message();
     }
   };
-  for (const std::string body : cases) {
+  const auto bodies = sample_of(cases);
+  for (const std::string body : bodies) {
     for (const double error : {1e-6, 1e-8, 1e-10, 1e-12}) check(body, error);
     const std::string value = body.substr(7, body.size() - 8);
     for (const char* const scale : {"1e-4", "1e-8", "1e-12", "1e-16", "1e4", "1e8", "1e12", "1e16"})
@@ -149,7 +152,7 @@ TEST(Functions, KeepAnyErrorOrRefuseIt) {
   }
   for (const double error : {1e-3, 1e-5, 1e-6, 1e-7, 1e-8})
     check("return hypot((a * 256 + b) * 0.3, (a * 256 + b + 1) * 0.7);", error);
-  EXPECT_GT(kept, std::size(cases) * 6);
+  EXPECT_GT(kept, bodies.size() * 6);
 }
 
 // What depends on one narrow value is a table of what the interpreter gives, to the bit where it is whole.

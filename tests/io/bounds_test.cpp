@@ -10,6 +10,7 @@
 #include "base/deadline.hpp"
 #include "base/files.hpp"
 #include "support.hpp"
+#include "support/sample.hpp"
 
 namespace tessera::io {
 namespace {
@@ -82,8 +83,10 @@ TEST_F(Bounds, memory_of_reading) {
   write_array(path("plain.tif"), Array(E::f32, {size / 4 / row, row}));
   write_array(path("packed.tif"), Array(E::f32, {size / 4 / row, row}),
               {.compression = 0, .packing = Packing::deflate});
-  for (const auto& entry : fs::directory_iterator(folder_))
-    EXPECT_LT(peak_of_reading(entry.path().string()), 1.1 * size + 0x1p26 / 2) << entry.path();
+  std::vector<std::string> paths;
+  for (const auto& entry : fs::directory_iterator(folder_)) paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  for (const std::string& path : sample_of(paths)) EXPECT_LT(peak_of_reading(path), 1.1 * size + 0x1p26 / 2) << path;
 }
 
 // What is held beside the array counts before it is taken.
@@ -100,8 +103,8 @@ TEST_F(Bounds, the_file_counts_beside_the_array) {
 }
 
 TEST_F(Bounds, fortran_order_in_pieces) {
-  for (const Shape& shape : {Shape{20'000'000, 2}, Shape{2, 20'000'000}, Shape{3000, 4000, 3}, Shape{3, 7, 11, 90'001},
-                             Shape{5, 0, 3}, Shape{1, 1, 4}}) {
+  for (const Shape& shape : sample_of({Shape{20'000'000, 2}, Shape{2, 20'000'000}, Shape{3000, 4000, 3},
+                                       Shape{3, 7, 11, 90'001}, Shape{5, 0, 3}, Shape{1, 1, 4}})) {
     const Array c = random_array(E::u8, Shape(shape.rbegin(), shape.rend()), 3);
     std::string extents;
     for (const i64 extent : shape) extents += std::to_string(extent) + ", ";

@@ -1,4 +1,5 @@
 // Reading files that other programs wrote, and photographs by known pixels.
+#include <algorithm>
 #include <numeric>
 
 #include "base/files.hpp"

@@ -1,4 +1,6 @@
 // Every format with every type and channel count that it holds, there and back, at sizes from one pixel on.
+#include <algorithm>
+
 #include "base/files.hpp"
 #include "io/codec.hpp"
 #include "support.hpp"

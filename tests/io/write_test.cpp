@@ -1,4 +1,5 @@
 // What writing does to values that a format cannot hold, and how it refuses what it cannot store.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

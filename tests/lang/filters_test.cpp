@@ -1,6 +1,7 @@
 // The standard filters on images whose answer is known: constants, a ramp, a single bright point.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

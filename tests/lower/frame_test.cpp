@@ -1,6 +1,7 @@
 // How tiles of registers and the frame around them divide an image: every point is computed, by tiles only inside.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "lang/compile.hpp"

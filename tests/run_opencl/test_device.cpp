@@ -1,4 +1,5 @@
 // Kernels, copies, queues and marks on whatever device there is.
+#include <algorithm>
 #include <atomic>
 #include <thread>
 

@@ -1,6 +1,8 @@
 // See device_tile.hpp.
 #include "fft/device/tile.hpp"
 
+#include <algorithm>
+
 #include "fft/device/index.hpp"
 #include "fft/tables.hpp"
 

@@ -7,6 +7,8 @@
 //
 // Passes are those of any group (pass.cpp), on the region of a pair. A point beyond the image is the same function
 // of images beyond theirs, since all are read at the same point; but where the border of the sum is a number.
+#include <algorithm>
+
 #include "lower/vocabulary.hpp"
 #include "lower/ways/stream/tiles.hpp"
 

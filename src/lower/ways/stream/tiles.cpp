@@ -14,6 +14,7 @@
 // wanted of it; the rest goes aside.
 #include "lower/ways/stream/tiles.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
