@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "support/sample.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -95,21 +96,23 @@ void expect_as_interpreted(const Sum& s, std::mt19937& random, const std::vector
 
 // Both sizes of accumulation, even and odd, all that a band can be shifted by.
 TEST(Matrices, AnyWeightsAnchorsAndBorders) {
-  std::mt19937 random(20261123);
   const char* borders[] = {"clamped",       "mirror", "wrap", "symmetric", "constant(7)", "[constant(10),constant(77)]",
                            "[mirror,wrap]", ""};
   const std::pair<i64, i64> sides[] = {{16, 16}, {1, 1}, {15, 15}, {9, 9}, {8, 16}, {16, 1}, {1, 16}, {7, 12}, {10, 3}};
-  int round = 0;
+  std::size_t round = 0;
   for (const auto& [k0, k1] : sides) {
+    const std::size_t number = round++;
+    if (!in_sample(number)) continue;
+    std::mt19937 random(static_cast<unsigned>(20261123 + number));
     Sum s = random_sum(random, k0, k1);
-    s.border = borders[round++ % 8];
+    s.border = borders[number % 8];
     expect_as_interpreted(s, random, {{17, 40}, {k0, k1}, {45, 277}});
   }
 }
 
 TEST(Matrices, AnyExtents) {
-  std::mt19937 random(4);
-  for (const char* border : {"mirror", "wrap"}) {
+  for (const char* border : sample_of({"mirror", "wrap"})) {
+    std::mt19937 random(4);
     Sum s = random_sum(random, 11, 13);
     s.border = border, s.rest = "saturate<uint8>(S / 4096)";
     expect_as_interpreted(s, random,
