@@ -216,6 +216,9 @@ class Programs(unittest.TestCase):
         self.assertIn("--size 16x20", made)
         self.assertIn("shape[0] == 16LL", made)
         self.assertNotIn("shape[0] == 16LL", program.emit("cuda").source)
+        self.assertEqual(made, program.emit("cuda", shapes=(16, 20)).source)
+        with self.assertRaisesRegex(ts.ArgumentError, r"expected extents by the names of arrays"):
+            program.emit("cuda", shapes=[(16, 20)])
         for wrong, said in [
             ({"b": (16, 20)}, "names no array; expected one of a"),
             ({"a": (16,)}, "2 extents of input 'a'"),
