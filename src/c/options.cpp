@@ -145,7 +145,7 @@ std::string after_dot(const Option& o) {
 
 HardwareOptions::Input hardware_input(const Option& o) {
   const std::string& word = o.text("a type, or type/bits of fraction");
-  const std::size_t slash = word.find('/');
+  const std::size_t slash = word.find_first_of("/.");  // ("uint8.4" is how the command spells it)
   const auto type = lang::parse_type(word.substr(0, slash));
   const std::string bits = slash == std::string::npos ? "0" : word.substr(slash + 1);
   const bool whole = !bits.empty() && bits.size() <= 3 && bits.find_first_not_of("0123456789") == std::string::npos;
