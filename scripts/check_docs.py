@@ -150,6 +150,8 @@ def check():
             paths += 1
             if not tree.has(named[0], path):
                 findings.append(f"{path}:{line_of(text, named.start())}: {named[0]} does not exist")
+    index = (ROOT / "README.md").read_text()
+    findings += [f"README.md: names no {page}" for page in pages if str(page).startswith("docs/") and page.parts[1] != "examples" and f"({page})" not in index]
     finish("docs", findings, f"{len(pages)} pages, in which {paths} paths, {symbols} symbols and {links} links hold")
 
 

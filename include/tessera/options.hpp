@@ -124,6 +124,10 @@ struct EmitOptions {
   std::string kernels_file = "filter.cl";  // of "opencl": the path from which the host file reads the kernels
   double compile_limit = 60;               // seconds, 0: none; more is an Error(argument) that names the stage
   HardwareOptions hardware = {};           // of "hls" and "verilog"
+  // Of "c", "cuda" and "opencl": what the file is made for, a shape per input in order, an empty one for scalars. It
+  // has the plan and, for devices, the Fourier transforms of a run of these; it takes any other extents as well.
+  // Nothing: no extents more than others.
+  std::vector<Shape> shapes = {};
 };
 
 }  // namespace tessera

@@ -110,6 +110,8 @@ TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const 
  *   vector_bits     128, 256, 512; 0: all in one file
  *   kernels_file    the path from which OpenCL's host file reads its kernels
  *   height, width, lanes, error, frequency, chip, additions, fixed (0, 1)     of hardware
+ *   shape.NAME      extents of an input that the file is made for, slowest first ("1080 1920"): of "c", "cuda" and
+ *                   "opencl", for all arrays or for none; the file takes any others as well
  *   input.NAME      "uint8" or "uint8/4": the integers that come in for floats, and their bits of fraction
  * of a named filter (tsr_filter_new): those of tsr_filters_json, and
  *   border          words         as above

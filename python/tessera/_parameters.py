@@ -131,7 +131,12 @@ def _is_array(value: Any) -> bool:
         return False
     if getattr(value, "shape", None) == ():  # a number
         return False
-    return any(hasattr(value, n) for n in ("__array_interface__", "__dlpack__", "__cuda_array_interface__"))
+    if any(hasattr(value, n) for n in ("__array_interface__", "__dlpack__", "__cuda_array_interface__")):
+        return True
+    # Arrays with labels: what they hold is one of those.
+    return (
+        hasattr(value, "__array__") and isinstance(getattr(value, "shape", None), tuple) and not isinstance(value, type)
+    )
 
 
 def _plane_names(count: int) -> tuple[str, ...]:

@@ -351,9 +351,23 @@ class Program:
         chosen.set("target", target)
         for name, value in (options.pop("inputs", None) or {}).items():
             chosen.set(f"input.{name}", value)
+        for name, shape in self._named_shapes(options.pop("shapes", None)).items():
+            chosen.set(f"shape.{name}", [float(n) for n in shape])
         for name, value in options.items():
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
+
+    def _named_shapes(self, shapes: Any) -> Mapping[str, Any]:
+        """Extents by the names of arrays; of a program with one array its extents alone will do."""
+        if shapes is None or isinstance(shapes, Mapping):
+            return shapes or {}
+        arrays = [p.name for p in self.inputs if p.array]
+        if len(arrays) == 1 and isinstance(shapes, tuple) and all(isinstance(n, int) for n in shapes):
+            return {arrays[0]: shapes}
+        wanted = ", ".join(f'"{name}": (...)' for name in arrays)
+        raise ArgumentError(
+            f"shapes are {shapes!r}, expected extents by the names of arrays", help=f"write {{{wanted}}}"
+        )
 
     def adjoint(self) -> Program:
         """The program that goes backwards: it takes the inputs of this one and then, for each output of floats, how a number

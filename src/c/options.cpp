@@ -145,7 +145,7 @@ std::string after_dot(const Option& o) {
 
 HardwareOptions::Input hardware_input(const Option& o) {
   const std::string& word = o.text("a type, or type/bits of fraction");
-  const std::size_t slash = word.find('/');
+  const std::size_t slash = word.find_first_of("/.");  // ("uint8.4" is how the command spells it)
   const auto type = lang::parse_type(word.substr(0, slash));
   const std::string bits = slash == std::string::npos ? "0" : word.substr(slash + 1);
   const bool whole = !bits.empty() && bits.size() <= 3 && bits.find_first_not_of("0123456789") == std::string::npos;
@@ -200,6 +200,28 @@ void set_run_options(const tsr_options& given, RunOptions& out) {
   set_all(&given, "a run", setters);
 }
 
+// shape.NAME: extents of an input, slowest first.
+void shape_of_input(const Option& option, const Program& program, std::vector<Shape>& shapes) {
+  const std::string name = after_dot(option);
+  std::vector<std::string> known;
+  shapes.resize(program.inputs().size());
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    const Parameter& input = program.inputs()[k];
+    if (!input.is_array) continue;
+    known.push_back(input.name);
+    if (input.name != name) continue;
+    shapes[k].clear();
+    for (const double n : option.numbers("extents")) {
+      if (n != std::floor(n) || n < 1 || n > 9007199254740992.0) option.wrong("extents, whole numbers from 1 on");
+      shapes[k].push_back(static_cast<i64>(n));
+    }
+    if (static_cast<int>(shapes[k].size()) != input.rank)
+      option.wrong(fmt::format("{} extents of input '{}' [{}]", input.rank, input.name, input.extents));
+    return;
+  }
+  fail(fmt::format("option {} names no array; expected one of {}", option.name(), base::list_of(known)));
+}
+
 }  // namespace
 
 const std::atomic<bool>* cancel_of(const tsr_options* given) {
@@ -225,7 +247,7 @@ RunOptions run_options(const tsr_options* given) {
   return out;
 }
 
-EmitOptions emit_options(const tsr_options* given) {
+EmitOptions emit_options(const tsr_options* given, const Program& program) {
   EmitOptions out;
   const auto integer = [](int& to, int most) {
     return [&to, most](const Option& o) { to = static_cast<int>(o.integer("a whole number", 0, most)); };
@@ -250,6 +272,7 @@ EmitOptions emit_options(const tsr_options* given) {
                            {"frequency", real(out.hardware.frequency)},
                            {"chip", [&](const Option& o) { out.hardware.chip = o.text("a chip"); }},
                            {"additions", integer(out.hardware.additions, 1 << 20)},
+                           {"shape.", [&](const Option& o) { shape_of_input(o, program, out.shapes); }},
                            {"input.", [&](const Option& o) { out.hardware.inputs[after_dot(o)] = hardware_input(o); }}};
   set_all(given, "emission", setters);
   return out;

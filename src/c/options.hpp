@@ -12,7 +12,7 @@ double compile_limit(const tsr_options*);                // of calls that take i
 const std::atomic<bool>* cancel_of(const tsr_options*);  // null: nothing cancels
 Stream* stream_of(const tsr_options*);                   // null: none
 RunOptions run_options(const tsr_options*);
-EmitOptions emit_options(const tsr_options*);
+EmitOptions emit_options(const tsr_options*, const Program&);
 
 struct FilterOptionSet {
   FilterRequest request;

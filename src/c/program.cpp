@@ -249,7 +249,8 @@ tsr_status tsr_emit(const tsr_program* program, const tsr_options* options, char
   return guarded([&] {
     const base::Deadline watch(0, cancel_of(options));
     base::look_at_deadline();
-    const EmittedCode code = given(program, "the program").program.emit(emit_options(options));
+    const Program& own = given(program, "the program").program;
+    const EmittedCode code = own.emit(emit_options(options, own));
     using Text = std::unique_ptr<char, void (*)(char*)>;
     Text texts[] = {Text(copied(code.source), tsr_string_free), Text(copied(code.header), tsr_string_free),
                     Text(copied(code.host), tsr_string_free)};

@@ -26,4 +26,13 @@ void check_tables(const std::vector<ir::Table>& tables) {
   }
 }
 
+void check_transform_tables(i64 numbers) {
+  if (numbers > most_numbers)
+    throw Error(ErrorClass::argument,
+                fmt::format("the tables of transforms would be {} numbers in the emitted text: expected at most {}",
+                            base::format_count(numbers), base::format_count(most_numbers)),
+                {"extents with large prime factors have tables as long as the lines"},
+                "leave the size away: transforms of any extents make their tables when they run");
+}
+
 }  // namespace tessera::emit

@@ -14,17 +14,25 @@
 #include "engine/emit_head.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
+#include "ir/bind.hpp"
+#include "lower/host/transform.hpp"
 
 namespace tessera {
 
 namespace {
 
-plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const machine::CoreClass& machine) {
+// What a file is made for: the parameters that follow from the shapes of the options, none where there are none.
+using Extents = std::vector<i64>;
+
+plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const Extents& extents,
+                    const machine::CoreClass& machine) {
   plan::Options how;
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  return plan::make_plan(graph, how, machine::core_of_class(machine));
+  return engine::plan_for_class(graph, how, machine::core_of_class(machine),
+                                options.shapes.empty() ? Extents{} : engine::size_class(graph, extents));
 }
 
 emit::Variant variant_for(plan::Plan plan, const machine::CoreClass& machine) {
@@ -39,14 +47,18 @@ constexpr i64 least_shared_of_opencl = i64{32} << 10;  // that every device has
 
 // As a run on a device of that kind compiles it: the plan's kernels, those of narrow tiles where these are wide, and
 // untiled ones for images that do not fit tiles and strips.
-std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const EmitOptions& options) {
+std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const EmitOptions& options,
+                                                 const Extents& extents) {
   std::vector<emit::DeviceVariant> variants;
+  const Extents of_class =
+      options.shapes.empty() ? Extents{} : engine::size_class(graph, extents, engine::Where::device);
   const auto add = [&](Schedule schedule, bool narrow) {
     const i64 shared = options.target == "cuda" ? lower::shared_of_block : least_shared_of_opencl;
     machine::Abilities abilities = machine::abilities_of_target(options.target);
     abilities.narrow = narrow;
     abilities.buffers = abilities.matrices = false;  // (a compiler is told the least capability that runs)
-    engine::DeviceCode code = engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared);
+    engine::DeviceCode code =
+        engine::device_code(graph, abilities, schedule, options.numbers, options.method, shared, of_class);
     variants.push_back({std::move(code.plan), std::move(code.program)});
   };
   add(options.schedule, false);
@@ -56,22 +68,23 @@ std::vector<emit::DeviceVariant> device_variants(const ir::Graph& graph, const E
 }
 
 // Of the classes that multiply bytes or do not, in the order in which the entry point prefers them, last first.
-std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options) {
+std::vector<emit::Variant> c_variants(const ir::Graph& graph, const EmitOptions& options, const Extents& extents) {
   std::vector<emit::Variant> variants;
   variants.reserve(machine::core_classes().size());
   for (const machine::CoreClass& core : machine::core_classes())
     if (!core.byte_products && (options.vector_bits == 0 || options.vector_bits == 8 * core.vector_bytes))
-      variants.push_back(variant_for(plan_for(graph, options, core), core));
+      variants.push_back(variant_for(plan_for(graph, options, extents, core), core));
   return variants;
 }
 
-// Beside these for a machine that multiplies bytes, where the program has sums of them. (Sections of a program with
-// loops have the same classes, all of them.)
-std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, const EmitOptions& options) {
-  std::vector<emit::Variant> variants = c_variants(graph, options);
+// Beside these for a machine that multiplies bytes, where the program has sums of them. (Parts of a host program have
+// the same classes, all of them.)
+std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, const EmitOptions& options,
+                                                    const Extents& extents) {
+  std::vector<emit::Variant> variants = c_variants(graph, options, extents);
   if (options.vector_bits != 0) return variants;
   const machine::CoreClass& last = machine::core_classes().back();
-  plan::Plan products = plan_for(graph, options, last);
+  plan::Plan products = plan_for(graph, options, extents, last);
   const auto sums_bytes = [](const plan::Group& group) {
     return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });
   };
@@ -80,84 +93,67 @@ std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, cons
   return variants;
 }
 
-emit::SectionList sections_of(const engine::LoopProgram& program) {
-  emit::SectionList list{&program.graph(), {}, &program.places()};
-  for (const engine::LoopProgram::Part& part : program.parts()) list.sections.push_back(&part.section);
-  return list;
+// Kernels that a run launches for these extents. A file has text for any as well, and for lines that no kernel takes.
+std::vector<emit::SizedTransform> sized_transforms(const engine::HostProgram& host, const EmitOptions& options,
+                                                   const Extents& extents) {
+  std::vector<emit::SizedTransform> sized;
+  const std::vector<ir::host::Transform>& transforms = host.program().transforms;
+  for (std::size_t t = 0; t < transforms.size() && !options.shapes.empty(); ++t) {
+    const ir::host::Transform& what = transforms[t];
+    std::vector<i64> shape;
+    for (const ir::SizeId n : what.domain) shape.push_back(host.graph().evaluate(n, extents));
+    const auto strides = [&](bool real) {
+      std::vector<i64> all(shape.size(), static_cast<i64>(size_of(what.type)) * (real ? 1 : 2));
+      for (std::size_t d = shape.size() - 1; d-- > 0;) all[d] = all[d + 1] * shape[d + 1];
+      return all;
+    };
+    fft::DeviceOptions how;
+    how.pairs = options.target == "cuda";
+    try {
+      const fft::Problem problem =
+          lower::transform_problem(what, shape, strides(what.from_real), strides(what.to_real));
+      sized.push_back(
+          {t, shape, lower::lower_transform(fft::plan_on_device(problem, how), fmt::format("tsr_fft{}_", t))});
+    } catch (const Error& e) {
+      if (e.error_class() != ErrorClass::device) throw;
+    }
+  }
+  return sized;
 }
 
-emit::DeviceSection device_section(const Program::Impl& impl, const EmitOptions& options) {
-  emit::DeviceSection section;
-  if (!impl.sequence) {
-    section.variants = device_variants(impl.graph, options);
-    return section;
-  }
-  section.graph = &impl.graph;
-  section.parts = &impl.sequence->parts();
-  for (const rewrite::Step& step : section.parts->steps) {
-    std::vector<emit::DeviceVariant>& variants = section.steps.emplace_back();
-    if (step.is_part()) variants = device_variants(step.part, options);
-  }
-  return section;
-}
-
-EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options) {
+EmittedCode device_files(const Program::Impl& impl, const EmitOptions& options, const Extents& extents) {
   const auto dialect = options.target == "cuda" ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
   emit::DeviceFiles files;
-  if (impl.loops) {
-    std::vector<emit::DeviceSection> sections;
-    for (const engine::LoopProgram::Part& part : impl.loops->parts())
-      sections.push_back(device_section(part.program.impl(), options));
-    files = emit::print_device_files(sections_of(*impl.loops), std::move(sections), dialect, options.numbers,
+  if (impl.host) {
+    std::vector<std::vector<emit::DeviceVariant>> parts;
+    for (std::size_t k = 0; k < impl.host->program().parts.size(); ++k)
+      parts.push_back(device_variants(impl.host->part(k).impl().graph, options, extents));
+    files = emit::print_device_files(impl.host->program(), impl.graph, std::move(parts),
+                                     sized_transforms(*impl.host, options, extents), dialect, options.numbers,
                                      options.name, options.kernels_file);
   } else {
-    files = emit::print_device_files(device_section(impl, options), dialect, options.numbers, options.name,
-                                     options.kernels_file);
+    files = emit::print_device_files(device_variants(impl.graph, options, extents), dialect, options.numbers,
+                                     options.name, options.kernels_file);
   }
   return {std::move(files.source), std::move(files.header), std::move(files.host)};
 }
 
-std::vector<std::vector<emit::Variant>> variants_of_parts(const rewrite::Parts& parts, const EmitOptions& options) {
-  std::vector<std::vector<emit::Variant>> variants;
-  for (const rewrite::Step& step : parts.steps) {
-    std::vector<emit::Variant>& of_step = variants.emplace_back();
-    if (step.is_part()) of_step = c_variants(step.part, options);
-  }
-  return variants;
-}
-
-emit::CSection c_section(const Program::Impl& impl, const EmitOptions& options) {
-  if (!impl.sequence) return {&impl.graph, nullptr, {c_variants(impl.graph, options)}};
-  const rewrite::Parts& parts = impl.sequence->parts();
-  return {&impl.graph, &parts, variants_of_parts(parts, options)};
-}
-
-std::string c_loops(const engine::LoopProgram& program, const EmitOptions& options, const emit::EntryOptions& entry) {
-  std::vector<emit::CSection> sections;
-  std::vector<std::vector<emit::Variant>> plain;
-  bool transforms = false;
-  for (const engine::LoopProgram::Part& part : program.parts()) {
-    sections.push_back(c_section(part.program.impl(), options));
-    transforms = transforms || sections.back().parts != nullptr;
-  }
-  if (transforms) return emit::print_c_parts(sections_of(program), sections, entry);
-  for (emit::CSection& section : sections) plain.push_back(std::move(section.variants.front()));
-  return emit::print_c_file(sections_of(program), plain, entry);
-}
-
-EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options) {
+EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options, const Extents& extents) {
   emit::EntryOptions entry;
   entry.name = options.name;
   entry.tile_rows = options.tile_rows;
   entry.tile_columns = options.tile_columns;
   entry.vector_bits = options.vector_bits;
-  const std::string header = emit::print_c_header(impl.graph, entry);
-  if (impl.loops) return {c_loops(*impl.loops, options, entry), header, ""};
-  if (impl.sequence) {
-    const rewrite::Parts& parts = impl.sequence->parts();
-    return {emit::print_c_parts(impl.graph, parts, variants_of_parts(parts, options), entry), header, ""};
+  if (impl.host) {
+    const ir::host::Program& program = impl.host->program();
+    std::vector<std::vector<emit::Variant>> parts;
+    for (std::size_t k = 0; k < program.parts.size(); ++k)
+      parts.push_back(c_variants(impl.host->part(k).impl().graph, options, extents));
+    return {program.transforms.empty() ? emit::print_c_file(program, impl.graph, parts, entry)
+                                       : emit::print_c_parts(program, impl.graph, parts, entry),
+            emit::print_c_header(impl.graph, entry), ""};
   }
-  const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options);
+  const std::vector<emit::Variant> variants = c_variants_with_products(impl.graph, options, extents);
   return {emit::print_c_file(variants, entry), emit::print_c_header(variants.front().plan, entry), ""};
 }
 
@@ -179,6 +175,9 @@ EmittedCode files_of(const Program::Impl& impl, const EmitOptions& options) {
       options.vector_bits != 512)
     throw Error(ErrorClass::argument,
                 fmt::format("vectors of {} bits were asked for; expected 128, 256 or 512", options.vector_bits));
+  if (hardware && !options.shapes.empty())
+    throw Error(ErrorClass::argument,
+                fmt::format("target {} takes the extents of its frames, not shapes", options.target));
   if (hardware) return engine::hardware_files(impl.graph, options);
   RunOptions run;
   run.schedule = options.schedule;
@@ -195,7 +194,17 @@ EmittedCode files_of(const Program::Impl& impl, const EmitOptions& options) {
     own.method = Method::automatic;
     return files_of(whole->impl(), own);
   }
-  return kernels ? device_files(impl, options) : c_files(impl, options);
+  Extents extents;
+  if (!options.shapes.empty()) {
+    if (options.shapes.size() != impl.graph.arguments.size())
+      throw Error(ErrorClass::argument,
+                  fmt::format("the program takes {} inputs, but {} shapes were given", impl.graph.arguments.size(),
+                              options.shapes.size()),
+                  {}, "give an empty shape for a scalar");
+    extents = ir::bind_parameters(impl.graph, options.shapes);
+    static_cast<void>(impl.output_shapes(extents));
+  }
+  return kernels ? device_files(impl, options, extents) : c_files(impl, options, extents);
 }
 
 }  // namespace

@@ -53,6 +53,8 @@ std::string command(const EmitOptions& options) {
   static constexpr const char* methods[] = {"auto", "direct", "separable", "low-rank", "transform", "whole", "matrix"};
   std::string words = fmt::format("tessera emit --target {} --name {}", options.target, options.name);
   if (is_hardware(options.target)) words += hardware_words(options);
+  for (const Shape& shape : options.shapes)
+    if (!shape.empty()) words += fmt::format(" --size {}", fmt::join(shape, "x"));
   if (options.schedule != Schedule::automatic)
     words += fmt::format(" --schedule {}", schedules[static_cast<std::size_t>(options.schedule)]);
   if (options.method != Method::automatic)

@@ -1,5 +1,5 @@
-// See methods.hpp. Parts of a program with transforms and sections of one with loops are asked one by one: it is enough
-// that one sum of one of them is taken so.
+// See methods.hpp. Parts of a program with transforms or loops are asked one by one: it is enough that one sum of one
+// of them is taken so.
 #include "engine/methods.hpp"
 
 #include <fmt/format.h>
@@ -18,12 +18,8 @@ std::vector<rewrite::SumChoice> sums_of(const Program::Impl& impl, const RunOpti
     std::vector<rewrite::SumChoice> sums = sums_of(part, options, emitted);
     std::move(sums.begin(), sums.end(), std::back_inserter(all));
   };
-  if (impl.loops) {
-    for (const LoopProgram::Part& part : impl.loops->parts()) add(part.program.impl());
-  } else if (impl.sequence) {
-    const std::vector<rewrite::Step>& steps = impl.sequence->parts().steps;
-    for (std::size_t k = 0; k < steps.size(); ++k)
-      if (steps[k].is_part()) add(impl.sequence->program(k).impl());
+  if (impl.host) {
+    for (std::size_t k = 0; k < impl.host->program().parts.size(); ++k) add(impl.host->part(k).impl());
   } else if (options.method == Method::whole) {
     ir::Graph graph = impl.graph;
     all = rewrite::take_whole(graph, options.numbers);
@@ -42,7 +38,7 @@ std::vector<rewrite::SumChoice> sums_of(const Program::Impl& impl, const RunOpti
 }
 
 std::shared_ptr<const Program> whole_program(const Program::Impl& impl, const RunOptions& options) {
-  if (options.method != Method::whole || impl.loops || impl.sequence) return nullptr;
+  if (options.method != Method::whole || impl.host) return nullptr;
   const base::Lock lock = impl.locked();
   auto& known = impl.wholes[static_cast<int>(options.numbers)];
   if (known) return *known;

@@ -146,10 +146,7 @@ Program engine::make_program(ir::Graph graph, std::vector<Diagnostic> warnings,
     const ir::Stage& stage = g.stage(o.stages.front());
     impl->outputs.push_back({o.name, true, o.format, static_cast<int>(stage.domain.size()), extents(stage.domain)});
   }
-  if (!g.loops.empty())
-    impl->loops = std::make_unique<const engine::LoopProgram>(g);
-  else if (rewrite::has_transforms(g))
-    impl->sequence = std::make_unique<const engine::Sequence>(g);
+  if (lower::needs_host_program(g)) impl->host = std::make_unique<const engine::HostProgram>(g);
   return Program(std::move(impl));
 }
 
@@ -214,8 +211,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
                         const RunOptions& options) const {
   if (const Impl& chosen = engine::by_method(*this, options); &chosen != this)
     return chosen.run(bound, from, to, options);
-  if (loops) return loops->run(bound, from, to, options);
-  if (sequence) return sequence->run(bound, from, to, options);
+  if (host) return host->run(bound, from, to, options);
   if (const auto whole = engine::whole_program(*this, options)) {
     RunOptions own = options;
     own.method = Method::automatic;

@@ -10,8 +10,7 @@
 #include "engine/device/on_device.hpp"
 #include "engine/executable.hpp"
 #include "engine/filters/certainty.hpp"
-#include "engine/loops.hpp"
-#include "engine/sequence.hpp"
+#include "engine/host/host_program.hpp"
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
 #include "ref/interpreter.hpp"
@@ -31,9 +30,8 @@ struct Program::Impl {
   std::vector<Diagnostic> warnings;
   std::vector<std::string> imports;  // files
   std::vector<Parameter> inputs, outputs;
-  std::unique_ptr<const engine::LoopProgram> loops;  // of a graph with loops, which runs by sections
-  // Of one with Fourier transforms and without loops, which has no code as a whole.
-  std::unique_ptr<const engine::Sequence> sequence;
+  // Of a graph with loops or Fourier transforms, which has no code as a whole. Others are one part.
+  std::unique_ptr<const engine::HostProgram> host;
   std::unique_ptr<const engine::Certainty> certainty;  // of a filter of images whose points are not all known
   // The same with sums in double, for methods whose rounding stands beside the whole window: certainties may be small.
   std::unique_ptr<const Program> precise;

@@ -358,13 +358,14 @@ class Cutter {
   void transform(const Transform& t) {
     const Stage& stage = graph_.stage(t.stage);
     Step& step = result_.steps.emplace_back();
-    step.inverse = t.how.inverse;
-    step.from_real = !t.how.im;
-    step.to_real = to_real(t);
-    step.type = stage.type;
-    step.along = t.how.along;
-    step.domain = stage.domain;
-    step.name = step.to_real ? stage.name : stem(stage.name);
+    ir::host::Transform& made = step.transform;
+    made.inverse = t.how.inverse;
+    made.from_real = !t.how.im;
+    made.to_real = to_real(t);
+    made.type = stage.type;
+    made.along = t.how.along;
+    made.domain = stage.domain;
+    made.name = made.to_real ? stage.name : stem(stage.name);
     step.inputs = {from_.at(t.stage)};
     for (const auto& s : {t.re, t.im})
       if (s) step.stages.push_back(*s);
@@ -372,8 +373,8 @@ class Cutter {
     for (std::size_t o = 0; o < graph_.outputs.size() && !to; ++o)
       if (given_[o] == &t) to = Place{Place::Kind::output, o};
     if (!to) {
-      const Format pair = pair_of(step.type);
-      to = between(step.name, step.to_real ? Format(step.type) : pair, step.stages);
+      const Format pair = pair_of(made.type);
+      to = between(made.name, made.to_real ? Format(made.type) : pair, step.stages);
     }
     step.outputs = {*to};
     if (t.re) place_.emplace(*t.re, At{*to, 0});

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ir/graph.hpp"
+#include "ir/host/program.hpp"
 
 namespace tessera::rewrite {
 
@@ -34,18 +35,13 @@ struct Between {
 };
 
 struct Step {
-  // A part, or a transform where its graph has no outputs.
-  ir::Graph part;
   std::vector<Place> inputs, outputs;  // of a part: one per argument and output; of a transform: one of each
-  bool is_part() const { return !part.outputs.empty(); }
+  bool is_part() const { return stages.empty(); }
 
-  // A transform. Its arrays are numbers, or pairs of them.
-  std::string name;
-  std::vector<ir::StageId> stages;  // of the program: of the two parts of the result, those that are read
-  bool inverse = false, from_real = false, to_real = false;
-  ElementType type = ElementType::f32;
-  std::vector<int> along;
-  std::vector<ir::SizeId> domain;
+  ir::Graph part;
+  // A transform: of the two parts of its result, those that are read, stages of the program.
+  std::vector<ir::StageId> stages;
+  ir::host::Transform transform;
 };
 
 struct Parts {

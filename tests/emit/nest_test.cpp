@@ -53,14 +53,8 @@ void check(const ir::Graph& graph, const plan::Options& options, int vector_byte
 }
 
 void check(const Program& program, const plan::Options& options, int vector_bytes) {
-  if (program.impl().loops) {  // section by section
-    for (const engine::LoopProgram::Part& part : program.impl().loops->parts())
-      check(part.program, options, vector_bytes);
-    return;
-  }
-  if (program.impl().sequence) {  // between its transforms
-    for (const rewrite::Step& step : program.impl().sequence->parts().steps)
-      if (step.is_part()) check(step.part, options, vector_bytes);
+  if (const engine::HostProgram* host = program.impl().host.get()) {  // part by part
+    for (std::size_t k = 0; k < host->program().parts.size(); ++k) check(host->part(k), options, vector_bytes);
     return;
   }
   check(program.impl().graph, options, vector_bytes);

@@ -29,12 +29,16 @@ constexpr bool changes_stacks = true;
 // Compiled for one target, and called as any program: what arrays point to, and extents.
 class Emitted {
  public:
-  Emitted(const Program& program, const std::string& target, Method method = Method::automatic) : program_(program) {
+  // Made for arrays of a shape, unless it is empty.
+  Emitted(const Program& program, const std::string& target, Method method = Method::automatic,
+          const Shape& made_for = {})
+      : program_(program) {
     const bool cuda = target == "cuda", opencl = target == "opencl";
     const EmittedCode code = program.emit({.target = cuda || opencl ? target : "c",
                                            .name = "spectra",
                                            .method = method,
-                                           .kernels_file = (folder_ / "k.cl").string()});
+                                           .kernels_file = (folder_ / "k.cl").string(),
+                                           .shapes = shapes_of(program, made_for)});
     write(folder_ / "k.cl", code.source);
     write(folder_ / "p.cpp", (cuda ? code.source : "") + caller(code, cuda));
     write(folder_ / "h.c", opencl ? code.host : code.source);
@@ -82,6 +86,13 @@ class Emitted {
   }
 
  private:
+  static std::vector<Shape> shapes_of(const Program& program, const Shape& shape) {
+    std::vector<Shape> shapes;
+    for (const Parameter& p : program.inputs())
+      if (!shape.empty()) shapes.push_back(p.is_array ? shape : Shape{});
+    return shapes;
+  }
+
   // Arguments of any type.
   std::string caller(const EmittedCode& code, bool cuda) const {
     std::string list;
@@ -137,10 +148,10 @@ Array noise(const Format& format, const Shape& shape) {
 
 // All arrays that are inputs have all extents, numbers are float.
 void check(const std::string& text, const std::string& target, const std::vector<Shape>& shapes,
-           Method method = Method::automatic) {
+           Method method = Method::automatic, const Shape& made_for = {}) {
   if (target == "cuda" && !changes_stacks) return;
   const Program program = Program::from_text(text);
-  const Emitted emitted(program, target, method);
+  const Emitted emitted(program, target, method, made_for);
   ASSERT_EQ("", emitted.said());
   int held = 0;
   for (int turn = 0; turn < 2; ++turn)  // tables are kept, nothing else is
@@ -220,6 +231,27 @@ TEST(ExportedSpectra, OfOpenclTakeAnyExtents) {
   check(flat, "opencl", flat_shapes);
 }
 
+// Rows of a block, a prime, four steps along rows and columns, lines in chunks; and in the same file any others.
+TEST(ExportedSpectra, OfKnownExtentsTakeOthersAsWell) {
+  ASSERT_TRUE(have("g++"));
+  const std::vector<Shape> made_for = {{37, 41}, {3, 9000}, {6000, 12}};
+  for (const Shape& shape : made_for) {
+    SCOPED_TRACE(fmt::format("made for {}", to_string(shape)));
+    check(flat, "cuda", {shape, {5, 7}}, Method::automatic, shape);
+    if (shape[0] < 100 && !cannot_run(no_opencl())) check(flat, "opencl", {shape, {5, 7}}, Method::automatic, shape);
+  }
+  check(flat, "c", {{16, 20}, {5, 7}}, Method::automatic, {16, 20});
+  const std::string text = Program::from_text(flat).emit({.target = "cuda", .shapes = {{16, 20}}}).source;
+  EXPECT_NE(text.find("--size 16x20"), std::string::npos);
+  EXPECT_NE(text.find("if (shape[0] == 16LL && shape[1] == 20LL)"), std::string::npos);
+  EXPECT_THROW(Program::from_text(flat).emit({.target = "cuda", .shapes = {{16, 20}, {16, 20}}}), Error);
+  EXPECT_THROW(Program::from_text(flat).emit({.target = "cuda", .shapes = {{16}}}), Error);
+  // A prime, whose convolution has tables as long as the line.
+  const Program line = Program::from_text("parameter N; vector#1 float a[N]; return fft(a);");
+  EXPECT_THROW(line.emit({.target = "cuda", .shapes = {{2097143}}}), Error);
+  EXPECT_GT(line.emit({.target = "cuda", .shapes = {{i64{1} << 40}}}).source.size(), 1000u);  // no kernel takes it
+}
+
 const char* const volumes =
     "stencil gain(vector#3 complex F) { return struct complex(2 * F.re, 2 * F.im); }\n"
     "parameter K, M, N; vector#3 double a[K,M,N]; b = ifft(gain(fft(a)));\n"
@@ -230,6 +262,7 @@ const std::vector<Shape> volume_shapes = {{1, 1, 1}, {1, 2, 3},   {4, 5, 6},   {
 TEST(ExportedSpectra, OfVolumesInDoubles) {
   ASSERT_TRUE(have("gcc"));
   for (const char* target : {"c", "cuda"}) check(volumes, target, volume_shapes);
+  check(volumes, "cuda", {{9, 3, 8}, {4, 5, 6}}, Method::automatic, {9, 3, 8});
 }
 
 TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {

@@ -151,5 +151,36 @@ TEST(Explain, RefusesWhatDoesNotFit) {
   EXPECT_NE(refusal(program, {{3, 4}}, options), "accepted");
 }
 
+// Transforms of the program's own, of the method, and within a loop: a group for each.
+TEST(ExplainTransforms, AreGroupsWhereverTheyStand) {
+  const auto transforms = [](const json& report) {
+    int count = 0;
+    for (const json& group : report["groups"]) count += group.contains("transform") ? 1 : 0;
+    return count;
+  };
+  const auto explained = [](const std::string& text, Method method) {
+    RunOptions options;
+    options.method = method;
+    return json::parse(Program::from_text(text).explain({{200, 300}}, options, ExplainFormat::json));
+  };
+  EXPECT_EQ(
+      transforms(explained("parameter M, N; vector#2 float a[M,N]; b = ifft(fft(a)); return b.re;", Method::automatic)),
+      2);
+  EXPECT_EQ(
+      transforms(explained("table float w[3,5] = {{1, 2, 3, 4, 5}, {5, 4, 9, 2, 1}, {1, 1, 2, 3, 3}};\n"
+                           "stencil f(vector#2 float X) { return sum(i = 0..2, j = 0..4)(w[i,j] * X@[i-1,j-2]); }\n"
+                           "parameter M, N; vector#2 float a[M,N]; return f(a:mirror);",
+                           Method::whole)),
+      3);
+  const json loop = explained(
+      "stencil large(vector#2 float a) { return a > 0.5f; }\n"
+      "parameter M, N; vector#2 float a[M,N]; u<0> = a;\n"
+      "do t = 1..9\n  F<t> = ifft(fft(u<t-1>));\n  u<t> = F<t>.re;\nwhile (max(large(u<t>)) != 0);\nreturn u<9>;",
+      Method::automatic);
+  int all = 0;
+  for (const json& section : loop["sections"]) all += transforms(section["report"]);
+  EXPECT_EQ(all, 2) << loop.dump(1).substr(0, 400);
+}
+
 }  // namespace
 }  // namespace tessera

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+
+#include "ir/nest/key.hpp"
 
 namespace tessera::ir::nest {
 namespace {
@@ -71,6 +74,36 @@ TEST(NestText, PrintsWhatItReads) {
   EXPECT_EQ(ElementType::u8, module.tables[1].type);
   EXPECT_EQ((std::vector<i64>{2, 2}), module.tables[0].extents);
   EXPECT_EQ((std::set<std::size_t>{2}), module.opaque);
+}
+
+// Keys tell apart what texts tell apart, but for names of functions.
+TEST(NestKey, IsOfTheText) {
+  const auto key = [](const std::string& text) { return key_of(parse_module(text).functions.back()); };
+  const std::string text = kEverything;
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    const std::size_t at = text.rfind(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return std::string(text).replace(at, from.size(), to);
+  };
+  EXPECT_EQ(key(text), key(text));
+  EXPECT_EQ(key(text), key(changed("function tsr_g0 ", "function tsr_g9 ")));
+  const std::pair<const char*, const char*> changes[] = {{"blur", "blue"},
+                                                         {"(pointers u8* P)", "(pointers u16* P)"},
+                                                         {"(i64 tile)", "(i32 tile)"},
+                                                         {"(sub:i64 done_1 1)", "(sub:i64 done_1 2)"},
+                                                         {"(sub:i64 done_1 1)", "(add:i64 done_1 1)"},
+                                                         {"y_5 0 (load", "y_5 1 (load"},
+                                                         {"f32x16/2+1 p_4", "f32x16/2 p_4"},
+                                                         {"f32x16/2+1 p_4", "f32x16/3+1 p_4"},
+                                                         {"interleave:f32x16+4", "interleave:f32x16+8"},
+                                                         {"-0x0p+0:f32", "0x0p+0:f32"},
+                                                         {"0 inf:f32", "0 nan:f32"},
+                                                         {"stream p_4", "store p_4"},
+                                                         {"tsr_table_0", "tsr_table_1"},
+                                                         {"do rows_of_it", "do rows_of_her"},
+                                                         {"call tsr_zero S 64", "call tsr_zero S 65"},
+                                                         {"array f32* rows_2 5", "array f32* rows_2 6"}};
+  for (const auto& [from, to] : changes) EXPECT_NE(key(text), key(changed(from, to))) << from << " -> " << to;
 }
 
 TEST(NestText, SkipsEmptyLinesAndRemarks) {

@@ -6,7 +6,9 @@
 
 #include "adjoint/adjoint.hpp"
 #include "analyze/assumed.hpp"
+#include "ir/host/program.hpp"
 #include "ir/sections.hpp"
+#include "lower/host/lower_host.hpp"
 #include "options.hpp"
 #include "rewrite/median.hpp"
 #include "rewrite/nans.hpp"
@@ -57,11 +59,12 @@ void cut(State& state) {
       continue;
     }
     std::string along;
-    for (const int d : step.along) along += fmt::format(" {}", d);
+    for (const int d : step.transform.along) along += fmt::format(" {}", d);
     state.made.push_back(
         {fmt::format("step {}, a transform: {}", k, moves),
-         fmt::format("{} '{}' from {} to {}, along{}\n", step.inverse ? "inverse" : "forward", step.name,
-                     step.from_real ? "numbers" : "pairs", step.to_real ? "numbers" : "pairs", along)});
+         fmt::format("{} '{}' from {} to {}, along{}\n", step.transform.inverse ? "inverse" : "forward",
+                     step.transform.name, step.transform.from_real ? "numbers" : "pairs",
+                     step.transform.to_real ? "numbers" : "pairs", along)});
   }
   for (std::size_t k = 0; k < parts.between.size(); ++k)
     state.made.push_back({fmt::format("between {}", k),
@@ -89,6 +92,12 @@ void sections(State& state) {
                           c.spent ? ", in place" : "");
     state.made.push_back({fmt::format("loop of section {}", k), loop});
   }
+}
+
+void lower_host(State& state) {
+  const lower::HostLowered made = lower::lower_host(state.graph);
+  state.made.push_back({"host program", ir::host::print(made.program, state.graph)});
+  for (const ir::host::Part& part : made.program.parts) state.made.push_back({part.name, checked_text(part.graph)});
 }
 
 void adjoint_of(State& state) {
@@ -141,6 +150,7 @@ const std::vector<std::pair<std::string, Pass>>& passes() {
       {"take_whole", [](State& s) { s.sums = take_whole(s.graph, s.options.numbers); }},
       {"cut", cut},
       {"sections", sections},
+      {"lower_host", lower_host},
       {"adjoint", adjoint_of},
   };
   return all;

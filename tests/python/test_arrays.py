@@ -383,6 +383,25 @@ class XArray(unittest.TestCase):
         np.testing.assert_array_equal(into.values, out)
         self.assertIn("M = 4", program.explain(image))
 
+    def test_pipelines_take_them(self):
+        import xarray as xr
+
+        image = xr.DataArray(photo((6, 5)), dims=("y", "x"), coords={"y": np.arange(6)}, attrs={"unit": "mm"})
+
+        @ts.pipeline
+        def slope(image, amount=0.5):
+            b = image.mirror()
+            return amount * (b[0, 1] - b[0, -1])
+
+        wanted = slope(image.values)
+        xr.testing.assert_identical(slope(image), image.copy(data=wanted))
+        xr.testing.assert_identical(slope.submit(image).result(), image.copy(data=wanted))
+        self.assertIn("M = 6", slope.explain(image))
+        self.assertIsInstance(slope.compile(image), ts.Program)
+        colours = xr.DataArray(photo((6, 5, 3)), dims=("y", "x", "c"))
+        by_channel = ts.pipeline(lambda image: image.mirror()[0, 1] - image, channel_axis=-1)
+        xr.testing.assert_identical(by_channel(colours), colours.copy(data=by_channel(colours.values)))
+
 
 if __name__ == "__main__":
     unittest.main()

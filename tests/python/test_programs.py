@@ -210,6 +210,23 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(ts.ArgumentError, "there is no target 'nonsense'"):
             program.emit("nonsense")
 
+    def test_emit_for_extents(self):
+        program = ts.Program.from_text("parameter M, N; vector#2 float a[M,N]; b = ifft(fft(a)); return b.re;")
+        made = program.emit("cuda", shapes={"a": (16, 20)}).source
+        self.assertIn("--size 16x20", made)
+        self.assertIn("shape[0] == 16LL", made)
+        self.assertNotIn("shape[0] == 16LL", program.emit("cuda").source)
+        self.assertEqual(made, program.emit("cuda", shapes=(16, 20)).source)
+        with self.assertRaisesRegex(ts.ArgumentError, r"expected extents by the names of arrays"):
+            program.emit("cuda", shapes=[(16, 20)])
+        for wrong, said in [
+            ({"b": (16, 20)}, "names no array; expected one of a"),
+            ({"a": (16,)}, "2 extents of input 'a'"),
+            ({"a": (16, 0)}, "whole numbers from 1 on"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, said):
+                program.emit("cuda", shapes=wrong)
+
     def test_pickle(self):
         program, image = ts.Program.from_text(BLUR), photo()
         again = pickle.loads(pickle.dumps(program))

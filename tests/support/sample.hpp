@@ -13,24 +13,24 @@
 
 namespace tessera {
 
-struct Sample {
+struct SamplePart {
   unsigned part = 0, parts = 1;
 };
 
-inline Sample sample() {
+inline SamplePart sample_part() {
   const char* const given = std::getenv("TESSERA_SAMPLE");
-  Sample s;
+  SamplePart s;
   if (given == nullptr || std::sscanf(given, "%u/%u", &s.part, &s.parts) != 2 || s.part >= s.parts) return {};
   return s;
 }
 
 inline bool in_sample(std::size_t number) {
-  return number % sample().parts == sample().part;
+  return number % sample_part().parts == sample_part().part;
 }
 
 // The same for number of count: of fewer cases than there are parts, one.
 inline bool in_sample(std::size_t number, std::size_t count) {
-  return count < sample().parts ? number == sample().part % count : in_sample(number);
+  return count < sample_part().parts ? number == sample_part().part % count : in_sample(number);
 }
 
 // Those of a list that the run looks at.

@@ -137,7 +137,7 @@ void measure_steps(const Program& program, const Lanes& lanes, const RunOptions&
     RunOptions streamed = options;
     streamed.stream = &stream;
     for (double& each : all) {
-      if (program.impl().loops) {
+      if (program.impl().host->loops()) {
         const auto start = Clock::now();
         program.run_into(inputs, there, options);
         each += std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -161,7 +161,7 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
              const RunOptions& asked, int repeat) {
   RunOptions options = asked;
   options.on_loop_end = nullptr;
-  if (options.target != "cpu" && (program.impl().loops || program.impl().sequence)) {
+  if (options.target != "cpu" && program.impl().host) {
     options.on_progress = nullptr;
     return measure_steps(program, lanes, options, repeat);
   }

@@ -84,7 +84,7 @@ i64 longest_sum(const ir::Graph& graph) {
 // Of the plan by which the program runs.
 i64 longest_sum(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
   if (options.method == Method::whole) return 1;
-  if (impl.loops || impl.sequence) return longest_sum(impl.graph);
+  if (impl.host) return longest_sum(impl.graph);
   if (options.target == "cuda" || options.target == "opencl")
     return longest_sum(impl.on_device(options, parameters)->plan().graph);
   return longest_sum(engine::cpu_plan(impl.graph, options).graph);

@@ -12,6 +12,7 @@
 #include "base/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/options/explain_sizes.hpp"
 #include "cli/options/hardware_options.hpp"
 #include "cli/options/options.hpp"
 #include "cli/tell.hpp"
@@ -25,7 +26,8 @@ struct EmitVerb {
   ProgramOptions program;
   PlanOptions plan;
   HardwareFlags flags;
-  std::string target = "c", output, header, size, vectors;
+  std::string target = "c", output, header, vectors;
+  std::vector<std::string> sizes;  // "2160x3840" or "name=2160x3840"; of circuits one
   std::optional<std::string> name;
   bool force = false;
 };
@@ -96,8 +98,13 @@ int emit(const EmitVerb& verb) {
   if (verb.target == "verilog" && plan.numbers == Numbers::exact)
     throw Error(ErrorClass::argument, "--exact is not of target verilog, whose floats are in fixed point", {},
                 "--error says how far results may be off");
-  const HardwareOptions hardware = verb.flags.options(verb.target, verb.size);
-  const bool opencl = verb.target == "opencl", beside = opencl || is_hardware_target(verb.target);
+  const bool circuit = is_hardware_target(verb.target);
+  if (circuit && verb.sizes.size() > 1)
+    throw Error(ErrorClass::argument, fmt::format("{} sizes were given; expected one, of the frames of target {}",
+                                                  verb.sizes.size(), verb.target));
+  const HardwareOptions hardware =
+      verb.flags.options(verb.target, circuit && !verb.sizes.empty() ? verb.sizes.front() : "");
+  const bool opencl = verb.target == "opencl", beside = opencl || circuit;
   // The host file stands beside the kernels, which it reads by the name that they have there; a test bench beside what
   // it tests.
   const std::filesystem::path kernels = verb.output;
@@ -134,6 +141,12 @@ int emit(const EmitVerb& verb) {
     throw Error(ErrorClass::argument, fmt::format("-p sets {}, which is an argument of the emitted function",
                                                   base::quoted(scalars.begin()->first)));
   for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
+  InputShapes shapes;
+  if (!circuit && !verb.sizes.empty()) shapes = input_shapes(program, verb.sizes);
+  if (!shapes.assumed.empty())
+    throw Error(ErrorClass::argument,
+                fmt::format("--size leaves extents open: {} would be assumed", base::list_of(shapes.assumed, "and")),
+                {}, "give the extents of every input, as NAME=EXTENTS where they differ");
   const EmittedCode code =
       program.emit({.target = verb.target,
                     .name = verb.name ? *verb.name : identifier_of(verb.program.path),
@@ -145,7 +158,8 @@ int emit(const EmitVerb& verb) {
                     .vector_bits = vector_bits,
                     .kernels_file = verb.output.empty() ? "filter.cl" : kernels.filename().string(),
                     .compile_limit = plan.compile_limit,
-                    .hardware = hardware});
+                    .hardware = hardware,
+                    .shapes = shapes.shapes});
   struct File {
     std::string path;
     const std::string* text;
@@ -183,7 +197,12 @@ Verb add_emit(CLI::App& root) {
   verb->program.declare(*app);
   app->add_option("--target", verb->target, "c, cuda, opencl (beside it a host file in C), hls, verilog (a test bench)")
       ->type_name("NAME");
-  app->add_option("--size", verb->size, "extents of the frames of hls and verilog")->type_name("HEIGHTxWIDTH");
+  app->add_option(
+         "--size", verb->sizes,
+         "extents of an input that the file is made for, slowest first; it takes others as well (hls and verilog: "
+         "of the frames)")
+      ->type_name("[NAME=]EXTENTS")
+      ->allow_extra_args(false);
   verb->flags.declare(*app);
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");
   app->add_option("-o,--output", verb->output, "file of the code instead of standard output")->type_name("FILE");

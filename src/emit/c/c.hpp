@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/constant_table.hpp"
-#include "emit/loop_driver.hpp"
+#include "ir/host/program.hpp"
 #include "ir/nest/nest.hpp"
 #include "lower/interface.hpp"
 
@@ -47,8 +47,9 @@ struct Variant {
 // machine has. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users.
 std::string print_c_file(const std::vector<Variant>&, const EntryOptions&);
 
-// The same of a program with loops: the variants of every section.
-std::string print_c_file(const SectionList&, const std::vector<std::vector<Variant>>&, const EntryOptions&);
+// The same of a host program without transforms: the variants of every part.
+std::string print_c_file(const ir::host::Program&, const ir::Graph&, const std::vector<std::vector<Variant>>& parts,
+                         const EntryOptions&);
 
 // What runs a part of a program: static i32 NAME(void* const* given, const i64* sizes, tessera_call*), in a frame of
 // its own (frame.hpp).

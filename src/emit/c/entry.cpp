@@ -4,6 +4,8 @@
 // x86-64 also for AVX2 and for AVX-512. Which ones are compiled follows from the compiler's flags (-march=native leaves
 // only what can run), which one runs is asked of the machine at every call. So a file that is compiled by `cc -O3`
 // alone runs at the speed of the machine that it meets. The same values result from each: lanes do not interact.
+#include "emit/host/entry.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -220,7 +222,7 @@ std::string apart(std::string_view text, const std::set<std::string, std::less<>
   });
 }
 
-// One section, or several that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`.
+// One program, or the parts that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`.
 std::string print_variants(const std::vector<const std::vector<Variant>*>& sections, const std::string& driver,
                            const EntryOptions& options, const std::string& name) {
   const std::vector<Variant>& variants = *sections.front();
@@ -236,7 +238,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
                        "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "
                        "TSR_JOIN_(a, b) a##b\n"
                        "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
-  common += call_text;
+  common += call_text();
   const bool same_tables =
       std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
   if (same_tables) common += modules[0].tables;
@@ -290,16 +292,16 @@ std::string print_c_file(const std::vector<Variant>& variants, const EntryOption
   return print_file({&variants}, plan.interface(), signature_of(plan), "", options, plan.lifted, true);
 }
 
-std::string print_c_file(const SectionList& list, const std::vector<std::vector<Variant>>& sections,
-                         const EntryOptions& options) {
+std::string print_c_file(const ir::host::Program& program, const ir::Graph& graph,
+                         const std::vector<std::vector<Variant>>& parts, const EntryOptions& options) {
   std::vector<const std::vector<Variant>*> all;
   std::vector<std::string> functions;
-  for (const std::vector<Variant>& section : sections) {
+  for (const std::vector<Variant>& part : parts) {
     functions.push_back(fmt::format("tsr_run_s{}", all.size()));
-    all.push_back(&section);
+    all.push_back(&part);
   }
-  return print_file(all, *list.graph, signature_of(*list.graph), loop_driver(list, DriverDialect::c, functions),
-                    options, 0, false);
+  return print_file(all, graph, signature_of(graph),
+                    print_host_program(program, graph, HostDialect::c, "tsr_run", functions), options, 0, false);
 }
 
 std::string print_c_part(const std::vector<Variant>& variants, const EntryOptions& options) {

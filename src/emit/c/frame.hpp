@@ -15,6 +15,6 @@ std::string widest_vectors(int bytes);
 
 // How a call is made, behind types and TSR_INLINE: tessera_call, tsr_take and tsr_give of its memory, tsr_threads,
 // and tsr_enter and tsr_leave, between which the processor's modes are those that programs assume.
-extern const std::string_view call_text;
+std::string call_text();
 
 }  // namespace tessera::emit

@@ -1,4 +1,4 @@
-// Programs with Fourier transforms as C files (rewrite/parts.hpp): every part as the file of a program, its names its
+// Programs with Fourier transforms as C files (ir/host/program.hpp): every part as the file of a program, its names its
 // own, one text that transforms any extents, and the entry point, which calls them in order.
 //
 // The transforms of emitted files are plain C for any size, not the passes that a run compiles for the machine
@@ -9,22 +9,12 @@
 #include <vector>
 
 #include "emit/c/c.hpp"
-#include "rewrite/parts.hpp"
+#include "ir/host/program.hpp"
 
 namespace tessera::emit {
 
-// `variants`: of every step, none of transforms. As print_c_file.
-std::string print_c_parts(const ir::Graph&, const rewrite::Parts&, const std::vector<std::vector<Variant>>& variants,
+// `parts`: the variants of every part. As print_c_file.
+std::string print_c_parts(const ir::host::Program&, const ir::Graph&, const std::vector<std::vector<Variant>>& parts,
                           const EntryOptions&);
-
-// A section of a program with loops. `parts`: null without transforms, and the variants are those of all of it.
-struct CSection {
-  const ir::Graph* graph;
-  const rewrite::Parts* parts;
-  std::vector<std::vector<Variant>> variants;
-};
-
-// Of a program with loops and transforms: sections as functions, and what repeats them.
-std::string print_c_parts(const SectionList&, const std::vector<CSection>&, const EntryOptions&);
 
 }  // namespace tessera::emit

@@ -9,6 +9,11 @@
 
 namespace tessera::emit {
 
+namespace detail {
+extern const std::string_view c_guards_text;
+extern const std::string_view c_prelude_text;
+}  // namespace detail
+
 using ir::nest::Lane;
 using ir::nest::Type;
 
@@ -20,261 +25,6 @@ std::string spell(const Type& type) {
 }
 
 namespace {
-
-constexpr std::string_view fixed_text = R"(typedef signed char i8;
-typedef unsigned char u8;
-typedef short i16;
-typedef unsigned short u16;
-typedef int i32;
-typedef unsigned int u32;
-typedef long long i64;
-typedef unsigned long long u64;
-typedef float f32;
-typedef double f64;
-typedef __SIZE_TYPE__ tsr_size;
-typedef __UINTPTR_TYPE__ tsr_word; /* as wide as an address */
-
-#ifndef TSR_FP
-#define TSR_FP
-#endif
-#ifndef tsr_product_1
-#define tsr_product_1(x) (x)
-#define tsr_product_16(x) (x)
-#define tsr_product_32(x) (x)
-#define tsr_product_64(x) (x)
-#define tsr_product_128(x) (x)
-#endif
-#define TSR_INLINE static inline __attribute__((always_inline, unused)) TSR_FP
-#define TSR_HELPER static __attribute__((noinline, unused)) TSR_FP
-#define tsr_array(P, k) ((u8*)(P)[k])
-/* Tables of rows in scratch memory: eight bytes each, also where addresses have four. */
-#define tsr_place(k) ((k) * (i64)(8 / sizeof(void*)))
-#define tsr_rows(table) ((void* const*)(table))
-#define tsr_row(table, k) ((u8*)((void* const*)(table))[tsr_place(k)])
-#define tsr_set_row(table, k, row) (((const void**)(table))[tsr_place(k)] = (row))
-#define tsr_no_row(table, k) (((const void**)(table))[tsr_place(k)] = 0)
-#define tsr_is_row(row) (-((row) != 0))
-#define tsr_nowhere() ((u8*)0)
-#define tsr_at(rows, k) ((rows)[k])
-
-/* Clang lets a negation, alone among operations, do what flags allow whatever pragma stands above it. */
-#ifdef __clang__
-#define tsr_neg(x, type) ((x) * (type)-1.0f)
-#else
-#define tsr_neg(x, type) (-(x))
-#endif
-/* A choice of scalars, by their bits: Clang lets choices do what flags allow, too. */
-#ifdef __clang__
-union tsr_of_f32 { f32 f; i32 i; };
-union tsr_to_f32 { i32 i; f32 f; };
-union tsr_of_f64 { f64 f; i64 i; };
-union tsr_to_f64 { i64 i; f64 f; };
-#define tsr_choose(m, a, b, type) \
-  (((union tsr_to_##type){(m) ? ((union tsr_of_##type){(a)}).i : ((union tsr_of_##type){(b)}).i}).f)
-#else
-#define tsr_choose(m, a, b, type) ((m) ? (a) : (b))
-#endif
-
-/* Functions: nested macros would double their text at every level. */
-TSR_INLINE i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
-TSR_INLINE i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
-TSR_INLINE i64 tsr_floor_div(i64 a, i64 b) {
-  i64 q = a / b;
-  return a % b < 0 ? q - 1 : q;
-}
-TSR_INLINE i64 tsr_ceil_div(i64 a, i64 b) { return -tsr_floor_div(-a, b); }
-TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) {
-  v = v > hi ? hi : v;
-  return v < lo ? lo : v;
-}
-TSR_INLINE i64 tsr_align(i64 bytes) { return (bytes + 63) & ~63LL; }
-/* An odd number of cache lines: rows of a ring then fall into different sets of the caches. */
-TSR_INLINE i64 tsr_pitch(i64 bytes) { return ((bytes + 63) & ~63LL) | 64; }
-TSR_INLINE i32 tsr_aligned(const void* p, i64 bytes) { return ((tsr_word)p & (tsr_word)(bytes - 1)) == 0; }
-/* Equal parts of at most `most`, each a multiple of `unit`. */
-TSR_INLINE i64 tsr_balanced(i64 n, i64 most, i64 unit) {
-  i64 parts = (n + most - 1) / most;
-  i64 part = parts > 1 ? (n + parts - 1) / parts : n;
-  part = parts > 1 ? (part + unit - 1) / unit * unit : part;
-  return part < 1 ? 1 : part;
-}
-TSR_INLINE i64 tsr_quotient(i64 a, i64 b) { return b < 1 ? a : a / b < 1 ? 1 : a / b; }
-/* Rows of a tile: a few tiles for every thread, none lower than `least`, or `smallest` where cores would be idle. */
-TSR_INLINE i64 tsr_tile_rows(i64 n, i64 others, i64 threads, i64 least, i64 smallest) {
-  i64 wanted = threads > 1 ? 4 * threads : 1;
-  i64 parts = (wanted + others - 1) / (others < 1 ? 1 : others);
-  i64 rows = (n + parts - 1) / (parts < 1 ? 1 : parts);
-  rows = rows < least ? least : rows;
-  if ((n + rows - 1) / rows * others < threads) {
-    parts = (threads + others - 1) / (others < 1 ? 1 : others);
-    rows = (n + parts - 1) / parts;
-    rows = rows < smallest ? smallest : rows;
-  }
-  rows = (rows + 7) / 8 * 8;
-  return rows > n ? (n < 1 ? 1 : n) : rows;
-}
-/* The part of a result with n points that belongs to anchor point t of `whole`, at num points for every den. */
-TSR_INLINE i64 tsr_share(i64 t, i64 num, i64 den, i64 whole, i64 n) {
-  i64 at = tsr_floor_div(t * num, den);
-  return t >= whole ? n : at > n ? n : at;
-}
-/* Border maps. Modes: 0 none, 1 clamp, 2 mirror, 3 symmetric, 4 wrap, 5 constant (-1: no element). */
-TSR_HELPER i64 tsr_map_outside(i64 mode, i64 i, i64 n) {
-  /* Near the ends without a division. */
-  if (mode == 2 && i > -n && i < 2 * n - 1) return i < 0 ? -i : 2 * (n - 1) - i;
-  if (mode == 3 && i >= -n && i < 2 * n) return i < 0 ? -1 - i : 2 * n - 1 - i;
-  if (mode == 4) {
-    if (i >= -n && i < 2 * n) return i < 0 ? i + n : i - n;
-    i64 m = i % n;
-    return m < 0 ? m + n : m;
-  }
-  if (mode == 2) {
-    i64 period = 2 * (n - 1);
-    if (period == 0) return 0;
-    i64 m = i % period;
-    m = m < 0 ? m + period : m;
-    return m < n ? m : period - m;
-  }
-  if (mode == 3) {
-    i64 period = 2 * n;
-    i64 m = i % period;
-    m = m < 0 ? m + period : m;
-    return m < n ? m : period - 1 - m;
-  }
-  if (mode == 5) return -1;
-  return i < 0 ? 0 : n - 1;
-}
-TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) { return i >= 0 && i < n ? i : tsr_map_outside(mode, i, n); }
-TSR_INLINE i64 tsr_run_begin(i64 xs, i64 a, i64 xe, i64 lanes) {
-  i64 until = a < xe ? a : xe;
-  return until <= xs ? xs : xs + (until - xs + lanes - 1) / lanes * lanes;
-}
-TSR_INLINE i64 tsr_run_end(i64 xa, i64 b, i64 xe, i64 lanes) {
-  i64 last = b < xe - 1 ? b : xe - 1;
-  return last < xa ? xa : xa + ((last - xa) / lanes + 1) * lanes;
-}
-TSR_INLINE i64 tsr_chunk_begin(i64 run, i64 before, i64 xs, i64 xa, i64 xb, i64 chunk) {
-  return run < before ? xs + run * chunk : run == before ? xa : xb + (run - before - 1) * chunk;
-}
-TSR_INLINE i64 tsr_chunk_end(i64 run, i64 before, i64 x0, i64 xa, i64 xb, i64 xe, i64 chunk) {
-  return run < before ? tsr_min(x0 + chunk, xa) : run == before ? xb : tsr_min(x0 + chunk, xe);
-}
-/* An element, copied without a call. */
-TSR_INLINE void tsr_move(u8* to, const u8* from, i64 size) {
-  if (size == 4) __builtin_memcpy(to, from, 4);
-  else if (size == 1) *to = *from;
-  else if (size == 2) __builtin_memcpy(to, from, 2);
-  else if (size == 8) __builtin_memcpy(to, from, 8);
-  else __builtin_memcpy(to, from, (tsr_size)size);
-}
-TSR_INLINE void tsr_put(u8* to, i64 size, i64 bits) { tsr_move(to, (const u8*)&bits, size); }
-TSR_HELPER void tsr_fill(u8* to, i64 count, i64 size, i64 bits) {
-  for (i64 k = 0; k < count; ++k) tsr_put(to + k * size, size, bits);
-}
-TSR_INLINE void tsr_prefetch(const u8* from, i64 bytes) { __builtin_prefetch(from + bytes, 0, 2); }
-TSR_INLINE void tsr_zero(u8* to, i64 bytes) {
-  if (bytes > 0) __builtin_memset(to, 0, (tsr_size)bytes);
-}
-TSR_INLINE void tsr_copy(u8* to, const u8* from, i64 bytes) {
-  if (bytes > 0) __builtin_memcpy(to, from, (tsr_size)bytes);
-}
-/* An end of a row, copied without a call. */
-TSR_INLINE void tsr_copy_end(u8* to, const u8* from, i64 bytes) {
-  if (bytes >= 64) {
-    for (i64 k = 0; k < bytes - 64; k += 64) __builtin_memcpy(to + k, from + k, 64);
-    __builtin_memcpy(to + bytes - 64, from + bytes - 64, 64);
-  } else if (bytes >= 16) {
-    for (i64 k = 0; k < bytes - 16; k += 16) __builtin_memcpy(to + k, from + k, 16);
-    __builtin_memcpy(to + bytes - 16, from + bytes - 16, 16);
-  } else {
-    tsr_copy(to, from, bytes);
-  }
-}
-#define TSR_STRIDED(T)                                                                       \
-  do {                                                                                       \
-    for (i64 k = 0; k < count; ++k) __builtin_memcpy(to + k * step, from + k * size, sizeof(T)); \
-  } while (0)
-TSR_HELPER void tsr_copy_strided(u8* to, i64 step, const u8* from, i64 count, i64 size) {
-  if (step == size) {
-    tsr_copy(to, from, count * size);
-    return;
-  }
-  if (size == 1) TSR_STRIDED(u8);
-  else if (size == 2) TSR_STRIDED(u16);
-  else if (size == 4) TSR_STRIDED(u32);
-  else TSR_STRIDED(u64);
-}
-/* `count` columns from c0 on, of a row with n columns, continued by its border. Columns are `step` elements apart. */
-TSR_INLINE void tsr_patch_here(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
-                               i64 size, i64 bits) {
-  i64 unit = step * size;
-  if (from == outside) {
-    i64 value = 0;
-    __builtin_memcpy(&value, from + c0 * unit, (tsr_size)size);
-    tsr_fill(to, count * step, size, value);
-    return;
-  }
-  i64 lo = tsr_clamp(-c0, 0, count), hi = tsr_clamp(n - c0, lo, count);
-  tsr_copy_end(to + lo * unit, from + (c0 + lo) * unit, (hi - lo) * unit);
-  for (i64 part = 0; part < 2; ++part)
-    for (i64 k = part ? hi : 0; k < (part ? count : lo); ++k) {
-      i64 m = tsr_map(mode, c0 + k, n);
-      if (m < 0) tsr_fill(to + k * unit, step, size, bits);
-      else tsr_move(to + k * unit, from + m * unit, unit);
-    }
-}
-TSR_HELPER void tsr_patch(u8* to, const u8* from, const u8* outside, i64 c0, i64 count, i64 n, i64 mode, i64 step,
-                          i64 size, i64 bits) {
-  tsr_patch_here(to, from, outside, c0, count, n, mode, step, size, bits);
-}
-/* The same of `many` rows, into copies that lie `pitch` bytes apart. */
-TSR_HELPER void tsr_patch_rows(u8* to, i64 pitch, const u8* rows, i64 many, i64 c0, i64 count, i64 n, i64 mode, i64 step,
-                               i64 size, i64 bits) {
-  i64 unit = step * size, lo = tsr_clamp(-c0, 0, count), hi = tsr_clamp(n - c0, lo, count);
-  for (i64 r = 0; r < many; ++r)
-    tsr_copy_end(to + r * pitch + lo * unit, tsr_row(rows, r) + (c0 + lo) * unit, (hi - lo) * unit);
-  for (i64 part = 0; part < 2; ++part)
-    for (i64 k = part ? hi : 0; k < (part ? count : lo); ++k) {
-      i64 m = tsr_map(mode, c0 + k, n);
-      u8* out = to + k * unit;
-      if (m < 0)
-        for (i64 r = 0; r < many; ++r) tsr_fill(out + r * pitch, step, size, bits);
-      else if (unit == 4)
-        for (i64 r = 0; r < many; ++r) __builtin_memcpy(out + r * pitch, tsr_row(rows, r) + m * 4, 4);
-      else
-        for (i64 r = 0; r < many; ++r) tsr_move(out + r * pitch, tsr_row(rows, r) + m * unit, unit);
-    }
-}
-/* Continues a row of a ring beyond its ends; `row` is the address of column 0, columns [lo, hi) are there. */
-TSR_HELPER void tsr_pad(u8* row, i64 lo, i64 hi, i64 n, i64 before, i64 after, i64 mode, i64 size, i64 bits) {
-  if (lo <= 0)
-    for (i64 c = -before; c < 0; ++c) {
-      i64 m = tsr_map(mode, c, n);
-      if (m < 0) tsr_put(row + c * size, size, bits);
-      else tsr_move(row + c * size, row + m * size, size);
-    }
-  if (hi >= n)
-    for (i64 c = n; c < n + after; ++c) {
-      i64 m = tsr_map(mode, c, n);
-      if (m < 0) tsr_put(row + c * size, size, bits);
-      else tsr_move(row + c * size, row + m * size, size);
-    }
-}
-)";
-
-constexpr std::string_view guards_text =
-    R"(/* For tests: memory between blocks of scratch memory that nothing may write. */
-TSR_INLINE void tsr_spoil(u8* p, i64 bytes) {
-  for (i64 k = 0; k < bytes; ++k) p[k] = 0xff;
-}
-TSR_INLINE void tsr_guard(u8* p) {
-  for (i64 k = 0; k < 4096; ++k) p[k] = 0xa5;
-}
-TSR_INLINE void tsr_guarded(const u8* p) {
-  for (i64 k = 0; k < 4096; ++k)
-    if (p[k] != 0xa5) __builtin_trap();
-}
-)";
 
 std::string vector_types(const Type& type) {
   int bytes = type.lanes * size_of(type.lane);
@@ -494,11 +244,11 @@ std::string half_broadcast(const Type& type) {
 }  // namespace
 
 std::string scalar_prelude(const Needs& needs) {
-  std::string text(fixed_text);
+  std::string text(detail::c_prelude_text);
   bool halves = false;
   for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
   if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
-  if (needs.guards) text += guards_text;
+  if (needs.guards) text += detail::c_guards_text;
   return text +
          "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di "
          "__attribute__((vector_size(32)));\n"

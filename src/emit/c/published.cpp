@@ -12,7 +12,7 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view published_text;
+extern const std::string_view c_published_text;
 }
 
 namespace {
@@ -143,7 +143,7 @@ std::string published_entries(const ir::Graph& graph, const Signature& signature
       strides = with(strides, item.pointer ? fmt::format("{}", strides_name(signature, item)) : std::string("0"));
   std::string text = fmt::format("\n#define TSR_GIVEN {}\n#define TSR_RANK {}\n#define TSR_DIRECT {}\n", given,
                                  most_rank, direct ? 1 : 0);
-  std::string helpers(detail::published_text);
+  std::string helpers(detail::c_published_text);
   const std::string mark = "/* shapes */\n";
   helpers.replace(helpers.find(mark), mark.size(),
                   fmt::format("static TSR_FP i32 tsr_shapes(const i64* N, tsr_given_array* s) {{\n  (void)N;\n{}{}{}"

@@ -8,14 +8,15 @@
 #include <set>
 
 #include "emit/device/call.hpp"
-#include "emit/device/parts.hpp"
+#include "emit/device/transforms.hpp"
+#include "emit/host/entry.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
 
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view host_cuda_text, host_opencl_text, probe_cuda_text;
+extern const std::string_view device_host_cuda_text, device_host_opencl_text, device_probe_cuda_text;
 }
 
 namespace {
@@ -252,14 +253,15 @@ class RunText {
 
 // ---- files ---------------------------------------------------------------------------------------------------------
 
-// What files are printed of: the variants, section after section, and what runs them.
+// What files are printed of: the variants, part after part, and what runs them.
 struct Whole {
   const ir::Graph& graph;
   Signature signature;
   const std::vector<DeviceVariant>& variants;
-  std::string driver, run;  // of sections; the function that an entry calls
+  std::string driver, run;  // of parts; the function that an entry calls
   bool exact = false;
   std::set<ElementType> transforms;  // types of Fourier transforms
+  std::vector<SizedTransform> sized = {};
 };
 
 // Names of one variant apart from those of the others.
@@ -291,7 +293,18 @@ Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
     for (const DeviceKernel& kernel : v.lowered.kernels)
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
   }
-  result.prelude = device_prelude(needs, dialect, whole.exact);
+  bool waits = false;
+  for (const SizedTransform& t : whole.sized) {
+    texts.push_back(device_text(t.made.program, dialect, "TSR_KERNEL"));
+    const DeviceNeeds& more = texts.back().needs;
+    needs.doubles |= more.doubles;
+    needs.functions.insert(more.functions.begin(), more.functions.end());
+    needs.vectors.insert(more.vectors.begin(), more.vectors.end());
+    for (const lower::TransformKernel& kernel : t.made.kernels)
+      result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
+    waits = waits || t.made.waits;
+  }
+  result.prelude = device_prelude(needs, dialect, whole.exact) + (waits ? waiting_text(dialect) : "");
   if (dialect == DeviceDialect::opencl) result.prelude.insert(0, "#define TSR_ROWS_ANYWHERE\n");
   std::set<std::string, std::less<>> shared;
   map_identifiers(result.prelude, [&](std::string_view word) {
@@ -301,7 +314,7 @@ Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
   for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
   for (std::size_t v = 0; v < texts.size(); ++v)
     result.text += of_variant(texts[v].tables, v, shared) + of_variant(texts[v].kernels, v, shared);
-  SpectraText spectra = spectra_text(whole.transforms, dialect, result.names.size());
+  SpectraText spectra = spectra_text(whole.transforms, dialect, result.names.size(), whole.sized);
   result.text += spectra.kernels;
   result.names.insert(result.names.end(), spectra.names.begin(), spectra.names.end());
   result.host = std::move(spectra.host);
@@ -372,8 +385,8 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
             : "");
   files.source += struct_types(whole.graph) + "\n#ifndef __CUDACC_RTC__\nnamespace {\n#endif\n\n" + kernels.prelude +
                   kernels.text + "\n#ifndef __CUDACC_RTC__\n\n";
-  files.source += std::string(launch) + std::string(exact ? detail::probe_cuda_text : no_probe) +
-                  std::string(detail::host_cuda_text) + kernels.host + "\n";
+  files.source += std::string(launch) + std::string(exact ? detail::device_probe_cuda_text : no_probe) +
+                  std::string(detail::device_host_cuda_text) + kernels.host + "\n";
   files.source += layout_functions(whole.variants);
   files.source += run_functions(whole.variants, true) + whole.driver;
   files.source += "\n}  // namespace\n" + cuda_entry(with_own_names(signature), name, whole.run) + "#endif\n";
@@ -431,7 +444,7 @@ DeviceFiles opencl_files(const Whole& whole, const std::string& name, const std:
   for (std::size_t k = 0; k < kernels.names.size(); ++k)
     files.host += fmt::format("{}\"{}\"", k ? ", " : "", kernels.names[k]);
   files.host += "};\n\n" + std::string(kernels.host.empty() ? "" : "#define TSR_SPECTRA\n") +
-                std::string(detail::host_opencl_text) + kernels.host + "\n";
+                std::string(detail::device_host_opencl_text) + kernels.host + "\n";
   files.host += layout_functions(whole.variants);
   files.host += run_functions(whole.variants, false) + whole.driver +
                 opencl_enqueue(with_own_names(signature), name, whole.run) +
@@ -473,63 +486,54 @@ DeviceFiles files_of(const Whole& whole, DeviceDialect dialect, const std::strin
   return files;
 }
 
-// Sections one after the other: all variants, and what runs each section.
-struct Gathered {
-  std::vector<DeviceVariant> variants;
-  std::vector<std::string> functions;
-  std::string text;  // of functions of sections in parts
-  std::set<ElementType> transforms;
-
-  std::string add(std::vector<DeviceVariant>& some) {
-    std::string name = fmt::format("tsr_run_{}", variants.size());
-    trim(some);
-    for (DeviceVariant& v : some) variants.push_back(std::move(v));
-    return name;
-  }
-
-  void add(DeviceSection& section, DeviceDialect dialect) {
-    if (section.parts == nullptr) {
-      functions.push_back(add(section.variants));
-      return;
-    }
-    std::vector<std::string> names;
-    for (std::size_t k = 0; k < section.steps.size(); ++k) {
-      const rewrite::Step& step = section.parts->steps[k];
-      names.push_back(step.is_part() ? add(section.steps[k]) : "");
-      if (!step.is_part()) transforms.insert(step.type);
-    }
-    functions.push_back(fmt::format("tsr_parts_{}", functions.size()));
-    text += parts_function(*section.graph, *section.parts, dialect, functions.back(), names);
-  }
-};
+// The name of the function that runs some variants, which follow those that are there.
+std::string add(std::vector<DeviceVariant>& all, std::vector<DeviceVariant>& some) {
+  std::string name = fmt::format("tsr_run_{}", all.size());
+  trim(some);
+  for (DeviceVariant& v : some) all.push_back(std::move(v));
+  return name;
+}
 
 }  // namespace
 
-DeviceFiles print_device_files(DeviceSection section, DeviceDialect dialect, Numbers numbers, const std::string& name,
-                               const std::string& kernels_file) {
+DeviceFiles print_device_files(std::vector<DeviceVariant> variants, DeviceDialect dialect, Numbers numbers,
+                               const std::string& name, const std::string& kernels_file) {
   check_entry_name(name);
-  const bool parts = section.parts != nullptr;
-  const plan::Plan* plan = parts ? nullptr : &section.variants.front().plan;
-  const ir::Graph graph = parts ? *section.graph : plan->graph;
-  const Signature signature = parts ? signature_of(graph) : signature_of(*plan);
+  const plan::Plan& plan = variants.front().plan;
+  const ir::Graph graph = plan.graph;
+  const Signature signature = signature_of(plan);
   check_device_names(graph, name, dialect == DeviceDialect::cuda);
-  Gathered all;
-  all.add(section, dialect);
-  return files_of(
-      {graph, signature, all.variants, all.text, all.functions[0], numbers == Numbers::exact, all.transforms}, dialect,
-      name, kernels_file);
+  std::vector<DeviceVariant> all;
+  const std::string run = add(all, variants);
+  return files_of({graph, signature, all, "", run, numbers == Numbers::exact, {}}, dialect, name, kernels_file);
 }
 
-DeviceFiles print_device_files(const SectionList& list, std::vector<DeviceSection> sections, DeviceDialect dialect,
-                               Numbers numbers, const std::string& name, const std::string& kernels_file) {
+DeviceFiles print_device_files(const ir::host::Program& program, const ir::Graph& graph,
+                               std::vector<std::vector<DeviceVariant>> parts, std::vector<SizedTransform> sized,
+                               DeviceDialect dialect, Numbers numbers, const std::string& name,
+                               const std::string& kernels_file) {
   check_entry_name(name);
-  check_device_names(*list.graph, name, dialect == DeviceDialect::cuda);
-  Gathered all;
-  for (DeviceSection& section : sections) all.add(section, dialect);
-  const auto driver = dialect == DeviceDialect::cuda ? DriverDialect::cuda : DriverDialect::opencl;
+  check_device_names(graph, name, dialect == DeviceDialect::cuda);
+  std::vector<DeviceVariant> all;
+  std::vector<std::string> functions;
+  for (std::vector<DeviceVariant>& part : parts) functions.push_back(add(all, part));
+  std::set<ElementType> transforms;
+  for (const ir::host::Transform& t : program.transforms) transforms.insert(t.type);
+  const auto host = dialect == DeviceDialect::cuda ? HostDialect::cuda : HostDialect::opencl;
+  std::string driver = host_program_text(host);
+  std::vector<std::optional<SizedFunction>> made_for(program.transforms.size());
+  std::size_t kernels = 0, tables = 0;
+  for (const DeviceVariant& v : all) kernels += v.lowered.kernels.size();
+  for (std::size_t k = 0; k < sized.size(); ++k) {
+    SizedFunction& function = made_for[sized[k].transform].emplace();
+    function = {fmt::format("tsr_sized_{}", k), sized[k].extents};
+    driver += sized_function(sized[k], dialect, function.name, fmt::format("_{}", all.size() + k), kernels, tables);
+    kernels += sized[k].made.kernels.size();
+    tables += sized[k].made.kernels.size();
+  }
+  driver += print_host_program(program, graph, host, "tsr_run_all", functions, made_for);
   return files_of(
-      {*list.graph, signature_of(*list.graph), all.variants, all.text + loop_driver(list, driver, all.functions),
-       "tsr_run_all", numbers == Numbers::exact, all.transforms},
+      {graph, signature_of(graph), all, driver, "tsr_run_all", numbers == Numbers::exact, transforms, std::move(sized)},
       dialect, name, kernels_file);
 }
 

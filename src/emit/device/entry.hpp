@@ -14,26 +14,16 @@
 #include <vector>
 
 #include "emit/device/kernels.hpp"
-#include "emit/loop_driver.hpp"
+#include "emit/device/transforms.hpp"
+#include "ir/host/program.hpp"
 #include "plan/plan.hpp"
-#include "rewrite/parts.hpp"
 
 namespace tessera::emit {
 
 struct DeviceVariant {
   plan::Plan plan;
   lower::DeviceProgram lowered;
-  bool last = false;  // of its section: it takes any image. Set when printed
-};
-
-// A program, or one of the sections of a program with loops. Every variant takes smaller images than the one before,
-// the last one any.
-struct DeviceSection {
-  std::vector<DeviceVariant> variants;
-  // Of one with transforms in their place: its graph, what it was cut into, and the variants of every part.
-  const ir::Graph* graph = nullptr;
-  const rewrite::Parts* parts = nullptr;
-  std::vector<std::vector<DeviceVariant>> steps = {};
+  bool last = false;  // of its part: it takes any image. Set when printed
 };
 
 struct DeviceFiles {
@@ -42,12 +32,14 @@ struct DeviceFiles {
   std::string header;  // declares the functions
 };
 
-// `kernels_file` is how OpenCL's host file finds the kernels. Throws Error(argument) when the name is not an identifier
-// that C and C++ leave to their users, or where a struct has that of a type of CUDA.
-DeviceFiles print_device_files(DeviceSection, DeviceDialect, Numbers, const std::string& name,
+// Every variant takes smaller images than the one before, the last one any. `kernels_file` is how OpenCL's host file
+// finds the kernels. Throws Error(argument) when the name is not an identifier that C and C++ leave to their users, or
+// where a struct has that of a type of CUDA.
+DeviceFiles print_device_files(std::vector<DeviceVariant>, DeviceDialect, Numbers, const std::string& name,
                                const std::string& kernels_file);
-// The same of a program with loops.
-DeviceFiles print_device_files(const SectionList&, std::vector<DeviceSection>, DeviceDialect, Numbers,
-                               const std::string& name, const std::string& kernels_file);
+// The same of a host program: the variants of every part, and transforms of the extents that the file is made for.
+DeviceFiles print_device_files(const ir::host::Program&, const ir::Graph&,
+                               std::vector<std::vector<DeviceVariant>> parts, std::vector<SizedTransform>,
+                               DeviceDialect, Numbers, const std::string& name, const std::string& kernels_file);
 
 }  // namespace tessera::emit

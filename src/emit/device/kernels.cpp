@@ -20,6 +20,13 @@
 
 namespace tessera::emit {
 
+namespace detail {
+extern const std::string_view device_prelude_text;
+extern const std::string_view device_prelude_opencl_doubles_text;
+extern const std::string_view device_prelude_opencl_text;
+extern const std::string_view device_prelude_cuda_text;
+}  // namespace detail
+
 using ir::Op;
 using ir::nest::Kind;
 using ir::nest::Lane;
@@ -29,255 +36,6 @@ using ir::nest::Type;
 using ir::nest::Value;
 
 namespace {
-
-constexpr std::string_view cuda_text =
-    R"(#pragma nv_diag_suppress 177, 550 /* helpers and columns that nobody needs here */
-typedef signed char i8;
-typedef unsigned char u8;
-typedef short i16;
-typedef unsigned short u16;
-typedef int i32;
-typedef unsigned int u32;
-typedef long long i64;
-typedef unsigned long long u64;
-typedef unsigned short f16;
-typedef float f32;
-typedef double f64;
-#define TSR_INLINE static __device__ __forceinline__
-#define TSR_BOTH static __host__ __device__ __forceinline__
-#define TSR_GLOBAL
-#define TSR_TABLE static __device__ const __align__(16)
-TSR_INLINE i64 tsr_block(void) { return blockIdx.x; }
-TSR_INLINE i64 tsr_thread_x(void) { return threadIdx.x; }
-TSR_INLINE i64 tsr_thread_y(void) { return threadIdx.y; }
-#define TSR_LOCAL
-#define tsr_barrier() __syncthreads()
-#define tsr_barrier_all() __syncthreads()
-/* An element to shared memory, which is there once all that were asked for have arrived, and a barrier. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-TSR_INLINE void tsr_bring_f32(f32* to, const f32* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(4));
-}
-TSR_INLINE void tsr_bring_f64(f64* to, const f64* from) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" : : "l"(__cvta_generic_to_shared(to)), "l"(from), "n"(8));
-}
-TSR_INLINE void tsr_bring_f32x4(f32* to, const f32* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "l"(__cvta_generic_to_shared(to)), "l"(from));
-}
-#define tsr_arrived() asm volatile("cp.async.wait_all;" ::: "memory")
-/* What was asked for so far is one lot; all lots are there but the last n. */
-#define tsr_asked() asm volatile("cp.async.commit_group;" ::: "memory")
-#define tsr_arrived_but(n) asm volatile("cp.async.wait_group %0;" : : "n"((int)(n)) : "memory")
-#else
-#define tsr_bring_f32(to, from) (*(to) = *(from))
-#define tsr_bring_f64(to, from) (*(to) = *(from))
-#define tsr_bring_f32x4(to, from) (*(uint4*)(to) = *(const uint4*)(from))
-#define tsr_arrived() (void)0
-#define tsr_asked() (void)0
-#define tsr_arrived_but(n) (void)0
-#endif
-/* What nobody reads soon leaves the caches first. */
-#if defined(__CUDA_ARCH__)
-#define tsr_stream(to, v) __stcs(to, v)
-#else
-#define tsr_stream(to, v) (*(to) = (v))
-#endif
-/* Blocks of the next kernel may come as soon as all of this one are there; nothing is read or written before the kernel
-   before this one has ended. Order 1: the next kernel may run beside this one, once what is before both has ended. 2:
-   this one runs beside the one before it, and ends after it: one block more than there is work for waits for that. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define tsr_wait() asm volatile("griddepcontrol.wait;" ::: "memory")
-#define tsr_next() asm volatile("griddepcontrol.launch_dependents;")
-#else
-#define tsr_wait() (void)0
-#define tsr_next() (void)0
-#endif
-#define tsr_begin(order) \
-  if ((order) == 2 && blockIdx.x + 1 == gridDim.x) { tsr_next(); tsr_wait(); return; } \
-  if ((order) == 1) tsr_wait(); \
-  tsr_next(); \
-  if ((order) == 0) tsr_wait()
-/* The value of another thread of the warp. */
-template <class T> TSR_INLINE T tsr_of_thread(T v, i32 away) {
-  return away < 0 ? __shfl_up_sync(0xffffffffu, v, -away) : __shfl_down_sync(0xffffffffu, v, away);
-}
-#define tsr_of_thread_f32 tsr_of_thread
-#define tsr_of_thread_f64 tsr_of_thread
-#define tsr_of_thread_f16 tsr_of_thread
-#define tsr_of_thread_i32 tsr_of_thread
-#define tsr_of_thread_u32 tsr_of_thread
-/* Of registers that hold two integers of 16 bits: four bytes of two registers, the least and the most. */
-#define tsr_bytes(a, b, which) __byte_perm(a, b, which)
-#define tsr_least_u16x2(a, b) __vminu2(a, b)
-#define tsr_most_u16x2(a, b) __vmaxu2(a, b)
-TSR_INLINE f32 tsr_from_half(f16 h) {
-  f32 x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
-  return x;
-}
-TSR_INLINE f16 tsr_half_f32(f32 x) {
-  f16 h;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-  return tsr_half_of(x, h);
-}
-TSR_INLINE f16 tsr_half_f64(f64 x) {
-  f16 h;
-  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(h) : "d"(x));
-  return tsr_half_of(x, h);
-}
-#define tsr_magnitude_f32(x) fabsf(x)
-#define tsr_magnitude_f64(x) fabs(x)
-#define tsr_nan_f32 __int_as_float(0x7fc00000)
-#define tsr_inf_f32 __int_as_float(0x7f800000)
-#define tsr_nan_f64 __longlong_as_double(0x7ff8000000000000LL)
-#define tsr_inf_f64 __longlong_as_double(0x7ff0000000000000LL)
-)";
-
-constexpr std::string_view opencl_text = R"(typedef char i8;
-typedef uchar u8;
-typedef short i16;
-typedef ushort u16;
-typedef int i32;
-typedef uint u32;
-typedef long i64;
-typedef ulong u64;
-typedef ushort f16;
-typedef float f32;
-#define TSR_INLINE static inline
-#define TSR_BOTH static inline
-#define TSR_GLOBAL __global
-#define TSR_TABLE __constant
-TSR_INLINE i64 tsr_block(void) { return (i64)get_group_id(0); }
-TSR_INLINE i64 tsr_thread_x(void) { return (i64)get_local_id(0); }
-TSR_INLINE i64 tsr_thread_y(void) { return (i64)get_local_id(1); }
-#define TSR_LOCAL __local
-#define tsr_barrier() barrier(CLK_LOCAL_MEM_FENCE)
-#define tsr_barrier_all() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-TSR_INLINE f32 tsr_from_half(f16 h) { return vload_half(0, (const half*)&h); }
-TSR_INLINE f16 tsr_half_f32(f32 x) {
-  f16 h;
-  vstore_half_rte(x, 0, (half*)&h);
-  return tsr_half_of(x, h);
-}
-/* Of registers that hold two integers of 16 bits: four bytes of two registers, the least and the most. */
-#ifdef cl_nv_pragma_unroll
-TSR_INLINE u32 tsr_bytes(u32 a, u32 b, u32 which) {
-  u32 r;
-  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(which));
-  return r;
-}
-TSR_INLINE u32 tsr_least_u16x2(u32 a, u32 b) {
-  u32 r;
-  asm("min.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  return r;
-}
-TSR_INLINE u32 tsr_most_u16x2(u32 a, u32 b) {
-  u32 r;
-  asm("max.u16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  return r;
-}
-#else
-#define tsr_bytes(a, b, which) \
-  as_uint(shuffle2(as_uchar4((u32)(a)), as_uchar4((u32)(b)), \
-                   (uchar4)((which) & 7, (which) >> 4 & 7, (which) >> 8 & 7, (which) >> 12 & 7)))
-#define tsr_least_u16x2(a, b) as_uint(min(as_ushort2(a), as_ushort2(b)))
-#define tsr_most_u16x2(a, b) as_uint(max(as_ushort2(a), as_ushort2(b)))
-#endif
-#ifdef cl_nv_pragma_unroll
-/* The value of another thread of the warp: for NVIDIA's GPUs alone, and no other device gets text that asks for it. */
-TSR_INLINE u32 tsr_of_thread_u32(u32 v, i32 away) {
-  u32 r;
-  if (away < 0)
-    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(r) : "r"(v), "r"(-away));
-  else
-    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(r) : "r"(v), "r"(away));
-  return r;
-}
-#define tsr_of_thread_i32(v, away) ((i32)tsr_of_thread_u32((u32)(v), away))
-#define tsr_of_thread_f16(v, away) ((f16)tsr_of_thread_u32(v, away))
-#define tsr_of_thread_f32(v, away) as_float(tsr_of_thread_u32(as_uint(v), away))
-TSR_INLINE ulong tsr_of_thread_u64(ulong v, i32 away) {
-  return (ulong)tsr_of_thread_u32((u32)(v >> 32), away) << 32 | tsr_of_thread_u32((u32)v, away);
-}
-#define tsr_of_thread_f64(v, away) as_double(tsr_of_thread_u64(as_ulong(v), away))
-#endif
-#ifdef TSR_ROWS_ANYWHERE
-#define TSR_LOAD(type, lanes, p) vload##lanes(0, p)
-#define TSR_STORE(type, lanes, v, p) vstore##lanes(v, 0, p)
-#else /* rows begin at multiples of 16 bytes: one access, where a compiler takes vloadn apart */
-#define TSR_LOAD(type, lanes, p) (*(__global const type*)(p))
-#define TSR_STORE(type, lanes, v, p) (*(__global type*)(p) = (v))
-#endif
-#define tsr_magnitude_f32(x) fabs(x)
-#define tsr_nan_f32 as_float(0x7fc00000)
-#define tsr_inf_f32 as_float(0x7f800000)
-)";
-
-constexpr std::string_view opencl_doubles = R"(#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-typedef double f64;
-TSR_INLINE f16 tsr_half_f64(f64 x) {
-  f16 h;
-  vstore_half_rte(x, 0, (half*)&h);
-  return tsr_half_of(x, h);
-}
-#define tsr_magnitude_f64(x) fabs(x)
-#define tsr_nan_f64 as_double(0x7ff8000000000000L)
-#define tsr_inf_f64 as_double(0x7ff0000000000000L)
-)";
-
-constexpr std::string_view common_text =
-    R"(/* 0 - x. The assembler of CUDA 13.0 forgets negations of operands of three-way minima and maxima (VIMNMX3): so it may
-   not see that this is one. */
-TSR_INLINE u32 tsr_negative(u32 x) {
-#if defined(__CUDACC__) || defined(cl_nv_pragma_unroll)
-  u32 r;
-  asm("not.b32 %0, %1;" : "=r"(r) : "r"(x));
-  return r + 1u;
-#else
-  return 0u - x;
-#endif
-}
-/* Shared memory of a block as elements. */
-#define tsr_shared_i8 ((TSR_LOCAL i8*)tsr_shared)
-#define tsr_shared_u8 ((TSR_LOCAL u8*)tsr_shared)
-#define tsr_shared_i16 ((TSR_LOCAL i16*)tsr_shared)
-#define tsr_shared_u16 ((TSR_LOCAL u16*)tsr_shared)
-#define tsr_shared_i32 ((TSR_LOCAL i32*)tsr_shared)
-#define tsr_shared_u32 ((TSR_LOCAL u32*)tsr_shared)
-#define tsr_shared_f16 ((TSR_LOCAL f16*)tsr_shared)
-#define tsr_shared_f32 ((TSR_LOCAL f32*)tsr_shared)
-#define tsr_shared_f64 ((TSR_LOCAL f64*)tsr_shared)
-TSR_BOTH i64 tsr_min(i64 a, i64 b) { return a < b ? a : b; }
-TSR_BOTH i64 tsr_max(i64 a, i64 b) { return a > b ? a : b; }
-TSR_INLINE i64 tsr_clamp(i64 v, i64 lo, i64 hi) { return tsr_max(tsr_min(v, hi), lo); }
-/* Of numbers below 2^31, which take a tenth of the time of longer ones. */
-TSR_INLINE i64 tsr_short_quotient(i64 a, i64 b) { return (i64)((u32)a / (u32)b); }
-TSR_BOTH i64 tsr_floor_div(i64 a, i64 b) {
-  i64 q = a / b;
-  return a % b < 0 ? q - 1 : q;
-}
-/* Border maps. Modes: 0 none, 1 clamp, 2 mirror, 3 symmetric, 4 wrap, 5 constant (-1: no element). */
-TSR_INLINE i64 tsr_map(i64 mode, i64 i, i64 n) {
-  if (i >= 0 && i < n) return i;
-  if (mode == 5) return -1;
-  if (mode < 2) return i < 0 ? 0 : n - 1;
-  if (mode == 4) {
-    if (i >= -n && i < 2 * n) return i < 0 ? i + n : i - n;
-    i64 m = i % n;
-    return m < 0 ? m + n : m;
-  }
-  if (mode == 2) {
-    if (n == 1) return 0;
-    i64 period = 2 * (n - 1);
-    i64 m = i > -n && i < 2 * n - 1 ? (i < 0 ? -i : i) : i % period;
-    m = m < 0 ? m + period : m;
-    return m < n ? m : period - m;
-  }
-  i64 m = i >= -n && i < 2 * n ? (i < 0 ? -1 - i : i) : i % (2 * n);
-  m = m < 0 ? m + 2 * n : m;
-  return m < n ? m : 2 * n - 1 - m;
-}
-)";
 
 int size_of_name(const std::string& type) {
   return type == "f64" || type == "i64" ? 8 : type.ends_with("32") ? 4 : type.ends_with("16") ? 2 : 1;
@@ -603,9 +361,9 @@ std::string device_prelude(const DeviceNeeds& needs, DeviceDialect dialect, bool
   std::string text = !cuda && exact ? "#pragma OPENCL FP_CONTRACT OFF\n" : "";
   // The NaN of devices is another one than that of cores.
   text += exact ? "#define tsr_half_of(x, h) ((x) == (x) ? (h) : (f16)0x7e00)\n" : "#define tsr_half_of(x, h) (h)\n";
-  text += cuda ? cuda_text : opencl_text;
-  if (!cuda && needs.doubles) text += opencl_doubles;
-  text += common_text;
+  text += cuda ? detail::device_prelude_cuda_text : detail::device_prelude_opencl_text;
+  if (!cuda && needs.doubles) text += detail::device_prelude_opencl_doubles_text;
+  text += detail::device_prelude_text;
   text += extremes(cuda, exact, needs.doubles);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(cuda ? ir::FunctionDialect::cuda : ir::FunctionDialect::opencl, uses);

@@ -19,6 +19,7 @@
 #include "engine/fft/device_transform.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/nest/nest.hpp"
+#include "lower/host/transform.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"
 
@@ -35,11 +36,12 @@ constexpr double nanoseconds = 0.12, bandwidth = 20;
 
 class Merger {
  public:
-  Merger(const ir::Graph& graph, const Sequence& sequence, const std::vector<i64>& parameters,
+  Merger(const HostProgram& program, const lower::HostSection& section, const std::vector<i64>& parameters,
          const RunOptions& options)
-      : graph_(graph),
-        steps_(sequence.parts().steps),
-        sequence_(sequence),
+      : graph_(section.section.graph),
+        steps_(section.parts->steps),
+        indices_(section.steps),
+        program_(program),
         parameters_(parameters),
         options_(options) {}
 
@@ -51,7 +53,7 @@ class Merger {
     bool first = true;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       if (!steps_[k].is_part()) continue;
-      Report report = of_part(sequence_.program(k).impl());
+      Report report = of_part(program_.part(indices_[k]).impl());
       if (first) all_ = heading(report);
       first = false;
       reports_.emplace(k, std::move(report));
@@ -203,11 +205,13 @@ class Merger {
   }
 
   std::string words(const rewrite::Step& step) const {
-    const char* kind = step.from_real ? "real to complex" : step.to_real ? "complex to real" : "complex";
+    const char* kind = step.transform.from_real ? "real to complex"
+                       : step.transform.to_real ? "complex to real"
+                                                : "complex";
     std::string along;
-    for (const int d : step.along) along += (along.empty() ? "" : ", ") + std::to_string(d);
-    return fmt::format("{} {}, along dimension{} {}", step.inverse ? "inverse" : "forward", kind,
-                       step.along.size() == 1 ? "" : "s", along);
+    for (const int d : step.transform.along) along += (along.empty() ? "" : ", ") + std::to_string(d);
+    return fmt::format("{} {}, along dimension{} {}", step.transform.inverse ? "inverse" : "forward", kind,
+                       step.transform.along.size() == 1 ? "" : "s", along);
   }
 
   void transform(std::size_t k) {
@@ -215,7 +219,7 @@ class Merger {
     explain::GroupReport g;
     g.transform = words(step);
     double points = 1, together = 1;
-    for (std::size_t f = 0; f < (step.from_real ? 1 : 2); ++f) {
+    for (std::size_t f = 0; f < (step.transform.from_real ? 1 : 2); ++f) {
       const Lying lies{step.inputs[0], f};
       const bool given = step.inputs[0].kind == rewrite::Place::Kind::argument;
       g.reads.push_back(given ? argument(step.inputs[0], f) : lying_.at(lies));
@@ -241,12 +245,13 @@ class Merger {
     g.passes.push_back({false, g.stages});
     const Shape& shape = all_.stages[g.anchor].shape;
     for (const i64 n : shape) points *= static_cast<double>(n);
-    for (const int d : step.along) together *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
-    const double number = static_cast<double>(size_of(step.type));
-    g.bytes_read = points * number * (step.from_real ? 1 : 2);
-    g.bytes_written = points * number * (step.to_real ? 1 : 2);
+    for (const int d : step.transform.along) together *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
+    const double number = static_cast<double>(size_of(step.transform.type));
+    g.bytes_read = points * number * (step.transform.from_real ? 1 : 2);
+    g.bytes_written = points * number * (step.transform.to_real ? 1 : 2);
     g.compulsory_bytes = compulsory(g);
-    const double half = step.from_real || step.to_real ? 0.5 : 1, doublings = std::max(1.0, std::log2(together));
+    const double half = step.transform.from_real || step.transform.to_real ? 0.5 : 1,
+                 doublings = std::max(1.0, std::log2(together));
     g.operations = half * 5 * doublings;
     g.compute_milliseconds = half * points * doublings * nanoseconds * number / 4 * 1e-6;
     g.memory_milliseconds = 2 * (g.bytes_read + g.bytes_written) / bandwidth * 1e-6;
@@ -263,15 +268,15 @@ class Merger {
   // Between arrays as runs make them.
   void on_device(std::size_t k, const Shape& shape, explain::GroupReport& g) {
     const rewrite::Step& step = steps_[k];
-    const auto number = static_cast<i64>(size_of(step.type));
+    const auto number = static_cast<i64>(size_of(step.transform.type));
     const auto strides = [&](bool real) { return padded_rows(real ? number : 2 * number, shape).strides; };
-    const std::vector<i64> from = strides(step.from_real), to = strides(step.to_real);
-    const auto plan = device_plan(device_problem(step, shape, from, to), there_->limits);
+    const std::vector<i64> from = strides(step.transform.from_real), to = strides(step.transform.to_real);
+    const auto plan = device_plan(lower::transform_problem(step.transform, shape, from, to), there_->limits);
     if (!plan) {
       g.reasons.push_back("it runs on the host, since the device has no such transform");
       return;
     }
-    const auto compiled = device_ ? sequence_.on_device(k, shape, from, to, device_) : nullptr;
+    const auto compiled = device_ ? program_.there(indices_[k], shape, from, to, device_) : nullptr;
     explain_transform(g, *plan, compiled.get(), there_->report, there_->limits);
   }
 
@@ -290,7 +295,8 @@ class Merger {
 
   const ir::Graph& graph_;
   const std::vector<rewrite::Step>& steps_;
-  const Sequence& sequence_;
+  const std::vector<std::size_t>& indices_;  // of steps: into parts and transforms of the program
+  const HostProgram& program_;
   const std::vector<i64>& parameters_;
   const RunOptions& options_;
   std::optional<DeviceHeading> there_;  // on devices
@@ -304,9 +310,10 @@ class Merger {
 
 }  // namespace
 
-Report report_in_parts(const ir::Graph& graph, const Sequence& sequence, const std::vector<i64>& parameters,
-                       const RunOptions& options, const std::function<Report(const Program::Impl&)>& of_part) {
-  return Merger(graph, sequence, parameters, options).run(of_part);
+Report report_in_parts(const HostProgram& program, const lower::HostSection& section,
+                       const std::vector<i64>& parameters, const RunOptions& options,
+                       const std::function<Report(const Program::Impl&)>& of_part) {
+  return Merger(program, section, parameters, options).run(of_part);
 }
 
 }  // namespace tessera::engine

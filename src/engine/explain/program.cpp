@@ -40,6 +40,16 @@ explain::Report cpu_report(const Program::Impl& impl, const std::vector<i64>& pa
   return explain::report(std::move(plan), parameters, resolved);
 }
 
+explain::Report report_of(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+explain::Report report_of(const engine::HostProgram& program, const lower::HostSection& section,
+                          const std::vector<i64>& parameters, const RunOptions& options) {
+  const auto of = [&](const Program::Impl& part) { return report_of(part, parameters, options); };
+  return section.parts ? engine::report_in_parts(program, section, parameters, options, of)
+                       : of(program.part(section.steps.front()).impl());
+}
+
+// Of a program without loops.
 explain::Report report_of(const Program::Impl& impl, const std::vector<i64>& parameters, const RunOptions& options) {
   if (const auto whole = engine::whole_program(impl, options)) {
     RunOptions own = options;
@@ -48,22 +58,20 @@ explain::Report report_of(const Program::Impl& impl, const std::vector<i64>& par
     report.sums = engine::sums_of(impl, options);
     return report;
   }
+  if (impl.host) return report_of(*impl.host, impl.host->sections().front(), parameters, options);
   const bool cpu = options.target.empty() || options.target == "cpu";
-  const auto of = [&](const Program::Impl& part) {
-    return cpu ? cpu_report(part, parameters, options) : engine::device_report(part, parameters, options);
-  };
-  return impl.sequence ? engine::report_in_parts(impl.graph, *impl.sequence, parameters, options, of) : of(impl);
+  return cpu ? cpu_report(impl, parameters, options) : engine::device_report(impl, parameters, options);
 }
 
-std::vector<explain::SectionReport> reports_of(const engine::LoopProgram& program, const std::vector<i64>& parameters,
+std::vector<explain::SectionReport> reports_of(const engine::HostProgram& program, const std::vector<i64>& parameters,
                                                const RunOptions& options) {
   std::vector<explain::SectionReport> reports;
-  for (const engine::LoopProgram::Part& part : program.parts()) {
-    const Program::Impl& impl = part.program.impl();
-    explain::SectionReport report{report_of(impl, parameters, options), "", part.section.most, {}};
-    if (part.section.repeats()) report.loop = program.graph().loops[part.section.loop].name;
-    for (const ir::Section::Carried& c : part.section.carried)
-      report.carried.push_back(impl.graph.arguments[c.input].name);
+  for (const lower::HostSection& made : program.sections()) {
+    const ir::Section& section = made.section;
+    const ir::Graph& graph = made.parts ? section.graph : program.part(made.steps.front()).impl().graph;
+    explain::SectionReport report{report_of(program, made, parameters, options), "", section.most, {}};
+    if (section.repeats()) report.loop = program.graph().loops[section.loop].name;
+    for (const ir::Section::Carried& c : section.carried) report.carried.push_back(graph.arguments[c.input].name);
     reports.push_back(std::move(report));
   }
   return reports;
@@ -97,7 +105,7 @@ std::string Program::explain(const std::vector<Shape>& shapes, const RunOptions&
   check_points(graph, parameters);
   engine::check_method(*impl_, options);
   if (&engine::by_method(*impl_, options) != impl_.get()) return impl_->precise->explain(shapes, options, format);
-  if (impl_->loops) return formatted(reports_of(*impl_->loops, parameters, options), format);
+  if (impl_->host && impl_->host->loops()) return formatted(reports_of(*impl_->host, parameters, options), format);
   std::string text = formatted(report_of(*impl_, parameters, options), format);
   if (impl_->certainty && format == ExplainFormat::text && engine::may_run_by_certainty(*impl_, parameters, options))
     text += "\nblocks whose windows see equal certainties everywhere run without them, empty ones do not run\n";

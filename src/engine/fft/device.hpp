@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fft/device/plan.hpp"
+#include "lower/host/transform.hpp"
 #include "run/gpu/device.hpp"
 
 namespace tessera::engine {
@@ -29,30 +29,23 @@ class FftOnDevice {
   // strides are the same in bytes, and must not overlap otherwise; the input is read only. Thread-safe.
   void run(run::gpu::Queue&, const Place& from, const Place& to) const;
 
-  const fft::DevicePlan& plan() const { return plan_; }
-  const std::string& description() const { return plan_.description; }
+  const fft::DevicePlan& plan() const { return made_.plan; }
+  const std::string& description() const { return made_.plan.description; }
   const std::string& source() const { return source_; }
   // Of the kernels, in the order of their first launch.
   std::vector<run::gpu::Module::Usage> usage() const;
   run::gpu::Module::Usage usage_of(const fft::DeviceStep&) const;
 
  private:
-  struct Kernel {
-    fft::DeviceStep step;
-    std::string name;
-    i64 threads = 1;
-    std::shared_ptr<run::gpu::Memory> tables;
-  };
-  const Kernel* kernel_of(const fft::DeviceStep&) const;
-  std::shared_ptr<run::gpu::Memory> table(run::gpu::Queue&, const std::vector<double>& pairs) const;
+  std::shared_ptr<run::gpu::Memory> table(run::gpu::Queue&, const std::vector<double>& numbers) const;
   using Buffers = std::vector<Place>;
   Place spare() const;
   void run_phase(run::gpu::Queue&, const fft::DevicePhase&, const Buffers& sources, const Buffers& targets) const;
   void run_step(run::gpu::Queue&, const fft::DeviceStep&, const Place& from, const Place& to, i64 count) const;
 
   std::shared_ptr<run::gpu::Device> device_;
-  fft::DevicePlan plan_;
-  std::vector<Kernel> kernels_;
+  lower::TransformProgram made_;
+  std::vector<std::shared_ptr<run::gpu::Memory>> tables_;  // of its kernels
   std::string source_;
   std::shared_ptr<run::gpu::Module> module_;
   i64 size_ = 4;  // of a number

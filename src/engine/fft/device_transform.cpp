@@ -7,28 +7,6 @@
 
 namespace tessera::engine {
 
-fft::Problem device_problem(const rewrite::Step& step, const Shape& shape, const std::vector<i64>& from_strides,
-                            const std::vector<i64>& to_strides) {
-  const i64 number = static_cast<i64>(size_of(step.type));
-  fft::Problem p;
-  p.transform = step.inverse ? fft::Transform::inverse : fft::Transform::forward;
-  p.type = step.type;
-  p.from_numbers = step.from_real;
-  p.to_numbers = step.to_real;
-  const auto first = static_cast<std::ptrdiff_t>(step.along.front());
-  p.batch.assign(shape.begin(), shape.begin() + first);
-  p.extents.assign(shape.begin() + first, shape.end());
-  for (const int d : step.along) {
-    p.along.push_back(d - static_cast<int>(first));
-    if (step.inverse) p.scale /= static_cast<double>(shape[static_cast<std::size_t>(d)]);
-  }
-  for (std::size_t d = 0; d + 1 < shape.size(); ++d) {
-    p.from_strides.push_back(from_strides[d] / (step.from_real ? number : 2 * number));
-    p.to_strides.push_back(to_strides[d] / (step.to_real ? number : 2 * number));
-  }
-  return p;
-}
-
 std::optional<fft::DevicePlan> device_plan(const fft::Problem& problem, const run::gpu::Limits& limits) {
   if (problem.type == ElementType::f64 && !limits.doubles) return {};
   try {

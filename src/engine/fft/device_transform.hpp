@@ -5,13 +5,8 @@
 #include <optional>
 
 #include "engine/fft/device.hpp"
-#include "rewrite/parts.hpp"
 
 namespace tessera::engine {
-
-// Strides in bytes, of every dimension; the last ones are those of an element.
-fft::Problem device_problem(const rewrite::Step&, const Shape&, const std::vector<i64>& from_strides,
-                            const std::vector<i64>& to_strides);
 
 // How a device of these limits goes about it, or nothing where it cannot: lines that are too long, doubles where there
 // are none.

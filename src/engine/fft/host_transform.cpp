@@ -67,10 +67,10 @@ struct Pair {
   T re, im;
 };
 
-double over_points(const rewrite::Step& step, const Shape& shape) {
-  if (!step.inverse) return 1;
+double over_points(const ir::host::Transform& what, const Shape& shape) {
+  if (!what.inverse) return 1;
   double n = 1;
-  for (const int d : step.along) n *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
+  for (const int d : what.along) n *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
   return 1 / n;
 }
 
@@ -86,19 +86,19 @@ fft::Problem problem(fft::Transform kind, ElementType type, const Shape& shape, 
 }
 
 // The last dimensions, up to three of them.
-bool at_the_end(const rewrite::Step& step, std::size_t rank) {
-  return step.along.size() <= 3 && step.along.front() == static_cast<int>(rank - step.along.size());
+bool at_the_end(const ir::host::Transform& what, std::size_t rank) {
+  return what.along.size() <= 3 && what.along.front() == static_cast<int>(rank - what.along.size());
 }
 
 template <class T>
 class FromReal : public HostTransform {
  public:
-  FromReal(const rewrite::Step& step, const Array& from, const Array& to, const std::string& compiler)
-      : rows_(from.shape(), step.along),
+  FromReal(const ir::host::Transform& what, const Array& from, const Array& to, const std::string& compiler)
+      : rows_(from.shape(), what.along),
         n_(from.shape().back()),
-        inverse_(step.inverse),
+        inverse_(what.inverse),
         to_(strides_of(to)),
-        fft_(described(step, from, to), compiler) {}
+        fft_(described(what, from, to), compiler) {}
 
   void run(const Array& from, const Array& to, int threads) const override {
     fft_.run(from.data(), to.data(), threads);
@@ -118,9 +118,9 @@ class FromReal : public HostTransform {
   }
 
  private:
-  static fft::Problem described(const rewrite::Step& step, const Array& from, const Array& to) {
-    fft::Problem p = problem(fft::Transform::real_to_complex, step.type, from.shape(),
-                             from.shape().size() - step.along.size(), over_points(step, from.shape()));
+  static fft::Problem described(const ir::host::Transform& what, const Array& from, const Array& to) {
+    fft::Problem p = problem(fft::Transform::real_to_complex, what.type, from.shape(),
+                             from.shape().size() - what.along.size(), over_points(what, from.shape()));
     p.from_strides = outer(strides_of(from));
     p.to_strides = outer(strides_of(to));
     return p;
@@ -136,12 +136,12 @@ class FromReal : public HostTransform {
 template <class T>
 class ToReal : public HostTransform {
  public:
-  ToReal(const rewrite::Step& step, const Array& from, const Array& to, const std::string& compiler)
-      : rows_(from.shape(), step.along),
+  ToReal(const ir::host::Transform& what, const Array& from, const Array& to, const std::string& compiler)
+      : rows_(from.shape(), what.along),
         n_(from.shape().back()),
         from_(strides_of(from)),
         half_(dense(half_of(from.shape()))),
-        fft_(described(step, to), compiler) {}
+        fft_(described(what, to), compiler) {}
 
   void run(const Array& from, const Array& to, int threads) const override {
     const i64 half = n_ / 2 + 1;
@@ -163,9 +163,9 @@ class ToReal : public HostTransform {
     shape.back() = shape.back() / 2 + 1;
     return shape;
   }
-  static fft::Problem described(const rewrite::Step& step, const Array& to) {
-    fft::Problem p = problem(fft::Transform::complex_to_real, step.type, to.shape(),
-                             to.shape().size() - step.along.size(), over_points(step, to.shape()) / 2);
+  static fft::Problem described(const ir::host::Transform& what, const Array& to) {
+    fft::Problem p = problem(fft::Transform::complex_to_real, what.type, to.shape(),
+                             to.shape().size() - what.along.size(), over_points(what, to.shape()) / 2);
     p.from_strides = outer(dense(half_of(to.shape())));
     p.to_strides = outer(strides_of(to));
     return p;
@@ -179,17 +179,17 @@ class ToReal : public HostTransform {
 
 class Complex : public HostTransform {
  public:
-  Complex(const rewrite::Step& step, const Array& from, const Array& to, const std::string& compiler)
-      : fft_(described(step, from, to), compiler) {}
+  Complex(const ir::host::Transform& what, const Array& from, const Array& to, const std::string& compiler)
+      : fft_(described(what, from, to), compiler) {}
 
   void run(const Array& from, const Array& to, int threads) const override {
     fft_.run(from.data(), to.data(), threads);
   }
 
  private:
-  static fft::Problem described(const rewrite::Step& step, const Array& from, const Array& to) {
-    fft::Problem p = problem(step.inverse ? fft::Transform::inverse : fft::Transform::forward, step.type, from.shape(),
-                             from.shape().size() - step.along.size(), over_points(step, from.shape()));
+  static fft::Problem described(const ir::host::Transform& what, const Array& from, const Array& to) {
+    fft::Problem p = problem(what.inverse ? fft::Transform::inverse : fft::Transform::forward, what.type, from.shape(),
+                             from.shape().size() - what.along.size(), over_points(what, from.shape()));
     p.from_strides = outer(strides_of(from));
     p.to_strides = outer(strides_of(to));
     return p;
@@ -202,22 +202,22 @@ class Complex : public HostTransform {
 template <class T>
 class Anywhere : public HostTransform {
  public:
-  Anywhere(const rewrite::Step& step, const Array& from, const Array& to, const std::string& compiler)
+  Anywhere(const ir::host::Transform& what, const Array& from, const Array& to, const std::string& compiler)
       : shape_(from.shape()),
         rows_(shape_, {}),
         from_(strides_of(from)),
         to_(strides_of(to)),
         dense_(dense(shape_)),
-        from_real_(step.from_real),
-        to_real_(step.to_real) {
-    const auto kind = step.inverse ? fft::Transform::inverse : fft::Transform::forward;
-    double scale = over_points(step, shape_);
-    std::vector<int> left = step.along;
+        from_real_(what.from_real),
+        to_real_(what.to_real) {
+    const auto kind = what.inverse ? fft::Transform::inverse : fft::Transform::forward;
+    double scale = over_points(what, shape_);
+    std::vector<int> left = what.along;
     std::size_t first = shape_.size();
     while (!left.empty() && left.back() == static_cast<int>(first) - 1 && shape_.size() - first < 3)
       left.pop_back(), --first;
     if (first < shape_.size()) {
-      last_ = std::make_unique<Fft>(problem(kind, step.type, shape_, first, scale), compiler);
+      last_ = std::make_unique<Fft>(problem(kind, what.type, shape_, first, scale), compiler);
       scale = 1;
     }
     for (const int d : left) {
@@ -225,7 +225,7 @@ class Anywhere : public HostTransform {
       for (int k = 0; k < d; ++k) turned.before *= shape_[static_cast<std::size_t>(k)];
       turned.n = shape_[static_cast<std::size_t>(d)];
       for (std::size_t k = static_cast<std::size_t>(d) + 1; k < shape_.size(); ++k) turned.behind *= shape_[k];
-      turned.fft = std::make_unique<Fft>(problem(kind, step.type, {turned.before * turned.behind, turned.n}, 1, scale),
+      turned.fft = std::make_unique<Fft>(problem(kind, what.type, {turned.before * turned.behind, turned.n}, 1, scale),
                                          compiler);
       scale = 1;
       turned_.push_back(std::move(turned));
@@ -291,13 +291,13 @@ class Anywhere : public HostTransform {
 };
 
 template <class T>
-std::unique_ptr<HostTransform> made(const rewrite::Step& step, const Array& from, const Array& to,
+std::unique_ptr<HostTransform> made(const ir::host::Transform& what, const Array& from, const Array& to,
                                     const std::string& compiler) {
-  if (!at_the_end(step, from.shape().size())) return std::make_unique<Anywhere<T>>(step, from, to, compiler);
-  if (step.from_real && step.to_real) return std::make_unique<Anywhere<T>>(step, from, to, compiler);
-  if (step.from_real) return std::make_unique<FromReal<T>>(step, from, to, compiler);
-  if (step.to_real) return std::make_unique<ToReal<T>>(step, from, to, compiler);
-  return std::make_unique<Complex>(step, from, to, compiler);
+  if (!at_the_end(what, from.shape().size())) return std::make_unique<Anywhere<T>>(what, from, to, compiler);
+  if (what.from_real && what.to_real) return std::make_unique<Anywhere<T>>(what, from, to, compiler);
+  if (what.from_real) return std::make_unique<FromReal<T>>(what, from, to, compiler);
+  if (what.to_real) return std::make_unique<ToReal<T>>(what, from, to, compiler);
+  return std::make_unique<Complex>(what, from, to, compiler);
 }
 
 }  // namespace
@@ -313,10 +313,10 @@ bool lies_well(const Array& a) {
   return reinterpret_cast<std::uintptr_t>(a.data()) % static_cast<std::uintptr_t>(number) == 0;
 }
 
-std::unique_ptr<HostTransform> host_transform(const rewrite::Step& step, const Array& from, const Array& to,
+std::unique_ptr<HostTransform> host_transform(const ir::host::Transform& what, const Array& from, const Array& to,
                                               const std::string& compiler) {
-  if (step.type == ElementType::f64) return made<double>(step, from, to, compiler);
-  return made<float>(step, from, to, compiler);
+  if (what.type == ElementType::f64) return made<double>(what, from, to, compiler);
+  return made<float>(what, from, to, compiler);
 }
 
 }  // namespace tessera::engine

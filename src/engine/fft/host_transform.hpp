@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-#include "rewrite/parts.hpp"
+#include "ir/host/program.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::engine {
@@ -29,7 +29,7 @@ class HostTransform {
 bool lies_well(const Array&);
 
 // Both lie well. Plans, makes tables and loads code. Throws what Fft throws.
-std::unique_ptr<HostTransform> host_transform(const rewrite::Step&, const Array& from, const Array& to,
+std::unique_ptr<HostTransform> host_transform(const ir::host::Transform&, const Array& from, const Array& to,
                                               const std::string& compiler);
 
 }  // namespace tessera::engine

@@ -86,6 +86,17 @@ void check_scope(const ir::Graph& g, const std::string& stage, ir::ExprId body) 
          "use it inside the function given to sum(), max(), ...");
 }
 
+// A number: of what all elements of images come to, and of nothing that depends on a point.
+bool is_of_totals(const ir::Graph& g, ir::ExprId body) {
+  bool totals = false;
+  for (const ir::ExprId e : ir::postorder(g, {body})) {
+    const ir::Op op = g.node(e).op;
+    totals = totals || op == ir::Op::value || ir::is_whole(op);
+    if (op == ir::Op::gather || op == ir::Op::coord || op == ir::Op::extent) return false;
+  }
+  return totals;
+}
+
 // What the reads of a stage say about its extents, and which points they leave out.
 struct Geometry {
   std::vector<ir::SizeId> domain;
@@ -98,9 +109,10 @@ Geometry geometry_of(Builder& b, const std::string& name, ir::ExprId body) {
   std::size_t rank = 0;
   for (const ir::ExprId e : reads)
     if (g.node(e).op == ir::Op::access) rank = std::max(rank, g.node(e).index.size());
+  if (rank == 0 && is_of_totals(g, body)) return {{g.size(1)}, {0}, {0}};
   if (rank == 0)
     fail(fmt::format("stage '{}' reads no image at an offset, so that its extents are not known", name),
-         "read an image of the extents that are meant, for example with 0 * image");
+         "read an image of the extents that are meant, for example with + (image - image)");
   Geometry out{{}, std::vector<i64>(rank), std::vector<i64>(rank)};
   std::vector<std::optional<ir::SizeId>> extents(rank);
   for (const ir::ExprId e : reads) {

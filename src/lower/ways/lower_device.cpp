@@ -10,6 +10,7 @@
 
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
+#include "ir/nest/key.hpp"
 #include "lower/ways/points/points.hpp"
 #include "lower/ways/repeated.hpp"
 #include "lower/ways/ways.hpp"
@@ -24,12 +25,10 @@ namespace {
 void share_functions(DeviceProgram& program) {
   std::vector<ir::nest::Function> functions = std::move(program.module.functions);
   program.module.functions.clear();
-  std::map<std::string, std::size_t> by_text;
+  std::map<std::string, std::size_t> known;
   std::vector<std::size_t> now;
   for (ir::nest::Function& function : functions) {
-    const std::string name = std::exchange(function.name, "");
-    const auto [found, fresh] = by_text.try_emplace(ir::nest::print(function), program.module.functions.size());
-    function.name = name;
+    const auto [found, fresh] = known.try_emplace(ir::nest::key_of(function), program.module.functions.size());
     now.push_back(found->second);
     if (fresh) program.module.functions.push_back(std::move(function));
   }

@@ -141,6 +141,9 @@ inline cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from
     std::memcpy(static_cast<char*>(to) + r * to_pitch, static_cast<const char*>(from) + r * from_pitch, width);
   return cudaSuccess;
 }
+inline cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t) {
+  return std::memset(at, value, bytes), cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int, size_t) {
   return *blocks = 2, cudaSuccess;
@@ -236,6 +239,16 @@ inline void __syncthreads() {
   if (shim_block().running == nullptr) throw ShimNeedsBlock();
   shim_block().leave();
 }
+
+// Blocks that wait for others find that these have ended: they run in the order of their numbers.
+inline unsigned atomicAdd(unsigned* at, unsigned more) {
+  const unsigned before = *at;
+  *at += more;
+  return before;
+}
+inline void __threadfence() {}
+#define tsr_fresh_f32x2(p, a, b) ((a) = ((const float*)(p))[0], (b) = ((const float*)(p))[1])
+#define tsr_fresh_f64x2(p, a, b) ((a) = ((const double*)(p))[0], (b) = ((const double*)(p))[1])
 
 template <class Kernel>
 void shim_run(long long blocks, unsigned columns, unsigned rows, const Kernel& kernel) {
