@@ -118,6 +118,11 @@ class Emitted(NamedTuple):
     header: str
     host: str
 
+    def __repr__(self) -> str:
+        return (
+            f"<Emitted {', '.join(f'{name}: {len(text)} characters' for name, text in self._asdict().items() if text)}>"
+        )
+
 
 class Run(Future[Any]):
     """A run that goes on in another thread; ``cancel()`` ends it within a tile."""
@@ -346,7 +351,16 @@ class Program:
         """The code of a target, the same that runs: "c", "cuda", "opencl", "hls" or "verilog".
 
         Options are those of ``tessera emit``: ``name``, ``numbers``, ``vector_bits``, and of hardware ``height``,
-        ``width``, ``lanes``, ``error``, ``frequency``, ``chip``, ``inputs`` ({"image": "uint8/4"})."""
+        ``width``, ``lanes``, ``error``, ``frequency``, ``chip``, ``inputs`` ({"image": "uint8/4"}). ``shapes``
+        ({"image": (1080, 1920)}, of one array its extents alone) make a file for these extents, which takes any others as
+        well: it has the plan of a run of these and, for GPUs, its Fourier transforms.
+
+        An ArgumentError says which option does not fit. Nothing is written."""
+        if not isinstance(target, str):
+            raise ArgumentError(
+                f"the target is a {type(target).__name__}, expected a word",
+                help='"c", "cuda", "opencl", "hls" or "verilog" comes first',
+            )
         chosen = _core.Options()
         chosen.set("target", target)
         for name, value in (options.pop("inputs", None) or {}).items():

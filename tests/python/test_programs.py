@@ -217,6 +217,9 @@ class Programs(unittest.TestCase):
         self.assertIn("shape[0] == 16LL", made)
         self.assertNotIn("shape[0] == 16LL", program.emit("cuda").source)
         self.assertEqual(made, program.emit("cuda", shapes=(16, 20)).source)
+        self.assertRegex(repr(program.emit("c")), r"^<Emitted source: \d+ characters, header: \d+ characters>$")
+        with self.assertRaisesRegex(ts.ArgumentError, "the target is a ndarray, expected a word"):
+            program.emit(np.zeros((3, 4), np.float32))
         with self.assertRaisesRegex(ts.ArgumentError, r"expected extents by the names of arrays"):
             program.emit("cuda", shapes=[(16, 20)])
         for wrong, said in [
