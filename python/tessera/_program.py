@@ -111,6 +111,20 @@ class Explanation(str):
         return str, (str(self),)
 
 
+def _clean(what: str, text: Any) -> str:
+    """A text that reaches the compiler as it is."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"the {what} is a {type(text).__name__}, expected a str")
+    if "\0" in text:
+        raise ArgumentError(f"the {what} has a NUL character, after which nothing would be read")
+    try:
+        text.encode()
+    except UnicodeEncodeError as why:
+        if what != "path":  # whose bytes may be any
+            raise ArgumentError(f"the {what} is no text: {why}") from None
+    return text
+
+
 class Emitted(NamedTuple):
     """The code of a target: the source, the header of its entry points, what drives it; "" where there is none."""
 
@@ -236,7 +250,7 @@ class Program:
         import_only: Sequence[str | os.PathLike[str]] | None = None,
         compile_limit: float | None = None,
     ) -> None:
-        path = os.fspath(path)
+        path = _clean("path", os.fsdecode(path))
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
         self._take(_core.Program.file(path, _options.compilation(*given)), (None, path, given))
 
@@ -256,7 +270,7 @@ class Program:
     ) -> Program:
         """A program of a text; ``name`` stands in messages, and imports are looked for in its folder."""
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
-        return cls._restored(text, name, given)
+        return cls._restored(_clean("text", text), None if name is None else _clean("name", name), given)
 
     @classmethod
     def _restored(cls, text: str | None, name: str | None, given: tuple[Any, ...]) -> Program:

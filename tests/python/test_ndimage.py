@@ -279,6 +279,55 @@ class Arguments_(unittest.TestCase):
             getattr(ndimage, name)(found, argument, output=found)
             np.testing.assert_allclose(found, expected)
 
+    def test_nothing_to_do_gives_a_copy(self) -> None:
+        """The image stays as it was, and what comes back is another array, of the right values."""
+        nothing = {
+            "size": {"size": 1},
+            "axes": {"size": 3, "axes": ()},
+        }
+        calls = [
+            (name, (), keywords)
+            for name in (
+                "white_tophat",
+                "black_tophat",
+                "morphological_laplace",
+                "morphological_gradient",
+                "grey_erosion",
+                "grey_dilation",
+                "grey_opening",
+                "grey_closing",
+                "minimum_filter",
+                "maximum_filter",
+                "median_filter",
+                "uniform_filter",
+            )
+            for keywords in nothing.values()
+        ]
+        calls += [
+            ("gaussian_filter", (0,), {}),
+            ("gaussian_filter", (1,), {"axes": ()}),
+            ("laplace", (), {"axes": ()}),
+            ("gaussian_laplace", (1,), {"axes": ()}),
+            ("gaussian_gradient_magnitude", (1,), {"axes": ()}),
+            ("minimum_filter1d", (1,), {}),
+            ("rank_filter", (0, 1), {}),
+            ("correlate1d", ([1],), {}),
+        ]
+        for shape in [(3, 4), (1,), (0, 3)]:
+            for type in ("uint8", "float32", "float64"):
+                for name, arguments, keywords in calls:
+                    with self.subTest(name=name, keywords=keywords, shape=shape, type=type):
+                        image = np.arange(np.prod(shape)).reshape(shape).astype(type)
+                        before = image.copy()
+                        image.setflags(write=False)
+                        result = getattr(ndimage, name)(image, *arguments, **keywords)
+                        np.testing.assert_array_equal(image, before)
+                        self.assertFalse(np.shares_memory(result, image))
+                        if name != "median_filter":
+                            np.testing.assert_array_equal(
+                                result, getattr(scipy.ndimage, name)(image, *arguments, **keywords)
+                            )
+
     def test_output_of_any_strides(self) -> None:
         """Outputs are written where they lie."""
         image = np.random.default_rng(0).random((20, 30)).astype(np.float32)

@@ -140,6 +140,9 @@ class Images(Case):
         np.testing.assert_allclose([r.sum[0], r.mean[0]], [image.sum(dtype=float), image.mean(dtype=float)], rtol=1e-6)
         self.assertEqual((r.least[0], r.every[0]), (image.min(), image[::2, ::2].max()))
         self.same(lambda a: a - a.mean().value.astype("float32"), image - image.mean(), image, atol=1e-6)
+        self.same(lambda a: a.max() - a.min(), [np.ptp(image)], image)
+        self.same(lambda a: ts.sqrt(ts.stage((a - a.mean()) ** 2).mean()), [image.std(dtype=float)], image)
+        self.same(lambda a: a.mean().astype("float32"), [image.mean()], image)
 
     def test_spectra(self):
         image = photo((8, 6))

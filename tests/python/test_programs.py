@@ -210,6 +210,22 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(ts.ArgumentError, "there is no target 'nonsense'"):
             program.emit("nonsense")
 
+    def test_texts_are_read_whole(self):
+        text = "parameter M; vector#1 float x[M]; return x;"
+        for make, said in [
+            (lambda: ts.Program.from_text(text + "\0rest"), "the text has a NUL character"),
+            (lambda: ts.Program.from_text(text, name="a\0b"), "the name has a NUL character"),
+            (lambda: ts.Program("/nowhere.forma\0.txt"), "the path has a NUL character"),
+            (lambda: ts.Program.from_text(text.encode()), "the text is a bytes, expected a str"),
+            (lambda: ts.Program.from_text(5), "the text is a int, expected a str"),
+            (lambda: ts.Program.from_text(text, name=5), "the name is a int, expected a str"),
+            (lambda: ts.Program.from_text("\ud800"), "the text is no text"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, said):
+                make()
+        with self.assertRaises(ts.IoError):
+            ts.Program(b"/nowhere.forma")
+
     def test_emit_for_extents(self):
         program = ts.Program.from_text("parameter M, N; vector#2 float a[M,N]; b = ifft(fft(a)); return b.re;")
         made = program.emit("cuda", shapes={"a": (16, 20)}).source

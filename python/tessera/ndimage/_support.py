@@ -189,6 +189,7 @@ class Result:
     def __init__(self, output: Any, like: Any, complex_output: bool = False) -> None:
         self.target: Any = None
         self.shape = tuple(like.shape)
+        self._like = like
         if output is None:
             name = type_name(like)
             self.type = str(np.promote_types(name, np.complex64)) if complex_output else name
@@ -216,9 +217,13 @@ class Result:
                 raise RuntimeError("output must have complex dtype")
 
     def given(self, value: Any) -> Any:
-        """The result, which is ``value``: of the right type already, or of its carrier."""
+        """The result, which is ``value``: of the right type already, or of its carrier. Where that is the image itself,
+        since nothing was to be done, a copy of it: what comes back is the caller's to change."""
         if self.target is None:
-            return converted(value, self.type)
+            made = converted(value, self.type)
+            if made is not self._like and not _may_share(made, self._like):
+                return made
+            return made.clone() if hasattr(made, "clone") else made.copy()
         if value is not self.target:
             self.target[...] = converted(value, self.type)
         return self.target
