@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
-#include <fstream>
-#include <sstream>
 
 #include "emit/c/prelude.hpp"
 #include "emit/device/kernels.hpp"
+#include "emit/device/transforms.hpp"
 
 namespace tessera::emit {
 namespace {
@@ -43,18 +42,6 @@ bool defines(const std::string& text, const std::string& name) {
   return false;
 }
 
-// The text of transforms on devices is that of one file, both dialects one behind the other.
-std::string transforms_of(Dialect d) {
-  std::stringstream all;
-  all << std::ifstream(TESSERA_SOURCE_DIR "/src/engine/fft/device.cpp").rdbuf();
-  const std::string text = all.str();
-  const std::size_t first = text.find("tsr_fft_begin"), second = text.find("static inline uint tsr_fft_ticket_of");
-  EXPECT_NE(std::string::npos, second);
-  const std::size_t between = text.rfind("R\"", second);
-  EXPECT_LT(first, between);
-  return d == Dialect::cuda ? text.substr(0, between) : text.substr(between);
-}
-
 std::string text_of(Dialect d) {
   if (d == Dialect::c) {
     Needs needs;
@@ -69,8 +56,8 @@ std::string text_of(Dialect d) {
   needs.matrices = d == Dialect::cuda;
   for (const Routine& r : ir::nest::library())
     if (r.support == Support::vectors) needs.vectors.insert(example(r).substr(4));
-  return device_prelude(needs, d == Dialect::cuda ? DeviceDialect::cuda : DeviceDialect::opencl, false) +
-         transforms_of(d);
+  const DeviceDialect dialect = d == Dialect::cuda ? DeviceDialect::cuda : DeviceDialect::opencl;
+  return device_prelude(needs, dialect, false) + waiting_text(dialect);
 }
 
 TEST(NestLibrary, DialectsDefineWhatTheyHave) {

@@ -125,6 +125,23 @@ TEST(Pipeline, WholeImagesAreReduced) {
   EXPECT_THROW(p.max("far", x.every(2, 2)), Error);
 }
 
+TEST(Pipeline, NumbersMadeOfTotalsAreResults) {
+  Pipeline p;
+  const auto x = p.input<float>("x", 2);
+  const auto k = p.scalar<float>("k");
+  const auto lo = p.min("lo", x), hi = p.max("hi", x);
+  const auto range = p.stage("range", k * (hi.value - lo.value));
+  const Program program = p.compile({{"range", range}});
+  const auto r = both(program, {floats({2, 3}, {-1, 0, 1, 2, 3, 1}), scalar(2)});
+  EXPECT_EQ(r[0].shape(), Shape{1});
+  EXPECT_EQ(values<float>(r[0]), std::vector<float>{8});
+  // What depends on a point has no extents without an image.
+  EXPECT_EQ(message([&] { p.stage("s", hi.value * p.coord(0)); }),
+            "stage 's' reads no image at an offset, so that its extents are not known");
+  EXPECT_EQ(message([&] { p.stage("s", hi.value + x.gather(p.coord(0), p.coord(1))); }),
+            "stage 's' reads no image at an offset, so that its extents are not known");
+}
+
 TEST(Pipeline, TypesFollowCpp) {
   Pipeline p;
   const auto b = p.input<std::uint8_t>("b", 1);

@@ -172,6 +172,12 @@ TEST(ExplainTransforms, AreGroupsWhereverTheyStand) {
                            "parameter M, N; vector#2 float a[M,N]; return f(a:mirror);",
                            Method::whole)),
       3);
+  // Both parts of the spectrum by one number: fields that run as rows of numbers.
+  const json alike = explained(
+      "stencil half(vector#2 complex F) { return struct complex(0.5f * F.re, 0.5f * F.im); }\n"
+      "parameter M, N; vector#2 float a[M,N]; G = ifft(half(fft(a))); return r = G.re, F = half(fft(a));",
+      Method::automatic);
+  EXPECT_EQ(transforms(alike), 2);
   const json loop = explained(
       "stencil large(vector#2 float a) { return a > 0.5f; }\n"
       "parameter M, N; vector#2 float a[M,N]; u<0> = a;\n"

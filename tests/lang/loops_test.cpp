@@ -136,6 +136,11 @@ TEST(TestLoops, SayWhatIsWrong) {
        "the version '2*t' is not known before the program runs: expected 't' or a constant distance from it"},
       {"u<0> = x; do t = 1..3 u<t> = twice(u<t-20>); while (max(u<t>) > 1); return u<3>;",
        "'u<t-20>' is 20 versions before this one: expected 16 at most"},
+      // Where a version before the loop is an error, it is the only one.
+      {"u<0> = nix; do t = 1..4 v = u<t-1>; u<t> = x; while (1); return u<4>;", "unknown image 'nix'"},
+      {"do t = 1..4 v = u<t-1>; u<t> = x; while (1); return u<4>;",
+       "'u<0>' has no value before the loop: 'u<t-1>' of the first iteration is it"},
+      {"u<0> = x; do t = 1..3 u<t> = nix; while (max(u<t>) > 1); return u<3>;", "unknown image 'nix'"},
       {"u<0> = x; do t = 1..3 u<t-1> = twice(u<t-1>); while (max(u<t-1>) > 1); return u<3>;",
        "'u<t-1>' is no version of this iteration: expected 'u<t>'"},
       {"u<0> = x; do t = 1..3 v<t> = twice(u<t-1>); while (max(v<t>) > 1); return v<3>;",

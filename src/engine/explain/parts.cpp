@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/text.hpp"
@@ -105,6 +106,14 @@ class Merger {
     return all_.stages.back().id;
   }
 
+  // What wrote a field of an array. Fields that a part treats alike are one stage, which stands for all of them.
+  std::optional<StageId> lying_at(const Lying& lies) const {
+    auto known = lying_.find(lies);
+    if (known == lying_.end() && lies.first.kind != rewrite::Place::Kind::argument)
+      known = lying_.find({lies.first, 0});
+    return known == lying_.end() ? std::nullopt : std::optional(known->second);
+  }
+
   // The stages of a part behind those that are there; what the part reads is what an earlier step wrote.
   void add(const rewrite::Step& step, Report& part) {
     std::vector<StageId> now(part.stages.size());
@@ -113,8 +122,8 @@ class Merger {
       const StageId old = s.id;
       if (s.kind == "input") {
         const Lying lies{step.inputs[s.argument], s.field};
-        if (const auto known = lying_.find(lies); known != lying_.end()) {
-          now[old] = known->second;
+        if (const auto known = lying_at(lies)) {
+          now[old] = *known;
           continue;
         }
         now[old] = append(s);
@@ -222,7 +231,8 @@ class Merger {
     for (std::size_t f = 0; f < (step.transform.from_real ? 1 : 2); ++f) {
       const Lying lies{step.inputs[0], f};
       const bool given = step.inputs[0].kind == rewrite::Place::Kind::argument;
-      g.reads.push_back(given ? argument(step.inputs[0], f) : lying_.at(lies));
+      const StageId read = given ? argument(step.inputs[0], f) : lying_at(lies).value();
+      if (std::find(g.reads.begin(), g.reads.end(), read) == g.reads.end()) g.reads.push_back(read);
     }
     for (const StageId stage : step.stages) {
       const ir::Stage& own = graph_.stage(stage);

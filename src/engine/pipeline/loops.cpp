@@ -85,6 +85,10 @@ std::vector<View> Pipeline::end_loop(i64 most, const std::vector<View>& carried,
   for (std::size_t k = 0; k < next.size(); ++k) {
     if (next[k].builder != builder_) fail(fmt::format("loop '{}' goes on with an image of another pipeline", name));
     const ir::Stage &before = g.stage(carried[k].stage), &then = g.stage(next[k].stage);
+    if (before.type != then.type)
+      fail(fmt::format("loop '{}' begins with '{}', which is {}, but '{}' is {}", name, g.stage(before.of).name,
+                       name_of(before.type), then.name, name_of(then.type)),
+           fmt::format("convert what is next to {}", name_of(before.type)));
     if (before.domain != then.domain)
       fail(fmt::format("loop '{}' begins with '{}', but '{}' has other extents", name, g.stage(before.of).name,
                        then.name));

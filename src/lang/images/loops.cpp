@@ -137,7 +137,10 @@ Image ImageEvaluator::carried_image(const Expr& e, i64 before) {
 
 // A version has the type and the extents of those before; `first` names one of them.
 void ImageEvaluator::check_next(const std::string& first, const Image& next) {
-  const Image& of = *loop_->outer.at(first);
+  // Of a version before the loop that could not be computed, or that there is none, an error has been told.
+  const auto begins = loop_->outer.find(first);
+  if (begins == loop_->outer.end() || !begins->second) throw Failed{};
+  const Image& of = *begins->second;
   const std::string name = first.substr(0, first.find('<')), key = loop_->spelled(name, 0);
   const auto at = loop_->computed.contains(name) ? loop_->computed.at(name) : loop_->read.at(name);
   const ir::Stage &a = graph_.stage(of.stages[0]), &b = graph_.stage(next.stages[0]);
@@ -279,9 +282,9 @@ void ImageEvaluator::end_loop(const Statement& s, const TestLoop& loop, ir::Stag
       add_point("while", ElementType::boolean, {graph_.size(1)}, ir::truth(graph_, test.e), {0}, {0}, s.value->span);
   std::map<std::string, Image> ends;
   for (const auto& [name, where] : loop.computed) {
-    const std::optional<Image>& image = scope_.images.at(loop.spelled(name, 0));
-    if (!image) throw Failed{};
-    Image& end = ends[name] = *image;
+    const auto image = scope_.images.find(loop.spelled(name, 0));
+    if (image == scope_.images.end() || !image->second) throw Failed{};
+    Image& end = ends[name] = *image->second;
     for (ir::StageId& stage : end.stages) stage = computed(stage);
   }
   for (const auto& [name, versions] : loop.carried) {
@@ -291,6 +294,7 @@ void ImageEvaluator::end_loop(const Statement& s, const TestLoop& loop, ir::Stag
           fmt::format("the loop reads {}, but computes no {}", base::quoted(loop.spelled(name, 1)),
                       base::quoted(loop.spelled(name, 0))),
           {{}, fmt::format("write {}<{}> for the version before the loop", name, loop.lo - loop.step())});
+    if (versions.empty()) throw Failed{};  // the first one was read, and was not there
     check_next(fmt::format("{}<{}>", name, loop.lo - loop.step()), ends.at(name));
     for (std::size_t k = 0; k < versions[0].stages.size(); ++k)
       for (std::size_t v = 0; v < versions.size(); ++v) {
