@@ -227,7 +227,12 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9"}, 2, "range is not known");
   refuses({"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=uint8", "--name", "module"},
           2, "it is a keyword of SystemVerilog");
-  refuses({"emit", "blur.forma", "--size", "9x9"}, 2, "--size is of targets hls and verilog; the target is 'c'");
+  refuses({"emit", "blur.forma", "--size", "9x9x9"}, 2, "--size 9x9x9 has rank 3, expected rank 2");
+  refuses({"emit", "blur.forma", "--size", "9"}, 2, "--size 9 has rank 1, expected rank 2");
+  refuses({"emit", "blur.forma", "--size", "0x9"}, 2, "--size '0x9' cannot be used");
+  refuses({"emit", "blur.forma", "--size", "other=9x9"}, 2, "--size names 'other', the array inputs are: image");
+  refuses({"emit", "blur.forma", "--target", "hls", "--size", "9x9", "--size", "8x8"}, 2,
+          "2 sizes were given; expected one");
   const auto refuses_circuit = [&](std::vector<std::string> words, const char* what) {
     words.insert(words.begin(),
                  {"emit", "blur.forma", "--target", "verilog", "--size", "9x9", "--input", "image=uint8"});

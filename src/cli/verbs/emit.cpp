@@ -197,11 +197,9 @@ Verb add_emit(CLI::App& root) {
   verb->program.declare(*app);
   app->add_option("--target", verb->target, "c, cuda, opencl (beside it a host file in C), hls, verilog (a test bench)")
       ->type_name("NAME");
-  app->add_option(
-         "--size", verb->sizes,
-         "extents of an input that the file is made for, slowest first; it takes others as well (hls and verilog: "
-         "of the frames)")
-      ->type_name("[NAME=]EXTENTS")
+  app->add_option("--size", verb->sizes,
+                  "extents that the file is made for; it takes others as well (hls, verilog: of frames)")
+      ->type_name("EXTENTS")
       ->allow_extra_args(false);
   verb->flags.declare(*app);
   app->add_option("--name", verb->name, "of the function (the program's file name)")->type_name("NAME");

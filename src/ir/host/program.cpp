@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace tessera::ir::host {
 
@@ -86,7 +87,7 @@ class Printer {
 // What the memory of a program is asked: arrays whose memory changes names, and when each is there.
 class Lives {
  public:
-  explicit Lives(const Program& program) : program_(program), moved_(program.arrays.size()) { find(program.body); }
+  explicit Lives(const Program& program) : moved_(program.arrays.size()) { find(program.body); }
   bool moved(ArrayId a) const { return moved_[a]; }
 
  private:
@@ -101,7 +102,6 @@ class Lives {
       }
     }
   }
-  const Program& program_;
   std::vector<bool> moved_;
 };
 
