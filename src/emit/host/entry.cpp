@@ -39,9 +39,8 @@ class Printer {
         name_(std::move(name)),
         parts_(parts),
         slots_(host::slots(program)),
-        extent_(graph, extents_) {
-    find_moved(program.body);
-  }
+        moved_(host::moved(program)),
+        extent_(graph, extents_) {}
   virtual ~Printer() = default;
 
   std::string text() {
@@ -54,7 +53,7 @@ class Printer {
  protected:
   bool is_own(ArrayId a) const { return program_.arrays[a].kind == host::Array::Kind::own; }
   bool acquired(ArrayId a) const { return slots_.of[a].has_value(); }
-  bool moved(ArrayId a) const { return moved_.contains(a); }
+  bool moved(ArrayId a) const { return moved_[a]; }
   std::size_t given(ArrayId a) const {
     const host::Array& array = program_.arrays[a];
     return array.index + (array.kind == host::Array::Kind::argument ? 0 : graph_.arguments.size());
@@ -69,7 +68,7 @@ class Printer {
   virtual void part(std::size_t, const std::string& list) = 0;
   virtual void transform(const host::RunTransform&, const std::string& shape, int along) = 0;
   virtual void turn_begins(const host::Repeat&) {}
-  virtual void turn_ends(const host::Repeat&, const std::string& turn) = 0;
+  virtual void turn_ends(const host::Repeat&) = 0;  // t: the number of the turn
   virtual std::string whole() = 0;
 
   void line(const std::string& text) { body_ += std::string(static_cast<std::size_t>(2 * depth_), ' ') + text + "\n"; }
@@ -86,23 +85,12 @@ class Printer {
   const std::string name_;
   const std::vector<std::string>& parts_;
   const host::Slots slots_;
+  const std::vector<bool> moved_;
   std::string extents_, declared_, body_;
   Extents extent_;
   int depth_ = 1;
 
  private:
-  void find_moved(const std::vector<host::Statement>& list) {
-    for (const host::Statement& s : list) {
-      if (const auto* bind = std::get_if<host::Bind>(&s)) moved_.insert({bind->to, bind->array});
-      if (const auto* repeat = std::get_if<host::Repeat>(&s)) find_moved(repeat->body);
-      if (const auto* shift = std::get_if<host::Shift>(&s)) {
-        moved_.insert(shift->names.begin(), shift->names.end());
-        for (const auto& a : shift->instead)
-          if (a) moved_.insert(*a);
-      }
-    }
-  }
-
   void statements(const std::vector<host::Statement>& list, int depth) {
     for (const host::Statement& s : list) {
       depth_ = depth;
@@ -152,14 +140,12 @@ class Printer {
     turn_begins(s);
     statements(s.body, depth + 2);
     depth_ = depth + 2;
-    turn_ends(s, "t");
+    turn_ends(s);
     depth_ = depth + 1;
     line("}");
     depth_ = depth;
     line("}");
   }
-
-  std::set<ArrayId> moved_;  // whose memory may have other names, or which may have other memory
 };
 
 // ---- C -------------------------------------------------------------------------------------------------------------
@@ -217,8 +203,8 @@ class CPrinter : public Printer {
   void turn_begins(const host::Repeat& s) override {
     line(fmt::format("if (!call->asks) *(u8*){} = 0;", value(s.test)));
   }
-  void turn_ends(const host::Repeat& s, const std::string& turn) override {
-    line(fmt::format("if (call->asks || {} + 1 >= {}LL || !*(const u8*){}) break;", turn, s.most, value(s.test)));
+  void turn_ends(const host::Repeat& s) override {
+    line(fmt::format("if (call->asks || t + 1 >= {}LL || !*(const u8*){}) break;", s.most, value(s.test)));
   }
 
   std::string whole() override {
@@ -334,7 +320,7 @@ class DevicePrinter : public Printer {
   const SizedFunction* made_for(std::size_t transform) const {
     return transform < sized_.size() && sized_[transform] ? &*sized_[transform] : nullptr;
   }
-  void turn_ends(const host::Repeat& s, const std::string& turn) override {
+  void turn_ends(const host::Repeat& s) override {
     line("{");
     line("  unsigned char more = 0;");
     if (cuda()) {
@@ -348,7 +334,7 @@ class DevicePrinter : public Printer {
       line(fmt::format("    tsr_ok(s, clEnqueueReadBuffer(s->queue, {}, CL_TRUE, 0, 1, &more, 0, NULL, NULL));",
                        value(s.test)));
     }
-    line(fmt::format("  if ({} + 1 >= {}LL || !more || s->status != 0) break;", turn, s.most));
+    line(fmt::format("  if (t + 1 >= {}LL || !more || s->status != 0) break;", s.most));
     line("}");
   }
 

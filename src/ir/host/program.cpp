@@ -84,26 +84,17 @@ class Printer {
   std::string out_, indent_;
 };
 
-// What the memory of a program is asked: arrays whose memory changes names, and when each is there.
-class Lives {
- public:
-  explicit Lives(const Program& program) : moved_(program.arrays.size()) { find(program.body); }
-  bool moved(ArrayId a) const { return moved_[a]; }
-
- private:
-  void find(const std::vector<Statement>& list) {
-    for (const Statement& s : list) {
-      if (const auto* bind = std::get_if<Bind>(&s)) moved_[bind->to] = true;
-      if (const auto* repeat = std::get_if<Repeat>(&s)) find(repeat->body);
-      if (const auto* shift = std::get_if<Shift>(&s)) {
-        for (const ArrayId a : shift->names) moved_[a] = true;
-        for (const auto& a : shift->instead)
-          if (a) moved_[*a] = true;
-      }
+void find_moved(const std::vector<Statement>& list, std::vector<bool>& moved) {
+  for (const Statement& s : list) {
+    if (const auto* bind = std::get_if<Bind>(&s)) moved[bind->to] = true;
+    if (const auto* repeat = std::get_if<Repeat>(&s)) find_moved(repeat->body, moved);
+    if (const auto* shift = std::get_if<Shift>(&s)) {
+      for (const ArrayId a : shift->names) moved[a] = true;
+      for (const auto& a : shift->instead)
+        if (a) moved[*a] = true;
     }
   }
-  std::vector<bool> moved_;
-};
+}
 
 }  // namespace
 
@@ -115,8 +106,14 @@ std::string print(const Program& program, const Graph& graph) {
   return Printer(program, graph).text();
 }
 
+std::vector<bool> moved(const Program& program) {
+  std::vector<bool> all(program.arrays.size());
+  find_moved(program.body, all);
+  return all;
+}
+
 Slots slots(const Program& program) {
-  const Lives lives(program);
+  const std::vector<bool> moves = moved(program);
   Slots result;
   result.of.resize(program.arrays.size());
   std::vector<std::size_t> free;
@@ -130,7 +127,7 @@ Slots slots(const Program& program) {
         free.erase(lowest);
       }
       if (const auto* release = std::get_if<Release>(&s);
-          release != nullptr && result.of[release->array] && !lives.moved(release->array))
+          release != nullptr && result.of[release->array] && !moves[release->array])
         free.push_back(*result.of[release->array]);
       if (const auto* repeat = std::get_if<Repeat>(&s)) walk(repeat->body);
     }
@@ -140,12 +137,12 @@ Slots slots(const Program& program) {
 }
 
 i64 most_bytes(const Program& program, const Sizes& sizes) {
-  const Lives lives(program);
+  const std::vector<bool> moves = moved(program);
   i64 now = 0, most = 0;
   const std::function<void(const std::vector<Statement>&)> walk = [&](const std::vector<Statement>& list) {
     for (const Statement& s : list) {
       if (const auto* acquire = std::get_if<Acquire>(&s)) now += sizes.arrays[acquire->array];
-      if (const auto* release = std::get_if<Release>(&s); release != nullptr && !lives.moved(release->array))
+      if (const auto* release = std::get_if<Release>(&s); release != nullptr && !moves[release->array])
         now -= sizes.arrays[release->array];
       i64 work = 0;
       if (const auto* transform = std::get_if<RunTransform>(&s)) work = sizes.transforms[transform->transform];

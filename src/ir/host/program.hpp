@@ -102,6 +102,9 @@ void verify(const Program&, const Graph&);
 // A line a statement. Parts are told by name.
 std::string print(const Program&, const Graph&);
 
+// Of every array: may its memory get another name, or it other memory? By what loops carry.
+std::vector<bool> moved(const Program&);
+
 // Arrays that are not there at the same time share memory: a slot for every array that is acquired. Memory that changes
 // names is kept until the end.
 struct Slots {

@@ -209,64 +209,62 @@ class Writer {
     return written;
   }
 
+  // From the first statement of a list that touches an array to the last one.
+  using Stays = std::map<ArrayId, std::pair<std::size_t, std::size_t>>;
+
+  static void touch(Stays& stays, ArrayId array, std::size_t at) {
+    stays.try_emplace(array, at, at).first->second.second = at;
+  }
+
+  // `bound`: what gets its memory by a statement of its own.
+  static Body around(Body list, const Stays& stays, const std::set<ArrayId>& bound) {
+    Body out;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      for (const auto& [array, stay] : stays)
+        if (stay.first == k && !bound.contains(array)) out.emplace_back(host::Acquire{array});
+      out.push_back(std::move(list[k]));
+      for (const auto& [array, stay] : stays)
+        if (stay.second == k) out.emplace_back(host::Release{array});
+    }
+    return out;
+  }
+
   Body with_memory(Body list) {
-    std::map<ArrayId, std::size_t> first, last;
+    Stays stays;
     std::set<ArrayId> bound, lent;  // lent: to versions of the next loop, which may hold it to its end
     for (std::size_t k = 0; k < list.size(); ++k) {
       if (const auto* bind = std::get_if<host::Bind>(&list[k])) bound.insert(bind->array), lent.insert(bind->to);
       std::vector<ArrayId> all;
       touched(list[k], all);
-      if (auto* repeat = std::get_if<host::Repeat>(&list[k])) within(*repeat, list, k, all);
-      for (const ArrayId a : all) {
-        if (!program().arrays[a].is_array) continue;
-        first.try_emplace(a, k);
-        last[a] = k;
+      if (auto* repeat = std::get_if<host::Repeat>(&list[k])) {
+        const std::set<ArrayId> own = within(*repeat, list, k);
+        std::erase_if(all, [&](ArrayId a) { return own.contains(a); });
+        all.insert(all.end(), lent.begin(), lent.end());
+        lent.clear();
       }
-      if (!std::holds_alternative<host::Repeat>(list[k])) continue;
-      for (const ArrayId a : lent) last[a] = k;
-      lent.clear();
+      for (const ArrayId a : all)
+        if (program().arrays[a].is_array) touch(stays, a, k);
     }
-    Body out;
-    for (std::size_t k = 0; k < list.size(); ++k) {
-      for (const auto& [array, at] : first)
-        if (at == k && !bound.contains(array)) out.emplace_back(host::Acquire{array});
-      out.push_back(std::move(list[k]));
-      for (const auto& [array, at] : last)
-        if (at == k) out.emplace_back(host::Release{array});
-    }
-    return out;
+    return around(std::move(list), stays, bound);
   }
 
-  // What a turn of a loop needs alone gets its memory in the turn, and is no matter of the loop's surroundings.
-  void within(host::Repeat& repeat, const Body& around, std::size_t at, std::vector<ArrayId>& all) {
-    std::set<ArrayId> inner;
-    for (const ArrayId a : all) {
-      if (a == repeat.test || !of_one_turn(repeat.body, a)) continue;
-      bool elsewhere = false;
-      for (std::size_t k = 0; k < around.size() && !elsewhere; ++k) {
-        std::vector<ArrayId> there;
-        if (k != at) touched(around[k], there);
-        elsewhere = std::find(there.begin(), there.end(), a) != there.end();
-      }
-      if (!elsewhere && program().arrays[a].kind == host::Array::Kind::own) inner.insert(a);
-    }
-    std::erase_if(all, [&](ArrayId a) { return inner.contains(a); });
-    std::map<ArrayId, std::size_t> first, last;
+  // What a turn of a loop needs alone gets its memory in the turn: these arrays.
+  std::set<ArrayId> within(host::Repeat& repeat, const Body& list, std::size_t at) {
+    std::vector<ArrayId> elsewhere = {repeat.test};
+    for (std::size_t k = 0; k < list.size(); ++k)
+      if (k != at) touched(list[k], elsewhere);
+    const std::set<ArrayId> others(elsewhere.begin(), elsewhere.end());
+    Stays stays;
+    std::set<ArrayId> own;
     for (std::size_t k = 0; k < repeat.body.size(); ++k) {
-      std::vector<ArrayId> there;
-      touched(repeat.body[k], there);
-      for (const ArrayId a : there)
-        if (inner.contains(a)) first.try_emplace(a, k), last[a] = k;
+      std::vector<ArrayId> here;
+      touched(repeat.body[k], here);
+      for (const ArrayId a : here)
+        if (program().arrays[a].kind == host::Array::Kind::own && !others.contains(a) && of_one_turn(repeat.body, a))
+          own.insert(a), touch(stays, a, k);
     }
-    Body out;
-    for (std::size_t k = 0; k < repeat.body.size(); ++k) {
-      for (const auto& [array, begin] : first)
-        if (begin == k) out.emplace_back(host::Acquire{array});
-      out.push_back(std::move(repeat.body[k]));
-      for (const auto& [array, end] : last)
-        if (end == k) out.emplace_back(host::Release{array});
-    }
-    repeat.body = std::move(out);
+    repeat.body = around(std::move(repeat.body), stays, {});
+    return own;
   }
 
   const ir::Graph& graph_;
