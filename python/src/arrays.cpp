@@ -473,6 +473,13 @@ void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to) 
     if (said.size() > 60) said = said.substr(0, 57) + "...";
     fail(quoted(name) + " is " + said + ", expected " + expected);
   };
+  // NumPy's complex numbers and what is masked become floats all the same, with a warning.
+  if (PyFloat_Check(given) == 0 && PyLong_Check(given) == 0 && nb::hasattr(object, "dtype")) {
+    const std::string dtype = nb::cast<std::string>(nb::repr(nb::object(object.attr("dtype"))));
+    if (PyComplex_Check(given) != 0 || dtype.find("complex") != std::string::npos) refuse("a real number");
+    if (nb::cast<std::string>(object.type().attr("__name__")) == "MaskedConstant")
+      refuse("a number that is not masked");
+  }
   if (type.code == kDLFloat) {
     double value = 0;
     if (PyFloat_Check(given) != 0) {

@@ -210,6 +210,19 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(ts.ArgumentError, "there is no target 'nonsense'"):
             program.emit("nonsense")
 
+    def test_numbers_are_real(self):
+        program = ts.Program.from_text(
+            "parameter M; vector#1 float x[M]; float k; int n; stencil s(vector#1 float X, float k, int n) { return k * n * X; } return s(x, k, n);"
+        )
+        image = photo((5,))
+        np.testing.assert_allclose(program(image, np.float32(2), np.int16(3)), 6 * image, rtol=1e-6)
+        for wrong in (1j, np.complex64(1 + 5j), np.complex128(2), np.array(2 + 1j), np.ma.masked):
+            for numbers in ((wrong, 3), (2.0, wrong)):
+                with self.subTest(numbers=numbers), self.assertRaises(ts.ArgumentError):
+                    program(image, *numbers)
+            with self.assertRaises(ts.ArgumentError):
+                ts.pipeline(lambda a, k: a * k)(image, wrong)
+
     def test_texts_are_read_whole(self):
         text = "parameter M; vector#1 float x[M]; return x;"
         for make, said in [
