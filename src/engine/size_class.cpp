@@ -23,8 +23,8 @@ auto decisions(const plan::Plan& plan) {
   for (const rewrite::SumChoice& c : plan.sums) sums.emplace_back(c.stage, c.taken, c.rank);
   std::vector<std::tuple<std::string, i64, i64, i64>> tiles;
   for (ir::StageId i = 0; i < plan.graph.stage_count(); ++i) {
-    const ir::Stage& s = plan.graph.stage(i);
-    tiles.emplace_back(s.name, s.tile.rows, s.tile.columns, s.tile.pairs);
+    const rewrite::Tiling& tile = plan.tiling(i);
+    tiles.emplace_back(plan.graph.stage(i).name, tile.rows, tile.columns, tile.pairs);
   }
   return std::make_pair(std::move(sums), std::move(tiles));
 }

@@ -187,7 +187,7 @@ class Reporter {
                                       result_.stages[d.a].name, result_.stages[d.b].name, d.why));
     for (std::size_t p = 0; p < from.passes.size(); ++p) {
       const plan::Pass& pass = from.passes[p];
-      const ir::Stage::Tiling& tile = plan_.graph.stage(pass.stages.front()).tile;
+      const rewrite::Tiling& tile = plan_.tiling(pass.stages.front());
       g.passes.push_back({pass.kind == plan::PassKind::compose, pass.stages, pass.rows, pass.lanes, tile.rows,
                           tile.columns, tile.planes});
       for (StageId s : pass.stages) result_.stages[s].pass = static_cast<int>(p);

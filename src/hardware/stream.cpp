@@ -389,9 +389,10 @@ void take_dimensions_apart(Graph& graph, bool exact) {
   none.rows_first = true;
   std::vector<std::string> remarks;
   std::vector<rewrite::SumChoice> sums;
+  rewrite::Tilings tilings;
   if (exact) rewrite::guard_medians(graph);  // in fixed point there is no NaN
   rewrite::expand_windows(graph, exact ? Numbers::exact : Numbers::fast, Method::separable, none,
-                          analyze::assumed_parameters(graph), remarks, sums);
+                          analyze::assumed_parameters(graph), remarks, sums, tilings);
 }
 
 }  // namespace

@@ -203,23 +203,9 @@ struct Stage {
   // Accesses with border none never leave their producer inside that box.
   ExprId body;
   std::vector<i64> margin_lo, margin_hi;  // one per dimension, >= 0
-  // Set by plans alone: the weighted sum that the body is is computed through Fourier transforms of tiles of so many
-  // rows and columns, each of which gives high x wide points (rewrite/sums/tiles.hpp). 0: it is not.
-  struct Tiling {
-    i64 rows = 0, columns = 0, high = 0, wide = 0;
-    // Of volumes: planes whose products are added, so many along one dimension; pairs of tiles that march together.
-    i64 planes = 1, along = 1, pairs = 1;
-    ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
-    double nanoseconds = 0;                 // a point, predicted
-    bool large = false;                     // of a device: spectra lie in memory between kernels
-    // No transform: a sum of bytes by matrix units, and what the body makes of it (rewrite/sums/matrix.hpp). A block of
-    // threads has rows x columns points.
-    bool matrix = false;
-  };
-  Tiling tile;
-  // Set by plans alone: so many elements of a row are one point, whose fields all go one way (rewrite/fields.cpp).
-  // Extents and offsets of columns count elements; borders go by points.
-  i64 together = 1;
+  // Whoever plans may say beside the graph how the stage is computed, under this number; its body then stays as it is.
+  // 0: nothing is said.
+  std::uint32_t note = 0;
 
   // compose
   std::vector<Piece> pieces;

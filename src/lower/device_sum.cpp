@@ -16,7 +16,7 @@ DeviceSum::DeviceSum(plan::Plan& plan, const Interface& interface, analyze::Rang
     : DeviceFunction(plan, interface, ranges, std::move(name)), stage_(plan.groups[group].anchor) {
   const ir::Stage& stage = graph_.stage(stage_);
   sum_ = rewrite::convolution_of(graph_, stage, plan_.options.numbers).value();
-  lane_ = ir::nest::lane_of(stage.tile.number);
+  lane_ = ir::nest::lane_of(plan_.tiling(stage_).number);
   rounded_ = !is_float(stage.type);
   domain_ = stage.domain;
   rank_ = stage.domain.size();

@@ -499,11 +499,10 @@ std::vector<Pass> Grouper::passes(const Set& set, const Layout& found) {
         if (std::binary_search(set.begin(), set.end(), edges_[k].producer))
           earliest = std::max(earliest, pass_of[edges_[k].producer] + 1);
     std::size_t chosen = list.size();
-    if (stage.kind == StageKind::point && stage.tile.rows == 0 && !reads_before_tiles(s, set))
+    if (stage.kind == StageKind::point && stage.note == 0 && !reads_before_tiles(s, set))
       for (std::size_t p = earliest; p < list.size() && chosen == list.size(); ++p) {
         StageId other = list[p].stages.front();
-        if (list[p].kind != PassKind::point || graph_.stage(other).tile.rows > 0 || reads_before_tiles(other, set))
-          continue;
+        if (list[p].kind != PassKind::point || graph_.stage(other).note > 0 || reads_before_tiles(other, set)) continue;
         std::size_t j = static_cast<std::size_t>(std::lower_bound(set.begin(), set.end(), other) - set.begin());
         const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
         bool same = graph_.stage(other).domain == stage.domain && reduces(graph_.stage(other)) == reduces(stage) &&

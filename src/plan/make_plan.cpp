@@ -96,7 +96,9 @@ Plan make_plan(ir::Graph graph, const Options& options, const machine::Machine& 
   const Method method = options.method == Method::whole ? Method::automatic : options.method;
   const Numbers order = reorder ? Numbers::fast : Numbers::exact;
   if (rewrite) pass([&] { rewrite::name_products(graph, order, method, able, plan.options.parameters, plan.remarks); });
-  pass([&] { rewrite::expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums); });
+  pass([&] {
+    rewrite::expand_windows(graph, order, method, able, plan.options.parameters, plan.remarks, plan.sums, plan.tilings);
+  });
   if (options.numbers == Numbers::fast) pass([&] { rewrite::shorten_functions(graph); });
   if (rewrite) pass([&] { rewrite::merge_equal_stages(graph); });
   if (rewrite) pass([&] { rewrite::fold_stages(graph, device, plan.remarks); });

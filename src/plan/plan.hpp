@@ -19,6 +19,7 @@
 #include "machine/machine.hpp"
 #include "plan/way.hpp"
 #include "rewrite/sums/choice.hpp"
+#include "rewrite/sums/tiling.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::plan {
@@ -109,6 +110,11 @@ struct Plan {
   // The graph with the arguments and outputs that a caller knows, where they are others in `graph`: fields.cpp.
   std::shared_ptr<const ir::Graph> declared;
   const ir::Graph& interface() const { return declared ? *declared : graph; }
+  // So many elements of a row are one point, whose fields all go one way. Extents and offsets of columns count
+  // elements; borders go by points.
+  i64 together() const { return declared ? static_cast<i64>(declared->outputs.front().format.fields.size()) : 1; }
+  // How the stage is computed as a whole; without rows where it is not.
+  const rewrite::Tiling& tiling(ir::StageId s) const { return tilings.at(graph.stage(s).note); }
   Options options;
   machine::Machine device;
   std::vector<StagePlan> stages;         // by stage id of `graph`
@@ -117,6 +123,7 @@ struct Plan {
   double minimum_bytes = 0;              // inputs read once, outputs written once, at the assumed extents
   std::vector<std::string> remarks;      // rewrites that were done
   std::vector<rewrite::SumChoice> sums;  // as far as they were looked at
+  rewrite::Tilings tilings;              // what notes of stages say
 };
 
 // The passes, in order, are listed at the top of make_plan.cpp. `graph` must verify.

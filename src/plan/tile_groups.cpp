@@ -25,7 +25,7 @@ using ir::StageKind;
 
 namespace {
 
-bool same_shape(const Stage::Tiling& a, const Stage::Tiling& b) {
+bool same_shape(const rewrite::Tiling& a, const rewrite::Tiling& b) {
   return a.rows == b.rows && a.columns == b.columns && a.high == b.high && a.wide == b.wide && a.planes == b.planes &&
          a.along == b.along && a.pairs == b.pairs && a.number == b.number;
 }
@@ -33,14 +33,14 @@ bool same_shape(const Stage::Tiling& a, const Stage::Tiling& b) {
 }  // namespace
 
 bool Grouper::has_tiles(const Set& set) const {
-  return rewrite::first_with_tiles(graph_, set) != nullptr;
+  return rewrite::first_with_tiles(graph_, set).has_value();
 }
 
 // Is it computed while tiles are loaded?
 bool Grouper::reads_before_tiles(StageId s, const Set& set) const {
   return std::any_of(read_by_[s].begin(), read_by_[s].end(), [&](std::size_t k) {
     const StageId reader = edges_[k].consumer;
-    return graph_.stage(reader).tile.rows > 0 && std::binary_search(set.begin(), set.end(), reader);
+    return graph_.stage(reader).note > 0 && std::binary_search(set.begin(), set.end(), reader);
   });
 }
 
@@ -48,17 +48,19 @@ bool Grouper::reads_before_tiles(StageId s, const Set& set) const {
 std::string Grouper::no_tiles(const Set& set) const {
   const auto inside = [&](StageId s) { return std::binary_search(set.begin(), set.end(), s); };
   const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
-  const Stage& shape = *rewrite::first_with_tiles(graph_, set);
+  const StageId first = *rewrite::first_with_tiles(graph_, set);
+  const Stage& shape = graph_.stage(first);
+  const rewrite::Tiling& tiles = plan_.tiling(first);
   const std::string by_itself =
-      "'" + shape.name + "' is computed " + (shape.tile.matrix ? "by matrix units" : "through Fourier transforms");
-  if (plan_.device.columns_together || rewrite::is_signal_tile(graph_, shape)) return by_itself;
+      "'" + shape.name + "' is computed " + (tiles.matrix ? "by matrix units" : "through Fourier transforms");
+  if (plan_.device.columns_together || rewrite::is_signal_tile(graph_, shape, tiles)) return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);
-    const bool tile = stage.tile.rows > 0;
+    const bool tile = stage.note > 0;
     if (stage.domain != shape.domain) return named(s, "has another extent than the transform's tiles");
     if (stage.kind != StageKind::point || is_lanes(graph_.node(stage.body).op) || is_whole(graph_.node(stage.body).op))
       return by_itself;
-    if (tile && !same_shape(stage.tile, shape.tile)) return "their Fourier transforms have other tiles";
+    if (tile && !same_shape(plan_.tiling(s), tiles)) return "their Fourier transforms have other tiles";
     // (A sum that leaves is stored by its tiles; one that is read here as well would be kept for that, and copied.)
     const bool kept =
         std::any_of(read_by_[s].begin(), read_by_[s].end(), [&](std::size_t k) { return inside(edges_[k].consumer); });
@@ -69,7 +71,8 @@ std::string Grouper::no_tiles(const Set& set) const {
       if (!inside(edge.producer)) continue;
       const Stage& producer = graph_.stage(edge.producer);
       if (tile) {
-        bool alone = producer.tile.planes == 1 && stage.tile.planes == 1 && rewrite::is_prologue(graph_, producer);
+        bool alone = plan_.tiling(edge.producer).planes == 1 && plan_.tiling(s).planes == 1 &&
+                     rewrite::is_prologue(graph_, producer);
         alone = alone && !leaves_group(edge.producer, set) && read_by_[edge.producer].size() == 1;
         for (const std::size_t of : reads_[edge.producer]) alone = alone && !inside(edges_[of].producer);
         if (!alone) return named(s, "reads it through Fourier transforms");
@@ -115,12 +118,12 @@ Grouper::Price Grouper::price_of_tiles(const Set& set, const Layout& layout) con
   const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };
   for (std::size_t i = 0; i < set.size(); ++i) {
     const StageId s = set[i];
-    const Stage::Tiling& tile = graph_.stage(s).tile;
+    const rewrite::Tiling& tile = plan_.tiling(s);
     bool before = false;  // a prologue: of a whole tile
     for (const std::size_t k : reads_[s])
       if (!std::binary_search(set.begin(), set.end(), edges_[k].producer)) arrays.insert(edges_[k].producer);
     for (const std::size_t k : read_by_[s]) {
-      const Stage::Tiling& reader = graph_.stage(edges_[k].consumer).tile;
+      const rewrite::Tiling& reader = plan_.tiling(edges_[k].consumer);
       if (reader.rows == 0 || !std::binary_search(set.begin(), set.end(), edges_[k].consumer)) continue;
       before = true;
       repeated = of(reader.rows == 1 ? reader.high : reader.rows, reader.columns + reader.wide) /

@@ -92,8 +92,8 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
   const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
-  const ir::Stage* tiled = rewrite::first_with_tiles(graph, group.stages);
-  if (const i64 points = most_tile_points(group); points > 0 && tiled == nullptr) {
+  const auto tiled = rewrite::first_with_tiles(graph, group.stages);
+  if (const i64 points = most_tile_points(group); points > 0 && !tiled) {
     i64 row = 1;
     for (std::size_t d = 1; d < rank; ++d) row *= std::max<i64>(1, shape.extents[d]);
     const i64 wanted = 8 * quotient(points / 8, row);
@@ -104,9 +104,9 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
           across, 64 * quotient(points / 64, std::max<i64>(1, shape.extents[0] * (row / std::max<i64>(1, across)))));
     }
   }
-  if (tiled != nullptr) {  // rows of tiles of transforms
-    const ir::Stage::Tiling& tile = tiled->tile;
-    const bool stacked = tile.planes > 1, signal = rewrite::is_signal_tile(graph, *tiled);
+  if (tiled) {  // rows of tiles of transforms
+    const rewrite::Tiling& tile = plan.tiling(*tiled);
+    const bool stacked = tile.planes > 1, signal = rewrite::is_signal_tile(graph, graph.stage(*tiled), tile);
     i64 strips = ceil_divide(n[rank - 2], tile.high);
     for (std::size_t d = 0; d + (stacked ? 3 : 2) < rank; ++d) strips *= n[d];
     std::fill(shape.extents.begin(), shape.extents.end() - 2, 1);
@@ -135,25 +135,25 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
     for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
     written += bytes;
   }
-  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && tiled == nullptr;
+  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && !tiled;
   return shape;
 }
 
 RingShape ring_shape(const Plan& plan, ir::StageId s, const TileShape& tile) {
   const StagePlan& p = plan.stages[s];
   const std::size_t rank = tile.extents.size();
-  const ir::Stage* tiled = rewrite::first_with_tiles(plan.graph, plan.groups[static_cast<std::size_t>(p.group)].stages);
+  const auto tiled = rewrite::first_with_tiles(plan.graph, plan.groups[static_cast<std::size_t>(p.group)].stages);
   bool read_by_tiles = false;
   for (const ir::StageId t : plan.groups[static_cast<std::size_t>(p.group)].stages) {
     const std::vector<ir::StageId> reads = ir::sources(plan.graph, t);
-    read_by_tiles |= plan.graph.stage(t).tile.rows > 0 && std::find(reads.begin(), reads.end(), s) != reads.end();
+    read_by_tiles |= plan.graph.stage(t).note > 0 && std::find(reads.begin(), reads.end(), s) != reads.end();
   }
   auto span = [&](std::size_t d) {
     // Of a pair of tiles: what these read or what they give, two planes of it where planes are marched through.
-    if (tiled != nullptr && d + 2 < rank) return d + 3 == rank && tiled->tile.planes > 1 ? i64{2} : i64{1};
-    if (tiled != nullptr && read_by_tiles)
-      return d + 1 == rank ? tiled->tile.wide + tiled->tile.columns : tiled->tile.rows;
-    if (tiled != nullptr) return d + 1 == rank ? 2 * tiled->tile.wide : tiled->tile.high;
+    if (tiled && d + 2 < rank) return d + 3 == rank && plan.tiling(*tiled).planes > 1 ? i64{2} : i64{1};
+    if (tiled && read_by_tiles)
+      return d + 1 == rank ? plan.tiling(*tiled).wide + plan.tiling(*tiled).columns : plan.tiling(*tiled).rows;
+    if (tiled) return d + 1 == rank ? 2 * plan.tiling(*tiled).wide : plan.tiling(*tiled).high;
     const StagePlan::Rate& r = p.rate[d];
     return ceil_divide(tile.extents[d] * r.num, r.den) + (r.after - r.before + 8);
   };

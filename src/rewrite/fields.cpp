@@ -91,7 +91,7 @@ class Likeness {
         if (stage.argument != first.argument || stage.field != k) return false;
         continue;
       }
-      if (stage.kind != StageKind::point || stage.tile.rows > 0) return false;
+      if (stage.kind != StageKind::point || stage.note > 0) return false;
       if (stage.margin_lo != first.margin_lo || stage.margin_hi != first.margin_hi) return false;
       bodies.push_back(stage.body);
     }
@@ -213,7 +213,6 @@ class Joined {
     Stage stage = old;
     stage.name = common_name(rebuild_.old(), all);
     stage.domain.back() = times(stage.domain.back());
-    stage.together = count_;
     if (stage.kind == StageKind::input) {
       ir::Argument& argument = graph_.arguments[stage.argument];
       argument.format = Format(stage.type);

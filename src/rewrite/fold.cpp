@@ -89,10 +89,10 @@ class FoldPass {
     for (StageId s = 0; s < count; ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
       // A sum through transforms goes on reading what is folded into others: it is computed where tiles are loaded.
-      if (stage.kind == StageKind::point && stage.tile.rows == 0) stage.body = substitute(stage, stage.body);
+      if (stage.kind == StageKind::point && stage.note == 0) stage.body = substitute(stage, stage.body);
       StageId now = graph_.add(stage);
       rebuild_.set(s, now);
-      if (stage.kind == StageKind::point && stage.tile.rows == 0 && !is_output[s] && !consumers[s].empty() &&
+      if (stage.kind == StageKind::point && stage.note == 0 && !is_output[s] && !consumers[s].empty() &&
           worth_folding(s, now, consumers[s])) {
         folds_.insert(now);
         remarks_.push_back("'" + stage.name + "' is computed inside its consumers");
@@ -118,7 +118,7 @@ class FoldPass {
     if (f.nodes > largest_body) return false;
     const bool sums_bytes = device_.byte_products && works_in_quads(graph_, now).has_value();
     if (f.gathers && f.operations > 40) return false;
-    const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).tile.rows > 0; };
+    const auto reads_by_tiles = [&](StageId c) { return rebuild_.old(c).note > 0; };
     if (std::all_of(consumers.begin(), consumers.end(), reads_by_tiles)) return false;
     double copies = 0;
     bool together = true;  // all consumers read the own index on the same domain: one loop computes it once
@@ -126,7 +126,7 @@ class FoldPass {
       const Stage& consumer = rebuild_.old(c);
       if (consumer.kind != StageKind::point) return false;
       if (sums_bytes && !takes_sum_of_bytes(consumer, old_id)) return false;
-      if (consumer.tile.rows > 0) {
+      if (consumer.note > 0) {
         if (device_.columns_together || !is_prologue(graph_, stage)) return false;
         copies += 1;
         together = false;

@@ -136,7 +136,7 @@ void unify_nans(Graph& graph) {
     if (!is_float(stage.type) || !seen.insert(s).second) continue;
     for (const ir::Piece& piece : stage.pieces)
       if (piece.stage) stored.push_back(*piece.stage);
-    if (stage.kind != ir::StageKind::point || stage.tile.rows > 0 || surely_number(graph, stage.body)) continue;
+    if (stage.kind != ir::StageKind::point || stage.note > 0 || surely_number(graph, stage.body)) continue;
     const ExprId body = unified(graph, stage.body);
     graph.stage(s).body = body;
   }

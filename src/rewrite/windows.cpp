@@ -152,7 +152,8 @@ bool widens(ElementType from, ElementType to) {
 class WindowPass {
  public:
   WindowPass(Graph& graph, Numbers numbers, Method method, const machine::Machine& device,
-             const std::vector<i64>& assumed, std::vector<std::string>& remarks, std::vector<SumChoice>& choices)
+             const std::vector<i64>& assumed, std::vector<std::string>& remarks, std::vector<SumChoice>& choices,
+             Tilings& tilings)
       : graph_(graph),
         numbers_(numbers),
         method_(method),
@@ -162,8 +163,8 @@ class WindowPass {
         rebuild_(graph),
         sums_(graph, numbers, method, device, assumed, choices),
         bytes_(graph, method, device),
-        matrices_(graph, method, device, assumed, choices),
-        transforms_(graph, numbers, method, device, assumed, choices) {}
+        matrices_(graph, method, device, assumed, choices, tilings),
+        transforms_(graph, numbers, method, device, assumed, choices, tilings) {}
 
   void run() {
     std::set<StageId> fields;  // which leave as rows that are spread over structs
@@ -178,9 +179,9 @@ class WindowPass {
       if (stage.kind == StageKind::point) {
         current_ = &stage;
         matrices_.take(stage, !fields.contains(s) && !pieces.contains(s), remarks_);
-        if (stage.tile.rows == 0) transforms_.take(stage, !fields.contains(s), remarks_);
+        if (stage.note == 0) transforms_.take(stage, !fields.contains(s), remarks_);
       }
-      if (stage.kind == StageKind::point && stage.tile.rows == 0 &&
+      if (stage.kind == StageKind::point && stage.note == 0 &&
           !bytes_.take(stage, !fields.contains(s) && !pieces.contains(s), remarks_)) {
         if (method_ != Method::direct) stage.body = sums_.split(stage, remarks_);
         stage.body = ir::rewrite(graph_, stage.body, [&](ExprId, const ExprNode& node) {
@@ -571,8 +572,9 @@ class WindowPass {
 }  // namespace
 
 void expand_windows(Graph& graph, Numbers numbers, Method method, const machine::Machine& device,
-                    const std::vector<i64>& assumed, std::vector<std::string>& remarks, std::vector<SumChoice>& sums) {
-  WindowPass(graph, numbers, method, device, assumed, remarks, sums).run();
+                    const std::vector<i64>& assumed, std::vector<std::string>& remarks, std::vector<SumChoice>& sums,
+                    Tilings& tilings) {
+  WindowPass(graph, numbers, method, device, assumed, remarks, sums, tilings).run();
 }
 
 }  // namespace tessera::rewrite

@@ -25,17 +25,17 @@ const char* const small_weights =
     "stencil f(vector#2 float X) { return X@[-1,0] + 2*X + X@[1,1]; } parameter M, N; vector#2 float a[M,N]; return "
     "f(a:mirror);";
 
-ir::Stage::Tiling tiles_for(const Program& program, const std::vector<i64>& size) {
+rewrite::Tiling tiles_for(const Program& program, const std::vector<i64>& size) {
   const ir::Graph& graph = program.impl().graph;
   const plan::Plan plan = engine::cpu_plan(graph, {}, engine::size_class(graph, size));
   for (ir::StageId s = 0; s < plan.graph.stage_count(); ++s)
-    if (plan.graph.stage(s).tile.rows > 0) return plan.graph.stage(s).tile;
+    if (plan.tiling(s).rows > 0) return plan.tiling(s);
   return {};
 }
 
 TEST(SizeClass, SmallImagesHaveTilesOfTheirOwn) {
   const Program program = Program::from_text(large_weights);
-  const ir::Stage::Tiling large = tiles_for(program, {2160, 3840}), small = tiles_for(program, {100, 90});
+  const rewrite::Tiling large = tiles_for(program, {2160, 3840}), small = tiles_for(program, {100, 90});
   ASSERT_GT(large.rows, 0);
   ASSERT_GT(small.rows, 0);
   EXPECT_LT(small.wide, large.wide) << "a pair of tiles covers a row of the image";

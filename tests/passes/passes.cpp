@@ -29,6 +29,7 @@ struct State {
   std::vector<Part> made;  // by what makes no graph of the graph
   std::vector<std::string> remarks;
   std::vector<rewrite::SumChoice> sums;
+  rewrite::Tilings tilings;
 
   const std::vector<i64>& assumed() const { return options.parameters; }
 };
@@ -134,7 +135,8 @@ const std::vector<std::pair<std::string, Pass>>& passes() {
        }},
       {"expand_windows",
        [](State& s) {
-         expand_windows(s.graph, s.options.numbers, s.options.method, s.machine, s.assumed(), s.remarks, s.sums);
+         expand_windows(s.graph, s.options.numbers, s.options.method, s.machine, s.assumed(), s.remarks, s.sums,
+                        s.tilings);
        }},
       {"shorten_functions", [](State& s) { shorten_functions(s.graph); }},
       {"merge_equal_stages", [](State& s) { merge_equal_stages(s.graph); }},
@@ -182,7 +184,7 @@ void tell(State& state) {
 std::vector<Part> run_case(const PassCase& one) {
   if (one.options.contains("lower")) return lowered(one);
   if (one.option("pass", "") == "outline_blocks") return outlined(one);
-  State state{graph_of(one), plan_options(one), machine_of(one.option("machine", "core")), {}, {}, {}};
+  State state{graph_of(one), plan_options(one), machine_of(one.option("machine", "core")), {}, {}, {}, {}};
   if (state.options.parameters.empty()) state.options.parameters = analyze::assumed_parameters(state.graph);
   std::vector<Pass> in_order;
   for (const std::string& name : words(one.option("pass", ""))) in_order.push_back(pass_named(one, name));

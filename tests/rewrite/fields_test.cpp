@@ -37,7 +37,7 @@ TEST(Fields, AlikeAreRowsOfNumbers) {
   EXPECT_EQ(p.graph.arguments[1].extents, p.interface().arguments[1].extents);  // that nobody reads
   ASSERT_EQ(p.graph.outputs[0].stages.size(), 1u);
   const ir::Stage& result = p.graph.stage(p.graph.outputs[0].stages[0]);
-  EXPECT_EQ(result.together, 3);
+  EXPECT_EQ(p.together(), 3);
   EXPECT_EQ(p.graph.evaluate(result.domain[1], {5, 7}), 21);
   EXPECT_EQ(p.graph.evaluate(result.domain[0], {5, 7}), 5);
   for (const ir::ExprId e : ir::accesses(p.graph, result.body)) EXPECT_EQ(std::abs(p.graph.node(e).index[1].offset), 6);

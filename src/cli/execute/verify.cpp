@@ -67,7 +67,7 @@ i64 longest_sum(const ir::Graph& graph) {
   i64 longest = 1;
   for (ir::StageId s = 0; s < graph.stage_count(); ++s) {
     const ir::Stage& stage = graph.stage(s);
-    if (stage.kind != ir::StageKind::point || stage.tile.rows > 0) continue;
+    if (stage.kind != ir::StageKind::point || stage.note > 0) continue;
     std::unordered_map<std::uint32_t, i64> terms;
     for (const ir::ExprId e : ir::postorder(graph, {stage.body})) {
       const ir::ExprNode& n = graph.node(e);

@@ -228,7 +228,7 @@ class DeviceReporter {
 
   void predict(const lower::DeviceKernel& k, KernelReport& r) const {
     const explain::DeviceReport& d = *result_.on_device;
-    const bool transforms = plan_.graph.stage(k.stages.front()).tile.rows > 0;
+    const bool transforms = plan_.graph.stage(k.stages.front()).note > 0;
     const double beside = k.marches || transforms ? 0  // counted among its moves
                           : k.frame               ? beside_tile / static_cast<double>(k.columns * k.frame->height)
                           : k.strips              ? beside_step / k.columns

@@ -61,8 +61,8 @@ bool is_one_group(const plan::Plan& plan, const std::vector<i64>& parameters, bo
   const i64 points = points_of(plan.graph, last.anchor, parameters);
   for (std::size_t g = 0; g + 1 < plan.groups.size(); ++g)
     if (points_of(plan.graph, plan.groups[g].anchor, parameters) > points / 16) return false;
-  const ir::Stage* tiled = rewrite::first_with_tiles(plan.graph, last.stages);
-  return tiled == nullptr || (anchor.domain.size() == 2 && tiled->tile.planes == 1);
+  const auto tiled = rewrite::first_with_tiles(plan.graph, last.stages);
+  return !tiled || (anchor.domain.size() == 2 && plan.tiling(*tiled).planes == 1);
 }
 
 // With which both programs are one group; nothing where blocks cannot be, or would not pay.
@@ -130,7 +130,7 @@ class Side {
       std::vector<i64> extents = base_, counts;
       bool fits = true;
       for (std::size_t d = 0; d < extents.size(); ++d) extents[d] *= std::min(most_[d], i64{1} << level);
-      extents.back() *= plan.graph.stage(plan.groups[group_].anchor).together;
+      extents.back() *= plan.together();
       tiles_.push_back(executable_->tiles(group_, *binding_, extents));
       for (std::size_t d = 0; d < extents.size(); ++d) {
         const i64 n = plan.graph.evaluate(plan.graph.stage(plan.groups[group_].anchor).domain[d], parameters_);
@@ -147,7 +147,7 @@ class Side {
 
   bool tiles_of_transforms() const {
     const plan::Plan& plan = executable_->plan();
-    return rewrite::first_with_tiles(plan.graph, plan.groups[group_].stages) != nullptr;
+    return rewrite::first_with_tiles(plan.graph, plan.groups[group_].stages).has_value();
   }
 
   // A group whose result all tiles want: the largest certainty.
@@ -219,8 +219,9 @@ class BlockRun {
   // Blocks and tiles. Those of transforms are whole pairs of their tiles.
   void cut() {
     const std::shared_ptr<const Executable> with = program_.executable(options_);
-    const plan::Group& group = with->plan().groups.back();
-    const ir::Graph& graph = with->plan().graph;
+    const plan::Plan& plan = with->plan();
+    const plan::Group& group = plan.groups.back();
+    const ir::Graph& graph = plan.graph;
     const std::vector<ir::SizeId>& domain = graph.stage(group.anchor).domain;
     const std::size_t rank = outputs_.front().shape().size();
     const Blocks* const shapes[] = {of_lines, of_images, of_volumes, of_series};
@@ -229,12 +230,12 @@ class BlockRun {
       base_.push_back(d < lead_ ? 1 : shapes[rank - 1][d - lead_].extent);
       most_.push_back(d < lead_ ? 1 : shapes[rank - 1][d - lead_].most);
     }
-    if (const ir::Stage* tiled = rewrite::first_with_tiles(graph, group.stages)) {
-      const i64 pair[] = {tiled->tile.high, 2 * tiled->tile.wide};
+    if (const auto tiled = rewrite::first_with_tiles(graph, group.stages)) {
+      const i64 pair[] = {plan.tiling(*tiled).high, 2 * plan.tiling(*tiled).wide};
       for (std::size_t d = 0; d < 2; ++d) base_[d] = (base_[d] + pair[d] - 1) / pair[d] * pair[d];
     }
     for (std::size_t d = 0; d < domain.size(); ++d) {
-      const i64 unit = d + 1 == domain.size() ? graph.stage(group.anchor).together : 1;
+      const i64 unit = d + 1 == domain.size() ? plan.together() : 1;
       blocks_.push_back((graph.evaluate(domain[d], parameters_) / unit + base_[d] - 1) / base_[d]);
     }
   }

@@ -90,7 +90,7 @@ class Comparison {
   bool same_stage(StageId a, StageId b) {
     const Stage &x = graph_.stage(a), &y = graph_.stage(b);
     if (x.kind != y.kind || x.margin_lo != y.margin_lo || x.margin_hi != y.margin_hi) return false;
-    if (x.tile.rows > 0 || y.tile.rows > 0 || x.together != y.together) return false;
+    if (x.note > 0 || y.note > 0) return false;
     if (x.pieces.size() != y.pieces.size()) return false;
     for (std::size_t k = 0; k < x.pieces.size(); ++k) {
       const ir::Piece &p = x.pieces[k], &q = y.pieces[k];
@@ -126,7 +126,7 @@ class Comparison {
   // What is known of a stage besides, of those that are read from outside as well.
   bool same_facts(StageId a, StageId b) {
     const Stage &x = graph_.stage(a), &y = graph_.stage(b);
-    if (x.type != y.type || x.domain != y.domain || x.together != y.together) return false;
+    if (x.type != y.type || x.domain != y.domain) return false;
     const plan::StagePlan &p = plan_.stages[a], &q = plan_.stages[b];
     if (p.home != q.home || p.also_array != q.also_array || p.lane != q.lane || p.periodic != q.periodic) return false;
     if (p.lag != q.lag || p.depth != q.depth || p.filled != q.filled) return false;

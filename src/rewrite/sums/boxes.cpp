@@ -96,7 +96,7 @@ std::optional<TransformedSums::Cut> TransformedSums::cut_of(const Stage& stage, 
       part.weights.extent[k] = longest(w.extent[k], counts[k]);
     }
     if (!possible) continue;
-    const Stage::Tiling tiles = tiles_of(stage, part);
+    const Tiling tiles = tiles_of(stage, part);
     if (tiles.rows == 0) continue;
     const double price = static_cast<double>(boxes) * (tiles.nanoseconds + of_addition);
     if (price < least) least = price, best = Cut{counts, tiles, price};
@@ -127,7 +127,7 @@ std::vector<Stage> TransformedSums::boxes_of(const Stage& stage, const Convoluti
         graph_.tables.resize(tables);
         return {};
       }
-      box.tile = cut.tiles.planes > 1 ? tiles_of(box, *found) : cut.tiles;
+      box.note = tilings_.add(cut.tiles.planes > 1 ? tiles_of(box, *found) : cut.tiles);
       boxes.push_back(std::move(box));
     }
     std::size_t d = w.rank;

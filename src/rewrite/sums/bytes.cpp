@@ -179,7 +179,7 @@ double price_of_quads(double quads) {
 
 std::optional<std::vector<ByteSum>> works_in_quads(const Graph& graph, StageId s) {
   const Stage& stage = graph.stage(s);
-  if (stage.kind != ir::StageKind::point || stage.tile.rows > 0 || analyze::in_struct(graph, s)) return {};
+  if (stage.kind != ir::StageKind::point || stage.note > 0 || analyze::in_struct(graph, s)) return {};
   for (ExprId e : ir::postorder(graph, {stage.body}))
     if (is_reduction(graph.node(e).op)) return {};
   i64 steps = i64{1} << 20;

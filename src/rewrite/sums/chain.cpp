@@ -74,7 +74,7 @@ class ChainReader {
   bool add(std::size_t k) {
     const Stage& stage = graph_.stage(stages_[k]);
     const bool first = k == 0, last = k + 1 == stages_.size();
-    if (stage.kind != ir::StageKind::point || stage.tile.rows > 0) return false;
+    if (stage.kind != ir::StageKind::point || stage.note > 0) return false;
     i64 steps = i64{1} << 16;
     LinearForms forms(graph_, numbers_, stage.body, steps);
     const ExprId sum = last ? only_sum(graph_, forms, stage.body) : stage.body;

@@ -53,7 +53,7 @@ struct Repeated {
 };
 
 // Bytes that a block has in shared memory: half of the tile at a time, and its ranges.
-i64 shared_of_tile(const ir::Stage::Tiling& tile, i64 weight_rows, ElementType number, bool ranged) {
+i64 shared_of_tile(const Tiling& tile, i64 weight_rows, ElementType number, bool ranged) {
   const i64 numbers = tile.rows / 2 * (tile.columns + 1);
   const i64 besides = ranged ? ranges_of_tile(tile.rows, weight_rows).numbers(tile.columns) : 0;
   return (numbers + besides) * (number == ElementType::f64 ? 8 : 4);
@@ -72,16 +72,15 @@ double points_of(const ir::Graph& graph, const ir::Stage& stage, const std::vect
   return points;
 }
 
-ir::Stage::Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i64, 2>& assumed,
-                                    double points) {
+Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i64, 2>& assumed, double points) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const double bytes = number == ElementType::f64 ? 2 : 1;  // in those of floats
   const double wait = spread(wait_of_large_tile, points);
-  ir::Stage::Tiling best;
+  Tiling best;
   double least = 0;  // what it costs for images of any size; the price is that of large ones
   for (const i64 rows : large_extents)
     for (const i64 columns : large_extents) {
-      ir::Stage::Tiling tile;
+      Tiling tile;
       tile.large = true, tile.number = number;
       tile.rows = rows, tile.columns = columns;
       tile.high = rows - k0 + 1, tile.wide = columns - k1 + 1;
@@ -99,17 +98,17 @@ ir::Stage::Tiling large_device_tile(const Tensor& w, ElementType number, const s
   return best;
 }
 
-ir::Stage::Tiling device_tile(const Tensor& w, ElementType number, bool ranged, int parts,
-                              const std::array<std::optional<i64>, 2>& extents, double points) {
+Tiling device_tile(const Tensor& w, ElementType number, bool ranged, int parts,
+                   const std::array<std::optional<i64>, 2>& extents, double points) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
   const i64 column = number == ElementType::f64 ? 32 : 64;  // of a thread
   const auto covering = [](i64 read, i64 results, std::optional<i64> extent) {
     if (!extent || *extent < 1) return static_cast<double>(read) / static_cast<double>(results);
     return static_cast<double>((*extent + results - 1) / results * read) / static_cast<double>(*extent);
   };
-  ir::Stage::Tiling best;
+  Tiling best;
   for (int p = 1; p <= parts; ++p) {
-    ir::Stage::Tiling tile;
+    Tiling tile;
     tile.rows = 2 * column, tile.columns = p * column;
     tile.high = tile.rows - k0 + 1, tile.wide = tile.columns - k1 + 1;
     if (tile.high < 1 || tile.wide < 1 || shared_of_tile(tile, k0, number, ranged) > shared_bytes) continue;

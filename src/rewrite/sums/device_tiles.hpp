@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/graph.hpp"
+#include "rewrite/sums/tiling.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {
@@ -26,13 +27,12 @@ TileRanges ranges_of_tile(i64 rows, i64 weight_rows);
 // Of weights of one plane; rows 0 where no tile holds them. `ranged`: a block keeps the largest numbers of the tile's
 // parts, as it does for floats. `parts`: threads that may share a row. `extents`: of the
 // image, where they are known; it has about so many `points`, in all of its planes.
-ir::Stage::Tiling device_tile(const Tensor& weights, ElementType number, bool ranged, int parts,
-                              const std::array<std::optional<i64>, 2>& extents, double points);
+Tiling device_tile(const Tensor& weights, ElementType number, bool ranged, int parts,
+                   const std::array<std::optional<i64>, 2>& extents, double points);
 
 // The same of tiles that no block holds, in three kernels (fft/device/large_tile.hpp). `assumed`: extents of the image,
 // which tiles are to suit as well as larger ones.
-ir::Stage::Tiling large_device_tile(const Tensor& weights, ElementType number, const std::array<i64, 2>& assumed,
-                                    double points);
+Tiling large_device_tile(const Tensor& weights, ElementType number, const std::array<i64, 2>& assumed, double points);
 
 // Nanoseconds a point of a multiprocessor without transforms, of images of `from` to one of `type`: term by term, and
 // one dimension at a time, where the weights of a plane are an outer product.

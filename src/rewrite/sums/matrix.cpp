@@ -112,9 +112,9 @@ bool MatrixSums::worth(const Stage& stage, const MatrixSum& sum, ElementType res
   return method_ == Method::matrix || (method_ == Method::automatic && terms >= least_terms && cheapest);
 }
 
-Stage::Tiling MatrixSums::tiling(const Stage& stage, double nanoseconds) const {
+Tiling MatrixSums::tiling(const Stage& stage, double nanoseconds) const {
   const double points = points_of(graph_, stage, assumed_);
-  Stage::Tiling tile;
+  Tiling tile;
   tile.matrix = true;
   tile.rows = tile.high = points >= many_points ? most_rows : points >= few_points ? most_rows / 2 : least_rows;
   tile.columns = tile.wide = columns_of_block;
@@ -130,12 +130,12 @@ void MatrixSums::take(Stage& stage, bool alone, std::vector<std::string>& remark
     remarks.push_back(fmt::format("'{}' sums {} bytes by matrix units, {:.2g} ns a point (predicted)", stage.name,
                                   static_cast<i64>(terms_of(w)), price));
     choices_.push_back(choice);
-    return tiling(stage, price);
+    return tilings_.add(tiling(stage, price));
   };
   SumChoice choice;
   if (alone)
     if (const auto whole = matrix_sum_of(graph_, stage); whole && worth(stage, *whole, stage.type, choice)) {
-      stage.tile = chosen(choice, whole->weights);
+      stage.note = chosen(choice, whole->weights);
       return;
     }
   for (WeighedBytes& found : sums_of_bytes(graph_, stage.body, steps_left_)) {
@@ -151,7 +151,7 @@ void MatrixSums::take(Stage& stage, bool alone, std::vector<std::string>& remark
     part.margin_lo = stage.margin_lo;
     part.margin_hi = stage.margin_hi;
     part.body = e;
-    part.tile = chosen(choice, sum->weights);
+    part.note = chosen(choice, sum->weights);
     const std::size_t rank = part.domain.size();
     instead[e.id] = ir::access(graph_, graph_.add(std::move(part)), std::vector<ir::Index>(rank),
                                std::vector<Border>(rank, {BorderMode::clamp, 0}));

@@ -9,6 +9,7 @@
 #include "ir/graph.hpp"
 #include "machine/machine.hpp"
 #include "rewrite/sums/choice.hpp"
+#include "rewrite/sums/tiling.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {
@@ -31,8 +32,8 @@ std::optional<MatrixSum> matrix_sum_of(const ir::Graph&, const ir::Stage&);
 class MatrixSums {
  public:
   MatrixSums(ir::Graph& graph, Method method, const machine::Machine& device, const std::vector<i64>& assumed,
-             std::vector<SumChoice>& choices)
-      : graph_(graph), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
+             std::vector<SumChoice>& choices, Tilings& tilings)
+      : graph_(graph), method_(method), device_(device), assumed_(assumed), choices_(choices), tilings_(tilings) {}
 
   // Marks the stage where it is such a sum and what is made of it; else adds stages for the sums in its body. `alone`:
   // its values are no fields of structs and no pieces of other stages.
@@ -40,13 +41,14 @@ class MatrixSums {
 
  private:
   bool worth(const ir::Stage&, const MatrixSum&, ElementType result, SumChoice&) const;
-  ir::Stage::Tiling tiling(const ir::Stage&, double nanoseconds) const;
+  Tiling tiling(const ir::Stage&, double nanoseconds) const;
 
   ir::Graph& graph_;
   Method method_;
   const machine::Machine& device_;
   const std::vector<i64>& assumed_;
   std::vector<SumChoice>& choices_;
+  Tilings& tilings_;
   i64 steps_left_ = i64{1} << 22;  // what reading all weights may take
 };
 

@@ -59,8 +59,8 @@ class Ways {
       : graph_(graph),
         separable_(graph, numbers, method, device, assumed, choices_),
         bytes_(graph, method, device),
-        matrices_(graph, method, device, assumed, choices_),
-        transforms_(graph, numbers, method, device, assumed, choices_) {}
+        matrices_(graph, method, device, assumed, choices_, tilings_),
+        transforms_(graph, numbers, method, device, assumed, choices_, tilings_) {}
 
   bool take(const Stage& stage, ExprId sum) {
     auto [known, fresh] = known_.try_emplace({sum.id, stage.domain}, false);
@@ -82,10 +82,11 @@ class Ways {
   }
 
  private:
-  static bool is_taken(const Stage& part, ExprId sum) { return part.tile.rows > 0 || part.body != sum; }
+  static bool is_taken(const Stage& part, ExprId sum) { return part.note > 0 || part.body != sum; }
 
   Graph& graph_;
   std::vector<SumChoice> choices_;
+  Tilings tilings_;
   SeparableSums separable_;
   ByteSums bytes_;
   MatrixSums matrices_;
@@ -131,7 +132,7 @@ class ProductPass {
   void run() {
     for (StageId s = 0; s < rebuild_.old().size(); ++s) {
       Stage stage = rebuild_.carry(rebuild_.old(s));
-      if (stage.kind == ir::StageKind::point && stage.tile.rows == 0) stage.body = named(stage);
+      if (stage.kind == ir::StageKind::point && stage.note == 0) stage.body = named(stage);
       rebuild_.set(s, graph_.add(std::move(stage)));
     }
     rebuild_.finish();

@@ -28,7 +28,7 @@ bool has_margins(const Stage& stage) {
 }  // namespace
 
 bool is_prologue(const ir::Graph& graph, const Stage& stage) {
-  if (stage.kind != StageKind::point || stage.tile.rows > 0 || has_margins(stage)) return false;
+  if (stage.kind != StageKind::point || stage.note > 0 || has_margins(stage)) return false;
   for (const ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
     if (node.op == Op::coord || node.op == Op::extent || node.op == Op::gather || is_reduction(node.op)) return false;
@@ -42,13 +42,13 @@ bool is_prologue(const ir::Graph& graph, const Stage& stage) {
   return true;
 }
 
-bool is_signal_tile(const ir::Graph& graph, const Stage& stage) {
-  return stage.tile.rows == 1 && stage.domain.size() == 2 && graph.constant(stage.domain[0]) == 1;
+bool is_signal_tile(const ir::Graph& graph, const Stage& stage, const Tiling& tiling) {
+  return tiling.rows == 1 && stage.domain.size() == 2 && graph.constant(stage.domain[0]) == 1;
 }
 
-const Stage* first_with_tiles(const ir::Graph& graph, const std::vector<StageId>& stages) {
-  const auto it = std::find_if(stages.begin(), stages.end(), [&](StageId s) { return graph.stage(s).tile.rows > 0; });
-  return it == stages.end() ? nullptr : &graph.stage(*it);
+std::optional<StageId> first_with_tiles(const ir::Graph& graph, const std::vector<StageId>& stages) {
+  const auto it = std::find_if(stages.begin(), stages.end(), [&](StageId s) { return graph.stage(s).note > 0; });
+  return it == stages.end() ? std::nullopt : std::optional(*it);
 }
 
 }  // namespace tessera::rewrite

@@ -151,11 +151,11 @@ double of_stack_points(const machine::Prices& p, i64 rows, i64 columns, i64 plan
 }
 
 // Of K planes of weights, so many along one dimension, of K0 x K1. `extents`: where they are known.
-Stage::Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& machine,
-                             const std::array<std::optional<i64>, 2>& extents, bool signal) {
+Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& machine,
+                      const std::array<std::optional<i64>, 2>& extents, bool signal) {
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1], lanes = machine.lanes;
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
-  Stage::Tiling best;
+  Tiling best;
   const auto consider = [&](i64 rows, i64 columns) {
     const i64 high = rows == 1 ? lanes : rows - k0 + 1, wide = columns - k1 + 1;
     if (high < 1 || wide < 1) return;
@@ -267,8 +267,10 @@ bool TransformedSums::mark_whole(Stage& stage) {
   const bool yes = choice.refusal.empty();
   if (yes) {
     choice.taken = Method::whole;
-    stage.tile.rows = 1;
-    stage.tile.number = *number;
+    Tiling tiling;
+    tiling.rows = 1;
+    tiling.number = *number;
+    stage.note = tilings_.add(tiling);
   }
   choices_.push_back(std::move(choice));
   return yes;
@@ -297,7 +299,7 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
       choice.prices[0].nanoseconds = std::min(choice.prices[0].nanoseconds, *products);
   }
   const double without = std::min_element(choice.prices.begin(), choice.prices.end(), cheaper)->nanoseconds;
-  Stage::Tiling tiles = tiles_of(stage, *found);
+  Tiling tiles = tiles_of(stage, *found);
   steps_left_ -= w.count();
   // In one piece or in boxes, which are made where transforms are wanted at all.
   double price = tiles.rows > 0 ? tiles.nanoseconds : std::numeric_limits<double>::infinity();
@@ -317,25 +319,26 @@ std::vector<Stage> TransformedSums::marked(const Stage& given, std::vector<std::
                                   stage.name, planes > 1 ? fmt::format("{} planes of ", planes) : "", k0, k1,
                                   boxes.size() > 1 ? fmt::format("in {} boxes ", boxes.size()) : "", tiles.rows,
                                   tiles.columns));
-  stage.tile = tiles;
   if (yes) choice.taken = Method::transform;
   choices_.push_back(std::move(choice));
   if (!yes) return {};
-  return boxes.empty() ? std::vector{stage} : boxes;
+  if (!boxes.empty()) return boxes;
+  stage.note = tilings_.add(tiles);
+  return {stage};
 }
 
-bool TransformedSums::fits(const Stage& stage, const Convolution& sum, const Stage::Tiling& tiles) const {
+bool TransformedSums::fits(const Stage& stage, const Convolution& sum, const Tiling& tiles) const {
   const auto number = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns * tiles.planes));
   return number && size_of(*number) <= size_of(tiles.number);
 }
 
 // Tiles that such a sum may be taken by, with their price; none where there are no good ones. Sums of integers are
 // taken in floats where tiles of floats, which are larger, are small enough for the proof.
-Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
+Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum) const {
   if (!device_.transforms && !device_.large_tiles) return {};
   if (is_float(stage.type)) return tiles_of(stage, sum, stage.type);
   for (const ElementType number : {ElementType::f32, ElementType::f64}) {
-    const Stage::Tiling tiles = tiles_of(stage, sum, number);
+    const Tiling tiles = tiles_of(stage, sum, number);
     if (tiles.rows == 0) continue;
     const double points = static_cast<double>(tiles.rows * tiles.columns * tiles.planes);
     if (const auto proven = numbers_of(graph_, stage, sum, points); proven && size_of(*proven) <= size_of(number))
@@ -344,10 +347,10 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
   return {};
 }
 
-Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum, ElementType number) const {
+Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const i64 planes = w.count() / (w.extent[w.rank - 2] * w.extent[w.rank - 1]);
-  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum, number) : Stage::Tiling{};
+  if (of_device()) return planes == 1 ? tiles_of_device(stage, sum, number) : Tiling{};
   const i64 bytes = number == ElementType::f64 ? 8 : 4;
   const auto extent = [&](std::size_t d) -> std::optional<i64> {
     const i64 assumed = graph_.evaluate(stage.domain[d], assumed_);
@@ -356,7 +359,7 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
   };
   const std::array<std::optional<i64>, 2> extents{extent(w.rank - 2), extent(w.rank - 1)};
   const bool signal = w.rank == 2 && graph_.constant(stage.domain[0]) == 1;
-  Stage::Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents, signal);
+  Tiling tiles = cheapest_tiles(device_.prices, w, {device_.vector_bytes / bytes, bytes}, extents, signal);
   const double narrow = 16.0 * static_cast<double>(bytes) / device_.vector_bytes;  // against vectors of 16 floats
   tiles.nanoseconds = tiles.nanoseconds * narrow + (is_float(stage.type) ? 0 : device_.prices.rounding);
   tiles.number = number;
@@ -364,11 +367,11 @@ Stage::Tiling TransformedSums::tiles_of(const Stage& stage, const Convolution& s
 }
 
 // Of a block, or of three kernels: the cheaper ones of those that are small enough for the proof.
-Stage::Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum, ElementType number) const {
+Tiling TransformedSums::tiles_of_device(const Stage& stage, const Convolution& sum, ElementType number) const {
   const Tensor& w = sum.weights;
   const std::array<ir::SizeId, 2> sizes{stage.domain[w.rank - 2], stage.domain[w.rank - 1]};
-  Stage::Tiling best;
-  const auto consider = [&](Stage::Tiling tiles) {
+  Tiling best;
+  const auto consider = [&](Tiling tiles) {
     if (tiles.rows == 0 || (best.rows > 0 && best.nanoseconds <= tiles.nanoseconds)) return;
     const auto proven = numbers_of(graph_, stage, sum, static_cast<double>(tiles.rows * tiles.columns));
     if (!proven || size_of(*proven) > size_of(number)) return;
@@ -440,7 +443,7 @@ void TransformedSums::take(Stage& stage, bool alone, std::vector<std::string>& r
       if (looked_at && sums.empty() && choices_.size() > before) choices_.resize(before);
       looked_at = looked_at || choices_.size() > before;
       if (itself && sums.size() == 1) {
-        stage.tile = sums.front().tile;
+        stage.note = sums.front().note;
         return;
       }
       if (!sums.empty()) {

@@ -1,6 +1,6 @@
 // Long weighted sums of one image, which a plan takes through Fourier transforms of tiles: see docs/design/sums.md.
 //
-// Such a stage keeps its body, which is what it computes; Stage::tile says how. It is a group of its own.
+// Such a stage keeps its body, which is what it computes; a note says how (tiling.hpp). It is a group of its own.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include "ir/graph.hpp"
 #include "machine/machine.hpp"
 #include "rewrite/sums/choice.hpp"
+#include "rewrite/sums/tiling.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {
@@ -31,18 +32,24 @@ bool is_prologue(const ir::Graph&, const ir::Stage&);
 
 // Of a signal, whose tiles take parts of it as rows: row i of a pair of tiles begins 2 i `wide` results behind the
 // first.
-bool is_signal_tile(const ir::Graph&, const ir::Stage&);
+bool is_signal_tile(const ir::Graph&, const ir::Stage&, const Tiling&);
 
-// The first of the stages that is computed through transforms: all of a group have tiles of one shape. Null: none.
-const ir::Stage* first_with_tiles(const ir::Graph&, const std::vector<ir::StageId>&);
+// The first of the stages that is computed through transforms: all of a group have tiles of one shape.
+std::optional<ir::StageId> first_with_tiles(const ir::Graph&, const std::vector<ir::StageId>&);
 
 class TransformedSums {
  public:
   // `assumed`: parameters, which the shapes of tiles in volumes and of small images follow: a tile is large against
   // these.
   TransformedSums(ir::Graph& graph, Numbers numbers, Method method, const machine::Machine& device,
-                  const std::vector<i64>& assumed, std::vector<SumChoice>& choices)
-      : graph_(graph), numbers_(numbers), method_(method), device_(device), assumed_(assumed), choices_(choices) {}
+                  const std::vector<i64>& assumed, std::vector<SumChoice>& choices, Tilings& tilings)
+      : graph_(graph),
+        numbers_(numbers),
+        method_(method),
+        device_(device),
+        assumed_(assumed),
+        choices_(choices),
+        tilings_(tilings) {}
 
   // With Method::whole, whose stages are no tiles, a mark is no more than the numbers of the transform (whole.hpp).
   // Marks the stage, or adds stages for parts of its body, where a transform is the cheapest way or is asked for.
@@ -59,16 +66,16 @@ class TransformedSums {
   // Boxes along each dimension (boxes.cpp), the tiles of all of them and what they cost together.
   struct Cut {
     Offset counts;
-    ir::Stage::Tiling tiles;
+    Tiling tiles;
     double nanoseconds;
   };
   std::optional<Cut> cut_of(const ir::Stage&, const Convolution&, double whole) const;
   std::vector<ir::Stage> boxes_of(const ir::Stage&, const Convolution&, const Cut&);
   // Whether rounding finds the sums of such tiles.
-  bool fits(const ir::Stage&, const Convolution&, const ir::Stage::Tiling&) const;
-  ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&) const;
-  ir::Stage::Tiling tiles_of(const ir::Stage&, const Convolution&, ElementType number) const;
-  ir::Stage::Tiling tiles_of_device(const ir::Stage&, const Convolution&, ElementType number) const;
+  bool fits(const ir::Stage&, const Convolution&, const Tiling&) const;
+  Tiling tiles_of(const ir::Stage&, const Convolution&) const;
+  Tiling tiles_of(const ir::Stage&, const Convolution&, ElementType number) const;
+  Tiling tiles_of_device(const ir::Stage&, const Convolution&, ElementType number) const;
 
   ir::Graph& graph_;
   Numbers numbers_;
@@ -76,6 +83,7 @@ class TransformedSums {
   const machine::Machine& device_;
   const std::vector<i64>& assumed_;
   std::vector<SumChoice>& choices_;
+  Tilings& tilings_;
   i64 steps_left_ = i64{1} << 25;  // what all searches together may take
 };
 

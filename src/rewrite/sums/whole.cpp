@@ -34,10 +34,10 @@ class WholeSums {
   WholeSums(Graph& graph, Numbers numbers) : graph_(graph), numbers_(numbers) {}
 
   // The stage that holds the sum that the marked stage is, but for its margins and its type.
-  Stage replaced(const Stage& stage) {
+  Stage replaced(const Stage& stage, const Tiling& tiling) {
     const Convolution sum = *convolution_of(graph_, stage, numbers_, 1);
     const std::size_t rank = stage.domain.size();
-    number_ = stage.tile.number;
+    number_ = tiling.number;
     along_.clear();
     for (std::size_t d = 0; d < rank; ++d)
       if (sum.weights.extent[d] > 1 || d + 1 == rank) along_.push_back(static_cast<int>(d));
@@ -54,7 +54,7 @@ class WholeSums {
     back.im = point(stage.name + ".product.im", graph_.stage(image).domain, im);
     const StageId sums = transformed(stage.name + ".sums", back);
     Stage result = stage;
-    result.tile = {};
+    result.note = 0;
     result.body = is_float(stage.type) ? own(sums) : ir::saturate(graph_, stage.type, own(sums));
     return result;
   }
@@ -167,13 +167,14 @@ class WholeSums {
 std::vector<SumChoice> take_whole(Graph& graph, Numbers numbers) {
   std::vector<SumChoice> choices;
   std::vector<std::string> remarks;
+  Tilings tilings;
   machine::Machine device;
   device.transforms = true;
   const std::vector<i64> assumed = analyze::assumed_parameters(graph);
   name_products(graph, numbers, Method::whole, device, assumed, remarks);
   {
     Rebuild rebuild(graph);
-    TransformedSums sums(graph, numbers, Method::whole, device, assumed, choices);
+    TransformedSums sums(graph, numbers, Method::whole, device, assumed, choices, tilings);
     for (StageId s = 0; s < rebuild.old().size(); ++s) {
       Stage stage = rebuild.carry(rebuild.old(s));
       if (stage.kind == StageKind::point) sums.take(stage, true, remarks);
@@ -185,7 +186,7 @@ std::vector<SumChoice> take_whole(Graph& graph, Numbers numbers) {
   WholeSums whole(graph, numbers);
   for (StageId s = 0; s < rebuild.old().size(); ++s) {
     Stage stage = rebuild.carry(rebuild.old(s));
-    if (stage.tile.rows > 0) stage = whole.replaced(stage);
+    if (stage.note > 0) stage = whole.replaced(stage, tilings.at(stage.note));
     rebuild.set(s, graph.add(std::move(stage)));
   }
   rebuild.finish();

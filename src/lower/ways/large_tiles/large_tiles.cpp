@@ -33,7 +33,7 @@ class LargeTileLowering : private DeviceSum {
   LargeTileLowering(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                     std::string name, DeviceProgram& program, std::size_t scratch)
       : DeviceSum(plan, interface, ranges, group, std::move(name)), program_(program), scratch_(scratch) {
-    const ir::Stage::Tiling& own = graph_.stage(stage_).tile;
+    const rewrite::Tiling& own = plan_.tiling(stage_);
     tile_ = {own.number, own.rows, own.columns, own.high, own.wide};
     if (!rounded_) range_.emplace(tile_, sum_.weights.extent[down_], sum_.weights.extent[across_]);
   }
@@ -205,7 +205,7 @@ class LargeTileLowering : private DeviceSum {
   static std::size_t add_scratch(plan::Plan& plan, std::size_t group, DeviceProgram& program, i64 numbers) {
     ir::Graph& graph = plan.graph;
     const ir::Stage& stage = graph.stage(plan.groups[group].anchor);
-    const ir::Stage::Tiling tile = stage.tile;
+    const rewrite::Tiling tile = plan.tiling(plan.groups[group].anchor);
     const auto tiles = [&](ir::SizeId n, i64 results) {
       return graph.size_floor_div(graph.size_binary(ir::SizeOp::add, n, graph.size(results - 1)), results);
     };
@@ -464,7 +464,7 @@ class LargeTileLowering : private DeviceSum {
 void lower_large(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t group,
                  const std::string& name, DeviceProgram& program) {
   const ir::Stage& stage = plan.graph.stage(plan.groups[group].anchor);
-  const ir::Stage::Tiling own = stage.tile;
+  const rewrite::Tiling own = plan.tiling(plan.groups[group].anchor);
   const fft::LargeTile tile{own.number, own.rows, own.columns, own.high, own.wide};
   const rewrite::Tensor w = rewrite::convolution_of(plan.graph, stage, plan.options.numbers).value().weights;
   const i64 k0 = w.extent[w.rank - 2], k1 = w.extent[w.rank - 1];
@@ -487,7 +487,7 @@ void lower_large(plan::Plan& plan, const Interface& interface, analyze::Ranges& 
 const Way large_tiles = {
     "large tiles", [](Schedule) { return true; },
     [](const WayQuestion& q) {
-      const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
+      const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);
       return tile.rows > 0 && tile.large
                  ? accepted(large_tiles, nullptr)
                  : of_another_kind(large_tiles, "it is no sum that is taken through tiles larger than a block");

@@ -98,7 +98,7 @@ class MatrixLowering : private DeviceFunction {
     kernel_.domain = domain_;
     kernel_.domain[across_] = graph_.size_binary(ir::SizeOp::add, domain_[across_], graph_.size(shift_));
     kernel_.points.assign(rank_, 1);
-    kernel_.points[down_] = stage.tile.high, kernel_.points[across_] = stage.tile.wide;
+    kernel_.points[down_] = plan_.tiling(stage_).high, kernel_.points[across_] = plan_.tiling(stage_).wide;
     kernel_.threads = {static_cast<int>(threads), 1, 1};
     kernel_.blocks_at_once = blocks_at_once;
     kernel_.registers = 128;
@@ -558,7 +558,7 @@ class MatrixLowering : private DeviceFunction {
 const Way matrix_units = {
     "matrix units", [](Schedule) { return true; },
     [](const WayQuestion& q) {
-      const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
+      const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);
       return tile.rows > 0 && tile.matrix
                  ? accepted(matrix_units, nullptr)
                  : of_another_kind(matrix_units, "it is no sum of bytes that matrix units take");

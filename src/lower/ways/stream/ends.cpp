@@ -13,15 +13,15 @@ using ir::nest::integer;
 using ir::nest::Value;
 
 i64 GroupLowering::patch_bytes(std::size_t pass, const PassBody::Source& source) const {
-  const i64 columns = source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1 +
-                      2 * (stage(source.stage).together - 1);
+  const i64 columns =
+      source.scale * 5 * group_.passes[pass].lanes + (source.hi - source.lo) + 1 + 2 * (plan_.together() - 1);
   const i64 elements = (columns + 1) * element_step(source.stage) + 64;
   return (elements * ir::nest::size_of(memory_lane(source.stage)) + 63) / 64 * 64;
 }
 
-i64 GroupLowering::bordered(BorderMode mode, ir::StageId s) const {
+i64 GroupLowering::bordered(BorderMode mode) const {
   const bool by_points = mode == BorderMode::clamp || mode == BorderMode::mirror || mode == BorderMode::symmetric;
-  return by_points ? stage(s).together : 1;
+  return by_points ? plan_.together() : 1;
 }
 
 bool GroupLowering::patched_together(std::size_t pass, std::size_t a, std::size_t b) const {
@@ -86,7 +86,7 @@ std::vector<std::vector<Value>> GroupLowering::patched_ends(std::size_t p, const
     const Value outside = builder_->let("outside", less(c0, integer(0)) | less(n, last));
     BorderMode mode = periodic ? BorderMode::wrap : source.column_border.mode;
     if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
-    const i64 unit = bordered(mode, source.stage);
+    const i64 unit = bordered(mode);
     const auto points = [&](const char* rounded, const Value& v) {
       return unit == 1 ? v : builder_->let("c", call_i64(rounded, {v, integer(unit)}));
     };

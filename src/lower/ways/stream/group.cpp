@@ -51,11 +51,11 @@ GroupLowering::GroupLowering(plan::Plan& plan, const Interface& interface, analy
       edges_(plan::edges_of(plan.graph, stages_of(plan, group))) {
   bodies_.resize(group_.passes.size());
   for (StageId s : group_.stages)
-    if (stage(s).tile.rows > 0) tiled_.push_back(s);
+    if (stage(s).note > 0) tiled_.push_back(s);
   for (StageId s : tiled_)
     if (const auto before = prologue_of(s)) take_borders(s, *before);
   for (std::size_t p = 0; p < group_.passes.size(); ++p)
-    if (stage(group_.passes[p].stages.front()).tile.rows == 0) analyze_pass(p);
+    if (stage(group_.passes[p].stages.front()).note == 0) analyze_pass(p);
 }
 
 bool GroupLowering::in_group(StageId s) const {
@@ -297,7 +297,7 @@ void GroupLowering::reserve_all() {
     reserve_ring(s, std::move(span));
   }
   for (std::size_t k = 0; k < group_.passes.size(); ++k)
-    if (stage(group_.passes[k].stages.front()).tile.rows == 0) reserve_workspace(k);
+    if (stage(group_.passes[k].stages.front()).note == 0) reserve_workspace(k);
 }
 
 // For so many points along each dimension; of those of a tile as many rows as it keeps.

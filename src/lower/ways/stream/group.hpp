@@ -166,7 +166,7 @@ class GroupLowering {
   void sum_directly(const TilePart&, const Value& first_weight);
   void copy_results(const TilePart&, const std::vector<Value>& index);
   void margins_of_tiles(const std::vector<Value>& index);
-  bool stacked() const { return stage(tiled_.front()).tile.planes > 1; }
+  bool stacked() const { return plan_.tiling(tiled_.front()).planes > 1; }
   // Of volumes: stack.cpp.
   void pair_of_stacks(const std::vector<Value>& index, const Value& since, const Value& pair, const Value& x0);
   void each_plane(const std::function<void(const Value& volume, const Value& along)>& body, const Value& first,
@@ -236,7 +236,7 @@ class GroupLowering {
   Value field_words(const Value& pointer, const Value& at, i64 field, i64 fields, int lanes) const;
   i64 border_bits(const Border&, ir::StageId) const;
   // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
-  i64 bordered(BorderMode, ir::StageId) const;
+  i64 bordered(BorderMode) const;
   const ir::Stage& stage(ir::StageId s) const { return plan_.graph.stage(s); }
 
   plan::Plan& plan_;

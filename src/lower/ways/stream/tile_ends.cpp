@@ -65,7 +65,7 @@ void GroupLowering::begin_pair(const std::vector<Value>& index, const Value& x0)
   for (std::size_t p = 0; p < group_.passes.size(); ++p) {
     const StageId front = group_.passes[p].stages.front();
     const bool ring = plan_.stages[front].home == plan::Home::ring;  // of whole tiles
-    regions_[p] = stage(front).tile.rows > 0 && ring ? pair : own;
+    regions_[p] = stage(front).note > 0 && ring ? pair : own;
   }
   for (auto& [s, region] : own_) region = own;
   done_.assign(group_.passes.size(), {});
@@ -133,7 +133,7 @@ void GroupLowering::epilogue() {
   for (std::size_t p = 0; p < group_.passes.size(); ++p) {
     const StageId front = group_.passes[p].stages.front();
     const auto before = [&](const auto& t) { return t->prologue == front; };
-    if (stage(front).tile.rows > 0 || std::any_of(transforms_.begin(), transforms_.end(), before)) continue;
+    if (stage(front).note > 0 || std::any_of(transforms_.begin(), transforms_.end(), before)) continue;
     done_[p] = regions_[p].lo[0];
     pass_rows(p, regions_[p].hi[0]);
     done_[p] = regions_[p].hi[0];

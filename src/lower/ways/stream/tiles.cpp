@@ -56,24 +56,25 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
   t.prologue = prologue_of(number);
   t.kept = plan_.stages[number].home == plan::Home::ring;
   t.sum = rewrite::convolution_of(plan_.graph, s, plan_.options.numbers).value();
-  const bool doubles = s.tile.number == ElementType::f64;
+  const rewrite::Tiling& tiling = plan_.tiling(number);
+  const bool doubles = tiling.number == ElementType::f64;
   const Lane lane = doubles ? Lane::f64 : Lane::f32;
   const int lanes = plan_.device.vector_bytes / ir::nest::size_of(lane);
-  t.tile = fft::plan_tile(s.tile.rows, s.tile.columns, {lane, lanes, false});
+  t.tile = fft::plan_tile(tiling.rows, tiling.columns, {lane, lanes, false});
   const rewrite::Tensor& w = t.sum.weights;
   const i64 k0 = w.extent[rank_ - 2], k1 = w.extent[rank_ - 1];
   t.tile.grain = fft::grain_of(k1, lanes);
   t.rows = fft::tile_rows(t.tile);
-  t.high = s.tile.high;
-  t.wide = s.tile.wide;
-  t.signal = rewrite::is_signal_tile(plan_.graph, s);
+  t.high = tiling.high;
+  t.wide = tiling.wide;
+  t.signal = rewrite::is_signal_tile(plan_.graph, s, tiling);
   t.reach = 2 * t.wide * (t.signal ? t.high : 1);
   t.rounded = !is_float(s.type);
   t.bytes = size_of(plan_.graph.stage(t.sum.source).type) == 1;
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
-  t.planes = s.tile.planes;
-  t.along = s.tile.along;
-  t.pairs = s.tile.pairs;
+  t.planes = tiling.planes;
+  t.along = tiling.along;
+  t.pairs = tiling.pairs;
   const bool there = std::any_of(module.functions.begin(), module.functions.end(), [&](const ir::nest::Function& f) {
     return f.name == t.function + (stacked() ? "_back" : "");
   });
@@ -88,14 +89,14 @@ void GroupLowering::prepare_transform(ir::nest::Module& module, StageId number) 
     const std::vector<double> of_plane = fft::tile_spectrum(t.tile, {plane, plane + k0 * k1}, k0, k1);
     spectrum.insert(spectrum.end(), of_plane.begin(), of_plane.end());
   }
-  module.tables.push_back(table_of("spectrum of " + s.name, s.tile.number, std::move(spectrum)));
+  module.tables.push_back(table_of("spectrum of " + s.name, tiling.number, std::move(spectrum)));
   t.weights = module.tables.size();
   // And what they sum to; whether all are of one sign.
   std::vector<double> weights = w.at;
   weights.push_back(
       std::accumulate(w.at.begin(), w.at.end(), 0.0, [](double a, double b) { return a + std::fabs(b); }));
   weights.push_back(std::all_of(w.at.begin(), w.at.end(), [](double v) { return v >= 0; }) ? 1 : 0);
-  module.tables.push_back(table_of("weights of " + s.name, s.tile.number, std::move(weights)));
+  module.tables.push_back(table_of("weights of " + s.name, tiling.number, std::move(weights)));
   module.opaque.insert({t.spectrum, t.weights});
 }
 

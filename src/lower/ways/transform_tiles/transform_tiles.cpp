@@ -33,7 +33,7 @@ class TransformLowering : private DeviceSum {
                     std::string name)
       : DeviceSum(plan, interface, ranges, group, std::move(name)) {
     const ir::Stage& stage = graph_.stage(stage_);
-    const ir::Stage::Tiling& own = stage.tile;
+    const rewrite::Tiling& own = plan_.tiling(stage_);
     tile_ = {own.number, own.columns * 2 / own.rows};
     high_ = own.high, wide_ = own.wide;
     kernel_.domain = stage.domain;
@@ -329,7 +329,7 @@ class TransformLowering : private DeviceSum {
 const Way transform_tiles = {
     "transform tiles", [](Schedule) { return true; },
     [](const WayQuestion& q) {
-      const ir::Stage::Tiling& tile = q.plan.graph.stage(q.plan.groups[q.group].anchor).tile;
+      const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);
       return tile.rows > 0 ? accepted(transform_tiles, nullptr)
                            : of_another_kind(transform_tiles, "it is no sum that is taken through tiles of a block");
     },
