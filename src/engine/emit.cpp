@@ -93,10 +93,11 @@ std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, cons
   return variants;
 }
 
-// Kernels that a run launches for these extents. A file has text for any as well, and for lines that no kernel takes.
-std::vector<emit::SizedTransform> sized_transforms(const engine::HostProgram& host, const EmitOptions& options,
-                                                   const Extents& extents) {
-  std::vector<emit::SizedTransform> sized;
+// Calls `take` with every transform of the program, its shape and its problem, between arrays without gaps, where the
+// options say extents.
+template <class Take>
+void for_sized_transforms(const engine::HostProgram& host, const EmitOptions& options, const Extents& extents,
+                          const Take& take) {
   const std::vector<ir::host::Transform>& transforms = host.program().transforms;
   for (std::size_t t = 0; t < transforms.size() && !options.shapes.empty(); ++t) {
     const ir::host::Transform& what = transforms[t];
@@ -107,17 +108,45 @@ std::vector<emit::SizedTransform> sized_transforms(const engine::HostProgram& ho
       for (std::size_t d = shape.size() - 1; d-- > 0;) all[d] = all[d + 1] * shape[d + 1];
       return all;
     };
-    fft::DeviceOptions how;
-    how.pairs = options.target == "cuda";
-    try {
-      const fft::Problem problem =
-          lower::transform_problem(what, shape, strides(what.from_real), strides(what.to_real));
-      sized.push_back(
-          {t, shape, lower::lower_transform(fft::plan_on_device(problem, how), fmt::format("tsr_fft{}_", t))});
-    } catch (const Error& e) {
-      if (e.error_class() != ErrorClass::device) throw;
-    }
+    take(t, shape, lower::transform_problem(what, shape, strides(what.from_real), strides(what.to_real)));
   }
+}
+
+// Kernels that a run launches for these extents. A file has text for any as well, and for lines that no kernel takes.
+std::vector<emit::SizedTransform> sized_transforms(const engine::HostProgram& host, const EmitOptions& options,
+                                                   const Extents& extents) {
+  std::vector<emit::SizedTransform> sized;
+  fft::DeviceOptions how;
+  how.pairs = options.target == "cuda";
+  for_sized_transforms(
+      host, options, extents, [&](std::size_t t, const std::vector<i64>& shape, const fft::Problem& problem) {
+        try {
+          sized.push_back(
+              {t, shape, lower::lower_transform(fft::plan_on_device(problem, how), fmt::format("tsr_fft{}_", t))});
+        } catch (const Error& e) {
+          if (e.error_class() != ErrorClass::device) throw;
+        }
+      });
+  return sized;
+}
+
+// Plans of a run for these extents, for the vectors that any machine has and for wider ones.
+std::vector<emit::SizedOnCores> sized_on_cores(const engine::HostProgram& host, const EmitOptions& options,
+                                               const Extents& extents) {
+  std::vector<emit::SizedOnCores> sized;
+  for_sized_transforms(
+      host, options, extents, [&](std::size_t t, const std::vector<i64>& shape, const fft::Problem& problem) {
+        emit::SizedOnCores one{t, shape, {}};
+        for (const machine::CoreClass& c : machine::core_classes()) {
+          const bool wanted =
+              one.plans.empty() || options.vector_bits == 0 || options.vector_bits == 8 * c.vector_bytes;
+          if (c.byte_products || !wanted) continue;
+          const machine::Machine core = machine::core_of_class(c);
+          one.plans.push_back(
+              fft::plan_on_cores(problem, {core.vector_bytes, core.l1_bytes, core.l2_bytes, core.threads}));
+        }
+        sized.push_back(std::move(one));
+      });
   return sized;
 }
 
@@ -149,6 +178,7 @@ EmittedCode c_files(const Program::Impl& impl, const EmitOptions& options, const
     std::vector<std::vector<emit::Variant>> parts;
     for (std::size_t k = 0; k < program.parts.size(); ++k)
       parts.push_back(c_variants(impl.host->part(k).impl().graph, options, extents));
+    entry.sized = sized_on_cores(*impl.host, options, extents);
     return {program.transforms.empty() ? emit::print_c_file(program, impl.graph, parts, entry)
                                        : emit::print_c_parts(program, impl.graph, parts, entry),
             emit::print_c_header(impl.graph, entry), ""};

@@ -24,10 +24,10 @@ struct Problem {
   std::vector<i64> from_strides = {}, to_strides = {};
   double scale = 1;  // what results are multiplied by: 1 / n for an inverse that undoes a forward one
 
-  // Of devices alone (engine::FftOnDevice), which take four extents as well.
+  // Spectra are whole where one of these says something; there may be four extents then, and on devices always.
   std::vector<int> along = {};  // those that are transformed, ascending; empty: all
   // Of forward and inverse transforms: the input has no imaginary parts, and is numbers; of an inverse: the imaginary
-  // parts of the result are not asked for, and it is numbers. Spectra are whole.
+  // parts of the result are not asked for, and it is numbers.
   bool from_numbers = false, to_numbers = false;
 };
 

@@ -327,7 +327,7 @@ TEST_P(Scratch, IsEnoughAndAllThatIsTaken) {
   const std::string name = GetParam();
   const Folder folder;
   const std::string in = (folder / "").string();
-  const bool spectrum = name == "spectrum";
+  const bool sized = name == "sized", spectrum = sized || name == "spectrum";
   const std::string text =
       spectrum
           ? "stencil pass(vector#2 complex F) { return struct complex(F.re * 0.5f, F.im * 0.5f); } parameter M, N; "
@@ -338,7 +338,8 @@ TEST_P(Scratch, IsEnoughAndAllThatIsTaken) {
             "do t = 1..50\n  u<t> = grow(u<t-1>:clamped);\nwhile (max(changed(u<t>, u<t-1>)) > 0.5f);\nreturn u<50>;";
   EmittedCode code;
   try {
-    code = Program::from_text(text).emit({.name = "f"});
+    code = Program::from_text(text).emit(
+        {.name = "f", .shapes = sized ? std::vector<Shape>{{57, 40}} : std::vector<Shape>{}});
   } catch (const Error& e) {
     FAIL() << e.what();
   }
@@ -383,7 +384,7 @@ int main(void) {
                                   in)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Scratch, testing::Values("spectrum", "loops"),
+INSTANTIATE_TEST_SUITE_P(Programs, Scratch, testing::Values("spectrum", "sized", "loops"),
                          [](const auto& info) { return std::string(info.param); });
 
 // ---- what files begin with

@@ -12,6 +12,7 @@
 #include "command.hpp"
 #include "data/element.hpp"
 #include "support/opencl.hpp"
+#include "support/sample.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -240,7 +241,6 @@ TEST(ExportedSpectra, OfKnownExtentsTakeOthersAsWell) {
     check(flat, "cuda", {shape, {5, 7}}, Method::automatic, shape);
     if (shape[0] < 100 && !cannot_run(no_opencl())) check(flat, "opencl", {shape, {5, 7}}, Method::automatic, shape);
   }
-  check(flat, "c", {{16, 20}, {5, 7}}, Method::automatic, {16, 20});
   const std::string text = Program::from_text(flat).emit({.target = "cuda", .shapes = {{16, 20}}}).source;
   EXPECT_NE(text.find("--size 16x20"), std::string::npos);
   EXPECT_NE(text.find("if (shape[0] == 16LL && shape[1] == 20LL)"), std::string::npos);
@@ -250,6 +250,38 @@ TEST(ExportedSpectra, OfKnownExtentsTakeOthersAsWell) {
   const Program line = Program::from_text("parameter N; vector#1 float a[N]; return fft(a);");
   EXPECT_THROW(line.emit({.target = "cuda", .shapes = {{2097143}}}), Error);
   EXPECT_GT(line.emit({.target = "cuda", .shapes = {{i64{1} << 40}}}).source.size(), 1000u);  // no kernel takes it
+}
+
+// Files of C hold the plans of a run: trees of every kind (radices, two parts, Rader's, Bluestein's), rows shorter than
+// vectors, fewer columns than lanes, long rows in four steps, halved ones, a chirp.
+TEST(ExportedSpectra, OfCForKnownExtents) {
+  ASSERT_TRUE(have("gcc"));
+  std::vector<std::string> targets = {"c", "c plain"};
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2")) targets.emplace_back("c half");
+#endif
+  for (const Shape& shape : std::vector<Shape>{{1, 1},
+                                               {2, 3},
+                                               {5, 7},
+                                               {37, 41},
+                                               {64, 33},
+                                               {22, 134},
+                                               {300, 6},
+                                               {3, 9000},
+                                               {2048, 5},
+                                               {1, 4096},
+                                               {2, 4099}}) {
+    SCOPED_TRACE(fmt::format("made for {}", to_string(shape)));
+    for (const std::string& target : targets) check(flat, target, {shape, {5, 7}}, Method::automatic, shape);
+  }
+  for (const Shape& shape : sample_of<Shape>({{1}, {7}, {1000}, {8198}, {16384}})) {
+    SCOPED_TRACE(fmt::format("made for {}", to_string(shape)));
+    for (const std::string& target : targets)
+      check("parameter N; vector#1 complex a[N]; vector#1 float b[N]; return F = fft(a), G = fft(b);", target,
+            {shape, {12}}, Method::automatic, shape);
+  }
+  const std::string text = Program::from_text(flat).emit({.target = "c", .shapes = {{16, 20}}}).source;
+  EXPECT_NE(text.find("shape[0] == 16LL && tsr_fft_shape[1] == 20LL"), std::string::npos);
 }
 
 const char* const volumes =
@@ -263,6 +295,8 @@ TEST(ExportedSpectra, OfVolumesInDoubles) {
   ASSERT_TRUE(have("gcc"));
   for (const char* target : {"c", "cuda"}) check(volumes, target, volume_shapes);
   check(volumes, "cuda", {{9, 3, 8}, {4, 5, 6}}, Method::automatic, {9, 3, 8});
+  for (const Shape& shape : {Shape{9, 3, 8}, Shape{17, 19, 2}, Shape{4, 30, 40}})
+    check(volumes, "c", {shape, {4, 5, 6}}, Method::automatic, shape);
 }
 
 TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {
@@ -271,7 +305,7 @@ TEST(ExportedSpectra, OfFourDimensionsAndNumbersAlone) {
     check(
         "parameter T, K, M, N; vector#4 complex a[T,K,M,N]; F = ifft(a); G = ifft(a, 0, 2, 3); H = fft(a);\n"
         "return F = F, r = G.re, H = H;",
-        target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}});
+        target, {{1, 1, 1, 1}, {2, 3, 4, 5}, {7, 2, 1, 9}}, Method::automatic, {2, 3, 4, 5});
     check("parameter N; vector#1 float a[N]; return fft(a);", target, {{1}, {2}, {3}, {1000}, {8198}});
   }
 }

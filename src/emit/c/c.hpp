@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/constant_table.hpp"
+#include "fft/cpu/plan_cores.hpp"
 #include "ir/host/program.hpp"
 #include "ir/nest/nest.hpp"
 #include "lower/interface.hpp"
@@ -26,10 +27,19 @@ struct TextApart {
 };
 TextApart print_c_apart(const ir::nest::Module&);
 
+// A transform of a host program whose extents are known, between arrays without gaps: a plan for each width of vectors
+// that the file is for, in bytes, ascending; the first one is for any machine.
+struct SizedOnCores {
+  std::size_t transform = 0;
+  std::vector<i64> extents;
+  std::vector<fft::CorePlan> plans;
+};
+
 struct EntryOptions {
   std::string name = "tessera_program";  // of the function
   i64 tile_rows = 0, tile_columns = 0;   // 0: what the plan says
   int vector_bits = 0;                   // of transforms: 128, 256 or 512, 0: all
+  std::vector<SizedOnCores> sized = {};  // transforms
 };
 
 // A program lowered for the vectors of one kind of machine.

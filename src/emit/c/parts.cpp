@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "emit/c/frame.hpp"
 #include "emit/c/prelude.hpp"
 #include "emit/c/published.hpp"
+#include "emit/c/sized.hpp"
 #include "emit/host/entry.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
@@ -84,15 +86,10 @@ std::string with_transforms(ElementType type, int vector_bits) {
   const std::string real = type == ElementType::f64 ? "double" : "float";
   std::string text = of_type(detail::c_transform_text, real) + lines_text(real, 16);
   std::string choice, calls;
-  text += "\n#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n";
+  text += "\n" + machine_begin();
   for (const Machine& m : machines) {
     if (vector_bits != 0 && 8 * m.vector != vector_bits) continue;
-    text += fmt::format(
-        "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
-        "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
-        m.features);
-    text += lines_text(real, m.vector);
-    text += "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    text += for_machine(m.vector, lines_text(real, m.vector));
     std::string asked;
     for (std::size_t at = 0; at < m.features.size();) {
       const std::size_t end = std::min(m.features.find(',', at), m.features.size());
@@ -119,7 +116,7 @@ std::string with_transforms(ElementType type, int vector_bits) {
 // transform takes: a block for each use. Calls at the same time find none and get their own.
 
 // What transforms and the host program use of the text that all files have, and transforms of the types that there are.
-std::string common(const ir::host::Program& program, int vector_bits) {
+std::string common(const ir::host::Program& program, const EntryOptions& options) {
   std::string text =
       renamed("\n" + scalar_prelude({}) + call_text() +
                   "#ifdef __clang__\n#define TSR_UNROLL _Pragma(\"unroll\")\n#pragma STDC FP_CONTRACT OFF\n#else\n"
@@ -129,11 +126,32 @@ std::string common(const ir::host::Program& program, int vector_bits) {
   for (const ElementType type : {ElementType::f32, ElementType::f64})
     if (std::any_of(program.transforms.begin(), program.transforms.end(),
                     [&](const auto& t) { return t.type == type; }))
-      text += with_transforms(type, vector_bits);
-  return text;
+      text += with_transforms(type, options.vector_bits);
+  return text + renamed(sized_text(options.sized), "fft");
 }
 
 }  // namespace
+
+std::string machine_begin() {
+  return "#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n";
+}
+
+std::string for_machine(int vector, const std::string& text) {
+  std::string_view features;
+  for (const Machine& m : machines)
+    if (m.vector == vector) features = m.features;
+  return fmt::format(
+             "#ifdef __clang__\n#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
+             "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
+             features) +
+         text + "#ifdef __clang__\n#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+}
+
+std::string contracted(const std::string& text) {
+  return "#ifdef __clang__\n#pragma clang fp contract(fast)\n#else\n#pragma GCC push_options\n"
+         "#pragma GCC optimize(\"fp-contract=fast\")\n#endif\n" +
+         text + "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#else\n#pragma GCC pop_options\n#endif\n";
+}
 
 std::string print_c_parts(const ir::host::Program& program, const ir::Graph& graph,
                           const std::vector<std::vector<Variant>>& parts, const EntryOptions& options) {
@@ -146,11 +164,13 @@ std::string print_c_parts(const ir::host::Program& program, const ir::Graph& gra
     files += renamed(print_c_part(parts[k], own), fmt::format("p{}", k));
     functions.push_back(own.name);
   }
+  std::vector<std::optional<SizedFunction>> sized(program.transforms.size());
+  for (const SizedOnCores& one : options.sized) sized[one.transform] = {sized_function_name(one), one.extents};
   const bool exact = !parts.empty() && parts.front().front().plan.options.numbers == Numbers::exact;
   const Signature signature = signature_of(graph);
   return published_head(signature, options.name) + frame_begin(exact) + struct_types(graph) + files +
-         common(program, options.vector_bits) +
-         renamed(print_host_program(program, graph, HostDialect::c, "tsr_all", functions) +
+         common(program, options) +
+         renamed(print_host_program(program, graph, HostDialect::c, "tsr_all", functions, sized) +
                      published_entries(graph, signature, options.name, 0, false),
                  "fft") +
          frame_end();

@@ -32,12 +32,13 @@ using host::ArrayId;
 class Printer {
  public:
   Printer(const host::Program& program, const ir::Graph& graph, HostDialect dialect, std::string name,
-          const std::vector<std::string>& parts)
+          const std::vector<std::string>& parts, const std::vector<std::optional<SizedFunction>>& sized)
       : program_(program),
         graph_(graph),
         dialect_(dialect),
         name_(std::move(name)),
         parts_(parts),
+        sized_(sized),
         slots_(host::slots(program)),
         moved_(host::moved(program)),
         extent_(graph, extents_) {}
@@ -57,6 +58,17 @@ class Printer {
   std::size_t given(ArrayId a) const {
     const host::Array& array = program_.arrays[a];
     return array.index + (array.kind == host::Array::Kind::argument ? 0 : graph_.arguments.size());
+  }
+
+  // What does the transform where it has the extents that the file is made for.
+  const SizedFunction* made_for(std::size_t transform) const {
+    return transform < sized_.size() && sized_[transform] ? &*sized_[transform] : nullptr;
+  }
+  static std::string has_extents(const std::string& shape, const SizedFunction& made) {
+    std::string fits;
+    for (std::size_t d = 0; d < made.extents.size(); ++d)
+      fits += fmt::format("{}{}[{}] == {}LL", d ? " && " : "", shape, d, made.extents[d]);
+    return fits;
   }
 
   // What differs between dialects.
@@ -84,6 +96,7 @@ class Printer {
   const HostDialect dialect_;
   const std::string name_;
   const std::vector<std::string>& parts_;
+  const std::vector<std::optional<SizedFunction>>& sized_;
   const host::Slots slots_;
   const std::vector<bool> moved_;
   std::string extents_, declared_, body_;
@@ -153,8 +166,8 @@ class Printer {
 class CPrinter : public Printer {
  public:
   CPrinter(const host::Program& program, const ir::Graph& graph, const std::string& name,
-           const std::vector<std::string>& parts)
-      : Printer(program, graph, HostDialect::c, name, parts), sizes_(slots_.count) {}
+           const std::vector<std::string>& parts, const std::vector<std::optional<SizedFunction>>& sized)
+      : Printer(program, graph, HostDialect::c, name, parts, sized), sizes_(slots_.count) {}
 
  private:
   bool transforms() const { return !program_.transforms.empty(); }
@@ -191,10 +204,14 @@ class CPrinter : public Printer {
     const host::Transform& t = program_.transforms[s.transform];
     line("{");
     line(fmt::format("  const i64 tsr_shape[] = {{{}}};", shape));
-    line(fmt::format("  if (!tsr_transform_{}(&inner, {}, {}, {}, {}, {}, tsr_shape, {})) {{",
-                     t.type == ElementType::f64 ? "double" : "float", value(s.from), value(s.to),
-                     (t.from_real ? 1 : 0) + (t.to_real ? 2 : 0) + (s.spent ? 4 : 0), t.inverse ? 1 : 0,
-                     t.domain.size(), along));
+    std::string any = fmt::format("tsr_transform_{}(&inner, {}, {}, {}, {}, {}, tsr_shape, {})",
+                                  t.type == ElementType::f64 ? "double" : "float", value(s.from), value(s.to),
+                                  (t.from_real ? 1 : 0) + (t.to_real ? 2 : 0) + (s.spent ? 4 : 0), t.inverse ? 1 : 0,
+                                  t.domain.size(), along);
+    if (const auto* const made = made_for(s.transform))
+      any = fmt::format("({} ? {}(&inner, {}, {}) : {})", has_extents("tsr_shape", *made), made->name, value(s.from),
+                        value(s.to), any);
+    line(fmt::format("  if (!{}) {{", any));
     line("    status = tsr_no_memory(call);");
     line("    goto end;");
     line("  }");
@@ -245,7 +262,7 @@ class DevicePrinter : public Printer {
  public:
   DevicePrinter(const host::Program& program, const ir::Graph& graph, HostDialect dialect, const std::string& name,
                 const std::vector<std::string>& parts, const std::vector<std::optional<SizedFunction>>& sized)
-      : Printer(program, graph, dialect, name, parts), sized_(sized) {}
+      : Printer(program, graph, dialect, name, parts, sized) {}
 
  private:
   bool cuda() const { return dialect_ == HostDialect::cuda; }
@@ -304,10 +321,7 @@ class DevicePrinter : public Printer {
     ++depth_;
     line(fmt::format("const i64 shape[] = {{{}}};", shape));
     if (const auto* const made = made_for(s.transform)) {
-      std::string fits;
-      for (std::size_t d = 0; d < made->extents.size(); ++d)
-        fits += fmt::format("{}shape[{}] == {}LL", d ? " && " : "", d, made->extents[d]);
-      line(fmt::format("if ({})", fits));
+      line(fmt::format("if ({})", has_extents("shape", *made)));
       line(fmt::format("  {}(s, {}, {});", made->name, value(s.from), value(s.to)));
       line("else");
       line("  " + any);
@@ -316,9 +330,6 @@ class DevicePrinter : public Printer {
     }
     --depth_;
     line("}");
-  }
-  const SizedFunction* made_for(std::size_t transform) const {
-    return transform < sized_.size() && sized_[transform] ? &*sized_[transform] : nullptr;
   }
   void turn_ends(const host::Repeat& s) override {
     line("{");
@@ -358,8 +369,6 @@ class DevicePrinter : public Printer {
     }
     return text + body_ + "}\n";
   }
-
-  const std::vector<std::optional<SizedFunction>>& sized_;
 };
 
 }  // namespace
@@ -373,7 +382,7 @@ std::string host_program_text(HostDialect dialect) {
 std::string print_host_program(const ir::host::Program& program, const ir::Graph& graph, HostDialect dialect,
                                const std::string& name, const std::vector<std::string>& parts,
                                const std::vector<std::optional<SizedFunction>>& sized) {
-  if (dialect == HostDialect::c) return CPrinter(program, graph, name, parts).text();
+  if (dialect == HostDialect::c) return CPrinter(program, graph, name, parts, sized).text();
   return DevicePrinter(program, graph, dialect, name, parts, sized).text();
 }
 

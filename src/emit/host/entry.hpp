@@ -21,7 +21,8 @@ namespace tessera::emit {
 
 enum class HostDialect { c, cuda, opencl };
 
-// A function of devices that does a transform where it has these extents: NAME(tsr_session*, from, to).
+// A function that does a transform where it has these extents: NAME(tsr_session*, from, to) on devices,
+// NAME(tessera_call*, from, to) in C, 0 where there is no memory.
 struct SizedFunction {
   std::string name;
   std::vector<i64> extents;

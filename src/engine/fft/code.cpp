@@ -33,38 +33,19 @@ void* function_of(const std::string& type, const std::string& name, const std::s
 
 template <class T>
 ir::nest::Type vector_of() {
-  return {sizeof(T) == 4 ? ir::nest::Lane::f32 : ir::nest::Lane::f64, static_cast<int>(lanes_of<T>()), false};
-}
-
-template <class T>
-const char* type_name() {
-  return sizeof(T) == 4 ? "f32" : "f64";
+  const int lanes = run::cpu::machine().vector_bytes / static_cast<int>(sizeof(T));
+  return {sizeof(T) == 4 ? ir::nest::Lane::f32 : ir::nest::Lane::f64, lanes, false};
 }
 
 }  // namespace
 
 template <class T>
-i64 lanes_of() {
-  return run::cpu::machine().vector_bytes / static_cast<i64>(sizeof(T));
+void* code_function(const fft::Code& code, const std::string& compiler) {
+  return function_of(sizeof(T) == 4 ? "f32" : "f64", fft::name_of(code), compiler,
+                     [&] { return fft::module_of(code, vector_of<T>()); });
 }
 
-template <class T>
-PassFunction<T> pass_function(const fft::Pass& pass, const std::string& compiler) {
-  return reinterpret_cast<PassFunction<T>>(function_of(type_name<T>(), fft::name_of(pass), compiler,
-                                                       [&] { return fft::pass_module(pass, vector_of<T>()); }));
-}
-
-template <class T>
-void* move_function(fft::Move move, const std::string& compiler) {
-  return function_of(type_name<T>(), fft::name_of(move), compiler,
-                     [&] { return fft::move_module(move, vector_of<T>()); });
-}
-
-template i64 lanes_of<float>();
-template i64 lanes_of<double>();
-template PassFunction<float> pass_function<float>(const fft::Pass&, const std::string&);
-template PassFunction<double> pass_function<double>(const fft::Pass&, const std::string&);
-template void* move_function<float>(fft::Move, const std::string&);
-template void* move_function<double>(fft::Move, const std::string&);
+template void* code_function<float>(const fft::Code&, const std::string&);
+template void* code_function<double>(const fft::Code&, const std::string&);
 
 }  // namespace tessera::engine

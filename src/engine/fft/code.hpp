@@ -4,26 +4,12 @@
 
 #include <string>
 
-#include "fft/cpu/moves.hpp"
-#include "fft/cpu/passes.hpp"
+#include "fft/cpu/plan_cores.hpp"
 
 namespace tessera::engine {
 
+// The function, whose types follow from the code (fft/cpu/types.c.inc). Thread-safe. Throws what run::cpu::load throws.
 template <class T>
-using PassFunction = void (*)(const T* from, T* to, const T* w, const i64* n);
-template <class T>
-using MoveIn = void (*)(const T* const* rows, T* points, const T* scale, const i64* n);
-template <class T>
-using MoveOut = void (*)(const T* points, T* const* rows, const T* scale, const i64* n);
-
-// Numbers in a vector of this machine.
-template <class T>
-i64 lanes_of();
-
-// Thread-safe. Throw what run::cpu::load throws.
-template <class T>
-PassFunction<T> pass_function(const fft::Pass&, const std::string& compiler);
-template <class T>
-void* move_function(fft::Move, const std::string& compiler);
+void* code_function(const fft::Code&, const std::string& compiler);
 
 }  // namespace tessera::engine

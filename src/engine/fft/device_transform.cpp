@@ -2,7 +2,7 @@
 #include "engine/fft/device_transform.hpp"
 
 #include "engine/device/array.hpp"
-#include "engine/fft/host_transform.hpp"
+#include "engine/fft/fft.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {

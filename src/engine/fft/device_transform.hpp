@@ -1,5 +1,5 @@
 // One Fourier transform of a program between arrays of a device (rewrite/parts.hpp), with FftOnDevice: the counterpart
-// of host_transform.hpp.
+// of fft.hpp.
 #pragma once
 
 #include <optional>

@@ -1,48 +1,42 @@
-// See fft.hpp. What a transform is made of:
-//
-//   one dimension: groups of V rows: in, tree, out.
-//
-//   two dimensions: groups of V rows of all planes: in, tree, blocks out; then blocks of V columns: tree into the
-//   columns of the result.
-//
-//   three: the same, with a pass over blocks along y within the intermediate, then along z.
-//
-//   complex to real: the other way round, columns into blocks, blocks into rows.
-//
-//   one long row of n = a b: columns of the a x b matrix, twiddles, blocks; then blocks into columns.
-//
-// The intermediate holds blocks of V columns, in each the points of a column behind one another. As many planes as fit
-// the second-level caches go together.
+// See fft.hpp.
 #include "engine/fft/fft.hpp"
 
-#include "engine/fft/axes.hpp"
-#include "tessera/error.hpp"
+#include <cstdint>
+
+#include "engine/fft/linked.hpp"
 
 namespace tessera::engine {
 
 struct Fft::Impl {
-  std::unique_ptr<FftRunner> runner;
+  std::unique_ptr<LinkedTransform> transform;
   std::string description;
 };
 
-Fft::Fft(fft::Problem problem, const std::string& compiler) : impl_(std::make_unique<Impl>()) {
-  problem = fft::complete(std::move(problem));
-  if (!problem.along.empty() || problem.from_numbers || problem.to_numbers)
-    throw Error(ErrorClass::argument,
-                "a transform along some dimensions, or of numbers with whole spectra, is for devices");
-  impl_->runner =
-      problem.type == ElementType::f32 ? make_runner<float>(problem, compiler) : make_runner<double>(problem, compiler);
-  impl_->description = impl_->runner->description();
+Fft::Fft(const fft::Problem& problem, const std::string& compiler) : impl_(std::make_unique<Impl>()) {
+  const fft::CorePlan plan = fft::plan_on_cores(problem, cores_here());
+  impl_->transform = link(plan, compiler);
+  impl_->description = plan.description;
 }
 Fft::~Fft() = default;
 Fft::Fft(Fft&&) noexcept = default;
 
 void Fft::run(const void* from, void* to, int threads) const {
-  impl_->runner->run(from, to, threads);
+  impl_->transform->run(from, to, threads);
 }
 
 const std::string& Fft::description() const {
   return impl_->description;
+}
+
+bool lies_well(const Array& a) {
+  const auto size = static_cast<i64>(a.format().size());
+  for (std::size_t d = 0; d < a.shape().size(); ++d) {
+    if (a.shape()[d] == 1) continue;
+    const i64 stride = a.strides()[d];
+    if (stride <= 0 || stride % size != 0 || (d + 1 == a.shape().size() && stride != size)) return false;
+  }
+  const i64 number = a.format().is_struct() ? size / 2 : size;
+  return reinterpret_cast<std::uintptr_t>(a.data()) % static_cast<std::uintptr_t>(number) == 0;
 }
 
 }  // namespace tessera::engine

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fft/problem.hpp"
+#include "tessera/array.hpp"
 
 namespace tessera::engine {
 
@@ -12,7 +13,7 @@ class Fft {
  public:
   // Plans, makes tables and loads code. Throws Error(argument) when the problem makes no sense, and what
   // run::cpu::load throws. `compiler` as there.
-  explicit Fft(fft::Problem, const std::string& compiler = {});
+  explicit Fft(const fft::Problem&, const std::string& compiler = {});
   ~Fft();
   Fft(Fft&&) noexcept;
 
@@ -29,5 +30,8 @@ class Fft {
  private:
   std::unique_ptr<Impl> impl_;
 };
+
+// Whether the elements lie as transforms want them: side by side, rows whole elements apart.
+bool lies_well(const Array&);
 
 }  // namespace tessera::engine

@@ -24,13 +24,15 @@ Shape HostProgram::shape_of(std::size_t array, const std::vector<i64>& parameter
   return shape;
 }
 
-std::shared_ptr<const HostTransform> HostProgram::here(std::size_t transform, const Array& from, const Array& to,
-                                                       const std::string& compiler) const {
+std::shared_ptr<const Fft> HostProgram::here(std::size_t transform, const Array& from, const Array& to,
+                                             const std::string& compiler) const {
   const base::Lock lock(mutex_, here_, there_);
   if (here_.size() >= most_prepared) here_.clear();
-  std::shared_ptr<const HostTransform>& known =
-      here_[{transform, from.shape(), from.strides(), to.strides(), compiler}];
-  if (!known) known = host_transform(program().transforms[transform], from, to, compiler);
+  std::shared_ptr<const Fft>& known = here_[{transform, from.shape(), from.strides(), to.strides(), compiler}];
+  if (!known)
+    known = std::make_shared<const Fft>(
+        lower::transform_problem(program().transforms[transform], from.shape(), from.strides(), to.strides()),
+        compiler);
   return known;
 }
 

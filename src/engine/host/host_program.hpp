@@ -13,7 +13,7 @@
 
 #include "base/fork.hpp"
 #include "engine/fft/device.hpp"
-#include "engine/fft/host_transform.hpp"
+#include "engine/fft/fft.hpp"
 #include "lower/host/lower_host.hpp"
 #include "tessera/program.hpp"
 
@@ -35,8 +35,8 @@ class HostProgram {
 
   // Of a transform, between arrays of the host and of a device; for devices null where the device cannot. Strides in
   // bytes.
-  std::shared_ptr<const HostTransform> here(std::size_t transform, const Array& from, const Array& to,
-                                            const std::string& compiler) const;
+  std::shared_ptr<const Fft> here(std::size_t transform, const Array& from, const Array& to,
+                                  const std::string& compiler) const;
   std::shared_ptr<const FftOnDevice> there(std::size_t transform, const Shape&, const std::vector<i64>& from_strides,
                                            const std::vector<i64>& to_strides,
                                            const std::shared_ptr<run::gpu::Device>&) const;
@@ -51,7 +51,7 @@ class HostProgram {
   bool loops_;
   std::vector<Program> parts_;
   mutable base::Mutex mutex_;
-  mutable std::map<Key, std::shared_ptr<const HostTransform>> here_;
+  mutable std::map<Key, std::shared_ptr<const Fft>> here_;
   mutable std::map<Key, std::shared_ptr<const FftOnDevice>> there_;
 };
 

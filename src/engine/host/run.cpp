@@ -212,7 +212,7 @@ class Run {
   void transform_here(std::size_t t, const Array& from, const Array& to) const {
     const Array in = usable(from);
     const Array out = !to.on_device() && lies_well(to) ? to : Array(to.format(), to.shape());
-    call_.program.here(t, in, out, call_.options.compiler)->run(in, out, call_.options.threads);
+    call_.program.here(t, in, out, call_.options.compiler)->run(in.data(), out.data(), call_.options.threads);
     if (out.data() != to.data()) to.copy_from(out);
   }
 

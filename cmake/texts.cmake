@@ -1,0 +1,18 @@
+# tessera_texts(LAYER NAMESPACE FILE...): text that emitted files have is a file of its own, FOLDER/NAME.c.inc, held as
+# NAMESPACE::detail::FOLDER_NAME_text in the layer's library. Lines of // at its begin say what it is, and are not part of it.
+function(tessera_texts layer namespace)
+  set(TESSERA_TEXTS "")
+  set(TESSERA_TEXTS_NAMESPACE ${namespace})
+  foreach(path ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    get_filename_component(text ${path} NAME_WE)
+    get_filename_component(folder ${path} DIRECTORY)
+    get_filename_component(folder ${folder} NAME)
+    file(READ ${path} content)
+    string(REGEX REPLACE "^(// [^\n]*\n)+" "" content "${content}")
+    string(APPEND TESSERA_TEXTS "extern const std::string_view ${folder}_${text}_text = R\"tsr(${content})tsr\";\n")
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/texts.cpp.in)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/texts.cpp.in texts.cpp @ONLY)
+  target_sources(tessera_${layer} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/texts.cpp)
+endfunction()
