@@ -13,7 +13,6 @@ namespace tessera::emit {
 namespace {
 
 using ir::nest::Dialect;
-using ir::nest::Lane;
 using ir::nest::Routine;
 using ir::nest::Support;
 
@@ -42,20 +41,12 @@ bool defines(const std::string& text, const std::string& name) {
   return false;
 }
 
+// What stands before a module that calls all that the dialect has.
 std::string text_of(Dialect d) {
-  if (d == Dialect::c) {
-    Needs needs;
-    needs.products = {{Lane::i32, 4, false}};
-    needs.vectors = needs.products;
-    needs.ranges = {Lane::f32};
-    needs.fields = {3};
-    needs.guards = true;
-    return prelude(needs);
-  }
-  DeviceNeeds needs;
-  needs.matrices = d == Dialect::cuda;
+  Needs needs;
   for (const Routine& r : ir::nest::library())
-    if (r.support == Support::vectors) needs.vectors.insert(example(r).substr(4));
+    if (r.in(d)) needs.call(example(r));
+  if (d == Dialect::c) return prelude(needs);
   const DeviceDialect dialect = d == Dialect::cuda ? DeviceDialect::cuda : DeviceDialect::opencl;
   return device_prelude(needs, dialect, false) + waiting_text(dialect);
 }

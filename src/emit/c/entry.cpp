@@ -232,7 +232,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
   for (const std::vector<Variant>* section : sections)
     for (const Variant& v : *section) {
       modules.push_back(module_text(v.lowered.module));
-      all.vectors.insert(modules.back().needs.vectors.begin(), modules.back().needs.vectors.end());
+      all.add(modules.back().needs);
     }
   std::string common = "\n" + scalar_prelude(all) +
                        "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "

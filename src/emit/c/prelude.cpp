@@ -5,24 +5,20 @@
 
 #include <vector>
 
+#include "emit/nest/dialect.hpp"
 #include "ir/functions/functions.hpp"
 
 namespace tessera::emit {
 
 namespace detail {
 extern const std::string_view c_guards_text;
+extern const std::string_view c_integers_text;
 extern const std::string_view c_prelude_text;
 }  // namespace detail
 
 using ir::nest::Lane;
+using ir::nest::Support;
 using ir::nest::Type;
-
-std::string spell(const Type& type) {
-  std::string name(name_of(type.lane));
-  if (type.lanes > 1) name += "x" + std::to_string(type.lanes);
-  if (type.pointer) name += "*";
-  return name;
-}
 
 namespace {
 
@@ -241,14 +237,49 @@ std::string half_broadcast(const Type& type) {
                      spell(type), list);
 }
 
+// Macros: GCC remarks on functions that take vectors wider than the machine's.
+std::string gather(const Type& result, const Type& index) {
+  const bool bytes = index.lane == Lane::i64;
+  std::string list;
+  for (int k = 0; k < result.lanes; ++k) {
+    list += k == 0 ? "" : k % 4 == 0 ? ", \\\n    " : ", ";
+    list += bytes ? fmt::format("*(const {}*)(const void*)(tsr_from + tsr_o[{}])", name_of(result.lane), k)
+                  : fmt::format("tsr_from[tsr_o[{}]]", k);
+  }
+  return fmt::format(
+      "#define tsr_gather_{result}_{index}(p, o) __extension__({{ \\\n  const {from}* const tsr_from = (p); \\\n"
+      "  const {index} tsr_o = (o); \\\n  ({result}){{{list}}}; }})\n",
+      fmt::arg("result", spell(result)), fmt::arg("index", spell(index)),
+      fmt::arg("from", bytes ? "u8" : name_of(result.lane)), fmt::arg("list", list));
+}
+
+// Every vector type of the text and of its helpers, with the integers that are its masks, or its own without a sign:
+// arithmetic that wraps.
+std::set<Type> vector_types_of(const Needs& needs) {
+  std::set<Type> all;
+  const auto insert = [&](const Type& t) {
+    if (t.lanes == 1) return;
+    all.insert(t);
+    all.insert({mask_lane(t.lane), t.lanes, false});
+  };
+  for (const Type& t : needs.types) {
+    insert(t);
+    if (t.lanes > 1 && !is_float(t.lane)) all.insert({unsigned_lane(t.lane), t.lanes, false});
+  }
+  for (const auto* set : {&needs.selects, &needs.extremes, &needs.open_extremes, &needs.magnitudes})
+    for (const Type& t : *set) insert(t);
+  for (const Type& t : needs.types_called(Support::products)) all.insert(t);
+  for (const ir::FunctionUse& use : needs.functions) insert({ir::nest::lane_of(use.type), use.lanes, false});
+  return all;
+}
+
 }  // namespace
 
 std::string scalar_prelude(const Needs& needs) {
-  std::string text(detail::c_prelude_text);
-  bool halves = false;
-  for (const Type& t : needs.vectors) halves |= t.lane == Lane::f16;
-  if (halves) text.insert(text.find("typedef float f32;"), "typedef _Float16 f16;\n");
-  if (needs.guards) text += detail::c_guards_text;
+  std::string text(detail::c_integers_text);
+  if (needs.has(Lane::f16)) text += "typedef _Float16 f16;\n";
+  text += detail::c_prelude_text;
+  if (!needs.called(Support::guards).empty()) text += detail::c_guards_text;
   return text +
          "typedef long long v2di __attribute__((vector_size(16)));\ntypedef long long v4di "
          "__attribute__((vector_size(32)));\n"
@@ -257,61 +288,22 @@ std::string scalar_prelude(const Needs& needs) {
 
 std::string vector_prelude(const Needs& needs) {
   std::string text;
-  std::set<Type> plain;
-  for (Type t : needs.vectors) {
-    t.pointer = false;
-    if (t.lanes > 1) {
-      plain.insert(t);
-      plain.insert({mask_lane(t.lane), t.lanes, false});
-      if (!is_float(t.lane) && is_signed(t.lane))  // arithmetic that wraps is unsigned
-        plain.insert({static_cast<Lane>(t.lane == Lane::i8    ? Lane::u8
-                                        : t.lane == Lane::i16 ? Lane::u16
-                                        : t.lane == Lane::i32 ? Lane::u32
-                                                              : t.lane),
-                      t.lanes, false});
-    }
-  }
-  for (const std::set<Type>* set : {&needs.selects, &needs.extremes, &needs.open_extremes, &needs.magnitudes})
-    for (const Type& t : *set)
-      if (t.lanes > 1) plain.insert(t), plain.insert({mask_lane(t.lane), t.lanes, false});
-  for (const Type& t : needs.products) plain.insert(t);
-  for (const auto& [op, type] : needs.functions) {
-    if (type.lanes == 1) continue;
-    plain.insert(type);
-    plain.insert({mask_lane(type.lane), type.lanes, false});
-  }
-  for (const Type& t : plain) text += vector_types(t);
-  for (const Type& t : plain)
+  const std::set<Type> all = vector_types_of(needs);
+  for (const Type& t : all) text += vector_types(t);
+  for (const Type& t : all)
     if (t.lane == Lane::f16) text += half_broadcast(t);
   for (const Type& t : needs.streams) text += streaming_store(t);
   for (const Type& t : needs.fused) text += fused(t);
-  for (const Type& t : needs.products) text += byte_products(t);
-  for (const int count : needs.fields) text += fields(count);
+  for (const Type& t : needs.types_called(Support::products)) text += byte_products(t);
+  for (const std::string& name : needs.called(Support::fields)) text += fields(name.back() - '0');
   for (const Type& t : needs.selects) text += select(t);
   for (const Type& t : needs.open_extremes) text += open_extremes(t);
   for (const Type& t : needs.extremes) text += is_float(t.lane) ? float_extremes(t) : open_extremes(t);
   for (const Type& t : needs.magnitudes) text += magnitude(t);
-  for (const auto& [result, index] : needs.gathers) {
-    // A macro: GCC remarks on functions that take vectors wider than the machine's.
-    const bool bytes = index.lane == Lane::i64;
-    std::string list;
-    for (int k = 0; k < result.lanes; ++k)
-      list += fmt::format(
-          fmt::runtime(bytes ? "{0}*(const {1}*)(const void*)(tsr_from + tsr_o[{2}])" : "{0}tsr_from[tsr_o[{2}]]"),
-          k == 0       ? ""
-          : k % 4 == 0 ? ", \\\n    "
-                       : ", ",
-          name_of(result.lane), k);
-    text += fmt::format(
-        "#define tsr_gather_{0}_{1}(p, o) __extension__({{ \\\n  const {2}* const tsr_from = (p); \\\n"
-        "  const {1} tsr_o = (o); \\\n  ({0}){{{3}}}; }})\n",
-        spell(result), spell(index), bytes ? "u8" : std::string(name_of(result.lane)), list);
-  }
-  std::vector<ir::FunctionUse> uses;
-  for (const auto& [op, type] : needs.functions)
-    uses.push_back({op, type.lane == Lane::f64 ? ElementType::f64 : ElementType::f32, type.lanes});
+  for (const auto& [result, index] : needs.gathers) text += gather(result, index);
+  const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
   if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses);
-  for (const Lane lane : needs.ranges) text += ranges_text(lane);
+  for (const Type& t : needs.types_called(Support::ranges)) text += ranges_text(t.lane);
   return text;
 }
 

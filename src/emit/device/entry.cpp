@@ -281,25 +281,19 @@ struct Kernels {
 Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
   const std::vector<DeviceVariant>& variants = whole.variants;
   Kernels result;
-  DeviceNeeds needs;
-  needs.doubles = whole.transforms.contains(ElementType::f64);
+  Needs needs;
+  for (const ElementType type : whole.transforms) needs.use({ir::nest::lane_of(type), 1, false});
   std::vector<DeviceText> texts;
   for (const DeviceVariant& v : variants) {
     texts.push_back(device_text(v.lowered, dialect, "TSR_KERNEL"));
-    const DeviceNeeds& more = texts.back().needs;
-    needs.doubles |= more.doubles;
-    needs.functions.insert(more.functions.begin(), more.functions.end());
-    needs.vectors.insert(more.vectors.begin(), more.vectors.end());
+    needs.add(texts.back().needs);
     for (const DeviceKernel& kernel : v.lowered.kernels)
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
   }
   bool waits = false;
   for (const SizedTransform& t : whole.sized) {
     texts.push_back(device_text(t.made.program, dialect, "TSR_KERNEL"));
-    const DeviceNeeds& more = texts.back().needs;
-    needs.doubles |= more.doubles;
-    needs.functions.insert(more.functions.begin(), more.functions.end());
-    needs.vectors.insert(more.vectors.begin(), more.vectors.end());
+    needs.add(texts.back().needs);
     for (const lower::TransformKernel& kernel : t.made.kernels)
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
     waits = waits || t.made.waits;

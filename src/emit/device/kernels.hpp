@@ -1,35 +1,30 @@
-// Loop nests as kernels: CUDA C++ for NVRTC and nvcc, OpenCL C 1.2.
+// Loop nests as kernels: CUDA C++ for NVRTC and nvcc, OpenCL C 1.2. Values are scalars, one a thread; truth is any
+// integer but 0.
 //
 // The text includes nothing. Every kernel takes its pointers, then its integers as one structure by value.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 
-#include "ir/functions/functions.hpp"
+#include "emit/nest/dialect.hpp"
+#include "emit/nest/needs.hpp"
 #include "lower/device.hpp"
 
 namespace tessera::emit {
 
 enum class DeviceDialect : std::uint8_t { cuda, opencl };
-
-// What kernels need of the text before them.
-struct DeviceNeeds {
-  bool doubles = false;
-  std::set<ir::FunctionUse> functions;
-  std::set<std::string> vectors;  // "load_f32x4"
-  bool matrices = false;          // tsr_matrix_*
-};
+const Dialect& dialect_of(DeviceDialect);
 
 struct DeviceText {
   std::string tables, kernels;
-  DeviceNeeds needs;
+  Needs needs;
 };
 
 // `linkage` of CUDA's kernels.
 DeviceText device_text(const lower::DeviceProgram&, DeviceDialect, std::string_view linkage = "extern \"C\"");
-std::string device_prelude(const DeviceNeeds&, DeviceDialect, bool exact);
+// What stands before them: prelude.cpp.
+std::string device_prelude(const Needs&, DeviceDialect, bool exact);
 // Both: what a run compiles.
 std::string print_device(const lower::DeviceProgram&, DeviceDialect, bool exact);
 
