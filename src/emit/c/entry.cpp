@@ -222,9 +222,10 @@ std::string apart(std::string_view text, const std::set<std::string, std::less<>
   });
 }
 
-// One program, or the parts that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`.
+// One program, or the parts that `driver` runs as tsr_run_s0 and so on, and what picks the variant: `name`. In a frame
+// that the caller ends, `types` first.
 std::string print_variants(const std::vector<const std::vector<Variant>*>& sections, const std::string& driver,
-                           const EntryOptions& options, const std::string& name) {
+                           const EntryOptions& options, const std::string& name, const std::string& types) {
   const std::vector<Variant>& variants = *sections.front();
   const bool exact = variants.front().plan.options.numbers == Numbers::exact;
   std::vector<ModuleText> modules;  // section after section
@@ -244,7 +245,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
   if (same_tables) common += modules[0].tables;
   const auto shared = shared_names(common);
 
-  std::string text = frame_begin(exact) + (exact ? "#define TSR_EXACT\n" : "") + common + levels(variants);
+  std::string text = frame_begin(exact) + (exact ? "#define TSR_EXACT\n" : "") + types + common + levels(variants);
   for (std::size_t v = 0; v < variants.size(); ++v) {
     std::string body = driver;
     for (std::size_t k = sections.size(); k-- > 0;) {
@@ -268,7 +269,7 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
     if (!features.empty()) text += other + "#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
     text += "#endif\n";
   }
-  return text + dispatch(variants, name) + frame_end();
+  return text + dispatch(variants, name);
 }
 
 // The published file around it.
@@ -276,13 +277,9 @@ std::string print_file(const std::vector<const std::vector<Variant>*>& sections,
                        const Signature& signature, const std::string& driver, const EntryOptions& options, int lifted,
                        bool direct) {
   check_entry_name(options.name);
-  std::string variants = print_variants(sections, driver, options, "tsr_all");
-  const std::string end = frame_end();
-  variants.resize(variants.size() - end.size());
-  const std::size_t frame = variants.find("\n\ntypedef signed char i8;") + 1;
-  variants.insert(frame, struct_types(graph));
-  return published_head(signature, options.name) + variants +
-         published_entries(graph, signature, options.name, lifted, direct) + end;
+  return published_head(signature, options.name) +
+         print_variants(sections, driver, options, "tsr_all", struct_types(graph)) +
+         published_entries(graph, signature, options.name, lifted, direct) + frame_end();
 }
 
 }  // namespace
@@ -305,7 +302,7 @@ std::string print_c_file(const ir::host::Program& program, const ir::Graph& grap
 }
 
 std::string print_c_part(const std::vector<Variant>& variants, const EntryOptions& options) {
-  return print_variants({&variants}, "", options, options.name);
+  return print_variants({&variants}, "", options, options.name, "") + frame_end();
 }
 
 std::string print_c_header(const plan::Plan& plan, const EntryOptions& options) {
