@@ -14,6 +14,8 @@ namespace detail {
 extern const std::string_view hls_bench_text;
 }
 
+using namespace fmt::literals;
+
 namespace {
 
 std::vector<HlsStream> streams_of(const HlsPorts& ports) {
@@ -122,16 +124,21 @@ std::string hls_bench(const HlsPorts& ports) {
       ports.name, ports.floats ? "-ffp-contract=off " : "");
   text += std::string(detail::hls_bench_text) + "\n";
   text += fmt::format("extern \"C\" {};\n\nint main(int count, char** words) {{\n", hls_signature(ports, ",\n    "));
-  text += fmt::format("  tessera_bench::bench b(count, words, \"{}\", {}, {}, {}, {}, {}, {});\n", names(ports),
-                      ports.given.most[0], ports.given.most[1], frame.fixed, frame.fixed ? 1 : ports.least_height,
-                      frame.fixed ? 1 : ports.least_width, frame.lanes);
+  text += fmt::format(
+      "  tessera_bench::bench b(count, words, \"{names}\", {height}, {width}, {fixed}, {least_height}, {least_width}, "
+      "{lanes});\n",
+      "names"_a = names(ports), "height"_a = ports.given.most[0], "width"_a = ports.given.most[1],
+      "fixed"_a = frame.fixed, "least_height"_a = frame.fixed ? 1 : ports.least_height,
+      "least_width"_a = frame.fixed ? 1 : ports.least_width, "lanes"_a = frame.lanes);
   const auto &unit = ports.given.unit, &rest = ports.given.rest;
   if (!frame.fixed && (unit[0] > 1 || unit[1] > 1))
-    text += fmt::format("  b.check_units({}, {}, {}, {});\n", unit[0], rest[0], unit[1], rest[1]);
+    text += fmt::format("  b.check_units({rows}, {rows_rest}, {columns}, {columns_rest});\n", "rows"_a = unit[0],
+                        "rows_rest"_a = rest[0], "columns"_a = unit[1], "columns_rest"_a = rest[1]);
   for (const HlsStream& s : streams_of(ports))
-    text += fmt::format("  const tessera_bench::image {}_image = {{{}, {}, {}}};\n", s.name,
-                        hls_points(s.grid.rows, "b.height", frame.fixed),
-                        hls_points(s.grid.columns, "b.width", frame.fixed), s.bits / 8 / s.lanes);
+    text +=
+        fmt::format("  const tessera_bench::image {port}_image = {{{rows}, {columns}, {bytes}}};\n", "port"_a = s.name,
+                    "rows"_a = hls_points(s.grid.rows, "b.height", frame.fixed),
+                    "columns"_a = hls_points(s.grid.columns, "b.width", frame.fixed), "bytes"_a = s.bits / 8 / s.lanes);
   for (const HlsStream& s : ports.inputs)
     text += fmt::format("  const tessera_bench::bytes {0}_bytes = b.input(\"{0}\", {0}_image, tessera_bench::{1});\n",
                         s.name, kind(s.type));

@@ -37,6 +37,7 @@ using hardware::Netlist;
 using hardware::Node;
 using hardware::NodeId;
 using hardware::Signal;
+using namespace fmt::literals;
 
 namespace detail {
 extern const std::string_view hls_parts_text;
@@ -128,8 +129,9 @@ class Printer {
       ports_.scalars.push_back({fresh(port.name), 0, port.type, 1, {}});
   }
 
-  std::string ticks_text(Lag lag) const {
+  std::string ticks_text(Lag lag) {
     if (frame_.fixed || lag.rows == 0) return fmt::format("{}", netlist_.ticks(lag));
+    pitch_is_read_ = true;
     const std::string rows = lag.rows == 1 ? "pitch" : fmt::format("{} * pitch", lag.rows);
     if (lag.words == 0) return rows;
     return fmt::format("{} {} {}", rows, lag.words < 0 ? "-" : "+", std::abs(lag.words));
@@ -140,9 +142,10 @@ class Printer {
   // ---- the file ----------------------------------------------------------------------------------------------------
 
   std::string head() const {
-    std::string text = fmt::format("// {}: {} {} a clock, frames of {}{} x {}.\n// Written by Tessera.\n",
-                                   options_.name, frame_.lanes, frame_.lanes == 1 ? "pixel" : "pixels",
-                                   frame_.fixed ? "" : "at most ", frame_.height, frame_.width);
+    std::string text = fmt::format(
+        "// {name}: {lanes} {pixels} a clock, frames of {at_most}{height} x {width}.\n// Written by Tessera.\n",
+        "name"_a = options_.name, "lanes"_a = frame_.lanes, "pixels"_a = frame_.lanes == 1 ? "pixel" : "pixels",
+        "at_most"_a = frame_.fixed ? "" : "at most ", "height"_a = frame_.height, "width"_a = frame_.width);
     text += hardware_notes(netlist_, lines_);
     if (!frame_.fixed)
       text += fmt::format("// {}. Of others a call returns 1, and takes and gives nothing.\n",
@@ -155,33 +158,6 @@ class Printer {
         "#include <ap_axi_sdata.h>\n#include <ap_int.h>\n";
     text += fmt::format("{}#include <hls_stream.h>\n\n", floats_ ? "#include <hls_math.h>\n" : "");
     return text;
-  }
-
-  std::string tables() const {
-    std::vector<bool> used(netlist_.tables.size(), false);
-    for (std::uint32_t k = 0; k < netlist_.size(); ++k)
-      if (netlist_.node({k}).op == Signal::table) used[static_cast<std::size_t>(netlist_.node({k}).value)] = true;
-    std::string text;
-    for (std::size_t t = 0; t < used.size(); ++t) {
-      if (!used[t]) continue;
-      const hardware::Rom& rom = netlist_.tables[t];
-      const int bytes = rom.bits.width <= 8 ? 8 : rom.bits.width <= 16 ? 16 : rom.bits.width <= 32 ? 32 : 64;
-      const std::string_view names[] = {"char", "short", "int", "long long"};
-      const std::string_view name = names[bytes == 8 ? 0 : bytes == 16 ? 1 : bytes == 32 ? 2 : 3];
-      std::size_t size = 2;
-      while (size < rom.values.size()) size *= 2;
-      text += fmt::format("  static const {} {} {}[{}] = {{", rom.bits.is_signed ? "signed" : "unsigned", name,
-                          values_.table(t), size);
-      for (std::size_t k = 0; k < size; ++k) text += (k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ") + element(rom, k);
-      text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={} type=rom_np\n", values_.table(t));
-    }
-    return text;
-  }
-  // Of a power of two of elements, so that no index leaves the table.
-  static std::string element(const hardware::Rom& rom, std::size_t k) {
-    const i64 v = k < rom.values.size() ? rom.values[k] : 0;
-    if (rom.bits.width <= 32) return fmt::format("{}", v);
-    return rom.bits.is_signed ? fmt::format("{}LL", v) : fmt::format("{}ULL", static_cast<std::uint64_t>(v));
   }
 
   std::string header() const {
@@ -200,10 +176,10 @@ class Printer {
       for (const HlsStream& s : *list) given.push_back(s.name);
     given.insert(given.end(), {"height", "width", "frames"});
     return fmt::format(
-        "static void {0}_frames({1}) {{\n#pragma HLS DATAFLOW\n{2}}}\n\n{3}  if ({4}) return 1;\n"
-        "  {0}_frames({5});\n  return 0;\n}}\n",
-        options_.name, hls_parameters(ports_, ",\n    "), processes(), interface, hls_misfit(ports_),
-        base::join(given, ", "));
+        "static void {name}_frames({parameters}) {{\n#pragma HLS DATAFLOW\n{processes}}}\n\n"
+        "{interface}  if ({misfit}) return 1;\n  {name}_frames({given});\n  return 0;\n}}\n",
+        "name"_a = options_.name, "parameters"_a = hls_parameters(ports_, ",\n    "), "processes"_a = processes(),
+        "interface"_a = interface, "misfit"_a = hls_misfit(ports_), "given"_a = base::join(given, ", "));
   }
 
   std::string interface_pragmas() const {
@@ -235,26 +211,31 @@ class Printer {
     const auto columns = [&](const HlsStream& s) { return hls_points(s.grid.columns, "width", frame_.fixed); };
     for (const HlsStream& s : ports_.inputs)
       text += fmt::format(
-          "  TESSERA_PROCESS(tessera_streaming::lay_at_ticks<{0}, {1} >({2}, {2}_ticks, {3}, {4}, ({5} + {6}) / {7}, "
-          "{8}));\n",
-          s.bits, place(s), s.name, extents_text(), rows(s), columns(s), s.lanes - 1, s.lanes, lag(last_lag()));
+          "  TESSERA_PROCESS(tessera_streaming::lay_at_ticks<{bits}, {place} >({port}, {port}_ticks, {extents}, "
+          "{rows}, "
+          "({columns} + {lanes_but_one}) / {lanes}, {last}));\n",
+          "bits"_a = s.bits, "place"_a = place(s), "port"_a = s.name, "extents"_a = extents_text(), "rows"_a = rows(s),
+          "columns"_a = columns(s), "lanes_but_one"_a = s.lanes - 1, "lanes"_a = s.lanes, "last"_a = lag(last_lag()));
     text += fmt::format("  TESSERA_PROCESS({}_compute({}{}));\n", options_.name, given,
                         frame_.fixed ? "frames" : "height, width, frames");
     for (std::size_t r = 0; r < ports_.results.size(); ++r) {
       const HlsStream& s = ports_.results[r];
       text += fmt::format(
-          "  TESSERA_PROCESS(tessera_streaming::pass_words_on<{0}, {1}, {2} >({3}_ticks, {3}, {4}, {5}, {6}, {7}, "
-          "{8}));\n",
-          s.bits, s.lanes, place(s), s.name, extents_text(), rows(s), columns(s), lag(netlist_.results[r].lag),
-          lag(last_lag()));
+          "  TESSERA_PROCESS(tessera_streaming::pass_words_on<{bits}, {lanes}, {place} >({port}_ticks, {port}, "
+          "{extents}, "
+          "{rows}, {columns}, {own}, {last}));\n",
+          "bits"_a = s.bits, "lanes"_a = s.lanes, "place"_a = place(s), "port"_a = s.name, "extents"_a = extents_text(),
+          "rows"_a = rows(s), "columns"_a = columns(s), "own"_a = lag(netlist_.results[r].lag),
+          "last"_a = lag(last_lag()));
     }
     return text;
   }
 
   std::string extents_text() const {
-    return fmt::format("tessera_streaming::extents_of<{}, {}, {}>({}, {}, frames)", frame_.lanes, frame_.row_unit,
-                       frame_.word_unit, hls_fine(netlist_.given.high, "height", frame_.fixed),
-                       hls_fine(netlist_.given.wide, "width", frame_.fixed));
+    return fmt::format("tessera_streaming::extents_of<{lanes}, {row_unit}, {word_unit}>({high}, {wide}, frames)",
+                       "lanes"_a = frame_.lanes, "row_unit"_a = frame_.row_unit, "word_unit"_a = frame_.word_unit,
+                       "high"_a = hls_fine(netlist_.given.high, "height", frame_.fixed),
+                       "wide"_a = hls_fine(netlist_.given.wide, "width", frame_.fixed));
   }
 
   Lag last_lag() const {
@@ -297,6 +278,25 @@ class Printer {
         fmt::format("    const {} {} = {};\n", hls_type(netlist_.node(line.source).bits), end_of(line, piece), text);
   }
 
+  // Bits of the word that a memory takes next.
+  static std::string part_of_next(std::string_view kind, std::size_t memory, int high, int low,
+                                  const std::string& value) {
+    return fmt::format("    {kind}{memory}_next.range({high}, {low}) = {value};\n", "kind"_a = kind,
+                       "memory"_a = memory, "high"_a = high, "low"_a = low, "value"_a = value);
+  }
+
+  // A memory of `most` words that is written `least` ticks before it is read, and the place where both happen.
+  std::string declared_memory(std::string_view kind, std::size_t memory, int width, i64 most, i64 least) const {
+    return fmt::format(
+        "  TESSERA_MEMORY(ap_uint<{width}>, {name}_{kind}{memory}, {most}, {least});\n"
+        "#pragma HLS BIND_STORAGE variable={name}_{kind}{memory} type=ram_s2p\n"
+        "#pragma HLS DEPENDENCE variable={name}_{kind}{memory} type=inter direction=RAW distance={least} "
+        "dependent=true\n"
+        "  {counter} {kind}{memory}_at = 0;\n",
+        "width"_a = width, "name"_a = options_.name, "kind"_a = kind, "memory"_a = memory, "most"_a = most,
+        "least"_a = least, "counter"_a = hls_type(counter(most - 1)));
+  }
+
   // Gives every piece a memory or an array of registers, and every delay its text.
   void lay_out() {
     std::map<int, std::size_t> open;  // the memory of this kind that has room
@@ -306,8 +306,9 @@ class Printer {
         const DelayPiece& piece = line.pieces[p];
         if (piece.memory < 0) {
           const std::string past = end_of(line, p) + "_past";
-          registers_ += fmt::format("  static {} {}[{}];\n#pragma HLS ARRAY_PARTITION variable={} type=complete\n",
-                                    hls_type(bits), past, netlist_.ticks(piece.length), past);
+          registers_ += fmt::format(
+              "  static {type} {past}[{length}];\n#pragma HLS ARRAY_PARTITION variable={past} type=complete\n",
+              "type"_a = hls_type(bits), "past"_a = past, "length"_a = netlist_.ticks(piece.length));
           moves_ += fmt::format("    tessera_streaming::move_on({}, {});\n", past, before(line, p));
           read_end(line, p, fmt::format("{}[{}]", past, netlist_.ticks(piece.length) - 1));
           continue;
@@ -318,7 +319,7 @@ class Printer {
         Memory& memory = memories_[it->second];
         const int low = memory.width, high = low + bits.width - 1;
         memory.width += bits.width;
-        memory.next += fmt::format("    lines{}_next.range({}, {}) = {};\n", it->second, high, low, before(line, p));
+        memory.next += part_of_next("lines", it->second, high, low, before(line, p));
         read_end(line, p, fmt::format("lines{}_word.range({}, {})", it->second, high, low));
       }
     }
@@ -342,8 +343,7 @@ class Printer {
         }
         const int low = coarse_[room].memory.width, high = low + width - 1;
         coarse_[room].memory.width += width;
-        coarse_[room].next += fmt::format("    rows{}_next.range({}, {}) = {};\n", room, high, low,
-                                          values_.text(netlist_.node(n).args[0]));
+        coarse_[room].next += part_of_next("rows", room, high, low, values_.text(netlist_.node(n).args[0]));
         coarse_at_[n.id] = room;
         reads_[n.id] = fmt::format("rows{}_word.range({}, {})", room, high, low);
       }
@@ -362,23 +362,20 @@ class Printer {
     Line& line = coarse_[coarse_at_.at(k)];
     if (std::exchange(line.is_read, true)) return "";
     return fmt::format(
-        "    ap_uint<{0}> rows{1}_word = 0;\n    if ({2}) rows{1}_word = {3}_rows{1}[rows{1}_at.to_int()];\n",
-        line.memory.width, coarse_at_.at(k), values_.text(line.memory.steps), options_.name);
+        "    ap_uint<{width}> rows{memory}_word = 0;\n"
+        "    if ({steps}) rows{memory}_word = {name}_rows{memory}[rows{memory}_at.to_int()];\n",
+        "width"_a = line.memory.width, "memory"_a = coarse_at_.at(k), "steps"_a = values_.text(line.memory.steps),
+        "name"_a = options_.name);
   }
 
-  std::string declared_coarse() const {
+  std::string declared_coarse() {
     std::string text;
     for (std::size_t m = 0; m < coarse_.size(); ++m) {
       const hardware::LineMemory& line = coarse_[m].memory;
       const i64 most = netlist_.ticks(line.length) / line.step;
       const i64 least =
           frame_.fixed ? netlist_.ticks(line.length) : line.length.rows * lines_.least_pitch + line.length.words;
-      text += fmt::format(
-          "  TESSERA_MEMORY(ap_uint<{0}>, {3}_rows{1}, {2}, {4});\n"
-          "#pragma HLS BIND_STORAGE variable={3}_rows{1} type=ram_s2p\n"
-          "#pragma HLS DEPENDENCE variable={3}_rows{1} type=inter direction=RAW distance={4} dependent=true\n",
-          line.width, m, most, options_.name, least);
-      text += fmt::format("  {} rows{}_at = 0;\n", hls_type(counter(most - 1)), m);
+      text += declared_memory("rows", m, line.width, most, least);
       if (!frame_.fixed)
         text += fmt::format("  const int rows{}_last = ({}) / {} - 1;\n", m, ticks_text(line.length), line.step);
     }
@@ -392,26 +389,24 @@ class Printer {
       const i64 most = netlist_.ticks(line.length) / line.step;
       const std::string last = frame_.fixed ? fmt::format("{}", most - 1) : fmt::format("rows{}_last", m);
       text += fmt::format(
-          "    ap_uint<{0}> rows{1}_next = 0;\n{2}    if ({3}) {4}_rows{1}[rows{1}_at.to_int()] = rows{1}_next;\n"
-          "    if ({5}) rows{1}_at = rows{1}_at == {6} ? {7}(0) : {7}(rows{1}_at + 1);\n",
-          line.width, m, coarse_[m].next, values_.text(line.writes), options_.name, values_.text(line.steps), last,
-          hls_type(counter(most - 1)));
+          "    ap_uint<{width}> rows{memory}_next = 0;\n{next}"
+          "    if ({writes}) {name}_rows{memory}[rows{memory}_at.to_int()] = rows{memory}_next;\n"
+          "    if ({steps}) rows{memory}_at = rows{memory}_at == {last} ? {counter}(0) : {counter}(rows{memory}_at + "
+          "1);\n",
+          "width"_a = line.width, "memory"_a = m, "next"_a = coarse_[m].next, "writes"_a = values_.text(line.writes),
+          "name"_a = options_.name, "steps"_a = values_.text(line.steps), "last"_a = last,
+          "counter"_a = hls_type(counter(most - 1)));
     }
     return text;
   }
 
-  std::string declared_memories() const {
+  std::string declared_memories() {
     std::string text;
     for (std::size_t m = 0; m < memories_.size(); ++m) {
       const Lag length = memories_[m].length;
       const i64 most = netlist_.ticks(length);
       const i64 least = frame_.fixed ? most : length.rows * lines_.least_pitch + length.words;
-      text += fmt::format(
-          "  TESSERA_MEMORY(ap_uint<{0}>, {3}_lines{1}, {2}, {4});\n"
-          "#pragma HLS BIND_STORAGE variable={3}_lines{1} type=ram_s2p\n"
-          "#pragma HLS DEPENDENCE variable={3}_lines{1} type=inter direction=RAW distance={4} dependent=true\n",
-          memories_[m].width, m, most, options_.name, least);
-      text += fmt::format("  {} lines{}_at = 0;\n", hls_type(counter(most - 1)), m);
+      text += declared_memory("lines", m, memories_[m].width, most, least);
       if (!frame_.fixed) text += fmt::format("  const int lines{}_last = {} - 1;\n", m, ticks_text(length));
     }
     return text;
@@ -424,8 +419,9 @@ class Printer {
       const std::string last = frame_.fixed ? fmt::format("{}", most - 1) : fmt::format("lines{}_last", m);
       const std::string type = hls_type(counter(most - 1));
       text += fmt::format(
-          "    ap_uint<{0}> lines{1}_next = 0;\n{2}    {3}_lines{1}[lines{1}_at.to_int()] = lines{1}_next;\n",
-          memories_[m].width, m, memories_[m].next, options_.name);
+          "    ap_uint<{width}> lines{memory}_next = 0;\n{next}"
+          "    {name}_lines{memory}[lines{memory}_at.to_int()] = lines{memory}_next;\n",
+          "width"_a = memories_[m].width, "memory"_a = m, "next"_a = memories_[m].next, "name"_a = options_.name);
       text += fmt::format("    lines{0}_at = lines{0}_at == {1} ? {2}(0) : {2}(lines{0}_at + 1);\n", m, last, type);
     }
     return text;
@@ -450,9 +446,9 @@ class Printer {
       for (const Lag lag : lags) text += fmt::format("  if ({0} > longest) longest = {0};\n", ticks_text(lag));
     }
     for (std::size_t k = 0; k < lags.size(); ++k)
-      text +=
-          fmt::format("  {1} at{0}_row = 0;\n  {2} at{0}_word = 0;  // {3} ticks back\n", k,
-                      hls_type(counter(frame_.rows() - 1)), hls_type(counter(frame_.pitch() - 1)), ticks_text(lags[k]));
+      text += fmt::format("  {rows} at{k}_row = 0;\n  {words} at{k}_word = 0;  // {ticks} ticks back\n", "k"_a = k,
+                          "rows"_a = hls_type(counter(frame_.rows() - 1)),
+                          "words"_a = hls_type(counter(frame_.pitch() - 1)), "ticks"_a = ticks_text(lags[k]));
     return text;
   }
 
@@ -469,6 +465,7 @@ class Printer {
   std::string moved_positions() {
     std::string text;
     const auto& lags = values_.positions().lags();
+    pitch_is_read_ |= !frame_.fixed && !lags.empty();
     for (std::size_t k = 0; k < lags.size(); ++k)
       text += fmt::format("    tessera_streaming::next_position(at{0}_word, at{0}_row, at{0}_there, {1});\n", k,
                           frame_.fixed ? fmt::format("{}, {}", frame_.pitch(), frame_.rows()) : "pitch, extents.rows");
@@ -519,8 +516,9 @@ class Printer {
       text += fmt::format("    ap_uint<{}> {}_out = 0;\n", ports_.results[r].bits, ports_.results[r].name);
       for (int lane = 0; lane < ports_.results[r].lanes; ++lane) {
         const NodeId n = result.lanes[static_cast<std::size_t>(lane)];
-        text += fmt::format("    {}_out.range({}, {}) = {}({});\n", ports_.results[r].name, (lane + 1) * bits - 1,
-                            lane * bits, hls_type({netlist_.node(n).bits.is_signed, bits}), values_.text(n));
+        text += fmt::format("    {port}_out.range({high}, {low}) = {type}({value});\n",
+                            "port"_a = ports_.results[r].name, "high"_a = (lane + 1) * bits - 1, "low"_a = lane * bits,
+                            "type"_a = hls_type({netlist_.node(n).bits.is_signed, bits}), "value"_a = values_.text(n));
       }
       text += fmt::format("    {0}_ticks.write({0}_out);\n", ports_.results[r].name);
     }
@@ -551,7 +549,8 @@ class Printer {
       given.push_back(fmt::format("{} {}", hls_spelling(netlist_.scalars[k].type), values_.scalar(k)));
     if (!frame_.fixed) given.insert(given.end(), {"int height", "int width"});
     given.emplace_back("int frames");
-    const std::string state = tables() + declared_memories() + declared_coarse() + registers_ + declared_positions();
+    const std::string state =
+        values_.tables() + declared_memories() + declared_coarse() + registers_ + declared_positions();
     std::string text = fmt::format(
         "  for (tessera_streaming::count n = 0; n < ticks; ++n) {{\n#pragma HLS PIPELINE II=1\n"
         "#pragma HLS LOOP_TRIPCOUNT max={}\n    TESSERA_TICK();\n",
@@ -564,13 +563,13 @@ class Printer {
     const std::string moves = moved_memories() + moved_coarse() + moves_ + moved_positions();
     if (!moves.empty()) text += "\n    // state, a tick on\n" + moves;
     const std::string all = ticks_text(last_lag());
-    const bool needs_pitch = !frame_.fixed && (all + state + text).find("pitch") != std::string::npos;
     return fmt::format(
-               "static void {}_compute({}) {{\n"
-               "  const tessera_streaming::extents extents = {};\n{}"
-               "  const tessera_streaming::count ticks = extents.ticks + ap_uint<48>({});\n",
-               options_.name, base::join(given, ",\n    "), extents_text(),
-               needs_pitch ? "  const int pitch = extents.pitch;  // ticks a row\n" : "", all) +
+               "static void {name}_compute({given}) {{\n"
+               "  const tessera_streaming::extents extents = {extents};\n{pitch}"
+               "  const tessera_streaming::count ticks = extents.ticks + ap_uint<48>({all});\n",
+               "name"_a = options_.name, "given"_a = base::join(given, ",\n    "), "extents"_a = extents_text(),
+               "pitch"_a = pitch_is_read_ ? "  const int pitch = extents.pitch;  // ticks a row\n" : "",
+               "all"_a = all) +
            state + text + "  }\n}\n\n";
   }
 
@@ -581,6 +580,7 @@ class Printer {
   DelayLines lines_;
   i64 flush_ = 0;
   bool floats_ = false;
+  bool pitch_is_read_ = false;  // of rows whose length is known when it runs
   HlsPorts ports_;
   std::vector<Memory> memories_;
   std::vector<Line> coarse_;

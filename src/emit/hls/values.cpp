@@ -1,7 +1,8 @@
 // Expressions of HLS C++. Sums and products of ap_int are exact until they are assigned, and an assignment keeps the
 // low bits: just what a netlist says. What is not so is made so here: both sides of a comparison get one format (of
 // formats of different sign and 32 bits and more the tools compare as C does), what is shifted is widened first, what
-// is selected has one type.
+// is selected has one type. So integers share nothing with the printer of loop nests (nest/dialect.hpp), where a type
+// is one of the machine's and arithmetic wraps.
 //
 // Floats are variables of C++: operations of the language as C++ has them, functions by the names of hls_math.h. Where
 // their bits are meant (lines, streams, selections) they are ap_uint.
@@ -16,6 +17,7 @@
 
 #include "emit/hls/bench.hpp"
 #include "emit/names.hpp"
+#include "emit/nest/dialect.hpp"
 #include "ir/graph.hpp"
 
 namespace tessera::emit {
@@ -26,6 +28,7 @@ using hardware::Lag;
 using hardware::Node;
 using hardware::NodeId;
 using hardware::Signal;
+using namespace fmt::literals;
 
 namespace {
 
@@ -63,6 +66,13 @@ std::string float_literal(i64 pattern, ElementType type) {
   std::string text = type == ElementType::f32 ? fmt::format("{}", static_cast<float>(v)) : fmt::format("{}", v);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return type == ElementType::f32 ? text + "f" : text;
+}
+
+// Of a power of two of elements, so that no index leaves the table.
+std::string element(const hardware::Rom& rom, std::size_t k) {
+  const i64 v = k < rom.values.size() ? rom.values[k] : 0;
+  if (rom.bits.width <= 32) return fmt::format("{}", v);
+  return rom.bits.is_signed ? fmt::format("{}LL", v) : fmt::format("{}ULL", static_cast<std::uint64_t>(v));
 }
 
 }  // namespace
@@ -120,6 +130,28 @@ std::string HlsValues::scalar(std::size_t k) const {
 
 std::string HlsValues::table(std::size_t k) const {
   return fmt::format("{}_{}_table", hls_name(netlist_.tables[k].name), k);
+}
+
+std::string HlsValues::tables() const {
+  std::vector<bool> used(netlist_.tables.size(), false);
+  for (std::uint32_t k = 0; k < netlist_.size(); ++k)
+    if (netlist_.node({k}).op == Signal::table) used[static_cast<std::size_t>(netlist_.node({k}).value)] = true;
+  std::string text;
+  for (std::size_t t = 0; t < used.size(); ++t) {
+    if (!used[t]) continue;
+    const hardware::Rom& rom = netlist_.tables[t];
+    const int bytes = rom.bits.width <= 8 ? 8 : rom.bits.width <= 16 ? 16 : rom.bits.width <= 32 ? 32 : 64;
+    const std::string_view names[] = {"char", "short", "int", "long long"};
+    const std::string_view name = names[bytes == 8 ? 0 : bytes == 16 ? 1 : bytes == 32 ? 2 : 3];
+    std::size_t size = 2;
+    while (size < rom.values.size()) size *= 2;
+    text += fmt::format("  static const {sign} {type} {table}[{size}] = {{",
+                        "sign"_a = rom.bits.is_signed ? "signed" : "unsigned", "type"_a = name, "table"_a = table(t),
+                        "size"_a = size);
+    for (std::size_t k = 0; k < size; ++k) text += (k == 0 ? "" : k % 16 == 0 ? ",\n    " : ", ") + element(rom, k);
+    text += fmt::format("}};\n#pragma HLS BIND_STORAGE variable={} type=rom_np\n", table(t));
+  }
+  return text;
 }
 
 std::string HlsValues::type(NodeId n) const {
@@ -203,7 +235,7 @@ std::string HlsValues::float_expression(const Node& node) const {
   const auto op = static_cast<ir::Op>(f.op);
   const std::string a = float_operand(node.args[0], f.operands);
   const std::string b = node.args.size() > 1 ? float_operand(node.args[1], f.operands) : "";
-  const auto infix = [&](const char* sign) { return fmt::format("{} {} {}", a, sign, b); };
+  if (const std::string_view sign = infix(op); !sign.empty()) return fmt::format("{} {} {}", a, sign, b);
   switch (op) {
     case ir::Op::convert: {
       if (f.type == ElementType::f16) return fmt::format("tessera_streaming::half_bits({})", a);
@@ -220,22 +252,6 @@ std::string HlsValues::float_expression(const Node& node) const {
       return fmt::format("-{}", a);
     case ir::Op::abs:
       return fmt::format("hls::fabs{}({})", f.type == ElementType::f32 ? "f" : "", a);
-    case ir::Op::add:
-      return infix("+");
-    case ir::Op::sub:
-      return infix("-");
-    case ir::Op::mul:
-      return infix("*");
-    case ir::Op::div:
-      return infix("/");
-    case ir::Op::lt:
-      return infix("<");
-    case ir::Op::le:
-      return infix("<=");
-    case ir::Op::eq:
-      return infix("==");
-    case ir::Op::ne:
-      return infix("!=");
     case ir::Op::least:
       return fmt::format("{0} < {1} ? {0} : {1}", a, b);
     case ir::Op::most:
@@ -299,8 +315,9 @@ std::string HlsValues::expression(NodeId id) {
       return fmt::format("{} ? {} : {}", text(arg(0)), cast(node.bits, arg(1)), cast(node.bits, arg(2)));
     case Signal::divide:
     case Signal::remainder:
-      return fmt::format("{} == 0 ? {}(0) : {}({})", text(arg(1)), hls_type(node.bits), hls_type(node.bits),
-                         mixed(arg(0), node.op == Signal::divide ? "/" : "%", arg(1)));
+      return fmt::format("{by} == 0 ? {type}(0) : {type}({quotient})", "by"_a = text(arg(1)),
+                         "type"_a = hls_type(node.bits),
+                         "quotient"_a = mixed(arg(0), node.op == Signal::divide ? "/" : "%", arg(1)));
     case Signal::root:
       return fmt::format("tessera_streaming::whole_root<{}>({})", netlist_.node(arg(0)).bits.width,
                          cast({false, netlist_.node(arg(0)).bits.width}, arg(0)));

@@ -31,6 +31,8 @@ class HlsValues {
   // Names of a value of a frame, of a table.
   std::string scalar(std::size_t k) const;
   std::string table(std::size_t k) const;
+  // The tables that are read, as constants.
+  std::string tables() const;
   std::string type(hardware::NodeId) const;
   bool has_statement(hardware::NodeId) const;
   // What it is; of a delay, an input: nothing, for who keeps the state knows.
