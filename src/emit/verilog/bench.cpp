@@ -11,6 +11,7 @@ namespace tessera::emit {
 namespace {
 
 using hardware::Port;
+using namespace fmt::literals;
 
 // Words a row, and rows.
 std::pair<i64, i64> words_of(const hardware::Netlist& netlist, const hardware::Grid& grid,
@@ -24,8 +25,9 @@ std::string source(const hardware::Netlist& netlist, const Port& p, const BenchO
   const i64 all = words * rows * options.frames;
   const int w = word_bits(netlist, p);
   const std::string name = "s_" + p.name;
-  std::string t = fmt::format("  reg [{}:0] {}_words [0:{}]; initial $readmemh(\"{}.hex\", {}_words);\n", w - 1, name,
-                              all - 1, p.name, name);
+  std::string t =
+      fmt::format("  reg [{high}:0] {name}_words [0:{last}]; initial $readmemh(\"{port}.hex\", {name}_words);\n",
+                  "high"_a = w - 1, "name"_a = name, "last"_a = all - 1, "port"_a = p.name);
   t += fmt::format("  reg [31:0] {0}_at = 0; reg {0}_valid = 0; wire {0}_ready;\n", name);
   t += "  always @(posedge clk) begin\n";
   t += fmt::format("    {0}_at <= {0}_next;\n", name);
@@ -33,7 +35,7 @@ std::string source(const hardware::Netlist& netlist, const Port& p, const BenchO
                    options.stalls ? "($urandom % 3 != 0)" : "1'b1");
   t += "  end\n";
   t += fmt::format("  wire [31:0] {0}_next = {0}_at + ({0}_valid & {0}_ready);\n", name);
-  t += fmt::format("  wire [{}:0] {}_data = {}_words[{}_at < {} ? {}_at : 0];\n", w - 1, name, name, name, all, name);
+  t += fmt::format("  wire [{1}:0] {0}_data = {0}_words[{0}_at < {2} ? {0}_at : 0];\n", name, w - 1, all);
   t += fmt::format("  wire {0}_last = {0}_at % {1} == {1} - 1, {0}_user = {0}_at % {2} == 0;\n", name, words,
                    words * rows);
   return t;
@@ -45,9 +47,10 @@ std::string sink(const hardware::Netlist& netlist, const Port& p, const BenchOpt
   const int w = word_bits(netlist, p);
   const std::string name = "m_" + p.name;
   std::string t = fmt::format(
-      "  wire [{}:0] {}_data; wire [{}:0] {}_keep; wire {}_valid, {}_last, {}_user; reg {}_ready = 0; reg [31:0] "
-      "{}_count = 0;\n",
-      w - 1, name, w / 8 - 1, name, name, name, name, name, name);
+      "  wire [{1}:0] {0}_data; wire [{2}:0] {0}_keep; wire {0}_valid, {0}_last, {0}_user; reg {0}_ready = 0; reg "
+      "[31:0] "
+      "{0}_count = 0;\n",
+      name, w - 1, w / 8 - 1);
   t += fmt::format("  integer {0}_file; initial {0}_file = $fopen(\"{1}.out\", \"w\");\n", name, p.name);
   t += fmt::format("  reg {0}_held = 0; reg [{1}:0] {0}_was;\n", name, w);
   t += "  always @(posedge clk) begin\n";
@@ -81,9 +84,11 @@ std::string print_verilog_bench(const hardware::Netlist& netlist, const BenchOpt
   t += "  wire error;\n";
   std::string ports, done, begun = "1'b0";
   if (!netlist.frame.fixed)
-    ports += fmt::format(".height({}'d{}), .width({}'d{}), ",
-                         std::bit_width(static_cast<std::uint64_t>(netlist.given.most[0])), options.height,
-                         std::bit_width(static_cast<std::uint64_t>(netlist.given.most[1])), options.width);
+    ports += fmt::format(".height({height_bits}'d{height}), .width({width_bits}'d{width}), ",
+                         "height_bits"_a = std::bit_width(static_cast<std::uint64_t>(netlist.given.most[0])),
+                         "height"_a = options.height,
+                         "width_bits"_a = std::bit_width(static_cast<std::uint64_t>(netlist.given.most[1])),
+                         "width"_a = options.width);
   for (const Port& p : netlist.inputs) {
     t += source(netlist, p, options);
     ports += fmt::format(

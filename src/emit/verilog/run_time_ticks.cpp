@@ -18,6 +18,7 @@ using hardware::Netlist;
 using hardware::Node;
 using hardware::Result;
 using hardware::Signal;
+using namespace fmt::literals;
 
 namespace {
 
@@ -40,7 +41,7 @@ class RunTimeTicks : public VerilogTicks {
 
   void position(const Node& node, const std::string& name) override {
     const std::string value = value_of(node);
-    line("  reg [{}:0] {}; always @(posedge clk) {} <= {};", node.bits.width - 1, name, name, value);
+    register_of(node.bits.width, name, value);
   }
 
   void marks(const Result& result, const std::string& name) override {
@@ -49,8 +50,10 @@ class RunTimeTicks : public VerilogTicks {
     const std::string last = last_word(grid);
     std::string there = fmt::format("there_{} & x_{} <= {}", n, n, last);
     if (!netlist_.whole(grid) || frame().row_unit > 1)
-      there += fmt::format(" & {} & {} & y_{} <= {}", phase_is("x_" + n, netlist_.word_step(grid), 0),
-                           phase_is("y_" + n, grid.rows.rate, 0), n, last_row(grid));
+      there +=
+          fmt::format(" & {x_fits} & {y_fits} & y_{lag} <= {last_row}",
+                      "x_fits"_a = phase_is("x_" + n, netlist_.word_step(grid), 0),
+                      "y_fits"_a = phase_is("y_" + n, grid.rows.rate, 0), "lag"_a = n, "last_row"_a = last_row(grid));
     line("  reg {}_there, {}_first, {}_last;", name, name, name);
     line("  always @(posedge clk) begin");
     line("    {}_there <= {} & ~(drain_1 & drained_1 >= {});", name, there, length(result.lag));
@@ -67,8 +70,9 @@ class RunTimeTicks : public VerilogTicks {
     const std::string name = "lag_" + lag_name(lag);
     if (lengths_.insert(lag).second) {
       line("  reg [{}:0] {};", lag_bits_ - 1, name);
-      line("  always @(posedge clk) {} <= {} * ({}'d0 + last_x + 1'b1) {} {};", name, lag.rows, lag_bits_,
-           lag.words < 0 ? '-' : '+', std::abs(lag.words));
+      line("  always @(posedge clk) {name} <= {rows} * ({bits}'d0 + last_x + 1'b1) {sign} {words};", "name"_a = name,
+           "rows"_a = lag.rows, "bits"_a = lag_bits_, "sign"_a = lag.words < 0 ? '-' : '+',
+           "words"_a = std::abs(lag.words));
     }
     return name;
   }
@@ -82,28 +86,35 @@ class RunTimeTicks : public VerilogTicks {
 
   const Frame& frame() const { return netlist_.frame; }
 
+  void register_of(int bits, const std::string& name, const std::string& value) {
+    line("  reg [{0}:0] {1}; always @(posedge clk) {1} <= {2};", bits - 1, name, value);
+  }
+
   static std::string lag_name(Lag lag) {
     return fmt::format("{}_{}{}", lag.rows, lag.words < 0 ? "m" : "", std::abs(lag.words));
   }
 
   // Rounded up to a whole number of steps; `of` is an expression of 32 bits.
   static std::string in_steps(const std::string& of, i64 step) {
-    return step == 1 ? of : fmt::format("({} + {}) / {} * {}", of, step - 1, step, step);
+    return step == 1 ? of : fmt::format("({0} + {1}) / {2} * {2}", of, step - 1, step);
   }
 
   // Registers that follow from the extents, declared where they are asked for first.
   std::string from_extents(const std::string& name, const std::string& value) {
-    if (named_.insert(name).second)
-      line("  reg [{}:0] {}; always @(posedge clk) {} <= {};", lag_bits_ - 1, name, name, value);
+    if (named_.insert(name).second) register_of(lag_bits_, name, value);
     return name;
   }
   std::string points(const hardware::Extent& e, bool rows) {
     const std::string given = rows ? "height" : "width";
     if (hardware::Extent{e.rate, 1, 0, 1, 0} == e) return given;
-    const std::string name =
-        fmt::format("{}_{}_{}_{}_{}{}", given, e.times, e.plus, e.over, e.then < 0 ? "m" : "", std::abs(e.then));
-    return from_extents(name, fmt::format("{} * ((32'd0 + {} + {}) / {}) {} {}", e.times, given, e.plus, e.over,
-                                          e.then < 0 ? '-' : '+', std::abs(e.then)));
+    const bool less = e.then < 0;
+    const i64 then = std::abs(e.then);
+    return from_extents(
+        fmt::format("{given}_{times}_{plus}_{over}_{minus}{then}", "given"_a = given, "times"_a = e.times,
+                    "plus"_a = e.plus, "over"_a = e.over, "minus"_a = less ? "m" : "", "then"_a = then),
+        fmt::format("{times} * ((32'd0 + {given} + {plus}) / {over}) {sign} {then}", "given"_a = given,
+                    "times"_a = e.times, "plus"_a = e.plus, "over"_a = e.over, "sign"_a = less ? '-' : '+',
+                    "then"_a = then));
   }
   std::string fine(const hardware::Extent& e, bool rows) {
     const std::string own = points(e, rows);
@@ -115,7 +126,8 @@ class RunTimeTicks : public VerilogTicks {
     const int lanes = netlist_.lanes(grid);
     return from_extents(
         fmt::format("last_word_of_{}_{}", own, grid.columns.rate),
-        fmt::format("((32'd0 + {} + {}) / {} - 1) * {}", own, lanes - 1, lanes, netlist_.word_step(grid)));
+        fmt::format("((32'd0 + {points} + {lanes_but_one}) / {lanes} - 1) * {step}", "points"_a = own,
+                    "lanes_but_one"_a = lanes - 1, "lanes"_a = lanes, "step"_a = netlist_.word_step(grid)));
   }
   std::string last_row(const hardware::Grid& grid) {
     const std::string own = points(grid.rows, true);
@@ -136,8 +148,9 @@ class RunTimeTicks : public VerilogTicks {
     line("    stood <= moved ? 0 : {{stood, 1'b1}};");
     line("  end");
     line("  reg [{}:0] last_x, last_word;\n  reg [{}:0] last_y;\n  reg good;", x - 1, y - 1);
-    line("  wire [{}:0] words = ({} + {}) >> {};", bits_to(frame().width + lanes), fine(given.wide, false), lanes - 1,
-         shift);
+    line("  wire [{high}:0] words = ({columns} + {lanes_but_one}) >> {shift};",
+         "high"_a = bits_to(frame().width + lanes), "columns"_a = fine(given.wide, false),
+         "lanes_but_one"_a = lanes - 1, "shift"_a = shift);
     const std::string high = fine(given.high, true);
     line("  always @(posedge clk) begin");
     line("    last_word <= words - 1;");
@@ -145,8 +158,12 @@ class RunTimeTicks : public VerilogTicks {
     line("    last_x <= words < {} ? {} : {} - 1;", hardware::least_pitch,
          (hardware::least_pitch + unit - 1) / unit * unit - 1, in_steps("words", unit));
     line("    last_y <= {} - 1;", in_steps(high, frame().row_unit));
-    line("    good <= height >= {} && height <= {} && width >= {} && width <= {}{}{};", netlist_.least_height,
-         given.most[0], hardware::least_width(netlist_, lines_), given.most[1], unit_test(0), unit_test(1));
+    line(
+        "    good <= height >= {least_height} && height <= {height} && width >= {least_width} && width <= "
+        "{width}{rows_fit}{columns_fit};",
+        "least_height"_a = netlist_.least_height, "height"_a = given.most[0],
+        "least_width"_a = hardware::least_width(netlist_, lines_), "width"_a = given.most[1],
+        "rows_fit"_a = unit_test(0), "columns_fit"_a = unit_test(1));
     line("  end");
   }
 
@@ -157,10 +174,12 @@ class RunTimeTicks : public VerilogTicks {
   }
 
   void entry(const hardware::Port& p) {
-    line("  assign {}_in = {} & {} & at_word <= {} & at_row <= {};", p.name,
-         phase_is("at_word", netlist_.word_step(p.grid), 0), phase_is("at_row", p.grid.rows.rate, 0), last_word(p.grid),
-         last_row(p.grid));
-    line("  assign {0}_ends = at_word == {1};\n  assign {0}_take = word & {0}_in;", p.name, last_word(p.grid));
+    // Both may declare a register: in one order, whatever compiler this is.
+    const std::string row = last_row(p.grid), word = last_word(p.grid);
+    line("  assign {port}_in = {word_fits} & {row_fits} & at_word <= {last_word} & at_row <= {last_row};",
+         "port"_a = p.name, "word_fits"_a = phase_is("at_word", netlist_.word_step(p.grid), 0),
+         "row_fits"_a = phase_is("at_row", p.grid.rows.rate, 0), "last_word"_a = word, "last_row"_a = row);
+    line("  assign {0}_ends = at_word == {1};\n  assign {0}_take = word & {0}_in;", p.name, word);
   }
 
   void ticks() {
@@ -223,12 +242,13 @@ class RunTimeTicks : public VerilogTicks {
     const std::string n = lag_name(lag);
     if (!counted_.insert(lag).second) return n;
     const std::string ticks = length(lag);
-    line("  wire there_{};\n  wire [{}:0] x_{};\n  wire [{}:0] y_{};", n, row_bits_ - 1, n, column_bits_ - 1, n);
+    line("  wire there_{0};\n  wire [{1}:0] x_{0};\n  wire [{2}:0] y_{0};", n, row_bits_ - 1, column_bits_ - 1);
     line(
-        "  {}_position #(.X({}), .Y({}), .L({})) position_{} (.clk, .rst, .step(en[1]), .restart(restart[1]), "
-        ".lag({}), .last_x, .last_y,",
-        module_, row_bits_, column_bits_, lag_bits_, n, ticks);
-    line("    .there(there_{}), .x(x_{}), .y(y_{}));", n, n, n);
+        "  {module}_position #(.X({x}), .Y({y}), .L({l})) position_{lag} (.clk, .rst, .step(en[1]), "
+        ".restart(restart[1]), .lag({ticks}), .last_x, .last_y,",
+        "module"_a = module_, "x"_a = row_bits_, "y"_a = column_bits_, "l"_a = lag_bits_, "lag"_a = n,
+        "ticks"_a = ticks);
+    line("    .there(there_{0}), .x(x_{0}), .y(y_{0}));", n);
     return n;
   }
 
@@ -247,7 +267,7 @@ class RunTimeTicks : public VerilogTicks {
       case Signal::row_left_is:
         if (node.extent < 0 && frame().row_unit == 1)
           return fmt::format("there_{} & y_{} + {} == last_y", n, n, node.value);
-        return fmt::format("there_{} & 32'd0 + y_{} + {} == {}", n, n, node.value + 1, fine(extent(node, true), true));
+        return fmt::format("there_{0} & 32'd0 + y_{0} + {1} == {2}", n, node.value + 1, fine(extent(node, true), true));
       case Signal::row_phase:
         return fmt::format("there_{} & {}", n, phase_is("y_" + n, node.value, node.lane));
       case Signal::word_phase:
@@ -255,8 +275,8 @@ class RunTimeTicks : public VerilogTicks {
       case Signal::column_is:
         return fmt::format("there_{} & x_{} == {}", n, n, (node.value - node.lane) / lanes);
       default:
-        return fmt::format("there_{} & 32'd0 + {} + {} == {}", n, column, node.value + 1,
-                           fine(extent(node, false), false));
+        return fmt::format("there_{lag} & 32'd0 + {column} + {left} == {columns}", "lag"_a = n, "column"_a = column,
+                           "left"_a = node.value + 1, "columns"_a = fine(extent(node, false), false));
     }
   }
 

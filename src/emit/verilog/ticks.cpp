@@ -20,6 +20,7 @@ using hardware::Node;
 using hardware::Port;
 using hardware::Result;
 using hardware::Signal;
+using namespace fmt::literals;
 
 int bits_to(i64 n) {
   return std::max(1, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n))));
@@ -56,8 +57,9 @@ std::string wrong_marks(const Netlist& netlist, const std::string& first, const 
   std::string wrong;
   for (const Port& p : netlist.inputs) {
     const int w = word_bits(netlist, p);
-    wrong += fmt::format(" | ({} & ({{{}_word[{}], {}_word[{}]}} != {{{}, {}}}))", take_of(netlist, p), p.name, w + 1,
-                         p.name, w, first, fills_frame(netlist, p) ? last : p.name + "_ends");
+    wrong += fmt::format(" | ({take} & ({{{port}_word[{user}], {port}_word[{end}]}} != {{{first}, {last}}}))",
+                         "take"_a = take_of(netlist, p), "port"_a = p.name, "user"_a = w + 1, "end"_a = w,
+                         "first"_a = first, "last"_a = fills_frame(netlist, p) ? last : p.name + "_ends");
   }
   return wrong;
 }
@@ -136,8 +138,9 @@ class FixedTicks : public VerilogTicks {
       return;
     }
     if (node.op == Signal::row_phase) {
-      line("  reg {}; always @(posedge clk) if (en[1] & {}) {} <= {};", name, x_is(start.x), name,
-           y_phase(node.value, node.lane + start.y));
+      // Both may declare a register: in one order, whatever compiler this is.
+      const std::string hit = y_phase(node.value, node.lane + start.y), begins = x_is(start.x);
+      line("  reg {0}; always @(posedge clk) if (en[1] & {1}) {0} <= {2};", name, begins, hit);
       return;
     }
     const int lanes = netlist_.frame.lanes, shift = std::countr_zero(static_cast<unsigned>(lanes));
@@ -150,16 +153,16 @@ class FixedTicks : public VerilogTicks {
     }
     const std::string begins = x_is(start.x);
     if (node.op == Signal::column) {
-      line("  reg [{}:0] {}_x; always @(posedge clk) if (en[1]) {}_x <= {} ? 0 : {}_x + 1'b1;", x_bits_ - 1, name, name,
-           begins, name);
+      line("  reg [{1}:0] {0}_x; always @(posedge clk) if (en[1]) {0}_x <= {2} ? 0 : {0}_x + 1'b1;", name, x_bits_ - 1,
+           begins);
       line("  wire [{}:0] {} = {};", w - 1, name,
            shift == 0 ? name + "_x" : fmt::format("{{{}_x, {}'d{}}}", name, shift, node.lane));
     } else if (node.op == Signal::row) {
-      line("  reg [{}:0] {}; always @(posedge clk) if (en[1] & {}) {} <= {} ? 0 : {} + 1'b1;", w - 1, name, begins,
-           name, y_is(start.y), name);
+      line("  reg [{high}:0] {name}; always @(posedge clk) if (en[1] & {begins}) {name} <= {top} ? 0 : {name} + 1'b1;",
+           "high"_a = w - 1, "name"_a = name, "begins"_a = begins, "top"_a = y_is(start.y));
     } else {
       const i64 row = node.op == Signal::row_is ? node.value : height_ - 1 - node.value;
-      line("  reg {}; always @(posedge clk) if (en[1] & {}) {} <= {};", name, begins, name, y_is(start.y + row));
+      line("  reg {0}; always @(posedge clk) if (en[1] & {1}) {0} <= {2};", name, begins, y_is(start.y + row));
     }
   }
 
@@ -168,14 +171,17 @@ class FixedTicks : public VerilogTicks {
     const Place place = place_of(result.port.grid);
     const std::string begins = x_is(start.x), top = y_is(start.y), last = x_is(start.x + place.last_word);
     std::string there = fmt::format("{}_real", name);
-    line("  reg {}_first, {}_last, {}_real;", name, name, name);
+    line("  reg {0}_first, {0}_last, {0}_real;", name);
     line("  always @(posedge clk) begin");
-    line("    {}_first <= {} & {};\n    {}_last <= {};", name, begins, top, name, last);
+    line("    {name}_first <= {begins} & {top};\n    {name}_last <= {last};", "name"_a = name, "begins"_a = begins,
+         "top"_a = top, "last"_a = last);
     line("    if (rst | restart_1) {}_real <= 1'b0;", name);
-    line("    else if (en[1] & {} & {}) {}_real <= real_frames[{}];", begins, top, name, start.frames);
+    line("    else if (en[1] & {begins} & {top}) {name}_real <= real_frames[{frame}];", "begins"_a = begins,
+         "top"_a = top, "name"_a = name, "frame"_a = start.frames);
     line("  end");
     const auto also = [&](const char* what, const std::string& when, const std::string& value) {
-      line("  reg {0}_{1}; always @(posedge clk) {2}{0}_{1} <= {3};", name, what, when, value);
+      line("  reg {name}_{what}; always @(posedge clk) {when}{name}_{what} <= {value};", "name"_a = name,
+           "what"_a = what, "when"_a = when, "value"_a = value);
       there += fmt::format(" & {}_{}", name, what);
     };
     const std::string row = fmt::format("if (en[1] & {}) ", begins);

@@ -31,6 +31,7 @@ using hardware::Port;
 using hardware::Result;
 using hardware::Schedule;
 using hardware::Signal;
+using namespace fmt::literals;
 
 int word_bits(const Netlist& netlist, const Port& port) {
   return port.bytes() * 8 * netlist.lanes(port.grid);
@@ -93,9 +94,11 @@ class Printer {
     line("`default_nettype wire");
     std::string parts = parts_text();
     return fmt::format(
-               "// {}: frames of {}{} x {} points, {} a clock; written by Tessera.\n{}{}`default_nettype none\n",
-               options_.name, netlist_.frame.fixed ? "" : "at most ", netlist_.frame.height, netlist_.frame.width,
-               netlist_.frame.lanes, hardware_notes(given_, lines_), decision_notes(given_) + extents_note()) +
+               "// {name}: frames of {at_most}{height} x {width} points, {lanes} a clock; written by Tessera.\n"
+               "{notes}`default_nettype none\n",
+               "name"_a = options_.name, "at_most"_a = netlist_.frame.fixed ? "" : "at most ",
+               "height"_a = netlist_.frame.height, "width"_a = netlist_.frame.width, "lanes"_a = netlist_.frame.lanes,
+               "notes"_a = hardware_notes(given_, lines_) + decision_notes(given_) + extents_note()) +
            parts + "\n" + text_;
   }
 
@@ -134,16 +137,16 @@ class Printer {
            bits_to(netlist_.given.most[1]) - 1);
     for (const Port& p : given_.inputs)
       line(
-          "  input wire [{}:0] s_{}_tdata, input wire s_{}_tvalid, output wire s_{}_tready, input wire s_{}_tlast, "
-          "input wire s_{}_tuser,",
-          word_bits(netlist_, p) - 1, p.name, p.name, p.name, p.name, p.name);
+          "  input wire [{1}:0] s_{0}_tdata, input wire s_{0}_tvalid, output wire s_{0}_tready, input wire "
+          "s_{0}_tlast, "
+          "input wire s_{0}_tuser,",
+          p.name, word_bits(netlist_, p) - 1);
     for (const Port& p : netlist_.scalars) line("  input wire [{}:0] {},", p.bits.width - 1, p.name);
     for (const Result& r : given_.results)
       line(
-          "  output wire [{}:0] m_{}_tdata, output wire [{}:0] m_{}_tkeep, output wire m_{}_tvalid, input wire "
-          "m_{}_tready, output wire m_{}_tlast, output wire m_{}_tuser,",
-          word_bits(netlist_, r.port) - 1, r.port.name, word_bits(netlist_, r.port) / 8 - 1, r.port.name, r.port.name,
-          r.port.name, r.port.name, r.port.name);
+          "  output wire [{1}:0] m_{0}_tdata, output wire [{2}:0] m_{0}_tkeep, output wire m_{0}_tvalid, input wire "
+          "m_{0}_tready, output wire m_{0}_tlast, output wire m_{0}_tuser,",
+          r.port.name, word_bits(netlist_, r.port) - 1, word_bits(netlist_, r.port) / 8 - 1);
     if (!frame().fixed) line("  output wire busy,");
     line("  output reg error");
     line(");");
@@ -155,9 +158,9 @@ class Printer {
     line("  wire [{}:0] {}_word;\n  wire {}_valid;", w + 1, p.name, p.name);
     if (taken_.insert(take).second) line("  wire {};", take);
     line(
-        "  {}_entry #(.W({})) {}_entry (.clk, .rst, .in({{s_{}_tuser, s_{}_tlast, s_{}_tdata}}), "
-        ".in_valid(s_{}_tvalid), .in_ready(s_{}_tready),",
-        options_.name, w + 2, p.name, stream, stream, stream, stream, stream);
+        "  {module}_entry #(.W({width})) {port}_entry (.clk, .rst, .in({{s_{stream}_tuser, s_{stream}_tlast, "
+        "s_{stream}_tdata}}), .in_valid(s_{stream}_tvalid), .in_ready(s_{stream}_tready),",
+        "module"_a = options_.name, "width"_a = w + 2, "port"_a = p.name, "stream"_a = stream);
     line("    .out({}_word), .out_valid({}_valid), .take({}));", p.name, p.name, take);
   }
 
@@ -195,6 +198,9 @@ class Printer {
                                : fmt::format("$signed({{1'b0, {}}})", bits_at(n.id, clock));
   }
 
+  static std::string literal(i64 v, int width) {
+    return fmt::format("{}{}'d{}", v < 0 ? "-" : "", width, magnitude(v));
+  }
   static std::uint64_t magnitude(i64 v) {
     return v < 0 ? ~static_cast<std::uint64_t>(v) + 1 : static_cast<std::uint64_t>(v);
   }
@@ -239,7 +245,7 @@ class Printer {
     const int clock = schedule_.clock[k], latency = hardware::latency_of(netlist_, n);
     switch (n.op) {
       case Signal::constant:
-        line("  localparam {} {} = {}{}'d{};", type, name, n.value < 0 ? "-" : "", n.bits.width, magnitude(n.value));
+        line("  localparam {} {} = {};", type, name, literal(n.value, n.bits.width));
         return;
       case Signal::scalar:
         line("  wire {} {} = {};", type, name, netlist_.scalars[static_cast<std::size_t>(n.value)].name);
@@ -251,8 +257,9 @@ class Printer {
         line("  wire {} {};", type, name);
         return;
       case Signal::held:
-        line("  reg {} {}; always @(posedge clk) if (en[{}] & {}) {} <= {};", type, name, clock,
-             bits_at(n.args[1].id, clock), name, bits_at(n.args[0].id, clock));
+        line("  reg {type} {name}; always @(posedge clk) if (en[{clock}] & {when}) {name} <= {value};", "type"_a = type,
+             "name"_a = name, "clock"_a = clock, "when"_a = bits_at(n.args[1].id, clock),
+             "value"_a = bits_at(n.args[0].id, clock));
         return;
       case Signal::mul:
         return product(n, name, type, clock);
@@ -261,17 +268,21 @@ class Printer {
         return comparison(n, name, clock);
       case Signal::up:
       case Signal::down:
-        line("  reg signed [{}:0] {}_a;\n  reg [5:0] {}_by;\n  reg {} {};", netlist_.node(n.args[0]).bits.width, name,
-             name, type, name);
-        line("  always @(posedge clk) begin {}_a <= {}; {}_by <= {}; {} <= {}_a {} {}_by; end", name,
-             signed_at(n.args[0], clock - 2), name, bits_at(n.args[1].id, clock - 2), name, name,
-             n.op == Signal::up ? "<<<" : ">>>", name);
+        line("  reg signed [{1}:0] {0}_a;\n  reg [5:0] {0}_by;\n  reg {2} {0};", name,
+             netlist_.node(n.args[0]).bits.width, type);
+        line(
+            "  always @(posedge clk) begin {name}_a <= {a}; {name}_by <= {by}; {name} <= {name}_a {shift} {name}_by; "
+            "end",
+            "name"_a = name, "a"_a = signed_at(n.args[0], clock - 2), "by"_a = bits_at(n.args[1].id, clock - 2),
+            "shift"_a = n.op == Signal::up ? "<<<" : ">>>");
         return;
       case Signal::table:
         return table(n, name, type, clock);
       case Signal::root:
-        line("  wire {} {};\n  {}_root #(.W({})) {}_root (.clk, .x({}), .root({}));", type, name, options_.name,
-             2 * hardware::root_bits(netlist_.node(n.args[0]).bits), name, signed_at(n.args[0], clock - latency), name);
+        line("  wire {type} {name};\n  {module}_root #(.W({width})) {name}_root (.clk, .x({x}), .root({name}));",
+             "type"_a = type, "name"_a = name, "module"_a = options_.name,
+             "width"_a = 2 * hardware::root_bits(netlist_.node(n.args[0]).bits),
+             "x"_a = signed_at(n.args[0], clock - latency));
         return;
       case Signal::divide:
       case Signal::remainder:
@@ -288,15 +299,17 @@ class Printer {
   void input(const Node& n, const std::string& name, const std::string& type) {
     const Port& p = netlist_.inputs[static_cast<std::size_t>(n.value)];
     const int element = p.bytes() * 8;
-    line("  wire {} {} = {}_word[{}:{}];", type, name, p.name, n.lane * element + n.bits.width - 1, n.lane * element);
+    line("  wire {type} {name} = {port}_word[{high}:{low}];", "type"_a = type, "name"_a = name, "port"_a = p.name,
+         "high"_a = n.lane * element + n.bits.width - 1, "low"_a = n.lane * element);
   }
 
   // As the sign of a difference: one chain of carries, where synthesis puts further levels behind `<`.
   void comparison(const Node& n, const std::string& name, int clock) {
     const bool less = n.op == Signal::lt;
     const int w = std::max(signed_width(n.args[0]), signed_width(n.args[1]));
-    line("  wire signed [{}:0] {}_d = {} - {}; wire {} = {}{}_d[{}];", w, name, signed_at(n.args[less ? 0 : 1], clock),
-         signed_at(n.args[less ? 1 : 0], clock), name, less ? "" : "~", name, w);
+    line("  wire signed [{width}:0] {name}_d = {a} - {b}; wire {name} = {no}{name}_d[{width}];", "width"_a = w,
+         "name"_a = name, "a"_a = signed_at(n.args[less ? 0 : 1], clock),
+         "b"_a = signed_at(n.args[less ? 1 : 0], clock), "no"_a = less ? "" : "~");
   }
 
   int signed_width(NodeId n) const {
@@ -306,10 +319,13 @@ class Printer {
 
   void product(const Node& n, const std::string& name, const std::string& type, int clock) {
     const auto width = [&](std::size_t k) { return signed_width(n.args[k]); };
-    line("  wire signed [{}:0] {}_a = {}; wire signed [{}:0] {}_b = {}; wire {} {};", width(0) - 1, name,
-         signed_at(n.args[0], clock - 2), width(1) - 1, name, signed_at(n.args[1], clock - 2), type, name);
-    line("  {}_multiply #(.A({}), .B({}), .P({})) {}_multiply (.clk, .a({}_a), .b({}_b), .p({}));", options_.name,
-         width(0), width(1), n.bits.width, name, name, name, name);
+    line("  wire signed [{a_high}:0] {name}_a = {a}; wire signed [{b_high}:0] {name}_b = {b}; wire {type} {name};",
+         "name"_a = name, "a_high"_a = width(0) - 1, "a"_a = signed_at(n.args[0], clock - 2), "b_high"_a = width(1) - 1,
+         "b"_a = signed_at(n.args[1], clock - 2), "type"_a = type);
+    line(
+        "  {module}_multiply #(.A({a}), .B({b}), .P({p})) {name}_multiply (.clk, .a({name}_a), .b({name}_b), "
+        ".p({name}));",
+        "module"_a = options_.name, "a"_a = width(0), "b"_a = width(1), "p"_a = n.bits.width, "name"_a = name);
   }
 
   void table(const Node& n, const std::string& name, const std::string& type, int clock) {
@@ -319,12 +335,12 @@ class Printer {
     const bool block = (i64{n.bits.width} << index) > most_logic_bits;
     const std::string t = name + (block ? "_block_t" : "_t");
     line("  reg {} {}_r;", type, name);
-    line("  (* rom_style = \"{}\" *) reg [{}:0] {} [0:{}];", block ? "block" : "logic", n.bits.width - 1, t,
-         (i64{1} << index) - 1);
+    line("  (* rom_style = \"{style}\" *) reg [{high}:0] {table} [0:{last}];", "style"_a = block ? "block" : "logic",
+         "high"_a = n.bits.width - 1, "table"_a = t, "last"_a = (i64{1} << index) - 1);
     line("  initial begin");
     for (std::size_t k = 0; k < static_cast<std::size_t>(i64{1} << index); ++k) {
       const i64 v = k < rom.values.size() ? rom.values[k] : rom.values.back();
-      line("    {}[{}] = {}{}'d{};", t, k, v < 0 ? "-" : "", n.bits.width, magnitude(v));
+      line("    {}[{}] = {};", t, k, literal(v, n.bits.width));
     }
     line("  end");
     line("  wire [{}:0] {}_at = {};", index - 1, name, signed_at(n.args[0], clock - 2));
@@ -338,12 +354,17 @@ class Printer {
     const int dividend = netlist_.node(n.args[0]).bits.width, divisor = netlist_.node(n.args[1]).bits.width;
     const int rows = hardware::quotient_bits(netlist_, n);
     const bool quotient = n.op == Signal::divide;
-    line("  wire signed [{}:0] {}_n = {}; wire signed [{}:0] {}_by = {}; wire signed [{}:0] {}_d;", dividend, name,
-         signed_at(n.args[0], clock), divisor, name, signed_at(n.args[1], clock), quotient ? rows : divisor, name);
-    line("  {0}_divide #(.N({1}), .D({2}), .Q({3})) {4}_divide (.clk, .n({4}_n), .d({4}_by), .{5}({4}_d), .{6}());",
-         options_.name, dividend, divisor, rows, name, quotient ? "quotient" : "remainder",
-         quotient ? "remainder" : "quotient");
-    line("  wire {} {} = {}_d;", type, name, name);
+    line(
+        "  wire signed [{n_bits}:0] {name}_n = {n}; wire signed [{by_bits}:0] {name}_by = {by}; wire signed "
+        "[{d_bits}:0] {name}_d;",
+        "name"_a = name, "n_bits"_a = dividend, "n"_a = signed_at(n.args[0], clock), "by_bits"_a = divisor,
+        "by"_a = signed_at(n.args[1], clock), "d_bits"_a = quotient ? rows : divisor);
+    line(
+        "  {module}_divide #(.N({n_bits}), .D({d_bits}), .Q({rows})) {name}_divide (.clk, .n({name}_n), .d({name}_by), "
+        ".{wanted}({name}_d), .{other}());",
+        "module"_a = options_.name, "n_bits"_a = dividend, "d_bits"_a = divisor, "rows"_a = rows, "name"_a = name,
+        "wanted"_a = quotient ? "quotient" : "remainder", "other"_a = quotient ? "remainder" : "quotient");
+    line("  wire {0} {1} = {1}_d;", type, name);
   }
 
   // Registers in which a value waits for those that are later.
@@ -352,7 +373,7 @@ class Printer {
     const int by = schedule_.until[k] - schedule_.clock[k], w = at(k).bits.width;
     if (by <= 0) return;
     const std::string n = name_of(k);
-    line("  reg [{}:0] {}_q; always @(posedge clk) {}_q <= {{{}_q, {}}};", by * w - 1, n, n, n, n);
+    line("  reg [{1}:0] {0}_q; always @(posedge clk) {0}_q <= {{{0}_q, {0}}};", n, by * w - 1);
   }
 
   // ---- delays ------------------------------------------------------------------------------------------------------
@@ -375,9 +396,9 @@ class Printer {
           out[piece.memory] = out[piece.memory].empty() ? name : name + ", " + out[piece.memory];
         } else {
           const i64 length = netlist_.ticks(piece.length);
-          line("  reg [{}:0] {}_r; always @(posedge clk) if (en[{}]) {}_r <= {{{}_r, {}}};", length * w - 1, name,
-               clock, name, name, before);
-          line("  assign {} = {}_r[{}:{}];", name, name, length * w - 1, (length - 1) * w);
+          line("  reg [{high}:0] {name}_r; always @(posedge clk) if (en[{clock}]) {name}_r <= {{{name}_r, {before}}};",
+               "high"_a = length * w - 1, "name"_a = name, "clock"_a = clock, "before"_a = before);
+          line("  assign {0} = {0}_r[{1}:{2}];", name, length * w - 1, (length - 1) * w);
         }
         before = name;
       }
@@ -397,41 +418,51 @@ class Printer {
       in = bits_at(netlist_.node(n).args[0].id, clock) + (in.empty() ? "" : ", " + in);
       out = name_of(n.id) + (out.empty() ? "" : ", " + out);
     }
-    line("  wire [{}:0] line{}_in = {{{}}};\n  wire [{}:0] line{}_out;", memory.width - 1, m, in, memory.width - 1, m);
-    line("  assign {{{}}} = line{}_out;", out, m);
+    ends("line", m, memory.width, in, out);
     const std::string length = ticks_->length(memory.length);
     line("  wire [{}:0] line{}_last = {} - 1;", log - 1, m,
          frame().fixed      ? fmt::format("{}", size)
          : memory.step == 1 ? length
                             : fmt::format("{} / {}", length, memory.step));
+    ring_part(fmt::format("line{}", m), memory.width, log, size, clock,
+              fmt::format("en[{}] & {}", clock - 2, bits_at(memory.steps.id, clock - 2)),
+              fmt::format("en[{}] & {}", clock, bits_at(memory.writes.id, clock)));
+  }
+
+  // What goes into a memory, NAME_in, and what comes out of it.
+  void ends(const char* kind, std::size_t m, int width, const std::string& in, const std::string& out) {
+    line("  wire [{high}:0] {kind}{m}_in = {{{in}}};\n  wire [{high}:0] {kind}{m}_out;", "high"_a = width - 1,
+         "kind"_a = kind, "m"_a = m, "in"_a = in);
+    line("  assign {{{}}} = {}{}_out;", out, kind, m);
+  }
+
+  void ring_part(const std::string& name, int width, int log, i64 size, int clock, const std::string& ahead,
+                 const std::string& enabled) {
     line(
-        "  {}_ring #(.W({}), .LOG({}), .SIZE({})) line{} (.clk, .rst({}), .ahead(en[{}] & {}), .en(en[{}] & {}), "
-        ".last(line{}_last), .d(line{}_in), .q(line{}_out));",
-        options_.name, memory.width, log, frame().fixed ? size : i64{1} << log, m,
-        frame().fixed ? "rst" : fmt::format("rst | restart[{}]", clock - 2), clock - 2,
-        bits_at(memory.steps.id, clock - 2), clock, bits_at(memory.writes.id, clock), m, m, m);
+        "  {module}_ring #(.W({width}), .LOG({log}), .SIZE({size})) {name} (.clk, .rst({rst}), .ahead({ahead}), "
+        ".en({enabled}), .last({name}_last), .d({name}_in), .q({name}_out));",
+        "module"_a = options_.name, "width"_a = width, "log"_a = log, "size"_a = frame().fixed ? size : i64{1} << log,
+        "name"_a = name, "rst"_a = frame().fixed ? "rst" : fmt::format("rst | restart[{}]", clock - 2),
+        "ahead"_a = ahead, "enabled"_a = enabled);
   }
 
   void ring(std::size_t m, const std::string& in, const std::string& out) {
     const hardware::DelayMemory& memory = lines_.memories[m];
     const i64 length = netlist_.ticks(memory.length);
     const int log = bits_to(length - 1);
-    line("  wire [{}:0] ring{}_in = {{{}}};\n  wire [{}:0] ring{}_out;", memory.width - 1, m, in, memory.width - 1, m);
-    line("  assign {{{}}} = ring{}_out;", out, m);
+    ends("ring", m, memory.width, in, out);
     if (hardware::follows_columns(netlist_, memory.length, memory.clock)) {
       line(
-          "  {}_rows #(.W({}), .LOG({}), .SIZE({})) ring{} (.clk, .at(x), .en(en[{}]), .d(ring{}_in), .q(ring{}_out));",
-          options_.name, memory.width, log, length, m, memory.clock, m, m);
+          "  {module}_rows #(.W({width}), .LOG({log}), .SIZE({size})) ring{m} (.clk, .at(x), .en(en[{clock}]), "
+          ".d(ring{m}_in), .q(ring{m}_out));",
+          "module"_a = options_.name, "width"_a = memory.width, "log"_a = log, "size"_a = length, "m"_a = m,
+          "clock"_a = memory.clock);
       return;
     }
     const std::string ticks = ticks_->length(memory.length);
     line("  wire [{}:0] ring{}_last = {} - 1;", log - 1, m, ticks);
-    line(
-        "  {}_ring #(.W({}), .LOG({}), .SIZE({})) ring{} (.clk, .rst({}), .ahead(en[{}]), .en(en[{}]), "
-        ".last(ring{}_last), .d(ring{}_in), .q(ring{}_out));",
-        options_.name, memory.width, log, frame().fixed ? length : i64{1} << log, m,
-        frame().fixed ? "rst" : fmt::format("rst | restart[{}]", memory.clock - 2), memory.clock - 2, memory.clock, m,
-        m, m);
+    ring_part(fmt::format("ring{}", m), memory.width, log, length, memory.clock,
+              fmt::format("en[{}]", memory.clock - 2), fmt::format("en[{}]", memory.clock));
   }
 
   // ---- results -----------------------------------------------------------------------------------------------------
@@ -457,12 +488,14 @@ class Printer {
     const int room = clock + 2, log = bits_to(2 * room - 1), w = bits * netlist_.lanes(r.port.grid);
     line("  wire [{}:0] {}_out;", w + 1, n);
     line(
-        "  {}_exit #(.W({}), .LOG({}), .MARK({})) {}_exit (.clk, .rst, .in({{{}_first{}, {}_last{}, {}}}), "
-        ".in_valid(en[{}] & {}_there{}), .full({}_full),",
-        options_.name, w + 2, log, (1 << log) - room, n, n, at, n, at, data, clock, n, at, n);
-    line("    .out({}_out), .out_valid(m_{}_tvalid), .out_ready(m_{}_tready), .busy({}));", n, m, m,
+        "  {module}_exit #(.W({width}), .LOG({log}), .MARK({mark})) {name}_exit (.clk, .rst, .in({{{name}_first{at}, "
+        "{name}_last{at}, {data}}}), .in_valid(en[{clock}] & {name}_there{at}), .full({name}_full),",
+        "module"_a = options_.name, "width"_a = w + 2, "log"_a = log, "mark"_a = (1 << log) - room, "name"_a = n,
+        "at"_a = at, "data"_a = data, "clock"_a = clock);
+    line("    .out({0}_out), .out_valid(m_{1}_tvalid), .out_ready(m_{1}_tready), .busy({2}));", n, m,
          frame().fixed ? "" : n + "_busy");
-    line("  assign m_{}_tlast = {}_out[{}];\n  assign m_{}_tuser = {}_out[{}];", m, n, w, m, n, w + 1);
+    line("  assign m_{port}_tlast = {name}_out[{last}];\n  assign m_{port}_tuser = {name}_out[{user}];", "port"_a = m,
+         "name"_a = n, "last"_a = w, "user"_a = w + 1);
     words_out(r.port, bits);
   }
 
@@ -494,7 +527,8 @@ class Printer {
       if (l > 0 && frame().fixed && rest != 0 && l >= rest)
         there = fmt::format("~m_{}_tlast", n);
       else if (l > 0 && !frame().fixed)
-        there = fmt::format("~m_{0}_tlast | {1}[{2}:0] == 0 | {1}[{2}:0] > {3}", n, columns, low, l);
+        there = fmt::format("~m_{port}_tlast | {columns}[{low}:0] == 0 | {columns}[{low}:0] > {lane}", "port"_a = n,
+                            "columns"_a = columns, "low"_a = low, "lane"_a = l);
       mask += fmt::format("{}{{{}{{{}}}}}", mask.empty() ? "" : ", ", bytes, there);
     }
     line("  assign m_{}_tkeep = {{{}}};", n, mask);
