@@ -6,7 +6,15 @@
 #include <algorithm>
 #include <vector>
 
+#include "emit/holes.hpp"
+
 namespace tessera::emit {
+
+namespace detail {
+extern const std::string_view device_entry_cuda_text;
+extern const std::string_view device_entry_opencl_text;
+extern const std::string_view device_enqueue_opencl_text;
+}  // namespace detail
 
 namespace {
 
@@ -39,32 +47,13 @@ std::string cuda_entry(const Signature& signature, const std::string& name, cons
   std::string given;
   for (const Signature::Item& item : signature.items)
     if (!item.parameter) given += fmt::format("{}{}{}", given.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
-  return fmt::format(R"(
-extern "C" int {0}_on_stream({1}, cudaStream_t tsr_stream) {{
-  const void* const tsr_given[] = {{{2}}};
-  const i64 tsr_sizes[] = {{{3}}};
-  tsr_session tsr_s;
-  tsr_open(&tsr_s, tsr_stream);
-  {6}(&tsr_s, tsr_given, tsr_sizes);
-  return tsr_close(&tsr_s);
-}}
-
-extern "C" int {0}_cuda({1}) {{
-  const cudaError_t tsr_error = (cudaError_t){0}_on_stream({5}, 0), tsr_last = cudaStreamSynchronize(0);
-  return (int)(tsr_error == cudaSuccess ? tsr_last : tsr_error);
-}}
-
-/* Weak: a program may hold the C file's function of this name as well. */
-#if defined(__GNUC__) && !defined(_WIN32)
-extern "C" __attribute__((weak)) {4};
-#endif
-extern "C" {4} {{
-  const cudaError_t tsr_error = (cudaError_t){0}_cuda({5});
-  if (tsr_error != cudaSuccess) fprintf(stderr, "{0}: %s\n", cudaGetErrorString(tsr_error));
-}}
-)",
-                     name, parameter_list(signature), given, sizes(signature), declaration(signature, name),
-                     arguments(signature), run);
+  return filled(detail::device_entry_cuda_text, {{"name", name},
+                                                 {"parameters", parameter_list(signature)},
+                                                 {"given", given},
+                                                 {"sizes", sizes(signature)},
+                                                 {"declaration", declaration(signature, name)},
+                                                 {"arguments", arguments(signature)},
+                                                 {"run", run}});
 }
 
 std::string opencl_enqueue(const Signature& signature, const std::string& name, const std::string& run) {
@@ -81,32 +70,13 @@ std::string opencl_enqueue(const Signature& signature, const std::string& name, 
     }
     ++k;
   }
-  return fmt::format(R"(
-int {0}_enqueue(cl_command_queue tsr_queue, {1}) {{
-  const i64 tsr_sizes[] = {{{2}}};
-  cl_mem tsr_given[{3}];
-  tsr_session tsr_s;
-  cl_context tsr_context = NULL;
-  cl_device_id tsr_device = NULL;
-  cl_uint tsr_units = 1;
-  cl_command_queue_properties tsr_how = 0;
-  tsr_s.queue = tsr_queue;
-  tsr_s.status = CL_SUCCESS;
-  if (tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_CONTEXT, sizeof tsr_context, &tsr_context, NULL)) &&
-      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_PROPERTIES, sizeof tsr_how, &tsr_how, NULL)) &&
-      tsr_ok(&tsr_s, clGetCommandQueueInfo(tsr_queue, CL_QUEUE_DEVICE, sizeof tsr_device, &tsr_device, NULL)) &&
-      tsr_ok(&tsr_s, clGetDeviceInfo(tsr_device, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof tsr_units, &tsr_units, NULL)))
-    tsr_ok(&tsr_s, tsr_open(tsr_context, tsr_device));
-  if (tsr_s.status != CL_SUCCESS) return tsr_s.status;
-  tsr_s.units = tsr_units > 0 ? (i64)tsr_units : 1;
-  tsr_s.unordered = (tsr_how & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
-{4}  {6}(&tsr_s, tsr_given, tsr_sizes);
-  tsr_barrier(&tsr_s);
-{5}  return tsr_s.status;
-}}
-)",
-                     name, parameter_list(signature, "cl_mem"), sizes(signature), std::max<std::size_t>(k, 1), given,
-                     release, run);
+  return filled(detail::device_enqueue_opencl_text, {{"name", name},
+                                                     {"parameters", parameter_list(signature, "cl_mem")},
+                                                     {"sizes", sizes(signature)},
+                                                     {"count", std::to_string(std::max<std::size_t>(k, 1))},
+                                                     {"given", given},
+                                                     {"release", release},
+                                                     {"run", run}});
 }
 
 std::string opencl_entry(const ir::Graph& graph, const Signature& signature, const std::string& name) {
@@ -151,15 +121,10 @@ std::string opencl_entry(const ir::Graph& graph, const Signature& signature, con
         "(size_t)({}), {}, 0, NULL, "
         "NULL));\n",
         k, bytes[k], arrays[k]->name);
-  text += fmt::format(
-      "  for (tsr_k = 0; tsr_k < {0}; ++tsr_k)\n    if (tsr_m[tsr_k]) clReleaseMemObject(tsr_m[tsr_k]);\n"
-      "  return (int)tsr_s.status;\n}}\n\n"
-      "/* Weak: a program may hold the C file's function of this name as well. */\n"
-      "#if defined(__GNUC__) && !defined(_WIN32)\n__attribute__((weak)) {2};\n#endif\n{2} {{\n"
-      "  const int tsr_status = {1}_opencl({3});\n"
-      "  if (tsr_status != CL_SUCCESS) fprintf(stderr, \"{1}: OpenCL error %d\\n\", tsr_status);\n}}\n",
-      arrays.size(), name, declaration(signature, name), arguments(signature));
-  return text;
+  return text + filled(detail::device_entry_opencl_text, {{"count", std::to_string(arrays.size())},
+                                                          {"name", name},
+                                                          {"declaration", declaration(signature, name)},
+                                                          {"arguments", arguments(signature)}});
 }
 
 }  // namespace tessera::emit
