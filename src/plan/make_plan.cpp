@@ -30,14 +30,14 @@ void minimum_traffic(Plan& plan) {
 }
 
 void group_stages(Plan& plan) {
-  Grouper grouper(plan);
-  Grouping grouping = grouper.cut();
-  if (!repeats(plan.graph, grouping)) return grouper.take(grouping);
+  const GraphFacts facts = facts_of(plan);
+  Grouping grouping = cut(facts);
+  if (!repeats(plan.graph, grouping)) return take(facts, grouping, plan);
   copy_repeated(plan.graph, grouping);
 #ifndef NDEBUG
   ir::verify(plan.graph);
 #endif
-  Grouper(plan).take(grouping);
+  take(facts_of(plan), grouping, plan);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void compute_outputs(ir::Graph& graph) {
 
 void predict(Plan& plan, const std::vector<i64>& parameters) {
   plan.options.parameters = parameters;
-  Grouper(plan).predict();
+  predict_groups(facts_of(plan), plan);
   minimum_traffic(plan);
 }
 

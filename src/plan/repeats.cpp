@@ -7,7 +7,7 @@
 // costs one operation and no byte; an image that is doubled is computed from its quarter. Where every group outside
 // repeats S, it is stored no more, and where nobody in its own group reads it either, it is computed there no more.
 //
-// Groups overlap meanwhile: a stage is a member of its own group and of those that repeat it, and `leaves_repeating`
+// Groups overlap meanwhile: a stage is a member of its own group and of those that repeat it, and `leaving`
 // is all that knows about it, so that layout, registers and price of a group with copies are those of a group with the
 // stages themselves. Copies are made when everything is decided, each behind its original, which stands behind all
 // that it reads. No circle can come about: what a copy reads is what its original reads, and the group of that came
@@ -18,8 +18,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
+#include "plan/group_strips.hpp"
 #include "plan/groups.hpp"
 #include "rewrite/rebuild.hpp"
 
@@ -39,9 +43,7 @@ constexpr int most_registers = 168;
 constexpr double price_of_register = 0.01;
 // Of the time of all groups: a stage whose way through memory takes less is not looked at. Half of a pyramid is small.
 constexpr double least_share = 1e-5;
-// A register tile of so many rows has a text of at most so many instructions
-// (lower/ways/register_tiles/register_tiles.cpp).
-constexpr i64 least_rows = 4;
+// Of a register tile's text: instructions (lower/ways/register_tiles/register_tiles.cpp).
 constexpr double most_text = 5000;
 
 void insert(Set& set, StageId s) {
@@ -54,10 +56,8 @@ void erase(Set& set, StageId s) {
   if (at != set.end() && *at == s) set.erase(at);
 }
 
-}  // namespace
-
 // Groups that a repetition changes: as they were, and what they become.
-struct Grouper::Trial {
+struct Trial {
   struct Outcome {
     double nanoseconds = 0;
     bool in_strips = false;
@@ -68,53 +68,71 @@ struct Grouper::Trial {
   double crowding = 0;  // nanoseconds that more registers are taken to cost
 };
 
-// Like leaves_group, where groups overlap. Copies are there for stages of their group and never leave it. Readers count
-// in every group that computes them.
-bool Grouper::leaves_repeating(StageId s, int own) const {
-  if (group_of_[s] != own) return false;
-  if (is_output_[s]) return true;
+class Repeating {
+ public:
+  Repeating(const GraphFacts& facts, Groups& groups) : facts_(facts), graph_(facts.graph), groups_(groups) {}
+
+  void repeat_stages();
+
+ private:
+  struct Repeat {
+    int group = 0;  // that reads them
+    Set part;       // what it computes itself
+  };
+  bool leaves(StageId, int own) const;
+  std::vector<bool> leaving(const Set&) const;
+  std::optional<Set> repeatable(StageId, int group, bool together) const;
+  std::vector<Repeat> repeats_of(StageId, bool together) const;
+  bool try_repeats(const std::vector<Repeat>&, StageId);
+  bool attempt(const std::vector<Repeat>&, Trial&);
+  bool measure(int group, Trial&);
+  void drop_unread(std::set<std::pair<StageId, int>> maybe, Trial&);
+  void put_back(const Trial&);
+  int home(StageId s) const { return groups_.home[s]; }
+  bool computes(int group, StageId s) const { return groups_.computes(group, s); }
+
+  const GraphFacts& facts_;
+  const ir::Graph& graph_;
+  Groups& groups_;
+  std::map<int, RegisterTile> tiles_;  // by set, of those that have been asked for
+};
+
+// Like plan::leaving, where groups overlap. Copies are there for stages of their group and never leave it. Readers
+// count in every group that computes them.
+bool Repeating::leaves(StageId s, int own) const {
+  if (home(s) != own) return false;
+  if (facts_.of(s).is_output) return true;
   const auto misses = [&](int group) { return group != own && !computes(group, s); };
-  for (const std::size_t k : read_by_[s]) {
-    const StageId c = edges_[k].consumer;
-    if (computes(group_of_[c], c) && misses(group_of_[c])) return true;
-    if (std::any_of(repeated_in_[c].begin(), repeated_in_[c].end(), misses)) return true;
+  for (const std::size_t k : facts_.of(s).read_by) {
+    const StageId c = facts_.edges[k].consumer;
+    if (computes(home(c), c) && misses(home(c))) return true;
+    if (std::any_of(groups_.repeated[c].begin(), groups_.repeated[c].end(), misses)) return true;
   }
   return false;
 }
 
-Grouper::Shape Grouper::shape(const Set& set, const Layout& layout) const {
-  const auto bytes = [&](StageId s) { return ir::nest::size_of(plan_.stages[s].lane); };
-  Strip found = strip(set, layout);
-  if (!found.why.empty()) return {};
-  Shape shape;
-  shape.is_strip = runs_in_strips(set, layout);
-  found.look_ahead(-1);
-  shape.columns = found.columns_for(plan_.device.strip_registers, bytes);
-  shape.registers = found.registers(shape.columns, bytes);
-  for (const StripRing& ring : found.rings) {
-    if (ring.depth == 0) continue;
-    const double columns = static_cast<double>(ring.columns(shape.columns));
-    const double each = ring.memory ? 0.5 : instructions_[ring.stage];
-    shape.text += static_cast<double>(ring.rows_of_tile(least_rows)) * columns * each;
-  }
-  return shape;
+// (The last stage of a set is no copy: those stand before the stages that they are there for.)
+std::vector<bool> Repeating::leaving(const Set& set) const {
+  std::vector<bool> result;
+  for (const StageId s : set) result.push_back(leaves(s, home(set.back())));
+  return result;
 }
 
 // What a group computes when it computes `s`, which it reads, itself: the stages between arrays and `s`. `together`
 // with all else that it reads of the group of `s`, which must be more than that. Of pieces of one composed stage all
 // are computed, or none. Nothing where that is impossible or too much.
-std::optional<Set> Grouper::repeatable(StageId s, int group, bool together) const {
+std::optional<Set> Repeating::repeatable(StageId s, int group, bool together) const {
   Set part{s};
-  for (const StageId t : together ? sets_[static_cast<std::size_t>(group_of_[s])] : Set{}) {
-    const bool read = std::any_of(read_by_[t].begin(), read_by_[t].end(),
-                                  [&](std::size_t k) { return computes(group, edges_[k].consumer); });
-    if (!read || is_output_[t] || group_of_[t] != group_of_[s] || computes(group, t)) continue;
+  for (const StageId t : together ? groups_.set(home(s)) : Set{}) {
+    const bool read = std::any_of(facts_.of(t).read_by.begin(), facts_.of(t).read_by.end(),
+                                  [&](std::size_t k) { return computes(group, facts_.edges[k].consumer); });
+    if (!read || facts_.of(t).is_output || home(t) != home(s) || computes(group, t)) continue;
     if (t > s) return {};  // has been tried
     insert(part, t);
   }
   if (together && part.size() == 1) return {};
-  for (const std::size_t k : read_by_[s]) {
-    const StageId c = edges_[k].consumer;
+  for (const std::size_t k : facts_.of(s).read_by) {
+    const StageId c = facts_.edges[k].consumer;
     if (graph_.stage(c).kind != StageKind::compose || !computes(group, c)) continue;
     for (const ir::Piece& piece : graph_.stage(c).pieces)
       if (piece.stage && graph_.stage(*piece.stage).kind != StageKind::input && !computes(group, *piece.stage)) {
@@ -126,14 +144,14 @@ std::optional<Set> Grouper::repeatable(StageId s, int group, bool together) cons
   while (!open.empty()) {
     const StageId t = open.back();
     open.pop_back();
-    if (is_output_[t]) return {};
-    for (const std::size_t k : reads_[t]) {
-      const StageId p = edges_[k].producer;
-      const int home = group_of_[p];
-      if (home < 0 || computes(group, p) || std::binary_search(part.begin(), part.end(), p)) continue;
+    if (facts_.of(t).is_output) return {};
+    for (const std::size_t k : facts_.of(t).reads) {
+      const StageId p = facts_.edges[k].producer;
+      const int owner = home(p);
+      if (owner < 0 || computes(group, p) || contains(part, p)) continue;
       // Pieces belong to what they fill, wherever they are stored.
       const bool piece = graph_.stage(t).kind == StageKind::compose;
-      if (!piece && computes(home, p) && leaves_repeating(p, home)) continue;
+      if (!piece && computes(owner, p) && leaves(p, owner)) continue;
       insert(part, p);
       open.push_back(p);
     }
@@ -143,95 +161,98 @@ std::optional<Set> Grouper::repeatable(StageId s, int group, bool together) cons
 }
 
 // For every group that reads `s` and could compute it.
-std::vector<Grouper::Repeat> Grouper::repeats_of(StageId s, bool together) const {
+std::vector<Repeating::Repeat> Repeating::repeats_of(StageId s, bool together) const {
   std::set<int> groups;
-  for (const std::size_t k : read_by_[s]) {
-    const StageId c = edges_[k].consumer;
-    if (computes(group_of_[c], c)) groups.insert(group_of_[c]);
-    groups.insert(repeated_in_[c].begin(), repeated_in_[c].end());
+  for (const std::size_t k : facts_.of(s).read_by) {
+    const StageId c = facts_.edges[k].consumer;
+    if (computes(home(c), c)) groups.insert(home(c));
+    groups.insert(groups_.repeated[c].begin(), groups_.repeated[c].end());
   }
   std::vector<Repeat> result;
   for (const int group : groups) {
-    if (computes(group, s) || !in_strips_[static_cast<std::size_t>(group)]) continue;
+    if (computes(group, s) || !groups_.is_strip(group)) continue;
     if (auto part = repeatable(s, group, together)) result.push_back({group, std::move(*part)});
   }
   return result;
 }
 
 // Takes a stage out of a group where nobody reads it any more, and then what it alone has read.
-void Grouper::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& trial) {
+void Repeating::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& trial) {
   while (!maybe.empty()) {
     const auto [s, group] = *std::prev(maybe.end());
     maybe.erase(std::prev(maybe.end()));
     if (group < 0 || !computes(group, s)) continue;
-    Set& set = sets_[static_cast<std::size_t>(group)];
+    Set& set = groups_.set(group);
     trial.before.try_emplace(group, set);
-    const bool read = std::any_of(read_by_[s].begin(), read_by_[s].end(),
-                                  [&, own = group](std::size_t k) { return computes(own, edges_[k].consumer); });
-    if (read || leaves_repeating(s, group)) continue;
+    const bool read = std::any_of(facts_.of(s).read_by.begin(), facts_.of(s).read_by.end(),
+                                  [&, own = group](std::size_t k) { return computes(own, facts_.edges[k].consumer); });
+    if (read || leaves(s, group)) continue;
     erase(set, s);
-    trial.repeated_before.try_emplace(s, repeated_in_[s]);
-    std::erase(repeated_in_[s], group);
-    for (const std::size_t k : reads_[s]) {
-      const StageId p = edges_[k].producer;
+    trial.repeated_before.try_emplace(s, groups_.repeated[s]);
+    std::erase(groups_.repeated[s], group);
+    for (const std::size_t k : facts_.of(s).reads) {
+      const StageId p = facts_.edges[k].producer;
       maybe.insert({p, group});
-      maybe.insert({p, group_of_[p]});
+      maybe.insert({p, home(p)});
     }
   }
 }
 
 // Lets groups repeat stages and asks for the prices. False where a group would be none, or no strip, or one whose
 // threads have fewer columns or too many registers. The sets are those of the trial afterwards, whatever the answer is.
-bool Grouper::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
+bool Repeating::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
   std::set<std::pair<StageId, int>> maybe;
   for (const auto& [group, part] : repeats) {
-    Set& set = sets_[static_cast<std::size_t>(group)];
-    if (!shapes_.contains(group)) shapes_[group] = shape(set, layout(set));
+    Set& set = groups_.set(group);
+    if (!tiles_.contains(group)) tiles_[group] = register_tile(facts_, set, layout(facts_, set, leaving(set)));
     trial.before.try_emplace(group, set);
   }
   for (const auto& [group, part] : repeats)
     for (const StageId s : part) {
-      trial.repeated_before.try_emplace(s, repeated_in_[s]);
-      insert(sets_[static_cast<std::size_t>(group)], s);
-      repeated_in_[s].push_back(group);
-      maybe.insert({s, group_of_[s]});
+      trial.repeated_before.try_emplace(s, groups_.repeated[s]);
+      insert(groups_.set(group), s);
+      groups_.repeated[s].push_back(group);
+      maybe.insert({s, home(s)});
     }
   drop_unread(std::move(maybe), trial);
-  for (const auto& [group, before] : trial.before) {
-    const Set& set = sets_[static_cast<std::size_t>(group)];
-    Trial::Outcome& after = trial.after[group];
-    if (set.empty()) continue;
-    const Layout found = layout(set);
-    if (!found.legal) return false;
-    const Shape now = shape(set, found);
-    after.in_strips = now.is_strip || (now.registers > 0 && now.registers <= most_registers && now.text <= most_text);
-    if (in_strips_[static_cast<std::size_t>(group)] && !after.in_strips) return false;
-    after.nanoseconds = price(set, found).nanoseconds;
-    const auto then = shapes_.find(group);
-    if (then == shapes_.end()) continue;
-    const Shape& was = then->second;
-    if (now.columns < was.columns || now.registers > std::max(was.registers, most_registers)) return false;
-    if (now.text > std::max(was.text, most_text)) return false;
-    const int more = std::max(now.registers, wide_strip_registers) - std::max(was.registers, wide_strip_registers);
-    trial.crowding += price_of_register * more * after.nanoseconds;
-  }
+  return std::all_of(trial.before.begin(), trial.before.end(),
+                     [&](const auto& was) { return measure(was.first, trial); });
+}
+
+bool Repeating::measure(int group, Trial& trial) {
+  const Set& set = groups_.set(group);
+  Trial::Outcome& after = trial.after[group];
+  if (set.empty()) return true;
+  const Layout found = layout(facts_, set, leaving(set));
+  if (!found.legal) return false;
+  const RegisterTile now = register_tile(facts_, set, found);
+  after.in_strips = now.is_strip || (now.registers > 0 && now.registers <= most_registers && now.text <= most_text);
+  if (groups_.is_strip(group) && !after.in_strips) return false;
+  after.nanoseconds = price(facts_, set, found).nanoseconds;
+  const auto then = tiles_.find(group);
+  if (then == tiles_.end()) return true;
+  const RegisterTile& was = then->second;
+  if (now.columns < was.columns || now.registers > std::max(was.registers, most_registers)) return false;
+  if (now.text > std::max(was.text, most_text)) return false;
+  const int more = std::max(now.registers, wide_strip_registers) - std::max(was.registers, wide_strip_registers);
+  trial.crowding += price_of_register * more * after.nanoseconds;
   return true;
 }
 
-void Grouper::put_back(const Trial& trial) {
-  for (const auto& [group, set] : trial.before) sets_[static_cast<std::size_t>(group)] = set;
-  for (const auto& [s, groups] : trial.repeated_before) repeated_in_[s] = groups;
+void Repeating::put_back(const Trial& trial) {
+  for (const auto& [group, set] : trial.before) groups_.set(group) = set;
+  for (const auto& [s, groups] : trial.repeated_before) groups_.repeated[s] = groups;
 }
 
 // Consumers come before producers: what a group repeats may lead it to read what it can repeat as well.
-void Grouper::repeat_stages() {
-  repeated_in_.assign(graph_.stage_count(), {});
+void Repeating::repeat_stages() {
+  groups_.repeated.assign(facts_.stages.size(), {});
   double total = 0;
-  for (std::size_t g = 0; g < sets_.size(); ++g) total += sets_[g].empty() ? 0 : price_of_[g];
-  for (StageId s = static_cast<StageId>(graph_.stage_count()); s-- > 0;) {
-    if (group_of_[s] < 0 || is_output_[s]) continue;
-    const double bytes = points(s) * ir::nest::size_of(plan_.stages[s].lane);
-    const double most = bytes * static_cast<double>(1 + read_by_[s].size()) / plan_.device.bandwidth;
+  for (std::size_t g = 0; g < groups_.sets.size(); ++g) total += groups_.sets[g].empty() ? 0 : groups_.nanoseconds[g];
+  for (StageId s = static_cast<StageId>(facts_.stages.size()); s-- > 0;) {
+    if (home(s) < 0 || facts_.of(s).is_output) continue;
+    const double bytes = facts_.of(s).points * facts_.element_bytes(s);
+    const double most = bytes * static_cast<double>(1 + facts_.of(s).read_by.size()) / facts_.machine.bandwidth;
     if (most < least_share * total) continue;
     if (const std::vector<Repeat> together = repeats_of(s, true); together.size() == 1 && try_repeats(together, s))
       continue;
@@ -244,7 +265,7 @@ void Grouper::repeat_stages() {
         const bool can = attempt({r}, alone);
         put_back(alone);
         if (!can) continue;
-        if (alone.after.at(r.group).nanoseconds < price_of_[static_cast<std::size_t>(r.group)]) cheaper.push_back(r);
+        if (alone.after.at(r.group).nanoseconds < groups_.price(r.group)) cheaper.push_back(r);
         possible.push_back(std::move(r));
       }
       all = std::move(possible);
@@ -253,13 +274,13 @@ void Grouper::repeat_stages() {
   }
 }
 
-bool Grouper::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
+bool Repeating::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
   if (repeats.empty()) return false;
   Trial trial;
   const bool can = attempt(repeats, trial);
   double before = 0, after = 0;
   for (const auto& [group, outcome] : trial.after) {
-    before += price_of_[static_cast<std::size_t>(group)];
+    before += groups_.price(group);
     after += outcome.nanoseconds;
   }
   if (!can || after + trial.crowding >= before) {
@@ -271,14 +292,20 @@ bool Grouper::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
                 before * 1e-6);
   for (const Repeat& r : repeats) {
     const std::size_t group = static_cast<std::size_t>(r.group);
-    decisions_[group].push_back({s, sets_[group].back(), true, text});
+    groups_.decisions[group].push_back({s, groups_.sets[group].back(), true, text});
   }
   for (const auto& [group, outcome] : trial.after) {
-    price_of_[static_cast<std::size_t>(group)] = outcome.nanoseconds;
-    in_strips_[static_cast<std::size_t>(group)] = outcome.in_strips;
-    shapes_.erase(group);
+    groups_.price(group) = outcome.nanoseconds;
+    groups_.in_strips[static_cast<std::size_t>(group)] = outcome.in_strips;
+    tiles_.erase(group);
   }
   return true;
+}
+
+}  // namespace
+
+void repeat_stages(const GraphFacts& facts, Groups& groups) {
+  Repeating(facts, groups).repeat_stages();
 }
 
 bool repeats(const ir::Graph& graph, const Grouping& grouping) {

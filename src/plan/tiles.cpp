@@ -47,7 +47,7 @@ i64 most_tile_points(const Group& group) {
 }
 
 i64 most_tile_columns(const machine::Machine& device, const Group& group, std::size_t rank) {
-  const i64 budget = device.l2_bytes * 6 / 10;
+  const i64 budget = ring_budget(device);
   const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
   const i64 most = std::max<i64>(256, budget / per_column / 64 * 64);
   if (rank != 3 || group.ring_halo.empty()) return most;
@@ -72,7 +72,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   std::vector<i64> n;
   for (ir::SizeId d : graph.stage(group.anchor).domain) n.push_back(graph.evaluate(d, parameters));
   const std::size_t rank = n.size();
-  const i64 budget = plan.device.l2_bytes * 6 / 10;
+  const i64 budget = ring_budget(plan.device);
   const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
   const bool rings = group.ring_bytes_per_column > 0;
   TileShape shape;

@@ -9,6 +9,13 @@
 
 namespace tessera::plan {
 
+// Of L2, what the rings of a tile may take: the rest is for rows of arrays, which go through it as well.
+constexpr i64 ring_tenths = 6;
+constexpr double ring_share = static_cast<double>(ring_tenths) / 10;
+inline i64 ring_budget(const machine::Machine& machine) {
+  return machine.l2_bytes * ring_tenths / 10;
+}
+
 struct TileShape {
   std::vector<i64> extents;  // of a full tile of the anchor, slowest first
   std::vector<i64> counts;   // tiles in every dimension
