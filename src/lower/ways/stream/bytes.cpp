@@ -4,14 +4,13 @@
 // column x + 4 l + p. All totals take their products in the order of memory, so that a vector of bytes is loaded once
 // for all rows of the block; what else a body does is then done phase by phase. The results of the phases stand in
 // every fourth column: bytes go together by shifts, wider elements are interleaved.
-#include "rewrite/sums/bytes.hpp"
+#include "lower/ways/stream/bytes.hpp"
 
 #include <algorithm>
 #include <tuple>
 
 #include "analyze/expressions.hpp"
-#include "lower/vocabulary.hpp"
-#include "lower/ways/stream/group.hpp"
+#include "rewrite/sums/bytes.hpp"
 
 namespace tessera::lower {
 
@@ -22,17 +21,16 @@ using ir::nest::Lane;
 using ir::nest::Type;
 using ir::nest::Value;
 
-void GroupLowering::prepare_products(std::size_t number) {
-  const plan::Pass& pass = group_.passes[number];
-  PassBody& body = bodies_[number];
-  ir::Graph& graph = plan_.graph;
+void add_products(const StreamGroup& group, const plan::Pass& pass, PassBody& body) {
+  ir::Graph& graph = group.graph;
   const auto sums = rewrite::works_in_quads(graph, pass.stages.front());
-  if (!sums) throw Error(ErrorClass::internal, "'" + stage(pass.stages.front()).name + "' is no sum of bytes");
+  if (!sums) throw Error(ErrorClass::internal, "'" + group.stage(pass.stages.front()).name + "' is no sum of bytes");
   std::size_t count = 0;
   for (int r = 0; r < pass.rows; ++r)
     for (int phase = 0; phase < 4; ++phase) {
       const auto moved = [&](ExprId e) {
-        return analyze::shift_columns(graph, analyze::shift_along(graph, e, rank_, pass.along, r), rank_, phase);
+        return analyze::shift_columns(graph, analyze::shift_along(graph, e, group.rank, pass.along, r), group.rank,
+                                      phase);
       };
       for (const rewrite::ByteSum& sum : *sums) {
         PassBody::Total total{moved(sum.sum), count++, {}};
@@ -58,10 +56,10 @@ void GroupLowering::prepare_products(std::size_t number) {
             [&](const PassBody::Product& a, const PassBody::Product& b) { return place(a) < place(b); });
 }
 
-PointEmitter::Values GroupLowering::byte_totals(std::size_t p, const std::vector<Pointers>& sources, const Value& x) {
-  const plan::Pass& pass = group_.passes[p];
-  const PassBody& body = bodies_[p];
-  const Type type{Lane::i32, pass.lanes / 4, false};
+PointEmitter::Values byte_totals(const PassOfTile& of, const std::vector<Pointers>& sources, const Value& x) {
+  Builder& builder = of.tile.builder;
+  const PassBody& body = of.body;
+  const Type type{Lane::i32, of.pass.lanes / 4, false};
   const auto number = [&](i64 n) { return broadcast(integer(n, {Lane::i32, 1, false}), type.lanes); };
   std::vector<Value> totals(body.totals.size() * 2);
   Value bytes;
@@ -69,32 +67,29 @@ PointEmitter::Values GroupLowering::byte_totals(std::size_t p, const std::vector
     const PassBody::Product& product = body.products[k];
     const PassBody::Product* before = k > 0 ? &body.products[k - 1] : nullptr;
     if (!before || before->source != product.source || before->column != product.column)
-      bytes = builder_->let(
+      bytes = builder.let(
           "v", load(convert({Lane::i32, 1, true}, address(sources[product.source].current, x + product.column)),
                     integer(0), type.lanes));
     Value& total = totals[product.total];
-    total = builder_->let("total", ir::nest::call("tsr_add_products_i32x" + std::to_string(type.lanes), type,
-                                                  {total ? total : number(0), bytes, number(product.weights)}));
+    total = builder.let("total", ir::nest::call("tsr_add_products_i32x" + std::to_string(type.lanes), type,
+                                                {total ? total : number(0), bytes, number(product.weights)}));
   }
   PointEmitter::Values known;
   for (const PassBody::Total& total : body.totals) {
     Value sum = totals[total.low] ? totals[total.low] : number(0);
     if (total.high) {
-      const Value high = builder_->let("high", totals[*total.high] << 7);
-      sum = builder_->let("sum", sum + high);
+      const Value high = builder.let("high", totals[*total.high] << 7);
+      sum = builder.let("sum", sum + high);
     }
-    const Type own{ir::nest::lane_of(plan_.graph.node(total.sum).type), type.lanes, false};
-    known[total.sum.id] = sum->type == own ? sum : builder_->let("sum", convert(own, sum));
+    const Type own{ir::nest::lane_of(of.tile.group.graph.node(total.sum).type), type.lanes, false};
+    known[total.sum.id] = sum->type == own ? sum : builder.let("sum", convert(own, sum));
   }
   return known;
 }
 
-// What is stored, at which columns.
-std::vector<std::pair<i64, Value>> GroupLowering::of_quads(const std::vector<Value>& phases, Lane lane) {
+std::vector<std::pair<i64, Value>> of_quads(Builder& builder, const std::vector<Value>& phases, Lane lane) {
   const int lanes = phases.front()->type.lanes, bytes = ir::nest::size_of(lane);
-  const auto mixed = [&](const Value& a, const Value& b, int half) {
-    return builder_->let("v", interleave(a, b, half));
-  };
+  const auto mixed = [&](const Value& a, const Value& b, int half) { return builder.let("v", interleave(a, b, half)); };
   if (bytes == 4) {  // 0 with 2 and 1 with 3 first, then these with each other
     std::vector<std::pair<i64, Value>> out;
     for (int half = 0; half < 2; ++half) {
@@ -111,7 +106,7 @@ std::vector<std::pair<i64, Value>> GroupLowering::of_quads(const std::vector<Val
       Value part = convert(type, phases[first + k]);
       if (k + 1 < count) part = part & (bytes == 1 ? 255 : 65535);
       if (k > 0) part = part << 8 * bytes * static_cast<i64>(k);
-      all = builder_->let("both", all ? all | part : part);
+      all = builder.let("both", all ? all | part : part);
     }
     return all;
   };

@@ -2,11 +2,13 @@
 //
 // Pieces that stand in the same rows and fill different phases of one column stride (the two halves of an upsampled
 // row) are stored by one loop: its stores are interleaved and the compiler makes whole vectors of them.
+#include "lower/ways/stream/compose.hpp"
+
 #include <algorithm>
+#include <utility>
 
 #include "ir/build.hpp"
-#include "lower/vocabulary.hpp"
-#include "lower/ways/stream/group.hpp"
+#include "lower/ways/stream/finish.hpp"
 
 namespace tessera::lower {
 
@@ -43,108 +45,126 @@ std::vector<std::vector<const ir::Piece*>> families(const ir::Graph& graph, cons
   return result;
 }
 
+// Do the pieces of a family have elements in this row of the whole? And in which of theirs.
+std::pair<Value, std::vector<Value>> place_in_family(const TileFunction& tile, const ir::Piece& piece,
+                                                     const std::vector<Value>& index) {
+  const StreamGroup& group = tile.group;
+  Builder& b = tile.builder;
+  Value here = integer(1, flag_type);
+  std::vector<Value> at;
+  for (std::size_t d = 0; d + 1 < group.rank; ++d) {
+    Value offset = b.let("offset", index[d] - tile.extent(piece.start[d]));
+    Value j = offset;
+    if (piece.stride[d] != 1) {
+      j = b.let("j", call_i64("tsr_floor_div", {offset, integer(piece.stride[d])}));
+      Value hit = equal(j * piece.stride[d], offset);
+      here = here & hit;
+    }
+    Value inside = less(integer(-1), j) & less(j, tile.extent(piece.count[d]));
+    here = here & inside;
+    at.push_back(j);
+  }
+  return {here, at};
+}
+
+// A piece in one row of the whole: its elements from `first` to `last` stand at start + stride * j.
+struct PlacedPiece {
+  Value start, first, last, in, constant;
+  i64 stride = 1, step = 1, offset = 0;
+};
+
+// `at`: its row; `lo`, `hi`: columns of the whole `s`.
+PlacedPiece placed_piece(const TileFunction& tile, const ir::Piece& piece, const std::vector<Value>& at, StageId s,
+                         const Value& lo, const Value& hi) {
+  const StreamGroup& group = tile.group;
+  Builder& b = tile.builder;
+  const Lane lane = group.memory_lane(s);
+  PlacedPiece placed;
+  placed.start = tile.extent(piece.start.back());
+  placed.stride = piece.stride.back();
+  placed.first = b.let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - placed.start, integer(placed.stride)})));
+  placed.last = b.let("last", min(tile.extent(piece.count.back()),
+                                  call_i64("tsr_floor_div", {hi - 1 - placed.start, integer(placed.stride)}) + 1));
+  if (!piece.stage) {
+    double v = ir::evaluate(Op::convert, group.stage(s).type, ElementType::f64, &piece.value);
+    placed.constant =
+        is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
+  } else {
+    StageId from = *piece.stage;
+    std::size_t lead = group.rank - group.stage(from).domain.size();
+    std::vector<Value> row;
+    for (std::size_t d = lead; d + 1 < group.rank; ++d) {
+      Value clamped = at[d];
+      if (group.contains(from)) {
+        std::size_t q = group.pass_of(from);
+        Value end = d == 0 ? tile.done[q] : tile.regions[q].hi[d - lead];
+        clamped = b.let("row", call_i64("tsr_clamp", {at[d], tile.regions[q].lo[d - lead], end - 1}));
+      }
+      row.push_back(clamped);
+    }
+    placed.in = b.let("from", group.typed(from, tile.row_at(from, row)));
+    placed.step = group.element_step(from);
+    placed.offset = group.element_offset(from);
+  }
+  return placed;
+}
+
+void store_family(Builder& b, const std::vector<PlacedPiece>& pieces, const Value& out) {
+  auto store = [&](const PlacedPiece& piece, const Value& j) {
+    Value v = piece.constant ? piece.constant
+                             : convert({out->type.lane, 1, false}, load(piece.in, j * piece.step + piece.offset, 1));
+    b.store(out, piece.start + j * piece.stride, v);
+  };
+  Value first = pieces.front().first, last = pieces.front().last;
+  if (pieces.size() > 1) {
+    for (const PlacedPiece& piece : pieces) {
+      first = max(first, piece.first);
+      last = min(last, piece.last);
+    }
+    first = b.let("first", first);
+    last = b.let("last", max(first, last));
+    // The ends, where the pieces do not all have elements.
+    for (const PlacedPiece& piece : pieces) {
+      b.loop("j", piece.first, min(first, piece.last), integer(1), [&](const Value& j) { store(piece, j); });
+      b.loop("j", max(last, piece.first), piece.last, integer(1), [&](const Value& j) { store(piece, j); });
+    }
+  }
+  b.loop("j", first, last, integer(1), [&](const Value& j) {
+    for (const PlacedPiece& piece : pieces) store(piece, j);
+  });
+}
+
 }  // namespace
 
-// The row of the whole that a row of a piece inside it is.
-std::vector<Value> GroupLowering::written_index(StageId piece, const std::vector<Value>& index) const {
-  const plan::StagePlan& p = plan_.stages[piece];
+std::vector<Value> written_index(const StreamGroup& group, StageId piece, const std::vector<Value>& index) {
+  const plan::StagePlan& p = group.plan_of(piece);
   std::vector<Value> at;
   for (std::size_t d = 0; d < index.size(); ++d) at.push_back(index[d] * p.stride[d] + p.start[d]);
   return at;
 }
 
-void GroupLowering::compose_row(std::size_t p, const std::vector<Value>& index) {
-  StageId s = group_.passes[p].stages.front();
-  const ir::Stage& composed = stage(s);
-  const Region& region = regions_[p];
-  const Value lo = region.lo[rank_ - 1], hi = region.hi[rank_ - 1];
-  const Lane lane = memory_lane(s);
-  const i64 size = ir::nest::size_of(lane);
-  Value target = builder_->let("to", row_at(s, index));
-  if (plan_.stages[s].filled) return finish_row(s, index, target);
-  Value out = builder_->let("to", typed(s, target));
-  builder_->call("tsr_zero", {address(target, lo * size), (hi - lo) * size});
-  for (const std::vector<const ir::Piece*>& family : families(plan_.graph, composed.pieces)) {
-    // Do the pieces have elements in this row?
-    const ir::Piece& first_piece = *family.front();
-    Value here = integer(1, flag_type);
-    std::vector<Value> at;
-    for (std::size_t d = 0; d + 1 < rank_; ++d) {
-      Value offset = builder_->let("offset", index[d] - extent(first_piece.start[d]));
-      Value j = offset;
-      if (first_piece.stride[d] != 1) {
-        j = builder_->let("j", call_i64("tsr_floor_div", {offset, integer(first_piece.stride[d])}));
-        Value hit = equal(j * first_piece.stride[d], offset);
-        here = here & hit;
-      }
-      Value inside = less(integer(-1), j) & less(j, extent(first_piece.count[d]));
-      here = here & inside;
-      at.push_back(j);
-    }
-    builder_->branch(here, [&] { store_family(family, at, out, lane, lo, hi, composed.type); });
+void compose_row(const PassOfTile& of, const std::vector<Value>& index) {
+  const TileFunction& tile = of.tile;
+  const StreamGroup& group = tile.group;
+  Builder& b = tile.builder;
+  StageId s = of.pass.stages.front();
+  const ir::Stage& composed = group.stage(s);
+  const Region& region = of.region();
+  const Value lo = region.lo[group.rank - 1], hi = region.hi[group.rank - 1];
+  const i64 size = group.bytes(s);
+  Value target = b.let("to", tile.row_at(s, index));
+  if (group.plan_of(s).filled) return finish_row(tile, s, index, target);
+  Value out = b.let("to", group.typed(s, target));
+  b.call("tsr_zero", {address(target, lo * size), (hi - lo) * size});
+  for (const std::vector<const ir::Piece*>& family : families(group.graph, composed.pieces)) {
+    const auto [here, at] = place_in_family(tile, *family.front(), index);
+    b.branch(here, [&, at = at] {
+      std::vector<PlacedPiece> pieces;
+      for (const ir::Piece* piece : family) pieces.push_back(placed_piece(tile, *piece, at, s, lo, hi));
+      store_family(b, pieces, out);
+    });
   }
-  finish_row(s, index, target);
-}
-
-void GroupLowering::store_family(const std::vector<const ir::Piece*>& family, const std::vector<Value>& at,
-                                 const Value& out, Lane lane, const Value& lo, const Value& hi, ElementType type) {
-  struct Part {
-    Value start, first, last, in, constant;
-    i64 stride = 1, step = 1, offset = 0;
-  };
-  std::vector<Part> parts;
-  for (const ir::Piece* piece : family) {
-    Part part;
-    part.start = extent(piece->start.back());
-    part.stride = piece->stride.back();
-    part.first =
-        builder_->let("first", max(integer(0), call_i64("tsr_ceil_div", {lo - part.start, integer(part.stride)})));
-    part.last = builder_->let("last", min(extent(piece->count.back()),
-                                          call_i64("tsr_floor_div", {hi - 1 - part.start, integer(part.stride)}) + 1));
-    if (!piece->stage) {
-      double v = ir::evaluate(Op::convert, type, ElementType::f64, &piece->value);
-      part.constant =
-          is_float(lane) ? ir::nest::real(v, {lane, 1, false}) : integer(static_cast<i64>(v), {lane, 1, false});
-    } else {
-      StageId from = *piece->stage;
-      std::size_t lead = rank_ - stage(from).domain.size();
-      std::vector<Value> row;
-      for (std::size_t d = lead; d + 1 < rank_; ++d) {
-        Value clamped = at[d];
-        if (in_group(from)) {
-          std::size_t q = pass_of(from);
-          Value end = d == 0 ? done_[q] : regions_[q].hi[d - lead];
-          clamped = builder_->let("row", call_i64("tsr_clamp", {at[d], regions_[q].lo[d - lead], end - 1}));
-        }
-        row.push_back(clamped);
-      }
-      part.in = builder_->let("from", typed(from, row_at(from, row)));
-      part.step = element_step(from);
-      part.offset = element_offset(from);
-    }
-    parts.push_back(std::move(part));
-  }
-  auto store = [&](const Part& part, const Value& j) {
-    Value v = part.constant ? part.constant : convert({lane, 1, false}, load(part.in, j * part.step + part.offset, 1));
-    builder_->store(out, part.start + j * part.stride, v);
-  };
-  Value first = parts.front().first, last = parts.front().last;
-  if (parts.size() > 1) {
-    for (const Part& part : parts) {
-      first = max(first, part.first);
-      last = min(last, part.last);
-    }
-    first = builder_->let("first", first);
-    last = builder_->let("last", max(first, last));
-    // The ends, where the pieces do not all have elements.
-    for (const Part& part : parts) {
-      builder_->loop("j", part.first, min(first, part.last), integer(1), [&](const Value& j) { store(part, j); });
-      builder_->loop("j", max(last, part.first), part.last, integer(1), [&](const Value& j) { store(part, j); });
-    }
-  }
-  builder_->loop("j", first, last, integer(1), [&](const Value& j) {
-    for (const Part& part : parts) store(part, j);
-  });
+  finish_row(tile, s, index, target);
 }
 
 }  // namespace tessera::lower

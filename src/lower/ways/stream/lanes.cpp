@@ -3,11 +3,11 @@
 //
 // Where the image lies in memory without gaps, a piece is one run of memory, wherever its rows end. Else, views and
 // fields of structs, it is copied first, row by row. The last step of a piece takes the elements that there are.
+#include "lower/ways/stream/lanes.hpp"
+
 #include <algorithm>
 
 #include "ir/reductions.hpp"
-#include "lower/vocabulary.hpp"
-#include "lower/ways/stream/group.hpp"
 
 namespace tessera::lower {
 
@@ -27,126 +27,126 @@ bool may_have_gaps(const ir::Graph& graph, const ir::Stage& source) {
   return false;
 }
 
-}  // namespace
-
-// Of scratch memory that a pass needs to copy pieces into.
-i64 GroupLowering::piece_bytes(std::size_t p) const {
-  const ir::Graph& graph = plan_.graph;
-  i64 bytes = 0;
-  for (const ir::ExprId e : ir::postorder(graph, bodies_[p].roots)) {
-    const ExprNode& node = graph.node(e);
-    if (!is_lanes(node.op)) continue;
-    if (element_step(node.stage) == 1 && !may_have_gaps(graph, stage(node.stage))) continue;
-    bytes = std::max(bytes, ir::elements_of_piece * ir::nest::size_of(memory_lane(node.stage)) + 64);
-  }
-  return bytes;
-}
-
 // A piece, elements first ... end - 1, where it lies or copied to `memory`; a pointer to elements.
-Value GroupLowering::piece_of(StageId s, const Value& first, const Value& end, const Value& memory) {
-  const ir::Stage& source = stage(s);
+Value piece_of(const Declared& tile, StageId s, const Value& first, const Value& end, const Value& memory) {
+  const StreamGroup& group = tile.group;
+  Builder& b = tile.builder;
+  const ir::Stage& source = group.stage(s);
   const std::size_t rank = source.domain.size();
-  const auto place = place_of(plan_, interface_, s);
-  const ArrayRef& array = interface_.arrays[place->array];
-  const i64 size = ir::nest::size_of(memory_lane(s)), step = element_step(s);
-  const Value base = address(array_base(place->array), integer(place->offset));
-  const Value n = extent(source.domain.back());
-  const Value here = typed(s, address(base, first * size));
-  if (step == 1 && !may_have_gaps(plan_.graph, source)) return builder_->let("piece", here);
+  const auto place = group.place(s);
+  const ArrayRef& array = group.interface.arrays[place->array];
+  const i64 size = group.bytes(s), step = group.element_step(s);
+  const Value base = address(tile.array_base(place->array), integer(place->offset));
+  const Value n = tile.extent(source.domain.back());
+  const Value here = group.typed(s, address(base, first * size));
+  if (step == 1 && !may_have_gaps(group.graph, source)) return b.let("piece", here);
   const Value apart = has_gaps(
-      plan_.graph, source, place->element_stride, [&](ir::SizeId size_id) { return extent(size_id); },
-      [&](std::size_t d) { return stride(array.strides + d); });
-  const Value gaps = builder_->let("gaps", step == 1 ? apart : integer(1, flag_type));
-  const Value copied = builder_->let("copied", typed(s, memory));
-  const Value width = builder_->let("width", max(n, integer(1)));
-  builder_->branch(gaps, [&] {
-    const Value r0 = builder_->let("r0", call_i64("tsr_floor_div", {first, width}));
-    const Value r1 = builder_->let("r1", call_i64("tsr_ceil_div", {end, width}));
-    builder_->loop("row", r0, r1, integer(1), [&](const Value& row) {
+      group.graph, source, place->element_stride, [&](ir::SizeId size_id) { return tile.extent(size_id); },
+      [&](std::size_t d) { return tile.stride(array.strides + d); });
+  const Value gaps = b.let("gaps", step == 1 ? apart : integer(1, flag_type));
+  const Value copied = b.let("copied", group.typed(s, memory));
+  const Value width = b.let("width", max(n, integer(1)));
+  b.branch(gaps, [&] {
+    const Value r0 = b.let("r0", call_i64("tsr_floor_div", {first, width}));
+    const Value r1 = b.let("r1", call_i64("tsr_ceil_div", {end, width}));
+    b.loop("row", r0, r1, integer(1), [&](const Value& row) {
       Value rest = row, offset = integer(0);
       for (std::size_t d = rank - 1; d-- > 0;) {
         Value at = rest;
         if (d > 0) {
           const Value above =
-              builder_->let("above", call_i64("tsr_floor_div", {rest, max(extent(source.domain[d]), integer(1))}));
-          at = rest - above * extent(source.domain[d]);
+              b.let("above", call_i64("tsr_floor_div", {rest, max(tile.extent(source.domain[d]), integer(1))}));
+          at = rest - above * tile.extent(source.domain[d]);
           rest = above;
         }
-        offset = offset + at * stride(array.strides + d);
+        offset = offset + at * tile.stride(array.strides + d);
       }
-      const Value from = builder_->let("from", typed(s, address(base, offset)));
-      const Value c0 = builder_->let("c0", max(first - row * width, integer(0)));
-      const Value c1 = builder_->let("c1", min(end - row * width, n));
-      const Value to = builder_->let("to", address(copied, row * width - first));
-      builder_->loop("c", c0, c1, integer(1), [&](const Value& c) { builder_->store(to, c, load(from, c * step, 1)); });
+      const Value from = b.let("from", group.typed(s, address(base, offset)));
+      const Value c0 = b.let("c0", max(first - row * width, integer(0)));
+      const Value c1 = b.let("c1", min(end - row * width, n));
+      const Value to = b.let("to", address(copied, row * width - first));
+      b.loop("c", c0, c1, integer(1), [&](const Value& c) { b.store(to, c, load(from, c * step, 1)); });
     });
   });
-  return builder_->let("piece", choose(gaps, copied, here));
+  return b.let("piece", choose(gaps, copied, here));
 }
 
-// Row `number` of a stage that is lanes of pieces, from column x on: vectors beside each other, so that a piece is read
-// line after line.
-void GroupLowering::store_lanes(const ExprNode& node, const Value& number, const Value& x, const Value& memory,
-                                const Value& to) {
-  const ir::Stage& source = stage(node.stage);
+}  // namespace
+
+i64 piece_bytes(const StreamGroup& group, const PassBody& body) {
+  const ir::Graph& graph = group.graph;
+  i64 bytes = 0;
+  for (const ir::ExprId e : ir::postorder(graph, body.roots)) {
+    const ExprNode& node = graph.node(e);
+    if (!is_lanes(node.op)) continue;
+    if (group.element_step(node.stage) == 1 && !may_have_gaps(graph, group.stage(node.stage))) continue;
+    bytes = std::max(bytes, ir::elements_of_piece * group.bytes(node.stage) + 64);
+  }
+  return bytes;
+}
+
+void store_lanes(const Declared& tile, const ExprNode& node, const Value& number, const Value& x, const Value& memory,
+                 const Value& to) {
+  const StreamGroup& group = tile.group;
+  Builder& b = tile.builder;
+  const ir::Stage& source = group.stage(node.stage);
   const Lane lane = ir::nest::lane_of(node.type);
-  const int lanes = std::min<int>(ir::lanes_of_piece, plan_.device.vector_bytes / ir::nest::size_of(lane));
+  const int lanes = std::min<int>(ir::lanes_of_piece, group.machine.vector_bytes / ir::nest::size_of(lane));
   const i64 parts = ir::lanes_of_piece / lanes;
   const Type type{lane, lanes, false}, one{lane, 1, false}, places{Lane::i32, lanes, false};
   Value count = integer(1);
-  for (const ir::SizeId n : source.domain) count = count * extent(n);
-  count = builder_->let("count", count);
-  const Value first = node.ivalue > 0 ? builder_->let("first", number * node.ivalue) : integer(0);
-  const Value end = node.ivalue > 0 ? builder_->let("end", min(first + node.ivalue, count)) : count;
-  const Value elements = piece_of(node.stage, first, end, memory);
-  const Value n = builder_->let("n", end - first);
+  for (const ir::SizeId n : source.domain) count = count * tile.extent(n);
+  count = b.let("count", count);
+  const Value first = node.ivalue > 0 ? b.let("first", number * node.ivalue) : integer(0);
+  const Value end = node.ivalue > 0 ? b.let("end", min(first + node.ivalue, count)) : count;
+  const Value elements = piece_of(tile, node.stage, first, end, memory);
+  const Value n = b.let("n", end - first);
   const double start = ir::first_of_lane(node.op, node.type);
   const auto all = [&](const Value& v) { return broadcast(v, lanes); };
   std::vector<Value> totals;
   for (i64 part = 0; part < parts; ++part)
-    totals.push_back(builder_->var(
-        "total", all(is_float(lane) ? ir::nest::real(start, one) : integer(static_cast<i64>(start), one))));
+    totals.push_back(
+        b.var("total", all(is_float(lane) ? ir::nest::real(start, one) : integer(static_cast<i64>(start), one))));
   const auto computed = [&](Value v) {
     if (source.type == ElementType::boolean) {  // any byte but 0 is true
       v = differs(v, 0);
       v = v & 1;
     }
-    return builder_->let("v", convert(type, builder_->let("v", v)));
+    return b.let("v", convert(type, b.let("v", v)));
   };
   const auto taken = [&](const Value& v, const Value& total) {
     return operation(ir::step_of_lane(node.op), type, {v, total});
   };
-  const Value whole = builder_->let("whole", n - x - (ir::lanes_of_piece - 1));
-  builder_->loop("k", integer(0), whole, integer(ir::lanes_of_piece), [&](const Value& k) {
+  const Value whole = b.let("whole", n - x - (ir::lanes_of_piece - 1));
+  b.loop("k", integer(0), whole, integer(ir::lanes_of_piece), [&](const Value& k) {
     for (i64 part = 0; part < parts; ++part) {
       const Value& total = totals[static_cast<std::size_t>(part)];
-      builder_->assign(total, taken(computed(load(elements, k + x + part * lanes, lanes)), total));
+      b.assign(total, taken(computed(load(elements, k + x + part * lanes, lanes)), total));
     }
   });
   // What is left: elements up to the last one, lane by lane.
-  const Value done = builder_->let(
+  const Value done = b.let(
       "done", call_i64("tsr_ceil_div", {max(whole, integer(0)), integer(ir::lanes_of_piece)}) * ir::lanes_of_piece);
-  builder_->loop("k", done, n - x, integer(ir::lanes_of_piece), [&](const Value& k) {
-    const Value left = builder_->let("left", min(n - k, integer(1 << 20)));
+  b.loop("k", done, n - x, integer(ir::lanes_of_piece), [&](const Value& k) {
+    const Value left = b.let("left", min(n - k, integer(1 << 20)));
     const auto narrow = [&](const Value& v) { return all(convert({Lane::i32, 1, false}, v)); };
     auto iota = std::make_shared<ir::nest::Node>();
     iota->kind = Kind::iota;
     iota->type = places;
     for (i64 part = 0; part < parts; ++part) {
       const Value& total = totals[static_cast<std::size_t>(part)];
-      const Value at = builder_->let("at", narrow(x + part * lanes) + Value(iota));
+      const Value at = b.let("at", narrow(x + part * lanes) + Value(iota));
       auto read = std::make_shared<ir::nest::Node>();
       read->kind = Kind::gather;
-      read->type = {memory_lane(node.stage), lanes, false};
+      read->type = {group.memory_lane(node.stage), lanes, false};
       read->args = {address(elements, k), min(at, narrow(left - 1))};
-      const Value v = builder_->let("v", taken(computed(Value(read)), total));
-      const Value there = builder_->let("there", less(at, narrow(left)));
+      const Value v = b.let("v", taken(computed(Value(read)), total));
+      const Value there = b.let("there", less(at, narrow(left)));
       const Value mask = convert({ir::nest::mask_lane(lane), lanes, false}, there);
-      builder_->assign(total, choose(mask, v, total));
+      b.assign(total, choose(mask, v, total));
     }
   });
-  for (i64 part = 0; part < parts; ++part)
-    builder_->store(to, x + part * lanes, totals[static_cast<std::size_t>(part)]);
+  for (i64 part = 0; part < parts; ++part) b.store(to, x + part * lanes, totals[static_cast<std::size_t>(part)]);
 }
 
 }  // namespace tessera::lower

@@ -9,50 +9,21 @@
 //
 // The steps are functions of the emitted text (emit/c/ranges.cpp). What is decided follows from the numbers of the pair
 // alone, whatever part of its results is wanted, so that a point is the same in every region.
-#include <algorithm>
+#include "lower/ways/stream/ranges.hpp"
 
-#include "lower/vocabulary.hpp"
-#include "lower/ways/stream/tiles.hpp"
+#include <algorithm>
 
 namespace tessera::lower {
 
 using ir::nest::integer;
 using ir::nest::Lane;
 using ir::nest::Value;
-using ir::nest::variable;
 
 namespace {
 
 // Each leaves out numbers that are some 20 times smaller: more than there are from the largest to the least number.
 constexpr i64 most_levels = 512;
-constexpr i64 pointer_bytes = 8, number_bytes = 8;
-
-}  // namespace
-
-void GroupLowering::reserve_ranges(Transform& t) {
-  const i64 rows = 2 * t.rows * t.row_bytes(), units = t.tile.rows == 1 ? t.rows : 1;
-  if (std::none_of(transforms_.begin(), transforms_.end(), [](const auto& one) { return one->ranged(); })) return;
-  t.most = reserve(integer(rows));
-  t.two_lines = reserve(integer(2 * t.row_bytes()));
-  t.limits = reserve(integer(units * t.size()));
-  t.squares = reserve(integer(units * number_bytes));
-  t.level = reserve(integer((stacked() ? 2 : 1) * rows));
-  t.level_to = reserve(integer((stacked() ? 4 : 2) * t.rows * pointer_bytes));
-  if (stacked()) t.level_spectra = reserve(integer(t.lines() * t.spectrum_bytes()));
-}
-
-Value GroupLowering::range_call(const std::string& name, ir::nest::Type result, std::vector<Value> args) const {
-  return ir::nest::call("tsr_range_" + name + (transform_->lane() == Lane::f64 ? "_f64" : "_f32"), result,
-                        std::move(args));
-}
-
-void GroupLowering::range_step(const std::string& name, std::vector<Value> args) {
-  const std::string full = range_call(name, flag_type, {})->name;
-  builder_->call(full, std::move(args));
-}
-
-namespace {
-
+constexpr i64 pointer_bytes = 8;
 // Of a point, as if windows of bytes held 16 or nothing: with less than 1 they hold nothing.
 constexpr double energy_of_bytes = 256;
 constexpr ir::nest::Type number{Lane::f64, 1, false};
@@ -63,151 +34,158 @@ Value bits(const Value& memory, Lane lane) {
 
 }  // namespace
 
+Value RangeCheck::range_call(const std::string& name, ir::nest::Type result, std::vector<Value> args) const {
+  return ir::nest::call("tsr_range_" + name + (t_.lane() == Lane::f64 ? "_f64" : "_f32"), result, std::move(args));
+}
+
+void RangeCheck::range_step(const std::string& name, std::vector<Value> args) const {
+  const std::string full = range_call(name, flag_type, {})->name;
+  builder_.call(full, std::move(args));
+}
+
 // What a tile's function found on its way (fft/cpu/tile.hpp).
-Value GroupLowering::found_of_tile() {
-  const Transform& t = *transform_;
-  const Value numbers = convert({t.lane(), 1, true}, t.numbers);
-  return builder_->let("found", address(numbers, integer(fft::tile_scratch(t.tile) - 2 * t.tile.vector.lanes)));
+Value RangeCheck::found_of_tile() const {
+  const PlacedTransform& t = t_;
+  return builder_.let("found",
+                      address(t.numbers_at(t.numbers), integer(fft::tile_scratch(t.tile) - 2 * t.tile.vector.lanes)));
 }
 
 // Are numbers of that energy too large beside windows whose largest one is no less than `low`?
-Value GroupLowering::far(const Value& energy, const Value& low) {
-  const Transform& t = *transform_;
+Value RangeCheck::far(const Value& energy, const Value& low) const {
+  const PlacedTransform& t = t_;
   return range_call("far", flag_type, {energy, low, integer(t.tile.columns * t.rows)});
 }
 
-// After the function of a pair. Null where nothing is looked at.
-Value GroupLowering::doubtful_pair() {
-  const Transform& t = *transform_;
+Value RangeCheck::doubtful_pair() const {
+  const PlacedTransform& t = t_;
   if (!t.ranged()) return {};
   const i64 lanes = t.tile.vector.lanes;
-  const rewrite::Tensor& w = t.sum.weights;
   const Value found = found_of_tile();
   const Value count = integer(t.tile.columns * t.rows);
-  const Value all = builder_->let("energy", range_call("energy", number, {found, integer(lanes)}));
+  const Value all = builder_.let("energy", range_call("energy", number, {found, integer(lanes)}));
   if (t.tile.rows == 1) {
     const double bytes = t.bytes ? energy_of_bytes * static_cast<double>(t.tile.columns) : 0;
-    const Value doubtful = builder_->var(
+    const Value doubtful = builder_.var(
         "doubtful", range_call("doubtful", flag_type,
                                {found, integer(lanes), integer(t.tile.columns), ir::nest::real(bytes, number)}));
     if (!t.sharp()) return doubtful;
-    builder_->branch(is_sharp(), [&] {
+    builder_.branch(is_sharp(), [&] {
       const Value results =
           range_call("result", number, {t.to, integer(t.rows), convert({Lane::i64, 1, true}, t.arguments)});
       const Value share = results / convert(number, sum_of_weights());
-      builder_->assign(doubtful, doubtful | range_call("thin", flag_type, {all, share, count}));
+      builder_.assign(doubtful, doubtful | range_call("thin", flag_type, {all, share, count}));
     });
     return doubtful;
   }
   const Value energy = energy_of(all);
-  const Value least = builder_->let("least", range_call("least", number, {found, integer(lanes), sum_of_weights()}));
-  const Value doubtful = builder_->var("doubtful", far(energy, least));
-  builder_->branch(doubtful, [&] {
-    const Value low = range_call("low", number,
-                                 {t.from, integer(t.rows), integer(t.tile.columns), integer(w.extent[rank_ - 2]),
-                                  integer(w.extent[rank_ - 1]), bits(t.two_lines, t.lane())});
-    builder_->assign(doubtful, far(energy, low));
+  const Value least = builder_.let("least", range_call("least", number, {found, integer(lanes), sum_of_weights()}));
+  const Value doubtful = builder_.var("doubtful", far(energy, least));
+  builder_.branch(doubtful, [&] {
+    const Value low = low_of_windows();
+    builder_.assign(doubtful, far(energy, low));
     if (t.sharp())
-      builder_->branch(is_sharp(), [&] {
-        builder_->assign(doubtful, doubtful | range_call("thin", flag_type, {all, least, count}));
+      builder_.branch(is_sharp(), [&] {
+        builder_.assign(doubtful, doubtful | range_call("thin", flag_type, {all, least, count}));
       });
   });
   return doubtful;
 }
 
+// What windows of a tile hold at least, by their largest numbers.
+Value RangeCheck::low_of_windows() const {
+  const rewrite::Tensor& w = t_.sum.weights;
+  return range_call("low", number,
+                    {t_.from, integer(t_.rows), integer(t_.tile.columns), integer(w.extent[rank_ - 2]),
+                     integer(w.extent[rank_ - 1]), bits(t_.two_lines, t_.lane())});
+}
+
 // Of bytes, whose range bounds what rounding leaves, windows of zeros alone are looked for.
-Value GroupLowering::energy_of(const Value& found) {
-  const Transform& t = *transform_;
+Value RangeCheck::energy_of(const Value& found) const {
+  const PlacedTransform& t = t_;
   if (!t.bytes) return found;
   return ir::nest::real(energy_of_bytes * static_cast<double>(t.tile.columns * t.rows), number);
 }
 
 // A flag behind the weights and their sum.
-Value GroupLowering::is_sharp() {
-  const Transform& t = *transform_;
-  const Value weights = variable("tsr_table_" + std::to_string(t.weights), {t.lane(), 1, true});
+Value RangeCheck::is_sharp() const {
+  const PlacedTransform& t = t_;
+  const Value weights = t.table(t.weights);
   const Value flag = load(weights, integer(static_cast<i64>(t.sum.weights.at.size()) + 1), 1);
   return differs(flag, ir::nest::real(0, {t.lane(), 1, false}));
 }
 
-Value GroupLowering::sum_of_weights() {
-  const Transform& t = *transform_;
-  const Value weights = variable("tsr_table_" + std::to_string(t.weights), {t.lane(), 1, true});
-  return builder_->let("all", load(weights, integer(static_cast<i64>(t.sum.weights.at.size())), 1));
+Value RangeCheck::sum_of_weights() const {
+  const PlacedTransform& t = t_;
+  const Value weights = t.table(t.weights);
+  return builder_.let("all", load(weights, integer(static_cast<i64>(t.sum.weights.at.size())), 1));
 }
 
-// Of a pair in a plane, beside its spectrum: its energy, and what windows in it hold at least.
-void GroupLowering::keep_range_of_plane(const Value& slot) {
-  const Transform& t = *transform_;
+void RangeCheck::keep_range_of_plane(const Value& slot) const {
+  const PlacedTransform& t = t_;
   if (!t.ranged()) return;
-  const rewrite::Tensor& w = t.sum.weights;
-  const Value ranges = builder_->let("ranges", convert({Lane::f64, 1, true}, t.energies));
-  builder_->store(ranges, slot * 2,
-                  energy_of(range_call("energy", number, {found_of_tile(), integer(t.tile.vector.lanes)})));
-  builder_->store(ranges, slot * 2 + 1,
-                  range_call("low", number,
-                             {t.from, integer(t.rows), integer(t.tile.columns), integer(w.extent[rank_ - 2]),
-                              integer(w.extent[rank_ - 1]), bits(t.two_lines, t.lane())}));
+  const Value ranges = builder_.let("ranges", convert({Lane::f64, 1, true}, t.energies));
+  builder_.store(ranges, slot * 2,
+                 energy_of(range_call("energy", number, {found_of_tile(), integer(t.tile.vector.lanes)})));
+  builder_.store(ranges, slot * 2 + 1, low_of_windows());
 }
 
-// After two planes of results, which read all but the last and all but the first of the planes that are kept.
-std::pair<Value, Value> GroupLowering::doubtful_planes(
-    const std::function<Value(const Value& volume, const Value& along)>& slot) {
-  const Transform& t = *transform_;
+std::pair<Value, Value> RangeCheck::doubtful_planes(
+    const std::function<Value(const Value& volume, const Value& along)>& slot) const {
+  const PlacedTransform& t = t_;
   if (!t.ranged()) return {};
-  const Value ranges = builder_->let("ranges", convert({Lane::f64, 1, true}, t.energies));
+  const Value ranges = builder_.let("ranges", convert({Lane::f64, 1, true}, t.energies));
   Value energy[2], low[2], flags[2];
   for (i64 s = 0; s < 2; ++s) {
-    energy[s] = builder_->var("energy", ir::nest::real(0, number)),
-    low[s] = builder_->var("low", ir::nest::real(0, number));
-    each_plane(
+    energy[s] = builder_.var("energy", ir::nest::real(0, number)),
+    low[s] = builder_.var("low", ir::nest::real(0, number));
+    pair_.each_plane(
         [&](const Value& volume, const Value& along) {
           const Value at = slot(volume, along + s);
           const auto larger = [&](const Value& so_far, const Value& place) {
-            builder_->assign(so_far, range_call("larger_of", number, {so_far, load(ranges, place, 1)}));
+            builder_.assign(so_far, range_call("larger_of", number, {so_far, load(ranges, place, 1)}));
           };
           larger(energy[s], at * 2);
           larger(low[s], at * 2 + 1);
         },
         integer(0), t.along);
   }
-  const Value least = builder_->let(
+  const Value least = builder_.let(
       "least", range_call("least", number, {found_of_tile(), integer(t.tile.vector.lanes), sum_of_weights()}));
   for (i64 s = 0; s < 2; ++s) {
-    flags[s] = builder_->var("doubtful", far(energy[s], least) & far(energy[s], low[s]));
+    flags[s] = builder_.var("doubtful", far(energy[s], least) & far(energy[s], low[s]));
     if (t.sharp())
-      builder_->branch(is_sharp(), [&] {
+      builder_.branch(is_sharp(), [&] {
         const Value thin = range_call("thin", flag_type, {energy[s], least, integer(t.tile.columns * t.rows)});
-        builder_->assign(flags[s], flags[s] | thin);
+        builder_.assign(flags[s], flags[s] | thin);
       });
   }
   return {flags[0], flags[1]};
 }
 
-void GroupLowering::narrow_ranges(const TilePart (&parts)[2], const std::vector<Value>& index, const Value& x0) {
-  const Transform& t = *transform_;
+void RangeCheck::narrow_ranges(const PairedTile (&parts)[2], const PairWriter::Index& index, const Value& x0) const {
+  const PlacedTransform& t = t_;
   const rewrite::Tensor& w = t.sum.weights;
   const Value rows = integer(t.rows), columns = integer(t.tile.columns), alone = integer(t.tile.rows == 1 ? 1 : 0);
   const Value k0 = integer(w.extent[rank_ - 2]), k1 = integer(w.extent[rank_ - 1]);
-  const Value most = builder_->let("most", bits(t.most, t.lane())), lines = bits(t.two_lines, t.lane());
-  const Value limits = builder_->let("limits", bits(t.limits, t.lane()));
-  const Value squares = builder_->let("squares", convert({Lane::f64, 1, true}, t.squares));
-  const Value n = builder_->let("n", convert({Lane::i64, 1, true}, t.arguments));
+  const Value most = builder_.let("most", bits(t.most, t.lane())), lines = bits(t.two_lines, t.lane());
+  const Value limits = builder_.let("limits", bits(t.limits, t.lane()));
+  const Value squares = builder_.let("squares", convert({Lane::f64, 1, true}, t.squares));
+  const Value n = builder_.let("n", convert({Lane::i64, 1, true}, t.arguments));
   // Results of the pair, and those of a level.
   const i64 first = (parts[0].number - parts[0].side()) * t.rows * pointer_bytes;
   const Value to = address(t.to, integer(first));
   const auto planes = [&](const OfPlane& body) {
-    if (!stacked()) return body(integer(0), integer(0));
-    each_plane(
+    if (!t.stacked()) return body(integer(0), integer(0));
+    pair_.each_plane(
         [&](const Value& volume, const Value& along) {
-          const Plane plane = plane_at(index, volume, along);
-          for (const TilePart& part : parts) load_tile(part, index, x0, &plane);
+          const ReadPlane plane = pair_.plane_at(index, volume, along);
+          for (const PairedTile& part : parts) pair_.load_tile(part, index, x0, &plane);
           body(volume, along);
         },
         integer(0), t.along);
   };
   const auto further = [&](const Value& volume, const Value& along) {
-    return stacked() ? builder_->let("more", volume + along) : integer(0);
+    return t.stacked() ? builder_.let("more", volume + along) : integer(0);
   };
   planes([&](const Value& volume, const Value& along) {
     range_step("most", {t.from, rows * 2, columns, most, further(volume, along)});
@@ -216,15 +194,15 @@ void GroupLowering::narrow_ranges(const TilePart (&parts)[2], const std::vector<
     range_step("slide", {address(most, integer(tile * t.rows * t.tile.columns)), rows, columns, k0, k1, lines});
   range_step("first", {most, rows, columns, alone, limits});
   if (!t.bytes) {
-    const Value more = builder_->var("more", integer(1, flag_type));
-    builder_->loop("k", integer(0), integer(most_levels), integer(1), [&](const Value&) {
-      builder_->branch(more, [&] {
+    const Value more = builder_.var("more", integer(1, flag_type));
+    builder_.loop("k", integer(0), integer(most_levels), integer(1), [&](const Value&) {
+      builder_.branch(more, [&] {
         planes([&](const Value& volume, const Value& along) {
           range_step("squares", {t.from, rows, columns, alone, limits, squares, further(volume, along)});
         });
-        builder_->assign(more, range_call("next", flag_type, {most, rows, columns, n, alone, limits, squares}));
-        builder_->branch(more, [&] {
-          range_step("rows", {t.level_to, t.level, rows * (stacked() ? 4 : 2), columns});
+        builder_.assign(more, range_call("next", flag_type, {most, rows, columns, n, alone, limits, squares}));
+        builder_.branch(more, [&] {
+          range_step("rows", {t.level_to, t.level, rows * (t.stacked() ? 4 : 2), columns});
           level_of_pair(planes, limits);
           range_step("keep", {to, t.level_to, rows, columns, most, n, alone, limits});
         });
@@ -233,48 +211,52 @@ void GroupLowering::narrow_ranges(const TilePart (&parts)[2], const std::vector<
   }
   range_step("clear", {to, rows, columns, most, n});
   if (!t.sharp()) return;
-  builder_->branch(is_sharp(), [&] {
+  builder_.branch(is_sharp(), [&] {
     const Value thin =
-        builder_->let("thin", range_call("mark", flag_type, {to, rows, columns, most, n, sum_of_weights()}));
-    builder_->branch(thin, [&] {
-      if (!stacked())
-        for (const TilePart& part : parts) load_tile(part, index, x0, nullptr);  // once more as it was
-      planes([&](const Value& volume, const Value& along) {
-        const Value weights = variable("tsr_table_" + std::to_string(t.weights), {t.lane(), 1, true});
-        const i64 each = w.extent[rank_ - 2] * w.extent[rank_ - 1];
-        const Value of_plane = address(weights, (volume * t.along + along) * each);
-        range_step("add", {t.from, to, rows, columns, most, n, of_plane, k0, k1});
-      });
+        builder_.let("thin", range_call("mark", flag_type, {to, rows, columns, most, n, sum_of_weights()}));
+    builder_.branch(thin, [&] {
+      if (!t.stacked())
+        for (const PairedTile& part : parts) pair_.load_tile(part, index, x0, nullptr);  // once more as it was
+      add_thin(planes, to, most, n);
     });
   });
 }
 
+// Sums up directly what is marked.
+void RangeCheck::add_thin(const EachPlane& planes, const Value& to, const Value& most, const Value& n) const {
+  const PlacedTransform& t = t_;
+  const rewrite::Tensor& w = t.sum.weights;
+  planes([&](const Value& volume, const Value& along) {
+    const Value of_plane = address(t.table(t.weights), (volume * t.along + along) * t.weights_of_plane);
+    range_step("add", {t.from, to, integer(t.rows), integer(t.tile.columns), most, n, of_plane,
+                       integer(w.extent[rank_ - 2]), integer(w.extent[rank_ - 1])});
+  });
+}
+
 // The pair without what is above the limits, to the rows of a level.
-void GroupLowering::level_of_pair(const std::function<void(const OfPlane&)>& planes, const Value& limits) {
-  const Transform& t = *transform_;
-  const Value n = builder_->let("n", convert({Lane::i64, 1, true}, t.arguments));
+void RangeCheck::level_of_pair(const EachPlane& planes, const Value& limits) const {
+  const PlacedTransform& t = t_;
+  const Value n = builder_.let("n", convert({Lane::i64, 1, true}, t.arguments));
   const Value rows = integer(t.rows), columns = integer(t.tile.columns), alone = integer(t.tile.rows == 1 ? 1 : 0);
-  const auto numbers = [&](const Value& memory) { return convert({t.lane(), 1, true}, memory); };
-  const auto table = [](const Value& of) { return ir::nest::call("tsr_rows", bytes_pointer, {of}); };
-  const Value spectrum = variable("tsr_table_" + std::to_string(t.spectrum), {t.lane(), 1, true});
+  const Value spectrum = t.table(t.spectrum);
   planes([&](const Value& volume, const Value& along) {
     range_step("mask", {t.from, t.loaded, rows, columns, alone, limits});
-    if (!stacked()) return;
-    const Value line = builder_->let("line", volume * (t.along + 1) + along);
-    const Value slot = builder_->let("slot", address(t.level_spectra, line * t.spectrum_bytes()));
-    builder_->call(t.function + "_there", {table(t.from), numbers(slot), numbers(t.numbers), n});
-    builder_->call("tsr_set_row", {t.stack, line, slot});
+    if (!t.stacked()) return;
+    const Value line = builder_.let("line", volume * (t.along + 1) + along);
+    const Value slot = builder_.let("slot", address(t.level_spectra, line * t.spectrum_bytes()));
+    builder_.call(t.function + "_there", {rows_of(t.from), t.numbers_at(slot), t.numbers_at(t.numbers), n});
+    builder_.call("tsr_set_row", {t.stack, line, slot});
     // The second plane of results is not wanted, but reads all the same.
-    builder_->call("tsr_set_row", {t.stack, line + 1, slot});
+    builder_.call("tsr_set_row", {t.stack, line + 1, slot});
   });
-  if (!stacked()) {
-    builder_->call(t.function, {table(t.from), table(t.level_to), spectrum, numbers(t.numbers), n});
+  if (!t.stacked()) {
+    builder_.call(t.function, {rows_of(t.from), rows_of(t.level_to), spectrum, t.numbers_at(t.numbers), n});
     return;
   }
-  const Value second = builder_->let("second", load(n, integer(7), 1));
-  builder_->store(n, integer(7), integer(0));
-  builder_->call(t.function + "_back", {table(t.stack), table(t.level_to), spectrum, numbers(t.numbers), n});
-  builder_->store(n, integer(7), second);
+  const Value second = builder_.let("second", load(n, integer(7), 1));
+  builder_.store(n, integer(7), integer(0));
+  builder_.call(t.function + "_back", {rows_of(t.stack), rows_of(t.level_to), spectrum, t.numbers_at(t.numbers), n});
+  builder_.store(n, integer(7), second);
 }
 
 }  // namespace tessera::lower

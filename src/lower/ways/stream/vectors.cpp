@@ -1,9 +1,16 @@
 // A run of columns of a point pass: the loop over its vectors, what they read and where their results go.
+//
+// Neighbouring columns are computed together in one of three ways: as vectors of them (PlainColumns), as even and odd
+// columns of bytes (PairColumns), as every fourth column of bytes (QuadColumns). Each says what an access loads, and
+// puts what was computed back in order. (Lanes of pieces of a whole image are another loop: lanes.cpp.)
 #include <algorithm>
+#include <memory>
 
 #include "base/division.hpp"
-#include "lower/vocabulary.hpp"
-#include "lower/ways/stream/group.hpp"
+#include "lower/ways/stream/bytes.hpp"
+#include "lower/ways/stream/columns.hpp"
+#include "lower/ways/stream/fields.hpp"
+#include "lower/ways/stream/lanes.hpp"
 
 namespace tessera::lower {
 
@@ -17,17 +24,24 @@ using ir::nest::Type;
 using ir::nest::Value;
 using ir::nest::variable;
 
+namespace {
+
+// Fewer stages than this have enough in common that their results wait in registers until they are stored together.
+constexpr std::size_t most_together = 4;
+
 // The rows of memory that the next block will read besides, at the same columns: there is a block's time for them to
 // arrive, and the machine's own prefetching stops at the end of every page.
-void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources, const Value& x) {
+void prefetch(const PassOfTile& of, const std::vector<Pointers>& sources, const Value& x) {
   constexpr i64 line = 64;
-  const plan::Pass& pass = group_.passes[p];
+  const StreamGroup& group = of.tile.group;
+  Builder& builder = of.tile.builder;
+  const plan::Pass& pass = of.pass;
   // Of every array, by offsets of the plane and the row: what comes from memory is the last plane.
   std::map<StageId, std::vector<std::pair<std::vector<i64>, std::size_t>>> last;
-  for (std::size_t k = 0; k < bodies_[p].sources.size(); ++k) {
-    const PassBody::Source& source = bodies_[p].sources[k];
+  for (std::size_t k = 0; k < of.body.sources.size(); ++k) {
+    const PassBody::Source& source = of.body.sources[k];
     bool steady = source.table.empty() && source.scale > 0 && source.outer.back().scale > 0;
-    if (in_group(source.stage) || !steady) continue;
+    if (group.contains(source.stage) || !steady) continue;
     std::vector<i64> offsets;
     for (const ir::Index& index : source.outer) offsets.push_back(index.offset);
     last[source.stage].emplace_back(std::move(offsets), k);
@@ -35,225 +49,345 @@ void GroupLowering::prefetch(std::size_t p, const std::vector<Pointers>& sources
   for (auto& [s, rows] : last) {
     std::sort(rows.rbegin(), rows.rend());
     rows.resize(std::min(rows.size(), static_cast<std::size_t>(pass.rows)));
-    const ArrayRef& array = interface_.arrays[place_of(plan_, interface_, s)->array];
-    const i64 unit = element_step(s) * ir::nest::size_of(memory_lane(s));
+    const ArrayRef& array = group.interface.arrays[group.place(s)->array];
+    const i64 unit = group.element_step(s) * group.bytes(s);
     for (const auto& [offsets, k] : rows) {
-      const PassBody::Source& source = bodies_[p].sources[k];
+      const PassBody::Source& source = of.body.sources[k];
       // (The next row of each plane, where these make up the block.)
-      const i64 step = pass.along + 2 == rank_ ? pass.rows : 1;
-      const Value next = stride(array.strides + source.outer.size() - 1) * (step * source.outer.back().scale);
-      const Value at = builder_->let("ahead", (x * source.scale + source.lo) * unit + next);
+      const i64 step = pass.along + 2 == group.rank ? pass.rows : 1;
+      const Value next = of.tile.stride(array.strides + source.outer.size() - 1) * (step * source.outer.back().scale);
+      const Value at = builder.let("ahead", (x * source.scale + source.lo) * unit + next);
       const i64 lines = std::max<i64>(1, pass.lanes * source.scale * unit / line);
       for (i64 n = 0; n < lines; ++n)
-        builder_->call("tsr_prefetch", {convert(bytes_pointer, sources[k].direct.front()), at + n * line});
+        builder.call("tsr_prefetch", {convert(bytes_pointer, sources[k].direct.front()), at + n * line});
     }
   }
 }
 
 // Elements of 2 or 4 vectors in turn.
-void GroupLowering::store_interleaved(const Value& to, const Value& x, std::vector<Value> row) {
+void store_interleaved(Builder& builder, const Value& to, const Value& x, std::vector<Value> row) {
   const i64 lanes = row.front()->type.lanes, count = static_cast<i64>(row.size());
   if (count == 4) {  // 0 with 2 and 1 with 3 first, then these with each other
     std::vector<Value> mixed;
     for (std::size_t pair = 0; pair < 2; ++pair)
       for (int half = 0; half < 2; ++half)
-        mixed.push_back(builder_->let("v", interleave(row[pair], row[pair + 2], half)));
+        mixed.push_back(builder.let("v", interleave(row[pair], row[pair + 2], half)));
     row = {mixed[0], mixed[2], mixed[1], mixed[3]};
   }
   for (i64 k = 0; k < count; ++k) {
     std::size_t pair = static_cast<std::size_t>(k / 2 * 2);
-    builder_->store(to, x * count + k * lanes, interleave(row[pair], row[pair + 1], static_cast<int>(k % 2)));
+    builder.store(to, x * count + k * lanes, interleave(row[pair], row[pair + 1], static_cast<int>(k % 2)));
   }
 }
 
-// The loop over vectors, from `from` on, until `to` is reached or passed.
-void GroupLowering::vectors(std::size_t p, const std::vector<Value>& index, const std::vector<Pointers>& sources,
-                            const std::vector<Target>& targets, const Value& from, const Value& to,
-                            const Value& streaming) {
-  const plan::Pass& pass = group_.passes[p];
-  const PassBody& body = bodies_[p];
-  const ir::Graph& graph = plan_.graph;
-  const int lanes = pass.quads ? pass.lanes / 4 : pass.pairs ? pass.lanes / 2 : pass.lanes;
-  builder_->loop("x", from, to, integer(pass.lanes), [&](const Value& x) {
-    if (is_lanes(graph.node(body.roots.front()).op)) {
-      for (std::size_t k = 0; k < targets.size(); ++k)
-        store_lanes(graph.node(body.roots[k]), index[0], x, work_[p].piece, targets[k].to);
+Value iota(int lanes) {
+  auto node = std::make_shared<ir::nest::Node>();
+  node->kind = Kind::iota;
+  node->type = {Lane::i32, lanes, false};
+  return node;
+}
+
+// Results of a turn of the loop. What goes past the caches or not is stored together: a branch at every store would
+// part the rows of a block, whose chains of sums are to run beside each other. (Not those of many stages, that have
+// little in common but need registers until they are stored.)
+class Results {
+ public:
+  Results(const PassOfTile& of, const Value& streaming)
+      : group_(of.tile.group),
+        builder_(of.tile.builder),
+        streaming_(streaming),
+        most_(of.pass.stages.size() > most_together ? 1
+                                                    : static_cast<std::size_t>(group_.machine.vector_registers) / 2) {}
+
+  void store(StageId s, const Value& to, const Value& at, const Value& out) {
+    if (!group_.direct_result(s))
+      builder_.store(to, at, out);
+    else
+      waiting_.push_back({to, at, out->kind == Kind::variable ? out : builder_.let("v", out)});
+    if (waiting_.size() >= most_) store_waiting();
+  }
+
+  void store_waiting() {
+    if (waiting_.empty()) return;
+    const auto all = [&](bool past) {
+      return [&, past] {
+        for (const Result& r : waiting_) builder_.store(r.to, r.at, r.out, past);
+      };
+    };
+    builder_.branch(streaming_, all(true), all(false));
+    waiting_.clear();
+  }
+
+ private:
+  struct Result {
+    Value to, at, out;
+  };
+  const StreamGroup& group_;
+  Builder& builder_;
+  const Value streaming_;
+  const std::size_t most_;
+  std::vector<Result> waiting_;
+};
+
+// What an access reads: a row, and the column in it.
+struct Access {
+  const ExprNode& node;
+  const PassBody::Source& source;
+  Value pointer, at;
+  const ir::Index& column() const { return node.index.back(); }
+};
+
+// The vectors that start at column x of a block.
+class ColumnBody {
+ public:
+  ColumnBody(const PassOfTile& of, const Block& block, const Value& x, Results& results, int lanes)
+      : lanes(lanes),
+        of_(of),
+        group_(of.tile.group),
+        builder_(of.tile.builder),
+        block_(block),
+        x_(x),
+        results_(results) {}
+  virtual ~ColumnBody() = default;
+
+  virtual Value load(const Access&) const = 0;
+  virtual void finished(PointEmitter&, std::size_t root, const Value&) = 0;
+  virtual PointEmitter::Values known() const { return {}; }  // before anything is computed
+
+  const int lanes;  // of one of its vectors
+
+ protected:
+  std::size_t target_of(std::size_t root) const { return root % block_.targets.size(); }
+  const Target& target(std::size_t root) const { return block_.targets[target_of(root)]; }
+  StageId stage_of(std::size_t root) const { return of_.pass.stages[target_of(root) % of_.pass.stages.size()]; }
+  ir::ExprId expression(std::size_t root) const { return of_.body.roots[root]; }
+  // Bytes of a row from column x + `columns` on, as lanes of another type.
+  Value bytes_at(const Value& pointer, i64 columns, Lane lane) const {
+    return convert({lane, 1, true}, address(pointer, x_ + columns));
+  }
+
+  const PassOfTile& of_;
+  const StreamGroup& group_;
+  Builder& builder_;
+  const Block& block_;
+  const Value x_;
+  Results& results_;
+};
+
+class PlainColumns final : public ColumnBody {
+ public:
+  using ColumnBody::ColumnBody;
+
+  Value load(const Access& access) const override {
+    const ExprNode& node = access.node;
+    const ir::Index& column = access.column();
+    const i64 step = group_.element_step(node.stage), apart = step * column.scale;
+    // Columns of one row are taken from the same whole vectors, counted from the first column that the pass reads.
+    if (apart > 1 && apart <= 32 && column.vars.empty()) {
+      const i64 behind = (column.offset - access.source.lo) * step + group_.element_offset(node.stage);
+      Value base = (x_ * column.scale + of_.tile.extent(column.shift) + access.source.lo) * step;
+      if (column.scale == 1 && group_.reads_words(of_.number, node.stage))
+        return field_words(access.pointer, base + behind / apart * apart, behind % apart, apart, lanes);
+      return ir::nest::load(access.pointer, base + behind / apart * apart, lanes, apart, behind % apart);
+    }
+    if (column.vars.empty() && access.source.shifted.contains(column.offset)) {
+      const i64 phase = column.offset - base::floor_divide(column.offset, i64{lanes}) * lanes;
+      return ir::nest::load(access.pointer, x_ + of_.tile.extent(column.shift) + (column.offset - phase), lanes, 1,
+                            phase);
+    }
+    const Value at = access.at * step + group_.element_offset(node.stage);
+    if (column.scale == 0) return broadcast(ir::nest::load(access.pointer, at, 1), lanes);
+    return ir::nest::load(access.pointer, at, lanes, step * column.scale);
+  }
+
+  void finished(PointEmitter& emitter, std::size_t root, const Value& v) override {
+    const StageId s = stage_of(root);
+    Value out = emitter.stored(expression(root), v, group_.memory_lane(group_.written(s)));
+    const Target& to = target(root);
+    if (to.pieces == 1) return results_.store(s, to.to, x_, out);
+    std::vector<Value>& row = pieces_[to.first];
+    row.resize(static_cast<std::size_t>(to.pieces));
+    row[static_cast<std::size_t>(to.piece)] = builder_.let("v", out);
+    if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(builder_, to.to, x_, std::move(row));
+  }
+
+ private:
+  std::map<std::size_t, std::vector<Value>> pieces_;  // of rows that several fill, by the first one's position
+};
+
+class PairColumns final : public ColumnBody {
+ public:
+  using ColumnBody::ColumnBody;
+
+  Value load(const Access& access) const override {
+    const i64 odd = access.column().offset & 1;
+    Value both = ir::nest::load(bytes_at(access.pointer, access.column().offset - odd, Lane::u16), integer(0), lanes);
+    return odd ? both >> 8 : both & 255;
+  }
+
+  void finished(PointEmitter& emitter, std::size_t root, const Value& v) override {
+    Value half = builder_.let("v", emitter.stored(expression(root), v, Lane::u16));
+    auto [other, first] = halves_.try_emplace(target_of(root), half);
+    if (first) return;
+    const bool odd = root >= block_.targets.size();
+    const Value even = odd ? other->second : half, after = odd ? half : other->second;
+    Value low = even & 255;
+    Value high = after << 8;
+    results_.store(stage_of(root), bytes_at(target(root).to, 0, Lane::u16), integer(0),
+                   builder_.let("both", low | high));
+  }
+
+ private:
+  std::map<std::size_t, Value> halves_;  // even or odd columns that wait for the others, by target
+};
+
+class QuadColumns final : public ColumnBody {
+ public:
+  using ColumnBody::ColumnBody;
+
+  Value load(const Access& access) const override {
+    return ir::nest::load(convert({Lane::u32, 1, true}, address(access.pointer, access.at)), integer(0), lanes) & 255;
+  }
+
+  void finished(PointEmitter& emitter, std::size_t root, const Value& v) override {
+    const StageId s = stage_of(root);
+    const Lane lane = group_.memory_lane(s);
+    std::vector<Value>& four = phases_[target_of(root)];
+    four.resize(4);
+    four[root / block_.targets.size()] = builder_.let(
+        "v", emitter.stored(expression(root), v, lane == Lane::f32 || lane == Lane::u32 ? lane : Lane::i32));
+    if (std::count(four.begin(), four.end(), nullptr)) return;
+    for (const auto& [column, out] : of_quads(builder_, four, lane))
+      results_.store(s, bytes_at(target(root).to, column, out->type.lane), integer(0), out);
+  }
+
+  PointEmitter::Values known() const override { return byte_totals(of_, block_.sources, x_); }
+
+ private:
+  std::map<std::size_t, std::vector<Value>> phases_;  // of every fourth column, by target
+};
+
+std::unique_ptr<ColumnBody> column_body(const PassOfTile& of, const Block& block, const Value& x, Results& results) {
+  const plan::Pass& pass = of.pass;
+  if (pass.quads) return std::make_unique<QuadColumns>(of, block, x, results, pass.lanes / 4);
+  if (pass.pairs) return std::make_unique<PairColumns>(of, block, x, results, pass.lanes / 2);
+  return std::make_unique<PlainColumns>(of, block, x, results, pass.lanes);
+}
+
+// The row of an access: of a long window the one that reduction variables choose.
+Value row_of(const PassBody::Source& source, const Pointers& pointers, const ExprNode& node,
+             const std::map<std::uint32_t, Value>& vars) {
+  if (source.table.empty()) return pointers.current;
+  Value entry = integer(0);
+  for (std::size_t d = 0; d + 1 < node.index.size(); ++d) {
+    auto [lo, hi] = source.table[d];
+    Value offset = integer(node.index[d].offset - lo);
+    for (auto [var, coefficient] : node.index[d].vars) offset = offset + vars.at(var) * coefficient;
+    entry = entry * (hi - lo + 1) + offset;
+  }
+  return listed_row(pointers.current, entry);
+}
+
+// Elements at computed places of an array: clamped to it, and put together from their offsets.
+Value gathered(const TileFunction& tile, const ExprNode& node, const std::vector<Value>& indices, int lanes) {
+  const auto place = tile.group.place(node.stage);
+  const ArrayRef& array = tile.group.interface.arrays[place->array];
+  const Value base = tile.array_base(place->array);
+  const Type wide{Lane::i64, lanes, false};
+  Value offset;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    Value last = convert({Lane::i32, 1, false}, tile.extent(tile.group.stage(node.stage).domain[d]) - 1);
+    Value i = max(indices[d], 0);
+    i = tile.builder.let("i", min(i, broadcast(last, lanes)));
+    Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : tile.stride(array.strides + d);
+    Value share = convert(wide, i) * broadcast(pitch, lanes);
+    offset = tile.builder.let("o", offset ? offset + share : share);
+  }
+  auto read = std::make_shared<ir::nest::Node>();
+  read->kind = Kind::gather;
+  read->type = {tile.group.memory_lane(node.stage), lanes, false};
+  read->args = {address(base, integer(place->offset)), offset};
+  return read;
+}
+
+// Operands that are no access, at column x: the same in all lanes but for the column's own number.
+Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>& index, const Value& x, int lanes) {
+  const TileFunction& tile = of.tile;
+  const StreamGroup& group = tile.group;
+  const Type scalar{Lane::i32, 1, false};
+  switch (node.op) {
+    case Op::coord: {
+      std::size_t d = static_cast<std::size_t>(node.ivalue);
+      if (d + 1 < group.rank) return broadcast(convert(scalar, index[d]), lanes);
+      return broadcast(convert(scalar, x), lanes) + iota(lanes);
+    }
+    case Op::extent: {
+      const ir::Stage& owner = group.stage(of.pass.stages.front());
+      return broadcast(convert(scalar, tile.extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
+    }
+    case Op::value: {
+      const auto place = group.place(node.stage);
+      const Value at = address(tile.array_base(place->array), integer(place->offset));
+      return broadcast(load(group.typed(node.stage, at), integer(0), 1), lanes);
+    }
+    case Op::size:
+      return broadcast(
+          convert({Lane::f64, 1, false}, tile.size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
+    case Op::parameter:
+      return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
+    default: {
+      Lane lane = ir::nest::lane_of(node.type);
+      Value base = tile.array_base(static_cast<std::size_t>(node.ivalue));
+      return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
+    }
+  }
+}
+
+// The vectors from column x on.
+void compute_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  const TileFunction& tile = of.tile;
+  const StreamGroup& group = tile.group;
+  Results results(of, streaming);
+  const std::unique_ptr<ColumnBody> columns = column_body(of, block, x, results);
+  const int lanes = columns->lanes;
+  PointSource operands;
+  operands.lanes = lanes;
+  if (of.pass.quads) operands.least_bytes = 4;
+  operands.chained = group.options.numbers == Numbers::fast;
+  operands.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
+    const std::size_t k = of.body.source_of.at(&node);
+    const ir::Index& column = node.index.back();
+    Value at = x * column.scale + tile.extent(column.shift) + column.offset;
+    for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
+    const PassBody::Source& source = of.body.sources[k];
+    return columns->load({node, source, row_of(source, block.sources[k], node, vars), at});
+  };
+  operands.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
+    return gathered(tile, node, indices, lanes);
+  };
+  operands.leaf = [&](const ExprNode& node) { return leaf(of, node, block.index, x, lanes); };
+  operands.table = [&](std::size_t t) {
+    return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(group.graph.tables[t].type), 1, true});
+  };
+  PointEmitter emitter(group.graph, group.ranges, tile.builder, operands);
+  emitter.emit(
+      of.body.roots, [&](std::size_t root, const Value& v) { columns->finished(emitter, root, v); }, columns->known());
+  results.store_waiting();
+}
+
+}  // namespace
+
+void compute_vectors(const PassOfTile& of, const Block& block, const Value& from, const Value& to,
+                     const Value& streaming) {
+  const ir::Graph& graph = of.tile.group.graph;
+  of.tile.builder.loop("x", from, to, integer(of.pass.lanes), [&](const Value& x) {
+    if (is_lanes(graph.node(of.body.roots.front()).op)) {
+      for (std::size_t k = 0; k < block.targets.size(); ++k)
+        store_lanes(of.tile, graph.node(of.body.roots[k]), block.index[0], x, of.work.piece, block.targets[k].to);
       return;
     }
-    prefetch(p, sources, x);
-    PointSource source;
-    source.lanes = lanes;
-    if (pass.quads) source.least_bytes = 4;
-    source.chained = plan_.options.numbers == Numbers::fast;
-    source.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
-      std::size_t k = body.source_of.at(&node);
-      const PassBody::Source& from_source = body.sources[k];
-      Value pointer = sources[k].current;
-      if (!from_source.table.empty()) {
-        Value entry = integer(0);
-        for (std::size_t d = 0; d + 1 < node.index.size(); ++d) {
-          auto [lo, hi] = from_source.table[d];
-          Value offset = integer(node.index[d].offset - lo);
-          for (auto [var, coefficient] : node.index[d].vars) offset = offset + vars.at(var) * coefficient;
-          entry = entry * (hi - lo + 1) + offset;
-        }
-        pointer = listed_row(pointer, entry);
-      }
-      const ir::Index& column = node.index.back();
-      Value at = x * column.scale + extent(column.shift) + column.offset;
-      for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
-      if (pass.pairs) {
-        const i64 odd = column.offset & 1;
-        Value both =
-            load(convert({Lane::u16, 1, true}, address(pointer, x + (column.offset - odd))), integer(0), lanes);
-        return odd ? both >> 8 : both & 255;
-      }
-      if (pass.quads) {
-        return load(convert({Lane::u32, 1, true}, address(pointer, at)), integer(0), lanes) & 255;
-      }
-      i64 step = element_step(node.stage);
-      const i64 apart = step * column.scale;
-      // Columns of one row are taken from the same whole vectors, counted from the first column that the pass reads.
-      if (apart > 1 && apart <= 32 && column.vars.empty()) {
-        i64 behind = (column.offset - from_source.lo) * step + element_offset(node.stage);
-        Value base = (x * column.scale + extent(column.shift) + from_source.lo) * step;
-        if (column.scale == 1 && reads_words(p, node.stage))
-          return field_words(pointer, base + behind / apart * apart, behind % apart, apart, lanes);
-        return load(pointer, base + behind / apart * apart, lanes, apart, behind % apart);
-      }
-      if (column.vars.empty() && from_source.shifted.contains(column.offset)) {
-        const i64 phase = column.offset - base::floor_divide(column.offset, i64{lanes}) * lanes;
-        return load(pointer, x + extent(column.shift) + (column.offset - phase), lanes, 1, phase);
-      }
-      if (column.scale == 0) return broadcast(load(pointer, at * step + element_offset(node.stage), 1), lanes);
-      return load(pointer, at * step + element_offset(node.stage), lanes, step * column.scale);
-    };
-    source.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
-      auto place = place_of(plan_, interface_, node.stage);
-      const ArrayRef& array = interface_.arrays[place->array];
-      Value base = array_base(place->array);
-      const Type wide{Lane::i64, lanes, false};
-      Value offset;
-      for (std::size_t d = 0; d < indices.size(); ++d) {
-        Value last = convert({Lane::i32, 1, false}, extent(stage(node.stage).domain[d]) - 1);
-        Value i = max(indices[d], 0);
-        i = builder_->let("i", min(i, broadcast(last, lanes)));
-        Value pitch = d + 1 == indices.size() ? integer(place->element_stride) : stride(array.strides + d);
-        Value part = convert(wide, i) * broadcast(pitch, lanes);
-        offset = builder_->let("o", offset ? offset + part : part);
-      }
-      auto read = std::make_shared<ir::nest::Node>();
-      read->kind = Kind::gather;
-      read->type = {memory_lane(node.stage), lanes, false};
-      read->args = {address(base, integer(place->offset)), offset};
-      return Value(read);
-    };
-    source.leaf = [&](const ExprNode& node) -> Value {
-      Type scalar{Lane::i32, 1, false};
-      switch (node.op) {
-        case Op::coord: {
-          std::size_t d = static_cast<std::size_t>(node.ivalue);
-          if (d + 1 < rank_) return broadcast(convert(scalar, index[d]), lanes);
-          auto iota = std::make_shared<ir::nest::Node>();
-          iota->kind = Kind::iota;
-          iota->type = {Lane::i32, lanes, false};
-          return broadcast(convert(scalar, x), lanes) + Value(iota);
-        }
-        case Op::extent: {
-          const ir::Stage& owner = stage(pass.stages.front());
-          return broadcast(convert(scalar, extent(owner.domain[static_cast<std::size_t>(node.ivalue)])), lanes);
-        }
-        case Op::value: {
-          const auto place = place_of(plan_, interface_, node.stage);
-          const Value at = address(array_base(place->array), integer(place->offset));
-          return broadcast(load(typed(node.stage, at), integer(0), 1), lanes);
-        }
-        case Op::size:
-          return broadcast(
-              convert({Lane::f64, 1, false}, size_value(ir::SizeId{static_cast<std::uint32_t>(node.ivalue)})), lanes);
-        case Op::parameter:
-          return broadcast(convert(scalar, load(integers(), integer(node.ivalue), 1)), lanes);
-        default: {
-          Lane lane = ir::nest::lane_of(node.type);
-          Value base = array_base(static_cast<std::size_t>(node.ivalue));
-          return broadcast(load(convert({lane, 1, true}, base), integer(0), 1), lanes);
-        }
-      }
-    };
-    source.table = [&](std::size_t t) {
-      return variable("tsr_table_" + std::to_string(t), {ir::nest::lane_of(graph.tables[t].type), 1, true});
-    };
-    PointEmitter emitter(graph, ranges_, *builder_, source);
-    // What goes past the caches or not is stored together: a branch at every store would part the rows of a block,
-    // whose chains of sums are to run beside each other.
-    struct Result {
-      Value to, at, out;
-    };
-    std::vector<Result> results;
-    // (Not those of many stages, that have little in common but need registers until they are stored.)
-    const std::size_t most_results =
-        pass.stages.size() > 4 ? 1 : static_cast<std::size_t>(plan_.device.vector_registers) / 2;
-    const auto store_results = [&] {
-      if (results.empty()) return;
-      const auto all = [&](bool past) {
-        return [&, past] {
-          for (const Result& r : results) builder_->store(r.to, r.at, r.out, past);
-        };
-      };
-      builder_->branch(streaming, all(true), all(false));
-      results.clear();
-    };
-    std::map<std::size_t, std::vector<Value>> parts;   // of rows that several pieces fill, by the first one's position
-    std::map<std::size_t, std::vector<Value>> phases;  // of every fourth column
-    std::map<std::size_t, Value> halves;  // even or odd columns that wait for the others, by position of the target
-    emitter.emit(
-        body.roots,
-        [&](std::size_t root, const Value& v) {
-          const std::size_t k = root % targets.size();
-          StageId s = pass.stages[k % pass.stages.size()];
-          auto store = [&](const Value& to, const Value& at, const Value& out) {
-            if (!direct_result(s))
-              builder_->store(to, at, out);
-            else
-              results.push_back({to, at, out->kind == Kind::variable ? out : builder_->let("v", out)});
-            if (results.size() >= most_results) store_results();
-          };
-          if (pass.pairs) {
-            Value half = builder_->let("v", emitter.stored(body.roots[root], v, Lane::u16));
-            auto [other, first] = halves.try_emplace(k, half);
-            if (first) return;
-            const bool odd = root >= targets.size();
-            const Value even = odd ? other->second : half, after = odd ? half : other->second;
-            Value low = even & 255;
-            Value high = after << 8;
-            store(convert({Lane::u16, 1, true}, address(targets[k].to, x)), integer(0),
-                  builder_->let("both", low | high));
-            return;
-          }
-          if (pass.quads) {
-            const Lane lane = memory_lane(s);
-            std::vector<Value>& four = phases[k];
-            four.resize(4);
-            four[root / targets.size()] = builder_->let(
-                "v", emitter.stored(body.roots[root], v, lane == Lane::f32 || lane == Lane::u32 ? lane : Lane::i32));
-            if (std::count(four.begin(), four.end(), nullptr)) return;
-            for (const auto& [column, out] : of_quads(four, lane))
-              store(convert({out->type.lane, 1, true}, address(targets[k].to, x + column)), integer(0), out);
-            return;
-          }
-          Value out = emitter.stored(body.roots[root], v, memory_lane(written(s)));
-          const Target& target = targets[k];
-          if (target.parts > 1) {
-            std::vector<Value>& row = parts[target.first];
-            row.resize(static_cast<std::size_t>(target.parts));
-            row[static_cast<std::size_t>(target.part)] = builder_->let("v", out);
-            if (!std::count(row.begin(), row.end(), nullptr)) store_interleaved(target.to, x, std::move(row));
-            return;
-          }
-          store(target.to, x, out);
-        },
-        pass.quads ? byte_totals(p, sources, x) : PointEmitter::Values{});
-    store_results();
+    prefetch(of, block.sources, x);
+    compute_turn(of, block, x, streaming);
   });
 }
 

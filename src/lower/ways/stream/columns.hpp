@@ -1,0 +1,33 @@
+// The columns of a block of rows: runs of whole vectors straight from memory, and near the ends of a row short runs
+// through patches. columns.cpp splits the row, vectors.cpp has the loop over the vectors of one run.
+#pragma once
+
+#include "lower/ways/stream/rows.hpp"
+
+namespace tessera::lower {
+
+// Where a pass stores the values of a stage in one row of its block.
+struct Target {
+  ir::nest::Value to;  // typed: column 0 of the row; shared by the pieces that fill one row
+  // Pieces that fill one row: this one is number `piece` of `pieces`, whose vectors are stored interleaved.
+  int piece = 0, pieces = 1;
+  std::size_t first = 0;  // position of piece 0 among the targets
+};
+
+// A block of rows, of which `count` are due.
+struct Block {
+  std::vector<ir::nest::Value> index;  // of its first row
+  ir::nest::Value count;
+  std::vector<Pointers> sources;  // by source of the pass's body
+  std::vector<Target> targets;    // rows * stages, as roots are
+};
+
+// All columns that the pass computes.
+void compute_columns(const PassOfTile&, const Block&);
+
+// From column `from` on in whole vectors, until `to` is reached or passed. `streaming`: a flag, may results go past the
+// caches?
+void compute_vectors(const PassOfTile&, const Block&, const ir::nest::Value& from, const ir::nest::Value& to,
+                     const ir::nest::Value& streaming);
+
+}  // namespace tessera::lower
