@@ -24,7 +24,7 @@ class Parser {
   static constexpr int max_nesting = 200;
   enum class Where { point, image, test };  // what an expression may hold; test: both, as reductions of images are
 
-  // ---- parse_program.cpp: items and statements
+  // ---- parse_program.cpp: items
   void item();
   void import_item();
   void struct_item();
@@ -39,6 +39,10 @@ class Parser {
   void return_item();
   void function_rest(Function, Function::Kind);
   std::vector<FunctionArgument> function_arguments();
+  TypeName type_name(bool vector_allowed);
+  bool starts_basic_type() const;
+
+  // ---- parse_statements.cpp
   const Statement* statement();
   const Statement* loop();
   const Statement* test_loop();
@@ -48,10 +52,8 @@ class Parser {
   void refuse_choice(bool at_a_point);
   void skip_choice();
   std::string condition() const;
-  TypeName type_name(bool vector_allowed);
-  bool starts_basic_type() const;
-  void skip(std::size_t begin, bool inside_block);
-  void recover(bool inside_block);
+
+  // ---- parse_comments.cpp
   std::string comment_text(std::size_t begin, std::size_t end) const;
   std::string file_description() const;
   std::string description_of(std::size_t first) const;
@@ -76,7 +78,7 @@ class Parser {
   bool paren_holds_pair() const;
   bool holds_version() const;
 
-  // ---- tokens
+  // ---- parse_tokens.cpp
   Token& peek(std::size_t ahead = 0) { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   Token& next();
@@ -87,6 +89,9 @@ class Parser {
   std::string found() const;
   Span previous() const { return tokens_[at_ == 0 ? 0 : at_ - 1].span; }
   bool touches(std::size_t ahead) const;  // token `ahead` begins where the one before it ends
+  // After an error.
+  void skip(std::size_t begin, bool inside_block);
+  void recover(bool inside_block);
 
   Expr& make(ExprKind, Span begin);
   const Expr* finish(Expr&);
