@@ -34,7 +34,7 @@ bool same_shape(const rewrite::Tiling& a, const rewrite::Tiling& b) {
 }  // namespace
 
 bool TileGroups::has_tiles(const Set& set) const {
-  return rewrite::first_with_tiles(graph_, set) != nullptr;
+  return rewrite::first_with_tiles(graph_, set).has_value();
 }
 
 // Is it computed while tiles are loaded?
@@ -46,7 +46,7 @@ bool TileGroups::reads_before_tiles(StageId s, const Set& set) const {
 }
 
 bool TileGroups::belongs_to_tiles(StageId s, const Set& set) const {
-  return graph_.stage(s).tile.rows > 0 || reads_before_tiles(s, set);
+  return graph_.stage(s).note > 0 || reads_before_tiles(s, set);
 }
 
 // Why the set cannot run tile by tile, or "".
@@ -56,17 +56,17 @@ std::string TileGroups::no_tiles(const Set& set, const std::vector<bool>& leaves
   const auto named = [&](StageId s, const char* why) { return "'" + graph_.stage(s).name + "' " + why; };
   const StageId first = *rewrite::first_with_tiles(graph_, set);
   const Stage& shape = graph_.stage(first);
-  const rewrite::Tiling& tiles = plan_.tiling(first);
+  const rewrite::Tiling& tiles = facts_.plan.tiling(first);
   const std::string by_itself =
-      "'" + shape.name + "' is computed " + (shape.tile.matrix ? "by matrix units" : "through Fourier transforms");
-  if (facts_.machine.columns_together || rewrite::is_signal_tile(graph_, shape)) return by_itself;
+      "'" + shape.name + "' is computed " + (tiles.matrix ? "by matrix units" : "through Fourier transforms");
+  if (facts_.machine.columns_together || rewrite::is_signal_tile(graph_, shape, tiles)) return by_itself;
   for (const StageId s : set) {
     const Stage& stage = graph_.stage(s);
     const bool tile = stage.note > 0;
     if (stage.domain != shape.domain) return named(s, "has another extent than the transform's tiles");
     if (stage.kind != StageKind::point || is_lanes(graph_.node(stage.body).op) || is_whole(graph_.node(stage.body).op))
       return by_itself;
-    if (tile && !same_shape(plan_.tiling(s), tiles)) return "their Fourier transforms have other tiles";
+    if (tile && !same_shape(facts_.plan.tiling(s), tiles)) return "their Fourier transforms have other tiles";
     // (A sum that leaves is stored by its tiles; one that is read here as well would be kept for that, and copied.)
     const bool kept = std::any_of(facts_.of(s).read_by.begin(), facts_.of(s).read_by.end(),
                                   [&](std::size_t k) { return inside(edges_[k].consumer); });
@@ -77,7 +77,8 @@ std::string TileGroups::no_tiles(const Set& set, const std::vector<bool>& leaves
       if (!inside(edge.producer)) continue;
       const Stage& producer = graph_.stage(edge.producer);
       if (tile) {
-        bool alone = producer.tile.planes == 1 && stage.tile.planes == 1 && rewrite::is_prologue(graph_, producer);
+        bool alone = facts_.plan.tiling(edge.producer).planes == 1 && facts_.plan.tiling(s).planes == 1 &&
+                     rewrite::is_prologue(graph_, producer);
         alone = alone && !leaves_group(edge.producer) && facts_.of(edge.producer).read_by.size() == 1;
         for (const std::size_t of : facts_.of(edge.producer).reads) alone = alone && !inside(edges_[of].producer);
         if (!alone) return named(s, "reads it through Fourier transforms");
@@ -123,10 +124,10 @@ Price TileGroups::price_of_tiles(const Set& set, const Layout& layout) const {
   const auto of = [](i64 a, i64 b) { return static_cast<double>(a) * static_cast<double>(b); };
   for (std::size_t i = 0; i < set.size(); ++i) {
     const StageId s = set[i];
-    const rewrite::Tiling& tile = plan_.tiling(s);
+    const rewrite::Tiling& tile = facts_.plan.tiling(s);
     bool before = false;  // a prologue: of a whole tile
     for (const std::size_t k : facts_.of(s).read_by) {
-      const Stage::Tiling& reader = graph_.stage(edges_[k].consumer).tile;
+      const rewrite::Tiling& reader = facts_.plan.tiling(edges_[k].consumer);
       if (reader.rows == 0 || !std::binary_search(set.begin(), set.end(), edges_[k].consumer)) continue;
       before = true;
       repeated = of(reader.rows == 1 ? reader.high : reader.rows, reader.columns + reader.wide) /

@@ -73,7 +73,7 @@ End RowEnds::end_of(std::size_t k, const Value& x0, const Value& x1, const Value
   const bool periodic = group_.plan_of(of_.pass.stages.front()).periodic[group_.rank - 1];
   BorderMode mode = periodic ? BorderMode::wrap : of.column_border.mode;
   if (mode == BorderMode::none) mode = BorderMode::clamp;  // read by lanes that nobody keeps
-  const i64 unit = group_.bordered(mode, of.stage), size = group_.bytes(of.stage);
+  const i64 unit = group_.bordered(mode), size = group_.bytes(of.stage);
   const i64 step = group_.element_step(of.stage) * unit;
   const auto points = [&](const char* rounded, const Value& v) {
     return unit == 1 ? v : builder_.let("c", call_i64(rounded, {v, integer(unit)}));
@@ -171,8 +171,7 @@ void RowEnds::patch(std::size_t k, const End& end) {
 }  // namespace
 
 i64 patch_bytes(const StreamGroup& group, const plan::Pass& pass, const PassBody::Source& source) {
-  const i64 columns =
-      source.scale * 5 * pass.lanes + (source.hi - source.lo) + 1 + 2 * (group.stage(source.stage).together - 1);
+  const i64 columns = source.scale * 5 * pass.lanes + (source.hi - source.lo) + 1 + 2 * (group.plan.together() - 1);
   const i64 elements = (columns + 1) * group.element_step(source.stage) + 64;
   return (elements * group.bytes(source.stage) + 63) / 64 * 64;
 }

@@ -70,7 +70,7 @@ void finish_row(const TileFunction& tile, StageId s, const std::vector<Value>& i
   if (plan.home != plan::Home::ring) return;
   if ((plan.pad_lo > 0 || plan.pad_hi > 0) && !plan.periodic.back() && plan.pad.mode != BorderMode::none) {
     // (The end of what is there only counts where it is that of the row.)
-    const i64 unit = group.bordered(plan.pad.mode, s);
+    const i64 unit = group.bordered(plan.pad.mode);
     const auto points = [&](const Value& v) { return unit == 1 ? v : call_i64("tsr_floor_div", {v, integer(unit)}); };
     b.call("tsr_pad", {target, lo, points(hi), points(n), integer((plan.pad_lo + unit - 1) / unit),
                        integer((plan.pad_hi + unit - 1) / unit), integer(static_cast<i64>(plan.pad.mode)),

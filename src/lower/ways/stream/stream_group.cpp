@@ -27,7 +27,7 @@ std::vector<StageId> stages_of(const plan::Plan& plan, std::size_t group) {
 std::vector<StageId> tiled_of(const plan::Plan& plan, std::size_t group) {
   std::vector<StageId> tiled;
   for (StageId s : plan.groups[group].stages)
-    if (plan.graph.stage(s).tile.rows > 0) tiled.push_back(s);
+    if (plan.graph.stage(s).note > 0) tiled.push_back(s);
   return tiled;
 }
 
@@ -133,9 +133,9 @@ i64 StreamGroup::border_bits(const Border& border, StageId s) const {
   }
 }
 
-i64 StreamGroup::bordered(BorderMode mode, StageId s) const {
+i64 StreamGroup::bordered(BorderMode mode) const {
   const bool by_points = mode == BorderMode::clamp || mode == BorderMode::mirror || mode == BorderMode::symmetric;
-  return by_points ? stage(s).together : 1;
+  return by_points ? plan.together() : 1;
 }
 
 }  // namespace tessera::lower

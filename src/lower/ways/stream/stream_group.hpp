@@ -63,7 +63,7 @@ class StreamGroup {
 
   i64 border_bits(const Border&, ir::StageId) const;
   // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
-  i64 bordered(BorderMode, ir::StageId) const;
+  i64 bordered(BorderMode) const;
 };
 
 inline bool is_one(const plan::StagePlan::Rate& r) {

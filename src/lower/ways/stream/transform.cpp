@@ -40,24 +40,25 @@ TileTransform transform_of(const StreamGroup& group, StageId number) {
   t.prologue = prologue_of(group, number);
   t.kept = group.in_ring(number);
   t.sum = rewrite::convolution_of(group.graph, s, group.options.numbers).value();
-  const bool doubles = s.tile.number == ElementType::f64;
+  const rewrite::Tiling& tiling = group.plan.tiling(number);
+  const bool doubles = tiling.number == ElementType::f64;
   const Lane lane = doubles ? Lane::f64 : Lane::f32;
   const int lanes = group.machine.vector_bytes / ir::nest::size_of(lane);
-  t.tile = fft::plan_tile(s.tile.rows, s.tile.columns, {lane, lanes, false});
+  t.tile = fft::plan_tile(tiling.rows, tiling.columns, {lane, lanes, false});
   const rewrite::Tensor& w = t.sum.weights;
   t.tile.grain = fft::grain_of(w.extent[group.rank - 1], lanes);
   t.rows = fft::tile_rows(t.tile);
-  t.high = s.tile.high;
-  t.wide = s.tile.wide;
-  t.signal = rewrite::is_signal_tile(group.graph, s);
+  t.high = tiling.high;
+  t.wide = tiling.wide;
+  t.signal = rewrite::is_signal_tile(group.graph, s, tiling);
   t.reach = 2 * t.wide * (t.signal ? t.high : 1);
   t.rounded = !is_float(s.type);
   t.bytes = size_of(group.graph.stage(t.sum.source).type) == 1;
   t.function = "tsr_" + fft::name_of(t.tile) + (doubles ? "_f64" : "");
   t.weights_of_plane = w.extent[group.rank - 2] * w.extent[group.rank - 1];
-  t.planes = s.tile.planes;
-  t.along = s.tile.along;
-  t.pairs = s.tile.pairs;
+  t.planes = tiling.planes;
+  t.along = tiling.along;
+  t.pairs = tiling.pairs;
   return t;
 }
 
