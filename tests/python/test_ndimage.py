@@ -416,6 +416,22 @@ class Arguments_(unittest.TestCase):
             found = ndimage.correlate(image.astype(kind), weights, output=np.int32)
             np.testing.assert_array_equal(found, expected)
 
+    def test_fourier_filters_of_no_size(self) -> None:
+        """Sizes, and numbers of samples, of which there is no filter."""
+        for shape in ((7,), (4, 6), (4, 6, 5), (2, 3, 2, 3, 2)):
+            image = np.random.default_rng(0).random(shape) + 0.5
+            for size in (0, -1, -2.5, 1e-3, np.nan, np.inf):
+                for n in (-1, 0, 1, 6, 10):
+                    for name in ("uniform", "gaussian", "ellipsoid", "shift"):
+                        if name == "ellipsoid" and len(shape) > 3:
+                            continue
+                        with self.subTest(name=name, shape=shape, size=size, n=n), np.errstate(all="ignore"):
+                            expected = getattr(scipy.ndimage, f"fourier_{name}")(image, size, n=n)
+                            with warnings.catch_warnings():
+                                warnings.simplefilter("error")
+                                found = getattr(ndimage, f"fourier_{name}")(image, size, n=n)
+                            np.testing.assert_allclose(found, expected, atol=1e-7)
+
     def test_not_here(self) -> None:
         """What Tessera cannot compute is no attribute."""
         with self.assertRaisesRegex(AttributeError, "Tessera cannot compute"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,9 @@ from tessera.ndimage._memory import empty
 from tessera.ndimage._support import as_array, cached, is_foreign, one_axis, sequence, type_name
 
 Numbers = npt.NDArray[np.float64]
+
+#: Sizes without end, and transforms of no samples, are what SciPy makes of them, in silence.
+_QUIET = functools.partial(np.errstate, divide="ignore", invalid="ignore", over="ignore")
 
 
 def _output(output: Any, image: Any, complex_output: bool) -> Any:
@@ -43,7 +47,8 @@ def _output(output: Any, image: Any, complex_output: bool) -> Any:
 def _frequencies(size: int, axis: bool, n: int) -> Numbers:
     """Cycles a sample of the coefficients along an axis; of a real transform of ``n`` samples where that is given."""
     if axis and n >= 0:
-        return np.arange(size, dtype=np.float64) / n
+        with _QUIET():
+            return np.arange(size, dtype=np.float64) / n
     k = np.arange(size, dtype=np.float64)
     return np.where(k < (size + 1) // 2, k, k - size) / size
 
@@ -216,7 +221,8 @@ def fourier_gaussian(input: Any, sigma: Any, n: int = -1, axis: int = -1, output
     factors = []
     for d, s in enumerate(sequence(sigma, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
-        factors.append(np.exp(-2.0 * (np.pi * float(s) * f) ** 2))
+        with _QUIET():
+            factors.append(np.exp(-2.0 * (np.pi * float(s) * f) ** 2))
     return _separable(image, factors, output)
 
 
@@ -228,7 +234,12 @@ def fourier_uniform(input: Any, size: Any, n: int = -1, axis: int = -1, output: 
     factors = []
     for d, s in enumerate(sequence(size, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
-        factors.append(np.sinc(f * float(s)))
+        if float(s) > 0:
+            with _QUIET():
+                factors.append(np.sinc(f * float(s)))
+        else:  # no box: as SciPy has it, the mean alone is left
+            factors.append(np.zeros(len(f)))
+        factors[-1][:1] = 1
     return _separable(image, factors, output)
 
 
@@ -240,7 +251,9 @@ def fourier_shift(input: Any, shift: Any, n: int = -1, axis: int = -1, output: A
     factors: list[Any] = []
     for d, s in enumerate(sequence(shift, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
-        factors.append(np.exp(-2j * np.pi * float(s) * f) if float(s) != 0 else np.ones(len(f)))
+        with _QUIET():
+            moved = float(s) != 0 or not np.isfinite(f).all()
+            factors.append(np.exp(-2j * np.pi * float(s) * f) if moved else np.ones(len(f)))
     return _separable(image, factors, output)
 
 
@@ -290,14 +303,18 @@ def _ellipsoid_program(rank: int, of: tuple[str, bool], to: tuple[str, bool]) ->
     r = op("sqrt", total)
     safe = op("max", r, number("float64", 1e-300))
     if rank == 1:
-        value = op("div", op("sin", safe), safe)
+        value = op("div", op("sin", r), r)
     elif rank == 2:
         value = op("div", op("mul", number("float64", 2.0), _bessel(graph, safe)), safe)
     else:
         difference = op("sub", op("sin", safe), op("mul", safe, op("cos", safe)))
         cube = op("mul", safe, op("mul", safe, safe))
         value = op("div", op("mul", number("float64", 3.0), difference), cube)
-    value = graph.p.select(op("eq", r, number("float64", 0.0)), number("float64", 1.0), value)
+    zero, one = number("float64", 0.0), number("float64", 1.0)
+    if rank > 1:  # SciPy's 1 where it is no number, too
+        value = graph.p.select(op("lt", zero, r), value, one)
+    else:
+        value = graph.p.select(op("eq", r, zero), one, value)
     parts.scale(value)
     return parts.program(to)
 
@@ -314,5 +331,6 @@ def fourier_ellipsoid(input: Any, size: Any, n: int = -1, axis: int = -1, output
     inputs = [image if _taken(image) else image.astype(np.float64)]
     for d, s in enumerate(sequence(size, image.ndim)):
         f = _frequencies(image.shape[d], d == axis, n)
-        inputs.append(_there(np.pi * float(s) * f, image, "float64"))
+        with _QUIET():
+            inputs.append(_there(np.pi * float(s) * f, image, "float64"))
     return _run(_ellipsoid_program(image.ndim, _kinds(inputs[0]), _kinds(output)), inputs, output)
