@@ -26,8 +26,8 @@ class Case:
     def __init__(self, seed: str) -> None:
         self.random = random.Random(seed)
         self.numbers = np.random.default_rng(self.random.randrange(2**32))
-        self.rank = self.random.choice((1, 2, 2, 2, 3, 3, 4))
-        most = {1: 40, 2: 14, 3: 8, 4: 5}[self.rank]
+        self.rank = self.random.choice((1, 2, 2, 2, 3, 3, 4, 5))
+        most = {1: 40, 2: 14, 3: 8, 4: 5, 5: 3}[self.rank]
         self.shape = tuple(self.random.randint(1, most) for _ in range(self.rank))
 
     def image(self, kinds: tuple[str, ...] = TYPES) -> Any:
@@ -76,7 +76,7 @@ class Case:
 
     def box(self, most: int = 0) -> tuple[int, ...]:
         """The shape of a window."""
-        most = most or {1: 9, 2: 5, 3: 3, 4: 2}[self.rank]
+        most = most or {1: 9, 2: 5, 3: 3, 4: 2, 5: 2}[self.rank]
         return tuple(self.random.randint(1, most) for _ in range(self.rank))
 
     def origin(self, shape: Any) -> Any:
@@ -228,7 +228,8 @@ def _check(test: unittest.TestCase, name: str, seed: str) -> None:
     if name in ROUNDED:  # a number just below an integer is that integer, here and in what is summed after
         apart = np.abs(found.astype(np.float64) - expected.astype(np.float64))
         if expected.dtype != bool:
-            different &= (apart > 3) & (apart < np.iinfo(expected.dtype).max - 3)
+            most = 3 if case.rank < 5 else 20  # each pass may be one off
+            different &= (apart > most) & (apart < np.iinfo(expected.dtype).max - most)
         test.assertLessEqual(float(different.mean()), 0.02, f"{text}\n{found}\n{expected}")
         return
     test.assertFalse(different.any(), f"{text}\n{found}\n{expected}")

@@ -98,8 +98,9 @@ def _run_passes(image: Any, passes: Sequence[Pass], cval: float, result: Result)
     rank = len(result.shape)
     axes = sorted({one.axis for one in passes})
     if rank > 4 and len(axes) > 3:
+        between = np.dtype("uint8" if result.type == "bool" else result.type)  # SciPy's booleans are bytes
         for one in passes[:-1]:
-            image = _run_passes(image, [one], cval, Result(np.dtype(result.type), image))
+            image = _run_passes(image, [one], cval, Result(between, image))
         passes, axes = passes[-1:], [passes[-1].axis]
     of, to = type_name(image), result.type
 
