@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -85,13 +86,18 @@ def from_json(report: str, text: str) -> Error:
     """The exception of what tsr_last_error_json() and tsr_last_error() say."""
     import json
 
+    from tessera._words import all_in_python, in_python
+
     try:
         found = json.loads(report)
     except ValueError:
         return InternalError(text or "there is no memory")
-    error = _classes.get(found["class"], InternalError)(
-        found["message"], tuple(found["notes"]), found["help"], text=text
-    )
+
+    def said(of: dict[str, Any]) -> dict[str, Any]:
+        notes = tuple(map(in_python, of["notes"]))
+        return {"message": in_python(of["message"]), "notes": notes, "help": in_python(of["help"])}
+
+    error = _classes.get(found["class"], InternalError)(**said(found), text=all_in_python(text))
     if isinstance(error, CompileError):
-        error.diagnostics = tuple(Diagnostic(**{**d, "notes": tuple(d["notes"])}) for d in found["diagnostics"])
+        error.diagnostics = tuple(Diagnostic(**{**d, **said(d)}) for d in found["diagnostics"])
     return error

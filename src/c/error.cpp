@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "c/handles.hpp"
+#include "c/words.hpp"
 
 namespace tessera::c {
 
@@ -86,7 +87,8 @@ tsr_status remember() noexcept {
   try {
     try {
       throw;
-    } catch (const Error& e) {
+    } catch (const Error& error) {
+      const Error e = in_options(error);
       status = status_of(e.error_class());
       keep(status, e.what(), e.message(), &e);
     } catch (const std::bad_alloc&) {

@@ -6,6 +6,7 @@
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
+#include "c/words.hpp"
 #include "engine/filters/filters.hpp"
 
 using namespace tessera;
@@ -151,7 +152,7 @@ tsr_status tsr_filter_explain(const tsr_filter* filter, const DLTensor* image, c
     given(text, "the place of the text");
     std::vector<Shape> shapes = {f.filter->input_shape(shape)};
     if (f.mask) shapes.push_back(shapes[0]);
-    *text = copied(f.filter->program.explain(shapes, run_options(options), wanted));
+    *text = copied(in_options(f.filter->program.explain(shapes, run_options(options), wanted)));
   });
 }
 }

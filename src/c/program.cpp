@@ -6,6 +6,7 @@
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
+#include "c/words.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/graph.hpp"
 #include "tessera/adjoint.hpp"
@@ -37,7 +38,7 @@ std::string description_of(const Program& program) {
   all["outputs"] = json_of(program.outputs());
   all["parameters"] = program.parameters();
   all["warnings"] = nlohmann::json::array();
-  for (const Diagnostic& d : program.warnings()) all["warnings"].push_back(d.render());
+  for (const Diagnostic& d : program.warnings()) all["warnings"].push_back(in_options(d).render());
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -241,7 +242,7 @@ tsr_status tsr_explain(const tsr_program* program, const DLTensor* const* inputs
     const Program& p = given(program, "the program").program;
     const ExplainFormat wanted = explain_format(format);
     given(text, "the place of the text");
-    *text = copied(p.explain(shapes_of(p, inputs, input_count), run_options(options), wanted));
+    *text = copied(in_options(p.explain(shapes_of(p, inputs, input_count), run_options(options), wanted)));
   });
 }
 

@@ -47,7 +47,8 @@ static void takes_strides(void) {
     memory[k] = (float)k;
     out[k] = -1;
   }
-  tsr_program* p = compiled("stencil f(vector#2 float X) { return 2 * X; } parameter M, N; vector#2 float a[M,N]; return f(a);", NULL);
+  tsr_program* p = compiled(
+      "stencil f(vector#2 float X) { return 2 * X; } parameter M, N; vector#2 float a[M,N]; return f(a);", NULL);
   DLTensor a = tensor(memory, f32, 2, shape, transposed), b = tensor(out, f32, 2, shape, dense);
   const DLTensor *from[] = {&a}, *to[] = {&b};
   a.byte_offset = 2 * sizeof(float);
@@ -65,7 +66,8 @@ static void takes_structs(void) {
   int64_t shape[3] = {2, 3, 3}, first[3] = {3, 1, 6};
   for (int y = 0; y < 2; ++y)
     for (int x = 0; x < 3; ++x)
-      for (int c = 0; c < 3; ++c) planes[c * 6 + y * 3 + x] = pixels[(y * 3 + x) * 3 + c] = (unsigned char)(y * 50 + x * 10 + c);
+      for (int c = 0; c < 3; ++c)
+        planes[c * 6 + y * 3 + x] = pixels[(y * 3 + x) * 3 + c] = (unsigned char)(y * 50 + x * 10 + c);
   tsr_program* p = compiled(
       "struct rgb { uint8 r; uint8 g; uint8 b; } stencil f(vector#2 rgb X) { return struct rgb(X.b, X.g, X.r); } "
       "parameter M, N; vector#2 rgb a[M,N]; return f(a);",
@@ -91,13 +93,17 @@ static void takes_scalars(void) {
   _Bool t = 1;
   float in[2] = {1, 2}, out[2];
   int64_t shape[1] = {2};
-  tsr_program* p = compiled("stencil f(vector#1 float X, float s) { return s * X; } parameter N; vector#1 float a[N]; float s; return f(a, s);", NULL);
+  tsr_program* p = compiled(
+      "stencil f(vector#1 float X, float s) { return s * X; } parameter N; vector#1 float a[N]; float s; return f(a, "
+      "s);",
+      NULL);
   DLTensor a = tensor(in, f32, 1, shape, NULL), b = tensor(out, f32, 1, shape, NULL);
   struct {
     void* data;
     DLDataType type;
     float value;
-  } all[] = {{&d, {kDLFloat, 64, 1}, 2.5f}, {&l, {kDLInt, 64, 1}, 3}, {&c, {kDLInt, 8, 1}, -4}, {&t, {kDLBool, 8, 1}, 1}};
+  } all[] = {
+      {&d, {kDLFloat, 64, 1}, 2.5f}, {&l, {kDLInt, 64, 1}, 3}, {&c, {kDLInt, 8, 1}, -4}, {&t, {kDLBool, 8, 1}, 1}};
   for (size_t k = 0; k < sizeof all / sizeof *all; ++k) {
     DLTensor s = tensor(all[k].data, all[k].type, 0, NULL, NULL);
     const DLTensor *from[] = {&a, &s}, *to[] = {&b};
@@ -137,9 +143,9 @@ static void takes_options(void) {
   FAILS(tsr_compile_text("import \"other.forma\"; return f(x);", NULL, o, &q), TSR_COMPILE_ERROR, "import");
   CHECK(q == NULL);
   tsr_options_free(o);
-  const char* bad[][3] = {{"numbers", "quick", "expected fast, exact"},   {"threads", "-1", "a number of threads"},
-                          {"threads", "many", "a number of threads"},    {"target", "tpu", "cpu, cuda, opencl"},
-                          {"method", "magic", "expected automatic"},     {"compile_limit", "nan", "seconds"},
+  const char* bad[][3] = {{"numbers", "quick", "expected fast, exact"}, {"threads", "-1", "a number of threads"},
+                          {"threads", "many", "a number of threads"},   {"target", "tpu", "cpu, cuda, opencl"},
+                          {"method", "magic", "expected automatic"},    {"compile_limit", "nan", "seconds"},
                           {"parameter.x", "1", "a run has no option"}};
   for (size_t n = 0; n < sizeof bad / sizeof *bad; ++n) {
     OK(tsr_options_new(&o));
@@ -148,6 +154,33 @@ static void takes_options(void) {
     tsr_options_free(o);
   }
   tsr_program_free(p);
+}
+
+/* What the compiler advises names options, no flags of the command; lines of programs stay as they are. */
+static void names_options(void) {
+  tsr_program* p = compiled(blur, NULL);
+  const char* advice[][4] = {
+      {"name", "for", "c", "as in option name=my_filter"},
+      {"numbers", "fast", "verilog", "give option height, width and fixed, or option height and"},
+      {"height", "9", "verilog", "option input."}};
+  for (size_t n = 0; n < sizeof advice / sizeof *advice; ++n) {
+    char* source = NULL;
+    tsr_options* o = NULL;
+    OK(tsr_options_new(&o));
+    OK(tsr_options_set(o, "target", advice[n][2]));
+    OK(tsr_options_set(o, advice[n][0], advice[n][1]));
+    if (n == 2) OK(tsr_options_set(o, "width", "9"));
+    FAILS(tsr_emit(p, o, &source, NULL, NULL), TSR_ARGUMENT_ERROR, advice[n][3]);
+    CHECK(strstr(tsr_last_error(), "--") == NULL && strstr(tsr_last_error_json(), "--") == NULL);
+    tsr_options_free(o);
+  }
+  tsr_program_free(p);
+  p = NULL;
+  FAILS(
+      tsr_compile_text("parameter M; table float w[3]; /* --name x */ vector#1 float x[M]; return q;", NULL, NULL, &p),
+      TSR_COMPILE_ERROR, "/* --name x */");
+  FAILS(tsr_compile_text("parameter M; table float w[3]; vector#1 float x[M]; return x;", NULL, NULL, &p),
+        TSR_COMPILE_ERROR, "add option table.w, or give it values");
 }
 
 static void tells_errors(void) {
@@ -283,7 +316,10 @@ static void explains_and_emits(void) {
 static void goes_backwards(void) {
   float in[6] = {1, 2, 3, 4, 5, 6}, g[6] = {1, 1, 1, 1, 1, 1};
   int64_t shape[1] = {6};
-  tsr_program *p = compiled("stencil f(vector#1 float X) { return X * X@[1]; } parameter N; vector#1 float a[N]; return f(a:wrap);", NULL), *back = NULL;
+  tsr_program *
+      p = compiled(
+         "stencil f(vector#1 float X) { return X * X@[1]; } parameter N; vector#1 float a[N]; return f(a:wrap);", NULL),
+     *back = NULL;
   OK(tsr_program_adjoint(p, &back));
   DLTensor a = tensor(in, f32, 1, shape, NULL), b = tensor(g, f32, 1, shape, NULL);
   const DLTensor* from[] = {&a, &b};
@@ -310,7 +346,8 @@ static void filters_by_name(void) {
   CHECK(strstr(tsr_filters_json(), "\"name\":\"gaussian\"") != NULL);
   tsr_options* o = NULL;
   tsr_filter* f = NULL;
-  DLTensor a = tensor(in, u8, 2, shape, NULL), b = tensor(out, u8, 2, shape, NULL), m = tensor(mask, u8, 2, shape, NULL);
+  DLTensor a = tensor(in, u8, 2, shape, NULL), b = tensor(out, u8, 2, shape, NULL),
+           m = tensor(mask, u8, 2, shape, NULL);
   OK(tsr_options_new(&o));
   OK(tsr_options_set(o, "radius", "1"));
   OK(tsr_options_set(o, "border", "clamped"));
@@ -361,6 +398,7 @@ int main(void) {
   takes_scalars();
   takes_options();
   tells_errors();
+  names_options();
   reports_and_cancels();
   explains_and_emits();
   goes_backwards();

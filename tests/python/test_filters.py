@@ -138,7 +138,10 @@ class Filters(unittest.TestCase):
         plain = ts.gaussian(image, channel_axis=-1)
         np.testing.assert_allclose(ts.gaussian(image, channel_axis=-1, alpha="associated"), plain, rtol=1e-6)
         np.testing.assert_array_equal(ts.gaussian(image[..., 2:], channel_axis=-1, alpha="kept")[..., 1], image[..., 3])
-        for given, message in ((colours, "has 3 channels, expected 2 or 4"), (image, "option alpha is 'x'")):
+        for given, message in (
+            (colours, "has 3 channels, expected 2 or 4"),
+            (image, "^alpha is 'x', expected weighted, kept, associated"),
+        ):
             with self.assertRaisesRegex(ts.ArgumentError, message):
                 ts.gaussian(given, channel_axis=-1, alpha="x")
         with self.assertRaisesRegex(ts.ArgumentError, "the image has no channels"):
