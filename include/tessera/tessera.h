@@ -155,8 +155,9 @@ TSR_API tsr_status tsr_compile_file(const char* path, const tsr_options*, tsr_pr
 TSR_API void tsr_program_free(tsr_program*);
 
 /* {"inputs": [{"name": "image", "array": true, "rank": 2, "extents": "M x N", "type": "float", "fields": ["r", "g",
- * "b"]}], "outputs": [...], "parameters": ["M", "N"], "warnings": ["rendered text"]}; fields is [] for scalars per
- * point. The text belongs to the program. NULL for a null handle. */
+ * "b"], "types": ["float", "float", "float"]}], "outputs": [...], "parameters": ["M", "N"], "warnings": ["rendered
+ * text"]}; fields and types are [] for scalars per point. Fields of several types lie in memory as in C, and their
+ * tensor has their bytes as its last dimension. The text belongs to the program. NULL for a null handle. */
 TSR_API const char* tsr_program_json(const tsr_program*);
 TSR_API size_t tsr_program_input_count(const tsr_program*);
 TSR_API size_t tsr_program_output_count(const tsr_program*);

@@ -143,11 +143,16 @@ void take_struct(PyObject* given, const char* name, bool for_writing, const Arra
       first = of;
       size = nb::cast<std::int64_t>(of.attr("itemsize"));
     }
-    if (!of.equal(first) || nb::cast<std::int64_t>(entry[1]) != at * size)
+    if (!of.equal(first) || nb::cast<std::int64_t>(entry[1]) != at * size) {
+      std::string listed;
+      for (const nb::handle n : names)
+        listed += (listed.empty() ? "" : ", ") + text_of(n) + " " + text_of(nb::object(type.attr("fields")[n])[0]);
       fail(quoted(name) +
-               " is an array of structs with fields of several types or with gaps between them, expected "
-               "fields of one type side by side",
-           "give the fields one by one, " + code(name) + "['" + text_of(field) + "']");
+               (of.equal(first) ? " is an array of structs with gaps between their fields, "
+                                : " is an array of structs with fields of several types, ") +
+               listed + ", expected fields of one type side by side",
+           "give the fields one by one, as " + code(name) + "['" + text_of(field) + "']");
+    }
     ++at;
   }
   const std::string kind = nb::cast<std::string>(first.attr("kind"));
@@ -228,14 +233,6 @@ void take_numpy(PyObject* given, const char* name, bool for_writing, Taken& to) 
 }
 
 // ---- DLPack ---------------------------------------------------------------------------------------------------------
-
-// A value as messages show it.
-std::string said(nb::handle value) {
-  const nb::object shown = nb::steal(PyObject_Repr(value.ptr()));
-  if (!shown.is_valid()) PyErr_Clear();
-  std::string text = shown.is_valid() ? nb::cast<std::string>(shown) : "something";
-  return text.size() > 60 ? text.substr(0, 57) + "..." : text;
-}
 
 // The error of a producer, in our words.
 [[noreturn]] void refused(const char* name) {
@@ -469,9 +466,7 @@ void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to) 
   finish(to, &to.scalar, 0, type);
   const auto refuse = [&](const char* expected) {
     PyErr_Clear();
-    std::string said = nb::cast<std::string>(nb::repr(object));
-    if (said.size() > 60) said = said.substr(0, 57) + "...";
-    fail(quoted(name) + " is " + said + ", expected " + expected);
+    fail(quoted(name) + " is " + said(object) + ", expected " + expected);
   };
   // NumPy's complex numbers and what is masked become floats all the same, with a warning.
   if (PyFloat_Check(given) == 0 && PyLong_Check(given) == 0 && nb::hasattr(object, "dtype")) {

@@ -23,6 +23,17 @@ void fail(const std::string& message, const std::string& help) {
   raise(nb::module_::import_("tessera._errors").attr("ArgumentError")(message, nb::tuple(), help));
 }
 
+std::string said(nb::handle value) {
+  const nb::object shown = nb::steal(PyObject_Repr(value.ptr()));
+  std::string text = "something";
+  if (shown.is_valid()) text = nb::cast<std::string>(shown.attr("encode")("utf-8", "replace").attr("decode")());
+  PyErr_Clear();
+  if (text.size() <= 60) return text;
+  std::size_t end = 57;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // no half of a character
+  return text.substr(0, end) + "...";
+}
+
 void raise_last() {
   const nb::object make = nb::module_::import_("tessera._errors").attr("from_json");
   raise(make(nb::str(tsr_last_error_json()), nb::str(tsr_last_error())));

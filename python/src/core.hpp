@@ -31,6 +31,8 @@ namespace tessera::python {
 [[noreturn]] void fail(const std::string& message, const std::string& help = {});
 // Raises what the library says of the last call that failed.
 [[noreturn]] void raise_last();
+// A value as messages show it.
+std::string said(nb::handle value);
 inline void check(tsr_status status) {
   if (status != TSR_OK) [[unlikely]]
     raise_last();

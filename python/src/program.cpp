@@ -91,7 +91,23 @@ struct Port {
   std::string name;
   bool array = true, fields = false;
   DLDataType type{};
+  nb::object record;  // NumPy's type of structs with fields of several types, which are bytes to the library
+  nb::list names, types;
+
+  bool is_mixed() const { return names.is_valid() && nb::len(names) > 0; }
+  nb::handle numpy_type() {
+    if (!record.is_valid()) record = nb::module_::import_("tessera._arrays").attr("record_type")(names, types);
+    return record;
+  }
 };
+
+// Structs as the bytes that they are; what is none, such as bytes, as it is.
+nb::object bytes_of(nb::handle given, Port& port, bool for_writing) {
+  return nb::module_::import_("tessera._arrays").attr("record_bytes")(given, port.name, port.numpy_type(), for_writing);
+}
+nb::object records_of(nb::handle bytes, Port& port) {
+  return nb::module_::import_("tessera._arrays").attr("records")(bytes, port.numpy_type());
+}
 
 class Program {
  public:
@@ -100,8 +116,19 @@ class Program {
     const auto read = [&](const char* which, std::vector<Port>& to) {
       for (const nb::handle entry : said[which]) {
         const auto port = nb::cast<nb::dict>(entry);
-        to.push_back({nb::cast<std::string>(port["name"]), nb::cast<bool>(port["array"]),
-                      nb::len(nb::handle(port["fields"])) > 0, type_of(nb::cast<std::string>(port["type"]))});
+        Port made;
+        made.name = nb::cast<std::string>(port["name"]);
+        made.array = nb::cast<bool>(port["array"]);
+        made.fields = nb::len(nb::handle(port["fields"])) > 0;
+        made.type = type_of(nb::cast<std::string>(port["type"]));
+        const auto types = nb::cast<nb::list>(port["types"]);
+        for (const nb::handle t : types)
+          if (!t.equal(types[0])) made.names = nb::cast<nb::list>(port["fields"]);
+        if (made.is_mixed()) {
+          made.type = make_type(kDLUInt, 8);
+          for (const nb::handle t : types) made.types.append(name_of(type_of(nb::cast<std::string>(t))));
+        }
+        to.push_back(std::move(made));
       }
     };
     read("inputs", inputs_);
@@ -131,7 +158,12 @@ class Program {
     TakenList in(inputs_.size());
     take_inputs(inputs, in, true);
     nb::list out;
-    for (const nb::tuple& shape : shapes_of(in)->tuples) out.append(shape);
+    const std::shared_ptr<const Shapes> shapes = shapes_of(in);
+    for (std::size_t k = 0; k < outputs_.size(); ++k)
+      if (outputs_[k].is_mixed())
+        out.append(tuple_of(&shapes->numbers[k * TSR_MOST_DIMENSIONS], static_cast<std::size_t>(shapes->ranks[k] - 1)));
+      else
+        out.append(shapes->tuples[k]);
     return nb::tuple(out);
   }
 
@@ -154,7 +186,15 @@ class Program {
       const bool made = !given || (*given)[k] == Py_None;
       nb::object array = made ? make_array(like, shapes->tuples[k], outputs_[k].type) : nb::borrow((*given)[k]);
       Taken& to = out.at(k);
-      take_array(array.ptr(), name, true, to);
+      nb::object place = array;  // of structs their bytes
+      if (outputs_[k].is_mixed()) [[unlikely]] {
+        if (!made)
+          place = bytes_of(array, outputs_[k], true);
+        else if (like == nullptr || like->maker == Maker::numpy)
+          array = records_of(place, outputs_[k]);
+      }
+      take_array(place.ptr(), name, true, to);
+      if (!place.is(array)) to.keep = place;
       if (!made) {
         check_output(to, name, outputs_[k].type, &shapes->numbers[k * TSR_MOST_DIMENSIONS], shapes->ranks[k]);
         check_overlap(to, name, in);
@@ -192,8 +232,10 @@ class Program {
       return tsr_interpret_with(handle_, in.tensors(), in.size(), results.data(), results.size(), o);
     });
     nb::list out;
-    for (DLManagedTensorVersioned* r : results) {
-      out.append(copied(r));
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      DLManagedTensorVersioned* const r = results[k];
+      const nb::object array = copied(r);
+      out.append(outputs_[k].is_mixed() ? records_of(array, outputs_[k]) : array);
       r->deleter(r);
     }
     return nb::tuple(out);
@@ -228,7 +270,14 @@ class Program {
     }
     const Taken* like = nullptr;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
-      const Port& port = inputs_[k];
+      Port& port = inputs_[k];
+      if (port.is_mixed()) [[unlikely]] {
+        const nb::object bytes = bytes_of(items[k], port, false);
+        take_array(bytes.ptr(), port.name.c_str(), false, to.at(k));
+        if (!bytes.is(items[k])) to.at(k).keep = bytes;
+        if (like == nullptr) like = &to.at(k);
+        continue;
+      }
       if (!port.array) {
         if (shapes_alone && items[k] == Py_None)
           take_scalar(nb::int_(0).ptr(), port.name.c_str(), port.type, to.at(k));

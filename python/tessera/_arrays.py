@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from tessera._errors import ArgumentError
@@ -35,6 +36,69 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
             help=f"write {name}.astype('float32')",
         )
     return array if type(array) is np.ndarray else array.view(np.ndarray)
+
+
+def record_type(names: Sequence[str], types: Sequence[str]) -> Any:
+    """NumPy's type of structs, in memory as in C."""
+    import numpy as np
+
+    return np.dtype(list(zip(names, types, strict=True)), align=True)
+
+
+def record_bytes(given: Any, name: str, dtype: Any, for_writing: bool) -> Any:
+    """Structs with fields of several types as their bytes, a last dimension; what has no fields stays as it is."""
+    import numpy as np
+
+    own = getattr(given, "dtype", None)
+    if own is not None and getattr(own, "names", None) is None:
+        if getattr(own, "itemsize", 0) == 1:
+            return given  # bytes
+        raise ArgumentError(
+            f"{name!r} is an array of {own}, expected structs of {_listed(dtype)}",
+            help=f"write np.array(..., dtype={_written(dtype)})",
+        )
+    array = as_numpy(given, name, for_writing)
+    if array.dtype.names is None:
+        raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array of structs of {_listed(dtype)}")
+    if array.dtype != dtype:
+        if set(array.dtype.names) != set(dtype.names) or any(array.dtype[n] != dtype[n] for n in dtype.names):
+            alike = array.dtype.names == dtype.names
+            raise ArgumentError(
+                f"{name!r} is an array of structs of {_listed(array.dtype)}, expected {_listed(dtype)}",
+                help=f"write {name}.astype({_written(dtype)})" if alike else "",
+            )
+        if for_writing:
+            raise ArgumentError(
+                f"{name!r} has its fields at other places than C puts them, so that it cannot be written to",
+                help=f"make it of np.dtype({_written(dtype)}, align=True)",
+            )
+        other, array = array, np.empty(array.shape, dtype)
+        for field in dtype.names:
+            array[field] = other[field]
+    return array[..., np.newaxis].view(np.uint8)
+
+
+def is_uniform(array: Any) -> bool:
+    """Whether fields of structs, where there are any, have one type and lie side by side."""
+    dtype: Any = getattr(array, "dtype", None)
+    names = getattr(dtype, "names", None)
+    if not names:
+        return True
+    first = dtype[names[0]]
+    return all(dtype.fields[n][:2] == (first, k * first.itemsize) for k, n in enumerate(names))
+
+
+def records(array: Any, dtype: Any) -> Any:
+    """The structs that bytes are."""
+    return array.view(dtype)[..., 0]
+
+
+def _listed(dtype: Any) -> str:
+    return ", ".join(f"{n} {dtype[n]}" for n in dtype.names)
+
+
+def _written(dtype: Any) -> str:
+    return repr([(n, str(dtype[n])) for n in dtype.names])
 
 
 def share_memory(a: Any, b: Any) -> bool:

@@ -99,10 +99,12 @@ class _Parameter(NamedTuple):
     fields: tuple[str, ...] = ()
     extents: tuple[Any, ...] | None = None
     value: Any = None
+    #: Of structs whose fields are no planes of one array: an image for each, of these types.
+    types: tuple[str, ...] = ()
 
     def key(self) -> Any:
         if self.kind != "constant":
-            return self.kind, self.dtype, self.rank, self.fields, str(self.extents)
+            return self.kind, self.dtype, self.rank, self.fields, str(self.extents), self.types
         return "constant", _hashable(self.value)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import numbers
 import os
 import sys
 import threading
@@ -12,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tessera import _core, _options, _xarray
+from tessera import _core, _given, _options, _xarray
+from tessera._arrays import record_type
 from tessera._errors import ArgumentError, Cancelled, Error
 from tessera._forks import Lock
 
@@ -36,6 +39,29 @@ class Port:
     dtype: str
     #: The planes of the last dimension, none for scalars per point.
     fields: tuple[str, ...]
+    #: Where fields have several types: theirs. Such an array is one of structs, ``dtype`` is "struct", and there is no
+    #: dimension more.
+    types: tuple[str, ...] = ()
+
+    @property
+    def numpy_type(self) -> Any:
+        """NumPy's type of the elements."""
+        import numpy as np
+
+        return record_type(self.fields, self.types) if self.types else np.dtype(self.dtype)
+
+    @property
+    def has_planes(self) -> bool:
+        """Whether its arrays have a dimension more, of their fields."""
+        return bool(self.fields) and not self.types
+
+    def __str__(self) -> str:
+        """``image: uint8[M x N] {r, g, b}``; a number is ``gain: float32``."""
+        if self.types:
+            inner = ", ".join(f"{f}: {t}" for f, t in zip(self.fields, self.types, strict=True))
+            return f"{self.name or 'out'}: structs[{self.extents}] {{{inner}}}"
+        of = f" {{{', '.join(self.fields)}}}" if self.fields else ""
+        return f"{self.name or 'out'}: {self.dtype}" + (f"[{self.extents}]{of}" if self.array else "")
 
 
 class Outputs(tuple[Any, ...]):
@@ -409,11 +435,13 @@ class Program:
 
     def __repr__(self) -> str:
         def listed(ports: tuple[Port, ...]) -> str:
-            return ", ".join(
-                f"{p.name or 'out'}: {p.dtype}[{p.extents}]" if p.array else f"{p.name}: {p.dtype}" for p in ports
-            )
+            return ", ".join(map(str, ports))
 
-        return f"<Program ({listed(self.inputs)}) -> ({listed(self.outputs)})>"
+        text = f"<Program ({listed(self.inputs)}) -> ({listed(self.outputs)})"
+        if self.parameters:
+            text += f", {', '.join(self.parameters)} by shapes"
+        chosen = (self._origin[2][0] if self._origin else None) or {}
+        return text + "".join(f", {name} = {value}" for name, value in chosen.items()) + ">"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._origin is None:
@@ -454,8 +482,7 @@ class Program:
             arrays, named = (), {p.name: next(given) if p.array else None for p in ports} | named
         inputs, _ = _xarray.unwrapped(self._in_order(arrays, named))
         return tuple(
-            _hollow(v, p) if p.array and isinstance(v, tuple | list) and all(isinstance(n, int) for n in v) else v
-            for v, p in zip(inputs, self.inputs, strict=False)
+            _hollow(v, p) if p.array and _is_shape(v) else v for v, p in zip(inputs, self.inputs, strict=False)
         )
 
     def _outs(self, out: Any) -> Sequence[Any] | None:
@@ -485,13 +512,15 @@ _missing: Any = object()
 
 
 def _port(said: dict[str, Any]) -> Port:
+    mixed = len(set(said["types"])) > 1
     return Port(
         said["name"],
         said["array"],
         said["rank"],
         said["extents"],
-        _TYPES.get(said["type"], said["type"]),
+        "struct" if mixed else _TYPES.get(said["type"], said["type"]),
         tuple(said["fields"]),
+        tuple(_TYPES.get(t, t) for t in said["types"]) if mixed else (),
     )
 
 
@@ -499,10 +528,45 @@ def _bare(array: Any) -> Any:
     return _xarray.unwrapped((array,))[0][0]
 
 
-def _hollow(shape: Sequence[int], port: Port) -> Any:
+#: Options of emit, as the library has them.
+_EMIT = (
+    "name",
+    "kernels_file",
+    "numbers",
+    "schedule",
+    "method",
+    "compile_limit",
+    "tile_rows",
+    "tile_columns",
+    "vector_bits",
+    "height",
+    "width",
+    "fixed",
+    "lanes",
+    "error",
+    "frequency",
+    "chip",
+    "additions",
+)
+
+
+def _near(name: str) -> str:
+    near = difflib.get_close_matches(name, [*_EMIT, "inputs", "shapes"], 1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def _is_shape(given: Any) -> bool:
+    """Whether numbers are extents, not what an array would be made of."""
+    return isinstance(given, tuple | list) and all(isinstance(n, numbers.Real) for n in given)
+
+
+def _hollow(given: Sequence[int], port: Port) -> Any:
     """An array of a shape without memory."""
     import numpy as np
 
     if port.fields and len(shape) == port.rank:
         shape = (*shape, len(port.fields))
-    return np.broadcast_to(np.zeros((), port.dtype), tuple(shape))
+    try:
+        return np.broadcast_to(np.zeros((), port.numpy_type), shape)
+    except ValueError:  # of more than 64 dimensions, or of more bytes than there are addresses
+        raise ArgumentError(f"the shape of {port.name!r} is {_given.shown(given)}, which no array has") from None

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
-from tessera import _core, _options, _xarray
-from tessera._arrays import move_axis
+from tessera import _core, _given, _options, _xarray
+from tessera._arrays import is_uniform, move_axis
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
@@ -254,7 +254,9 @@ class Pipeline:
             for value in values:
                 parameter, given = self._parameter(name, value, axis)
                 parameters[name].append(parameter)
-                if parameter.kind != "constant":
+                if parameter.types:
+                    inputs.extend(given)
+                elif parameter.kind != "constant":
                     inputs.append(given)
         key = tuple(p.key() for all_of in parameters.values() for p in all_of)
         program = self._built.get(key)
@@ -317,6 +319,8 @@ class Pipeline:
     def _image(self, name: str, value: Any, wanted: Any, axis: int | None) -> tuple[_Parameter, Any]:
         array, ranked = value, isinstance(wanted, ImageType) and wanted.rank is not None
         (bare,), _ = _xarray.unwrapped((value,))
+        if not is_uniform(bare):
+            return self._records(name, bare, wanted)
         dtype, shape = _core.describe(bare, name)
         rank = len(shape)
         structs = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
@@ -341,6 +345,18 @@ class Pipeline:
                 )
             return _Parameter("image", dtype, rank, fields, wanted.extents), array
         return _Parameter("image", dtype, rank, fields), array
+
+    def _records(self, name: str, array: Any, wanted: Any) -> tuple[_Parameter, Any]:
+        """Structs whose fields have several types, or gaps between them: each field is an array of its own."""
+        names = tuple(array.dtype.names)
+        rank = len(array.shape)
+        if isinstance(wanted, ImageType) and (wanted.dtype or wanted.fields or wanted.rank not in (None, rank)):
+            listed = ", ".join(f"{n} {array.dtype[n]}" for n in names)
+            raise ArgumentError(f"{name!r} is an array of structs of {listed}, expected {wanted!r}")
+        parts = [array[n] for n in names]
+        types = tuple(_core.describe(part, f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True))
+        extents = wanted.extents if isinstance(wanted, ImageType) else None
+        return _Parameter("image", "", rank, names, extents, types=types), parts
 
     # ---- building --------------------------------------------------------------------------------------------------
 
@@ -399,6 +415,10 @@ class Pipeline:
         if p.kind == "scalar":
             return Value(builder, builder.core.scalar(name, p.dtype))
         extents = None if p.extents is None else [_extent(builder, sizes, e) for e in p.extents]
+        if p.types:
+            of = zip(p.fields, p.types, strict=True)
+            made = [builder.core.input(f"{name}_{f}", t, p.rank, extents, None)[0] for f, t in of]
+            return Planes(p.fields, [Image(builder, i) for i in made])
         images = [Image(builder, i) for i in builder.core.input(name, p.dtype, p.rank, extents, list(p.fields) or None)]
         return Planes(p.fields, images) if p.fields else images[0]
 
@@ -446,9 +466,10 @@ class Pipeline:
         if axis is None or axis == -1:
             return result
         if isinstance(result, Outputs):
-            moved = [move_axis(r, -1, axis) if p.fields else r for r, p in zip(result, program.outputs, strict=True)]
+            of = zip(result, program.outputs, strict=True)
+            moved = [move_axis(r, -1, axis) if p.has_planes else r for r, p in of]
             return Outputs(moved, result.keys())
-        return move_axis(result, -1, axis) if program.outputs[0].fields else result
+        return move_axis(result, -1, axis) if program.outputs[0].has_planes else result
 
     def _targets(self, program: Program, out: Any, axis: int | None) -> Any:
         """Arrays to write to, with their channels last."""
@@ -457,7 +478,7 @@ class Pipeline:
         ports = program.outputs
 
         def moved(array: Any, port: Port) -> Any:
-            return move_axis(array, axis, -1) if port.fields and array is not None else array
+            return move_axis(array, axis, -1) if port.has_planes and array is not None else array
 
         if isinstance(out, Mapping):
             by_name = {p.name: p for p in ports}

@@ -303,7 +303,7 @@ def _shapes(name: str, arguments: Sequence[Any]) -> list[Any]:
             if shapes is None:
                 shapes = program.output_shapes(*(tuple(int(n) for n in a.shape) for _, a in arrays))
             shape = list(shapes[k])
-        elif p.fields:
+        elif p.has_planes:
             shape.append(len(p.fields))
         empty = torch.empty(shape, dtype=getattr(torch, p.dtype), device=arrays[0][1].device)
         results.append(_moved(empty, p, -1, axis))

@@ -19,15 +19,19 @@ namespace {
 nlohmann::json json_of(const std::vector<Parameter>& parameters) {
   nlohmann::json all = nlohmann::json::array();
   for (const Parameter& p : parameters) {
-    nlohmann::json fields = nlohmann::json::array();
-    for (const Format::Field& f : p.format.fields) fields.push_back(f.name);
+    nlohmann::json fields = nlohmann::json::array(), types = nlohmann::json::array();
+    for (const Format::Field& f : p.format.fields) {
+      fields.push_back(f.name);
+      types.push_back(name_of(f.type));
+    }
     const ElementType type = p.format.is_struct() ? p.format.fields[0].type : p.format.scalar;
     all.push_back({{"name", p.name},
                    {"array", p.is_array},
                    {"rank", p.rank},
                    {"extents", p.extents},
                    {"type", name_of(type)},
-                   {"fields", std::move(fields)}});
+                   {"fields", std::move(fields)},
+                   {"types", std::move(types)}});
   }
   return all;
 }

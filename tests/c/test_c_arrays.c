@@ -123,6 +123,7 @@ static void mixed_fields(void) {
       "struct two { float x; uint8 n; } stencil f(vector#2 two X) { return struct two(2 * X.x, cast<uint8>(X.n + 1)); "
       "} " PROGRAM_OF("two") "return f(a);",
       NULL);
+  CHECK(strstr(tsr_program_json(p), "\"types\":[\"float\",\"uint8\"]") != NULL);
   memset(in, 0, sizeof in);
   for (int k = 0; k < 6; ++k) in[k].x = (float)k, in[k].n = (unsigned char)(10 * k);
   DLTensor a = tensor(in, u8, 3, bytes, NULL), b = tensor(out, u8, 3, bytes, NULL);

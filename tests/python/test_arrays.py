@@ -403,5 +403,107 @@ class XArray(unittest.TestCase):
         xr.testing.assert_identical(by_channel(colours), colours.copy(data=by_channel(colours.values)))
 
 
+MIXED = """
+parameter M, N;
+struct two { float x; uint8 n; }
+vector#2 two a[M,N];
+stencil f(vector#2 two X) { return struct two(2 * X.x, cast<uint8>(X.n + 1)); }
+return f(a);
+"""
+
+
+class Structs(unittest.TestCase):
+    """Fields of several types: NumPy's structs, in and out."""
+
+    def setUp(self):
+        self.program = ts.Program.from_text(MIXED)
+        self.type = self.program.outputs[0].numpy_type
+        self.packed = np.zeros((4, 6), [("x", "f4"), ("n", "u1")])
+        self.packed["x"] = photo((4, 6))
+        self.packed["n"] = np.arange(24).reshape(4, 6)
+
+    def same(self, result, of):
+        self.assertEqual(result.dtype, self.type)
+        np.testing.assert_array_equal(result["x"], 2 * of["x"])
+        np.testing.assert_array_equal(result["n"], of["n"] + 1)
+
+    def test_in_and_out(self):
+        aligned, turned = self.packed.astype(self.type), np.empty((4, 6), [("n", "u1"), ("x", "f4")])
+        turned["x"], turned["n"] = self.packed["x"], self.packed["n"]
+        for a in (self.packed, aligned, turned, aligned[::-1, ::2], aligned.T, np.rec.array(aligned)):
+            self.same(self.program(a), a)
+            self.same(self.program.interpret(a), a)
+        self.same(self.program.submit(aligned).result(), aligned)
+        as_bytes = np.ascontiguousarray(aligned).view(np.uint8).reshape(4, 6, 8)
+        self.same(self.program(as_bytes), aligned)
+        memory = np.zeros((8, 12), self.type)
+        out = memory[::2, ::2]
+        self.assertIs(self.program(self.packed, out=out), out)
+        self.same(out, self.packed)
+        self.assertFalse(memory[1::2].view(np.uint8).any())
+        self.assertEqual(self.program.output_shapes((4, 6)), ((4, 6),))
+        self.assertEqual(self.program.output_shapes(self.packed), ((4, 6),))
+        self.assertIn("M = 4, N = 6", self.program.explain((4, 6)))
+        port = self.program.inputs[0]
+        self.assertEqual((port.dtype, port.fields, port.types), ("struct", ("x", "n"), ("float32", "uint8")))
+        self.assertEqual(str(port), "a: structs[M x N] {x: float32, n: uint8}")
+
+    def test_other_structs(self):
+        aligned = self.packed.astype(self.type)
+        for given, text in (
+            (np.zeros((4, 6), np.float32), "'a' is an array of float32, expected structs of x float32, n uint8"),
+            (
+                np.zeros((4, 6), [("x", "f8"), ("n", "u1")]),
+                "structs of x float64, n uint8, expected x float32, n uint8",
+            ),
+            (
+                np.zeros((4, 6), [("x", "f4"), ("m", "u1")]),
+                "structs of x float32, m uint8, expected x float32, n uint8",
+            ),
+            ([[1, 2]], "'a' is a list, expected an array of structs of x float32"),
+            (None, "'a' is a NoneType"),
+            (np.zeros((4, 6, 7), np.uint8), "a last dimension of 8"),
+            (np.ma.masked_array(aligned), "whose mask would be lost"),
+            (aligned[:0], "at least 1"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ts.ArgumentError, text):
+                self.program(given)
+        for out, text in (
+            (self.packed.copy(), "at other places than C puts them"),
+            (np.zeros((4, 6), np.float32), "expected structs of x float32"),
+            (aligned[:2].copy(), "has the shape"),
+            (aligned, "shares memory with an input"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ts.ArgumentError, text):
+                self.program(aligned, out=out)
+
+    def test_in_pipelines(self):
+        """Each field is an array of its own there; planes of several types come back as structs."""
+
+        @ts.pipeline
+        def marked(s, gain=2.0):
+            return {"both": {"x": s.x.mirror()[0, 1] * gain, "n": ts.saturate(ts.uint8, s["n"] + 1)}}
+
+        for a in (self.packed, self.packed.astype(self.type)):
+            result = marked(a)
+            self.assertEqual(result.dtype, self.type)
+            np.testing.assert_array_equal(result["x"][:, :-1], 2 * a["x"][:, 1:])
+            np.testing.assert_array_equal(result["n"], a["n"] + 1)
+            np.testing.assert_array_equal(marked(a, gain=4)["x"], 2 * result["x"])
+        gaps = np.zeros((4, 6), {"names": ["r", "g"], "formats": ["u1", "u1"], "offsets": [0, 3], "itemsize": 4})
+        gaps["g"] = 3
+        np.testing.assert_array_equal(ts.pipeline(lambda s: s.r + s.g)(gaps), np.full((4, 6), 3))
+        with self.assertRaisesRegex(ts.ArgumentError, r"'s\['n'\]' is an array of int64"):
+            ts.pipeline(lambda s: s.x)(np.zeros((4, 6), [("x", "f4"), ("n", "i8")]))
+
+        def planes(s: ts.Image["uint8", 2, ("r", "g")]):  # noqa: F821
+            return s.r
+
+        with self.assertRaisesRegex(ts.ArgumentError, r"structs of x float32, n uint8, expected Image\['uint8', 2"):
+            ts.pipeline(planes)(self.packed)
+        with self.assertRaisesRegex(ts.ArgumentError, r"x float32, n uint8, expected fields of one type"):
+            ts.gaussian(self.packed, 1)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -76,8 +76,15 @@ class Programs(unittest.TestCase):
         self.assertEqual((gain.array, gain.dtype, shift.dtype), (False, "float32", "int32"))
         self.assertEqual(program.parameters, ("M", "N"))
         self.assertEqual(
-            repr(program), "<Program (image: float32[M x N], gain: float32, shift: int32) -> (out: float32[M x N])>"
+            repr(program),
+            "<Program (image: float32[M x N], gain: float32, shift: int32) -> (out: float32[M x N]), M, N by shapes>",
         )
+        self.assertEqual(
+            repr(ts.Program.from_text(COLOUR)).replace(" by shapes", ""),
+            "<Program (image: uint8[M x N] {r, g, b}) -> (out: float32[M x N]), M, N>",
+        )
+        chosen = ts.Program.from_text("parameter M, k = 1; vector#1 float x[M]; return x;", parameters={"k": 3})
+        self.assertEqual(repr(chosen), "<Program (x: float32[M]) -> (out: float32[M]), M by shapes, k = 3>")
         self.assertEqual(ts.Program.from_text(COLOUR).inputs[0].fields, ("r", "g", "b"))
         self.assertEqual(program.graph, ts.Program.from_text(SCALED).graph)
         self.assertEqual(program.output_shapes((4, 5)), ((4, 5),))

@@ -1,0 +1,84 @@
+"""Whether what is given for an argument is what it has to be: errors name the argument and what was expected."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tessera._errors import ArgumentError
+
+_MOST = 2**62
+
+
+def shown(given: Any) -> str:
+    """A value as messages have it."""
+    try:
+        text = repr(given)
+    except Exception:  # noqa: BLE001 - whoever wrote it, and numbers of too many digits
+        return f"a {type(given).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def whole(what: str, given: Any, least: int = -_MOST, most: int = _MOST) -> int:
+    """A whole number, of NumPy as well."""
+    number = None
+    if not isinstance(given, bool) and hasattr(given, "__index__"):
+        try:
+            number = operator.index(given)
+        except TypeError:  # what has many, or is not known yet
+            pass
+    if number is None or not least <= number <= most:
+        expected = "a whole number"
+        if least > -_MOST:
+            expected += f" from {least} to {most}" if most < _MOST else f" from {least} on"
+        raise ArgumentError(f"{what} is {shown(given)}, expected {expected}")
+    return number
+
+
+def real(what: str, given: Any) -> float:
+    """A number that is a float."""
+    if getattr(given, "shape", None) == () and hasattr(given, "item"):
+        given = given.item()
+    if not isinstance(given, numbers.Real):
+        raise ArgumentError(f"{what} is {shown(given)}, expected a number that is known")
+    try:
+        return float(given)
+    except OverflowError:
+        raise ArgumentError(f"{what} is beyond 1e308, expected a number that a float holds") from None
+
+
+def text(what: str, given: Any, expected: str = "a text") -> str:
+    """A text that reaches the library as it is."""
+    if not isinstance(given, str):
+        raise ArgumentError(f"{what} is {shown(given)}, expected {expected}")
+    if "\0" in given:
+        raise ArgumentError(f"{what} has a NUL character, after which nothing would be read")
+    try:
+        given.encode()
+    except UnicodeEncodeError as why:
+        raise ArgumentError(f"{what} is no text: {why}") from None
+    return given
+
+
+def by_name(what: str, given: Any, example: str) -> Mapping[str, Any]:
+    """Values by names; None is no value."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"{what} is {shown(given)}, expected values by names", help=f"write {what}={example}")
+    for name in given:
+        text(f"a name of {what}", name, "a name")
+    return given
+
+
+def several(what: str, given: Any, expected: str) -> Sequence[Any]:
+    """Some values, not a text."""
+    try:
+        found = None if isinstance(given, str | bytes) else list(given)
+    except TypeError:
+        found = None
+    if found is None:
+        raise ArgumentError(f"{what} is {shown(given)}, expected {expected}")
+    return found
