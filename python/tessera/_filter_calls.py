@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tessera import _arrays, _core, _options, _xarray
+from tessera import _arrays, _borders, _core, _given, _options, _xarray
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
 
@@ -119,7 +119,7 @@ def _compiled(
         if value is None:
             continue
         if option == "border":
-            value = _options.border_text(value)
+            value = _borders.text(value)
         elif option in ("type", "arithmetic"):
             value = _options.type_name(value)
         elif option == "kernel":

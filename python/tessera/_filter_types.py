@@ -13,7 +13,7 @@ from tessera._program import Explanation
 
 A = TypeVar("A")
 PerAxis = float | Sequence[float]
-Border = str | Sequence[str]
+Border = str | float | Sequence[str | float | tuple[str, float]]
 Extent = Literal["same", "valid", "full"]
 Alpha = Literal["weighted", "kept", "associated"]
 Numbers = Literal["fast", "exact"]

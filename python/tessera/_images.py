@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tessera import _borders, _given
 from tessera._builder import Builder, current, dtype_name
 from tessera._errors import ArgumentError
 from tessera._values import Value, _builder_of, _in, _is_integer, _Symbolic
 from tessera._windows import Offset, _index
 
 _PLANES = ": where planes are meant, give channel_axis or an array of structs"
-_MODES = ("none", "clamp", "mirror", "symmetric", "wrap", "constant")
 
 
 class Image(_Symbolic):
@@ -95,9 +94,13 @@ class Image(_Symbolic):
         return Value(self._b, self._b.core.gather(self._id, ids))
 
     def borders(self, *modes: Any) -> Image:
-        """One mode for each dimension, or one for all: ``image.borders("mirror", ("constant", 3))``."""
-        given = modes * self.rank if len(modes) == 1 else modes
-        pairs = [_mode(m) for m in given]
+        """One mode for each dimension, or one for all: ``image.borders("mirror", ("constant", 3))``. The words are those of
+        ``border`` of a filter: "mirror", "symmetric", "clamp", "wrap", "constant(3)", "none", and what others call them."""
+        pairs = _borders.modes(modes[0]) if len(modes) == 1 else [_borders.mode(m) for m in modes]
+        return self._bordered(pairs)
+
+    def _bordered(self, pairs: list[_borders.Mode]) -> Image:
+        pairs = pairs * self.rank if len(pairs) == 1 else pairs
         return Image(self._b, self._b.core.borders(self._id, pairs), pairs, self._strides)
 
     def clamped(self) -> Image:
@@ -118,7 +121,7 @@ class Image(_Symbolic):
 
     def constant(self, value: float) -> Image:
         """kkk|abcd|kkk"""
-        return self.borders(("constant", value))
+        return self._bordered([_borders.constant(value)])
 
     def every(self, *strides: int) -> Image:
         """The image read at stride * point + offset."""
@@ -240,7 +243,7 @@ class Planes:
         return self.borders("wrap")
 
     def constant(self, value: float) -> Planes:
-        return self.borders(("constant", value))
+        return Planes(self.names, [i.constant(value) for i in self.images])
 
     def ifft(self, axes: Sequence[int] | int | None = None, name: str | None = None) -> Planes:
         """Back from a spectrum, divided by the number of points."""
@@ -279,22 +282,6 @@ def _place(x: Any) -> Any:
     raise TypeError(f"an image is read at offset {x!r}, expected a whole number or a window variable")
 
 
-def _mode(given: Any) -> tuple[str, float]:
-    if isinstance(given, numbers.Real):
-        given = ("constant", given)
-    name, value = given if isinstance(given, tuple) else (given, 0)
-    if name == "reflect":
-        raise ArgumentError(
-            "'reflect' means two things", help="write 'symmetric' for SciPy's reflect, 'mirror' for that of numpy.pad"
-        )
-    name = {"clamped": "clamp", "nearest": "clamp"}.get(name, name)
-    if name not in _MODES:
-        raise ArgumentError(f"{given!r} is no border mode, expected one of {', '.join(_MODES)}")
-    if not isinstance(value, numbers.Real):
-        raise ArgumentError(f"a border is constant({value!r}), expected a number that is known")
-    return name, float(value)
-
-
 # ---- stages --------------------------------------------------------------------------------------------------------
 
 
@@ -306,15 +293,7 @@ def stage(value: Any, name: str | None = None, *, border: Any = None) -> Image:
     """
     builder = _builder_of(value)
     made = Image(builder, builder.core.stage(builder.name(name, "s"), _in(builder, value, None)._id))
-    if border is None:
-        return made
-    return made.borders(*border) if isinstance(border, list) else _bordered(made, border)
-
-
-def _bordered(image: Image, border: Any) -> Image:
-    if isinstance(border, tuple) and border[:1] != ("constant",):
-        return image.borders(*border)
-    return image.borders(border)
+    return made if border is None else made.borders(border)
 
 
 def coord(dimension: int) -> Value:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tessera import _core
+from tessera import _borders, _core, _given
 from tessera._errors import ArgumentError
 
 #: Options of a run, in the order in which messages list them.
@@ -49,18 +49,7 @@ def type_name(given: Any) -> str:
         raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'") from None
 
 
-def border_text(given: Any) -> str:
-    """Border modes as one text: "mirror", or one for each axis."""
-    if isinstance(given, str):
-        return re.sub(r"\bclamp\b", "clamped", given)
-    if isinstance(given, Iterable):
-        return ",".join(border_text(str(g)) for g in given)
-    raise ArgumentError(
-        f"border is {given!r}, expected a mode or one for each axis", help="write 'mirror' or ('mirror', 'wrap')"
-    )
-
-
-def weights(given: Any) -> Any:
+def weights(given: Any, what: str) -> Any:
     """Weights as an array of a type that the library takes."""
     if hasattr(given, "__dlpack__") and type(given).__module__.partition(".")[0] != "numpy":
         return given
@@ -136,14 +125,13 @@ def compilation(
         options.set(f"parameter.{name}", number)
     for name, type_ in (types or {}).items():
         options.set(f"type.{name}", type_name(type_))
-    for name, border in (borders or {}).items():
-        options.set(f"border.{name}", border_text(border))
-    for name, table in (tables or {}).items():
-        options.set(f"table.{name}", weights(table))
-    if import_paths is not None:
-        options.set("import_paths", ":".join(str(p) for p in import_paths))
-    if import_only is not None:
-        options.set("import_only", ":".join(str(p) for p in import_only))
+    for name, border in _given.by_name("borders", borders, '{"border": "mirror"}').items():
+        options.set(f"border.{name}", _borders.text(border, f'borders["{name}"]'))
+    for name, table in _given.by_name("tables", tables, '{"weights": array}').items():
+        options.set(f"table.{name}", weights(table, f'tables["{name}"]'))
+    for what, paths in (("import_paths", import_paths), ("import_only", import_only)):
+        if paths is not None:
+            options.set(what, b":".join(path_bytes(f"a path of {what}", p) for p in _paths(what, paths)))
     if compile_limit is not None:
         options.set("compile_limit", compile_limit)
     return options

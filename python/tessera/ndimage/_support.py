@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tessera import _arrays, _core
+from tessera import _arrays, _borders, _core
 from tessera.ndimage._graph import CARRIER
 from tessera.ndimage._memory import empty
 
@@ -41,11 +41,13 @@ def cached(build: _F) -> _F:
 
 
 def mode_of(mode: str) -> str:
-    """Tessera's name of a mode."""
-    try:
-        return _MODES[mode]
-    except (KeyError, TypeError):
-        raise RuntimeError("boundary mode not supported") from None
+    """Tessera's name of a mode; of words that SciPy does not have, what they mean to others."""
+    found = _MODES.get(mode) if isinstance(mode, str) else None
+    if found is None and isinstance(mode, str):
+        found = _borders.ours(mode)
+    if found is None or found == "none":
+        raise RuntimeError(f"boundary mode not supported: {mode!r}, expected {', '.join(_MODES)}")
+    return found
 
 
 def sequence(value: Any, count: int) -> list[Any]:
