@@ -53,23 +53,40 @@ bool is_array(nb::handle value) {
   return false;
 }
 
-std::string said(nb::handle value) {
-  return nb::cast<std::string>(nb::repr(value));
+// "table.w" is tables["w"] to whoever gave it.
+[[noreturn]] void refuse(const std::string& name, const std::string& why) {
+  const nb::object text = nb::module_::import_("tessera._words").attr("in_python")("option " + name + " " + why);
+  fail(nb::cast<std::string>(text));
 }
 
 std::vector<double> numbers_of(const std::string& name, nb::handle value) {
   std::vector<double> numbers;
   if (PySequence_Check(value.ptr()) == 0 && !nb::hasattr(value, "__iter__"))
-    fail("option '" + name + "' is " + said(value) + ", expected a word, a number, several numbers or an array");
-  for (const nb::handle v : value) {
+    refuse(name, "is " + said(value) + ", expected a word, a number, several numbers or an array");
+  const nb::object all = nb::steal(PySequence_List(value.ptr()));
+  if (!all.is_valid()) {  // an array of no dimension has an iterator that has none
+    PyErr_Clear();
+    refuse(name, "is " + said(value) + ", expected a word, a number, several numbers or an array");
+  }
+  for (const nb::handle v : all) {
     const double number = PyFloat_AsDouble(v.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
       PyErr_Clear();
-      fail("option '" + name + "' has " + said(v) + " among its numbers, expected numbers alone");
+      refuse(name, "has " + said(v) + " among its numbers, expected numbers alone");
     }
     numbers.push_back(number);
   }
   return numbers;
+}
+
+std::string text_of(const std::string& name, nb::handle value) {
+  const nb::object bytes = nb::steal(PyUnicode_AsUTF8String(value.ptr()));
+  PyErr_Clear();
+  std::string text;
+  if (bytes.is_valid()) text.assign(PyBytes_AsString(bytes.ptr()), static_cast<std::size_t>(PyBytes_Size(bytes.ptr())));
+  if (!bytes.is_valid() || text.find('\0') != std::string::npos)
+    refuse(name, "is " + said(value) + ", expected a word");
+  return text;
 }
 
 }  // namespace
@@ -82,8 +99,12 @@ Options::Options() {
 void Options::set(const std::string& name, nb::handle value) {
   const char* const key = name.c_str();
   if (value.is_none()) return check(tsr_options_set(handle, key, nullptr));
-  if (PyUnicode_Check(value.ptr()) != 0)
-    return check(tsr_options_set(handle, key, nb::cast<std::string>(value).c_str()));
+  if (PyUnicode_Check(value.ptr()) != 0) return check(tsr_options_set(handle, key, text_of(name, value).c_str()));
+  if (PyBytes_Check(value.ptr()) != 0) {  // paths, whose bytes may be any
+    const auto bytes = nb::cast<nb::bytes>(value);
+    return check(
+        tsr_options_set(handle, key, std::string(static_cast<const char*>(bytes.data()), bytes.size()).c_str()));
+  }
   if (PyBool_Check(value.ptr()) != 0) return check(tsr_options_set(handle, key, value.ptr() == Py_True ? "1" : "0"));
   const bool tensor = name == "kernel" || name.starts_with("table.");
   if (tensor && is_array(value)) {
@@ -94,7 +115,10 @@ void Options::set(const std::string& name, nb::handle value) {
   if (PyLong_Check(value.ptr()) != 0 || PyFloat_Check(value.ptr()) != 0 ||
       ((nb::hasattr(value, "__index__") || nb::hasattr(value, "__float__")) && !nb::hasattr(value, "__len__"))) {
     const double number = PyFloat_AsDouble(value.ptr());
-    if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+      PyErr_Clear();
+      refuse(name, "is " + said(value) + ", expected a number");
+    }
     return check(tsr_options_set_numbers(handle, key, &number, 1));
   }
   const std::vector<double> numbers = numbers_of(name, value);
@@ -136,6 +160,16 @@ void Options::set_stream(nb::object given) {
 }
 
 namespace {
+
+// A whole number from 0 on.
+std::uint64_t natural(const char* name, nb::handle value, std::uint64_t most) {
+  const nb::object number = nb::steal(PyBool_Check(value.ptr()) != 0 ? nullptr : PyNumber_Index(value.ptr()));
+  const std::uint64_t found = number.is_valid() ? PyLong_AsUnsignedLongLong(number.ptr()) : 0;
+  const bool failed = !number.is_valid() || PyErr_Occurred() != nullptr;
+  PyErr_Clear();
+  if (failed || found > most) fail(std::string(name) + " is " + said(value) + ", expected a whole number from 0 on");
+  return found;
+}
 
 tsr_stream* borrowed(int device, std::intptr_t pointer) {
   static auto* const streams = new std::map<std::pair<int, std::intptr_t>, tsr_stream*>;  // NOLINT: under the GIL
@@ -206,29 +240,62 @@ PyType_Slot slots[] = {
 
 }  // namespace
 
+namespace {
+
+// What is called without arguments.
+void nothing(const char* what, const nb::args& more, const nb::kwargs& named) {
+  if (more.size() + named.size() > 0) throw nb::type_error((std::string(what) + " takes no argument").c_str());
+}
+
+}  // namespace
+
 void bind_options(nb::module_& m) {
   using namespace nb::literals;
   nb::class_<Cancel>(m, "Cancel", "Ends the runs that were given it.")
-      .def(nb::init<>())
-      .def("now", &Cancel::now, "Ends them; from any thread.")
-      .def("reset", &Cancel::reset, "Lets it be used again.");
+      .def("__init__",
+           [](Cancel* self, const nb::args& more, const nb::kwargs& named) {
+             nothing("tessera.Cancel()", more, named);
+             new (self) Cancel;
+           })
+      .def(
+          "now",
+          [](Cancel& self, const nb::args& more) {
+            nothing("now()", more, {});
+            self.now();
+          },
+          "Ends them; from any thread.")
+      .def(
+          "reset",
+          [](Cancel& self, const nb::args& more) {
+            nothing("reset()", more, {});
+            self.reset();
+          },
+          "Lets it be used again.");
   nb::class_<Stream>(m, "Stream", "Work of a device in order.")
+      .def(
+          "__init__",
+          [](Stream*, const nb::args&, const nb::kwargs&) {
+            throw nb::type_error("a stream is made by tessera.Stream.new('cuda') or tessera.Stream.borrow(0, pointer)");
+          })
       .def_static(
           "new",
-          [](const std::string& target, int device) {
+          [](nb::handle target, nb::handle device) {
             tsr_stream* s = nullptr;
-            check(tsr_stream_new(target.c_str(), device, &s));
+            if (PyUnicode_Check(target.ptr()) == 0) fail("target is " + said(target) + ", expected 'cuda' or 'opencl'");
+            const auto number = static_cast<int>(natural("device", device, INT32_MAX));
+            check(tsr_stream_new(text_of("target", target).c_str(), number, &s));
             return new Stream(s);
           },
-          "target"_a, "device"_a = 0, nb::rv_policy::take_ownership)
+          "target"_a.none() = nb::none(), "device"_a.none() = 0, nb::rv_policy::take_ownership)
       .def_static(
           "borrow",
-          [](int device, std::uintptr_t pointer) {
+          [](nb::handle device, nb::handle pointer) {
             tsr_stream* s = nullptr;
-            check(tsr_stream_borrow(device, reinterpret_cast<void*>(pointer), &s));
+            const auto number = static_cast<int>(natural("device", device, INT32_MAX));
+            check(tsr_stream_borrow(number, reinterpret_cast<void*>(natural("pointer", pointer, UINTPTR_MAX)), &s));
             return new Stream(s);
           },
-          "device"_a, "pointer"_a, nb::rv_policy::take_ownership)
+          "device"_a.none() = nb::none(), "pointer"_a.none() = nb::none(), nb::rv_policy::take_ownership)
       .def("wait", [](Stream& self) {
         tsr_status status = TSR_OK;
         {

@@ -365,7 +365,8 @@ void bind_program(nb::module_& m) {
           "text"_a, "file_name"_a = nb::none(), "options"_a = nb::none())
       .def_static(
           "file",
-          [](const std::string& path, Options* options) {
+          [](const nb::bytes& name, Options* options) {
+            const std::string path(static_cast<const char*>(name.data()), name.size());
             tsr_program* p = nullptr;
             compute(options, [&](const tsr_options* o) { return tsr_compile_file(path.c_str(), o, &p); });
             return make_program(p);

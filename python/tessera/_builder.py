@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tessera import _core
 from tessera._errors import ArgumentError
+from tessera._given import text
 
 if TYPE_CHECKING:
     from tessera._values import Value
@@ -74,7 +75,7 @@ class Builder:
         if wanted is not None:
             if not isinstance(wanted, str):
                 raise ArgumentError(f"a stage is called {wanted!r}, expected a text")
-            self._names.add(wanted)
+            self._names.add(text("the name of a stage", wanted))
             return wanted
         k = 1
         while f"{usual}{k}" in self._names:

@@ -53,6 +53,7 @@ def _prepared(
     name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any
 ) -> tuple[Any, _core.Filter, int | None]:
     """The image with its channels last, the compiled filter, and where the channels were if they were moved."""
+    _given.text("the name of a filter", name)
     if not hasattr(image, "dtype") or not hasattr(image, "shape"):
         image = _arrays.as_numpy(image, "image", False)
     dtype, shape = _core.describe(image, "image")
@@ -60,8 +61,7 @@ def _prepared(
     channels = None
     moved = None
     if channel_axis is not None:
-        if not hasattr(channel_axis, "__index__"):
-            raise ArgumentError(f"channel_axis is {channel_axis!r}, expected a whole number")
+        channel_axis = _given.whole("channel_axis", channel_axis)
         axis = channel_axis + rank if channel_axis < 0 else channel_axis
         if not 0 <= axis < rank:
             raise ArgumentError(f"channel_axis is {channel_axis}, but the image has {rank} dimensions")
@@ -86,6 +86,13 @@ def _prepared(
                 del _kept[next(iter(_kept))]
             _kept[key] = found
     return image, found, moved
+
+
+def _number(given: Any) -> float:
+    try:
+        return float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(f"nodata is {_given.shown(given)}, expected a number, or several") from None
 
 
 def _hashable(value: Any) -> Any:
@@ -123,12 +130,15 @@ def _compiled(
         elif option in ("type", "arithmetic"):
             value = _options.type_name(value)
         elif option == "kernel":
-            value = _options.weights(value)
+            value = _options.weights(value, "kernel")
         elif option == "ignore_nan":
+            if isinstance(value, str) or hasattr(value, "__len__"):
+                raise ArgumentError(f"ignore_nan is {_given.shown(value)}, expected True or False")
             if not value:
                 continue
+            value = True
         elif option == "nodata":
-            value = [float(v) for v in (value if isinstance(value, tuple | list) else [value])]
+            value = [_number(v) for v in (value if isinstance(value, tuple | list) else [value])]
             if any(map(math.isnan, value)):
                 chosen.set("ignore_nan", True)
             value = [v for v in value if not math.isnan(v)]

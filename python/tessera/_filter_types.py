@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from tessera import _core
 from tessera._filter_calls import call, explain
+from tessera._given import real
 from tessera._program import Explanation
 
 A = TypeVar("A")
@@ -83,6 +84,10 @@ def explain_filter(
 
 def fwhm(width: PerAxis) -> PerAxis:
     """The sigma of a Gaussian whose full width at half of its maximum this is: ``sigma=fwhm(6)``."""
-    if isinstance(width, Sequence):
-        return [w / 2.3548200450309493 for w in width]
-    return width / 2.3548200450309493
+    if isinstance(width, Sequence) and not isinstance(width, str):
+        return [_sigma(w) for w in width]
+    return _sigma(width)
+
+
+def _sigma(width: Any) -> float:
+    return real("the width of a Gaussian", width) / 2.3548200450309493

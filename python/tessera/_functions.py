@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tessera._builder import bool_, dtype_name
+from tessera._given import real
 from tessera._values import (
     UFUNCS,
     Value,
@@ -40,6 +41,7 @@ def _known(operation: str, *x: Any) -> Any:
         return None
     import numpy as np
 
+    x = tuple(real("a number", v) if isinstance(v, int) and not -(2**63) <= v < 2**63 else v for v in x)
     with np.errstate(all="ignore"):
         if operation == "round":
             whole = math.trunc(x[0]) if math.isfinite(x[0]) else x[0]

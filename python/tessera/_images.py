@@ -11,6 +11,8 @@ from tessera._errors import ArgumentError
 from tessera._values import Value, _builder_of, _in, _is_integer, _Symbolic
 from tessera._windows import Offset, _index
 
+_INT = (-(2**31), 2**31 - 1)
+_FAR = 2**40
 _PLANES = ": where planes are meant, give channel_axis or an array of structs"
 
 
@@ -44,10 +46,13 @@ class Image(_Symbolic):
         dtype, *extents = key if isinstance(key, tuple) else (key,)
         fields: tuple[str, ...] = ()
         if extents and isinstance(extents[-1], tuple | list):
-            fields = tuple(map(str, extents.pop()))
+            fields = tuple(_given.text("a plane", f, "its name") for f in extents.pop())
         name = "" if dtype is None else dtype_name(dtype)
         if len(extents) == 1 and (extents[0] is None or _is_integer(extents[0])):
             return ImageType(name, extents[0], None, fields)
+        for e in extents:
+            if not (isinstance(e, str) or hasattr(e, "_make")):
+                _given.whole("an extent", e, 1)
         return ImageType(name, len(extents) or None, tuple(extents) or None, fields)
 
     def _said(self) -> str:
@@ -128,6 +133,8 @@ class Image(_Symbolic):
         if not all(_is_integer(s) for s in strides):
             raise TypeError(f"an image is read at every {strides} points, expected whole numbers")
         given = tuple(map(int, strides * self.rank if len(strides) == 1 else strides))
+        for s in given:
+            _given.whole("a stride of every", s, -_FAR, _FAR)
         return Image(self._b, self._b.core.every(self._id, list(given)), self._modes, given)
 
     # What all elements come to.
@@ -182,8 +189,11 @@ class Planes:
         self.images = tuple(images)
 
     def __getitem__(self, name: str | int) -> Image:
-        if isinstance(name, int):
-            return self.images[name]
+        if not isinstance(name, str):
+            number = _given.whole("a plane", name)
+            if not -len(self.images) <= number < len(self.images):
+                raise ArgumentError(f"there is no plane {number}, the planes are {', '.join(self.names)}")
+            return self.images[number]
         if name in self.names:
             return self.images[self.names.index(name)]
         raise ArgumentError(f"there is no plane {name!r}, the planes are {', '.join(self.names)}")
@@ -223,6 +233,10 @@ class Planes:
 
     def map(self, f: Callable[[Image], Any]) -> Planes:
         """The planes that a function makes of each of them; values become stages."""
+        if not callable(f):
+            raise TypeError(
+                f"planes are mapped by {_given.shown(f)}, expected a function: write photo.map(lambda c: 2 * c)"
+            )
         made = [f(i) for i in self.images]
         return Planes(self.names, [m if isinstance(m, Image) else stage(m) for m in made])
 
@@ -278,7 +292,7 @@ def _place(x: Any) -> Any:
     if isinstance(x, Offset):
         return x._place()
     if _is_integer(x):
-        return int(x)
+        return _given.whole("an offset", x, -_FAR, _FAR)
     raise TypeError(f"an image is read at offset {x!r}, expected a whole number or a window variable")
 
 
@@ -299,18 +313,19 @@ def stage(value: Any, name: str | None = None, *, border: Any = None) -> Image:
 def coord(dimension: int) -> Value:
     """The index of the point along a dimension of its stage, int32."""
     builder = current("ts.coord")
-    return Value(builder, builder.core.coord(dimension))
+    return Value(builder, builder.core.coord(_given.whole("the dimension of coord", dimension, *_INT)))
 
 
 def extent(dimension: int) -> Value:
     """The number of points along a dimension of the stage, int32."""
     builder = current("ts.extent")
-    return Value(builder, builder.core.extent_value(dimension))
+    return Value(builder, builder.core.extent_value(_given.whole("the dimension of extent", dimension, *_INT)))
 
 
 def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Image:
     """The union of pieces, 0 elsewhere; later ones win. ``compose([(a, (0, 2)), (b, (1, 2))])`` lays two images out in
     turns: for each dimension a start, or (start, stride)."""
+    pieces = _given.several("the pieces of an image", pieces, "(image, places) in a list")
     if not pieces:
         raise ArgumentError("an image is composed of no pieces")
     if not all(isinstance(p, tuple | list) and len(p) == 2 for p in pieces):
@@ -321,14 +336,9 @@ def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Ima
     pieces = [(_imaged(image), places) for image, places in pieces]
     starts, strides = [], []
     for image, places in pieces:
-        given = (
-            [places]
-            if isinstance(places, int) or (image.rank == 1 and len(places) == 2 and isinstance(places[0], int))
-            else places
-        )
-        pairs = [(p, 1) if isinstance(p, int) else tuple(p) for p in given]
-        starts.append([int(s) for s, _ in pairs])
-        strides.append([int(s) for _, s in pairs])
+        pairs = _places(image, places)
+        starts.append([s for s, _ in pairs])
+        strides.append([s for _, s in pairs])
         if len(pairs) != len(starts[0]):
             raise ArgumentError(
                 f"a piece has {len(pairs)} places, the first one {len(starts[0])}", help="write one for each dimension"
@@ -337,6 +347,24 @@ def compose(pieces: Sequence[tuple[Image, Any]], name: str | None = None) -> Ima
         builder.name(name, "pieces"), [i._id for i, _ in pieces], len(starts[0]), starts, strides
     )
     return Image(builder, made)
+
+
+def _places(image: Image, given: Any) -> list[tuple[int, int]]:
+    """Where a piece lies: (start, stride) for each dimension."""
+    if _is_integer(given) or (
+        image.rank == 1 and isinstance(given, tuple | list) and len(given) == 2 and _is_integer(given[0])
+    ):
+        given = [given]
+    pairs = []
+    for p in _given.several("the place of a piece", given, "a start for each dimension, or (start, stride)"):
+        pair = (p, 1) if _is_integer(p) else p
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ArgumentError(
+                f"a piece lies at {_given.shown(p)}, expected a start or (start, stride)", help="write (0, 2)"
+            )
+        start, stride = (_given.whole("the place of a piece", n, -_FAR, _FAR) for n in pair)
+        pairs.append((start, stride))
+    return pairs
 
 
 def _imaged(given: Any) -> Image:
@@ -350,6 +378,9 @@ def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | No
     """A loop with a test: ``body(before)`` gives (next, test), an image and a number that images come to, such as
     ``difference.max() > 0.01``. The body is called once, to be built, and runs ``most`` times at most, once at least. With a
     tuple of images it gets and gives as many."""
+    if not callable(body):
+        raise ArgumentError(f"the body of a loop is {_given.shown(body)}, expected a function of the images before")
+    most = _given.whole("most", most)
     many = isinstance(first, tuple | list)
     builder = _builder_of(*(first if many else [first]))
     images = [_imaged(i) for i in (first if many else [first])]
@@ -371,7 +402,8 @@ def repeat(body: Callable[..., Any], first: Any, most: int = 100, name: str | No
 
 
 def _transformed(builder: Builder, inverse: bool, images: Sequence[Image], axes: Any, name: str | None) -> Planes:
-    along = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
+    given = [] if axes is None else [axes] if _is_integer(axes) else _given.several("axes", axes, "whole numbers")
+    along = [_given.whole("an axis of a transform", a, *_INT) for a in given]
     images = [_real_image(i) for i in images]
     along = [a + images[0].rank if a < 0 else a for a in along]
     made = builder.core.fourier(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tessera import _borders, _core, _given
@@ -30,13 +30,18 @@ RUN = (
 )
 _RUN = frozenset(RUN)
 _HANDLES = ("progress", "cancel", "stream")
+#: Names of NumPy and of ours.
+_TYPES = frozenset(
+    {"bool", "uint8", "uint16", "uint32", "int16", "int32", "float16", "float32", "float64"}
+    | {"half", "float", "double", "int"}
+)
 
 _kept = threading.local()
 
 
 def type_name(given: Any) -> str:
     """The name of an element type: "float32", numpy.float32, torch.float32, float."""
-    if isinstance(given, str):
+    if isinstance(given, str) and given in _TYPES:
         return given
     text = str(given)
     if text.startswith("torch."):
@@ -44,9 +49,12 @@ def type_name(given: Any) -> str:
     import numpy as np
 
     try:
-        return str(np.dtype(given).name)
-    except TypeError:
-        raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'") from None
+        if given is not None:  # to NumPy it is float64
+            return str(np.dtype(given).name)
+    except (TypeError, ValueError):
+        if isinstance(given, str) and given.isidentifier():
+            return given  # the library says what there is
+    raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'")
 
 
 def weights(given: Any, what: str) -> Any:
@@ -55,10 +63,14 @@ def weights(given: Any, what: str) -> Any:
         return given
     import numpy as np
 
-    array = np.asarray(given)
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError) as why:
+        raise ArgumentError(f"{what} is {_given.shown(given)}, expected an array of numbers", help=str(why)) from None
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "O" or kind not in "biuf":
-        raise ArgumentError(f"weights are an array of {array.dtype}, expected numbers")
+        said = f"is {_given.shown(given)}" if not hasattr(given, "dtype") else f"is an array of {array.dtype}"
+        raise ArgumentError(f"{what} {said}, expected an array of numbers")
     if (kind in "iu" and (size == 8 or array.dtype == np.int8)) or size > 8 or not array.dtype.isnative:
         array = array.astype(np.float64)
     return array
@@ -111,6 +123,22 @@ def is_run_option(name: str) -> bool:
     return name in _RUN
 
 
+def path_bytes(what: str, given: Any) -> bytes:
+    """A path as the system has it."""
+    try:
+        path = os.fsencode(given)
+    except (TypeError, UnicodeEncodeError):
+        raise ArgumentError(f"{what} is {_given.shown(given)}, expected a path") from None
+    if b"\0" in path:
+        raise ArgumentError(f"{what} has a NUL character, after which nothing would be read")
+    return path
+
+
+def _paths(what: str, given: Any) -> Sequence[Any]:
+    """Paths: one, or several."""
+    return [given] if isinstance(given, str | bytes | os.PathLike) else _given.several(what, given, "paths")
+
+
 def compilation(
     parameters: Mapping[str, float] | None,
     types: Mapping[str, Any] | None,
@@ -121,9 +149,11 @@ def compilation(
     compile_limit: float | None,
 ) -> _core.Options:
     options = _core.Options()
-    for name, number in (parameters or {}).items():
+    for name, number in _given.by_name("parameters", parameters, '{"sigma": 2}').items():
+        if number is None:
+            raise ArgumentError(f'parameters["{name}"] is None, expected a number')
         options.set(f"parameter.{name}", number)
-    for name, type_ in (types or {}).items():
+    for name, type_ in _given.by_name("types", types, '{"T": "float32"}').items():
         options.set(f"type.{name}", type_name(type_))
     for name, border in _given.by_name("borders", borders, '{"border": "mirror"}').items():
         options.set(f"border.{name}", _borders.text(border, f'borders["{name}"]'))

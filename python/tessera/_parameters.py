@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
+from tessera import _given
 from tessera._builder import Builder
 from tessera._errors import ArgumentError
 from tessera._images import Image, Planes
@@ -36,12 +37,16 @@ class Size:
     """An extent that is known when the program runs: ``ts.Image["float32", ts.Size("M"), 2 * ts.Size("M") + 1]``."""
 
     def __init__(self, name: str) -> None:
+        _given.text("the name of an extent", name)
         self._make: Callable[[Builder, dict[str, int]], int] = lambda b, known: _size(b, known, name)
         self._text = name
 
     @classmethod
     def _of(cls, given: Size | int, text: str, operation: str, *others: Size | int) -> Size:
         made = cls.__new__(cls)
+        for o in others:
+            if not isinstance(o, Size | str):
+                _given.whole("an extent", o)
 
         def make(b: Builder, known: dict[str, int]) -> int:
             return int(getattr(b.core, operation)(*(_extent(b, known, o) for o in (given, *others))))
@@ -63,6 +68,7 @@ class Size:
     __rmul__ = __mul__
 
     def __floordiv__(self, divisor: int) -> Size:
+        _given.whole("the divisor of an extent", divisor, 1)
         made = Size._of(self, f"({self}//{divisor})", "divide_extent")
         made._make = lambda b, known: int(b.core.divide_extent(_extent(b, known, self), divisor))
         return made
@@ -81,8 +87,8 @@ def _extent(b: Builder, known: dict[str, int], given: Any) -> int:
     if isinstance(given, Size):
         return given._make(b, known)
     if isinstance(given, str):
-        return _size(b, known, given)
-    return int(b.core.extent(given))
+        return _size(b, known, _given.text("the name of an extent", given))
+    return int(b.core.extent(_given.whole("an extent", given)))
 
 
 def size(name: str) -> Size:

@@ -137,20 +137,6 @@ class Explanation(str):
         return str, (str(self),)
 
 
-def _clean(what: str, text: Any) -> str:
-    """A text that reaches the compiler as it is."""
-    if not isinstance(text, str):
-        raise ArgumentError(f"the {what} is a {type(text).__name__}, expected a str")
-    if "\0" in text:
-        raise ArgumentError(f"the {what} has a NUL character, after which nothing would be read")
-    try:
-        text.encode()
-    except UnicodeEncodeError as why:
-        if what != "path":  # whose bytes may be any
-            raise ArgumentError(f"the {what} is no text: {why}") from None
-    return text
-
-
 class Emitted(NamedTuple):
     """The code of a target: the source, the header of its entry points, what drives it; "" where there is none."""
 
@@ -276,9 +262,9 @@ class Program:
         import_only: Sequence[str | os.PathLike[str]] | None = None,
         compile_limit: float | None = None,
     ) -> None:
-        path = _clean("path", os.fsdecode(path))
+        path = os.fsdecode(_options.path_bytes("the path", path))
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
-        self._take(_core.Program.file(path, _options.compilation(*given)), (None, path, given))
+        self._take(_core.Program.file(os.fsencode(path), _options.compilation(*given)), (None, path, given))
 
     @classmethod
     def from_text(
@@ -296,12 +282,17 @@ class Program:
     ) -> Program:
         """A program of a text; ``name`` stands in messages, and imports are looked for in its folder."""
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
-        return cls._restored(_clean("text", text), None if name is None else _clean("name", name), given)
+        _given.text("the text", text, "the text of a program")
+        return cls._restored(text, None if name is None else _given.text("the name", name), given)
 
     @classmethod
     def _restored(cls, text: str | None, name: str | None, given: tuple[Any, ...]) -> Program:
         options = _options.compilation(*given)
-        core = _core.Program.file(name or "", options) if text is None else _core.Program.text(text, name, options)
+        core = (
+            _core.Program.file(os.fsencode(name or ""), options)
+            if text is None
+            else _core.Program.text(text, name, options)
+        )
         return cls._from_core(core, (text, name, given))
 
     @classmethod
@@ -348,6 +339,8 @@ class Program:
         cancel = named.get("cancel")
         if cancel is None:
             cancel = named["cancel"] = _core.Cancel()
+        elif not isinstance(cancel, _core.Cancel):
+            raise ArgumentError(f"cancel is {_given.shown(cancel)}, expected a tessera.Cancel")
         run = Run(cancel)
 
         def work() -> None:
@@ -385,6 +378,7 @@ class Program:
         In a notebook the picture is shown. Numbers may be left out."""
         options = _options.run(self._take_options(named))
         inputs = self._shaped(arrays, named)
+        _given.text("format", format, '"text", "json" or "svg"')
         return Explanation(lambda f: self._core.explain(inputs, f, options), format)
 
     def emit(self, target: str = "c", **options: Any) -> Emitted:
@@ -403,20 +397,26 @@ class Program:
             )
         chosen = _core.Options()
         chosen.set("target", target)
-        for name, value in (options.pop("inputs", None) or {}).items():
+        for name, value in _given.by_name("inputs", options.pop("inputs", None), '{"image": "uint8/4"}').items():
             chosen.set(f"input.{name}", value)
         for name, shape in self._named_shapes(options.pop("shapes", None)).items():
-            chosen.set(f"shape.{name}", [float(n) for n in shape])
+            what = f'shapes["{name}"]'
+            extents = _given.several(what, shape, "extents")
+            chosen.set(f"shape.{name}", [float(_given.whole(f"an extent of {what}", n, 1)) for n in extents])
         for name, value in options.items():
+            if name not in _EMIT:
+                raise ArgumentError(
+                    f"{name!r} is no option of emit", (f"options: {', '.join(_EMIT)}, inputs, shapes",), _near(name)
+                )
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
 
     def _named_shapes(self, shapes: Any) -> Mapping[str, Any]:
         """Extents by the names of arrays; of a program with one array its extents alone will do."""
         if shapes is None or isinstance(shapes, Mapping):
-            return shapes or {}
+            return _given.by_name("shapes", shapes, '{"image": (1080, 1920)}')
         arrays = [p.name for p in self.inputs if p.array]
-        if len(arrays) == 1 and isinstance(shapes, tuple) and all(isinstance(n, int) for n in shapes):
+        if len(arrays) == 1 and _is_shape(shapes):
             return {arrays[0]: shapes}
         wanted = ", ".join(f'"{name}": (...)' for name in arrays)
         raise ArgumentError(
@@ -564,7 +564,8 @@ def _hollow(given: Sequence[int], port: Port) -> Any:
     """An array of a shape without memory."""
     import numpy as np
 
-    if port.fields and len(shape) == port.rank:
+    shape: tuple[int, ...] = tuple(_given.whole(f"an extent of {port.name!r}", n, 1) for n in given)
+    if port.fields and not port.types and len(shape) == port.rank:
         shape = (*shape, len(port.fields))
     try:
         return np.broadcast_to(np.zeros((), port.numpy_type), shape)

@@ -67,7 +67,7 @@ class Pipeline:
 
     def __init__(self, function: Callable[..., Any], channel_axis: int | None = None) -> None:
         self._function = function
-        self._channel_axis = channel_axis
+        self._channel_axis = None if channel_axis is None else _given.whole("channel_axis", channel_axis)
         try:
             self._signature = inspect.signature(function)
         except (TypeError, ValueError):
@@ -147,11 +147,12 @@ class Pipeline:
         """The code of a target, the same that runs, for arguments like these; ``options`` as :meth:`Program.emit` takes them.
 
         Without arguments it is that of the only program that has been built, or of what annotations say."""
+        options = _given.by_name("options", options, '{"name": "sharpen"}')
         with self._lock:
             built = list(self._built.values())
         if not args and not named and len(built) == 1:
-            return built[0].emit(target, **(options or {}))
-        return self.compile(*args, **named).emit(target, **(options or {}))
+            return built[0].emit(target, **options)
+        return self.compile(*args, **named).emit(target, **options)
 
     def clear(self) -> None:
         """Forgets what has been built: the function is called again, and sees what it closes over as it is then."""
@@ -226,8 +227,8 @@ class Pipeline:
 
     def _axis(self, named: dict[str, Any]) -> int | None:
         if "channel_axis" in named and "channel_axis" not in self._signature.parameters:
-            axis: int | None = named.pop("channel_axis")
-            return axis
+            axis = named.pop("channel_axis")
+            return None if axis is None else _given.whole("channel_axis", axis)
         return self._channel_axis
 
     def _take_options(self, named: dict[str, Any]) -> dict[str, Any]:
@@ -404,6 +405,14 @@ class Pipeline:
         try:
             result = self._function(*args, **named)
             outputs = self._outputs(builder, result)
+        except (AttributeError, TypeError) as why:
+            if any(p.kind == "image" for all_of in parameters.values() for p in all_of):
+                raise
+            given = ", ".join(f"{n} is {_given.shown(p.value)}" for n, of in parameters.items() for p in of if p.value)
+            raise ArgumentError(
+                f"{self._name()} is given no array" + (f": {given}" if given else ""),
+                help=f"it takes {self._signature}",
+            ) from why
         finally:
             builders().pop()
             stack.pop()
@@ -430,7 +439,7 @@ class Pipeline:
         if isinstance(result, Mapping):
             if not result:
                 raise ArgumentError(f"{self._name()} returns no image", help="name one: return {'result': image}")
-            return [self._output(builder, str(n), r) for n, r in result.items()]
+            return [self._output(builder, _given.text("the name of a result", n), r) for n, r in result.items()]
         if isinstance(result, tuple | list):
             if len(result) == 1:
                 return [self._output(builder, "", result[0])]
@@ -441,7 +450,11 @@ class Pipeline:
         if isinstance(result, Planes):
             result = dict(zip(result.names, result.images, strict=True))
         if isinstance(result, Mapping):
-            return name, [self._stage(builder, name, r) for r in result.values()], [str(n) for n in result]
+            return (
+                name,
+                [self._stage(builder, name, r) for r in result.values()],
+                [_given.text("a plane", n, "its name") for n in result],
+            )
         return name, [self._stage(builder, name, result)], None
 
     def _stage(self, builder: Builder, name: str, result: Any) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tessera._builder import Builder, _computed, _is_float, current, dtype_name
 from tessera._errors import ArgumentError
+from tessera._given import real, shown
 
 #: What NumPy's functions are called here: filled by _functions.py.
 UFUNCS: dict[str, Callable[..., Any]] = {}
@@ -200,7 +201,7 @@ class _Symbolic:
         return _unary("not", v)
 
     def __round__(self, digits: int | None = None) -> Any:
-        if digits:
+        if digits is not None and not (_is_integer(digits) and digits == 0):
             raise TypeError("values are rounded to whole numbers: write ts.rint(x * 100) / 100")
         return rint(self)
 
@@ -303,16 +304,15 @@ def _in(builder: Builder, x: Any, other: str | None) -> Value:
         if not _is_float(dtype):
             lo, hi = (0, 2**32) if dtype == "uint32" else (-(2**31), 2**31)
             if not lo <= number < hi:
+                beside = ", the type of the value beside it" if other in ("int32", "uint32") else ""
                 raise ArgumentError(
-                    f"{number} is no {dtype}, the type of the value beside it"
-                    if other in ("int32", "uint32")
-                    else f"{number} is no {dtype}",
-                    help="write x.astype(ts.int32)" if number < 0 and lo == 0 else f"write {float(number)}",
+                    f"{shown(number)} is no {dtype}{beside}",
+                    help="write x.astype(ts.int32)" if number < 0 and lo == 0 else f"write {real('a number', number)}",
                 )
-        return Value(builder, builder.core.constant(dtype, float(number)))
+        return Value(builder, builder.core.constant(dtype, real("a number", number)))
     if isinstance(x, numbers.Real):
         dtype = "float32" if other is None or not _is_float(other) else _computed(other)
-        return Value(builder, builder.core.constant(dtype, float(x)))
+        return Value(builder, builder.core.constant(dtype, real("a number", x)))
     if type(x).__module__.partition(".")[0] == "numpy":
         raise TypeError(
             "a NumPy array is no value: write ts.table(array)[i, j] for weights, or make it a parameter of the pipeline"
@@ -339,7 +339,7 @@ def _unary(operation: str, a: Any) -> Value:
 
 
 def _real(a: Any) -> Value:
-    return _in(_builder_of(a), float(a) if isinstance(a, numbers.Real) else a, None)
+    return _in(_builder_of(a), real("a number", a) if isinstance(a, numbers.Real) else a, None)
 
 
 def _integers(a: Value, b: Value) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tessera._builder import Builder, _is_float, current
 from tessera._errors import ArgumentError
+from tessera._given import whole
 from tessera._values import Value, _builder_of, _divide, _in, _is_integer, _Symbolic, narrowed
 
 
@@ -29,6 +30,8 @@ class Offset(_Symbolic):
         return Value(self._b, self._b.core.offset(self._place()))
 
     def _place(self) -> tuple[int, list[tuple[int, int]]]:
+        for number in (self._number, *self._terms.values()):
+            whole("a place in a window", number, -(2**40), 2**40)
         return self._number, sorted(self._terms.items())
 
     def _plus(self, other: Any, factor: int, own: int = 1) -> Any:

@@ -76,7 +76,7 @@ class Filters(unittest.TestCase):
         np.testing.assert_allclose(moved, np.roll(ts.correlate(image, weights, border="wrap"), -1, 0), rtol=1e-5)
         for wrong, message in (
             ([1, 2, 1], "kernel has rank 1"),
-            ([["x"]], "weights are an array of"),
+            ([["x"]], r"kernel is \[\[\'x\'\]\], expected an array of numbers"),
             ([[1, float("nan")]], "kernel"),
             ([[1, 2], [3]], "inhomogeneous"),
         ):

@@ -236,9 +236,9 @@ class Programs(unittest.TestCase):
             (lambda: ts.Program.from_text(text + "\0rest"), "the text has a NUL character"),
             (lambda: ts.Program.from_text(text, name="a\0b"), "the name has a NUL character"),
             (lambda: ts.Program("/nowhere.forma\0.txt"), "the path has a NUL character"),
-            (lambda: ts.Program.from_text(text.encode()), "the text is a bytes, expected a str"),
-            (lambda: ts.Program.from_text(5), "the text is a int, expected a str"),
-            (lambda: ts.Program.from_text(text, name=5), "the name is a int, expected a str"),
+            (lambda: ts.Program.from_text(text.encode()), "the text is b'parameter.*, expected the text of a program"),
+            (lambda: ts.Program.from_text(5), "the text is 5, expected the text of a program"),
+            (lambda: ts.Program.from_text(text, name=5), "the name is 5, expected a text"),
             (lambda: ts.Program.from_text("\ud800"), "the text is no text"),
         ]:
             with self.assertRaisesRegex(ts.ArgumentError, said):
@@ -261,7 +261,7 @@ class Programs(unittest.TestCase):
         for wrong, said in [
             ({"b": (16, 20)}, "names no array; expected one of a"),
             ({"a": (16,)}, "2 extents of input 'a'"),
-            ({"a": (16, 0)}, "whole numbers from 1 on"),
+            ({"a": (16, 0)}, "an extent of shapes.* is 0, expected a whole number from 1 on"),
         ]:
             with self.assertRaisesRegex(ts.ArgumentError, said):
                 program.emit("cuda", shapes=wrong)
