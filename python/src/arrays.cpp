@@ -491,7 +491,7 @@ void take_scalar(PyObject* given, const char* name, DLDataType type, Taken& to) 
     } else if (type.bits == 32) {
       to.scalar.single = static_cast<float>(value);
     } else {  // no arithmetic on halfs here: NumPy rounds it
-      const nb::object half = nb::module_::import_("numpy").attr("float16")(value);
+      const nb::object half = arrays().attr("half")(value);
       Taken other;
       take_array(half.ptr(), name, false, other);
       std::memcpy(&to.scalar.bits16, other.tensor.data, 2);

@@ -38,6 +38,14 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
     return array if type(array) is np.ndarray else array.view(np.ndarray)
 
 
+def half(number: float) -> Any:
+    """A number in half precision; what is too large for it is infinite, as it is in the others."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return np.float16(number)
+
+
 def record_type(names: Sequence[str], types: Sequence[str]) -> Any:
     """NumPy's type of structs, in memory as in C."""
     import numpy as np

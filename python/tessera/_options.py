@@ -30,31 +30,36 @@ RUN = (
 )
 _RUN = frozenset(RUN)
 _HANDLES = ("progress", "cancel", "stream")
-#: Names of NumPy and of ours.
-_TYPES = frozenset(
-    {"bool", "uint8", "uint16", "uint32", "int16", "int32", "float16", "float32", "float64"}
-    | {"half", "float", "double", "int"}
-)
+#: Names of element types, NumPy's and those of the language that it does not have.
+_TYPES = {n: n for n in ("bool", "uint8", "uint16", "uint32", "int16", "int32", "float16", "float32", "float64")}
+_EXPECTED = f"{', '.join([*_TYPES][:-1])} or float64"
+_TYPES |= {"half": "float16", "float": "float32", "double": "float64", "int": "int32"}
 
 _kept = threading.local()
 
 
 def type_name(given: Any) -> str:
     """The name of an element type: "float32", numpy.float32, torch.float32, float."""
-    if isinstance(given, str) and given in _TYPES:
-        return given
+    name = _TYPES.get(given) if isinstance(given, str) else None
+    if name is not None:
+        return name
     text = str(given)
     if text.startswith("torch."):
-        return text[6:]
-    import numpy as np
+        name = text[6:]
+    elif given is not None:  # to NumPy it is float64
+        import numpy as np
 
-    try:
-        if given is not None:  # to NumPy it is float64
-            return str(np.dtype(given).name)
-    except (TypeError, ValueError):
-        if isinstance(given, str) and given.isidentifier():
-            return given  # the library says what there is
-    raise ArgumentError(f"{given!r} is no element type", help="write a name such as 'float32'")
+        try:
+            name = str(np.dtype(given).name)
+        except (TypeError, ValueError):
+            name = None
+    if name is None:
+        raise ArgumentError(
+            f"{_given.shown(given)} is no element type, expected {_EXPECTED}", help="write a name such as 'float32'"
+        )
+    if name not in _TYPES.values():
+        raise ArgumentError(f"type {name!r} cannot be used, expected {_EXPECTED}")
+    return name
 
 
 def weights(given: Any, what: str) -> Any:

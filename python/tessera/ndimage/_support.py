@@ -181,7 +181,8 @@ def carried(array: Any) -> Any:
 def checked_type(name: str) -> str:
     """The name of a type that there is."""
     if name not in CARRIER:
-        raise RuntimeError(f"data type {name!r} not supported")
+        other = "float64" if name.startswith("float1") and name != "float16" else "float32"
+        raise RuntimeError(f"data type {name!r} not supported: write image.astype({other!r})")
     return name
 
 
