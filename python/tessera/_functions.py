@@ -143,6 +143,16 @@ def trunc(x: Any) -> Any:
     return _unary("trunc", x) if known is None else known
 
 
+def _sign(x: Any) -> Any:
+    """1, 0 or -1; NaN of NaN."""
+    value = x._value()
+    return where(_binary("lt", 0, value), 1, where(_binary("lt", value, 0), -1, value))
+
+
+def _total(operation: str) -> Callable[[Any], Any]:
+    return lambda x: getattr(x, operation)()
+
+
 def isnan(x: Any) -> Value:
     """Whether it is a NaN."""
     return _binary("ne", x, x)
@@ -168,6 +178,11 @@ UFUNCS |= {
     "rint": rint,
     "round": rint,
     "isnan": isnan,
+    "sign": _sign,
+    "mean": _total("mean"),
+    "sum": _total("sum"),
+    **dict.fromkeys(("max", "amax"), _total("max")),
+    **dict.fromkeys(("min", "amin"), _total("min")),
     "where": where,
     "clip": clip,
     "invert": lambda a: ~a,

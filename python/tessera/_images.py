@@ -16,6 +16,21 @@ _FAR = 2**40
 _PLANES = ": where planes are meant, give channel_axis or an array of structs"
 
 
+_SHAPE = ": it keeps the dimensions of its array; give that one as it is to be"
+#: What arrays have, and what is written instead.
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("T", "transpose", "reshape", "flatten", "ravel", "squeeze", "permute", "view", "swapaxes"), _SHAPE
+    ),
+    "std": ": write ts.sqrt(ts.stage((image - image.mean()) ** 2).mean())",
+    "var": ": write ts.stage((image - image.mean()) ** 2).mean()",
+    "size": ": write ts.extent(0) * ts.extent(1)",
+    "copy": ": it does not change; use it as it is",
+    **dict.fromkeys(("float", "double", "int", "half", "to", "type"), ': write image.astype("float32")'),
+    **dict.fromkeys(("abs", "sqrt", "exp", "log", "pow", "floor", "ceil"), ": write the function, as ts.sqrt(image)"),
+}
+
+
 class Image(_Symbolic):
     """An input or a stage. ``image[di, dj]`` reads a neighbour, one offset for each dimension, the last runs fastest.
 
@@ -87,7 +102,8 @@ class Image(_Symbolic):
             raise AttributeError(
                 "the shape of an image is not known while the pipeline is built: write ts.extent(dimension)"
             )
-        raise AttributeError(f"an image has no {name!r}" + ("" if name.startswith("_") else _PLANES))
+        how = _ELSEWHERE.get(name, "" if name.startswith("_") else _PLANES)
+        raise AttributeError(f"an image has no {name!r}{how}")
 
     def at(self, *offsets: Any) -> Value:
         """The neighbour at these offsets: ``image.at(0, 1)`` is ``image[0, 1]``."""
@@ -138,23 +154,28 @@ class Image(_Symbolic):
         return Image(self._b, self._b.core.every(self._id, list(given)), self._modes, given)
 
     # What all elements come to.
-    def min(self, name: str | None = None) -> Total:
-        return self._total("min", name)
+    def min(self, name: str | None = None, *, axis: None = None) -> Total:
+        return self._total("min", name, axis)
 
-    def max(self, name: str | None = None) -> Total:
-        return self._total("max", name)
+    def max(self, name: str | None = None, *, axis: None = None) -> Total:
+        return self._total("max", name, axis)
 
-    def sum(self, name: str | None = None) -> Total:
-        return self._total("sum", name)
+    def sum(self, name: str | None = None, *, axis: None = None) -> Total:
+        return self._total("sum", name, axis)
 
-    def mean(self, name: str | None = None) -> Total:
-        return self._total("mean", name)
+    def mean(self, name: str | None = None, *, axis: None = None) -> Total:
+        return self._total("mean", name, axis)
 
     def _whole(self) -> Image:
         """Without strides: what reads all of an image reads the stage that they make."""
         return stage(self) if self._strides else self
 
-    def _total(self, operation: str, name: str | None) -> Total:
+    def _total(self, operation: str, name: str | None, axis: Any) -> Total:
+        if axis is not None or _is_integer(name) or isinstance(name, tuple):
+            raise ArgumentError(
+                f"the {operation} of an image is that of all its elements, not along axis {name if axis is None else axis}",
+                help=f"write np.{operation}(array, axis) outside of the pipeline, ts.over(...) for windows",
+            )
         whole = self._whole()
         image = self._b.core.total(self._b.name(name, operation), operation + "_of", whole._id)
         return Total(self._b, self._b.core.only(image), Image(self._b, image))

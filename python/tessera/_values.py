@@ -6,6 +6,7 @@ or a stage: read at offsets it gives values, used by its plain name it is its va
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,14 @@ from tessera._given import real, shown
 
 #: What NumPy's functions are called here: filled by _functions.py.
 UFUNCS: dict[str, Callable[..., Any]] = {}
+
+
+def _takes(function: Callable[..., Any], inputs: Any) -> bool:
+    try:
+        inspect.signature(function).bind(*inputs)
+    except TypeError:
+        return False
+    return True
 
 
 class _Symbolic:
@@ -75,11 +84,26 @@ class _Symbolic:
 
     def __array_function__(self, function: Any, types: Any, inputs: Any, kwargs: Any) -> Any:
         own = UFUNCS.get(function.__name__)
-        if kwargs or own is None:
+        if kwargs or own is None or not _takes(own, inputs):
             raise TypeError(
-                f"NumPy's {function.__name__} does not work on {self._said()}: write what tessera has for it"
+                f"NumPy's {function.__name__} does not work {'with these arguments ' if own else ''}on {self._said()}: "
+                "write what tessera has for it"
             )
         return own(*inputs)
+
+    def __matmul__(self, other: Any) -> Any:
+        raise TypeError(f"{self._said()} is no matrix: write ts.over(...).sum(...) for sums of products of neighbours")
+
+    __rmatmul__ = __matmul__
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self._said()} is there while its pipeline is built alone, and cannot be pickled")
 
     def _said(self) -> str:
         return "a value"
@@ -213,6 +237,10 @@ class _Symbolic:
 
     def __trunc__(self) -> Any:
         return _unary("trunc", self)
+
+    def clip(self, lo: Any, hi: Any) -> Any:
+        """The nearest value between the two."""
+        return UFUNCS["clip"](self, lo, hi)
 
     def astype(self, dtype: Any) -> Value:
         """The value in another type, as C casts: narrower integers wrap, floats are cut."""

@@ -49,13 +49,18 @@ class Misuse(unittest.TestCase):
             (lambda a: float(a), "no number"),
             (lambda a: range(a), "no number"),
             (lambda a: np.asarray(a), "no array"),
-            (lambda a: np.sum(a), "NumPy's sum"),
+            (lambda a: np.std(a), "NumPy's std"),
             (lambda a: a * np.ones(3), r"ts.table\(array\)"),
             (lambda a: np.ones(3) * a, r"ts.table\(array\)"),
             (lambda a: ts.over(1).sum(lambda i: np.ones(3)[i + 1] * a[0, i]), r"ts.table\(array\)"),
             (lambda a: ts.over(1).sum(lambda i: [1, 2, 3][i + 1] * a[0, i]), r"ts.table\(array\)"),
             (lambda a: ts.over(1).sum(lambda i: a[0, i] if i else 0), "window variable"),
             (lambda a: a * 1j, "neither a value"),
+            (lambda a: np.max(a, 0), "NumPy's max does not work with these arguments"),
+            (lambda a: np.round(a, 1), "NumPy's round does not work with these arguments"),
+            (lambda a: a @ a, "an image is no matrix"),
+            (lambda a: np.ones((6, 6)) @ a, "NumPy's matmul"),
+            (lambda a: pickle.dumps(a), "cannot be pickled"),
             (lambda a: a + None, "neither a value"),
         ):
             self.says(TypeError, text, f)
@@ -70,6 +75,12 @@ class Misuse(unittest.TestCase):
             (TypeError, lambda a: a + ts.table([1.0])[a], r"ts.floor\(x\).astype\(ts.int32\)"),
             (TypeError, lambda a: (a * 2)[0, 1], "ts.stage"),
             (AttributeError, lambda a: (a * 2).mirror(), "ts.stage"),
+            (AttributeError, lambda a: np.max(a * 2), r"ts.stage\(value\).max"),
+            (AttributeError, lambda a: a.T, "keeps the dimensions of its array"),
+            (AttributeError, lambda a: a.std(), r"write ts.sqrt\(ts.stage\("),
+            (AttributeError, lambda a: a.float(), r"write image.astype\(\"float32\"\)"),
+            (ts.ArgumentError, lambda a: a.sum(0), "of all its elements, not along axis 0"),
+            (ts.ArgumentError, lambda a: a.max(axis=1), "of all its elements, not along axis 1"),
             (TypeError, lambda a: a.every(1.5, 1), "whole numbers"),
             (ts.ArgumentError, lambda a: a.every(0, 1), "stride 0"),
             (ts.ArgumentError, lambda a: a.borders("reflect"), "'symmetric' for SciPy"),
@@ -213,6 +224,18 @@ class Arguments(unittest.TestCase):
             np.testing.assert_allclose(built(f, wide), wanted, rtol=1e-14)
         self.assertEqual([ts.round(v) for v in (0.5, -1.5, 2.4, 7)], [1, -2, 2, 7])
         self.assertEqual([ts.floor(-0.5), ts.ceil(0.5), ts.abs(-3), ts.maximum(2, 5)], [-1, 1, 3, 5])
+
+    def test_what_numpy_has_for_it(self):
+        for f, wanted in (
+            (lambda a: a - np.mean(a), image - image.mean()),
+            (lambda a: a / np.max(a) - np.amin(a), image / image.max() - image.min()),
+            (lambda a: a / np.sum(a), image / image.sum()),
+            (lambda a: np.sign(a - 0.5), np.sign(image - 0.5)),
+            (lambda a: a.clip(0.2, 0.4) + (a * 2).clip(0, 1), image.clip(0.2, 0.4) + (image * 2).clip(0, 1)),
+            (lambda a: copy.deepcopy(a) + copy.copy(a + 1), 2 * image + 1),
+        ):
+            np.testing.assert_allclose(built(f), wanted, atol=1e-6)
+        self.assertTrue(np.isnan(built(lambda a: np.sign(a), np.array([np.nan], np.float32))[0]))
 
     def test_arrays_of_no_dimension_are_numbers(self):
         f = ts.pipeline(lambda a, amount: a * amount)

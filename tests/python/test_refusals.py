@@ -26,7 +26,7 @@ class Refusals(unittest.TestCase):
             (lambda a: math.sqrt(a), "no number"),
             (lambda a, n=3: sum(a for _ in range(n)), "ts.Constant"),
             (lambda a: np.array(a), "no array"),
-            (lambda a: np.sum(a), "sum does not work"),
+            (lambda a: np.std(a), "std does not work"),
             (lambda a: a * bad, "a NumPy array is no value: write ts.table"),
             (lambda a: bad * a, "a NumPy array is no value: write ts.table"),
             (lambda a: ts.over(1, 1).sum(lambda i, j: bad[i + 1, j + 1] * a[i, j]), r"ts.table\(array\)"),
