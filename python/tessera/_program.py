@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tessera import _core, _given, _options, _xarray
 from tessera._arrays import record_type
-from tessera._errors import ArgumentError, Cancelled, Error
+from tessera._errors import ArgumentError, Cancelled, Error, IoError
 from tessera._forks import Lock
 
 if TYPE_CHECKING:
@@ -264,7 +264,14 @@ class Program:
     ) -> None:
         path = os.fsdecode(_options.path_bytes("the path", path))
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
-        self._take(_core.Program.file(os.fsencode(path), _options.compilation(*given)), (None, path, given))
+        options = _options.compilation(*given)
+        try:
+            core = _core.Program.file(os.fsencode(path), options)
+        except IoError as why:
+            if not any(c in path for c in ";\n{"):
+                raise
+            raise IoError(why.message, why.notes, "write ts.Program.from_text(...) for the text of a program") from None
+        self._take(core, (None, path, given))
 
     @classmethod
     def from_text(
@@ -283,6 +290,8 @@ class Program:
         """A program of a text; ``name`` stands in messages, and imports are looked for in its folder."""
         given = (parameters, types, borders, tables, import_paths, import_only, compile_limit)
         _given.text("the text", text, "the text of a program")
+        if text.endswith(".forma") and len(text.split()) == 1:
+            raise ArgumentError(f"the text is {text!r}, expected the text of a program", help="write ts.Program(path)")
         return cls._restored(text, None if name is None else _given.text("the name", name), given)
 
     @classmethod

@@ -183,7 +183,9 @@ void set_run_options(const tsr_options& given, RunOptions& out) {
       {"schedule", [&](const Option& o) { out.schedule = o.word(schedule_words); }},
       {"method", [&](const Option& o) { out.method = o.word(method_words); }},
       {"threads",
-       [&](const Option& o) { out.threads = static_cast<int>(o.integer("a number of threads", 0, 1 << 20)); }},
+       [&](const Option& o) {
+         out.threads = static_cast<int>(o.integer("a number of threads from 0 to 1048576", 0, 1 << 20));
+       }},
       {"target",
        [&](const Option& o) {
          constexpr std::pair<const char*, const char*> words[] = {
@@ -191,12 +193,14 @@ void set_run_options(const tsr_options& given, RunOptions& out) {
          out.target = o.word(words);
        }},
       {"device",
-       [&](const Option& o) { out.device = static_cast<int>(o.integer("a number of a device", 0, 1 << 20)); }},
-      {"device_memory", [&](const Option& o) { out.device_memory = o.integer("bytes"); }},
+       [&](const Option& o) {
+         out.device = static_cast<int>(o.integer("the number of a device, from 0 on", 0, 1 << 20));
+       }},
+      {"device_memory", [&](const Option& o) { out.device_memory = o.integer("a whole number of bytes from 0 on"); }},
       {"compiler", [&](const Option& o) { out.compiler = o.text("a compiler"); }},
       {"compile_limit", [&](const Option& o) { out.compile_limit = o.seconds(); }},
-      {"tile_rows", [&](const Option& o) { out.tile_rows = o.integer("rows"); }},
-      {"tile_columns", [&](const Option& o) { out.tile_columns = o.integer("columns"); }}};
+      {"tile_rows", [&](const Option& o) { out.tile_rows = o.integer("a whole number of rows from 0 on"); }},
+      {"tile_columns", [&](const Option& o) { out.tile_columns = o.integer("a whole number of columns from 0 on"); }}};
   set_all(&given, "a run", setters);
 }
 
@@ -250,9 +254,11 @@ RunOptions run_options(const tsr_options* given) {
 EmitOptions emit_options(const tsr_options* given, const Program& program) {
   EmitOptions out;
   const auto integer = [](int& to, int most) {
-    return [&to, most](const Option& o) { to = static_cast<int>(o.integer("a whole number", 0, most)); };
+    return [&to, most](const Option& o) {
+      to = static_cast<int>(o.integer(fmt::format("a whole number from 0 to {}", most), 0, most));
+    };
   };
-  const auto extent = [](i64& to) { return [&to](const Option& o) { to = o.integer("a whole number"); }; };
+  const auto extent = [](i64& to) { return [&to](const Option& o) { to = o.integer("a whole number from 0 on"); }; };
   const auto real = [](double& to) { return [&to](const Option& o) { to = o.number("a number"); }; };
   const Setters setters = {{"target", [&](const Option& o) { out.target = o.text("a target"); }},
                            {"name", [&](const Option& o) { out.name = o.text("a name"); }},

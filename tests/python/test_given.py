@@ -194,7 +194,10 @@ class Given(unittest.TestCase):
 
     def test_what_they_say(self):
         for call, text in (
-            (lambda: scaled(IMAGE, 1, 2, threads="x"), "threads is 'x', expected a number of threads"),
+            (
+                lambda: scaled(IMAGE, 1, 2, threads="x"),
+                "threads is 'x', expected a number of threads from 0 to 1048576",
+            ),
             (lambda: scaled(IMAGE, 1, 2, threads=object()), "threads is <object object .*, expected a word, a number"),
             (lambda: scaled.explain((-1, 3)), "an extent of 'image' is -1, expected a whole number from 1 on"),
             (lambda: scaled.explain((1.5, 3)), "an extent of 'image' is 1.5, expected a whole number from 1 on"),
@@ -210,7 +213,26 @@ class Given(unittest.TestCase):
         ):
             with self.subTest(text), self.assertRaisesRegex(ts.ArgumentError, text):
                 call()
+        for given, name in (
+            ("f4", "float32"),
+            ("f2", "float16"),
+            (float, "float64"),
+            (np.uint8, "uint8"),
+            ("half", "float16"),
+        ):
+            self.assertEqual(ts.gaussian(IMAGE, 1, type=given).dtype, name)
+        for given in ("int8", "int64", complex, None, "x", 3):
+            with self.assertRaisesRegex(
+                ts.ArgumentError, "expected bool, uint8, uint16, uint32, int16, int32, float16"
+            ):
+                ts.pipeline(lambda a, g=given: a.astype(g))(IMAGE)
         self.assertEqual(scaled.output_shapes(tuple(np.array([3, 4]))), ((3, 4),))
+        with self.assertRaisesRegex(ts.IoError, r"write ts.Program.from_text\(...\)"):
+            ts.Program(TEXT)
+        with self.assertRaisesRegex(
+            ts.ArgumentError, r"'canny.forma', expected the text of a program\nhelp: write ts.Program"
+        ):
+            ts.Program.from_text("canny.forma")
         with self.assertRaises(ts.IoError):
             ts.Program(b"/nowhere/\xff.forma")
         with self.assertRaises(ts.IoError):

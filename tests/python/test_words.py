@@ -44,7 +44,7 @@ class Words(unittest.TestCase):
         image = np.zeros((8, 9), np.float32)
         program = ts.Program.from_text(BLUR)
         calls = (
-            (lambda: program(image, threads="x"), r"^threads is 'x', expected a number of threads$"),
+            (lambda: program(image, threads="x"), r"^threads is 'x', expected a number of threads from 0 to 1048576$"),
             (lambda: program(image, numbers=3), r"^numbers is 3, expected fast, exact$"),
             (lambda: program(image, compiler="none-such"), r'give compiler="built-in", gcc or clang'),
             (lambda: program.emit("c", name="for"), r'as in name="my_filter"'),
