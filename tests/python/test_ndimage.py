@@ -464,6 +464,14 @@ class Arguments_(unittest.TestCase):
             lambda m: m.binary_erosion(image, mask=np.ones((4, 4))),
             lambda m: m.gaussian_filter(image.astype(np.float16), 1),
             lambda m: m.sobel(image, axis=2),
+            lambda m: m.gaussian_filter(image, 1, axes=2),
+            lambda m: m.median_filter(image, 3, axes=2),
+            lambda m: m.gaussian_filter(image, 1, mode="constant", cval="x"),
+            lambda m: m.uniform_filter1d(image, 2.7),
+            lambda m: m.maximum_filter1d(image, 2.7),
+            lambda m: m.gaussian_filter("x", 1),
+            lambda m: m.fourier_uniform(image.astype(object), 2),
+            lambda m: m.fourier_gaussian(image.astype(np.float16), 2),
         ]
         for k, call in enumerate(calls):
             with self.subTest(call=k):
@@ -475,6 +483,19 @@ class Arguments_(unittest.TestCase):
 
 class ByHand(unittest.TestCase):
     """Cases that random ones rarely meet."""
+
+    def test_results_of_the_other_byte_order(self):
+        image = np.random.default_rng(0).random((6, 7)) * 100
+        for name, argument in (("gaussian_filter", 1), ("median_filter", 3), ("sobel", 0), ("grey_opening", 2)):
+            for to in (np.dtype(">i2"), ">f8"):
+                found = getattr(ndimage, name)(image, argument, output=to)
+                self.assertEqual(found.dtype, np.dtype(to))
+                np.testing.assert_allclose(found, getattr(scipy.ndimage, name)(image, argument, output=to))
+
+    def test_origins_that_leave_the_structure(self):
+        for origin in (2, -2, (0, 3)):
+            with self.assertRaisesRegex(RuntimeError, "invalid origin"):
+                ndimage.binary_erosion(np.ones((5, 5), bool), origin=origin)
 
     def same(self, call):
         np.testing.assert_array_equal(call(ndimage), call(scipy.ndimage))

@@ -79,10 +79,10 @@ def _structure_of(
     if structure.size < 1:
         raise RuntimeError("structure must not be empty")
     origins = expanded_origin(rank, axes, origin)
-    centre = bool(structure[tuple(o + n // 2 for n, o in zip(structure.shape, origins))])
     for n, o in zip(structure.shape, origins):
         if n // 2 + o < 0 or n // 2 + o >= n:
             raise RuntimeError("invalid origin")
+    centre = bool(structure[tuple(o + n // 2 for n, o in zip(structure.shape, origins))])
     lo = tuple(-(n // 2) - int(o) for n, o in zip(structure.shape, origins))
     places = np.ascontiguousarray(structure).tobytes()
     return Structure(places, structure.shape, lo, int(bool(border)), dilation), centre

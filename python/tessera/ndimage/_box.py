@@ -26,6 +26,7 @@ from tessera.ndimage._support import (
     run_folded,
     sequence,
     type_name,
+    whole,
 )
 from tessera.ndimage._windows import correlated
 
@@ -51,7 +52,7 @@ def uniform_filter1d(
     """The mean of ``size`` neighbours along an axis."""
     image = as_array(input)
     axis = one_axis(axis, image.ndim)
-    one = _uniform_pass(size, axis, mode, origin)
+    one = _uniform_pass(whole(size), axis, mode, origin)
     if is_complex(image):
         keywords = {"axis": axis, "mode": mode, "origin": origin}
         return _complex_parts(uniform_filter1d, image, size, output, cval, keywords)

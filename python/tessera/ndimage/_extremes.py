@@ -28,6 +28,7 @@ from tessera.ndimage._support import (
     run_folded,
     sequence,
     type_name,
+    whole,
 )
 
 
@@ -124,10 +125,10 @@ def _extreme1d(input: Any, size: Any, axis: int, output: Any, mode: Any, cval: A
     image = as_array(input)
     check_real(image)
     axis = one_axis(axis, image.ndim)
+    size = whole(size)
     if size < 1:
         raise RuntimeError("incorrect filter size")
     result = Result(output, image)
-    size = int(size)
     check_origins([origin], [size])
     box = Box(axis, -(size // 2) - int(origin), size, mode_of(mode))
     return _run_boxes(image, [box], number_of(cval), low, result)

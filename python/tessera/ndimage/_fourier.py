@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tessera import _arrays, _core
-from tessera.ndimage._graph import Graph, Image
+from tessera.ndimage._graph import CARRIER, Graph, Image
 from tessera.ndimage._memory import empty
 from tessera.ndimage._support import as_array, cached, is_foreign, one_axis, sequence, type_name
 
@@ -24,6 +24,8 @@ _QUIET = functools.partial(np.errstate, divide="ignore", invalid="ignore", over=
 def _output(output: Any, image: Any, complex_output: bool) -> Any:
     """The array of the result; where NumPy's is to be made, its type."""
     shape, name = image.shape, type_name(image)
+    if name not in CARRIER and not name.startswith("complex"):
+        raise RuntimeError(f"data type {name!r} not supported")
     kinds = (np.complex64, np.complex128) + (() if complex_output else (np.float32, np.float64))
     dtype: Any = None
     if output is None:

@@ -72,6 +72,8 @@ def checked_axes(axes: Any, rank: int) -> tuple[int, ...]:
         raise ValueError("axes must be an integer, iterable of integers, or None")
     for axis in found:
         if not -rank <= axis < rank:
+            if np.isscalar(axes):
+                raise np.exceptions.AxisError(axis, rank)
             raise ValueError(f"specified axis: {axis} is out of range")
     found = tuple(axis % rank for axis in found)
     if len(set(found)) != len(found):
@@ -121,7 +123,14 @@ def is_sequence(mode: Any) -> bool:
 
 def number_of(cval: Any) -> float:
     """The constant beyond the image."""
+    if isinstance(cval, str | bytes):
+        raise TypeError(f"cval must be real number, not {type(cval).__name__}")
     return float(cval)
+
+
+def whole(size: Any) -> int:
+    """A size along one axis."""
+    return operator.index(size)
 
 
 # ---- arrays ------------------------------------------------------------------------------------------------------
@@ -193,6 +202,9 @@ class Result:
         self.target: Any = None
         self.shape = tuple(like.shape)
         self._like = like
+        self._swapped: Any = None  # a type of the other byte order, which the result is to have
+        if isinstance(like, np.ndarray) and like.dtype.kind in "US":
+            raise TypeError(f"data type {like.dtype.name!r} not understood")
         if output is None:
             name = type_name(like)
             self.type = str(np.promote_types(name, np.complex64)) if complex_output else name
@@ -201,14 +213,14 @@ class Result:
             if complex_output and dtype.kind != "c":
                 warnings.warn("promoting specified output dtype to complex", stacklevel=4)
                 dtype = np.promote_types(dtype, np.complex64)
-            self.type = dtype.name
+            self.type, self._swapped = dtype.name, None if dtype.isnative else dtype
         elif isinstance(output, str):
             dtype = np.dtype(output)
             if complex_output and dtype.kind != "c":
                 raise RuntimeError("output must have complex dtype")
             if not issubclass(dtype.type, np.number):
                 raise RuntimeError("output must have numeric dtype")
-            self.type = dtype.name
+            self.type, self._swapped = dtype.name, None if dtype.isnative else dtype
         elif type(output).__module__ == "torch" and not hasattr(output, "shape"):
             self.type = str(output).rpartition(".")[2]
         else:
@@ -224,6 +236,8 @@ class Result:
         since nothing was to be done, a copy of it: what comes back is the caller's to change."""
         if self.target is None:
             made = converted(value, self.type)
+            if self._swapped is not None and isinstance(made, np.ndarray):
+                return made.astype(self._swapped)
             if made is not self._like and not _may_share(made, self._like):
                 return made
             return made.clone() if hasattr(made, "clone") else made.copy()
