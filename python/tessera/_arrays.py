@@ -27,7 +27,7 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
     try:
         array = np.asarray(given)
     except (TypeError, ValueError) as why:
-        raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", help=str(why)) from None
+        raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array", (str(why),)) from None
     if array.dtype.kind in "OUS" and not isinstance(given, np.ndarray):
         raise ArgumentError(f"{name!r} is a {type(given).__name__}, expected an array of numbers")
     if array.dtype == object:

@@ -71,7 +71,7 @@ def weights(given: Any, what: str) -> Any:
     try:
         array = np.asarray(given)
     except (TypeError, ValueError) as why:
-        raise ArgumentError(f"{what} is {_given.shown(given)}, expected an array of numbers", help=str(why)) from None
+        raise ArgumentError(f"{what} is {_given.shown(given)}, expected an array of numbers", (str(why),)) from None
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "O" or kind not in "biuf":
         said = f"is {_given.shown(given)}" if not hasattr(given, "dtype") else f"is an array of {array.dtype}"

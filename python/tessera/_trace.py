@@ -69,6 +69,8 @@ class Pipeline:
         self._function = function
         self._channel_axis = None if channel_axis is None else _given.whole("channel_axis", channel_axis)
         try:
+            if type(function).__name__ == "ufunc":  # whose arguments say how, too
+                raise TypeError
             self._signature = inspect.signature(function)
         except (TypeError, ValueError):
             raise ArgumentError(
@@ -355,6 +357,12 @@ class Pipeline:
             listed = ", ".join(f"{n} {array.dtype[n]}" for n in names)
             raise ArgumentError(f"{name!r} is an array of structs of {listed}, expected {wanted!r}")
         parts = [array[n] for n in names]
+        for n, part in zip(names, parts, strict=True):
+            if part.dtype.names or part.ndim != rank:
+                raise ArgumentError(
+                    f"{name!r} has a field {n!r} of {array.dtype[n]}, expected fields that are numbers",
+                    help="give it as an array of its own",
+                )
         types = tuple(_core.describe(part, f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True))
         extents = wanted.extents if isinstance(wanted, ImageType) else None
         return _Parameter("image", "", rank, names, extents, types=types), parts

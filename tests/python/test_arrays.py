@@ -496,6 +496,10 @@ class Structs(unittest.TestCase):
         with self.assertRaisesRegex(ts.ArgumentError, r"'s\['n'\]' is an array of int64"):
             ts.pipeline(lambda s: s.x)(np.zeros((4, 6), [("x", "f4"), ("n", "i8")]))
 
+        nested = np.zeros((4, 6), [("x", "f4"), ("n", "u1", (2,))])
+        with self.assertRaisesRegex(ts.ArgumentError, "has a field 'n' of .*, expected fields that are numbers"):
+            ts.pipeline(lambda s: s.x)(nested)
+
         def planes(s: ts.Image["uint8", 2, ("r", "g")]):  # noqa: F821
             return s.r
 

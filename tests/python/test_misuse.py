@@ -139,7 +139,7 @@ class Misuse(unittest.TestCase):
             self.says(ts.ArgumentError, text, f)
 
     def test_pipelines_of_what_is_none(self):
-        for what in (5, "text", None):
+        for what in (5, "text", None, np.add):
             if what is not None:
                 self.assertRaises(ts.ArgumentError, ts.pipeline, what)
         with self.assertRaisesRegex(ts.ArgumentError, r"takes \*\*named"):
