@@ -85,7 +85,8 @@ class Option {
     for (const auto& [name, value] : table) expected += (expected.empty() ? "" : ", ") + std::string(name);
     const std::string& given = text(expected);
     for (const auto& [name, value] : table)
-      if (given == name) return value;
+      if (given == name || (given == "auto" && std::string_view(name) == "automatic"))
+        return value;  // the command's word
     wrong(expected);
   }
   std::vector<std::string> words(char between = ' ') const {

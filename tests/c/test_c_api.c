@@ -142,6 +142,7 @@ static void takes_options(void) {
   OK(tsr_options_set(o, "import_only", ""));
   FAILS(tsr_compile_text("import \"other.forma\"; return f(x);", NULL, o, &q), TSR_COMPILE_ERROR, "import");
   CHECK(q == NULL);
+  OK(tsr_options_set(o, "method", "auto"));
   tsr_options_free(o);
   const char* bad[][3] = {{"numbers", "quick", "expected fast, exact"}, {"threads", "-1", "a number of threads"},
                           {"threads", "many", "a number of threads"},   {"target", "tpu", "cpu, cuda, opencl"},
