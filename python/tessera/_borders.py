@@ -5,7 +5,6 @@ docs/python.md has it as well ("Borders").
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 import re
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tessera._errors import ArgumentError
-from tessera._given import real
+from tessera._given import near, real
 
 #: Our words, and what others call the same: SciPy, numpy.pad, scikit-image, OpenCV, PyTorch, MATLAB.
 SYNONYMS = {
@@ -63,8 +62,7 @@ def _word(what: str, given: str) -> Mode:
         return "constant", 0.0
     mode = ours(word)
     if mode is None:
-        near = difflib.get_close_matches(word.lower(), [*_OURS, *_ZERO], 1)
-        raise ArgumentError(_shown(what, given), help=f"did you mean '{near[0]}'?" if near else "")
+        raise ArgumentError(_shown(what, given), help=near(word.lower(), [*_OURS, *_ZERO]))
     if not found:
         return mode, 0.0
     if mode != "constant":

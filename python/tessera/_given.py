@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tessera._errors import ArgumentError
@@ -19,6 +19,14 @@ def shown(given: Any) -> str:
     except Exception:  # noqa: BLE001 - whoever wrote it, and numbers of too many digits
         return f"a {type(given).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def near(word: str, words: Iterable[str]) -> str:
+    """``did you mean 'x'?``, or nothing."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(words), 1)
+    return f"did you mean {found[0]!r}?" if found else ""
 
 
 def whole(what: str, given: Any, least: int = -_MOST, most: int = _MOST) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import numbers
 import os
@@ -415,7 +414,9 @@ class Program:
         for name, value in options.items():
             if name not in _EMIT:
                 raise ArgumentError(
-                    f"{name!r} is no option of emit", (f"options: {', '.join(_EMIT)}, inputs, shapes",), _near(name)
+                    f"{name!r} is no option of emit",
+                    (f"options: {', '.join(_EMIT)}, inputs, shapes",),
+                    _given.near(name, [*_EMIT, "inputs", "shapes"]),
                 )
             chosen.set(name, value)
         return Emitted(*self._core.emit(chosen))
@@ -557,11 +558,6 @@ _EMIT = (
     "chip",
     "additions",
 )
-
-
-def _near(name: str) -> str:
-    near = difflib.get_close_matches(name, [*_EMIT, "inputs", "shapes"], 1)
-    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def _is_shape(given: Any) -> bool:
