@@ -62,13 +62,22 @@ std::string code(const char* name) {
   return *name == '\0' ? "array" : name;
 }
 
+// A list, which has no astype.
+bool is_plain(const Taken& given) {
+  return given.given != nullptr && !nb::hasattr(nb::handle(given.given), "dtype");
+}
+
 }  // namespace
 
 void wrong_type(const char* name, const std::string& type, const Taken& given) {
   const std::string n = code(name);
   std::string help;
   const bool torch = given.maker != Maker::numpy;
-  const auto as = [&](const char* t) { return torch ? n + ".to(torch." + t + ")" : n + ".astype('" + t + "')"; };
+  const bool plain = !torch && is_plain(given);
+  const auto as = [&](const char* t) {
+    if (plain) return "np.asarray(" + n + ", '" + t + "')";
+    return torch ? n + ".to(torch." + t + ")" : n + ".astype('" + t + "')";
+  };
   const std::string expected = given.expected.bits > 0 ? name_of(given.expected) : "";
   if (!expected.empty())
     help = as(expected.c_str());
@@ -427,6 +436,9 @@ void take_cuda_array(PyObject* given, const char* name, Taken& to) {
 
 void other_type(const Taken& given, const char* name, DLDataType expected) {
   const std::string type = name_of(expected), n = code(name);
+  if (given.maker == Maker::numpy && is_plain(given))
+    fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
+         "write np.asarray(" + n + ", '" + type + "')");
   fail(quoted(name) + " is an array of " + name_of(given.tensor.dtype) + ", expected " + type,
        "write " + n + (given.maker == Maker::numpy ? ".astype('" + type + "')" : ".to(torch." + type + ")"));
 }

@@ -487,7 +487,7 @@ void bind_filter(nb::module_& m) {
         return nb::make_tuple(name_of(taken.tensor.dtype),
                               tuple_of(taken.shape, static_cast<std::size_t>(taken.tensor.ndim)));
       },
-      "array"_a, "name"_a, "Element type and shape of an array, as runs see them.");
+      "array"_a.none(), "name"_a, "Element type and shape of an array, as runs see them.");
   m.def("filters_json", [] { return std::string(tsr_filters_json()); });
   nb::class_<Filter>(m, "Filter", "A named filter, compiled for a type, a rank and options.")
       .def(nb::init<const std::string&, const std::string&, int, Options*>(), "name"_a, "dtype"_a, "rank"_a,

@@ -54,9 +54,9 @@ def _prepared(
 ) -> tuple[Any, _core.Filter, int | None]:
     """The image with its channels last, the compiled filter, and where the channels were if they were moved."""
     _given.text("the name of a filter", name)
+    dtype, shape = _core.describe(image, "image")
     if not hasattr(image, "dtype") or not hasattr(image, "shape"):
         image = _arrays.as_numpy(image, "image", False)
-    dtype, shape = _core.describe(image, "image")
     rank = len(shape)
     channels = None
     moved = None
@@ -138,6 +138,7 @@ def _compiled(
                 continue
             value = True
         elif option == "nodata":
+            value = value.tolist() if hasattr(value, "tolist") else value
             value = [_number(v) for v in (value if isinstance(value, tuple | list) else [value])]
             if any(map(math.isnan, value)):
                 chosen.set("ignore_nan", True)

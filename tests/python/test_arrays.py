@@ -412,6 +412,24 @@ return f(a);
 """
 
 
+class Lists(unittest.TestCase):
+    def test_what_is_to_be_written_for_a_list(self):
+        image, program = photo((4, 6)), ts.Program.from_text(BLUR)
+        for call, text in (
+            (
+                lambda: ts.gaussian([[1, 2], [3, 4]], 1),
+                r"write np.asarray\(image, 'int32'\), or np.asarray\(image, 'float64'\)",
+            ),
+            (lambda: ts.gaussian(image, 1, mask=[[1] * 6] * 4), r"write np.asarray\(mask, 'int32'\)"),
+            (lambda: program([[1.0, 2], [3, 4]]), r"write np.asarray\(image, 'float32'\)"),
+            (lambda: program(image.astype(np.float64)), r"write image.astype\('float32'\)"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(ts.ArgumentError, text):
+                call()
+        for nodata in (np.array([0, 1]), np.float32(0), [0, 1]):
+            self.assertEqual(ts.gaussian(image, 1, nodata=nodata).shape, image.shape)
+
+
 class Structs(unittest.TestCase):
     """Fields of several types: NumPy's structs, in and out."""
 
