@@ -1,5 +1,5 @@
-// What text needs before it: collected by printing, read by what prints a dialect's prelude (c/prelude.hpp,
-// device/prelude.hpp).
+// What text needs before it: collected by printing, read by what prints a dialect's prelude (c/prelude.cpp,
+// device/prelude.cpp).
 #pragma once
 
 #include <map>
