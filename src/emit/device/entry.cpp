@@ -124,7 +124,7 @@ class RunText {
       if (first && !cuda_) out_ += fmt::format("  memory[{0}] = tsr_allocate(s, need[{0}], NULL);\n", ref.memory);
       out_ += fmt::format("  a[{}].at = memory[{}];\n", k, ref.memory);
     } else if (cuda_) {
-      out_ += fmt::format("  tsr_take(s, &a[{0}], given[{0}], {1});\n", k,
+      out_ += fmt::format("  tsr_take_array(s, &a[{0}], given[{0}], {1});\n", k,
                           ref.kind == ArrayRef::Kind::argument || ref.format.has_padding() ? 1 : 0);
     } else {
       out_ += fmt::format("  a[{0}].at = given[{0}];\n", k);
@@ -226,7 +226,8 @@ class RunText {
     if (cuda_)
       for (std::size_t k = 0; k < arrays().size(); ++k)
         if (arrays()[k].kind != ArrayRef::Kind::intermediate)
-          out_ += fmt::format("  tsr_give(s, &a[{}], {});\n", k, arrays()[k].kind == ArrayRef::Kind::output ? 1 : 0);
+          out_ +=
+              fmt::format("  tsr_give_array(s, &a[{}], {});\n", k, arrays()[k].kind == ArrayRef::Kind::output ? 1 : 0);
     for (std::size_t m = 0; m < program_.interface.memories; ++m)
       out_ += cuda_ ? fmt::format("  tsr_free(s, memory[{}]);\n", m)
                     : fmt::format("  if (memory[{0}]) clReleaseMemObject(memory[{0}]);\n", m);
