@@ -25,7 +25,7 @@ namespace {
 // Of sums of bytes (rewrite/sums/bytes.hpp), for 16 results: a product of four is a cycle; and what becomes of the
 // totals. Calibrated on the benchmark's jobs, in operations of which two start in a cycle.
 constexpr double products_as_operations = 2, other_operations = 6;
-// Counting what rows share takes time, and pays where neither next to nothing nor too much for a block is computed.
+// Counting what rows share takes time: left out where next to nothing is computed, or too much for a block. Chosen.
 constexpr double least_shared = 4, most_shared = 400;
 
 // Bytes of the widest lane type that an expression is computed in.

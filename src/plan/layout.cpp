@@ -16,7 +16,8 @@ using ir::StageKind;
 
 namespace {
 
-// Rows of the anchor that a step takes: those of a block, as many as halve a coarser stage's; of volumes planes.
+// Rows of the anchor that a step takes: those of a block, and where a stage is coarser twice as many; of volumes
+// planes.
 constexpr i64 rows_a_step = 4, coarse_rows_a_step = 8, planes_a_step = 1, coarse_planes_a_step = 2;
 
 // Does a consumer that reads index mul * i (and offsets) stay on the producer's extent, but for the offsets?
@@ -29,9 +30,9 @@ bool is_one(const StagePlan::Rate& rate) {
 }
 
 // A set on its way to a layout: each step says whether the set is still one that can stream, and if not, why.
-class Laying {
+class FindLayout {
  public:
-  Laying(const GraphFacts& facts, const Set& set, std::vector<bool> leaves)
+  FindLayout(const GraphFacts& facts, const Set& set, std::vector<bool> leaves)
       : facts_(facts), graph_(facts.graph), set_(set) {
     found_.leaves = std::move(leaves);
   }
@@ -77,7 +78,7 @@ class Laying {
 };
 
 // The largest result, the last among equals.
-void Laying::find_anchor() {
+void FindLayout::find_anchor() {
   found_.anchor = set_.back();
   double most = -1;
   for (std::size_t i = 0; i < set_.size(); ++i)
@@ -86,7 +87,7 @@ void Laying::find_anchor() {
     if (found_.leaves[i] && facts_.of(set_[i]).points == most) found_.anchor = set_[i];
 }
 
-bool Laying::start() {
+bool FindLayout::start() {
   for (StageId s : set_) {
     StagePlan p;
     p.lane = facts_.of(s).lane;
@@ -101,7 +102,7 @@ bool Laying::start() {
   return true;
 }
 
-bool Laying::place_rings() {
+bool FindLayout::place_rings() {
   for (StageId c : set_)
     for (std::size_t k : facts_.of(c).reads)
       if (inside(facts_.edges[k].producer) && !place_ring(facts_.edges[k])) return false;
@@ -110,7 +111,7 @@ bool Laying::place_rings() {
 }
 
 // Of what a stage of the set reads of another one.
-bool Laying::place_ring(const Edge& edge) {
+bool FindLayout::place_ring(const Edge& edge) {
   const StageId c = edge.consumer;
   const Stage& producer = graph_.stage(edge.producer);
   for (const EdgeDimension& dim : edge.dims)
@@ -136,7 +137,7 @@ bool Laying::place_ring(const Edge& edge) {
 }
 
 // Pieces that cover a composed stage are computed right into its ring, when all of them are in the group.
-void Laying::place_pieces() {
+void FindLayout::place_pieces() {
   for (std::size_t i = 0; i < set_.size(); ++i) {
     const Stage& stage = graph_.stage(set_[i]);
     if (!facts_.of(set_[i]).fillable) continue;
@@ -157,7 +158,7 @@ void Laying::place_pieces() {
   }
 }
 
-bool Laying::find_rates() {
+bool FindLayout::find_rates() {
   std::vector<bool> known(set_.size());
   known[place_in(set_, found_.anchor)] = true;
   for (bool again = true; again;) {
@@ -200,7 +201,7 @@ bool Laying::find_rates() {
 
 // A producer that is read around the edge is computed beyond its domain; then everything it reads must continue
 // periodically too: its own accesses off the point must wrap, and the stages it reads at the point become periodic.
-bool Laying::find_periodic() {
+bool FindLayout::find_periodic() {
   for (std::size_t ci = set_.size(); ci-- > 0;)
     for (std::size_t k : facts_.of(set_[ci]).reads)
       for (std::size_t d = 0; d < facts_.edges[k].dims.size(); ++d)
@@ -210,7 +211,7 @@ bool Laying::find_periodic() {
   return true;
 }
 
-bool Laying::wraps(std::size_t ci, const Edge& edge, std::size_t d) {
+bool FindLayout::wraps(std::size_t ci, const Edge& edge, std::size_t d) {
   const EdgeDimension& dim = edge.dims[d];
   const std::size_t rank_of_reader = found_.stages[ci].periodic.size();
   if (d + rank_of_reader < edge.dims.size()) return true;  // the reader lacks the dimension: an absolute index
@@ -230,7 +231,7 @@ bool Laying::wraps(std::size_t ci, const Edge& edge, std::size_t d) {
 }
 
 // Can a stage that is read around the edge be computed there?
-bool Laying::continues(std::size_t i) {
+bool FindLayout::continues(std::size_t i) {
   const Stage& stage = graph_.stage(set_[i]);
   bool any = false;
   for (std::size_t d = 0; d < stage.domain.size(); ++d) {
@@ -256,7 +257,7 @@ bool Laying::continues(std::size_t i) {
 }
 
 // The last tile takes what is left of a result: it has to be what the anchor's tile is at the result's rate.
-bool Laying::results_fit() {
+bool FindLayout::results_fit() {
   for (std::size_t i = 0; i < set_.size(); ++i)
     for (std::size_t d = 0; d < rank() && found_.leaves[i]; ++d) {
       const StagePlan::Rate& r = found_.stages[i].rate[d];
@@ -268,7 +269,7 @@ bool Laying::results_fit() {
   return true;
 }
 
-void Laying::find_step() {
+void FindLayout::find_step() {
   const bool volume = rank() > 2;
   i64& step = found_.step;
   step = volume ? planes_a_step : rows_a_step;
@@ -286,7 +287,7 @@ void Laying::find_step() {
 }
 
 // And how far beyond a tile's share it goes. Consumers come before producers.
-void Laying::find_lag(std::size_t i) {
+void FindLayout::find_lag(std::size_t i) {
   StagePlan& p = found_.stages[i];
   bool first = true;
   auto include = [&](std::size_t d, i64 before, i64 after) {
@@ -317,7 +318,7 @@ void Laying::find_lag(std::size_t i) {
 }
 
 // Of a ring: up to what its last consumer still reads.
-void Laying::find_depth(std::size_t i) {
+void FindLayout::find_depth(std::size_t i) {
   StagePlan& p = found_.stages[i];
   p.depth = 0;
   if (p.home != Home::ring || facts_.options.schedule == Schedule::tiled) return;
@@ -392,7 +393,7 @@ std::size_t blocks_along(const GraphFacts& facts, StageId s, std::size_t stages_
 Layout layout(const GraphFacts& facts, const Set& set, std::vector<bool> leaves) {
   const TileGroups tiles(facts);
   Layout found = set.size() > 1 && tiles.has_tiles(set) ? tiles.layout_of_tiles(set, std::move(leaves))
-                                                        : Laying(facts, set, std::move(leaves)).found();
+                                                        : FindLayout(facts, set, std::move(leaves)).found();
   if (found.legal && facts.plans_strips) found.strip = strip_of_set(facts, set, found);
   return found;
 }

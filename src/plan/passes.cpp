@@ -18,6 +18,8 @@ using ir::StageKind;
 
 namespace {
 
+// (Numbers that were chosen: no measurement of their own is on record.)
+//
 // Operations of one loop: more take the registers from each other, unless the loop saves computing the same twice.
 constexpr double most_operations = 400, worth_sharing = 0.8;
 // Operations of a point with which a block has four rows or two: without and with rows that neighbours share.
@@ -48,9 +50,9 @@ bool same_rate(const StagePlan& a, const StagePlan& b) {
 }
 
 // Stages on their way into passes.
-class Sharing {
+class FindPasses {
  public:
-  Sharing(const GraphFacts& facts, const Set& set, const Layout& layout)
+  FindPasses(const GraphFacts& facts, const Set& set, const Layout& layout)
       : facts_(facts), graph_(facts.graph), tiles_(facts), set_(set), layout_(layout) {}
 
   std::vector<Pass> passes() {
@@ -82,7 +84,7 @@ class Sharing {
   std::vector<std::size_t> pass_of_;  // by place in the set
 };
 
-void Sharing::add(const std::vector<StageId>& together) {
+void FindPasses::add(const std::vector<StageId>& together) {
   const StageId s = together.back();
   const Stage& stage = graph_.stage(s);
   std::size_t earliest = 0;
@@ -106,7 +108,7 @@ void Sharing::add(const std::vector<StageId>& together) {
   }
 }
 
-bool Sharing::joins(std::size_t p, StageId s) const {
+bool FindPasses::joins(std::size_t p, StageId s) const {
   const Pass& pass = list_[p];
   const StageId other = pass.stages.front();
   if (pass.kind != PassKind::point || tiles_.belongs_to_tiles(other, set_)) return false;
@@ -207,7 +209,7 @@ int rows_of_block(const GraphFacts& facts, const Work& work, const Pass& pass, b
 }  // namespace
 
 std::vector<Pass> passes_of(const GraphFacts& facts, const Set& set, const Layout& layout) {
-  std::vector<Pass> list = Sharing(facts, set, layout).passes();
+  std::vector<Pass> list = FindPasses(facts, set, layout).passes();
   for (Pass& pass : list) {
     pass.along = along(facts, pass, set, layout);
     const Work work = work_of(facts, pass);

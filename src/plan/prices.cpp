@@ -24,13 +24,11 @@ constexpr double cycles_per_instruction = 1.25;
 constexpr double block_rows = 4;
 
 // Of the roofline: what is shorter, memory or computing, hides behind the other one but for a quarter; to begin a group
-// takes 200 ns. Both fitted to the benchmark's jobs.
+// takes 200 ns. Chosen, as are the numbers below: no measurement of their own is on record.
 constexpr double not_hidden = 0.25, nanoseconds_to_begin = 200;
 
-// Bands: four for every core, so that one that is late keeps nobody waiting for long, but eight times as high as their
-// halo. Where that leaves cores without one they are lower, down to twice the halo. tiles.cpp does the same in
-// integers.
-constexpr double least_rows = 32, bands_of_core = 4, halos_of_band = 8, halos_of_low_band = 2;
+// Bands are cut as tiles of images are (tiles.hpp).
+constexpr double least_rows_of_band = least_rows(2), least_bands = 2;
 
 // Merging one stage at a time sees only what the next one adds. Halos grow with the square of a chain's length, so that
 // past a fifth of all work the chain is better cut and begun anew.
@@ -87,10 +85,11 @@ Band band_of(const GraphFacts& facts, StageId anchor, double halo_rows) {
   const double extent = facts.extent(anchor, 0), threads = facts.machine.threads;
   const double share = extent / threads;
   Band band;
-  band.rows = std::max({least_rows, extent / std::max(2.0, bands_of_core * threads), halos_of_band * halo_rows});
+  band.rows = std::max(
+      {least_rows_of_band, extent / std::max(least_bands, tiles_of_core * threads), halos_of_tile * halo_rows});
   // Lower tiles rather than idle cores.
-  if (band.rows > share) band.rows = std::max({least_rows, share, halos_of_low_band * halo_rows});
-  if (band.rows > least_rows) band.idle = std::clamp(band.rows / share, 1.0, threads);
+  if (band.rows > share) band.rows = std::max({least_rows_of_band, share, halos_of_low_tile * halo_rows});
+  if (band.rows > least_rows_of_band) band.idle = std::clamp(band.rows / share, 1.0, threads);
   return band;
 }
 

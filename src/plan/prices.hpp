@@ -24,7 +24,7 @@ Price price(const GraphFacts&, const Set&, const Layout&);
 // ---- what all prices are made from ---------------------------------------------------------------------------------
 
 // Calibrated on the benchmark's jobs: multiply-adds are one instruction and several start in a cycle, as do loads from
-// L1; a vector of a ring is stored, read again, and its row's place computed.
+// L1. A vector of a ring is stored and read again.
 constexpr double cycles_per_operation = 0.5, cycles_per_load = 0.5, cycles_of_ring = 3;
 // A ring as high as its tile (--schedule tiled) is priced as one of so many rows.
 constexpr double rows_of_whole_ring = 64;

@@ -68,9 +68,9 @@ struct Trial {
   double crowding = 0;  // nanoseconds that more registers are taken to cost
 };
 
-class Repeating {
+class RepeatStages {
  public:
-  Repeating(const GraphFacts& facts, Groups& groups) : facts_(facts), graph_(facts.graph), groups_(groups) {}
+  RepeatStages(const GraphFacts& facts, Groups& groups) : facts_(facts), graph_(facts.graph), groups_(groups) {}
 
   void repeat_stages();
 
@@ -99,7 +99,7 @@ class Repeating {
 
 // Like plan::leaving, where groups overlap. Copies are there for stages of their group and never leave it. Readers
 // count in every group that computes them.
-bool Repeating::leaves(StageId s, int own) const {
+bool RepeatStages::leaves(StageId s, int own) const {
   if (home(s) != own) return false;
   if (facts_.of(s).is_output) return true;
   const auto misses = [&](int group) { return group != own && !computes(group, s); };
@@ -112,7 +112,7 @@ bool Repeating::leaves(StageId s, int own) const {
 }
 
 // (The last stage of a set is no copy: those stand before the stages that they are there for.)
-std::vector<bool> Repeating::leaving(const Set& set) const {
+std::vector<bool> RepeatStages::leaving(const Set& set) const {
   std::vector<bool> result;
   for (const StageId s : set) result.push_back(leaves(s, home(set.back())));
   return result;
@@ -121,7 +121,7 @@ std::vector<bool> Repeating::leaving(const Set& set) const {
 // What a group computes when it computes `s`, which it reads, itself: the stages between arrays and `s`. `together`
 // with all else that it reads of the group of `s`, which must be more than that. Of pieces of one composed stage all
 // are computed, or none. Nothing where that is impossible or too much.
-std::optional<Set> Repeating::repeatable(StageId s, int group, bool together) const {
+std::optional<Set> RepeatStages::repeatable(StageId s, int group, bool together) const {
   Set part{s};
   for (const StageId t : together ? groups_.set(home(s)) : Set{}) {
     const bool read = std::any_of(facts_.of(t).read_by.begin(), facts_.of(t).read_by.end(),
@@ -161,7 +161,7 @@ std::optional<Set> Repeating::repeatable(StageId s, int group, bool together) co
 }
 
 // For every group that reads `s` and could compute it.
-std::vector<Repeating::Repeat> Repeating::repeats_of(StageId s, bool together) const {
+std::vector<RepeatStages::Repeat> RepeatStages::repeats_of(StageId s, bool together) const {
   std::set<int> groups;
   for (const std::size_t k : facts_.of(s).read_by) {
     const StageId c = facts_.edges[k].consumer;
@@ -177,7 +177,7 @@ std::vector<Repeating::Repeat> Repeating::repeats_of(StageId s, bool together) c
 }
 
 // Takes a stage out of a group where nobody reads it any more, and then what it alone has read.
-void Repeating::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& trial) {
+void RepeatStages::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& trial) {
   while (!maybe.empty()) {
     const auto [s, group] = *std::prev(maybe.end());
     maybe.erase(std::prev(maybe.end()));
@@ -200,7 +200,7 @@ void Repeating::drop_unread(std::set<std::pair<StageId, int>> maybe, Trial& tria
 
 // Lets groups repeat stages and asks for the prices. False where a group would be none, or no strip, or one whose
 // threads have fewer columns or too many registers. The sets are those of the trial afterwards, whatever the answer is.
-bool Repeating::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
+bool RepeatStages::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
   std::set<std::pair<StageId, int>> maybe;
   for (const auto& [group, part] : repeats) {
     Set& set = groups_.set(group);
@@ -219,7 +219,7 @@ bool Repeating::attempt(const std::vector<Repeat>& repeats, Trial& trial) {
                      [&](const auto& was) { return measure(was.first, trial); });
 }
 
-bool Repeating::measure(int group, Trial& trial) {
+bool RepeatStages::measure(int group, Trial& trial) {
   const Set& set = groups_.set(group);
   Trial::Outcome& after = trial.after[group];
   if (set.empty()) return true;
@@ -239,13 +239,13 @@ bool Repeating::measure(int group, Trial& trial) {
   return true;
 }
 
-void Repeating::put_back(const Trial& trial) {
+void RepeatStages::put_back(const Trial& trial) {
   for (const auto& [group, set] : trial.before) groups_.set(group) = set;
   for (const auto& [s, groups] : trial.repeated_before) groups_.repeated[s] = groups;
 }
 
 // Consumers come before producers: what a group repeats may lead it to read what it can repeat as well.
-void Repeating::repeat_stages() {
+void RepeatStages::repeat_stages() {
   groups_.repeated.assign(facts_.stages.size(), {});
   double total = 0;
   for (std::size_t g = 0; g < groups_.sets.size(); ++g) total += groups_.sets[g].empty() ? 0 : groups_.nanoseconds[g];
@@ -274,7 +274,7 @@ void Repeating::repeat_stages() {
   }
 }
 
-bool Repeating::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
+bool RepeatStages::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
   if (repeats.empty()) return false;
   Trial trial;
   const bool can = attempt(repeats, trial);
@@ -305,7 +305,7 @@ bool Repeating::try_repeats(const std::vector<Repeat>& repeats, StageId s) {
 }  // namespace
 
 void repeat_stages(const GraphFacts& facts, Groups& groups) {
-  Repeating(facts, groups).repeat_stages();
+  RepeatStages(facts, groups).repeat_stages();
 }
 
 bool repeats(const ir::Graph& graph, const Grouping& grouping) {

@@ -28,12 +28,12 @@ i64 balanced(i64 n, i64 most, i64 unit) {
 }
 
 i64 balanced_rows(i64 n, i64 others, i64 threads, i64 least, i64 smallest) {
-  i64 wanted = threads > 1 ? 4 * threads : 1;
+  i64 wanted = threads > 1 ? tiles_of_core * threads : 1;
   i64 parts = std::max<i64>(1, (wanted + others - 1) / std::max<i64>(1, others));
   i64 rows = std::max(ceil_divide(n, parts), least);
   if (ceil_divide(n, rows) * others < threads)
     rows = std::max(ceil_divide(n, ceil_divide(threads, std::max<i64>(1, others))), smallest);
-  rows = round_up(rows, 8);
+  rows = round_up(rows, row_unit);
   return rows > n ? std::max<i64>(1, n) : rows;
 }
 
@@ -49,21 +49,23 @@ i64 most_tile_points(const Group& group) {
 i64 most_tile_columns(const machine::Machine& device, const Group& group, std::size_t rank) {
   const i64 budget = ring_budget(device);
   const i64 per_column = std::max<i64>(1, static_cast<i64>(group.ring_bytes_per_column));
-  const i64 most = std::max<i64>(256, budget / per_column / 64 * 64);
+  const i64 most = std::max(least_columns, budget / per_column / column_unit * column_unit);
   if (rank != 3 || group.ring_halo.empty()) return most;
-  // A volume's tile has rows as well. Where few of them would fit and many are computed twice, it is made narrow: the
-  // ends of a row cost about as much as 16 columns.
-  const i64 section = budget / per_column, halo = group.ring_halo[1], ends = 16 + group.ring_halo[2];
-  if (section / 256 - halo >= 2 * halo) return most;
-  i64 columns = 64;
-  while (columns < 256 && columns * columns * halo < section * ends) columns += 64;
+  // A volume's tile has rows as well. Where few of them would fit and many are computed twice, it is made narrow.
+  constexpr i64 columns_of_ends = 16;  // what the ends of a row cost
+  const i64 section = budget / per_column, halo = group.ring_halo[1], ends = columns_of_ends + group.ring_halo[2];
+  if (section / least_columns - halo >= halos_of_low_tile * halo) return most;
+  i64 columns = column_unit;
+  while (columns < least_columns && columns * columns * halo < section * ends) columns += column_unit;
   return columns;
 }
 
 std::optional<SignalColumns> signal_columns(const Plan& plan, const Group& group) {
   const std::vector<ir::SizeId>& domain = plan.graph.stage(group.anchor).domain;
   if (domain.size() != 2 || plan.graph.constant(domain[0]).value_or(5) > 4) return {};
-  return SignalColumns{std::max<i64>(8192, 8 * group.halo_columns), std::max<i64>(2048, 2 * group.halo_columns)};
+  constexpr i64 least = 8192, smallest = 2048;  // a row's setup is little against so many columns
+  return SignalColumns{std::max(least, halos_of_tile * group.halo_columns),
+                       std::max(smallest, halos_of_low_tile * group.halo_columns)};
 }
 
 TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64>& parameters, i64 threads, i64 rows,
@@ -80,28 +82,28 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
   i64 most = rings ? most_tile_columns(plan.device, group, rank) : std::max<i64>(1, n.back());
   if (const auto signal = signal_columns(plan, group))
     most = std::min(most, balanced_rows(n.back(), 1, threads, signal->least, signal->smallest));
-  shape.extents[rank - 1] = balanced(n.back(), most, 64);
+  shape.extents[rank - 1] = balanced(n.back(), most, column_unit);
   i64 row_budget = rings ? quotient(budget, shape.extents[rank - 1] * per_column) : 1 << 20;
   for (std::size_t d = rank - 1; d-- > 1;) {
     const i64 halo = d < group.ring_halo.size() ? group.ring_halo[d] : 0;
-    shape.extents[d] = balanced(n[d], std::max<i64>(row_budget - halo, 8), 4);
+    shape.extents[d] = balanced(n[d], std::max(row_budget - halo, least_middle), middle_unit);
     row_budget = quotient(row_budget, shape.extents[d] + halo);
   }
   i64 others = 1;
   for (std::size_t d = 1; d < rank; ++d) others *= ceil_divide(n[d], std::max<i64>(1, shape.extents[d]));
-  const i64 least = std::max<i64>(rank > 2 ? 8 : 32, 8 * group.halo_rows);
-  const i64 smallest = std::max<i64>(rank > 2 ? 8 : 32, 2 * group.halo_rows);
+  const i64 least = std::max(least_rows(rank), halos_of_tile * group.halo_rows);
+  const i64 smallest = std::max(least_rows(rank), halos_of_low_tile * group.halo_rows);
   shape.extents[0] = balanced_rows(n[0], others, threads, least, smallest);
   const auto tiled = rewrite::first_with_tiles(graph, group.stages);
   if (const i64 points = most_tile_points(group); points > 0 && !tiled) {
     i64 row = 1;
     for (std::size_t d = 1; d < rank; ++d) row *= std::max<i64>(1, shape.extents[d]);
-    const i64 wanted = 8 * quotient(points / 8, row);
+    const i64 wanted = row_unit * quotient(points / row_unit, row);
     shape.extents[0] = std::min(shape.extents[0], rings ? std::max(wanted, least) : wanted);
     if (!rings) {
       i64& across = shape.extents[rank - 1];
-      across = std::min(
-          across, 64 * quotient(points / 64, std::max<i64>(1, shape.extents[0] * (row / std::max<i64>(1, across)))));
+      const i64 others_of_column = shape.extents[0] * (row / std::max<i64>(1, across));
+      across = std::min(across, column_unit * quotient(points / column_unit, std::max<i64>(1, others_of_column)));
     }
   }
   if (tiled) {  // rows of tiles of transforms
@@ -123,7 +125,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
                                               threads, 4 * tile.along, 2 * tile.along);
   }
   if (rows > 0) shape.extents[0] = rows;
-  if (columns > 0) shape.extents[rank - 1] = round_up(columns, 64);
+  if (columns > 0) shape.extents[rank - 1] = round_up(columns, column_unit);
   for (std::size_t d = 0; d < rank; ++d) {
     shape.extents[d] = std::max<i64>(1, shape.extents[d]);
     shape.counts.push_back(ceil_divide(n[d], shape.extents[d]));
@@ -135,7 +137,7 @@ TileShape tile_shape(const Plan& plan, const Group& group, const std::vector<i64
     for (ir::SizeId d : graph.stage(s).domain) bytes *= static_cast<double>(graph.evaluate(d, parameters));
     written += bytes;
   }
-  shape.streaming = written > static_cast<double>(2 * plan.device.l2_bytes) && !tiled;
+  shape.streaming = written > static_cast<double>(caches_of_results * plan.device.l2_bytes) && !tiled;
   return shape;
 }
 

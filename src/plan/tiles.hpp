@@ -9,12 +9,29 @@
 
 namespace tessera::plan {
 
+// How tiles are cut: numbers that stand behind tile_shape, behind the function that lowering writes, and behind prices
+// (prices.cpp). They were chosen, and are judged by the jobs of the benchmark all together: no measurement of its own
+// is on record for any of them.
+
 // Of L2, what the rings of a tile may take: the rest is for rows of arrays, which go through it as well.
 constexpr i64 ring_tenths = 6;
 constexpr double ring_share = static_cast<double>(ring_tenths) / 10;
 inline i64 ring_budget(const machine::Machine& machine) {
   return machine.l2_bytes * ring_tenths / 10;
 }
+// A tile's columns begin with a line of the cache, whatever its elements are; fewer than the least ones are mostly ends
+// of rows.
+constexpr i64 column_unit = 64, least_columns = 256;
+// Between the first and the last dimension: whole blocks.
+constexpr i64 middle_unit = 4, least_middle = 8;
+// Rows: tiles enough that no core waits long for the last one, but eight times as high as their halo. Where that leaves
+// cores without one they are lower, down to twice the halo.
+constexpr i64 tiles_of_core = 4, halos_of_tile = 8, halos_of_low_tile = 2, row_unit = 8;
+constexpr i64 least_rows(std::size_t rank) {
+  return rank > 2 ? 8 : 32;
+}
+// Results of more caches than this could not stay there until they are read: they are stored past them.
+constexpr i64 caches_of_results = 2;
 
 struct TileShape {
   std::vector<i64> extents;  // of a full tile of the anchor, slowest first

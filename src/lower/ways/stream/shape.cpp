@@ -43,7 +43,7 @@ class TileExtents {
   void bound_points(i64 most);
 
   bool rings() const { return planned_.ring_bytes_per_column > 0; }
-  i64 least_rows(i64 halos) const { return std::max<i64>(rank_ > 2 ? 8 : 32, halos * planned_.halo_rows); }
+  Value least_rows(i64 halos) const { return integer(std::max(plan::least_rows(rank_), halos * planned_.halo_rows)); }
 
   const StreamGroup& group_;
   const plan::Group& planned_;
@@ -64,7 +64,9 @@ void TileExtents::find_columns() {
     most = rings() ? min(most, share) : share;
   }
   extents_[rank_ - 1] =
-      rings() || signal ? builder_.let("columns", call_i64("tsr_balanced", {n_.back(), most, integer(64)})) : n_.back();
+      rings() || signal
+          ? builder_.let("columns", call_i64("tsr_balanced", {n_.back(), most, integer(plan::column_unit)}))
+          : n_.back();
 }
 
 void TileExtents::find_middle() {
@@ -76,7 +78,9 @@ void TileExtents::find_middle() {
       rings() ? left(integer(plan::ring_budget(group_.machine)), extents_[rank_ - 1] * per_column) : integer(1 << 20);
   for (std::size_t d = rank_ - 1; d-- > 1;) {
     const i64 halo = d < planned_.ring_halo.size() ? planned_.ring_halo[d] : 0;
-    extents_[d] = builder_.let("extent", call_i64("tsr_balanced", {n_[d], max(budget - halo, integer(8)), integer(4)}));
+    extents_[d] = builder_.let(
+        "extent",
+        call_i64("tsr_balanced", {n_[d], max(budget - halo, integer(plan::least_middle)), integer(plan::middle_unit)}));
     budget = left(budget, extents_[d] + halo);
   }
 }
@@ -85,8 +89,9 @@ void TileExtents::find_rows() {
   Value others = integer(1);
   for (std::size_t d = 1; d < rank_; ++d)
     others = others * call_i64("tsr_ceil_div", {n_[d], max(extents_[d], integer(1))});
-  extents_[0] = builder_.let(
-      "rows", call_i64("tsr_tile_rows", {n_[0], others, threads_, integer(least_rows(8)), integer(least_rows(2))}));
+  extents_[0] =
+      builder_.let("rows", call_i64("tsr_tile_rows", {n_[0], others, threads_, least_rows(plan::halos_of_tile),
+                                                      least_rows(plan::halos_of_low_tile)}));
 }
 
 // So that a run ends soon after it is cancelled.
@@ -95,10 +100,12 @@ void TileExtents::bound_points(i64 most) {
   Value between = integer(1);
   for (std::size_t d = 1; d + 1 < rank_; ++d) between = between * max(extents_[d], integer(1));
   const Value row = between * max(columns, integer(1));
-  const Value wanted = call_i64("tsr_quotient", {integer(most / 8), row}) * 8;
-  extents_[0] = builder_.let("rows", min(extents_[0], rings() ? max(wanted, integer(least_rows(8))) : wanted));
+  const Value wanted = call_i64("tsr_quotient", {integer(most / plan::row_unit), row}) * plan::row_unit;
+  extents_[0] = builder_.let("rows", min(extents_[0], rings() ? max(wanted, least_rows(plan::halos_of_tile)) : wanted));
   if (rings()) return;
-  const Value share = call_i64("tsr_quotient", {integer(most / 64), max(extents_[0], integer(1)) * between}) * 64;
+  const Value share =
+      call_i64("tsr_quotient", {integer(most / plan::column_unit), max(extents_[0], integer(1)) * between}) *
+      plan::column_unit;
   extents_[rank_ - 1] = builder_.let("columns", min(columns, share));
 }
 
@@ -138,7 +145,7 @@ ir::nest::Function shape_function(const StreamGroup& group, const std::vector<Pa
   }
   put(group.rank, tiles);
   // Stores go past the caches when what the group writes could not stay in them anyway.
-  const Value stays = integer(2 * group.machine.l2_bytes);
+  const Value stays = integer(plan::caches_of_results * group.machine.l2_bytes);
   put(group.rank + 1, group.transformed() ? integer(0) : convert(index_type, less(stays, bytes_written(declared))));
   return f;
 }

@@ -37,7 +37,7 @@ class StreamGroup {
   std::size_t pass_of(ir::StageId) const;
   bool is_tiled(std::size_t pass) const;  // its stage is computed through transforms, not by a loop
   bool transformed() const { return !tiled.empty(); }
-  // With stages that are computed while tiles are loaded, or on their results: epilogue.hpp.
+  // With stages that are computed while tiles are loaded, or on their results: tiles.cpp.
   bool fused() const { return transformed() && planned.stages.size() > 1; }
   bool direct_result(ir::StageId s) const { return plan_of(s).home == plan::Home::array; }
   bool in_ring(ir::StageId s) const { return plan_of(s).home == plan::Home::ring; }
