@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Device tests on a machine with a GPU: the CUDA layer's own, arrays, streams and transforms, then random programs against the interpreter in PARTS
-# processes of CASES cases, then the programs of the zoo and the regressions. Usage: gpu_tests.sh FOLDER [CASES] [PARTS] [TARGET];
+# processes of CASES cases, then the programs of the zoo, their windows and the regressions. Usage: gpu_tests.sh FOLDER [CASES] [PARTS] [TARGET];
 # what takes longer than $LIMIT seconds has failed; what runs beside each other is run $TURNS times
 set -uo pipefail
 status=0
@@ -16,6 +16,9 @@ for part in $(seq "$parts"); do
 done
 for part in 0 1 2 3 4 5 6 7; do
   TESSERA_PART=$part/8 timeout "${LIMIT:-560}" "$folder/test_differential" --gtest_filter='Zoo*' >"$log/zoo.$part" 2>&1 &
+done
+for part in 0 1 2 3; do
+  TESSERA_SAMPLE=$part/4 timeout "${LIMIT:-560}" "$folder/test_differential" --gtest_filter='Windows*' >"$log/windows.$part" 2>&1 &
 done
 timeout "${LIMIT:-560}" "$folder/test_differential" --gtest_filter='Regression*' >"$log/regression" 2>&1 &
 wait

@@ -2,7 +2,8 @@
 
 Usage: spectra.py TESSERA [--threads N] [--out FILE]
 
-Files are compiled by GCC with -O3 and OpenMP, and time themselves, as a run does; in turns, medians.
+Files are compiled by GCC with -O3 and OpenMP, and time themselves, as a run does, on arrays on huge pages, as
+a run has them; in turns, medians.
 Prints a line an extent; ratios are over the run.
 """
 import argparse
@@ -32,12 +33,14 @@ MAIN = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 static int before(const void* a, const void* b) { return *(const double*)a < *(const double*)b ? -1 : 1; }
 int main(void) {
   const size_t bytes = (size_t)%d * %d * 8;
-  void *a = aligned_alloc(64, (bytes + 63) / 64 * 64), *b = aligned_alloc(64, (bytes + 63) / 64 * 64);
+  void *a = aligned_alloc(1 << 21, (bytes + (1 << 21) - 1) >> 21 << 21), *b = aligned_alloc(1 << 21, (bytes + (1 << 21) - 1) >> 21 << 21);
   double all[%d];
+  madvise(a, bytes, MADV_HUGEPAGE), madvise(b, bytes, MADV_HUGEPAGE);
   memset(a, 0, bytes), memset(b, 0, bytes);
   for (int k = -3; k < %d; ++k) {
     struct timespec from, to;
@@ -72,7 +75,7 @@ def compiled(tessera, folder, shape, sized, repeat):
 
 
 def run(tessera, folder, threads, repeat):
-    text = said([tessera, "run", "p.forma", "a.npy", "-o", "b.npy", "--force", "--time", "--repeat", str(repeat), "--threads", str(threads)], folder)
+    text = said([tessera, "run", "p.forma", "a.npy", "-o", "b.npy", "--time", "--repeat", str(repeat), "--threads", str(threads)], folder)
     return float(re.search(r"time: median ([0-9.e+-]+) ms", text).group(1))
 
 

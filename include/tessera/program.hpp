@@ -37,6 +37,29 @@ struct Parameter {
   std::string extents;  // "M x N" as the program says
 };
 
+// An input that is a part of an image: `at` is where its first point stands in the whole, `whole` the extents of that.
+// Both empty: the array is the whole.
+struct InputWindow {
+  Array array;
+  std::vector<i64> at = {};
+  Shape whole = {};
+};
+
+// What a point of an output depends on.
+struct Locality {
+  // Of an input along one of its dimensions, which goes with the dimension of the output as far from the last one:
+  // point i reads from floor(i * scale / divisor) - before to floor(i * scale / divisor) + after, as far as the image
+  // and its borders go.
+  struct Dimension {
+    i64 before = 0, after = 0;
+    i64 scale = 1, divisor = 1;
+    bool whole = false;  // any point may be read
+  };
+  // Why no part of the output can be had alone: "stage 'm' reduces a whole image"; "" where it can.
+  std::string global;
+  std::vector<std::vector<Dimension>> inputs;  // none of scalars and of what is not read
+};
+
 class Program {
  public:
   static Program from_text(std::string text, const CompileOptions& = {}, std::string file_name = "<text>");
@@ -55,10 +78,34 @@ class Program {
   std::vector<Array> run(const std::vector<Array>& inputs, const RunOptions& = {}) const;
   // The same into existing arrays of the right format and shape; input and output memory must not overlap.
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
+  // ---- parts of results (windows) ----
+  //
+  // A window of a result has the bits that it has in the whole result, in any tiling: in `exact` numbers, and where
+  // there are no floats. In `fast` numbers the last bits may be others, as they may follow from tiles and threads.
+
+  // Of every output, in order.
+  std::vector<Locality> locality() const;
+  // The region of every input (an empty one of scalars) that `run_region` reads for a region of an output, for whole
+  // inputs of these shapes. It may be larger than the halo says: sampled images begin at multiples of their steps, sums
+  // through tiles of transforms at those of tiles. Throws Error(argument) where the output is global or the region is
+  // not within it.
+  std::vector<Region> reads(std::size_t output, const Region&, const std::vector<Shape>& shapes,
+                            const RunOptions& = {}) const;
+  // The regions of the outputs, one each; an empty Region: that output is not wanted, and an empty Array comes back.
+  // Inputs are windows that cover what `reads` says. Throws Error(argument) where they do not, where windows contradict
+  // each other, and what `run` and `reads` throw.
+  std::vector<Array> run_region(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
+                                const RunOptions& = {}) const;
+  // The same into existing arrays of the right format and the shape of their region, empty ones where an output is not
+  // wanted. They overlap no input. With a stream, the run is done when this returns.
+  void run_region_into(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
+                       const std::vector<Array>& outputs, const RunOptions& = {}) const;
+
   // The slow, obvious interpreter: the oracle of every test. Of the options it looks at `cancel` alone.
   std::vector<Array> interpret(const std::vector<Array>& inputs, const RunOptions& = {}) const;
   // The extents of every output for these inputs.
   std::vector<Shape> output_shapes(const std::vector<Array>& inputs) const;
+  std::vector<Shape> output_shapes_of(const std::vector<Shape>& inputs) const;  // an empty one of scalars
 
   // The code of a target, the same that runs. Throws Error(argument) for a target or name that is not one.
   EmittedCode emit(const EmitOptions& = {}) const;

@@ -86,13 +86,11 @@ TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const 
 
 /* of compilation (tsr_compile_text, _file; tsr_pipeline_compile takes compile_limit alone)
  *   parameter.NAME  a number      a compile-time parameter
- *   border.NAME     words         `parameter border NAME`: "mirror", "constant(3)", or one per dimension: "clamped wrap"
- *   type.NAME       a word        `parameter type NAME`: "float", "uint8"
- *   table.NAME      a tensor      `table float NAME[..]`
- *   import_paths    paths         folders that are searched, with ':' between them
- *   import_only     paths         no file is imported from elsewhere; "" leaves the standard filters alone
- *   compile_limit   seconds       (60) 0: none
- * of a run (tsr_run, _run_into, tsr_filter_run, tsr_explain)
+ *   border.NAME     words         `parameter border NAME`: "mirror", "constant(3)", or one per dimension: "clamped
+ * wrap" type.NAME       a word        `parameter type NAME`: "float", "uint8" table.NAME      a tensor      `table
+ * float NAME[..]` import_paths    paths         folders that are searched, with ':' between them import_only     paths
+ * no file is imported from elsewhere; "" leaves the standard filters alone compile_limit   seconds       (60) 0: none
+ * of a run (tsr_run, _run_into, _run_region, tsr_reads, tsr_filter_run, tsr_explain)
  *   numbers         fast, exact
  *   schedule        automatic, untiled, tiled, stream
  *   method          automatic, direct, separable, low_rank, transform, whole, matrix
@@ -176,6 +174,36 @@ TSR_API tsr_status tsr_run(const tsr_program*, const DLTensor* const* inputs, si
  * a failure is undefined. */
 TSR_API tsr_status tsr_run_into(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
                                 const DLTensor* const* outputs, size_t output_count, const tsr_options*);
+/* Windows: parts of results, in exact numbers with the bits of the whole (Program::run_region of tessera/program.hpp).
+ * Dimensions are those of the program's description, without fields.
+ *
+ * What a point of each output depends on: [{"name": "edges", "global": "", "inputs": [{"name": "image", "dimensions":
+ * [{"before": 2, "after": 2, "scale": 1, "divisor": 1, "whole": false}]}]}]. Point i reads from floor(i * scale /
+ * divisor) - before to floor(i * scale / divisor) + after; "whole": any point. "global" says why no part of an output
+ * can be had alone. */
+TSR_API tsr_status tsr_locality(const tsr_program*, char** json);
+/* The region of every input that tsr_run_region reads for the window [begin, end) of an output, for whole inputs of
+ * these shapes (NULL for scalars): TSR_MOST_DIMENSIONS numbers for each input. */
+TSR_API tsr_status tsr_reads(const tsr_program*, size_t output, const int64_t* begin, const int64_t* end,
+                             const int64_t* const* shapes, size_t input_count, int64_t* read_begin, int64_t* read_end,
+                             const tsr_options*);
+/* The extents of every output for whole inputs of these shapes: TSR_MOST_DIMENSIONS numbers for each. */
+TSR_API tsr_status tsr_output_extents(const tsr_program*, const int64_t* const* shapes, size_t input_count,
+                                      int64_t* extents, size_t output_count);
+/* Windows of the outputs, [begin[o], end[o]); NULL: output o is not wanted, and its place becomes NULL. Inputs may be
+ * windows that cover what tsr_reads says: `at[k]` is where the first point of input k stands in the whole, `whole[k]`
+ * the extents of that; NULL, of a list or of an entry: it is the whole. */
+TSR_API tsr_status tsr_run_region(const tsr_program*, const DLTensor* const* inputs, const int64_t* const* at,
+                                  const int64_t* const* whole, size_t input_count, const int64_t* const* begin,
+                                  const int64_t* const* end, DLManagedTensorVersioned** outputs, size_t output_count,
+                                  const tsr_options*);
+/* The same into arrays of the right type and the shape of their window, NULL where an output is not wanted. They
+ * overlap no input. With a stream, the run is done when this returns. */
+TSR_API tsr_status tsr_run_region_into(const tsr_program*, const DLTensor* const* inputs, const int64_t* const* at,
+                                       const int64_t* const* whole, size_t input_count, const int64_t* const* begin,
+                                       const int64_t* const* end, const DLTensor* const* outputs, size_t output_count,
+                                       const tsr_options*);
+
 /* The slow, obvious interpreter, which every target agrees with. Arrays of the host. */
 TSR_API tsr_status tsr_interpret(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
                                  DLManagedTensorVersioned** outputs, size_t output_count);

@@ -30,6 +30,34 @@ class Items {
   std::size_t size_ = 0;
 };
 
+// Pairs of tuples of numbers, or None: regions, places of windows. Lists as the library takes them.
+class Boxes {
+ public:
+  Boxes(nb::handle list, std::size_t count) : firsts_(count, nullptr), lasts_(count, nullptr) {
+    const Items items(list);
+    if (items.size() != count)
+      fail(std::to_string(items.size()) + " boxes are given, expected " + std::to_string(count));
+    numbers_.reserve(2 * count);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (items[k] == Py_None) continue;
+      const auto pair = nb::borrow<nb::tuple>(items[k]);
+      for (std::size_t side = 0; side < 2; ++side) {
+        std::vector<std::int64_t>& numbers = numbers_.emplace_back();
+        for (const nb::handle n : nb::borrow<nb::tuple>(pair[side])) numbers.push_back(nb::cast<std::int64_t>(n));
+        (side == 0 ? firsts_ : lasts_)[k] = numbers.data();
+      }
+    }
+  }
+  const std::int64_t* first(std::size_t k) const { return firsts_[k]; }
+  const std::int64_t* last(std::size_t k) const { return lasts_[k]; }
+  const std::int64_t* const* firsts() const { return firsts_.data(); }
+  const std::int64_t* const* lasts() const { return lasts_.data(); }
+
+ private:
+  std::vector<std::vector<std::int64_t>> numbers_;
+  std::vector<const std::int64_t*> firsts_, lasts_;
+};
+
 std::string shape_text(const std::int64_t* shape, int rank) {
   std::string out = "(";
   for (int d = 0; d < rank; ++d) out += (d > 0 ? ", " : "") + std::to_string(shape[d]);
@@ -90,6 +118,7 @@ namespace {
 struct Port {
   std::string name;
   bool array = true, fields = false;
+  std::size_t rank = 0;
   DLDataType type{};
   nb::object record;  // NumPy's type of structs with fields of several types, which are bytes to the library
   nb::list names, types;
@@ -119,6 +148,7 @@ class Program {
         Port made;
         made.name = nb::cast<std::string>(port["name"]);
         made.array = nb::cast<bool>(port["array"]);
+        made.rank = nb::cast<std::size_t>(port["rank"]);
         made.fields = nb::len(nb::handle(port["fields"])) > 0;
         made.type = type_of(nb::cast<std::string>(port["type"]));
         const auto types = nb::cast<nb::list>(port["types"]);
@@ -222,6 +252,103 @@ class Program {
                           ? nb::borrow((*given)[k])
                           : finish_array(like, nb::borrow(PyTuple_GetItem(results.ptr(), static_cast<Py_ssize_t>(k)))));
     return nb::tuple(finished);
+  }
+
+  // Extents of the outputs, planes not among them, for inputs that may be windows of wholes.
+  nb::object whole_shapes(nb::handle inputs, nb::handle places) {
+    TakenList in(inputs_.size());
+    take_inputs(inputs, in, true);
+    const Boxes wholes(places, inputs_.size());
+    std::vector<const std::int64_t*> shapes;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      shapes.push_back(!inputs_[k].array ? nullptr : wholes.last(k) != nullptr ? wholes.last(k) : in.at(k).shape);
+    std::vector<std::int64_t> extents(outputs_.size() * TSR_MOST_DIMENSIONS);
+    check(tsr_output_extents(handle_, shapes.data(), shapes.size(), extents.data(), outputs_.size()));
+    nb::list out;
+    for (std::size_t o = 0; o < outputs_.size(); ++o)
+      out.append(tuple_of(&extents[o * TSR_MOST_DIMENSIONS], outputs_[o].rank));
+    return nb::tuple(out);
+  }
+
+  nb::object run_region(nb::handle inputs, nb::handle places, nb::handle regions, nb::handle shapes, nb::handle outputs,
+                        Options* options) {
+    TakenList in(inputs_.size());
+    const Taken* const like = take_inputs(inputs, in, false);
+    const Boxes parts(places, inputs_.size()), boxes(regions, outputs_.size());
+    const Items dimensions(shapes);
+    std::optional<Items> given;
+    if (!outputs.is_none()) given.emplace(outputs);
+    if (given && given->size() != outputs_.size())
+      fail(std::to_string(given->size()) + " arrays are given as out, expected " + std::to_string(outputs_.size()));
+    TakenList out(outputs_.size());
+    std::vector<const DLTensor*> targets(outputs_.size(), nullptr);
+    std::vector<nb::object> results(outputs_.size(), nb::none());
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      if (boxes.first(k) == nullptr) continue;
+      const char* const name = outputs_[k].name.c_str();
+      const bool made = !given || (*given)[k] == Py_None;
+      nb::object array =
+          made ? make_array(like, nb::borrow<nb::tuple>(dimensions[k]), outputs_[k].type) : nb::borrow((*given)[k]);
+      nb::object place = array;  // of structs their bytes
+      if (outputs_[k].is_mixed()) {
+        if (!made)
+          place = bytes_of(array, outputs_[k], true);
+        else if (like == nullptr || like->maker == Maker::numpy)
+          array = records_of(place, outputs_[k]);
+      }
+      Taken& to = out.at(k);
+      take_array(place.ptr(), name, true, to);
+      if (!place.is(array)) to.keep = place;
+      if (!made) {
+        std::vector<std::int64_t> shape;
+        for (const nb::handle n : nb::borrow<nb::tuple>(dimensions[k])) shape.push_back(nb::cast<std::int64_t>(n));
+        check_output(to, name, outputs_[k].type, shape.data(), static_cast<int>(shape.size()));
+        check_overlap(to, name, in);
+      }
+      targets[k] = &to.tensor;
+      results[k] = array;
+    }
+    OnStream placed(options, in, out);
+    compute(placed.options(), [&](const tsr_options* o) {
+      return tsr_run_region_into(handle_, in.tensors(), parts.firsts(), parts.lasts(), in.size(), boxes.firsts(),
+                                 boxes.lasts(), targets.data(), targets.size(), o);
+    });
+    placed.done();
+    nb::list finished;
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      const bool own =
+          !results[k].is_none() && like != nullptr && like->maker != Maker::numpy && (!given || (*given)[k] == Py_None);
+      finished.append(own ? finish_array(like, results[k]) : results[k]);
+    }
+    return nb::tuple(finished);
+  }
+
+  nb::object reads(nb::handle inputs, std::size_t output, nb::handle begin, nb::handle end, Options* options) {
+    TakenList in(inputs_.size());
+    take_inputs(inputs, in, true);
+    const nb::object box = nb::make_tuple(nb::make_tuple(begin, end));
+    const Boxes wanted(box, 1);
+    std::vector<const std::int64_t*> shapes;
+    for (std::size_t k = 0; k < inputs_.size(); ++k) shapes.push_back(inputs_[k].array ? in.at(k).shape : nullptr);
+    std::vector<std::int64_t> first(inputs_.size() * TSR_MOST_DIMENSIONS), last = first;
+    compute(options, [&](const tsr_options* o) {
+      return tsr_reads(handle_, output, wanted.first(0), wanted.last(0), shapes.data(), shapes.size(), first.data(),
+                       last.data(), o);
+    });
+    nb::list out;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (inputs_[k].array)
+        out.append(nb::make_tuple(tuple_of(&first[k * TSR_MOST_DIMENSIONS], inputs_[k].rank),
+                                  tuple_of(&last[k * TSR_MOST_DIMENSIONS], inputs_[k].rank)));
+      else
+        out.append(nb::none());
+    return nb::tuple(out);
+  }
+
+  std::string locality() const {
+    char* text = nullptr;
+    check(tsr_locality(handle_, &text));
+    return taken_string(text);
   }
 
   nb::object interpret(nb::handle inputs, Options* options) {
@@ -378,6 +505,11 @@ void bind_program(nb::module_& m) {
       .def_prop_ro("output_count", &Program::output_count)
       .def("output_shapes", &Program::output_shapes, "inputs"_a)
       .def("run", &Program::run, "inputs"_a, "outputs"_a = nb::none(), "options"_a = nb::none())
+      .def("whole_shapes", &Program::whole_shapes, "inputs"_a, "places"_a)
+      .def("run_region", &Program::run_region, "inputs"_a, "places"_a, "regions"_a, "shapes"_a,
+           "outputs"_a = nb::none(), "options"_a = nb::none())
+      .def("reads", &Program::reads, "inputs"_a, "output"_a, "begin"_a, "end"_a, "options"_a = nb::none())
+      .def("locality", &Program::locality)
       .def("interpret", &Program::interpret, "inputs"_a, "options"_a = nb::none())
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
       .def("emit", &Program::emit, "options"_a = nb::none())

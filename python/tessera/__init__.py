@@ -91,6 +91,7 @@ from tessera._functions import (
 from tessera._images import Image, Planes, Total, compose, coord, extent, ifft, repeat, stage
 from tessera._parameters import Constant, Size, size
 from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
+from tessera._regions import InputWindow, Locality, Reach
 from tessera._trace import Pipeline, pipeline
 from tessera._values import Value, cast, power, rint, where
 from tessera._windows import Table, over, table
@@ -113,14 +114,17 @@ __all__ = [
     "Explanation",
     "FilterInfo",
     "Image",
+    "InputWindow",
     "InternalError",
     "IoError",
+    "Locality",
     "OptionInfo",
     "Outputs",
     "Pipeline",
     "Planes",
     "Port",
     "Program",
+    "Reach",
     "Run",
     "Size",
     "Stream",

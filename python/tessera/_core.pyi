@@ -3,6 +3,7 @@ from typing import Any, TypeAlias, final
 
 _Terms: TypeAlias = Sequence[tuple[int, int]]
 _Place: TypeAlias = int | tuple[int, _Terms]
+_Box: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 def version() -> str: ...
 def abi() -> int: ...
@@ -49,6 +50,25 @@ class Program:
     def run(
         self, inputs: Sequence[Any], outputs: Sequence[Any] | None = None, options: Options | None = None
     ) -> tuple[Any, ...]: ...
+    def whole_shapes(self, inputs: Sequence[Any], places: Sequence[_Box | None]) -> tuple[tuple[int, ...], ...]: ...
+    def run_region(
+        self,
+        inputs: Sequence[Any],
+        places: Sequence[_Box | None],
+        regions: Sequence[_Box | None],
+        shapes: Sequence[tuple[int, ...] | None],
+        outputs: Sequence[Any] | None = None,
+        options: Options | None = None,
+    ) -> tuple[Any, ...]: ...
+    def reads(
+        self,
+        inputs: Sequence[Any],
+        output: int,
+        begin: tuple[int, ...],
+        end: tuple[int, ...],
+        options: Options | None = None,
+    ) -> tuple[_Box | None, ...]: ...
+    def locality(self) -> str: ...
     def interpret(self, inputs: Sequence[Any], options: Options | None = None) -> tuple[Any, ...]: ...
     def explain(self, inputs: Sequence[Any], format: str = "text", options: Options | None = None) -> str: ...
     def emit(self, options: Options | None = None) -> tuple[str, str, str]: ...

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tessera import _core, _given, _options, _xarray
+from tessera import _core, _given, _options, _regions, _xarray
 from tessera._arrays import record_type
 from tessera._errors import ArgumentError, Cancelled, Error, IoError
 from tessera._forks import Lock
@@ -323,6 +323,8 @@ class Program:
         self._single = len(self.outputs) == 1
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if "region" in named and "region" not in self._places:
+            return self._window(arrays, out, named)
         if not named and "xarray" not in sys.modules:
             if out is None:
                 results = self._run(arrays)
@@ -340,6 +342,65 @@ class Program:
             given = self._whole(out)
             return results[0] if given is None else given
         return Outputs(results, self._names)
+
+    def _window(self, arrays: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """A part of the results: ``region=np.s_[10:20, 5:9]``."""
+        region = named.pop("region")
+        options = self._take_options(named)
+        given = list(self._in_order(arrays, named))
+        places: list[_regions.Box | None] = []
+        for k, (value, port) in enumerate(zip(given, self.inputs, strict=False)):
+            window = isinstance(value, _regions.InputWindow)
+            places.append(_regions.place_of(value, port.rank, port.name) if window else None)
+            if window:
+                given[k] = value.array
+        inputs, _ = _xarray.unwrapped(tuple(given))
+        shapes = self._core.whole_shapes(inputs, places)
+        boxes = _regions.boxes_of(region, self._names, shapes)
+        results = self._core.run_region(
+            inputs,
+            places,
+            boxes,
+            [self._window_shape(b, p) for b, p in zip(boxes, self.outputs, strict=True)],
+            self._outs(out),
+            _options.run(options),
+        )
+        if self._single:
+            whole = self._whole(out)
+            return results[0] if whole is None else whole
+        return Outputs(results, self._names)
+
+    @staticmethod
+    def _window_shape(box: _regions.Box | None, port: Port) -> tuple[int, ...] | None:
+        """Of its array, planes and bytes of structs among the dimensions."""
+        if box is None:
+            return None
+        extents = tuple(e - b for b, e in zip(*box, strict=True))
+        if port.types:
+            return (*extents, port.numpy_type.itemsize)
+        return (*extents, len(port.fields)) if port.has_planes else extents
+
+    def locality(self) -> tuple[_regions.Locality, ...]:
+        """Of every output what a point of it depends on: halos, steps, or why no part of it can be had alone."""
+        return _regions.localities(json.loads(self._core.locality()))
+
+    def reads(self, region: Any, *arrays: Any, output: str | None = None, **named: Any) -> tuple[Any, ...]:
+        """What ``program(..., region=region)`` reads of every input, for inputs or shapes of inputs: tuples of slices, None
+        for numbers. Of several outputs ``output`` names one."""
+        options = _options.run(self._take_options(named))
+        names = self._names
+        if output is None and len(names) > 1:
+            raise ArgumentError(f"output is not given, expected one of {', '.join(names)}")
+        if output is not None and output not in names:
+            raise ArgumentError(f"output is {_given.shown(output)}, expected one of {', '.join(names)}")
+        place = 0 if output is None else names.index(output)
+        inputs = self._shaped(arrays, named)
+        shape = self._core.whole_shapes(inputs, [None] * len(inputs))[place]
+        begin, end = _regions.box_of(region, shape, names[place])
+        return tuple(
+            None if box is None else tuple(slice(b, e) for b, e in zip(*box, strict=True))
+            for box in self._core.reads(inputs, place, begin, end, options)
+        )
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at

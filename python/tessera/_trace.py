@@ -89,6 +89,8 @@ class Pipeline:
         functools.update_wrapper(self, function)
 
     def __call__(self, /, *args: Any, out: Any = None, **named: Any) -> Any:
+        if "region" in named and "region" not in self._signature.parameters:
+            return self._window(args, out, named)
         plain = self._plain(args, named) if out is None and self._channel_axis is None else None
         if plain is not None:
             known = self._known.get(plain)
@@ -110,6 +112,17 @@ class Pipeline:
         if plain is not None and not options and axis is None:
             self._remember(plain, program, args, named)
         return self._shown(program, result, axis)
+
+    def _window(self, args: tuple[Any, ...], out: Any, named: dict[str, Any]) -> Any:
+        """A part of the results, ``region=np.s_[10:20, 5:9]``; channels are not counted among the dimensions."""
+        region = named.pop("region")
+        axis = self._axis(named)
+        options = self._take_options(named)
+        program, inputs = self._bound(args, named, axis)
+        targets = None if out is None else self._targets(program, out, axis)
+        result = program(*inputs, out=targets, region=region, **options)
+        shown = self._shown(program, result, axis)
+        return shown if out is None else self._given(program, out, shown)
 
     def submit(self, /, *args: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Results have their channels last."""

@@ -208,20 +208,21 @@ std::shared_ptr<const engine::DeviceExecutable> Program::Impl::on_device(const R
 }
 
 void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>& from, const std::vector<Array>& to,
-                        const RunOptions& options) const {
+                        const RunOptions& options, const std::vector<i64>& whole) const {
   if (const Impl& chosen = engine::by_method(*this, options); &chosen != this)
-    return chosen.run(bound, from, to, options);
+    return chosen.run(bound, from, to, options, whole);
+  const std::vector<i64>& planned = whole.empty() ? bound : whole;
   if (host) return host->run(bound, from, to, options);
   if (const auto whole = engine::whole_program(*this, options)) {
     RunOptions own = options;
     own.method = Method::automatic;
     return whole->impl().run(bound, from, to, own);
   }
-  if (certainty && engine::run_by_certainty(*this, bound, from, to, options)) return;
+  if (certainty && whole.empty() && engine::run_by_certainty(*this, bound, from, to, options)) return;
   if (options.target == "cpu")
-    executable(options, engine::size_class(graph, bound))->run(bound, from, to, options);
+    executable(options, engine::size_class(graph, planned))->run(bound, from, to, options);
   else
-    on_device(options, bound)->run(bound, from, to, options);
+    on_device(options, planned)->run(bound, from, to, options);
 }
 
 std::string Program::Impl::input_name(std::size_t k) const {
@@ -364,7 +365,11 @@ std::vector<Shape> Program::Impl::output_shapes(const std::vector<i64>& bound) c
 }
 
 std::vector<Shape> Program::output_shapes(const std::vector<Array>& inputs) const {
-  return impl_->output_shapes(ir::bind_parameters(impl_->graph, shapes_of(inputs)));
+  return output_shapes_of(shapes_of(inputs));
+}
+
+std::vector<Shape> Program::output_shapes_of(const std::vector<Shape>& inputs) const {
+  return impl_->output_shapes(ir::bind_parameters(impl_->graph, inputs));
 }
 
 std::vector<Array> Program::interpret(const std::vector<Array>& given, const RunOptions& options) const {

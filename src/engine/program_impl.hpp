@@ -14,6 +14,7 @@
 #include "ir/graph.hpp"
 #include "lang/compile.hpp"
 #include "ref/interpreter.hpp"
+#include "rewrite/located.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -48,14 +49,22 @@ struct Program::Impl {
   mutable std::set<std::tuple<int, int, int, std::string>> methods;  // asked for, that take a sum: engine/methods.hpp
   mutable std::map<int, std::optional<std::shared_ptr<const Program>>> wholes;  // by numbers; nothing: no sum
 
+  // For windows, once asked for: the program that is told which part of its images it has; null where it does not ask.
+  struct LocatedProgram {
+    rewrite::Located located;
+    std::shared_ptr<const Program> program;
+  };
+  mutable std::optional<std::shared_ptr<const LocatedProgram>> located;
+
   // While another thread plans or compiles it is waited for.
-  base::Lock locked() const { return base::Lock(mutex, executables, on_devices, methods, wholes); }
+  base::Lock locked() const { return base::Lock(mutex, executables, on_devices, methods, wholes, located); }
   std::shared_ptr<const engine::Executable> executable(const RunOptions&, const std::vector<i64>& of_class = {}) const;
   std::shared_ptr<const engine::DeviceExecutable> on_device(const RunOptions&,
                                                             const std::vector<i64>& parameters) const;
-  // On the target of the options; arrays as prepare() gives them.
+  // On the target of the options; arrays as prepare() gives them. `whole`: what a part is run as, by the plan for these
+  // parameters.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
-           const RunOptions&) const;
+           const RunOptions&, const std::vector<i64>& whole = {}) const;
   std::vector<Array> interpret(const std::vector<Array>& inputs, ref::Rounding of_sums) const;
   std::string input_name(std::size_t) const;   // "input 'image'", for messages
   std::string output_name(std::size_t) const;  // "output 'edges'", or its number from 1 on

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "base/memory.hpp"
@@ -20,8 +21,44 @@
 namespace tessera::cli {
 namespace {
 
+// The window that is asked for, of every output.
+std::vector<Region> windows_of(const Program& program, const std::vector<Array>& inputs, const std::string& text) {
+  const std::vector<Shape> shapes = program.output_shapes(inputs);
+  for (const Shape& shape : shapes)
+    if (shape != shapes.front())
+      throw Error(ErrorClass::argument,
+                  fmt::format("--window {} is of outputs of one shape, but the program's are {} and {}",
+                              base::quoted(text), to_string(shapes.front()), to_string(shape)));
+  return std::vector<Region>(shapes.size(), parse_region(text, "--window", shapes.front()));
+}
+
+std::vector<Array> run_window(const Program& program, const std::vector<Array>& inputs,
+                              const std::vector<Region>& windows, const RunOptions& options) {
+  std::vector<InputWindow> whole;
+  for (const Array& a : inputs) whole.push_back({a, {}, {}});
+  return program.run_region(whole, windows, options);
+}
+
+// Of a window, with everything that a call does.
+void measure_window(const Program& program, const Lanes& lanes, RunOptions options, const std::string& text,
+                    int repeat) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<Region> windows = windows_of(program, lanes.inputs.front(), text);
+  options.on_progress = {};
+  std::vector<double> seconds;
+  for (int k = 0; k < repeat; ++k) {
+    const auto begin = Clock::now();
+    for (const std::vector<Array>& inputs : lanes.inputs)
+      static_cast<void>(run_window(program, inputs, windows, options));
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  std::sort(seconds.begin(), seconds.end());
+  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs of the window\n", seconds[seconds.size() / 2] * 1e3,
+             seconds.front() * 1e3, repeat);
+}
+
 std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
-                                          const std::string& label, bool quiet) {
+                                          const std::string& label, const std::string& window, bool quiet) {
   std::vector<std::vector<Array>> results;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     // Made at the first report: only then is the number of tiles known.
@@ -40,7 +77,9 @@ std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& l
         tell("loop over {}: {} of {} iterations at most\n", e.variable, e.iterations, e.most);
       };
     }
-    results.push_back(program.run(lanes.inputs[c], options));
+    results.push_back(
+        window.empty() ? program.run(lanes.inputs[c], options)
+                       : run_window(program, lanes.inputs[c], windows_of(program, lanes.inputs[c], window), options));
   }
   return results;
 }
@@ -54,11 +93,23 @@ struct Done {
   Verdict verdict = Verdict::agrees;
 };
 
-Done run_one(const Program& program, const Lanes& lanes, const RunOptions& options, const std::string& label,
+// What files say of their images is that of the window where they are as large as the whole result.
+void cut_headers(const Program& program, Lanes& lanes, const std::string& window) {
+  const Region region = windows_of(program, lanes.inputs.front(), window).front();
+  const Shape whole = program.output_shapes(lanes.inputs.front()).front();
+  for (io::ImageHeader& header : lanes.headers)
+    if (io::header_for(header, whole)) header = io::header_of_region(header, region.begin, region.end);
+}
+
+Done run_one(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
              const RunSettings& settings) {
   Done all;
-  all.results = run_lanes(program, lanes, options, label, settings.quiet);
-  if (settings.time) measure(program, lanes, all.results, options, settings.repeat.value_or(10));
+  all.results = run_lanes(program, lanes, options, label, settings.window, settings.quiet);
+  if (settings.time && settings.window.empty())
+    measure(program, lanes, all.results, options, settings.repeat.value_or(10));
+  if (settings.time && !settings.window.empty())
+    measure_window(program, lanes, options, settings.window, settings.repeat.value_or(10));
+  if (!settings.window.empty()) cut_headers(program, lanes, settings.window);
   if (!settings.verify.empty()) {
     VerifyOptions how = parse_verify(settings.verify);
     how.quiet = settings.quiet;
@@ -100,6 +151,8 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
       ->type_name("[NAME=]FILE");
   app.add_option("--roi", input.region, "read this region only, both ends inside; borders act at its edge")
       ->type_name("TOP,LEFT,BOTTOM,RIGHT");
+  app.add_option("--window", window, "compute this part of the results only, both ends inside; borders are the image's")
+      ->type_name("TOP,LEFT,BOTTOM,RIGHT");
   app.add_flag("--gray,--grey", input.grey, "run on the intensity of a colour image, not on each channel");
   app.add_option("--onto", output.onto, "write into a copy of this image, the rest of it unchanged")->type_name("FILE");
   app.add_option("--at", output.at, "where in that image (the place of --roi)")->type_name("TOP,LEFT");
@@ -129,6 +182,13 @@ void RunSettings::check() const {
     throw Error(ErrorClass::argument, fmt::format("--repeat {} cannot be used, expected 1 to 1000000", *repeat));
   if (repeat && !time)
     throw Error(ErrorClass::argument, fmt::format("--repeat {} is given without --time", *repeat), {}, "add --time");
+  if (!window.empty() && !verify.empty())
+    throw Error(ErrorClass::argument,
+                fmt::format("--verify compares whole results, but --window {} asks for a part", base::quoted(window)),
+                {}, "verify without the window");
+  if (!window.empty() && !output.onto.empty())
+    throw Error(ErrorClass::argument,
+                fmt::format("--onto takes the place of --roi, but --window {} is given", base::quoted(window)));
   output.check();
   for (const std::string& word : output.files) {
     const bool standard = word == "-" || cut_name(word).second == "-";

@@ -22,8 +22,10 @@ struct RunSettings {
   std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
   std::optional<std::string> memory;  // of one input
+  std::string window;                 // "top,left,bottom,right" of the results, both ends inside
 
-  // -o, --roi, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of the plan.
+  // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
+  // the plan.
   void declare(CLI::App&, bool with_axes = true);
   // Throws Error(argument) for what cannot be used; before any file is read.
   void check() const;

@@ -95,26 +95,6 @@ std::vector<Binding> assign(const std::vector<Parameter>& parameters, const std:
   return bound;
 }
 
-// "10,20,59,99" of an array of these extents: begins, then last indices.
-Region parse_region(const std::string& text, const Shape& shape) {
-  const auto values = parse_list(text, "--roi");
-  const std::size_t rank = shape.size();
-  if (values.size() != 2 * rank)
-    fail(fmt::format("--roi {} has {} numbers, expected {} for an array of rank {}", base::quoted(text), values.size(),
-                     2 * rank, rank),
-         "give the first index of every dimension, then the last: top,left,bottom,right");
-  Region region;
-  for (std::size_t d = 0; d < rank; ++d) {
-    const i64 begin = values[d], last = values[rank + d];
-    if (begin < 0 || last < begin || last >= shape[d])
-      fail(fmt::format("--roi {} runs from {} to {} in dimension {}, expected 0 to {}", base::quoted(text), begin, last,
-                       d, shape[d] - 1));
-    region.begin.push_back(begin);
-    region.end.push_back(last + 1);
-  }
-  return region;
-}
-
 // Arrays of the first array's extents are cut; others (a kernel, a look-up table) are left whole.
 std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<Binding>& bound,
                           const std::string& text) {
@@ -124,7 +104,7 @@ std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<
     if (!parameters[i].is_array) continue;
     if (!region) {
       whole = bound[i].array.shape();
-      region = parse_region(text, whole);
+      region = parse_region(text, "--roi", whole);
     }
     if (bound[i].array.shape() != whole) continue;
     bound[i].array = bound[i].array.region(region->begin, region->end);
@@ -291,6 +271,25 @@ void note_nodata(const Binding& b) {
 }
 
 }  // namespace
+
+Region parse_region(const std::string& text, const std::string& flag, const Shape& shape) {
+  const auto values = parse_list(text, flag);
+  const std::size_t rank = shape.size();
+  if (values.size() != 2 * rank)
+    fail(fmt::format("{} {} has {} numbers, expected {} for an array of rank {}", flag, base::quoted(text),
+                     values.size(), 2 * rank, rank),
+         "give the first index of every dimension, then the last: top,left,bottom,right");
+  Region region;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const i64 begin = values[d], last = values[rank + d];
+    if (begin < 0 || last < begin || last >= shape[d])
+      fail(fmt::format("{} {} runs from {} to {} in dimension {}, expected 0 to {}", flag, base::quoted(text), begin,
+                       last, d, shape[d] - 1));
+    region.begin.push_back(begin);
+    region.end.push_back(last + 1);
+  }
+  return region;
+}
 
 Lanes bind_inputs(const Program& program, const std::vector<std::string>& words, std::map<std::string, double> scalars,
                   const InputOptions& options) {

@@ -37,6 +37,9 @@ struct Lanes {
   std::vector<bool> paged;                 // which inputs have them
 };
 
+// "10,20,59,99" of an array of these extents: begins, then last indices. `flag` is what it was given for.
+Region parse_region(const std::string& text, const std::string& flag, const Shape& shape);
+
 // `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and
 // Error(io) for files.
 Lanes bind_inputs(const Program&, const std::vector<std::string>& words, std::map<std::string, double> scalars,

@@ -1,0 +1,120 @@
+// Windows of results: what a window reads, and what is refused. That windows have the values of the whole is shown in
+// tests/differential.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tessera/program.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Program two_dimensions(const std::string& stencil, const std::string& result) {
+  return Program::from_text(stencil + "parameter M, N; vector#2 float a[M,N]; return " + result + ";");
+}
+
+std::string refusal(const auto& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.error_class(), ErrorClass::argument);
+    return e.what();
+  }
+  return "nothing is refused";
+}
+
+TEST(Windows, LocalityIsTheHaloOfAllStages) {
+  const Program p = two_dimensions(
+      "stencil f(vector#2 float X) { return X@[-1,0] + X@[0,3]; } stencil g(vector#2 float X) { return X@[2,0] - X; } ",
+      "g(f(a:mirror):clamped)");
+  const Locality local = p.locality().at(0);
+  EXPECT_EQ(local.global, "");
+  ASSERT_EQ(local.inputs.size(), 1u);
+  const Locality::Dimension rows = local.inputs[0].at(0), columns = local.inputs[0].at(1);
+  EXPECT_EQ(rows.before, 1);
+  EXPECT_EQ(rows.after, 2);
+  EXPECT_EQ(columns.before, 0);
+  EXPECT_EQ(columns.after, 3);
+  EXPECT_EQ(rows.scale, 1);
+  EXPECT_EQ(rows.divisor, 1);
+  EXPECT_FALSE(rows.whole);
+}
+
+TEST(Windows, GlobalStagesAreNamed) {
+  const Program p = Program::from_text(
+      "stencil f(vector#2 float X, float m) { return X / m; } parameter M, N; vector#2 float a[M,N]; "
+      "largest = max(a); b = f(a, largest); return b = b, c = f(a, 2);");
+  const std::vector<Locality> all = p.locality();
+  EXPECT_THAT(all[0].global, HasSubstr("reduces a whole image"));
+  EXPECT_EQ(all[1].global, "");
+  const Region part{{0, 0}, {2, 2}};
+  const Array a(ElementType::f32, {8, 8});
+  EXPECT_THAT(refusal([&] { p.run_region({{a}}, {part, {}}); }), HasSubstr("has no windows: stage"));
+  const std::vector<Array> results = p.run_region({{a}}, {{}, part});
+  EXPECT_TRUE(results[0].empty());
+  EXPECT_THAT(results[1].shape(), ElementsAre(2, 2));
+}
+
+TEST(Windows, ReadTheirHaloAsFarAsTheImageGoes) {
+  const Program p = two_dimensions("stencil f(vector#2 float X) { return X@[-2,0] + X@[1,-4]; } ", "f(a:mirror)");
+  const std::vector<Shape> shapes = {{100, 100}};
+  const Region inside = p.reads(0, {{50, 50}, {60, 70}}, shapes).at(0);
+  EXPECT_THAT(inside.begin, ElementsAre(48, 46));
+  EXPECT_THAT(inside.end, ElementsAre(61, 70));
+  const Region corner = p.reads(0, {{0, 0}, {1, 1}}, shapes).at(0);
+  EXPECT_THAT(corner.begin, ElementsAre(0, 0));
+  EXPECT_THAT(corner.end, ElementsAre(3, 5));  // mirrored
+}
+
+TEST(Windows, OfWrappedImagesReadTheOtherEndWhereTheyMeetAnEdge) {
+  const Program p = two_dimensions("stencil f(vector#2 float X) { return X@[-1,1]; } ", "f(a:wrap)");
+  const Region edge = p.reads(0, {{0, 5}, {3, 9}}, {{40, 50}}).at(0);
+  EXPECT_THAT(edge.begin, ElementsAre(0, 5));
+  EXPECT_THAT(edge.end, ElementsAre(40, 10));
+}
+
+TEST(Windows, AreRefusedWithASentence) {
+  const Program p = two_dimensions("stencil f(vector#2 float X) { return X@[0,1]; } ", "f(a:mirror)");
+  const Array a(ElementType::f32, {10, 20}), part(ElementType::f32, {4, 20});
+  const auto run = [&](const InputWindow& window, const std::vector<Region>& regions) {
+    return refusal([&] { p.run_region({window}, regions); });
+  };
+  EXPECT_THAT(run({a}, {{{0, 0}, {11, 20}}}), HasSubstr("is not within its shape 10x20"));
+  EXPECT_THAT(run({a}, {{{3, 0}, {3, 20}}}), HasSubstr("is not within its shape"));
+  EXPECT_THAT(run({a}, {{{0}, {5}}}), HasSubstr("has 1 dimensions, expected 2"));
+  EXPECT_THAT(run({a}, {{}}), HasSubstr("no window is wanted"));
+  EXPECT_THAT(run({a}, {}), HasSubstr("0 windows were given, expected 1"));
+  EXPECT_THAT(run({part, {2, 0}, {10, 20}}, {{{0, 0}, {4, 20}}}),
+              HasSubstr("input 'a' has [2, 6) x [0, 20) of the whole, but the window reads [0, 4) x [0, 20)"));
+  EXPECT_THAT(run({part, {8, 0}, {10, 20}}, {{{8, 0}, {9, 20}}}), HasSubstr("is not within a whole of 10x20"));
+  EXPECT_THAT(run({part, {0}, {10, 20}}, {{{0, 0}, {4, 20}}}), HasSubstr("its place has 1 and its whole 2"));
+  EXPECT_THAT(refusal([&] { p.reads(1, {{0, 0}, {1, 1}}, {{10, 20}}); }), HasSubstr("there is no output number 1"));
+}
+
+// The windows of two inputs are of one whole.
+TEST(Windows, ThatContradictEachOtherAreRefused) {
+  const Program p = Program::from_text(
+      "stencil f(vector#2 float X, vector#2 float Y) { return X + Y; } parameter M, N; vector#2 float a[M,N]; "
+      "vector#2 float b[M,N]; return f(a, b);");
+  const Array part(ElementType::f32, {4, 4});
+  EXPECT_THAT(refusal([&] { p.run_region({{part, {0, 0}, {10, 10}}, {part, {0, 0}, {10, 12}}}, {{{0, 0}, {4, 4}}}); }),
+              HasSubstr("10"));
+}
+
+TEST(Windows, OfCoordinatesAreThoseOfTheWhole) {
+  const Program p = two_dimensions(
+      "stencil f(vector#2 float X) { return X + 100 * coord(0) + coord(1) + 10000 * extent(0); } ", "f(a)");
+  const Array a(ElementType::f32, {30, 40});
+  const Array part = p.run_region({{a}}, {{{7, 9}, {8, 11}}}).at(0);
+  EXPECT_THAT(part.shape(), ElementsAre(1, 2));
+  EXPECT_EQ(part.as<float>()[0], 300709.0F);
+  EXPECT_EQ(part.as<float>()[1], 300710.0F);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,97 @@
+"""Windows of results: a region of a program, of a pipeline, inputs that are parts of images, what is refused."""
+
+import unittest
+
+import numpy as np
+import tessera as ts
+
+BLUR = """
+stencil f(vector#2 float X) { return X@[-1,0] + 2 * X + X@[0,2] + coord(1); }
+parameter M, N; vector#2 float image[M,N]; return f(image:mirror);
+"""
+PLANES = """
+struct rgb { uint8 r; uint8 g; uint8 b; }
+stencil f(vector#2 rgb X) { return struct rgb(X.b, X@[0,1].g, X.r); }
+parameter M, N; vector#2 rgb image[M,N]; return f(image:wrap);
+"""
+TWO = """
+stencil f(vector#2 float X) { return X@[1,0]; } stencil g(vector#2 float X, float m) { return X / m; }
+parameter M, N; vector#2 float image[M,N]; m = max(image); a = f(image:clamped);
+return shifted = a, scaled = g(image, m);
+"""
+IMAGE = np.random.default_rng(3).random((40, 60), np.float32)
+
+
+class Regions(unittest.TestCase):
+    def test_a_region_is_that_part_of_the_whole(self):
+        program = ts.Program.from_text(BLUR)
+        whole = program(IMAGE, numbers="exact")
+        for region in (np.s_[0:40, 0:60], np.s_[7:9, 11:60], np.s_[39:40, 0:1], np.s_[-5:, ...], np.s_[3:4]):
+            with self.subTest(region=region):
+                part = program(IMAGE, region=region, numbers="exact")
+                np.testing.assert_array_equal(part, whole[region])
+                out = np.empty_like(part)
+                self.assertIs(program(IMAGE, region=region, numbers="exact", out=out), out)
+                np.testing.assert_array_equal(out, part)
+
+    def test_inputs_may_be_windows_of_what_is_read(self):
+        program = ts.Program.from_text(BLUR)
+        region = np.s_[10:20, 30:44]
+        (read,) = program.reads(region, IMAGE)
+        self.assertEqual(read, (slice(9, 20), slice(30, 46)))
+        self.assertEqual(program.reads(region, (40, 60)), (read,))
+        part = ts.InputWindow(IMAGE[read].copy(), at=(9, 30), whole=IMAGE.shape)
+        np.testing.assert_array_equal(
+            program(part, region=region, numbers="exact"), program(IMAGE, region=region, numbers="exact")
+        )
+        narrow = ts.InputWindow(IMAGE[10:20].copy(), at=(10, 0), whole=IMAGE.shape)
+        with self.assertRaisesRegex(ts.ArgumentError, "the window reads"):
+            program(narrow, region=region)
+
+    def test_planes_are_no_dimension_of_a_region(self):
+        picture = np.random.default_rng(4).integers(0, 256, (20, 30, 3), np.uint8)
+        program = ts.Program.from_text(PLANES)
+        np.testing.assert_array_equal(program(picture, region=np.s_[3:9, 25:30]), program(picture)[3:9, 25:30])
+
+    def test_of_several_outputs_those_that_are_named(self):
+        program = ts.Program.from_text(TWO)
+        results = program(IMAGE, region={"shifted": np.s_[5:7, 1:3]})
+        np.testing.assert_array_equal(results.shifted, IMAGE[6:8, 1:3])
+        self.assertIsNone(results.scaled)
+        with self.assertRaisesRegex(ts.ArgumentError, "has no windows: stage .* reduces a whole image"):
+            program(IMAGE, region=np.s_[0:2])
+        shifted, scaled = program.locality()
+        self.assertEqual((shifted.depends_on_all, shifted.inputs["image"][0].after), ("", 1))
+        self.assertIn("reduces a whole image", scaled.depends_on_all)
+
+    def test_of_pipelines(self):
+        @ts.pipeline
+        def edges(picture, amount=0.5):
+            b = picture.mirror()
+            return amount * (b[0, 1] - b[0, -1])
+
+        part = edges(IMAGE, amount=2.0, region=np.s_[4:9, 0:7])
+        np.testing.assert_allclose(part, edges(IMAGE, amount=2.0)[4:9, 0:7], atol=1e-6)
+
+    def test_what_is_no_region_is_refused(self):
+        for region, message in [
+            (np.s_[0:41], r"is \[0, 41\) along dimension 0"),
+            (np.s_[5:5], r"expected a part of \[0, 40\)"),
+            (np.s_[3, 0:5], "expected a slice"),
+            (np.s_[0:10:2], "has the step 2"),
+            (np.s_[0:1, 0:1, 0:1], "has 3 slices, expected 2"),
+            ("rows", "expected a slice"),
+            ({"other": np.s_[0:1]}, "region has 'other', expected some of out"),
+        ]:
+            with self.subTest(region=region), self.assertRaisesRegex(ts.ArgumentError, message):
+                ts.Program.from_text(BLUR)(IMAGE, region=region)
+
+    def test_windows_that_do_not_fit_are_refused(self):
+        program = ts.Program.from_text(BLUR)
+        for at, whole in [((0,), (40, 60)), ((0, 0), (40,)), ((1, 0), (40, 60)), ((-1, 0), (40, 60)), ("ab", (40, 60))]:
+            with self.subTest(at=at, whole=whole), self.assertRaises(ts.ArgumentError):
+                program(ts.InputWindow(IMAGE, at=at, whole=whole), region=np.s_[0:1])
+
+
+if __name__ == "__main__":
+    unittest.main()
