@@ -1,6 +1,8 @@
 // The facts of every machine; see machines.hpp.
 #include "machine/machines.hpp"
 
+#include "base/fork.hpp"
+
 namespace tessera::machine {
 
 namespace {
@@ -28,15 +30,17 @@ Machine core(const CoreFacts& facts) {
 }
 
 const std::vector<CoreClass>& core_classes() {
-  static const std::vector<CoreClass> all = {
-      {.vector_bytes = 16, .features = {}},
-      {.vector_bytes = 32, .features = {"avx2"}},
-      {.vector_bytes = 64, .features = {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"}},
-      {.vector_bytes = 64,
-       .features = {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"},
-       .byte_products = true},
-  };
-  return all;
+  static constinit base::Once<std::vector<CoreClass>> all;
+  return all.get([] {
+    return std::vector<CoreClass>{
+        {.vector_bytes = 16, .features = {}},
+        {.vector_bytes = 32, .features = {"avx2"}},
+        {.vector_bytes = 64, .features = {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl"}},
+        {.vector_bytes = 64,
+         .features = {"avx2", "avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512vnni"},
+         .byte_products = true},
+    };
+  });
 }
 
 Machine core_of_class(const CoreClass& c) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 
+#include "base/fork.hpp"
 #include "base/text.hpp"
 #include "engine/filters/filters.hpp"
 #include "engine/filters/names.hpp"
@@ -54,13 +55,13 @@ std::optional<FilterInfo> read_filter(const lang::StandardFilter& filter) {
 }  // namespace
 
 const std::vector<FilterInfo>& filters() {
-  static const std::vector<FilterInfo> all = [] {
+  static constinit base::Once<std::vector<FilterInfo>> all;
+  return all.get([] {
     std::vector<FilterInfo> found;
     for (const lang::StandardFilter& f : lang::standard_filters())
       if (auto info = read_filter(f)) found.push_back(std::move(*info));
     return found;
-  }();
-  return all;
+  });
 }
 
 const FilterInfo& engine::filter_info(const std::string& name) {

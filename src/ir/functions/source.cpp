@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 
+#include "base/fork.hpp"
 #include "base/text.hpp"
 #include "ir/functions/functions.hpp"
 
@@ -51,9 +52,9 @@ std::vector<FunctionSection> cut(std::string_view text) {
 }
 
 const std::vector<FunctionSection>& sections_of(ElementType t) {
-  static const std::vector<FunctionSection> f32 = cut(detail::functions_f32_text),
-                                            f64 = cut(detail::functions_f64_text);
-  return is_f32(t) ? f32 : f64;
+  static constinit base::Once<std::vector<FunctionSection>> f32, f64;
+  return is_f32(t) ? f32.get([] { return cut(detail::functions_f32_text); })
+                   : f64.get([] { return cut(detail::functions_f64_text); });
 }
 
 std::string suffix(ElementType t, int lanes) {

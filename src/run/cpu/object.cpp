@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/fork.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::run::cpu {
@@ -294,7 +295,8 @@ void* LinkedObject::symbol(std::string_view name) const {
 // clang-format on
 
 void* process_symbol(const char* name) {
-  static const std::map<std::string_view, void*> known = [] {
+  static constinit base::Once<std::map<std::string_view, void*>> made;
+  const std::map<std::string_view, void*>& known = made.get([] {
     std::map<std::string_view, void*> m;
     const auto add = [&](std::string_view n, auto* f) { m.emplace(n, reinterpret_cast<void*>(f)); };
     add("memcpy", static_cast<void* (*)(void*, const void*, std::size_t)>(&std::memcpy));
@@ -316,7 +318,7 @@ void* process_symbol(const char* name) {
     TESSERA_BINARY(TESSERA_ADD)
 #undef TESSERA_ADD
     return m;
-  }();
+  });
   auto found = known.find(name);
   return found != known.end() ? found->second : dlsym(RTLD_DEFAULT, name);
 }
