@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "analyze/footprint.hpp"
 #include "base/division.hpp"
@@ -159,6 +160,10 @@ class Cutter {
       : graph_(graph), needs_(needs), grains_(grains) {
     cut_.whole = parameters;
     for (const i64 n : parameters) cut_.kept.push_back({0, n});
+    whole_.resize(parameters.size());
+    suspects_.resize(parameters.size());
+    for (StageId s = 0; s < graph.stage_count(); ++s)
+      for (const SizeId extent : graph.stage(s).domain) extents_.insert(extent);
     for (StageId s = 0; s < graph.stage_count(); ++s)
       for (std::size_t d = 0; d < needs[s].size(); ++d)
         if (needs[s][d].wanted()) {
@@ -192,8 +197,6 @@ class Cutter {
 
   // Which parameters an extent follows; those of an extent that follows several are not cut.
   std::vector<std::size_t> follows(SizeId extent) {
-    whole_.resize(cut_.whole.size());
-    suspects_.resize(cut_.whole.size());
     std::vector<std::size_t> found = parameters_of(extent);
     if (found.size() > 1)
       for (const std::size_t p : found) whole_[p] = true;
@@ -242,9 +245,9 @@ class Cutter {
     if (!first) {
       // The last beginning from which every stage's kept part holds what is needed of it.
       const auto holds = [&](i64 at) {
-        return std::all_of(own.begin(), own.end(), [&](const Place* place) {
-          return value(place->extent, p, n) - value(place->extent, p, n - at) <= place->need.span.begin;
-        });
+        return all_have_points(p, n - at) && std::all_of(own.begin(), own.end(), [&](const Place* place) {
+                 return value(place->extent, p, n) - value(place->extent, p, n - at) <= place->need.span.begin;
+               });
       };
       i64 low = 0, high = n - 1;
       while (low < high) {
@@ -258,10 +261,10 @@ class Cutter {
     i64 end = n;
     if (!last) {
       const auto holds = [&](i64 count) {
-        return std::all_of(own.begin(), own.end(), [&](const Place* place) {
-          const i64 origin = value(place->extent, p, n) - value(place->extent, p, n - begin);
-          return origin + value(place->extent, p, count) >= place->need.span.end;
-        });
+        return all_have_points(p, count) && std::all_of(own.begin(), own.end(), [&](const Place* place) {
+                 const i64 origin = value(place->extent, p, n) - value(place->extent, p, n - begin);
+                 return origin + value(place->extent, p, count) >= place->need.span.end;
+               });
       };
       i64 low = 1, high = n - begin;
       while (low < high) {
@@ -274,6 +277,14 @@ class Cutter {
       end = begin + low;
     }
     cut_.kept[p] = {begin, end};
+  }
+
+  // A program runs where each of its stages has a point, whether anybody needs it or not.
+  bool all_have_points(std::size_t p, i64 count) const {
+    return std::all_of(extents_.begin(), extents_.end(), [&](SizeId extent) {
+      const std::vector<std::size_t> of = parameters_of(extent);
+      return of.size() != 1 || of[0] != p || value(extent, p, count) >= 1;
+    });
   }
 
   // Of how many a beginning is a multiple, so that all stages go on as they were: what extents are divided by, and
@@ -321,6 +332,8 @@ class Cutter {
   }
 
   void check() {
+    for (const SizeId extent : extents_)
+      if (cut_.extent(graph_, extent) < 1) suspect(extent);
     for (StageId s = 0; s < graph_.stage_count(); ++s) {
       if (needs_[s].empty()) continue;
       const Stage& stage = graph_.stage(s);
@@ -390,6 +403,7 @@ class Cutter {
   const std::vector<Grain>& grains_;
   Cut cut_;
   std::vector<Place> places_;
+  std::set<SizeId> extents_;  // of all stages
   std::vector<bool> whole_, suspects_;
   bool broken_ = false;
 };
