@@ -129,8 +129,9 @@ Cut cut_for(const Program::Impl& impl, const std::vector<i64>& whole, const std:
   const auto of = [&](const plan::Plan& plan) {
     return analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan));
   };
-  Cut cut = options.target == "cpu" ? of(impl.executable(options, engine::size_class(impl.graph, whole))->plan())
-                                    : of(impl.on_device(options, whole)->plan());
+  const Program::Impl& runs = engine::by_method(impl, options);
+  Cut cut = options.target == "cpu" ? of(runs.executable(options, engine::size_class(runs.graph, whole))->plan())
+                                    : of(runs.on_device(options, whole)->plan());
   // Of adjoints, which are right from some extents on.
   for (const LeastExtent& least : impl.least)
     if (cut.extent(impl.graph, least.extent) < least.points)
