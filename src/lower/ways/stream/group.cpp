@@ -9,7 +9,7 @@
 #include "lower/outline.hpp"
 #include "lower/ways/stream/pass.hpp"
 #include "lower/ways/stream/shape.hpp"
-#include "lower/ways/stream/tiles.hpp"
+#include "lower/ways/stream/tiles/tiles.hpp"
 
 namespace tessera::lower {
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "lower/ways/stream/ends.hpp"
-#include "lower/ways/stream/lanes.hpp"
+#include "lower/ways/stream/columns/ends.hpp"
+#include "lower/ways/stream/columns/lanes.hpp"
 
 namespace tessera::lower {
 

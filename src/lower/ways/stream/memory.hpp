@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lower/ways/stream/regions.hpp"
-#include "lower/ways/stream/transform.hpp"
+#include "lower/ways/stream/tiles/transform.hpp"
 
 namespace tessera::lower {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "lower/ways/stream/columns.hpp"
-#include "lower/ways/stream/compose.hpp"
-#include "lower/ways/stream/fields.hpp"
+#include "lower/ways/stream/columns/columns.hpp"
+#include "lower/ways/stream/columns/compose.hpp"
+#include "lower/ways/stream/columns/fields.hpp"
 #include "lower/ways/stream/finish.hpp"
 
 namespace tessera::lower {

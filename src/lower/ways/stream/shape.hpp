@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lower/ways/stream/pass_body.hpp"
-#include "lower/ways/stream/transform.hpp"
+#include "lower/ways/stream/tiles/transform.hpp"
 
 namespace tessera::lower {
 

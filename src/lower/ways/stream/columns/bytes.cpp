@@ -4,7 +4,7 @@
 // column x + 4 l + p. All totals take their products in the order of memory, so that a vector of bytes is loaded once
 // for all rows of the block; what else a body does is then done phase by phase. The results of the phases stand in
 // every fourth column: bytes go together by shifts, wider elements are interleaved.
-#include "lower/ways/stream/bytes.hpp"
+#include "lower/ways/stream/columns/bytes.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -5,7 +5,7 @@
 // bytes hold the four points that they are to become) all fields have in common, and zeros come with the second. Taking
 // the bytes of one field together first, and widening them then, takes twice as many. (A picture of 3840 x 2160 points
 // to grey: 1.43 ms on one core in place of 1.9.)
-#include "lower/ways/stream/fields.hpp"
+#include "lower/ways/stream/columns/fields.hpp"
 
 #include <algorithm>
 

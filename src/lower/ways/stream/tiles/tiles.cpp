@@ -8,14 +8,14 @@
 //
 // Passes are those of any group (pass.cpp), on the region of a pair. Sums over planes march through these, two at a
 // time (stack.cpp).
-#include "lower/ways/stream/tiles.hpp"
+#include "lower/ways/stream/tiles/tiles.hpp"
 
 #include <algorithm>
 #include <functional>
 
-#include "lower/ways/stream/pairs.hpp"
 #include "lower/ways/stream/pass.hpp"
-#include "lower/ways/stream/prologue.hpp"
+#include "lower/ways/stream/tiles/pairs.hpp"
+#include "lower/ways/stream/tiles/prologue.hpp"
 
 namespace tessera::lower {
 

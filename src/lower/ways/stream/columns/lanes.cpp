@@ -3,7 +3,7 @@
 //
 // Where the image lies in memory without gaps, a piece is one run of memory, wherever its rows end. Else, views and
 // fields of structs, it is copied first, row by row. The last step of a piece takes the elements that there are.
-#include "lower/ways/stream/lanes.hpp"
+#include "lower/ways/stream/columns/lanes.hpp"
 
 #include <algorithm>
 

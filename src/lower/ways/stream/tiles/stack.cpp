@@ -7,8 +7,8 @@
 //
 // Sums over volumes as well march along the last of the outer dimensions; the pairs of the others are transformed for
 // each of their volumes.
-#include "lower/ways/stream/pairs.hpp"
-#include "lower/ways/stream/ranges.hpp"
+#include "lower/ways/stream/tiles/pairs.hpp"
+#include "lower/ways/stream/tiles/ranges.hpp"
 
 namespace tessera::lower {
 

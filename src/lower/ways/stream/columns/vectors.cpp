@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/division.hpp"
-#include "lower/ways/stream/bytes.hpp"
-#include "lower/ways/stream/columns.hpp"
-#include "lower/ways/stream/fields.hpp"
-#include "lower/ways/stream/lanes.hpp"
+#include "lower/ways/stream/columns/bytes.hpp"
+#include "lower/ways/stream/columns/columns.hpp"
+#include "lower/ways/stream/columns/fields.hpp"
+#include "lower/ways/stream/columns/lanes.hpp"
 
 namespace tessera::lower {
 

@@ -2,7 +2,7 @@
 //
 // A point beyond the image is the same function of images beyond theirs, since all are read at the same point: those
 // have the border of the sum (transform.cpp). But where that is a number.
-#include "lower/ways/stream/prologue.hpp"
+#include "lower/ways/stream/tiles/prologue.hpp"
 
 #include "lower/ways/stream/pass.hpp"
 

@@ -12,12 +12,12 @@
 // Tiles lie at multiples of their results from the origin of the image, whatever part of it is computed: so a point is
 // the same in every region and with any number of threads. A tile is computed as a whole, by the same text, whatever is
 // wanted of it; the rest goes aside.
-#include "lower/ways/stream/pairs.hpp"
+#include "lower/ways/stream/tiles/pairs.hpp"
 
 #include <algorithm>
 
 #include "lower/ways/stream/finish.hpp"
-#include "lower/ways/stream/ranges.hpp"
+#include "lower/ways/stream/tiles/ranges.hpp"
 
 namespace tessera::lower {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lower/point.hpp"
-#include "lower/ways/stream/columns.hpp"
+#include "lower/ways/stream/columns/columns.hpp"
 
 namespace tessera::lower {
 

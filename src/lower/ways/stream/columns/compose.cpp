@@ -2,7 +2,7 @@
 //
 // Pieces that stand in the same rows and fill different phases of one column stride (the two halves of an upsampled
 // row) are stored by one loop: its stores are interleaved and the compiler makes whole vectors of them.
-#include "lower/ways/stream/compose.hpp"
+#include "lower/ways/stream/columns/compose.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 //
 // A block of a volume reads dozens of rows, and short ones: what is patched alike (one image, the same columns) is
 // patched by one call, which maps the columns beyond the end once for all of them.
-#include "lower/ways/stream/ends.hpp"
+#include "lower/ways/stream/columns/ends.hpp"
 
 #include <utility>
 

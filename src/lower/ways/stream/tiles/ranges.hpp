@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "lower/ways/stream/pairs.hpp"
+#include "lower/ways/stream/tiles/pairs.hpp"
 
 namespace tessera::lower {
 

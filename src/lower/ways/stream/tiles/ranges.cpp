@@ -9,7 +9,7 @@
 //
 // The steps are functions of the emitted text (emit/c/ranges.cpp). What is decided follows from the numbers of the pair
 // alone, whatever part of its results is wanted, so that a point is the same in every region.
-#include "lower/ways/stream/ranges.hpp"
+#include "lower/ways/stream/tiles/ranges.hpp"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // Splits a row into a run of whole vectors that need no care and the short runs before and after it. The loop over
 // columns has no test for borders: it gets pointers to memory or to patches.
-#include "lower/ways/stream/columns.hpp"
+#include "lower/ways/stream/columns/columns.hpp"
 
 #include <algorithm>
 
-#include "lower/ways/stream/ends.hpp"
+#include "lower/ways/stream/columns/ends.hpp"
 
 namespace tessera::lower {
 

@@ -1,5 +1,5 @@
 // See transform.hpp.
-#include "lower/ways/stream/transform.hpp"
+#include "lower/ways/stream/tiles/transform.hpp"
 
 #include <algorithm>
 #include <cmath>
