@@ -2,7 +2,9 @@
 #include "analyze/windows.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "analyze/footprint.hpp"
@@ -152,6 +154,27 @@ class Walk {
   std::vector<Needs> needs_;
 };
 
+// So many points of a stage of that extent go by before what it reads lies as it lay: what parameters are divided by,
+// and with `multiplied` what they are multiplied by.
+i64 steps_of(const Graph& graph, SizeId extent, bool multiplied) {
+  const ir::SizeNode& node = graph.node(extent);
+  switch (node.op) {
+    case ir::SizeOp::constant:
+      return multiplied ? std::max<i64>(1, std::abs(node.value)) : 1;
+    case ir::SizeOp::parameter:
+      return 1;
+    case ir::SizeOp::floor_div:
+      return node.value * steps_of(graph, node.a, multiplied);
+    case ir::SizeOp::mul:
+      return steps_of(graph, node.a, multiplied) * steps_of(graph, node.b, multiplied);
+    default: {
+      // (A number that is added moves nothing.)
+      const auto of = [&](SizeId term) { return graph.constant(term) ? 1 : steps_of(graph, term, multiplied); };
+      return std::lcm(of(node.a), of(node.b));
+    }
+  }
+}
+
 // Finds what is kept: as little as covers all needs, from where indices of all stages go on as they were.
 class Cutter {
  public:
@@ -169,7 +192,8 @@ class Cutter {
         if (needs[s][d].wanted()) {
           const SizeId extent = graph.stage(s).domain[d];
           places_.push_back({extent, needs[s][d]});
-          follows(extent);
+          const std::vector<std::size_t> followed = parameters_of(extent);
+          for (const std::size_t p : followed) whole_[p] = whole_[p] || followed.size() > 1;
         }
   }
 
@@ -195,32 +219,21 @@ class Cutter {
     Need need;
   };
 
-  // Which parameters an extent follows; those of an extent that follows several are not cut.
-  std::vector<std::size_t> follows(SizeId extent) {
-    std::vector<std::size_t> found = parameters_of(extent);
-    if (found.size() > 1)
-      for (const std::size_t p : found) whole_[p] = true;
-    return found;
-  }
+  // Which parameters an extent follows.
   std::vector<std::size_t> parameters_of(SizeId extent) const {
-    std::vector<bool> seen(cut_.whole.size());
+    std::set<std::size_t> found;
     std::vector<SizeId> open{extent};
-    std::vector<std::size_t> found;
     while (!open.empty()) {
       const ir::SizeNode& node = graph_.node(open.back());
       open.pop_back();
-      if (node.op == ir::SizeOp::constant) continue;
-      if (node.op == ir::SizeOp::parameter) {
-        const auto p = static_cast<std::size_t>(node.value);
-        if (!seen[p]) found.push_back(p);
-        seen[p] = true;
-        continue;
-      }
+      if (node.op == ir::SizeOp::parameter) found.insert(static_cast<std::size_t>(node.value));
+      if (node.op == ir::SizeOp::constant || node.op == ir::SizeOp::parameter) continue;
       open.push_back(node.a);
       if (node.op != ir::SizeOp::floor_div) open.push_back(node.b);
     }
-    return found;
+    return {found.begin(), found.end()};
   }
+  bool follows(SizeId extent, std::size_t p) const { return parameters_of(extent) == std::vector<std::size_t>{p}; }
 
   i64 value(SizeId extent, std::size_t p, i64 n) const {
     std::vector<i64> parameters = cut_.whole;
@@ -230,17 +243,15 @@ class Cutter {
 
   void choose(std::size_t p) {
     const i64 n = cut_.whole[p];
-    bool first = false, last = false, any = false;
+    bool first = false, last = false;
     std::vector<const Place*> own;
     for (const Place& place : places_) {
-      const std::vector<std::size_t> of = parameters_of(place.extent);
-      if (of.size() != 1 || of[0] != p) continue;
-      any = true;
+      if (!follows(place.extent, p)) continue;
       first = first || place.need.first;
       last = last || place.need.last;
       own.push_back(&place);
     }
-    if (!any || n < 1) return;
+    if (own.empty()) return;
     i64 begin = 0;
     if (!first) {
       // The last beginning from which every stage's kept part holds what is needed of it.
@@ -281,33 +292,24 @@ class Cutter {
 
   // A program runs where each of its stages has a point, whether anybody needs it or not.
   bool all_have_points(std::size_t p, i64 count) const {
-    return std::all_of(extents_.begin(), extents_.end(), [&](SizeId extent) {
-      const std::vector<std::size_t> of = parameters_of(extent);
-      return of.size() != 1 || of[0] != p || value(extent, p, count) >= 1;
-    });
+    return std::all_of(extents_.begin(), extents_.end(),
+                       [&](SizeId extent) { return !follows(extent, p) || value(extent, p, count) >= 1; });
   }
 
   // Of how many a beginning is a multiple, so that all stages go on as they were: what extents are divided by, and
-  // tiles. 0: there is none.
+  // tiles. 0: of too many.
   i64 unit_of(std::size_t p, const std::vector<const Place*>& own) const {
     constexpr i64 most = 1 << 20;
     const i64 n = cut_.whole[p];
     i64 unit = 1;
     const auto multiply = [&](i64 by) {
-      if (unit == 0) return;
-      i64 a = unit, b = by;
-      while (b != 0) {
-        const i64 rest = a % b;
-        a = b, b = rest;
-      }
-      unit = unit / a > most / by ? 0 : unit / a * by;
+      unit = unit == 0 || by > most ? 0 : std::lcm(unit, by) > most ? 0 : std::lcm(unit, by);
     };
-    for (const Place* place : own) multiply(divisor_of(place->extent));
+    for (const Place* place : own) multiply(steps_of(graph_, place->extent, false));
     for (const Grain& grain : grains_)
       for (std::size_t d = 0; d < grain.points.size(); ++d) {
         const SizeId extent = graph_.stage(grain.stage).domain[d];
-        const std::vector<std::size_t> of = parameters_of(extent);
-        if (of.size() != 1 || of[0] != p || grain.points[d] <= 1) continue;
+        if (!follows(extent, p) || grain.points[d] <= 1) continue;
         // So many of the parameter as give a whole number of tiles.
         i64 count = 1;
         while (count <= grain.points[d] * 8 && count < n &&
@@ -316,12 +318,6 @@ class Cutter {
         multiply(count);
       }
     return unit;
-  }
-  i64 divisor_of(SizeId extent) const {
-    const ir::SizeNode& node = graph_.node(extent);
-    if (node.op == ir::SizeOp::constant || node.op == ir::SizeOp::parameter) return 1;
-    if (node.op == ir::SizeOp::floor_div) return node.value * divisor_of(node.a);
-    return std::max(divisor_of(node.a), divisor_of(node.b));
   }
 
   // ---- do all indices go on as they were? ----
@@ -430,6 +426,14 @@ std::optional<Global> global_stage(const Graph& graph, std::size_t output) {
     }
   }
   return {};
+}
+
+i64 phases_of(const Graph& graph) {
+  i64 phases = 1;
+  for (StageId s = 0; s < graph.stage_count(); ++s)
+    for (const SizeId extent : graph.stage(s).domain)
+      if (!graph.constant(extent)) phases = std::lcm(phases, std::min(steps_of(graph, extent, true), most_phases));
+  return std::min(phases, most_phases);
 }
 
 std::vector<Box> read_of_arguments(const Graph& graph, const std::vector<i64>& parameters, const Wanted& wanted) {

@@ -35,6 +35,10 @@ std::optional<Global> global_stage(const ir::Graph&, std::size_t output);
 // What is wanted of the stages of an output; nothing of outputs that are not wanted.
 using Wanted = std::vector<std::optional<Box>>;
 
+// After so many points of an output, along any dimension, what is read repeats itself; no more than `most_phases`.
+constexpr i64 most_phases = 512;
+i64 phases_of(const ir::Graph&);
+
 // The points of every argument that are read, in all its fields; empty boxes of what is not.
 std::vector<Box> read_of_arguments(const ir::Graph&, const std::vector<i64>& parameters, const Wanted&);
 

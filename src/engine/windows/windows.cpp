@@ -31,13 +31,13 @@ using analyze::Span;
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-// "[3, 7) x [0, 12)"
-std::string text_of(const std::vector<i64>& begin, const std::vector<i64>& end) {
-  std::string text;
-  for (std::size_t d = 0; d < begin.size(); ++d)
-    text += fmt::format("{}[{}, {})", d == 0 ? "" : " x ", begin[d], end[d]);
-  return text;
+Box box_of(const Region& region) {
+  Box box;
+  for (std::size_t d = 0; d < region.begin.size(); ++d) box.push_back({region.begin[d], region.end[d]});
+  return box;
 }
+
+// "[3, 7) x [0, 12)"
 std::string text_of(const Box& box) {
   std::string text;
   for (const Span& span : box) text += fmt::format("{}[{}, {})", text.empty() ? "" : " x ", span.begin, span.end);
@@ -65,7 +65,7 @@ void check_region(const Program::Impl& impl, std::size_t output, const Region& r
                      std::max(region.begin.size(), region.end.size()), shape.size()));
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (region.begin[d] < 0 || region.begin[d] >= region.end[d] || region.end[d] > shape[d])
-      fail(fmt::format("the window {} of {} is not within its shape {}", text_of(region.begin, region.end),
+      fail(fmt::format("the window {} of {} is not within its shape {}", text_of(box_of(region)),
                        impl.output_name(output), to_string(shape)),
            "give ranges [begin, end) of at least one point");
 }
@@ -93,8 +93,7 @@ analyze::Wanted wanted_of(const plan::Plan& plan, const std::vector<Region>& reg
   for (const Region& region : regions) {
     wanted.emplace_back();
     if (!is_wanted(region)) continue;
-    Box box;
-    for (std::size_t d = 0; d < region.begin.size(); ++d) box.push_back({region.begin[d], region.end[d]});
+    Box box = box_of(region);
     const std::size_t rank = plan.graph.stage(plan.graph.outputs[wanted.size() - 1].stages.front()).domain.size();
     while (box.size() < rank) box.insert(box.begin(), {0, 1});
     box.back() = {box.back().begin * plan.together(), box.back().end * plan.together()};
@@ -147,7 +146,7 @@ std::vector<Region> regions_for(const Program::Impl& impl, std::size_t output, c
   return regions;
 }
 
-void check_method(const Program::Impl& impl, const RunOptions& options) {
+void check_windowed(const Program::Impl& impl, const RunOptions& options) {
   engine::check_method(impl, options);
   if (options.method == Method::whole)
     fail("method whole transforms whole images, of which no part can be had alone", "give another method");
@@ -157,9 +156,10 @@ void check_method(const Program::Impl& impl, const RunOptions& options) {
 
 std::vector<Locality> Program::locality() const {
   // Images so large that no edge is near, at a place where samples and pieces of all usual steps begin.
-  constexpr i64 unit = 720720, extent = 16 * unit, place = 8 * unit, most_phases = 64;
+  constexpr i64 unit = 720720, extent = 16 * unit, place = 8 * unit;
   const ir::Graph& graph = impl_->graph;
   const std::vector<i64> parameters(graph.parameters.size(), extent);
+  const i64 phases = analyze::phases_of(graph);
   std::vector<Locality> all;
   for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
     Locality& local = all.emplace_back();
@@ -185,7 +185,7 @@ std::vector<Locality> Program::locality() const {
         const i64 moved = there[a].empty() ? 0 : there[a][d].begin - here[a][d].begin, common = std::gcd(moved, unit);
         dim.scale = moved / common, dim.divisor = unit / common;
       }
-    for (i64 phase = 0; phase < most_phases; ++phase) {
+    for (i64 phase = 0; phase < phases; ++phase) {
       const std::vector<Box> read = read_at(place + phase);
       for (std::size_t a = 0; a < local.inputs.size(); ++a)
         for (std::size_t d = 0; d < local.inputs[a].size(); ++d) {
@@ -204,7 +204,7 @@ std::vector<Region> Program::reads(std::size_t output, const Region& region, con
                                    const RunOptions& asked) const {
   const std::vector<Region> regions = regions_for(*impl_, output, region);
   RunOptions options = impl_->placed({}, {}, asked);
-  check_method(*impl_, options);
+  check_windowed(*impl_, options);
   const std::vector<i64> whole = ir::bind_parameters(impl_->graph, shapes);
   check_region(*impl_, output, region, impl_->output_shapes(whole)[output]);
   const Cut cut = cut_for(told(*impl_).program, whole, regions, options);
@@ -281,7 +281,7 @@ RegionRun prepared(const Program::Impl& impl, const std::vector<InputWindow>& wi
   for (const InputWindow& w : windows) given.push_back(w.array);
   given = impl.prepare(given);
   const RunOptions options = impl.placed(given, {}, asked);
-  check_method(impl, options);
+  check_windowed(impl, options);
   const std::vector<i64> whole = ir::bind_parameters(graph, wholes_of(impl, windows, given));
   const std::vector<Shape> outputs = impl.output_shapes(whole);
   if (regions.size() != outputs.size())
