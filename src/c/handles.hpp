@@ -69,6 +69,12 @@ T& given(T* pointer, std::string_view what) {
   return *pointer;
 }
 
+// Throws where a call has another count of inputs, outputs or places ("input", ...) than its program.
+inline void check_count(std::string_view what, std::size_t given, std::size_t expected) {
+  if (given != expected)
+    fail(fmt::format("{} {}{} given, expected {}", given, what, given == 1 ? " is" : "s are", expected));
+}
+
 // An enumerator of the caller's, which may be any number: C allows what C++ does not load.
 template <class T>
 int number_of(const T& enumerator) {

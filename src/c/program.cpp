@@ -46,11 +46,6 @@ std::string description_of(const Program& program) {
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void check_count(std::string_view what, std::size_t given, std::size_t expected) {
-  if (given != expected)
-    fail(fmt::format("{} {}{} given, expected {}", given, what, given == 1 ? " is" : "s are", expected));
-}
-
 // Tensors of a call as arrays, in order.
 class BoundList {
  public:

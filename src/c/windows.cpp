@@ -16,11 +16,6 @@ using namespace tessera::c;
 
 namespace {
 
-void check_count(std::string_view what, std::size_t given, std::size_t expected) {
-  if (given != expected)
-    fail(fmt::format("{} {}{} given, expected {}", given, what, given == 1 ? " is" : "s are", expected));
-}
-
 std::string name_of(const Parameter& p, std::string_view what, std::size_t k) {
   return fmt::format("{} '{}'", what, p.name.empty() ? std::to_string(k + 1) : p.name);
 }
