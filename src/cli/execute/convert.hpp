@@ -7,6 +7,7 @@
 
 #include "data/element.hpp"
 #include "io/samples.hpp"
+#include "ir/build.hpp"
 
 namespace tessera::cli {
 
@@ -17,27 +18,17 @@ inline Array in_type(const Array& plane, ElementType type, i64& lost) {
   return Array::share(flat.owner(), flat.data(), type, plane.shape());
 }
 
+// What is white.
+inline double largest_of(ElementType type) {
+  return is_float(type) ? 1 : ir::integer_limits(type).hi;
+}
+
 // The value as elements of this type have it: rounded, for floats; nothing for a value that none of them has.
 inline std::optional<double> value_in_type(double value, ElementType type) {
-  const auto within = [&](double least, double most) -> std::optional<double> {
+  if (!is_float(type)) {
+    const auto [least, most] = ir::integer_limits(type);
     if (!(value >= least && value <= most) || value != std::floor(value)) return {};
     return value + 0.0;
-  };
-  switch (type) {
-    case ElementType::boolean:
-      return within(0, 1);
-    case ElementType::u8:
-      return within(0, 255);
-    case ElementType::i16:
-      return within(-32768, 32767);
-    case ElementType::u16:
-      return within(0, 65535);
-    case ElementType::i32:
-      return within(-2147483648.0, 2147483647.0);
-    case ElementType::u32:
-      return within(0, 4294967295.0);
-    default:
-      break;
   }
   std::byte element[8];
   store_element(type, element, value);

@@ -118,20 +118,7 @@ std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<
 double unit_of(ElementType type, const io::ImageHeader& header) {
   const bool natural = type == ElementType::u8 || type == ElementType::u16;
   if (natural && header.metadata && header.metadata->largest) return static_cast<double>(*header.metadata->largest);
-  switch (type) {
-    case ElementType::u8:
-      return 255;
-    case ElementType::i16:
-      return 32767;
-    case ElementType::u16:
-      return 65535;
-    case ElementType::i32:
-      return 2147483647;
-    case ElementType::u32:
-      return 4294967295;
-    default:
-      return 1;
-  }
+  return largest_of(type);
 }
 
 template <class T>

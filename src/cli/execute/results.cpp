@@ -130,23 +130,6 @@ ElementType type_of(const Format& format) {
   return format.is_struct() ? format.fields[0].type : format.scalar;
 }
 
-double largest_of(ElementType type) {
-  switch (type) {
-    case ElementType::u8:
-      return 255;
-    case ElementType::u16:
-      return 65535;
-    case ElementType::i16:
-      return 32767;
-    case ElementType::i32:
-      return 2147483647;
-    case ElementType::u32:
-      return 4294967295;
-    default:
-      return 1;
-  }
-}
-
 // Numbers that a format of integers has no type for get that of the file that they were computed from.
 Target target_of(const std::string& path, const Array& array, const Lanes& lanes, const io::ImageHeader& header) {
   const ElementType type = io::stored_type(path, array.format(), lanes.stored);

@@ -67,25 +67,6 @@ bool continues_exactly(ElementType type, double value) {
   return continues(type, value);
 }
 
-double largest_of(ElementType type) {
-  switch (type) {
-    case ElementType::boolean:
-      return 1;
-    case ElementType::u8:
-      return 255;
-    case ElementType::i16:
-      return 32767;
-    case ElementType::u16:
-      return 65535;
-    case ElementType::i32:
-      return 2147483647.0;
-    case ElementType::u32:
-      return 4294967295.0;
-    default:
-      return 0;
-  }
-}
-
 }  // namespace
 
 FilterText::FilterText(const FilterRequest& request, const FilterInfo& info, const Format& format, int rank)
@@ -271,7 +252,7 @@ std::string FilterText::alpha_stencils() const {
 // Filtered alpha that is no more is nothing: what rounding leaves, below half a level of integers.
 std::string FilterText::least_alpha(bool rounded) const {
   const double part = real_ == ElementType::f32 ? 2e-6 : 1e-12;
-  if (!is_float(type_)) return fmt::format("{}", part * largest_of(type_));
+  if (!is_float(type_)) return fmt::format("{}", part * ir::integer_limits(type_).hi);
   return rounded ? fmt::format("{} * max({})", part, image_alpha()) : "0";
 }
 
