@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "base/memory.hpp"
@@ -15,47 +14,12 @@
 #include "cli/execute/measure.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/execute/verify.hpp"
+#include "cli/execute/window.hpp"
 #include "cli/tell.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
 namespace {
-
-// The window that is asked for, of every output.
-std::vector<Region> windows_of(const Program& program, const std::vector<Array>& inputs, const std::string& text) {
-  const std::vector<Shape> shapes = program.output_shapes(inputs);
-  for (const Shape& shape : shapes)
-    if (shape != shapes.front())
-      throw Error(ErrorClass::argument,
-                  fmt::format("--window {} is of outputs of one shape, but the program's are {} and {}",
-                              base::quoted(text), to_string(shapes.front()), to_string(shape)));
-  return std::vector<Region>(shapes.size(), parse_region(text, "--window", shapes.front()));
-}
-
-std::vector<Array> run_window(const Program& program, const std::vector<Array>& inputs,
-                              const std::vector<Region>& windows, const RunOptions& options) {
-  std::vector<InputWindow> whole;
-  for (const Array& a : inputs) whole.push_back({a, {}, {}});
-  return program.run_region(whole, windows, options);
-}
-
-// Of a window, with everything that a call does.
-void measure_window(const Program& program, const Lanes& lanes, RunOptions options, const std::string& text,
-                    int repeat) {
-  using Clock = std::chrono::steady_clock;
-  const std::vector<Region> windows = windows_of(program, lanes.inputs.front(), text);
-  options.on_progress = {};
-  std::vector<double> seconds;
-  for (int k = 0; k < repeat; ++k) {
-    const auto begin = Clock::now();
-    for (const std::vector<Array>& inputs : lanes.inputs)
-      static_cast<void>(run_window(program, inputs, windows, options));
-    seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-  }
-  std::sort(seconds.begin(), seconds.end());
-  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs of the window\n", seconds[seconds.size() / 2] * 1e3,
-             seconds.front() * 1e3, repeat);
-}
 
 std::vector<std::vector<Array>> run_lanes(const Program& program, const Lanes& lanes, RunOptions options,
                                           const std::string& label, const std::string& window, bool quiet) {
@@ -93,22 +57,13 @@ struct Done {
   Verdict verdict = Verdict::agrees;
 };
 
-// What files say of their images is that of the window where they are as large as the whole result.
-void cut_headers(const Program& program, Lanes& lanes, const std::string& window) {
-  const Region region = windows_of(program, lanes.inputs.front(), window).front();
-  const Shape whole = program.output_shapes(lanes.inputs.front()).front();
-  for (io::ImageHeader& header : lanes.headers)
-    if (io::header_for(header, whole)) header = io::header_of_region(header, region.begin, region.end);
-}
-
 Done run_one(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
              const RunSettings& settings) {
   Done all;
   all.results = run_lanes(program, lanes, options, label, settings.window, settings.quiet);
-  if (settings.time && settings.window.empty())
-    measure(program, lanes, all.results, options, settings.repeat.value_or(10));
-  if (settings.time && !settings.window.empty())
-    measure_window(program, lanes, options, settings.window, settings.repeat.value_or(10));
+  const int repeat = settings.repeat.value_or(10);
+  if (settings.time && settings.window.empty()) measure(program, lanes, all.results, options, repeat);
+  if (settings.time && !settings.window.empty()) measure_window(program, lanes, options, settings.window, repeat);
   if (!settings.window.empty()) cut_headers(program, lanes, settings.window);
   if (!settings.verify.empty()) {
     VerifyOptions how = parse_verify(settings.verify);

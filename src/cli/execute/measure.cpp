@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "base/text.hpp"
+#include "cli/execute/window.hpp"
 #include "engine/explain/device.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
@@ -31,6 +32,7 @@ i64 points_of(const std::vector<Array>& arrays) {
   return points;
 }
 
+// The median; sorts.
 double middle(std::vector<double>& values) {
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
@@ -175,9 +177,7 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
     for (std::size_t c = 0; c < lanes.inputs.size(); ++c) program.run_into(lanes.inputs[c], results[c], quiet);
     seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
   }
-  std::sort(seconds.begin(), seconds.end());
-  const std::size_t half = seconds.size() / 2;
-  const double median = seconds.size() % 2 == 1 ? seconds[half] : (seconds[half - 1] + seconds[half]) / 2;
+  const double median = middle(seconds);
   i64 read = 0, written = 0, points = 0;
   for (std::size_t c = 0; c < lanes.inputs.size(); ++c) {
     read += bytes_of(lanes.inputs[c]);
@@ -188,6 +188,25 @@ void measure(const Program& program, const Lanes& lanes, const std::vector<std::
   fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs on {} thread{}\n", median * 1e3, seconds[0] * 1e3,
              repeat, threads, threads == 1 ? "" : "s");
   print_rate(static_cast<double>(points) / median * 1e-6, {threads, read, written}, median);
+}
+
+void measure_window(const Program& program, const Lanes& lanes, const RunOptions& asked, const std::string& text,
+                    int repeat) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<Region> windows = windows_of(program, lanes.inputs.front(), text);
+  RunOptions options = asked;
+  options.on_progress = nullptr;
+  options.on_loop_end = nullptr;
+  std::vector<double> seconds;
+  for (int k = 0; k < repeat; ++k) {
+    const auto start = Clock::now();
+    for (const std::vector<Array>& inputs : lanes.inputs)
+      static_cast<void>(run_window(program, inputs, windows, options));
+    seconds.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  const double median = middle(seconds);
+  fmt::print("time: median {:.4g} ms, minimum {:.4g} ms of {} runs of the window\n", median * 1e3, seconds[0] * 1e3,
+             repeat);
 }
 
 }  // namespace tessera::cli

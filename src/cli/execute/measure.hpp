@@ -1,6 +1,7 @@
 // What --time says about a run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/execute/inputs.hpp"
@@ -13,5 +14,8 @@ namespace tessera::cli {
 // output written once.
 void measure(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results, const RunOptions&,
              int repeat);
+
+// Of a window (window.hpp), with everything that a call does; prints median and minimum.
+void measure_window(const Program&, const Lanes&, const RunOptions&, const std::string& window, int repeat);
 
 }  // namespace tessera::cli
