@@ -188,7 +188,7 @@ class PlanText {
                 at("ends", l.blocks), code("tsr_in_code", l.turn), table(l.within), table(l.between),
                 at("lines", l.line), table(l.in), table(l.out), table(l.spectrum));
   }
-  std::string of(const fft::CorePlan::Dimensions& d) const {
+  std::string of(const fft::CorePlan::PlannedProblem& d) const {
     return list(d.kind, d.from_numbers, d.to_numbers, d.inverse, plan_.lanes, d.batch, d.rank, d.count,
                 extents(d.extents), extents(d.from_strides), extents(d.to_strides), at("ends", d.ends),
                 at("trees", d.x), at("trees", d.y), at("trees", d.outer), at("trees", d.outer_far), d.columns, d.blocks,

@@ -162,7 +162,7 @@ class Linked : public LinkedTransform, private Steps<T> {
             table(l.spectrum)};
   }
 
-  typename S::tsr_problem linked(const fft::CorePlan::Dimensions& d) const {
+  typename S::tsr_problem linked(const fft::CorePlan::PlannedProblem& d) const {
     typename S::tsr_problem p{};
     p.kind = static_cast<i64>(d.kind), p.from_numbers = d.from_numbers, p.to_numbers = d.to_numbers;
     p.inverse = d.inverse, p.lanes = lanes_, p.count = d.count;

@@ -217,7 +217,7 @@ class CorePlanner {
     if (p.batch.size() + p.extents.size() > most_dimensions)
       throw Error(ErrorClass::argument, fmt::format("a transform of {} extents with its batch, expected {} at most",
                                                     p.batch.size() + p.extents.size(), most_dimensions));
-    CorePlan::Dimensions d;
+    CorePlan::PlannedProblem d;
     d.from_numbers = from_real(p), d.to_numbers = to_real(p);
     d.inverse = p.transform == Transform::inverse || to_real(p);
     d.batch = p.batch.size(), d.rank = p.extents.size();
@@ -234,7 +234,7 @@ class CorePlanner {
     return plan_.problems.size() - 1;
   }
 
-  void rows(CorePlan::Dimensions& d, const Problem& p) {
+  void rows(CorePlan::PlannedProblem& d, const Problem& p) {
     const Side from = d.from_numbers ? Side::number_rows : d.to_numbers ? Side::half_rows : Side::rows;
     const Side to = d.to_numbers ? Side::number_rows : d.from_numbers ? Side::half_rows : Side::rows;
     const auto node = plan_transform(p.extents.back(), options_);
@@ -243,8 +243,8 @@ class CorePlanner {
     d.ends = ends(p.extents.back(), from, to, d.inverse, false, p.scale);
   }
 
-  void planes(CorePlan::Dimensions& d, const Problem& p) {
-    d.kind = CorePlan::Dimensions::Kind::planes;
+  void planes(CorePlan::PlannedProblem& d, const Problem& p) {
+    d.kind = CorePlan::PlannedProblem::Kind::planes;
     const std::size_t rank = p.extents.size();
     const i64 nx = p.extents[rank - 1], ny = p.extents[rank - 2], nz = rank == 3 ? p.extents[0] : 1;
     d.columns = d.from_numbers || d.to_numbers ? nx / 2 + 1 : nx;
@@ -282,13 +282,13 @@ class CorePlanner {
   // ---- long rows ----
 
   // Not where the length has no two factors of at least V, or groups of rows are as good.
-  bool few_long_rows(CorePlan::Dimensions& d, const Problem& p) {
+  bool few_long_rows(CorePlan::PlannedProblem& d, const Problem& p) {
     const i64 n = p.extents.back();
     const bool real = d.from_numbers || d.to_numbers;
     // Not a few lanes, and points of all of them that a core's cache holds.
     const bool few = d.count <= lanes_ / 2, large = n * point() * bytes_ > 2 * cores_.l2;
     if ((!few && !large) || n / (real && n % 2 == 0 ? 2 : 1) < least_line(lanes_)) return false;
-    d.kind = CorePlan::Dimensions::Kind::line;
+    d.kind = CorePlan::PlannedProblem::Kind::line;
     d.halved = real && n % 2 == 0;
     // Even and odd elements are taken apart as twice their sums and differences.
     const double scale = d.halved && d.from_numbers ? p.scale / 2 : p.scale;

@@ -43,8 +43,8 @@ ir::nest::Module module_of(const Code&, ir::nest::Type vector);
 
 constexpr std::size_t most_dimensions = 8;
 
-// All members stand for the structures of the same names of types.c.inc. Numbers that refer to others are places in the
-// plan's lists, of what comes before.
+// Members stand for the structures of the same names of types.c.inc, PlannedProblem for tsr_problem. Numbers that refer
+// to others are places in the plan's lists, of what comes before.
 struct CorePlan {
   using Place = std::optional<std::size_t>;
   using Extents = std::array<i64, most_dimensions>;
@@ -80,7 +80,7 @@ struct CorePlan {
     Place line;                         // a line
     Place in, out, spectrum;            // tables
   };
-  struct Dimensions {
+  struct PlannedProblem {
     enum class Kind : std::uint8_t { rows, planes, line } kind = Kind::rows;
     bool from_numbers = false, to_numbers = false, inverse = false;
     std::size_t batch = 0, rank = 1;
@@ -115,7 +115,7 @@ struct CorePlan {
   std::vector<Tree> trees;
   std::vector<Ends> ends;
   std::vector<Line> lines;
-  std::vector<Dimensions> problems;
+  std::vector<PlannedProblem> problems;
   Spectrum spectrum;
   std::string description;  // "rows 8x8 * 8x8, columns ...": how it is done
 };
