@@ -590,12 +590,4 @@ bool may_overlap(const Taken& a, const Taken& b) {
   return true;
 }
 
-nb::tuple tuple_of(const std::int64_t* numbers, std::size_t count) {
-  PyObject* const made = PyTuple_New(static_cast<Py_ssize_t>(count));
-  if (made == nullptr) throw nb::python_error();
-  for (std::size_t k = 0; k < count; ++k)
-    PyTuple_SetItem(made, static_cast<Py_ssize_t>(k), PyLong_FromLongLong(numbers[k]));
-  return nb::steal<nb::tuple>(made);
-}
-
 }  // namespace tessera::python

@@ -72,8 +72,15 @@ std::string name_of(DLDataType type) {
   return (type.code < std::size(codes) ? codes[type.code] : "type") + std::to_string(type.bits);
 }
 
-// ---- calls that take long
-// --------------------------------------------------------------------------------------------
+nb::tuple tuple_of(const std::int64_t* numbers, std::size_t count) {
+  PyObject* const made = PyTuple_New(static_cast<Py_ssize_t>(count));
+  if (made == nullptr) throw nb::python_error();
+  for (std::size_t k = 0; k < count; ++k)
+    PyTuple_SetItem(made, static_cast<Py_ssize_t>(k), PyLong_FromLongLong(numbers[k]));
+  return nb::steal<nb::tuple>(made);
+}
+
+// ---- calls that take long --------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -90,8 +90,10 @@ from tessera._functions import (
 )
 from tessera._images import Image, Planes, Total, compose, coord, extent, ifft, repeat, stage
 from tessera._parameters import Constant, Size, size
-from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
+from tessera._ports import Port
+from tessera._program import Program, Run
 from tessera._regions import InputWindow, Locality, Reach
+from tessera._results import Emitted, Explanation, Outputs
 from tessera._trace import Pipeline, pipeline
 from tessera._values import Value, cast, power, rint, where
 from tessera._windows import Table, over, table

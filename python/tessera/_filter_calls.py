@@ -41,7 +41,7 @@ def call(
 def explain(
     name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any, run: Mapping[str, Any]
 ) -> Any:
-    from tessera._program import Explanation
+    from tessera._results import Explanation
 
     (image, mask), _ = _xarray.unwrapped((image, mask))
     image, filter_, _axis = _prepared(name, image, options, channel_axis, mask)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from tessera import _core
 from tessera._filter_calls import call, explain
 from tessera._given import real
-from tessera._program import Explanation
+from tessera._results import Explanation
 
 A = TypeVar("A")
 PerAxis = float | Sequence[float]

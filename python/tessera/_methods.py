@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tessera._program import Emitted
+from tessera._results import Emitted
 
 if TYPE_CHECKING:
     from tessera._trace import Pipeline

@@ -10,143 +10,13 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from tessera import _core, _given, _options, _regions, _xarray
-from tessera._arrays import record_type
+from tessera import _core, _given, _options, _ports, _regions, _xarray
 from tessera._errors import ArgumentError, Cancelled, Error, IoError
 from tessera._forks import Lock
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-_TYPES = {"half": "float16", "float": "float32", "double": "float64"}
-
-
-@dataclass(frozen=True)
-class Port:
-    """An input or an output of a program."""
-
-    name: str
-    #: False for a number that is given at every run.
-    array: bool
-    rank: int
-    #: As the program writes them: "M x N".
-    extents: str
-    #: NumPy's name of the element type.
-    dtype: str
-    #: The planes of the last dimension, none for scalars per point.
-    fields: tuple[str, ...]
-    #: Where fields have several types: theirs. Such an array is one of structs, ``dtype`` is "struct", and there is no
-    #: dimension more.
-    types: tuple[str, ...] = ()
-
-    @property
-    def numpy_type(self) -> Any:
-        """NumPy's type of the elements."""
-        import numpy as np
-
-        return record_type(self.fields, self.types) if self.types else np.dtype(self.dtype)
-
-    @property
-    def has_planes(self) -> bool:
-        """Whether its arrays have a dimension more, of their fields."""
-        return bool(self.fields) and not self.types
-
-    def __str__(self) -> str:
-        """``image: uint8[M x N] {r, g, b}``; a number is ``gain: float32``."""
-        if self.types:
-            inner = ", ".join(f"{f}: {t}" for f, t in zip(self.fields, self.types, strict=True))
-            return f"{self.name or 'out'}: structs[{self.extents}] {{{inner}}}"
-        of = f" {{{', '.join(self.fields)}}}" if self.fields else ""
-        return f"{self.name or 'out'}: {self.dtype}" + (f"[{self.extents}]{of}" if self.array else "")
-
-
-class Outputs(tuple[Any, ...]):
-    """The results of a program with several, in order, also by name: ``r.edges``, ``r["edges"]``, ``dict(r)``."""
-
-    _names: tuple[str, ...]
-
-    def __new__(cls, values: Sequence[Any], names: tuple[str, ...]) -> Self:
-        made = super().__new__(cls, values)
-        made._names = names
-        return made
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            try:
-                return super().__getitem__(self._names.index(key))
-            except ValueError:
-                raise KeyError(key) from None
-        return super().__getitem__(key)
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and name in self._names:
-            return self[name]
-        raise AttributeError(f"there is no output {name!r}, the outputs are {', '.join(self._names)}")
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._names
-
-    def keys(self) -> tuple[str, ...]:
-        return self._names
-
-    def values(self) -> tuple[Any, ...]:
-        return tuple(self)
-
-    def items(self) -> tuple[tuple[str, Any], ...]:
-        return tuple(zip(self._names, self, strict=True))
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._names]
-
-    def __repr__(self) -> str:
-        return "Outputs(" + ", ".join(f"{n}={v!r}" for n, v in self.items()) + ")"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Outputs, (tuple(self), self._names)
-
-
-class Explanation(str):
-    """What the plan decided and why: the text, and in a notebook the picture."""
-
-    _of: Callable[[str], str]
-
-    def __new__(cls, of: Callable[[str], str], format: str) -> Self:
-        made = super().__new__(cls, of(format))
-        made._of = of
-        return made
-
-    @property
-    def svg(self) -> str:
-        return self._of("svg")
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self._of("json"))
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return str, (str(self),)
-
-
-class Emitted(NamedTuple):
-    """The code of a target: the source, the header of its entry points, what drives it; "" where there is none."""
-
-    source: str
-    header: str
-    host: str
-
-    def __repr__(self) -> str:
-        return (
-            f"<Emitted {', '.join(f'{name}: {len(text)} characters' for name, text in self._asdict().items() if text)}>"
-        )
+from tessera._ports import Port
+from tessera._results import Emitted, Explanation, Outputs
 
 
 class Run(Future[Any]):
@@ -314,8 +184,8 @@ class Program:
         self._core = core
         self._run = core.run
         self._origin = origin
-        self.inputs = tuple(map(_port, said["inputs"]))
-        self.outputs = tuple(map(_port, said["outputs"]))
+        self.inputs = tuple(map(_ports.port_of, said["inputs"]))
+        self.outputs = tuple(map(_ports.port_of, said["outputs"]))
         self.parameters = tuple(said["parameters"])
         self.warnings = tuple(said["warnings"])
         self._places = {p.name: k for k, p in enumerate(self.inputs)}
@@ -361,7 +231,7 @@ class Program:
             inputs,
             places,
             boxes,
-            [self._window_shape(b, p) for b, p in zip(boxes, self.outputs, strict=True)],
+            [p.window_shape(b) for b, p in zip(boxes, self.outputs, strict=True)],
             self._outs(out),
             _options.run(options),
         )
@@ -369,16 +239,6 @@ class Program:
             whole = self._whole(out)
             return results[0] if whole is None else whole
         return Outputs(results, self._names)
-
-    @staticmethod
-    def _window_shape(box: _regions.Box | None, port: Port) -> tuple[int, ...] | None:
-        """Of its array, planes and bytes of structs among the dimensions."""
-        if box is None:
-            return None
-        extents = tuple(e - b for b, e in zip(*box, strict=True))
-        if port.types:
-            return (*extents, port.numpy_type.itemsize)
-        return (*extents, len(port.fields)) if port.has_planes else extents
 
     def locality(self) -> tuple[_regions.Locality, ...]:
         """Of every output what a point of it depends on: halos, steps, or why no part of it can be had alone."""
@@ -553,7 +413,7 @@ class Program:
             arrays, named = (), {p.name: next(given) if p.array else None for p in ports} | named
         inputs, _ = _xarray.unwrapped(self._in_order(arrays, named))
         return tuple(
-            _hollow(v, p) if p.array and _is_shape(v) else v for v, p in zip(inputs, self.inputs, strict=False)
+            _ports.hollow(v, p) if p.array and _is_shape(v) else v for v, p in zip(inputs, self.inputs, strict=False)
         )
 
     def _outs(self, out: Any) -> Sequence[Any] | None:
@@ -580,19 +440,6 @@ class Program:
 
 
 _missing: Any = object()
-
-
-def _port(said: dict[str, Any]) -> Port:
-    mixed = len(set(said["types"])) > 1
-    return Port(
-        said["name"],
-        said["array"],
-        said["rank"],
-        said["extents"],
-        "struct" if mixed else _TYPES.get(said["type"], said["type"]),
-        tuple(said["fields"]),
-        tuple(_TYPES.get(t, t) for t in said["types"]) if mixed else (),
-    )
 
 
 def _bare(array: Any) -> Any:
@@ -624,16 +471,3 @@ _EMIT = (
 def _is_shape(given: Any) -> bool:
     """Whether numbers are extents, not what an array would be made of."""
     return isinstance(given, tuple | list) and all(isinstance(n, numbers.Real) for n in given)
-
-
-def _hollow(given: Sequence[int], port: Port) -> Any:
-    """An array of a shape without memory."""
-    import numpy as np
-
-    shape: tuple[int, ...] = tuple(_given.whole(f"an extent of {port.name!r}", n, 1) for n in given)
-    if port.fields and not port.types and len(shape) == port.rank:
-        shape = (*shape, len(port.fields))
-    try:
-        return np.broadcast_to(np.zeros((), port.numpy_type), shape)
-    except ValueError:  # of more than 64 dimensions, or of more bytes than there are addresses
-        raise ArgumentError(f"the shape of {port.name!r} is {_given.shown(given)}, which no array has") from None

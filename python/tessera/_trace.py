@@ -31,7 +31,9 @@ from tessera._parameters import (
     _Parameter,
     _plane_names,
 )
-from tessera._program import Emitted, Explanation, Outputs, Port, Program, Run
+from tessera._ports import Port
+from tessera._program import Program, Run
+from tessera._results import Emitted, Explanation, Outputs
 from tessera._values import Value
 
 

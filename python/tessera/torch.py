@@ -28,7 +28,9 @@ from typing import Any
 from tessera._errors import ArgumentError
 from tessera._methods import Method
 from tessera._parameters import Constant, _is_array
-from tessera._program import Outputs, Port, Program
+from tessera._ports import Port
+from tessera._program import Program
+from tessera._results import Outputs
 from tessera._trace import Pipeline
 
 torch: Any = importlib.import_module("torch")
