@@ -10,21 +10,12 @@ import json
 import pathlib
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 
 import gpu_programs
-
-PROGRAMS = {
-    "complex": "parameter M, N; vector#2 complex a[M,N]; return fft(a);",
-    "there and back": """stencil gain(vector#2 complex F) { g = exp(-0.001f * (coord(0) + coord(1))); return struct complex(g * F.re, g * F.im); }
-parameter M, N; vector#2 float a[M,N];
-b = ifft(gain(fft(a)));
-return b.re;""",
-}
-EXTENTS = [(512, 512), (1000, 1000), (1009, 1009), (1080, 1920), (2048, 2048), (4096, 4096)]
+from spectra import EXTENTS, PROGRAMS, array, told
 
 MAIN = """
 #include <algorithm>
@@ -75,12 +66,7 @@ def emitted(tessera, folder, shape, sized):
 
 
 def run(tessera, folder, shape, complex_numbers):
-    m, n = shape
-    kind = [("re", "<f4"), ("im", "<f4")] if complex_numbers else "<f4"
-    head = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': ({m}, {n}), }}"
-    head += " " * (63 - (10 + len(head)) % 64) + "\n"
-    data = bytes(m * n * (8 if complex_numbers else 4))
-    (folder / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
+    array(folder, shape, complex_numbers)
     text = said([tessera, "run", "p.forma", "a.npy", "-o", "b.npy", "--target", "cuda", "--time", "--repeat", "50"], folder, tessera)
     return float(re.search(r"time: median ([0-9.e+-]+) ms", text).group(1))
 
@@ -102,11 +88,11 @@ def main():
                 made = emitted(tessera, folder, shape, True)
                 open_ = emitted(tessera, folder, shape, False)
                 ran = run(tessera, folder, shape, program == "complex")
-                rows.append({"program": program, "extents": shape, "run_ms": ran, "sized_ms": made, "any_ms": open_})
-                print(f"{program} {shape[0]} x {shape[1]}: a run {ran:.4f} ms, made for it {made:.4f} ({made / ran:.2f}), any extents {open_:.4f} ({open_ / ran:.2f})", flush=True)
+                rows.append(told(program, shape, ran, made, open_))
     if arguments.out:
         card = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
         pathlib.Path(arguments.out).write_text(json.dumps({"card": card.splitlines()[0] if card else "", "rows": rows}, indent=1) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    sys.exit(main())

@@ -87,6 +87,12 @@ def array(folder, shape, complex_numbers):
     (folder / "a.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
 
 
+def told(program, shape, ran, made, open_):
+    """Prints the line of an extent, milliseconds; the same for a file of results."""
+    print(f"{program} {shape[0]} x {shape[1]}: a run {ran:.4f} ms, made for it {made:.4f} ({made / ran:.2f}), any extents {open_:.4f} ({open_ / ran:.2f})", flush=True)
+    return {"program": program, "extents": shape, "run_ms": ran, "sized_ms": made, "any_ms": open_}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tessera")
@@ -110,8 +116,7 @@ def main():
                         times[which].append(float(said([f"./{which}"], folder, OMP_NUM_THREADS=str(arguments.threads))))
                     times["run"].append(run(tessera, folder, arguments.threads, repeat))
                 ran, made, open_ = (statistics.median(times[k]) for k in ("run", "sized", "any"))
-                rows.append({"program": program, "extents": shape, "run_ms": ran, "sized_ms": made, "any_ms": open_})
-                print(f"{program} {shape[0]} x {shape[1]}: a run {ran:.4f} ms, made for it {made:.4f} ({made / ran:.2f}), any extents {open_:.4f} ({open_ / ran:.2f})", flush=True)
+                rows.append(told(program, shape, ran, made, open_))
     if arguments.out:
         cpu = next((line.split(": ", 1)[1] for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                     if line.startswith("model name")), platform.processor())
