@@ -154,25 +154,11 @@ class Walk {
   std::vector<Needs> needs_;
 };
 
-// So many points of a stage of that extent go by before what it reads lies as it lay: what parameters are divided by,
-// and with `multiplied` what they are multiplied by.
-i64 steps_of(const Graph& graph, SizeId extent, bool multiplied) {
-  const ir::SizeNode& node = graph.node(extent);
-  switch (node.op) {
-    case ir::SizeOp::constant:
-      return multiplied ? std::max<i64>(1, std::abs(node.value)) : 1;
-    case ir::SizeOp::parameter:
-      return 1;
-    case ir::SizeOp::floor_div:
-      return node.value * steps_of(graph, node.a, multiplied);
-    case ir::SizeOp::mul:
-      return steps_of(graph, node.a, multiplied) * steps_of(graph, node.b, multiplied);
-    default: {
-      // (A number that is added moves nothing.)
-      const auto of = [&](SizeId term) { return graph.constant(term) ? 1 : steps_of(graph, term, multiplied); };
-      return std::lcm(of(node.a), of(node.b));
-    }
-  }
+// What goes by more than this has no pace that anybody could use.
+constexpr i64 most_pace = i64{1} << 30;
+
+Pace capped(Pace p) {
+  return p.parameter > most_pace || std::abs(p.points) > most_pace ? Pace{most_pace, 0} : p;
 }
 
 // Finds what is kept: as little as covers all needs, from where indices of all stages go on as they were.
@@ -305,7 +291,7 @@ class Cutter {
     const auto multiply = [&](i64 by) {
       unit = unit == 0 || by > most ? 0 : std::lcm(unit, by) > most ? 0 : std::lcm(unit, by);
     };
-    for (const Place* place : own) multiply(steps_of(graph_, place->extent, false));
+    for (const Place* place : own) multiply(pace_of(graph_, place->extent).parameter);
     for (const Grain& grain : grains_)
       for (std::size_t d = 0; d < grain.points.size(); ++d) {
         const SizeId extent = graph_.stage(grain.stage).domain[d];
@@ -428,12 +414,42 @@ std::optional<Global> global_stage(const Graph& graph, std::size_t output) {
   return {};
 }
 
-i64 phases_of(const Graph& graph) {
-  i64 phases = 1;
+Pace pace_of(const Graph& graph, SizeId extent) {
+  const ir::SizeNode& node = graph.node(extent);
+  switch (node.op) {
+    case ir::SizeOp::constant:
+      return {1, 0};
+    case ir::SizeOp::parameter:
+      return {1, 1};
+    case ir::SizeOp::floor_div: {
+      const Pace of = pace_of(graph, node.a);
+      const i64 common = std::gcd(of.points, node.value);
+      return capped({of.parameter * (of.points == 0 ? node.value : node.value / common), of.points / common});
+    }
+    case ir::SizeOp::mul: {
+      const Pace a = pace_of(graph, node.a), b = pace_of(graph, node.b);
+      if (const auto by = graph.constant(node.a)) return capped({b.parameter, b.points * *by});
+      if (const auto by = graph.constant(node.b)) return capped({a.parameter, a.points * *by});
+      return capped({std::lcm(a.parameter, b.parameter), 0});
+    }
+    default: {
+      const Pace a = pace_of(graph, node.a), b = pace_of(graph, node.b);
+      const i64 both = std::lcm(a.parameter, b.parameter);
+      if (both > most_pace) return {most_pace, 0};
+      const i64 of_a = a.points * (both / a.parameter), of_b = b.points * (both / b.parameter);
+      if (node.op == ir::SizeOp::add) return {both, of_a + of_b};
+      if (node.op == ir::SizeOp::sub) return {both, of_a - of_b};
+      return {both, of_a == of_b ? of_a : 0};
+    }
+  }
+}
+
+i64 pace_of_all(const Graph& graph) {
+  i64 parameter = 1;
   for (StageId s = 0; s < graph.stage_count(); ++s)
     for (const SizeId extent : graph.stage(s).domain)
-      if (!graph.constant(extent)) phases = std::lcm(phases, std::min(steps_of(graph, extent, true), most_phases));
-  return std::min(phases, most_phases);
+      parameter = std::min(most_pace, std::lcm(parameter, pace_of(graph, extent).parameter));
+  return parameter;
 }
 
 std::vector<Box> read_of_arguments(const Graph& graph, const std::vector<i64>& parameters, const Wanted& wanted) {

@@ -35,9 +35,14 @@ std::optional<Global> global_stage(const ir::Graph&, std::size_t output);
 // What is wanted of the stages of an output; nothing of outputs that are not wanted.
 using Wanted = std::vector<std::optional<Box>>;
 
-// After so many points of an output, along any dimension, what is read repeats itself; no more than `most_phases`.
-constexpr i64 most_phases = 512;
-i64 phases_of(const ir::Graph&);
+// With every `parameter` more of all parameters an extent has `points` more: 2 * (M / 3) has 2 for 3. No points:
+// of a constant, and of what goes with no such step.
+struct Pace {
+  i64 parameter = 1, points = 1;
+};
+Pace pace_of(const ir::Graph&, ir::SizeId extent);
+// With so many more of all parameters every stage reads as it read.
+i64 pace_of_all(const ir::Graph&);
 
 // The points of every argument that are read, in all its fields; empty boxes of what is not.
 std::vector<Box> read_of_arguments(const ir::Graph&, const std::vector<i64>& parameters, const Wanted&);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,56 @@ TEST(Windows, LocalityIsTheHaloOfAllStages) {
   EXPECT_EQ(rows.scale, 1);
   EXPECT_EQ(rows.divisor, 1);
   EXPECT_FALSE(rows.whole);
+}
+
+// What a coarse point spreads over depends on where in its step of 256 a point lies.
+TEST(Windows, LocalityOfADeepPyramidHoldsAtEveryPoint) {
+  const Program p = Program::from_text(R"(
+    stencil down(vector#1 float X) { return X@[(0,2)] + X@[(-1,2)]; }
+    stencil even(vector#1 float X) { return X + X@[1]; }
+    stencil odd(vector#1 float X) { return X + X@[-1]; }
+    vector up(vector#1 float X) { return ( @[(0,2)] = even(X:clamped); @[(1,2)] = odd(X:clamped); ); }
+    parameter N; vector#1 float a[256*N];
+    g<0> = a;
+    for i = 1..8
+      g<i> = down(g<i-1>:clamped);
+    endfor
+    r<8> = g<8>;
+    for i = 7..0
+      r<i> = up(r<i+1>);
+    endfor
+    return r = r<0>;)");
+  const Locality::Dimension told = p.locality().at(0).inputs[0].at(0);
+  ASSERT_FALSE(told.whole);
+  ASSERT_EQ(told.scale, told.divisor);
+  // Sums of what is not negative: a one reaches all points that read it.
+  i64 before = 0, after = 0;
+  Array image(ElementType::f32, {4096});
+  for (i64 k = 2048; k < 2048 + 256; ++k) {
+    image.as<float>()[k] = 1;
+    const Array result = p.run({image}).at(0);
+    image.as<float>()[k] = 0;
+    for (i64 i = 0; i < result.count(); ++i)
+      if (result.as<float>()[i] != 0) after = std::max(after, k - i), before = std::max(before, i - k);
+  }
+  EXPECT_EQ(told.before, before);
+  EXPECT_EQ(told.after, after);
+}
+
+TEST(Windows, LocalityOfSamplesGoesWithTheirStep) {
+  for (const std::string extent : {"N", "16*N"}) {
+    const Program p = Program::from_text(
+        "stencil f(vector#1 float X) { return X@[(-1,16)] + X@[(20,16)]; } "
+        "stencil g(vector#1 float X) { return X@[-1]; } "
+        "parameter N; vector#1 float a[" +
+        extent + "]; return g(f(a:mirror):clamped);");
+    const Locality::Dimension told = p.locality().at(0).inputs[0].at(0);
+    EXPECT_EQ(told.scale, 16);
+    EXPECT_EQ(told.divisor, 1);
+    EXPECT_EQ(told.before, 17);
+    EXPECT_EQ(told.after, 4);
+    EXPECT_FALSE(told.whole);
+  }
 }
 
 TEST(Windows, GlobalStagesAreNamed) {

@@ -152,50 +152,91 @@ void check_windowed(const Program::Impl& impl, const RunOptions& options) {
     fail("method whole transforms whole images, of which no part can be had alone", "give another method");
 }
 
+// What points of an output read, where no edge is near: of one period, after which they read as they read.
+class Sight {
+ public:
+  Sight(const Program::Impl& impl, std::size_t output) : graph_(impl.graph), output_(output) {
+    const std::vector<ir::SizeId>& domain = graph_.stage(graph_.outputs[output].stages.front()).domain;
+    const i64 step = analyze::pace_of_all(graph_);
+    repeats_ = step <= most_phases;
+    for (const ir::SizeId extent : domain) {
+      if (graph_.constant(extent)) continue;  // its last point says enough: nothing goes with it
+      const analyze::Pace pace = analyze::pace_of(graph_, extent);
+      repeats_ = repeats_ && pace.points > 0;
+      if (!repeats_) return;
+      period_ = std::lcm(period_, pace.points * (step / pace.parameter));
+      repeats_ = period_ <= most_phases;
+    }
+    if (!repeats_) return;
+    far_ = (far_points / period_ + 1) * period_;
+    parameters_.assign(graph_.parameters.size(), 2 * far_ * step);
+    domain_ = domain;
+  }
+
+  // Not where points repeat too late, as those of a pyramid of more than ten levels do.
+  bool repeats() const { return repeats_; }
+
+  void look(std::vector<std::vector<Locality::Dimension>>& inputs) const {
+    const std::vector<Box> here = read_at(far_), there = read_at(far_ + period_);
+    for (std::size_t a = 0; a < inputs.size(); ++a)
+      for (std::size_t d = 0; d < here[a].size(); ++d) {
+        Locality::Dimension& dim = inputs[a].emplace_back();
+        const i64 n = graph_.evaluate(graph_.arguments[a].extents[d], parameters_);
+        dim.whole = here[a][d] == Span{0, n} || domain_.size() + d < graph_.arguments[a].extents.size();
+        const i64 moved = there[a].empty() ? 0 : there[a][d].begin - here[a][d].begin;
+        const i64 common = std::gcd(moved, period_);
+        dim.scale = moved / common, dim.divisor = period_ / common;
+      }
+    for (i64 at = far_; at < far_ + period_; ++at) widen(inputs, at, read_at(at));
+  }
+
+ private:
+  static constexpr i64 most_phases = 1024, far_points = 1 << 18;
+
+  std::vector<Box> read_at(i64 at) const {
+    analyze::Wanted wanted(graph_.outputs.size());
+    Box& box = wanted[output_].emplace();
+    for (const ir::SizeId n : domain_) {
+      const i64 begin = std::min(at, graph_.evaluate(n, parameters_) - 1);
+      box.push_back({begin, begin + 1});
+    }
+    return analyze::read_of_arguments(graph_, parameters_, wanted);
+  }
+
+  static void widen(std::vector<std::vector<Locality::Dimension>>& inputs, i64 at, const std::vector<Box>& read) {
+    for (std::size_t a = 0; a < inputs.size(); ++a)
+      for (std::size_t d = 0; d < inputs[a].size(); ++d) {
+        Locality::Dimension& dim = inputs[a][d];
+        const i64 centre = at * dim.scale / dim.divisor;
+        if (dim.whole || read[a].empty()) continue;
+        dim.before = std::max(dim.before, centre - read[a][d].begin);
+        dim.after = std::max(dim.after, read[a][d].end - 1 - centre);
+      }
+  }
+
+  const ir::Graph& graph_;
+  std::size_t output_;
+  bool repeats_ = false;
+  i64 period_ = 1, far_ = 0;
+  std::vector<i64> parameters_;
+  std::vector<ir::SizeId> domain_;
+};
+
 }  // namespace
 
 std::vector<Locality> Program::locality() const {
-  // Images so large that no edge is near, at a place where samples and pieces of all usual steps begin.
-  constexpr i64 unit = 720720, extent = 16 * unit, place = 8 * unit;
-  const ir::Graph& graph = impl_->graph;
-  const std::vector<i64> parameters(graph.parameters.size(), extent);
-  const i64 phases = analyze::phases_of(graph);
   std::vector<Locality> all;
-  for (std::size_t o = 0; o < graph.outputs.size(); ++o) {
+  for (std::size_t o = 0; o < impl_->graph.outputs.size(); ++o) {
     Locality& local = all.emplace_back();
     local.global = global_of(*impl_, o);
-    local.inputs.resize(graph.arguments.size());
+    local.inputs.resize(impl_->graph.arguments.size());
     if (!local.global.empty()) continue;
-    const std::vector<ir::SizeId>& domain = graph.stage(graph.outputs[o].stages.front()).domain;
-    const auto read_at = [&](i64 at) {
-      analyze::Wanted wanted(graph.outputs.size());
-      Box& box = wanted[o].emplace();
-      for (const ir::SizeId n : domain) {
-        const i64 begin = std::min(at, graph.evaluate(n, parameters) - 1);
-        box.push_back({begin, begin + 1});
-      }
-      return analyze::read_of_arguments(graph, parameters, wanted);
-    };
-    const std::vector<Box> here = read_at(place), there = read_at(place + unit);
-    for (std::size_t a = 0; a < graph.arguments.size(); ++a)
-      for (std::size_t d = 0; d < here[a].size(); ++d) {
-        Locality::Dimension& dim = local.inputs[a].emplace_back();
-        const i64 n = graph.evaluate(graph.arguments[a].extents[d], parameters);
-        dim.whole = here[a][d] == Span{0, n} || domain.size() + d < graph.arguments[a].extents.size();
-        const i64 moved = there[a].empty() ? 0 : there[a][d].begin - here[a][d].begin, common = std::gcd(moved, unit);
-        dim.scale = moved / common, dim.divisor = unit / common;
-      }
-    for (i64 phase = 0; phase < phases; ++phase) {
-      const std::vector<Box> read = read_at(place + phase);
+    const Sight sight(*impl_, o);
+    if (sight.repeats())
+      sight.look(local.inputs);
+    else
       for (std::size_t a = 0; a < local.inputs.size(); ++a)
-        for (std::size_t d = 0; d < local.inputs[a].size(); ++d) {
-          Locality::Dimension& dim = local.inputs[a][d];
-          const i64 at = (place + phase) * dim.scale / dim.divisor;
-          if (dim.whole || read[a].empty()) continue;
-          dim.before = std::max(dim.before, at - read[a][d].begin);
-          dim.after = std::max(dim.after, read[a][d].end - 1 - at);
-        }
-    }
+        local.inputs[a].assign(impl_->graph.arguments[a].extents.size(), {.whole = true});
   }
   return all;
 }
