@@ -80,7 +80,7 @@ nb::tuple tuple_of(const std::int64_t* numbers, std::size_t count) {
   return nb::steal<nb::tuple>(made);
 }
 
-// ---- calls that take long --------------------------------------------------------------------------------------------
+// ---- calls that take long
 
 namespace {
 

@@ -114,6 +114,17 @@ int report_usage(const CLI::App& root, const CLI::ParseError& error, int argc, c
   return report(Error(ErrorClass::argument, message, {}, help));
 }
 
+// An empty word is a variable of a script that was not set: whatever the option does without a value is not meant.
+void check_values(const CLI::App& verb) {
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (option->get_positional() || option->get_type_size() == 0) continue;
+    if (std::find(values.begin(), values.end(), "") != values.end())
+      throw Error(ErrorClass::argument, fmt::format("{} '' cannot be used, expected a value", option->get_name()), {},
+                  fmt::format("tessera {} --help lists what can be given", verb.get_name()));
+  }
+}
+
 // What may follow --verify is a part of it, as in --verify=sampled; anything else is a file.
 std::vector<std::string> joined_words(int argc, const char* const* argv) {
   std::vector<std::string> words;
@@ -178,6 +189,7 @@ int run_command(int argc, const char* const* argv) {
   try {
     for (const Verb& verb : verbs)
       if (verb.app->parsed()) {
+        check_values(*verb.app);
         const int status = verb.action();
         flush_standard_output();
         return status;

@@ -245,8 +245,12 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses_circuit({"--error", "little"}, "--error is 'little'; expected a number");
   refuses_circuit({"--error", "inf"}, "--error is 'inf'; expected a number");
   refuses_circuit({"--error", "-0.5"}, "--error is -0.5; expected a positive number");
-  refuses_circuit({"--chip", ""}, "there is no chip ''");
+  refuses_circuit({"--chip", ""}, "--chip '' cannot be used, expected a value");
   refuses_circuit({"-o", "blur.forma"}, "it is the program");
+  for (const char* option : {"--roi", "--window", "--onto", "--at", "--range", "--compression", "--format", "--page",
+                             "--axes", "--device", "--device-memory", "--target", "--threads", "--memory", "--output"})
+    refuses({"run", "blur.forma", "grey.png", option, ""}, 2,
+            std::string(option) + " '' cannot be used, expected a value");
   refuses({"emit", "blur.forma", "-o", path("blur.forma")}, 2, "it is the program");
   refuses({"emit", "blur.forma", "--target", "verilok", "--size", "9x9"}, 2, "there is no target 'verilok'");
   program("whole.forma", "parameter M, N;\nvector#2 uint8 image[M,N];\nreturn image;\n");
@@ -258,7 +262,7 @@ TEST_F(BadInput, OptionsThatAreNone) {
   refuses({"run", "blur.forma", "grey.png", "--target", "cuda", "--tile", "8x64"}, 2,
           "--tile is of --target cpu alone");
   refuses({"run", "blur.forma", "grey.png", "--device-memory", "1GiB"}, 2, "--target cuda or opencl beside it");
-  for (const char* size : {"0", "-1", "much", "3 furlongs", "", "1e99GiB"})
+  for (const char* size : {"0", "-1", "much", "3 furlongs", " ", "1e99GiB"})
     refuses({"run", "blur.forma", "grey.png", "--target", "opencl", "--device-memory", size}, 2, "bytes, as in 2GiB");
   refuses({"run", "blur.forma", "grey.png", "--target", "opencl", "--threads", "2"}, 2, "--threads is of --target cpu");
 }

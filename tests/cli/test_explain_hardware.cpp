@@ -170,7 +170,8 @@ TEST_F(ExplainHardware, RefusesWhatDoesNotFit) {
           "--input names 'image' twice");
   refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--exact"},
           "--exact is not of target verilog");
-  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--name", ""}, "--name is empty");
+  refuses({"emit", "mean.forma", "--target", "verilog", "--size", "9x9", "--name", ""},
+          "--name '' cannot be used, expected a value");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--threads", "2"},
           "--threads is not of --target hls");
   refuses({"explain", "mean.forma", "--target", "hls", "--size", "9x9", "--svg", "a.svg"},

@@ -92,8 +92,6 @@ int emit(const EmitVerb& verb) {
                 {}, base::did_you_mean(verb.target, targets));
   if (verb.target == "verilog" && !verb.header.empty())
     throw Error(ErrorClass::argument, "--header is not of target verilog, which has no headers");
-  if (verb.name && verb.name->empty())
-    throw Error(ErrorClass::argument, "--name is empty; expected the name of the function");
   const RunOptions plan = verb.plan.run_options();
   if (verb.target == "verilog" && plan.numbers == Numbers::exact)
     throw Error(ErrorClass::argument, "--exact is not of target verilog, whose floats are in fixed point", {},
