@@ -76,10 +76,10 @@ class RunFunction {
     std::string extents;
     for (const ir::SizeId n : ref.extents) extents += (extents.empty() ? "" : ", ") + extent_(n);
     if (!extents.empty())
-      out_ +=
-          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_bytes({}, e, {}) < 0) return 2;\n  }}\n", extents,
-                      inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()),
-                      ref.extents.size());
+      out_ += fmt::format(
+          "  {{\n    const i64 e[] = {{{}}};\n    if (tsr_array_bytes({}, e, {}) < 0) return 2;\n  }}\n", extents,
+          inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()),
+          ref.extents.size());
     std::string pitch = fmt::format(
         "{}LL", inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()));
     for (std::size_t d = ref.extents.size(); d-- > 0;) {

@@ -123,7 +123,7 @@ class Launches {
     room(fft::DeviceStep::Buffer::chunk, plan.chunk);
     room(fft::DeviceStep::Buffer::other_chunk, other ? plan.chunk : 0);
     for (const fft::DevicePhase& each : plan.phases) phase(each);
-    line("while (w.count > 0) tsr_fft_done(s, w.own[--w.count]);");
+    line("while (w.count > 0) tsr_fft_free(s, w.own[--w.count]);");
     --depth_;
     line("}");
     return out_;
@@ -197,7 +197,7 @@ class Launches {
       line(fmt::format("tsr_launch(s, {}, {}, {}, 1, a, {}, n, sizeof n);", first_kernel_ + kernel, blocks, threads,
                        step.second ? 4 : 3));
     }
-    if (step.second) line("tsr_fft_done(s, counters);");
+    if (step.second) line("tsr_fft_free(s, counters);");
     --depth_;
     line("}");
   }

@@ -182,7 +182,7 @@ class CPrinter : public Printer {
     for (const ir::SizeId n : array.extents) bytes += " * " + extent_(n);
     if (!array.extents.empty())
       too_big_.insert(
-          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_bytes({}, e, {}) < 0) return 2;\n  }}\n",
+          fmt::format("  {{\n    const i64 e[] = {{{}}};\n    if (tsr_array_bytes({}, e, {}) < 0) return 2;\n  }}\n",
                       list_of(array.extents), array.format.size(), array.extents.size()));
     std::string& size = sizes_[*slots_.of[a]];
     size = size.empty() ? bytes : size == bytes ? size : fmt::format("tsr_max({}, {})", size, bytes);
@@ -340,7 +340,7 @@ class DevicePrinter : public Printer {
           value(s.test)));
       line("    tsr_ok(s, cudaStreamSynchronize(s->stream));");
     } else {
-      line("  tsr_barrier(s);");
+      line("  tsr_queue_barrier(s);");
       line("  if (s->status == CL_SUCCESS)");
       line(fmt::format("    tsr_ok(s, clEnqueueReadBuffer(s->queue, {}, CL_TRUE, 0, 1, &more, 0, NULL, NULL));",
                        value(s.test)));
