@@ -31,8 +31,9 @@ struct CompileOptions {
 
 // How stages are grouped and tiled. `automatic` is the cost model; the others exist to be measured against it.
 enum class Schedule { automatic, untiled, tiled, stream };
-// fast may contract and reorder window reductions (within 1e-5 * sum |w||x| of the oracle, where x is the largest
-// number nearby for sums of low rank and through transforms, see Method); exact gives the oracle's bits.
+// fast may round a product and a sum once and reorder window reductions (within 1e-5 * sum |w||x| of the oracle, where
+// x is the largest number nearby for sums of low rank and through transforms, see Method); exact gives the oracle's
+// bits.
 enum class Numbers { fast, exact };
 
 struct Region {  // [begin, end) per dimension, slowest first

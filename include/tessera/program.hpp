@@ -80,8 +80,7 @@ class Program {
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
   // ---- parts of results (windows) ----
   //
-  // A window of a result has the bits that it has in the whole result, in any tiling: in `exact` numbers, and where
-  // there are no floats. In `fast` numbers the last bits may be others, as they may follow from tiles and threads.
+  // A window of a result has the bits that it has in the whole result, in any tiling.
 
   // Of every output, in order.
   std::vector<Locality> locality() const;

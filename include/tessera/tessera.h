@@ -174,7 +174,7 @@ TSR_API tsr_status tsr_run(const tsr_program*, const DLTensor* const* inputs, si
  * a failure is undefined. */
 TSR_API tsr_status tsr_run_into(const tsr_program*, const DLTensor* const* inputs, size_t input_count,
                                 const DLTensor* const* outputs, size_t output_count, const tsr_options*);
-/* Windows: parts of results, in exact numbers with the bits of the whole (Program::run_region of tessera/program.hpp).
+/* Windows: parts of results, with the bits of the whole (Program::run_region of tessera/program.hpp).
  * Dimensions are those of the program's description, without fields.
  *
  * What a point of each output depends on: [{"name": "edges", "global": "", "inputs": [{"name": "image", "dimensions":

@@ -27,6 +27,7 @@ inline To same_bits(From from) {
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 #define SELECTI(m, a, b) ((m) ? (a) : (b))
 #define SQRT(x) (std::sqrt(x))
+#define MULADD(a, b, c) ((a) * (b) + (c))
 #define TO_FLOAT(i) (static_cast<F>(i))
 #define ANY(m) (m)
 #define NAME(x) text_##x
@@ -59,6 +60,7 @@ typedef std::int64_t I;
 #undef SELECT
 #undef SELECTI
 #undef SQRT
+#undef MULADD
 #undef TO_FLOAT
 #undef ANY
 #undef NAME

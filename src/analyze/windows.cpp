@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -165,14 +166,16 @@ Pace capped(Pace p) {
 class Cutter {
  public:
   Cutter(const Graph& graph, const std::vector<i64>& parameters, const std::vector<Needs>& needs,
-         const std::vector<Grain>& grains)
+         const std::vector<Grain>& grains, const LeastExtents& least)
       : graph_(graph), needs_(needs), grains_(grains) {
     cut_.whole = parameters;
     for (const i64 n : parameters) cut_.kept.push_back({0, n});
     whole_.resize(parameters.size());
     suspects_.resize(parameters.size());
     for (StageId s = 0; s < graph.stage_count(); ++s)
-      for (const SizeId extent : graph.stage(s).domain) extents_.insert(extent);
+      for (const SizeId extent : graph.stage(s).domain) extents_[extent] = 1;
+    for (const auto& [extent, points] : least)
+      extents_[extent] = std::max(extents_[extent], std::min(points, graph.evaluate(extent, parameters)));
     for (StageId s = 0; s < graph.stage_count(); ++s)
       for (std::size_t d = 0; d < needs[s].size(); ++d)
         if (needs[s][d].wanted()) {
@@ -276,10 +279,12 @@ class Cutter {
     cut_.kept[p] = {begin, end};
   }
 
-  // A program runs where each of its stages has a point, whether anybody needs it or not.
+  // A program runs where each of its stages has a point, whether anybody needs it or not, and as the whole does where
+  // extents are no less than that takes.
   bool all_have_points(std::size_t p, i64 count) const {
-    return std::all_of(extents_.begin(), extents_.end(),
-                       [&](SizeId extent) { return !follows(extent, p) || value(extent, p, count) >= 1; });
+    return std::all_of(extents_.begin(), extents_.end(), [&](const auto& extent) {
+      return !follows(extent.first, p) || value(extent.first, p, count) >= extent.second;
+    });
   }
 
   // Of how many a beginning is a multiple, so that all stages go on as they were: what extents are divided by, and
@@ -314,8 +319,8 @@ class Cutter {
   }
 
   void check() {
-    for (const SizeId extent : extents_)
-      if (cut_.extent(graph_, extent) < 1) suspect(extent);
+    for (const auto& [extent, points] : extents_)
+      if (cut_.extent(graph_, extent) < points) suspect(extent);
     for (StageId s = 0; s < graph_.stage_count(); ++s) {
       if (needs_[s].empty()) continue;
       const Stage& stage = graph_.stage(s);
@@ -385,7 +390,7 @@ class Cutter {
   const std::vector<Grain>& grains_;
   Cut cut_;
   std::vector<Place> places_;
-  std::set<SizeId> extents_;  // of all stages
+  std::map<SizeId, i64> extents_;  // of all stages: the least number of points
   std::vector<bool> whole_, suspects_;
   bool broken_ = false;
 };
@@ -495,9 +500,9 @@ Box Cut::box(const Graph& graph, const std::vector<SizeId>& extents) const {
 }
 
 Cut cut_of(const Graph& graph, const std::vector<i64>& parameters, const Wanted& wanted,
-           const std::vector<Grain>& grains) {
+           const std::vector<Grain>& grains, const LeastExtents& least) {
   const std::vector<Needs> needs = Walk(graph, parameters, grains).take(wanted);
-  return Cutter(graph, parameters, needs, grains).take();
+  return Cutter(graph, parameters, needs, grains, least).take();
 }
 
 }  // namespace tessera::analyze

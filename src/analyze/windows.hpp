@@ -9,6 +9,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,7 +66,11 @@ struct Cut {
   Box box(const ir::Graph&, const std::vector<ir::SizeId>& extents) const;
 };
 
+// Extents that have no less than so many points, as far as the whole has them.
+using LeastExtents = std::set<std::pair<ir::SizeId, i64>>;
+
 // Of a graph without a global stage. `parameters`: of the whole. A dimension that cannot be cut stays whole.
-Cut cut_of(const ir::Graph&, const std::vector<i64>& parameters, const Wanted&, const std::vector<Grain>& = {});
+Cut cut_of(const ir::Graph&, const std::vector<i64>& parameters, const Wanted&, const std::vector<Grain>& = {},
+           const LeastExtents& = {});
 
 }  // namespace tessera::analyze

@@ -39,7 +39,6 @@ Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::
   const bool exact = options.numbers == Numbers::exact;
   module_ = run::cpu::load({.source = (exact ? "#define TSR_EXACT\n" : "") + std::move(code.text),
                             .name = "program",
-                            .exact = exact,
                             .compiler = options.compiler,
                             .tables = std::move(code.tables)});
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) {

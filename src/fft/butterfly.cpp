@@ -87,7 +87,7 @@ Complex Butterfly::minus(const Complex& a, const Complex& b) {
   return {sub(a.re, b.re), sub(a.im, b.im)};
 }
 Complex Butterfly::times(const Complex& x, const Complex& w) {
-  return {sub(x.re * w.re, x.im * w.im), add(x.re * w.im, x.im * w.re)};
+  return {fused(-x.im, w.im, mul(x.re, w.re)), fused(x.im, w.re, mul(x.re, w.im))};
 }
 
 void Butterfly::transform(i64 radix, const Load& load, const Store& store) {

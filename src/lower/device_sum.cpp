@@ -87,7 +87,7 @@ void DeviceSum::sum_directly(const Value& weights, const Value& y, const Value& 
         const Value at = mapped_index(mode_along(across_), x + l + lo(across_), extent(source_domain()[across_]), off);
         const Value v =
             bordered(taken(convert(ir::nest::bytes_pointer, element(sum_.source, place_of(row, at)))), off, above);
-        builder_->assign(total, total + weight * v);
+        builder_->assign(total, product_added(weight, v, total));
       });
     });
   });

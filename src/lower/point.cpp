@@ -2,6 +2,7 @@
 #include "lower/point.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -92,7 +93,40 @@ std::vector<ExprId> addends_of(const ir::Graph& graph, ExprId reduction, bool ch
   return found;
 }
 
+// Halves are computed in floats by most machines, and rounded then.
+bool is_fused(ElementType type) {
+  return type == ElementType::f32 || type == ElementType::f64;
+}
+
 }  // namespace
+
+std::optional<FusedSum> fused_of(const ir::Graph& graph, ExprId sum) {
+  const ExprNode& n = graph.node(sum);
+  if ((n.op != Op::add && n.op != Op::sub) || !is_fused(n.type)) return {};
+  const auto divides = [&](const ExprNode& term) {  // which is a product with the inverse
+    const std::optional<double> by = term.op == Op::div ? ir::constant_value(graph, term.args[1]) : std::nullopt;
+    int exponent = 0;
+    return by && std::abs(std::frexp(*by, &exponent)) == 0.5 && std::isnormal(1 / *by);
+  };
+  for (const std::size_t k : {std::size_t{1}, std::size_t{0}}) {
+    const ExprNode& term = graph.node(n.args[k]);
+    if (term.op != Op::mul && !divides(term)) continue;
+    const bool minus = n.op == Op::sub;
+    return FusedSum{.a = term.args[0],
+                    .b = term.args[1],
+                    .c = n.args[1 - k],
+                    .minus_product = minus && k == 1,
+                    .minus_c = minus && k == 0,
+                    .divides = term.op == Op::div};
+  }
+  return {};
+}
+
+std::vector<ExprId> PointEmitter::operands_of(ExprId e) const {
+  if (source_.fuses)
+    if (const std::optional<FusedSum> f = fused_of(graph_, e)) return {f->a, f->b, f->c};
+  return graph_.node(e).args;
+}
 
 Value PointEmitter::identity(const ExprNode& n, Lane lane) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -117,6 +151,10 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
   std::vector<Lane> lanes;
   std::vector<ExprId> bodies;                // once each
   std::vector<std::vector<ExprId>> addends;  // of each total
+  const auto joins = [&](ExprId sum, ExprId addend) {
+    return source_.fuses && graph_.node(sum).op == Op::reduce_sum && is_fused(graph_.node(sum).type) &&
+           graph_.node(addend).op == Op::mul;
+  };
   for (ExprId e : together) {
     const ExprNode& n = graph_.node(e);
     Lane lane = n.type == ElementType::boolean ? ir::nest::mask_lane(Lane::i32)
@@ -126,8 +164,10 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
     lanes.push_back(lane);
     totals.push_back(builder_.var("total", identity(n, lane)));
     addends.push_back(addends_of(graph_, e, source_.chained));
-    for (ExprId a : addends.back())
+    for (ExprId a : addends.back()) {
       if (!std::count(bodies.begin(), bodies.end(), a)) bodies.push_back(a);
+      if (joins(e, a)) addends_.insert(a.id);
+    }
   }
   const std::vector<ir::Var> over = graph_.node(together.front()).vars;
   Vars inner = vars;
@@ -147,8 +187,11 @@ void PointEmitter::reductions(const std::vector<ExprId>& together, Values& known
         if (times == 0) continue;
         const Op step = ir::step_of(graph_.node(together[t]).op);
         const Value term = as(v, lanes[t]);
+        const bool fuses = joins(together[t], body);
         for (auto k = times; k > 0; --k)
-          builder_.assign(totals[t], ir::nest::operation(step, {lanes[t], source_.lanes, false}, {totals[t], term}));
+          builder_.assign(totals[t],
+                          fuses ? ir::nest::fused(term->args[0], term->args[1], totals[t])
+                                : ir::nest::operation(step, {lanes[t], source_.lanes, false}, {totals[t], term}));
       }
     };
     emit_block(bodies, local, inner, finish);
@@ -170,7 +213,7 @@ void PointEmitter::emit_block(const std::vector<ExprId>& wanted, Values& known, 
     const ExprNode& n = graph_.node(e);
     std::vector<ExprId> inputs;
     if (!is_reduction(n.op)) {
-      inputs = n.args;
+      inputs = operands_of(e);
     } else {
       std::set<std::uint32_t> seen;
       std::vector<ExprId> stack{n.args[0]};

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analyze/ranges.hpp"
@@ -22,6 +23,7 @@ struct PointSource {
   int lanes = 16;
   int least_bytes = 1;   // of a lane that integers are computed in: 4 where narrow ones gain nothing
   bool chained = false;  // addends of a looped sum are added to its total one by one, in any order
+  bool fuses = false;    // a sum of floats takes a product that it has for a term in one step: fused_of
   // The vector of an access without reduction variables in its index, or with the given values for them.
   std::function<ir::nest::Value(const ir::ExprNode&, const std::map<std::uint32_t, ir::nest::Value>& vars)> load;
   // Lane-wise absolute reads: indices are i32 vectors, clamped already.
@@ -30,6 +32,15 @@ struct PointSource {
   std::function<ir::nest::Value(const ir::ExprNode&)> lanes_of_piece;  // of a whole image; may be missing
   std::function<ir::nest::Value(std::size_t table)> table;             // pointer to its first element
 };
+
+// A sum that takes a product: a * b + c with the signs of both. Which product that is follows from the sum alone, never
+// from what else a block or a tile computes, so that results have the same bits in all of them.
+struct FusedSum {
+  ir::ExprId a, b, c;
+  bool minus_product = false, minus_c = false;
+  bool divides = false;  // a / b, and b is a power of two
+};
+std::optional<FusedSum> fused_of(const ir::Graph&, ir::ExprId sum);
 
 class PointEmitter {
  public:
@@ -53,6 +64,10 @@ class PointEmitter {
   void emit_block(const std::vector<ir::ExprId>& wanted, Values& known, const Vars& vars,
                   const std::function<void(ir::ExprId, Value)>& made);
   Value node(ir::ExprId e, const Values& known, const Vars& vars);
+  Value fused(const FusedSum&, ir::nest::Lane, const Values& known);
+  // What a node is computed of: its arguments, or those of a product that it takes.
+  std::vector<ir::ExprId> operands_of(ir::ExprId e) const;
+  bool is_addend(ir::ExprId e) const { return addends_.contains(e.id); }
   void reductions(const std::vector<ir::ExprId>& together, Values& known, const Vars& vars);
   // An integer that is the same in all lanes: of numbers and the variables of loops.
   std::optional<Value> uniform(ir::ExprId e, const Vars& vars);
@@ -80,6 +95,7 @@ class PointEmitter {
   Builder& builder_;
   const PointSource& source_;
   plan::LowBits low_;
+  std::unordered_set<std::uint32_t> addends_;  // products that a looped sum takes in one step
 };
 
 }  // namespace tessera::lower

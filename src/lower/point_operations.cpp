@@ -230,6 +230,21 @@ Value PointEmitter::lookup(const ExprNode& n, const Values& known, const Vars& v
   return truth(builder_.let("v", gathered));
 }
 
+Value PointEmitter::fused(const FusedSum& f, Lane lane, const Values& known) {
+  const auto number_of = [&](ExprId e) { return ir::constant_value(graph_, e); };
+  const auto is_number = [&](ExprId e) { return graph_.node(e).op == Op::constant; };
+  Value a = operand(f.a, known, lane), b = operand(f.b, known, lane), c = operand(f.c, known, lane);
+  if (f.divides) b = number(1 / *number_of(f.b), lane);
+  if (f.minus_product && is_number(f.b))
+    b = number(f.divides ? -1 / *number_of(f.b) : -*number_of(f.b), lane);
+  else if (f.minus_product && is_number(f.a))
+    a = number(-*number_of(f.a), lane);
+  else if (f.minus_product)
+    a = named(-a);
+  if (f.minus_c) c = is_number(f.c) ? number(-*number_of(f.c), lane) : named(-c);
+  return named(ir::nest::fused(a, b, c));
+}
+
 Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
   const ExprNode& n = graph_.node(e);
   bool boolean = n.type == ElementType::boolean;
@@ -336,8 +351,11 @@ Value PointEmitter::node(ExprId e, const Values& known, const Vars& vars) {
     if (count.lo < 0 || count.hi > 31) by = named(by & 31);
     return op(n.op, lane, {operand(n.args[0], known, lane), by});
   }
+  if (source_.fuses)
+    if (const std::optional<FusedSum> f = fused_of(graph_, e)) return fused(*f, lane, known);
   std::vector<Value> args;
   for (ExprId a : n.args) args.push_back(operand(a, known, lane));
+  if (is_addend(e)) return ir::nest::operation(Op::mul, {lane, source_.lanes, false}, std::move(args));
   if (!is_float(n.type) && (n.op == Op::div || n.op == Op::rem)) return integer_division(n, args[0], args[1], lane);
   if (!is_float(n.type) && n.op == Op::abs && !is_signed(lane)) return args[0];
   if (!is_float(n.type) && n.op == Op::abs) return named(max(args[0], named(-args[0])));

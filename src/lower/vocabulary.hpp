@@ -25,6 +25,11 @@ inline ir::nest::Value tile_shape() {
   return ir::nest::variable("T", {ir::nest::Lane::i64, 1, true});
 }
 
+// a * b + c: of floats in one step.
+inline ir::nest::Value product_added(const ir::nest::Value& a, const ir::nest::Value& b, const ir::nest::Value& c) {
+  return is_float(c->type.lane) ? ir::nest::fused(a, b, c) : c + a * b;
+}
+
 // Do rows, planes and volumes of a stage in memory leave gaps between them? A flag; extents and strides, in bytes, come
 // from the function that is made.
 template <class Extent, class Stride>

@@ -261,7 +261,7 @@ TEST(Compiler, EveryWayGivesTheSameBits) {
   ASSERT_FALSE(compilers().empty());
   for (const std::string& name : compilers()) {
     for (const bool exact : {false, true}) {
-      const auto module = load({.source = sample, .name = "sample", .exact = exact, .compiler = name});
+      const auto module = load({.source = sample, .name = "sample", .contracts = !exact, .compiler = name});
       EXPECT_EQ(run_sample(*module), expected()) << module->description();
     }
   }
@@ -274,7 +274,7 @@ TEST(Compiler, ContractsOnlyWhenItMay) {
   const float e = 0x1p-13f;
   for (const std::string& name : compilers()) {
     const auto result = [&](bool exact) {
-      const auto module = load({.source = text, .exact = exact, .compiler = name});
+      const auto module = load({.source = text, .contracts = !exact, .compiler = name});
       return reinterpret_cast<float (*)(float, float, float)>(module->symbol("f"))(1 + e, 1 - e, -1.0f);
     };
     EXPECT_EQ(result(true), 0.0f) << name;

@@ -11,7 +11,7 @@ constinit const Dialect c_dialect = {
     .pointer_of_pointer = "(({type})(void*)({a}))",
     .pointer_of_integer = "(({type})(tsr_word)({a}))",
     .choice_of_reals = "tsr_choose({m}, {a}, {b}, {lane})",
-    .fused = "({a} * {b} + {c})",
+    .fused = "tsr_fused_{type}({a}, {b}, {c})",
     .open_extreme = {.f32 = "tsr_choose({a} {op} {b}, {a}, {b}, {lane})",
                      .f64 = "tsr_choose({a} {op} {b}, {a}, {b}, {lane})"},
     .reals = {.neg = "tsr_neg({a}, {lane})", .mul = "{product}({a} * {b})"},

@@ -101,13 +101,8 @@ std::string frame_begin(bool exact) {
   std::string text(detail::c_silence_text);
   for (const char* warning : warnings) text += fmt::format("#pragma GCC diagnostic ignored \"-W{}\"\n", warning);
   text += "#endif\n" + std::string(detail::c_arithmetic_text);
-  // Contraction to FMA would change values between variants, so it is off where the flags did not ask for FMA.
-  text += fmt::format(
-      "#if {}\n#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#else\n"
-      "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n",
-      exact ? "1" : "!defined(__FMA__) && defined(__x86_64__)");
-  if (!exact) text += "#elif defined(__clang__)\n#pragma clang fp contract(fast)\n";
-  text += "#endif\n";
+  // Contraction by the compiler would change values between variants and loops; the text says what is fused.
+  text += "#ifdef __clang__\n#pragma STDC FP_CONTRACT OFF\n#else\n#pragma GCC optimize(\"fp-contract=off\")\n#endif\n";
   // Clang's -ffp-contract=fast, which comes with -ffast-math, heeds no pragma; it cannot see through this. What no
   // register holds goes through memory.
   if (exact) {

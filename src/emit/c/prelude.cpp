@@ -69,6 +69,22 @@ std::string streaming_store(const Type& type) {
   return text_of("stream", holes);
 }
 
+std::string fused(const Type& type) {
+  Holes holes = holes_of(type);
+  const int bytes = type.lanes * size_of(type.lane);
+  const bool single = type.lane == Lane::f32;
+  holes["precision"] = single ? "s" : "d";
+  if (bytes == 64) {
+    holes["macro"] = "__AVX512F__", holes["size"] = "512_mask";
+    holes["more"] = single ? ", (unsigned short)-1, 4" : ", (unsigned char)-1, 4";
+  } else {
+    holes["macro"] = "__FMA__", holes["size"] = bytes == 32 ? "256" : "";
+    holes["more"] = "";
+  }
+  holes["instruction"] = bytes == 16 || bytes == 32 || bytes == 64 ? text_of("fused_instruction", holes) : "";
+  return text_of("fused", holes);
+}
+
 std::string open_extremes(const Type& type) {
   const char* const name = is_float(type.lane) ? "open_extreme" : "extreme_of_integers";
   return text_of(name, holes_of(type, true)) + text_of(name, holes_of(type, false));
@@ -164,7 +180,10 @@ std::string vector_prelude(const Needs& needs) {
   for (const Type& t : all)
     if (t.lane == Lane::f16) text += half_broadcast(t);
   for (const Type& t : needs.streams) text += streaming_store(t);
-  for (const Type& t : needs.fused) text += text_of("fused", holes_of(t));
+  std::set<Type> fuses = needs.fused;
+  for (const ir::FunctionUse& use : needs.functions)
+    if (use.lanes > 1) fuses.insert({ir::nest::lane_of(use.type), use.lanes, false});
+  for (const Type& t : fuses) text += fused(t);
   for (const Type& t : needs.types_called(Support::products)) text += text_of("add_products", holes_of(t));
   for (const std::string& name : needs.called(Support::fields)) text += fields(name.back() - '0');
   for (const Type& t : needs.selects) text += text_of("pick", holes_of(t));
@@ -173,7 +192,7 @@ std::string vector_prelude(const Needs& needs) {
   for (const Type& t : needs.magnitudes) text += text_of("magnitude", holes_of(t));
   for (const auto& [result, index] : needs.gathers) text += gather(result, index);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
-  if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses);
+  if (!uses.empty()) text += ir::functions_source(ir::FunctionDialect::c, uses, true);
   for (const Type& t : needs.types_called(Support::ranges)) text += ranges_text(t.lane);
   return text;
 }

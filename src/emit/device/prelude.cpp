@@ -36,7 +36,7 @@ std::string extreme(const Dialect& dialect, Lane lane, bool lesser, bool exact) 
 std::string device_prelude(const Needs& needs, DeviceDialect which, bool exact) {
   const Dialect& dialect = dialect_of(which);
   const bool doubles = needs.has(Lane::f64);
-  std::string text(exact ? dialect.kernel.exact : "");
+  std::string text(dialect.kernel.contraction);
   // The NaN of devices is another one than that of cores.
   text += exact ? "#define tsr_half_of(x, h) ((x) == (x) ? (h) : (f16)0x7e00)\n" : "#define tsr_half_of(x, h) (h)\n";
   text += *dialect.kernel.prelude;
@@ -46,7 +46,7 @@ std::string device_prelude(const Needs& needs, DeviceDialect which, bool exact) 
     for (const bool lesser : {true, false})
       if (lane == Lane::f32 || doubles) text += extreme(dialect, lane, lesser, exact);
   const std::vector<ir::FunctionUse> uses(needs.functions.begin(), needs.functions.end());
-  if (!uses.empty()) text += ir::functions_source(dialect.functions, uses);
+  if (!uses.empty()) text += ir::functions_source(dialect.functions, uses, !exact);
   for (const std::string& name : needs.called(Support::vectors)) text += dialect.kernel.access(Access(name));
   if (!needs.called(Support::matrices).empty()) text += matrix_text();
   return text;

@@ -54,7 +54,7 @@ struct KernelWords {
   Pattern restricted = {};               // behind the star of a pointer
   Pattern begin = {};                    // first in kernels that may overlap with others: {order}
   Pattern shared = {};                   // declares {bytes} of shared memory
-  Pattern exact = {};                    // first of all in exact numbers
+  Pattern contraction = {};              // first of all: a product and a sum stay two operations
   OfReals to_bits = {}, from_bits = {};  // functions between floats and integers
   // Text before kernels, and before those with doubles.
   const std::string_view *prelude = nullptr, *doubles = nullptr;

@@ -101,8 +101,8 @@ std::string NestPrinter::called(const Node& n) {
 
 std::string NestPrinter::fused(const Node& n) {
   if (n.type.lanes == 1)
-    return fmt::format(fmt::runtime(dialect_.fused), fmt::arg("a", text(n.args[0])), fmt::arg("b", text(n.args[1])),
-                       fmt::arg("c", text(n.args[2])));
+    return fmt::format(fmt::runtime(dialect_.fused), fmt::arg("type", name_of(n.type.lane)),
+                       fmt::arg("a", text(n.args[0])), fmt::arg("b", text(n.args[1])), fmt::arg("c", text(n.args[2])));
   needs_.fused.insert(n.type);
   return fmt::format("tsr_fused_{}({})", spell(n.type), list(n.args));
 }

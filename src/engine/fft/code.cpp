@@ -25,8 +25,8 @@ void* function_of(const std::string& type, const std::string& name, const std::s
     const auto found = modules.find(key);
     if (found != modules.end()) return found->second->symbol(name);
   }
-  std::shared_ptr<run::cpu::Module> module =
-      run::cpu::load({.source = emit::print_c(make()), .name = name + "_" + type, .compiler = compiler});
+  std::shared_ptr<run::cpu::Module> module = run::cpu::load(
+      {.source = emit::print_c(make()), .name = name + "_" + type, .contracts = true, .compiler = compiler});
   const base::Lock lock(mutex, modules);
   return modules.emplace(key, std::move(module)).first->second->symbol(name);
 }

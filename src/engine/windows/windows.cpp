@@ -13,6 +13,7 @@
 #include "engine/program_impl.hpp"
 #include "engine/size_class.hpp"
 #include "ir/bind.hpp"
+#include "lower/device.hpp"
 #include "rewrite/located.hpp"
 #include "rewrite/sums/tiles.hpp"
 #include "run/cpu/parallel.hpp"
@@ -125,12 +126,16 @@ Told told(const Program::Impl& impl) {
 // What is kept of the inputs, by the plan that runs the whole.
 Cut cut_for(const Program::Impl& impl, const std::vector<i64>& whole, const std::vector<Region>& regions,
             const RunOptions& options) {
-  const auto of = [&](const plan::Plan& plan) {
-    return analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan));
+  const auto of = [&](const plan::Plan& plan, const analyze::LeastExtents& least) {
+    return analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan), least);
+  };
+  const auto on_device = [&](const engine::DeviceExecutable& code) {  // which has other code for small images
+    const engine::DeviceExecutable& serves = code.serving(whole, options);
+    return of(serves.plan(), lower::least_extents(serves.program()));
   };
   const Program::Impl& runs = engine::by_method(impl, options);
-  Cut cut = options.target == "cpu" ? of(runs.executable(options, engine::size_class(runs.graph, whole))->plan())
-                                    : of(runs.on_device(options, whole)->plan());
+  Cut cut = options.target == "cpu" ? of(runs.executable(options, engine::size_class(runs.graph, whole))->plan(), {})
+                                    : on_device(*runs.on_device(options, whole));
   // Of adjoints, which are right from some extents on.
   for (const LeastExtent& least : impl.least)
     if (cut.extent(impl.graph, least.extent) < least.points)

@@ -157,7 +157,7 @@ void LineWriter::sums_of_products(const Value (&at)[2], const Products& of) {
     const auto add = [&](const Complex& sum, const Complex& z, const Value& weights, i64 k) {
       const Complex h = ends_.load(End::points, weights, legs.element(k) * point);
       const Value re = butterfly_.fused(z.re, h.re, sum.re), im = butterfly_.fused(z.re, h.im, sum.im);
-      out_.assign(sum.re, butterfly_.sub(re, butterfly_.mul(z.im, h.im)));
+      out_.assign(sum.re, butterfly_.fused(-z.im, h.im, re));
       out_.assign(sum.im, butterfly_.fused(z.im, h.re, im));
     };
     // One line, which the first sum multiplies by weights k and the second one by those before; either may be missing.

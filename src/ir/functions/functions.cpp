@@ -16,6 +16,7 @@ namespace {
 #define SELECT(m, a, b) ((m) ? (a) : (b))
 #define SELECTI(m, a, b) ((m) ? (a) : (b))
 #define SQRT(x) (std::sqrt(x))
+#define MULADD(a, b, c) ((a) * (b) + (c))
 #define TO_FLOAT(i) (static_cast<F>(i))
 #define ANY(m) (m)
 #define NAME(x) text_##x

@@ -48,6 +48,8 @@ std::string function_name(Op, ElementType, int lanes = 1);
 std::string product_name(int bytes, int lanes);
 // The definitions of these functions and of all that they call, each once: complete text that includes nothing and
 // leaves no macro defined. Vector parameters are of types  float __attribute__((vector_size(4 * lanes)))  and the like.
-std::string functions_source(FunctionDialect, std::vector<FunctionUse>);
+// `fuses`: products that sums take are rounded once, by what stands before: tsr_fused_f32x8 in C (not under TSR_EXACT),
+// fma in CUDA, tsr_fused in OpenCL.
+std::string functions_source(FunctionDialect, std::vector<FunctionUse>, bool fuses = false);
 
 }  // namespace tessera::ir

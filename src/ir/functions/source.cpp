@@ -308,7 +308,7 @@ constexpr std::string_view kVectorMacros =
 
 constexpr std::string_view kUndefine =
     "#undef FN\n#undef F\n#undef I\n#undef NAME\n#undef K\n#undef KI\n#undef BITS\n#undef FLOAT\n#undef SELECT\n"
-    "#undef SELECTI\n#undef SQRT\n#undef TO_FLOAT\n#undef ANY\n";
+    "#undef SELECTI\n#undef SQRT\n#undef MULADD\n#undef TO_FLOAT\n#undef ANY\n";
 
 constexpr std::string_view kHidden =
     "#ifdef __clang__\n#define TSR_V I\n#define TSR_P(x) x##_\n#define TSR_GET(x) F x = FLOAT(x##_);\n"
@@ -316,6 +316,18 @@ constexpr std::string_view kHidden =
     "x\n#endif\n";
 constexpr std::string_view kUndefineHidden =
     "#undef TSR_V\n#undef TSR_P\n#undef TSR_GET\n#undef TSR_PUT\n#undef TSR_PRODUCT\n";
+
+// a * b + c. In C it is `exact` text that has it rounded twice.
+std::string multiply_add(FunctionDialect d, const std::string& x, bool fuses) {
+  if (d == FunctionDialect::c) {
+    const std::string plain = "#define MULADD(a, b, c) (TSR_PRODUCT((a) * (b)) + (c))\n";
+    return fuses ? fmt::format("#ifdef TSR_EXACT\n{}#else\n#define MULADD(a, b, c) tsr_fused_{}(a, b, c)\n#endif\n",
+                               plain, x)
+                 : plain;
+  }
+  if (!fuses) return "#define MULADD(a, b, c) ((a) * (b) + (c))\n";
+  return fmt::format("#define MULADD(a, b, c) {}(a, b, c)\n", d == FunctionDialect::cuda ? "fma" : "tsr_fused");
+}
 
 std::string prelude(FunctionDialect d, ElementType t, int lanes) {
   const bool single = is_f32(t);
@@ -366,7 +378,7 @@ std::string function_name(Op op, ElementType t, int lanes) {
   return fmt::format("tsr_{}_{}", name_of(op), suffix(t, lanes));
 }
 
-std::string functions_source(FunctionDialect dialect, std::vector<FunctionUse> uses) {
+std::string functions_source(FunctionDialect dialect, std::vector<FunctionUse> uses, bool fuses) {
   std::map<std::pair<ElementType, int>, std::vector<std::string_view>> wanted;
   for (const FunctionUse& u : uses) {
     if (u.lanes < 1 || (u.lanes > 1 && dialect != FunctionDialect::c))
@@ -388,7 +400,7 @@ std::string functions_source(FunctionDialect dialect, std::vector<FunctionUse> u
       if (std::any_of(wanted.begin(), wanted.end(), [&](const auto& w) { return w.first.first == t; }))
         wanted.try_emplace({t, 1});
   for (const auto& [kind, names] : wanted) {
-    out += prelude(dialect, kind.first, kind.second);
+    out += prelude(dialect, kind.first, kind.second) + multiply_add(dialect, suffix(kind.first, kind.second), fuses);
     if (hides)
       out += std::string(kHidden) + fmt::format("#define TSR_PRODUCT {}\n",
                                                 product_name((is_f32(kind.first) ? 4 : 8) * kind.second, kind.second));

@@ -300,8 +300,8 @@ std::string built_in_version() {
   return version;
 }
 
-std::vector<std::string> built_in_options(bool exact, bool wide_vectors) {
-  std::vector<std::string> o = {optimization(), exact ? "-ffp-contract=off" : "-ffp-contract=fast"};
+std::vector<std::string> built_in_options(bool contracts, bool wide_vectors) {
+  std::vector<std::string> o = {optimization(), contracts ? "-ffp-contract=fast" : "-ffp-contract=off"};
   if (wide_vectors) o.emplace_back("-mprefer-vector-width=512");
   return o;
 }

@@ -28,7 +28,7 @@ inline constexpr const char* help_of_chosen =
     "let TESSERA_CLANG name a tessera-clang of this version, unset it, or give --compiler system";
 // "clang 19.1.7", known without starting it.
 std::string built_in_version();
-std::vector<std::string> built_in_options(bool exact, bool wide_vectors);
+std::vector<std::string> built_in_options(bool contracts, bool wide_vectors);
 
 struct BuiltInRequest {
   std::string source, file_name;

@@ -99,7 +99,7 @@ Choice choose(const CompileRequest& request) {
     const std::string reason = built_in_unavailable();
     if (reason.empty()) {
       choice.built_in = true;
-      choice.options = built_in_options(request.exact, wide);
+      choice.options = built_in_options(request.contracts, wide);
       return choice;
     }
     if (forced || is_built_in_chosen())
@@ -108,7 +108,7 @@ Choice choose(const CompileRequest& request) {
   }
   choice.system = request.compiler.empty() || request.compiler == "system" ? find_default_compiler()
                                                                            : find_compiler(request.compiler);
-  choice.options = system_options(request.exact, wide);
+  choice.options = system_options(request.contracts, wide);
   return choice;
 }
 

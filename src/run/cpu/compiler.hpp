@@ -6,7 +6,7 @@
 //
 // The text is C17 with vector extensions, includes nothing, and may call the C library's memory functions (memcpy
 // memmove memset malloc free) and math functions. It is compiled for this very processor with -O3; signed overflow
-// wraps, types may alias, arithmetic neither traps nor sets errno. Contraction to FMA is allowed unless `exact`.
+// wraps, types may alias, arithmetic neither traps nor sets errno. Contraction to FMA is off unless asked for.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace tessera::run::cpu {
 struct CompileRequest {
   std::string source = {};
   std::string name = "kernel";  // for people: in messages and file names
-  bool exact = false;           // no contraction
+  bool contracts = false;       // may the compiler take products into sums as it likes? (-ffp-contract=fast)
   // "": the built-in one if there is one, and where that fails or there is none $TESSERA_CC, cc, clang, gcc.
   // "built-in", "system", or a command ("gcc-13", "ccache clang") force one. "in-process" is an old name of "built-in".
   std::string compiler = {};

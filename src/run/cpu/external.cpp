@@ -193,7 +193,7 @@ SystemCompiler find_default_compiler() {
               "install gcc or clang, or set TESSERA_CC to a C compiler");
 }
 
-std::vector<std::string> system_options(bool exact, bool wide_vectors) {
+std::vector<std::string> system_options(bool contracts, bool wide_vectors) {
   std::vector<std::string> o = {"-O3",
                                 "-std=gnu17",
                                 "-fPIC",
@@ -203,7 +203,7 @@ std::vector<std::string> system_options(bool exact, bool wide_vectors) {
                                 "-fno-strict-aliasing",
                                 "-fno-math-errno",
                                 "-fno-trapping-math",
-                                exact ? "-ffp-contract=off" : "-ffp-contract=fast"};
+                                contracts ? "-ffp-contract=fast" : "-ffp-contract=off"};
 #if defined(__x86_64__) || defined(__i386__)
   o.push_back("-march=native");
   if (wide_vectors) o.push_back("-mprefer-vector-width=512");

@@ -37,8 +37,8 @@ SystemCompiler find_compiler(const std::string& command);
 // The first that exists of $TESSERA_CC, cc, clang, gcc. Throws Error(device) when there is none.
 SystemCompiler find_default_compiler();
 
-// The options of the house for code that runs here; `exact` forbids contraction.
-std::vector<std::string> system_options(bool exact, bool wide_vectors);
+// The options of the house for code that runs here.
+std::vector<std::string> system_options(bool contracts, bool wide_vectors);
 
 struct ExternalResult {
   bool done = false, late = false, cancelled = false;

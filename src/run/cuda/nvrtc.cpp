@@ -143,7 +143,7 @@ std::optional<Architecture> architecture_for(const Nvrtc& n, int number) {
 std::vector<std::string> nvrtc_options(bool exact) {
   if (exact) return {"--std=c++17", "-default-device", "--fmad=false"};
   // Quotients and square roots within 2 units in the last place, a fifth of the instructions.
-  return {"--std=c++17", "-default-device", "--fmad=true", "--prec-div=false", "--prec-sqrt=false"};
+  return {"--std=c++17", "-default-device", "--fmad=false", "--prec-div=false", "--prec-sqrt=false"};
 }
 
 NvrtcResult compile(const Nvrtc& n, const std::string& source, const Architecture& architecture,

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t most_idle = 8;  // objects of one kernel
 
-// Nothing that relaxes in exact code. In fast code a * b + c may be one rounding or two.
+// Nothing that relaxes. Quotients and roots of fast code may be those of the device.
 std::string options_for(const Listed& device, bool exact) {
-  if (!exact) return "-w -cl-std=CL1.2 -cl-mad-enable";
-  return device.rounded_division ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-w -cl-std=CL1.2";
+  return exact && device.rounded_division ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+                                          : "-w -cl-std=CL1.2";
 }
 
 std::string log_of(const Core& core, cl::Program program) {

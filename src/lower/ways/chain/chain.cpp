@@ -371,8 +371,7 @@ class ChainLowering : private ChainShape {
   // to = from + weight * x
   void add(const Value& to, const Value& from, double weight, const Value& x) {
     if (weight == 0 && to == from) return;
-    const Value term = lane_constant(weight, lane_) * x;
-    builder_->assign(to, weight == 0 ? from : from + term);
+    builder_->assign(to, weight == 0 ? from : product_added(lane_constant(weight, lane_), x, from));
   }
 
   // Sums along the rows of that plane, into those of all planes that wait; 0 is the oldest one, which is then done.

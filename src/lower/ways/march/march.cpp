@@ -423,8 +423,7 @@ class MarchLowering : private DeviceFunction {
           for (i64 v = 0; v < own_.back(); ++v) {
             const Value& x = values_[static_cast<std::size_t>(v + offset[rank_ - 1] - lo_.back())];
             const Value& total = sum(plane, first + v);
-            const Value term = lane_constant(found->second, lane_) * x;
-            builder_->assign(total, total + term);
+            builder_->assign(total, product_added(lane_constant(found->second, lane_), x, total));
           }
         }
       first += own_.back();

@@ -28,6 +28,7 @@ constexpr i64 sector_columns = 8;  // tiles begin at so many: whole sectors of m
 constexpr double twins_of_bytes = 1.5, word_of_bytes = 0.75;
 constexpr double worth_twins = 0.9;
 constexpr double price_of_shuffle = 2;  // they share a port with loads: more than the one instruction that they are
+constexpr double long_step = 100;       // of the frame: instructions and loads
 
 }  // namespace
 
@@ -221,7 +222,7 @@ void RegisterTiles::tile(const Value& block) {
   Value first = builder_->let("y", framed(Framed::top) + down * height);
   builder_->branch(both(there, less(first, framed(Framed::bottom))), [&] {
     y0_ = builder_->let("y0", min(first, framed(Framed::bottom) - height));
-    if (sums_differ()) others_ = builder_->let("others", convert(flag_type, first - y0_));
+    if (stores_once()) others_ = builder_->let("others", convert(flag_type, first - y0_));
     if (!volume) return steps(height, true);
     if (kernel_.frame->sides > 0) {
       const Value &x = x_.at(1), n = extent(kernel_.domain.back());
@@ -236,17 +237,25 @@ void RegisterTiles::tile(const Value& block) {
   stores_.reset(), in_row_.reset(), others_.reset();
 }
 
-bool RegisterTiles::sums_differ() const {
-  if (!contracted()) return false;
-  std::vector<ir::ExprId> bodies;
+std::vector<ir::ExprId> RegisterTiles::bodies() const {
+  std::vector<ir::ExprId> all;
   for (const StripRing& ring : strip_.rings)
-    if (graph_.stage(ring.stage).kind == ir::StageKind::point) bodies.push_back(graph_.stage(ring.stage).body);
-  const std::vector<ir::ExprId> nodes = ir::postorder(graph_, bodies);
-  return std::any_of(nodes.begin(), nodes.end(), [&](ir::ExprId e) {
-    const ir::ExprNode& node = graph_.node(e);
-    return is_float(node.type) &&
-           (node.op == Op::mul || node.op == Op::div || node.op == Op::reduce_prod || ir::is_function(node.op));
-  });
+    if (graph_.stage(ring.stage).kind == ir::StageKind::point) all.push_back(graph_.stage(ring.stage).body);
+  return all;
+}
+
+bool RegisterTiles::stores_once() const {
+  const std::vector<ir::ExprId> nodes = ir::postorder(graph_, bodies());
+  return contracted() && std::any_of(nodes.begin(), nodes.end(), [&](ir::ExprId e) {
+           const ir::ExprNode& n = graph_.node(e);
+           const auto is_number = [&](ir::ExprId a) { return graph_.node(a).op == Op::constant; };
+           return n.op == Op::mul && is_float(n.type) &&
+                  (rank_ > 2 || std::none_of(n.args.begin(), n.args.end(), is_number));
+         });
+}
+
+bool RegisterTiles::is_long_step() const {
+  return analyze::instruction_count(graph_, bodies(), false) + analyze::load_count(graph_, bodies()) > long_step;
 }
 
 void RegisterTiles::steps(i64 height, bool inside) {
@@ -296,7 +305,8 @@ void RegisterTiles::frame(const Value& block) {
     rows_inside_ = columns_inside_ = false, slices_inside_ = rank_ == 2;
     map_slices();
     declare_rings();
-    builder_->loop("y", builder_->let("start", y0_ + strip_.start), y1_, integer(1), [&](const Value& y) { step(y); });
+    builder_->unrolled_loop("y", builder_->let("start", y0_ + strip_.start), y1_, is_long_step() ? 1 : 0,
+                            [&](const Value& y) { step(y); });
   });
   columns_ = own, values_ = values;
   strip_ = text;

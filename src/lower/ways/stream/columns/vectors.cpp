@@ -353,7 +353,7 @@ void compute_turn(const PassOfTile& of, const Block& block, const Value& x, cons
   PointSource operands;
   operands.lanes = lanes;
   if (of.pass.quads) operands.least_bytes = 4;
-  operands.chained = group.options.numbers == Numbers::fast;
+  operands.chained = operands.fuses = group.options.numbers == Numbers::fast;
   operands.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
     const std::size_t k = of.body.source_of.at(&node);
     const ir::Index& column = node.index.back();
