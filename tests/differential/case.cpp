@@ -135,7 +135,7 @@ std::string run_there(const Program& program, const std::vector<Array>& inputs, 
   return "";
 }
 
-// Results of earlier ways with the same code and tiles.
+// Results of earlier ways with the same plan.
 using Earlier = std::map<std::string, std::vector<Array>>;
 
 std::optional<std::string> run_way(const Case& c, const Program& program, const std::vector<i64>& parameters,
@@ -174,19 +174,14 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
     if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
   }
-  // The same tiles give the same bits, whatever the threads and the memory; slabs have tiles of their own. (Where tiles
-  // end decides which rows are computed together, and so how `fast` numbers are contracted; in `exact` the oracle has
-  // said all.)
-  const bool own_tiles = way.rows == 0 || way.columns == 0;
-  std::vector<Array>& others =
-      earlier[fmt::format("{} {} {} {} {} {} {} {} {}", way.target, static_cast<int>(way.method), name_of(way.schedule),
-                          way.numbers == Numbers::exact, way.compiler, way.rows, way.columns,
-                          own_tiles ? way.threads : 0, way.where == Where::slabs)];
+  // The same plan gives the same bits, whatever the tiles, the threads, the slabs and the memory.
+  std::vector<Array>& others = earlier[fmt::format("{} {} {} {} {}", way.target, static_cast<int>(way.method),
+                                                   name_of(way.schedule), way.numbers == Numbers::exact, way.compiler)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
       others.push_back(outputs[o].clone());
     } else if (auto d = difference(others[o], outputs[o], Match{})) {
-      return fmt::format("output {} differs from that of the same tiles before: {}", o, *d);
+      return fmt::format("output {} differs from that of the same plan before: {}", o, *d);
     }
   }
   for (std::size_t k = 0; k < inputs.memory.size(); ++k)

@@ -174,6 +174,7 @@ typedef struct { i64 n[1]; } tsr_integers;
 extern "C" __global__ void f(unsigned char* p0, tsr_integers N) {
   float* p = (float*)p0;
   p[3] = p[0] * p[1] + p[2];
+  p[4] = fma(p[0], p[1], p[2]);
 }
 )";
 
@@ -182,13 +183,14 @@ TEST(Real, contraction) {
     auto queue = device.queue();
     const float a = 1 + std::ldexp(1.0f, -12);
     for (bool exact : {false, true}) {
-      float p[4] = {a, a, -(1 + std::ldexp(1.0f, -11)), 7};
-      auto block = device.allocate(16);
-      queue->upload(*block, 0, reinterpret_cast<std::byte*>(p), flat(16));
+      float p[5] = {a, a, -(1 + std::ldexp(1.0f, -11)), 7, 7};
+      auto block = device.allocate(sizeof p);
+      queue->upload(*block, 0, reinterpret_cast<std::byte*>(p), flat(sizeof p));
       queue->launch(*device.load(contraction, exact), {.kernel = "f"}, std::vector{block}, std::vector<i64>{0});
-      queue->download(reinterpret_cast<std::byte*>(p), *block, 0, flat(16));
+      queue->download(reinterpret_cast<std::byte*>(p), *block, 0, flat(sizeof p));
       queue->wait();
-      EXPECT_EQ(p[3], exact ? 0.0f : std::ldexp(1.0f, -24));
+      EXPECT_EQ(p[3], 0.0f);  // the text alone says what is fused
+      EXPECT_EQ(p[4], std::ldexp(1.0f, -24));
     }
   });
 }

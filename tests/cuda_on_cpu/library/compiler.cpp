@@ -79,7 +79,7 @@ std::vector<std::string> command(const fs::path& folder, bool contracts) {
     words.emplace_back(word);
   words.emplace_back(contracts ? "-ffp-contract=fast" : "-ffp-contract=off");
 #if defined(__x86_64__)
-  if (contracts && __builtin_cpu_supports("fma")) words.emplace_back("-mfma");
+  if (__builtin_cpu_supports("fma")) words.emplace_back("-mfma");
 #endif
   words.insert(words.end(), {(folder / "kernel.cu").string(), "-o", (folder / "kernel.so").string()});
   return words;
