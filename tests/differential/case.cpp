@@ -174,9 +174,11 @@ std::optional<std::string> run_way(const Case& c, const Program& program, const 
     if (auto d = difference(expected[o], outputs[o], match)) return fmt::format("output {} {}", o, *d);
     if (!memory[o].surroundings_intact()) return fmt::format("memory around output {} was written", o);
   }
-  // The same plan gives the same bits, whatever the tiles, the threads, the slabs and the memory.
-  std::vector<Array>& others = earlier[fmt::format("{} {} {} {} {}", way.target, static_cast<int>(way.method),
-                                                   name_of(way.schedule), way.numbers == Numbers::exact, way.compiler)];
+  // The same plan gives the same bits, whatever the tiles, the threads and the memory; slabs are compared among each
+  // other.
+  std::vector<Array>& others =
+      earlier[fmt::format("{} {} {} {} {} {}", way.target, static_cast<int>(way.method), name_of(way.schedule),
+                          way.numbers == Numbers::exact, way.compiler, way.where == Where::slabs)];
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (others.size() < outputs.size()) {
       others.push_back(outputs[o].clone());
