@@ -109,7 +109,7 @@ Module Machine::load(const std::string& file, const std::string& definitions) {
 }
 
 Module Machine::compile(const std::string& text) {
-  return device_->load(cuda_ ? as_cuda(prelude_ + text) : prelude_ + text, false);
+  return device_->load(cuda_ ? as_cuda(prelude_ + text) : prelude_ + text, run::gpu::Arithmetic::contracted);
 }
 
 Block Machine::block(i64 bytes) {

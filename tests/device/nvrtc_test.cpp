@@ -60,7 +60,8 @@ TEST(Nvrtc, CompilesEmittedKernels) {
     options.numbers = turn % 2 == 1 ? Numbers::exact : Numbers::fast;
     const bool exact = options.numbers == Numbers::exact;
     const auto result =
-        run::cuda::compile(nvrtc, program->emit(options).source, *architecture, run::cuda::nvrtc_options(exact));
+        run::cuda::compile(nvrtc, program->emit(options).source, *architecture,
+                           run::cuda::nvrtc_options(exact ? run::gpu::Arithmetic::exact : run::gpu::Arithmetic::fast));
     EXPECT_TRUE(result.done) << path << "\n" << result.log.substr(0, 2000) << result.failure;
     EXPECT_NE(result.code.find("tsr_g0"), std::string::npos) << path;
     EXPECT_EQ(result.code.find("GLOBAL__N"), std::string::npos) << path << ": kernels have names of their own";
@@ -92,7 +93,8 @@ TEST(Nvrtc, CompilesTilesOfTransforms) {
     const std::string source = Program::from_text(text).emit(options).source;
     EXPECT_NE(source.find(fmt::format("a block has a tile of {} x", rows)), std::string::npos);
     EXPECT_NE(source.find(fmt::format("tsr_shared[{}]", shared)), std::string::npos);
-    const auto result = run::cuda::compile(nvrtc, source, *architecture, run::cuda::nvrtc_options(false));
+    const auto result =
+        run::cuda::compile(nvrtc, source, *architecture, run::cuda::nvrtc_options(run::gpu::Arithmetic::fast));
     EXPECT_TRUE(result.done) << result.log.substr(0, 2000) << result.failure;
     EXPECT_EQ(result.log.find("warning"), std::string::npos) << result.log.substr(0, 2000);
   }

@@ -41,13 +41,15 @@ class CacheFolder : public testing::Environment {
 const auto* const registered = testing::AddGlobalTestEnvironment(new CacheFolder);
 
 // TESSERA_TARGET=opencl: the same cases on that device, in the ways that it has.
+double points_of(const std::vector<i64>& parameters) {
+  double points = 1;
+  for (const i64 n : parameters) points *= static_cast<double>(n);
+  return points;
+}
+
 double most_points(const Case& c) {
   double most = 1;
-  for (const std::vector<i64>& set : c.parameters) {
-    double points = 1;
-    for (const i64 n : set) points *= static_cast<double>(n);
-    most = std::max(most, points);
-  }
+  for (const std::vector<i64>& set : c.parameters) most = std::max(most, points_of(set));
   return most;
 }
 
@@ -108,11 +110,7 @@ Case on_target(Case c) {
 Case of_this_size(Case c) {
   const char* given = std::getenv("TESSERA_POINTS");
   if (given == nullptr) return c;
-  std::erase_if(c.parameters, [most = std::atof(given)](const std::vector<i64>& set) {
-    double points = 1;
-    for (const i64 n : set) points *= static_cast<double>(n);
-    return points > most;
-  });
+  std::erase_if(c.parameters, [most = std::atof(given)](const std::vector<i64>& set) { return points_of(set) > most; });
   return c;
 }
 

@@ -48,7 +48,7 @@ std::string text_of(Dialect d) {
     if (r.in(d)) needs.call(example(r));
   if (d == Dialect::c) return prelude(needs);
   const DeviceDialect dialect = d == Dialect::cuda ? DeviceDialect::cuda : DeviceDialect::opencl;
-  return device_prelude(needs, dialect, false) + waiting_text(dialect);
+  return device_prelude(needs, dialect, {}) + waiting_text(dialect);
 }
 
 TEST(NestLibrary, DialectsDefineWhatTheyHave) {

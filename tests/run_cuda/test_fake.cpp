@@ -68,7 +68,7 @@ TEST(Fake, add) {
   for (const char* driver : {FAKE_DRIVER, FAKE_DRIVER_WITHOUT_POOLS})
     in_fake({{"TESSERA_CUDA_DRIVER", driver}}, [] {
       auto device = open(0);
-      auto module = device->load(sample, false);
+      auto module = device->load(sample, gpu::Arithmetic::fast);
       auto queue = device->queue();
       add(*device, *queue, *module, 1);
       add(*device, *queue, *module, 2);
@@ -79,7 +79,7 @@ TEST(Fake, add) {
 TEST(Fake, threads_and_contexts) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, true);
+    auto module = device->load(sample, gpu::Arithmetic::exact);
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
       threads.emplace_back([&, t] {
@@ -98,7 +98,7 @@ TEST(Fake, threads_and_contexts) {
 TEST(Fake, a_child_of_a_fork) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     auto queue = device->queue();
     add(*device, *queue, *module, 1);
     const auto block = device->allocate(megabyte);
@@ -110,7 +110,7 @@ TEST(Fake, a_child_of_a_fork) {
       };
       const int before = misuses();
       const bool good = refused([&] { device->queue(); }) && refused([&] { device->allocate(megabyte); }) &&
-                        refused([&] { device->load(sample, true); }) &&
+                        refused([&] { device->load(sample, gpu::Arithmetic::exact); }) &&
                         refused([&] { queue->fill(*block, 0, 100, 7); }) && refused([&] { queue->wait(); });
       queue.reset();
       module.reset();
@@ -127,7 +127,7 @@ TEST(Fake, a_child_of_a_fork) {
 TEST(Fake, memory_is_let_go_behind_its_work) {
   in_fake({{"FAKE_CUDA_MEMORY", std::to_string(64 * megabyte)}}, [] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     auto queue = device->queue();
     for (int i = 0; i < 1000; ++i) {  // a hundred times what the device has, and nobody waits
       auto block = device->allocate(8 * megabyte);
@@ -171,12 +171,12 @@ TEST(Fake, what_is_kept_back_goes_where_the_driver_lacks_memory) {
         EXPECT_EQ(freed(), 0);
         fail(where, 1, 2);
         auto queue = device->queue();
-        auto module = device->load(sample, false);
+        auto module = device->load(sample, gpu::Arithmetic::fast);
         add(*device, *queue, *module, 1);
         EXPECT_EQ(freed(), 1);
         fail(where, 1, 2), fail(where, 1, 2);  // in vain
         EXPECT_THAT(device_error([&] {
-                      auto other = device->load(sample, true);
+                      auto other = device->load(sample, gpu::Arithmetic::exact);
                       queue->launch(*other, {.kernel = "nothing"}, {}, one_integer);
                     }),
                     HasSubstr("CUDA device 0 (Fake GPU)"));
@@ -291,7 +291,7 @@ TEST(Fake, what_is_kept_lives_as_long_as_the_work) {
 TEST(Fake, streams_of_others) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     const auto driver = []<class... A>(const char* name, A... arguments) {
       return reinterpret_cast<int (*)(A...)>(fake_symbol("TESSERA_CUDA_DRIVER", name))(arguments...);
     };
@@ -319,18 +319,18 @@ TEST(Fake, streams_of_others) {
 TEST(Fake, second_load_does_not_compile) {
   in_fake([] {
     auto device = open(0);
-    auto first = device->load(sample, false);
-    EXPECT_EQ(device->load(sample, false), first);
+    auto first = device->load(sample, gpu::Arithmetic::fast);
+    EXPECT_EQ(device->load(sample, gpu::Arithmetic::fast), first);
     EXPECT_EQ(compilations(), 1);
     first.reset();
-    device->load(sample, false);
+    device->load(sample, gpu::Arithmetic::fast);
     EXPECT_EQ(compilations(), 1);  // from the disk
     EXPECT_EQ(count("cuModuleLoadData"), 2);
-    device->load(sample, true);
+    device->load(sample, gpu::Arithmetic::exact);
     EXPECT_EQ(compilations(), 2);
     // What the driver does not take is compiled anew.
     fail("cuModuleLoadData", 1, 200);
-    device->load(sample, false);
+    device->load(sample, gpu::Arithmetic::fast);
     EXPECT_EQ(compilations(), 3);
   });
 }
@@ -339,7 +339,7 @@ TEST(Fake, compiler_newer_than_the_driver) {
   in_fake({{"FAKE_NVRTC_VERSION", "13000"}}, [] {
     auto device = open(0);
     fail("cuModuleLoadData", 1, 200);
-    EXPECT_THAT(device_error([&] { device->load(sample, false); }),
+    EXPECT_THAT(device_error([&] { device->load(sample, gpu::Arithmetic::fast); }),
                 AllOf(HasSubstr("knows CUDA 12.8, does not take the code of NVRTC 13.0 for sm_90"),
                       HasSubstr("$TESSERA_NVRTC")));
   });
@@ -348,7 +348,8 @@ TEST(Fake, compiler_newer_than_the_driver) {
 TEST(Fake, text_that_does_not_compile) {
   in_fake([] {
     auto device = open(0);
-    const std::string text = device_error([&] { device->load("int a;\nint b;\n  float x = q; #error\n", false); });
+    const std::string text =
+        device_error([&] { device->load("int a;\nint b;\n  float x = q; #error\n", gpu::Arithmetic::fast); });
     EXPECT_THAT(text,
                 StartsWith("NVRTC 12.8 does not compile the emitted text: line 3: 'identifier \"q\" is undefined'"));
     EXPECT_THAT(text, HasSubstr("line 3 is '  float x = q; #error'"));
@@ -360,14 +361,14 @@ TEST(Fake, text_that_does_not_compile) {
     std::ifstream file(path);
     std::getline(file, line);
     EXPECT_EQ(line, "int a;");
-    EXPECT_NE(device->load(sample, false), nullptr);
+    EXPECT_NE(device->load(sample, gpu::Arithmetic::fast), nullptr);
   });
 }
 
 TEST(Fake, kernels) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     auto queue = device->queue();
     const auto usage = module->usage("add", 256, 0);
     EXPECT_EQ(usage.registers, 40);
@@ -403,7 +404,7 @@ TEST(Fake, kernels) {
 TEST(Fake, marks) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     auto queue = device->queue();
     queue->mark(0);
     for (int i = 0; i < 3; ++i) queue->launch(*module, {.kernel = "nothing"}, {}, one_integer);
@@ -418,7 +419,7 @@ TEST(Fake, marks) {
 TEST(Fake, an_error_that_stays_is_told_and_closes_the_device) {
   in_fake([] {
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     auto queue = device->queue();
     auto block = device->allocate(1000);
     auto locked = device->pinned(1000);
@@ -433,7 +434,7 @@ TEST(Fake, an_error_that_stays_is_told_and_closes_the_device) {
         [&] { queue->mark(1); },
         [&] { queue->launch(*module, {.kernel = "nothing"}, {}, one_integer); },
         [&] { device->allocate(10); },
-        [&] { device->load(sample, true); },
+        [&] { device->load(sample, gpu::Arithmetic::exact); },
         [&] { device->queue(); },
         [&] { device->pinned(10); },
         [&] { module->usage("add", 32, 0); },
@@ -457,7 +458,7 @@ TEST(Fake, errors_that_stay_wherever_they_show) {
       bool told = false;
       for (int round = 0; round < 2; ++round) {
         try {
-          auto module = device->load(sample, false);
+          auto module = device->load(sample, gpu::Arithmetic::fast);
           auto queue = device->queue();
           queue->mark(0);
           add(*device, *queue, *module, 1);
@@ -479,7 +480,7 @@ TEST(Fake, every_call_that_can_fail_fails_in_words) {
       fail(where, 1, 33);
       EXPECT_THAT(device_error([&] {
                     auto device = open(0);
-                    auto module = device->load(sample, false);
+                    auto module = device->load(sample, gpu::Arithmetic::fast);
                     auto queue = device->queue();
                     queue->mark(0);
                     add(*device, *queue, *module, 1);
@@ -487,7 +488,7 @@ TEST(Fake, every_call_that_can_fail_fails_in_words) {
                   HasSubstr("failed on CUDA device 0 (Fake GPU): CUDA_ERROR_FAKE (33): a fake error"))
           << where;
       auto device = open(0);  // usable all the same
-      auto module = device->load(sample, false);
+      auto module = device->load(sample, gpu::Arithmetic::fast);
       auto queue = device->queue();
       add(*device, *queue, *module, 1);
       EXPECT_EQ(misuses(), 0);
@@ -534,13 +535,13 @@ TEST(Fake, real_compiler) {
   const std::string skip = in_child(fakes({{"TESSERA_NVRTC", "real"}, {"FAKE_CUDA_VERSION", "13000"}}), [] {
     if (const gpu::Found found = find(); !found.missing.empty()) return found.missing;
     auto device = open(0);
-    auto module = device->load(sample, false);
+    auto module = device->load(sample, gpu::Arithmetic::fast);
     EXPECT_EQ(module->usage("add", 32, 0).registers, 40);
     EXPECT_THROW(module->usage("sub", 32, 0), Error);
     module.reset();
-    device->load(sample, false);
-    const std::string text =
-        device_error([&] { device->load("#line 1\n\nextern \"C\" __global__ void f() { q(); }\n", true); });
+    device->load(sample, gpu::Arithmetic::fast);
+    const std::string text = device_error(
+        [&] { device->load("#line 1\n\nextern \"C\" __global__ void f() { q(); }\n", gpu::Arithmetic::exact); });
     EXPECT_THAT(text, AllOf(StartsWith("NVRTC 1"), HasSubstr("line 2: 'identifier \"q\" is undefined'"),
                             HasSubstr("the text is in")));
     return std::string();

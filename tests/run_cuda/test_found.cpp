@@ -97,7 +97,7 @@ TEST(Found, architectures) {
 
 TEST(Found, device_older_than_the_compiler) {
   in_fake({{"FAKE_CUDA_CAPABILITY", "61"}}, [] {
-    EXPECT_THAT(device_error([] { open(0)->load(sample, false); }),
+    EXPECT_THAT(device_error([] { open(0)->load(sample, gpu::Arithmetic::fast); }),
                 AllOf(HasSubstr("compiles for sm_75 and newer"), HasSubstr("is sm_61"), HasSubstr("$TESSERA_NVRTC")));
   });
 }

@@ -71,7 +71,7 @@ TEST(Real, limits) {
 
 TEST(Real, add) {
   on_device([](gpu::Device& device) {
-    auto module = device.load(sample, false);
+    auto module = device.load(sample, gpu::Arithmetic::fast);
     auto queue = device.queue();
     add(device, *queue, *module, 1000, 1);
     add(device, *queue, *module, 1'000'003, 0);
@@ -88,7 +88,7 @@ TEST(Real, add) {
     EXPECT_GT(usage.blocks_per_multiprocessor, 0);
     EXPECT_THROW(module->usage("sub", 256, 0), Error);
     module.reset();
-    module = device.load(sample, false);  // from the disk
+    module = device.load(sample, gpu::Arithmetic::fast);  // from the disk
     add(device, *queue, *module, 1000, 3);
   });
 }
@@ -138,7 +138,7 @@ extern "C" __global__ void reverse(unsigned char* p0, tsr_integers N) {
 
 TEST(Real, shared_memory) {
   on_device([](gpu::Device& device) {
-    auto module = device.load(reverse, false);
+    auto module = device.load(reverse, gpu::Arithmetic::fast);
     auto queue = device.queue();
     const i64 most = device.limits().shared_bytes_per_block;
     EXPECT_GE(module->usage("reverse", 256, most).blocks_per_multiprocessor, 1);
@@ -182,14 +182,15 @@ TEST(Real, contraction) {
   on_device([](gpu::Device& device) {
     auto queue = device.queue();
     const float a = 1 + std::ldexp(1.0f, -12);
-    for (bool exact : {false, true}) {
+    for (const auto arithmetic : {gpu::Arithmetic::fast, gpu::Arithmetic::exact, gpu::Arithmetic::contracted}) {
       float p[5] = {a, a, -(1 + std::ldexp(1.0f, -11)), 7, 7};
       auto block = device.allocate(sizeof p);
       queue->upload(*block, 0, reinterpret_cast<std::byte*>(p), flat(sizeof p));
-      queue->launch(*device.load(contraction, exact), {.kernel = "f"}, std::vector{block}, std::vector<i64>{0});
+      queue->launch(*device.load(contraction, arithmetic), {.kernel = "f"}, std::vector{block}, std::vector<i64>{0});
       queue->download(reinterpret_cast<std::byte*>(p), *block, 0, flat(sizeof p));
       queue->wait();
-      EXPECT_EQ(p[3], 0.0f);  // the text alone says what is fused
+      const bool contracted = arithmetic == gpu::Arithmetic::contracted;
+      EXPECT_EQ(p[3], contracted ? std::ldexp(1.0f, -24) : 0.0f);
       EXPECT_EQ(p[4], std::ldexp(1.0f, -24));
     }
   });
@@ -198,7 +199,7 @@ TEST(Real, contraction) {
 TEST(Real, text_that_does_not_compile) {
   on_device([](gpu::Device& device) {
     const std::string text =
-        device_error([&] { device.load("typedef int i32;\n__global__ void f() { q(); }\n", false); });
+        device_error([&] { device.load("typedef int i32;\n__global__ void f() { q(); }\n", gpu::Arithmetic::fast); });
     EXPECT_THAT(text, AllOf(StartsWith("NVRTC"), HasSubstr("line 2: 'identifier \"q\" is undefined'"),
                             HasSubstr("the text is in")));
   });
@@ -241,7 +242,7 @@ TEST(Real, marks) {
 
 TEST(Real, an_error_that_stays) {
   on_device([](gpu::Device& device) {
-    auto module = device.load(sample, false);
+    auto module = device.load(sample, gpu::Arithmetic::fast);
     auto queue = device.queue(), other = device.queue();
     auto block = device.allocate(1000);
     auto pinned = device.pinned(1000);

@@ -32,14 +32,14 @@ TEST_F(OnDevice, adds_vectors) {
   std::iota(a.begin(), a.end(), 0.0f);
   std::iota(b.begin(), b.end(), 500.0f);
   const auto p = block_of(a), q = block_of(b), r = block_of(c);
-  const auto module = device->load(add_source, true);
+  const auto module = device->load(add_source, gpu::Arithmetic::exact);
   const std::vector<i64> integers = {n, 3 * 4, 5 * 4};
   queue->launch(*module, {"add", {(n + 63) / 64, 1, 1}, {64, 1, 1}, 0}, std::vector{p, q, r}, integers);
   const std::vector<float> got = values_of<float>(*r);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(got[i], -1.0f) << i;
   for (std::size_t i = 0; i < n; ++i) ASSERT_EQ(got[i + 5], a[i + 3] + b[i]) << i;
-  EXPECT_EQ(device->load(add_source, true), module);
-  EXPECT_NE(device->load(add_source, false), module);
+  EXPECT_EQ(device->load(add_source, gpu::Arithmetic::exact), module);
+  EXPECT_NE(device->load(add_source, gpu::Arithmetic::fast), module);
 }
 
 TEST_F(OnDevice, copies_rows_with_pitches) {
@@ -95,7 +95,7 @@ __kernel void asked(__global u8* p0, tsr_integers N, __local u8* shared) {
   std::vector<int> a(640);
   std::iota(a.begin(), a.end(), 0);
   const auto block = block_of(a);
-  const auto module = device->load(source, false);
+  const auto module = device->load(source, gpu::Arithmetic::fast);
   const std::vector<i64> integers = {64};
   queue->launch(*module, {"fixed", {10, 1, 1}, {64, 1, 1}, 0}, std::vector{block}, integers);
   const std::vector<int> once = values_of<int>(*block);
@@ -121,7 +121,8 @@ __kernel void place(__global u8* p0, tsr_integers N) {
 )";
   const auto block = device->allocate(4 * 6 * 4 * 6);
   const std::vector<i64> integers = {6, 4};
-  queue->launch(*device->load(source, true), {"place", {3, 4, 2}, {2, 1, 3}, 0}, std::vector{block}, integers);
+  queue->launch(*device->load(source, gpu::Arithmetic::exact), {"place", {3, 4, 2}, {2, 1, 3}, 0}, std::vector{block},
+                integers);
   const std::vector<int> got = values_of<int>(*block);
   for (int i = 0; i < 144; ++i)
     ASSERT_EQ(got[static_cast<std::size_t>(i)], 100 * (i / 24) + 10 * (i / 6 % 4) + i % 6) << i;
@@ -138,7 +139,7 @@ __kernel void product(__global u8* p0, tsr_integers N) {
 )";
   const float x = 1.0f + 0x1p-23f, square = x * x;
   const auto block = block_of(std::vector<float>{x, x, -square, 7.0f, 7.0f});
-  queue->launch(*device->load(source, true), {"product"}, std::vector{block}, std::vector<i64>{0});
+  queue->launch(*device->load(source, gpu::Arithmetic::exact), {"product"}, std::vector{block}, std::vector<i64>{0});
   EXPECT_EQ(values_of<float>(*block)[3], 0.0f);
   EXPECT_EQ(values_of<float>(*block)[4], x / 3.0f);
 }
@@ -146,7 +147,7 @@ __kernel void product(__global u8* p0, tsr_integers N) {
 // Every thread has a queue, blocks of its own, and the same kernel; blocks go back while commands use them.
 TEST_F(OnDevice, runs_queues_in_threads) {
   constexpr int n = 512;
-  const auto module = device->load(add_source, true);
+  const auto module = device->load(add_source, gpu::Arithmetic::exact);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

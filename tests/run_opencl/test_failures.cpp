@@ -40,7 +40,7 @@ TEST_F(OnDevice, has_a_number) {
 
 TEST_F(OnDevice, quotes_the_line_that_does_not_compile) {
   const std::string source = prelude + "__kernel void broken(__global u8* p0) {\n  p0[0] = not_there;\n}\n";
-  const Error e = error_of([&] { device->load(source, true); });
+  const Error e = error_of([&] { device->load(source, gpu::Arithmetic::exact); });
   EXPECT_EQ(e.error_class(), ErrorClass::device);
   EXPECT_THAT(e.message(),
               AllOf(HasSubstr("does not compile for OpenCL device " + std::to_string(test_device()) + " ("),
@@ -51,7 +51,8 @@ TEST_F(OnDevice, quotes_the_line_that_does_not_compile) {
   ASSERT_NE(at, std::string::npos) << text;
   const std::string path = text.substr(at + 16, text.find('\'', at + 16) - at - 16);
   EXPECT_EQ(std::filesystem::file_size(path), source.size());
-  EXPECT_EQ(error_of([&] { device->load(source, true); }).message(), e.message());  // nothing broken was kept
+  EXPECT_EQ(error_of([&] { device->load(source, gpu::Arithmetic::exact); }).message(),
+            e.message());  // nothing broken was kept
 }
 
 TEST(Log, gives_the_first_error) {
@@ -70,7 +71,7 @@ TEST(Log, gives_the_first_error) {
 }
 
 TEST_F(OnDevice, names_a_kernel_that_is_missing) {
-  const auto module = device->load(add_source, true);
+  const auto module = device->load(add_source, gpu::Arithmetic::exact);
   const Error e = error_of([&] { module->usage("subtract", 64, 0); });
   EXPECT_EQ(e.error_class(), ErrorClass::internal);
   EXPECT_THAT(e.what(), AllOf(HasSubstr("no kernel 'subtract'"), HasSubstr("it has 'add'")));
@@ -106,7 +107,7 @@ TEST_F(OnDevice, compiles_once_for_all_processes) {
 TEST_F(OnDevice, runs_a_program_of_the_cache) {
   const std::string source = add_source + "// loaded twice\n";
   const auto run = [&] {
-    const auto module = device->load(source, true);
+    const auto module = device->load(source, gpu::Arithmetic::exact);
     const auto a = block_of(std::vector<float>{1, 2, 3, 4}), b = block_of(std::vector<float>{10, 20, 30, 40});
     const auto c = device->allocate(16);
     queue->launch(*module, {"add", {1, 1, 1}, {4, 1, 1}, 0}, std::vector{a, b, c}, std::vector<i64>{4, 0, 0});
@@ -184,7 +185,7 @@ TEST_F(OnDevice, stays_closed_after_a_failure) {
               AllOf(HasSubstr("failed: it could not start the kernel 'k'"), HasSubstr("CL_OUT_OF_RESOURCES")));
   for (const auto& e :
        {error_of([&] { pool->take(64); }), error_of([&] { own.wait(); }), error_of([&] { own.fill(*block, 0, 64, 1); }),
-        error_of([&] { Programs(core).load(add_source, true); })})
+        error_of([&] { Programs(core).load(add_source, gpu::Arithmetic::exact); })})
     EXPECT_THAT(e.message(), AllOf(HasSubstr("is closed after a failure"), HasSubstr("start the kernel 'k'")));
 }
 

@@ -270,6 +270,11 @@ struct Kernels {
   std::string host;                // what transforms need there
 };
 
+// Transforms may be contracted, as those of a run are.
+std::string_view transforms_begin(DeviceDialect dialect, bool exact) {
+  return dialect == DeviceDialect::opencl && !exact ? "#pragma OPENCL FP_CONTRACT ON\n" : "";
+}
+
 Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
   const std::vector<DeviceVariant>& variants = whole.variants;
   Kernels result;
@@ -290,7 +295,7 @@ Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
       result.names.push_back(fmt::format("{}_{}", kernel.name, texts.size() - 1));
     waits = waits || t.made.waits;
   }
-  result.prelude = device_prelude(needs, dialect, whole.exact) + (waits ? waiting_text(dialect) : "");
+  result.prelude = device_prelude(needs, dialect, {.exact = whole.exact}) + (waits ? waiting_text(dialect) : "");
   if (dialect == DeviceDialect::opencl) result.prelude.insert(0, "#define TSR_ROWS_ANYWHERE\n");
   std::set<std::string, std::less<>> shared;
   map_identifiers(result.prelude, [&](std::string_view word) {
@@ -298,8 +303,11 @@ Kernels kernels_of(const Whole& whole, DeviceDialect dialect) {
     return std::string();
   });
   for (const ir::FunctionUse& use : needs.functions) shared.insert(ir::function_name(use.op, use.type));
-  for (std::size_t v = 0; v < texts.size(); ++v)
+  for (std::size_t v = 0; v < texts.size(); ++v) {
+    if (v == variants.size()) result.text += transforms_begin(dialect, whole.exact);
     result.text += of_variant(texts[v].tables, v, shared) + of_variant(texts[v].kernels, v, shared);
+  }
+  if (whole.sized.empty() && !whole.transforms.empty()) result.text += transforms_begin(dialect, whole.exact);
   SpectraText spectra = spectra_text(whole.transforms, dialect, result.names.size(), whole.sized);
   result.text += spectra.kernels;
   result.names.insert(result.names.end(), spectra.names.begin(), spectra.names.end());
@@ -338,7 +346,9 @@ DeviceFiles cuda_files(const Whole& whole, const std::string& name) {
       detail::device_head_cuda_text,
       {{"name", name},
        {"flags", exact ? " -fmad=false, for the same bits as a run with exact numbers"
-                       : " -fmad=false, for the same bits as a run (-prec-div=false -prec-sqrt=false too: faster)"},
+                 : whole.transforms.empty()
+                     ? " -fmad=false, for the same bits as a run (-prec-div=false -prec-sqrt=false too: faster)"
+                     : " (-prec-div=false -prec-sqrt=false: faster division)"},
        {"declaration", declaration(signature, name)},
        {"shapes", shapes_comment(signature)},
        {"headers", std::string(kernels.host.empty() ? "" : "#include <stdlib.h>\n#include <string.h>\n") +

@@ -82,9 +82,9 @@ DeviceText device_text(const lower::DeviceProgram& program, DeviceDialect dialec
   return KernelPrinter(program, dialect_of(dialect), linkage).print();
 }
 
-std::string print_device(const lower::DeviceProgram& program, DeviceDialect dialect, bool exact) {
+std::string print_device(const lower::DeviceProgram& program, DeviceDialect dialect, DeviceFloats floats) {
   const DeviceText text = device_text(program, dialect);
-  return device_prelude(text.needs, dialect, exact) + text.tables + text.kernels;
+  return device_prelude(text.needs, dialect, floats) + text.tables + text.kernels;
 }
 
 }  // namespace tessera::emit

@@ -23,9 +23,13 @@ struct DeviceText {
 
 // `linkage` of CUDA's kernels.
 DeviceText device_text(const lower::DeviceProgram&, DeviceDialect, std::string_view linkage = "extern \"C\"");
+// Of floats. `contracts`: the compiler may take products into sums as it likes; else the text says which.
+struct DeviceFloats {
+  bool exact = false, contracts = false;
+};
 // What stands before them: prelude.cpp.
-std::string device_prelude(const Needs&, DeviceDialect, bool exact);
+std::string device_prelude(const Needs&, DeviceDialect, DeviceFloats);
 // Both: what a run compiles.
-std::string print_device(const lower::DeviceProgram&, DeviceDialect, bool exact);
+std::string print_device(const lower::DeviceProgram&, DeviceDialect, DeviceFloats);
 
 }  // namespace tessera::emit

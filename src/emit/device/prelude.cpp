@@ -33,10 +33,11 @@ std::string extreme(const Dialect& dialect, Lane lane, bool lesser, bool exact) 
 
 }  // namespace
 
-std::string device_prelude(const Needs& needs, DeviceDialect which, bool exact) {
+std::string device_prelude(const Needs& needs, DeviceDialect which, DeviceFloats floats) {
   const Dialect& dialect = dialect_of(which);
   const bool doubles = needs.has(Lane::f64);
-  std::string text(dialect.kernel.contraction);
+  const bool exact = floats.exact;
+  std::string text(floats.contracts ? "" : dialect.kernel.contraction);
   // The NaN of devices is another one than that of cores.
   text += exact ? "#define tsr_half_of(x, h) ((x) == (x) ? (h) : (f16)0x7e00)\n" : "#define tsr_half_of(x, h) (h)\n";
   text += *dialect.kernel.prelude;

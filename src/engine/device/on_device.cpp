@@ -79,8 +79,9 @@ DeviceExecutable::DeviceExecutable(const ir::Graph& graph, const RunOptions& opt
   plan_ = std::move(code.plan);
   program_ = std::move(code.program);
   const bool exact = options.numbers == Numbers::exact, cuda = device_->limits().target == "cuda";
-  source_ = emit::print_device(program_, cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl, exact);
-  module_ = device_->load(source_, exact);
+  source_ =
+      emit::print_device(program_, cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl, {.exact = exact});
+  module_ = device_->load(source_, exact ? run::gpu::Arithmetic::exact : run::gpu::Arithmetic::fast);
   if (!program_.tables.empty()) {
     const std::unique_ptr<run::gpu::Queue> queue = device_->queue();
     for (const lower::DeviceTable& table : program_.tables) tables_.push_back(memory_of(*queue, table));

@@ -30,9 +30,11 @@ FftOnDevice::FftOnDevice(const fft::Problem& problem, std::shared_ptr<run::gpu::
                 fmt::format("a transform of double numbers was asked for, which {} does not have", label_of(limits)));
   made_ = lower::lower_transform(std::move(made_.plan), "tsr_fft_");
   const auto dialect = cuda ? emit::DeviceDialect::cuda : emit::DeviceDialect::opencl;
-  source_ = emit::print_device(made_.program, dialect, false);
+  // Of one size there is one text, and no part of a spectrum is computed alone: what the compiler contracts is the same
+  // in all runs.
+  source_ = emit::print_device(made_.program, dialect, {.contracts = true});
   if (made_.waits) source_.insert(0, emit::waiting_text(dialect));
-  module_ = device_->load(source_, false);
+  module_ = device_->load(source_, run::gpu::Arithmetic::contracted);
   const std::unique_ptr<run::gpu::Queue> queue = device_->queue();
   for (const lower::TransformKernel& k : made_.kernels) tables_.push_back(table(*queue, k.tables));
 }

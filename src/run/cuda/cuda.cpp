@@ -68,8 +68,8 @@ class CudaDevice : public gpu::Device {
  public:
   explicit CudaDevice(const gpu::Limits& limits) : core_(driver(), limits), modules_(core_) { limits_ = limits; }
 
-  std::shared_ptr<gpu::Module> load(const std::string& source, bool exact) override {
-    return modules_.load(source, exact);
+  std::shared_ptr<gpu::Module> load(const std::string& source, gpu::Arithmetic arithmetic) override {
+    return modules_.load(source, arithmetic);
   }
 
   std::shared_ptr<gpu::Memory> allocate(i64 bytes) override {

@@ -119,7 +119,7 @@ std::shared_ptr<CudaModule> Modules::open(const std::string& code) {
   return std::make_shared<CudaModule>(core_, handle);
 }
 
-std::shared_ptr<gpu::Module> Modules::load(const std::string& source, bool exact) {
+std::shared_ptr<gpu::Module> Modules::load(const std::string& source, gpu::Arithmetic arithmetic) {
   core_.require_open();
   const Nvrtc& compiler = nvrtc();
   const int capability = 10 * core_.attribute(compute_capability_major) + core_.attribute(compute_capability_minor);
@@ -129,7 +129,7 @@ std::shared_ptr<gpu::Module> Modules::load(const std::string& source, bool exact
                 fmt::format("NVRTC {} compiles for sm_{} and newer; {} is sm_{}", compiler.version(),
                             compiler.architectures.front(), core_.label, capability),
                 compiler.notes, "let $TESSERA_NVRTC name an older libnvrtc.so");
-  const std::vector<std::string> options = nvrtc_options(exact);
+  const std::vector<std::string> options = nvrtc_options(arithmetic);
   const base::Digest key = gpu::source_key("cuda", source, options, {compiler.version(), architecture->option});
   const std::shared_ptr<Entry> entry = entry_of(key);
   const base::Lock lock(entry->mutex);

@@ -44,7 +44,7 @@ class CudaModule : public gpu::Module, public std::enable_shared_from_this<CudaM
 class Modules {
  public:
   explicit Modules(Core& core) : core_(core) {}
-  std::shared_ptr<gpu::Module> load(const std::string& source, bool exact);
+  std::shared_ptr<gpu::Module> load(const std::string& source, gpu::Arithmetic);
 
  private:
   struct Entry {

@@ -140,10 +140,11 @@ std::optional<Architecture> architecture_for(const Nvrtc& n, int number) {
   return Architecture{fmt::format("compute_{}", best), false};
 }
 
-std::vector<std::string> nvrtc_options(bool exact) {
-  if (exact) return {"--std=c++17", "-default-device", "--fmad=false"};
+std::vector<std::string> nvrtc_options(gpu::Arithmetic arithmetic) {
+  if (arithmetic == gpu::Arithmetic::exact) return {"--std=c++17", "-default-device", "--fmad=false"};
   // Quotients and square roots within 2 units in the last place, a fifth of the instructions.
-  return {"--std=c++17", "-default-device", "--fmad=false", "--prec-div=false", "--prec-sqrt=false"};
+  const char* const sums = arithmetic == gpu::Arithmetic::contracted ? "--fmad=true" : "--fmad=false";
+  return {"--std=c++17", "-default-device", sums, "--prec-div=false", "--prec-sqrt=false"};
 }
 
 NvrtcResult compile(const Nvrtc& n, const std::string& source, const Architecture& architecture,

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "run/gpu/device.hpp"
+
 namespace tessera::run::cuda {
 
 struct NvrtcFunctions;
@@ -35,7 +37,7 @@ struct Architecture {
 std::optional<Architecture> architecture_for(const Nvrtc&, int number);
 
 // Everything on the command line but the architecture.
-std::vector<std::string> nvrtc_options(bool exact);
+std::vector<std::string> nvrtc_options(gpu::Arithmetic);
 
 struct NvrtcResult {
   bool done = false;

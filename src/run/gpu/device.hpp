@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -124,6 +125,12 @@ class Queue {
   virtual double milliseconds(int from, int to) = 0;
 };
 
+// How a text computes with floats.
+//   exact       as it says, quotients and roots rounded correctly
+//   fast        as it says, quotients and roots within some units in the last place
+//   contracted  the same, and the compiler takes products into sums as it likes
+enum class Arithmetic : std::uint8_t { exact, fast, contracted };
+
 // Thread-safe. Methods throw Error(device): out of memory, compilation (the message holds the compiler's first error
 // with the line of the emitted source, the notes the path of the saved source), a sticky error (the device is closed,
 // and every later call says so).
@@ -131,8 +138,8 @@ class Device {
  public:
   virtual ~Device() = default;
   const Limits& limits() const { return limits_; }
-  // `exact`: no contraction of a * b + c. Compiled code is kept in the user's cache.
-  virtual std::shared_ptr<Module> load(const std::string& source, bool exact) = 0;
+  // Compiled code is kept in the user's cache.
+  virtual std::shared_ptr<Module> load(const std::string& source, Arithmetic) = 0;
   virtual std::shared_ptr<Memory> allocate(i64 bytes) = 0;  // at a multiple of 256
   virtual std::unique_ptr<Queue> queue() = 0;
   // Into a queue of somebody else, which outlives it: a CUstream. Throws Error(argument) where there is no such thing.

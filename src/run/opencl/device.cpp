@@ -18,8 +18,8 @@ class OpenClDevice final : public gpu::Device {
     limits_ = listed.limits;
   }
 
-  std::shared_ptr<gpu::Module> load(const std::string& source, bool exact) override {
-    return programs_.load(source, exact);
+  std::shared_ptr<gpu::Module> load(const std::string& source, gpu::Arithmetic arithmetic) override {
+    return programs_.load(source, arithmetic);
   }
   std::shared_ptr<gpu::Memory> allocate(i64 bytes) override { return pool_->take(bytes); }
   std::unique_ptr<gpu::Queue> queue() override { return std::make_unique<CommandQueue>(core_, pool_); }

@@ -8,8 +8,8 @@
 //     Kernels that declare their local memory themselves leave it 0.
 //   - Memory begins where the device's OpenCL puts it: at a multiple of 128 bytes by the standard, of 256 or more on
 //     every graphics card we know.
-//   - `exact` code must say `#pragma OPENCL FP_CONTRACT OFF` itself: no option turns contraction off. Division and
-//     square roots are asked to be rounded correctly where the device can.
+//   - Code that is not to be contracted must say `#pragma OPENCL FP_CONTRACT OFF` itself: no option says so. Division
+//     and square roots of exact code are asked to be rounded correctly where the device can.
 //   - Of a kernel's registers and the groups that fit a compute unit OpenCL says nothing: Module::usage() gives -1.
 #pragma once
 

@@ -16,10 +16,12 @@ namespace {
 
 constexpr std::size_t most_idle = 8;  // objects of one kernel
 
-// Nothing that relaxes. Quotients and roots of fast code may be those of the device.
-std::string options_for(const Listed& device, bool exact) {
-  return exact && device.rounded_division ? "-w -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-                                          : "-w -cl-std=CL1.2";
+// Nothing that relaxes but what is asked for. Quotients and roots of fast code may be those of the device.
+std::string options_for(const Listed& device, gpu::Arithmetic arithmetic) {
+  const std::string usual = "-w -cl-std=CL1.2";
+  if (arithmetic == gpu::Arithmetic::contracted) return usual + " -cl-mad-enable";
+  const bool rounds = arithmetic == gpu::Arithmetic::exact && device.rounded_division;
+  return rounds ? usual + " -cl-fp32-correctly-rounded-divide-sqrt" : usual;
 }
 
 std::string log_of(const Core& core, cl::Program program) {
@@ -216,9 +218,9 @@ std::shared_ptr<Programs::Entry> Programs::entry_of(const base::Digest& key) {
   return entry;
 }
 
-std::shared_ptr<Program> Programs::load(const std::string& source, bool exact) {
+std::shared_ptr<Program> Programs::load(const std::string& source, gpu::Arithmetic arithmetic) {
   core_->ensure_open();
-  const std::string options = options_for(core_->listed, exact);
+  const std::string options = options_for(core_->listed, arithmetic);
   const base::Digest key =
       base::Hasher().text("tessera opencl program 1").text(core_->listed.identity).text(options).text(source).finish();
   const std::shared_ptr<Entry> entry = entry_of(key);

@@ -56,7 +56,7 @@ class Program final : public gpu::Module {
 class Programs {
  public:
   explicit Programs(std::shared_ptr<Core> core) : core_(std::move(core)) {}
-  std::shared_ptr<Program> load(const std::string& source, bool exact);
+  std::shared_ptr<Program> load(const std::string& source, gpu::Arithmetic);
 
  private:
   struct Entry {

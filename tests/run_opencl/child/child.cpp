@@ -13,7 +13,7 @@ using namespace tessera::run;
 int main(int count, char** words) {
   const std::string_view what = count > 1 ? words[1] : "";
   if (what == "load") {
-    opencl::open(opencl::test_device())->load(opencl::add_source + "// of this test alone\n", true);
+    opencl::open(opencl::test_device())->load(opencl::add_source + "// of this test alone\n", gpu::Arithmetic::exact);
     std::printf("compiled %d, from cache %d\n", static_cast<int>(opencl::counters().compiled),
                 static_cast<int>(opencl::counters().from_cache));
     return 0;
