@@ -345,7 +345,7 @@ def version(command):
 
 
 def cache_folder():
-    """As base/cache.cpp finds it."""
+    """As base/files/cache.cpp finds it."""
     for name, below in (("TESSERA_CACHE", ""), ("XDG_CACHE_HOME", "tessera"), ("HOME", ".cache/tessera")):
         value = os.environ.get(name, "")
         if name == "TESSERA_CACHE" and name in os.environ:

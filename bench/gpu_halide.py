@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 # PTX of the newest kind that Halide 21 knows; the driver compiles it for the card.
 TARGETS = {"cuda": "x86-64-linux-cuda-cuda_capability_86", "opencl": "x86-64-linux-opencl"}
 SCHEDULE_SECONDS, AUTOMATIC_SECONDS = 240, 1500  # without a word of the compiler, on a busy machine
-SOURCES = ("halide", "halide_filters", "halide_apps", "halide_expert", "halide_photo")  # the algorithms and their schedules
+SOURCES = tuple(f"peers/{name}" for name in ("halide", "halide_filters", "halide_apps", "halide_expert", "halide_photo"))  # the algorithms and their schedules
 COMPILE = [*(["ccache"] if shutil.which("ccache") else []), "g++", "-std=c++20", "-Wall", "-Wextra"]
 
 
@@ -39,8 +39,8 @@ def generator(halide, folder):
     """The program that writes object files."""
     program, objects = folder / "generate", []
     for name in ("gpu_halide_generate", *SOURCES):
-        objects.append(folder / f"{name}.o")
-        subprocess.run([*COMPILE, "-O1", "-isystem", halide / "include", "-c", HERE / f"{name}.cpp", "-o", objects[-1]], check=True)
+        objects.append(folder / f"{Path(name).name}.o")
+        subprocess.run([*COMPILE, "-O1", f"-I{HERE}", "-isystem", halide / "include", "-c", HERE / f"{name}.cpp", "-o", objects[-1]], check=True)
     library = halide / "lib64"
     subprocess.run(["g++", *objects, "-o", program, f"-L{library}", f"-Wl,-rpath,{library}", "-lHalide", "-rdynamic"], check=True)
     return program
@@ -131,7 +131,7 @@ def digest(names, *more):
 
 def generated_from(target):
     """What the functions depend on: the same are compiled once, it takes minutes."""
-    return digest(["gpu_halide_generate.cpp", "halide.hpp", "random.hpp", *(f"{name}.cpp" for name in SOURCES)], target)
+    return digest(["gpu_halide_generate.cpp", "peers/halide.hpp", "random.hpp", *(f"{name}.cpp" for name in SOURCES)], target)
 
 
 def state(args):

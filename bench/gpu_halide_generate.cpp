@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "halide.hpp"
+#include "peers/halide.hpp"
 
 namespace tessera::bench {
 namespace {

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "build" / "peers"
 WORK = ROOT / "build" / "bench"
 RESULTS = ROOT / "bench" / "results"
-PINS = ROOT / "scripts" / "requirements-bench.txt"  # versions and hashes
+PINS = ROOT / "scripts" / "requirements" / "bench.txt"  # versions and hashes
 
 
 def say(text):

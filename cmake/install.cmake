@@ -24,6 +24,6 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tesseraConfig.cmake ${CMAKE_CURRENT_BI
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera COMPONENT development)
 install(DIRECTORY include/tessera DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(DIRECTORY share/hls DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera COMPONENT development)
-install(FILES src/ir/functions_f32.c.inc src/ir/functions_f64.c.inc DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/hls
+install(FILES src/ir/functions/functions_f32.c.inc src/ir/functions/functions_f64.c.inc DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/hls
         COMPONENT development)
 install(DIRECTORY filters/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tessera/filters COMPONENT development)

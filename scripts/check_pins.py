@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What comes from PyPI is what was looked at: no command installs without hashes, and every requirements-*.txt pins each package
+"""What comes from PyPI is what was looked at: no command installs without hashes, and every list of scripts/requirements pins each package
 by version and hash."""
 
 import re
@@ -22,7 +22,7 @@ def commands_without_hashes(path, text):
 
 
 def unpinned(path, text):
-    """Of requirements-NAME.txt; options would lead elsewhere, so there are none."""
+    """Of a list; options would lead elsewhere, so there are none."""
     rest = PINNED.sub("", re.sub(r"^ *#.*\n", "", text, flags=re.M))
     for line in filter(str.strip, rest.splitlines()):
         yield f"{path}: neither a version nor hashes: {line.strip()[:100]}"
@@ -40,7 +40,7 @@ def check():
         if text is None:
             continue
         findings += commands_without_hashes(path, text)
-        if re.fullmatch(r"requirements-\w+\.txt", path.name):
+        if path.suffix == ".txt" and path.parent.name == "requirements":
             count += 1
             findings += unpinned(path, text)
     finish("pins", findings, f"{count} lists of packages from PyPI, each pinned by version and hash")

@@ -4,7 +4,7 @@
     wheel.py BUILD FOLDER       makes FOLDER/tessera-*.whl of BUILD's library and compiler, with an honest tag
     wheel.py --install FOLDER   installs that wheel into the environment of the Python that runs this, without asking PyPI
 
-The first runs in the environment of scripts/requirements-wheel.txt.
+The first runs in the environment of scripts/requirements/wheel.txt.
 """
 import os
 import pathlib

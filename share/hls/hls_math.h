@@ -36,7 +36,7 @@ namespace single {
 typedef float F;
 typedef std::int32_t I;
 #if defined(__has_include) && !__has_include("functions_f32.c.inc")
-#include "../../src/ir/functions_f32.c.inc"
+#include "../../src/ir/functions/functions_f32.c.inc"
 #else
 #include "functions_f32.c.inc"
 #endif
@@ -46,7 +46,7 @@ namespace twofold {
 typedef double F;
 typedef std::int64_t I;
 #if defined(__has_include) && !__has_include("functions_f64.c.inc")
-#include "../../src/ir/functions_f64.c.inc"
+#include "../../src/ir/functions/functions_f64.c.inc"
 #else
 #include "functions_f64.c.inc"
 #endif

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"

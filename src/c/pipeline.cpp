@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "base/text.hpp"
 #include "c/handles.hpp"
 #include "c/options.hpp"

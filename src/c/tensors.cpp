@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "data/element.hpp"
 #include "data/layout.hpp"
 #include "engine/device/array.hpp"

@@ -15,9 +15,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/deadline.hpp"
-#include "base/files.hpp"
-#include "base/interrupt.hpp"
+#include "base/files/files.hpp"
+#include "base/process/deadline.hpp"
+#include "base/process/interrupt.hpp"
 #include "base/text.hpp"
 #include "cli/options/help.hpp"
 #include "cli/verbs.hpp"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "base/text.hpp"
 #include "emit/c/c.hpp"
 #include "emit/c/parts.hpp"

@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "engine/program_impl.hpp"
-#include "rewrite/sums/whole.hpp"
+#include "rewrite/sums/tiles/whole.hpp"
 
 namespace tessera::engine {
 

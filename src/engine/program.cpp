@@ -5,9 +5,9 @@
 #include <functional>
 #include <mutex>
 
-#include "base/deadline.hpp"
 #include "base/division.hpp"
-#include "base/files.hpp"
+#include "base/files/files.hpp"
+#include "base/process/deadline.hpp"
 #include "data/layout.hpp"
 #include "emit/c/c.hpp"
 #include "engine/executable.hpp"

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "engine/device/on_device.hpp"
 #include "engine/executable.hpp"
 #include "engine/filters/certainty.hpp"

@@ -12,7 +12,7 @@
 
 #include "analyze/expressions.hpp"
 #include "base/text.hpp"
-#include "plan/edges.hpp"
+#include "plan/groups/edges.hpp"
 
 namespace tessera::explain {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "plan/passes/tiles.hpp"
 #include "plan/plan.hpp"
-#include "plan/tiles.hpp"
 
 namespace tessera::explain {
 

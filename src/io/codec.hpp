@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "io/image.hpp"
 #include "io/samples.hpp"
 #include "tessera/array.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 
 namespace tessera::io {
 namespace {

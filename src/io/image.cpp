@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"

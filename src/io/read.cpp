@@ -15,7 +15,7 @@
 #include <limits>
 #include <new>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/memory.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"

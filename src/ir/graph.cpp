@@ -12,7 +12,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 
 namespace tessera::ir {
 namespace {

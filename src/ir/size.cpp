@@ -12,7 +12,7 @@
 
 #include "base/division.hpp"
 #include "ir/graph.hpp"
-#include "ir/size_text.hpp"
+#include "ir/text/size_text.hpp"
 
 namespace tessera::ir {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 #include <tuple>
 
-#include "base/descriptor.hpp"
-#include "base/files.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "lang/confined.hpp"
 #include "lang/declarations.hpp"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lower/device_function.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::lower {
 

@@ -6,9 +6,9 @@
 #include <limits>
 #include <set>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "ir/build.hpp"
-#include "plan/lanes.hpp"
+#include "plan/passes/lanes.hpp"
 
 namespace tessera::lower {
 

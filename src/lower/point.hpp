@@ -14,7 +14,7 @@
 
 #include "analyze/ranges.hpp"
 #include "lower/vocabulary.hpp"
-#include "plan/lanes.hpp"
+#include "plan/passes/lanes.hpp"
 
 namespace tessera::lower {
 

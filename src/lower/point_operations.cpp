@@ -3,7 +3,7 @@
 
 #include "ir/build.hpp"
 #include "lower/point.hpp"
-#include "plan/lanes.hpp"
+#include "plan/passes/lanes.hpp"
 
 namespace tessera::lower {
 

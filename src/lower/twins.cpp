@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ir/build.hpp"
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::lower {

@@ -1,4 +1,4 @@
-// Two values in a register as text: numbers high * 65536 + low, see plan/twins.cpp.
+// Two values in a register as text: numbers high * 65536 + low, see plan/passes/twins.cpp.
 #pragma once
 
 #include <array>

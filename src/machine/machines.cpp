@@ -1,7 +1,7 @@
 // The facts of every machine; see machines.hpp.
 #include "machine/machines.hpp"
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 
 namespace tessera::machine {
 

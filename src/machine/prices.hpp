@@ -1,8 +1,8 @@
 // What the ways to take a weighted sum cost: the numbers that the choice between them is made from.
 //
 // Nanoseconds of one core with vectors of 64 bytes, for floats; narrower vectors and doubles take longer in proportion
-// (rewrite/sums/tiles.cpp). They were measured on one machine. `tessera tune` measures them again on another and stores
-// them; a plan is given them as a part of its device, so that it depends on stored numbers and never on a clock.
+// (rewrite/sums/tiles/tiles.cpp). They were measured on one machine. `tessera tune` measures them again on another and
+// stores them; a plan is given them as a part of its device, so that it depends on stored numbers and never on a clock.
 #pragma once
 
 #include <span>

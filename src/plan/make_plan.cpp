@@ -4,7 +4,7 @@
 
 #include "analyze/assumed.hpp"
 #include "ir/build.hpp"
-#include "plan/groups.hpp"
+#include "plan/groups/groups.hpp"
 #include "plan/plan.hpp"
 #include "rewrite/nans.hpp"
 #include "rewrite/parts.hpp"

@@ -19,7 +19,7 @@
 #include "machine/machine.hpp"
 #include "plan/way.hpp"
 #include "rewrite/sums/choice.hpp"
-#include "rewrite/sums/tiling.hpp"
+#include "rewrite/sums/tiles/tiling.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::plan {

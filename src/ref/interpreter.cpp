@@ -1,7 +1,7 @@
 // Whole images, one stage after the other, one point after the other. Values are doubles, which hold every element type
 // exactly; ir::evaluate gives each operation its meaning, so that f32 rounds to float after every one. Or single
 // points: then a stage is asked for what its readers read, and remembers it. Whatever goes on for long looks whether it
-// is to be cancelled (base/deadline.hpp).
+// is to be cancelled (base/process/deadline.hpp).
 #include "ref/interpreter.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/loops.hpp"

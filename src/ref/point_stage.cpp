@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "data/element.hpp"
 #include "ir/build.hpp"
 #include "ir/reductions.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <complex>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 
 namespace tessera::ref {
 namespace {

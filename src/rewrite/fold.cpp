@@ -13,7 +13,7 @@
 #include "ir/build.hpp"
 #include "rewrite/rebuild.hpp"
 #include "rewrite/sums/bytes.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::rewrite {
 

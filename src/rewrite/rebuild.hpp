@@ -11,7 +11,7 @@
 #include "ir/graph.hpp"
 #include "machine/machine.hpp"
 #include "rewrite/sums/choice.hpp"
-#include "rewrite/sums/tiling.hpp"
+#include "rewrite/sums/tiles/tiling.hpp"
 #include "tessera/options.hpp"
 
 namespace tessera::rewrite {
@@ -59,8 +59,9 @@ void separate_fields(ir::Graph&);
 
 // Replaces window reductions by written expressions where they are small, and splits windows that can be taken one
 // dimension at a time into a stage per dimension. Large windows stay as loops. Appends what it did to `remarks`.
-// Long weighted sums are marked to be taken through Fourier transforms where that is cheaper (rewrite/sums/tiles.hpp).
-// Appends to `sums` how the weighted sums are taken that were looked at, and to `tilings` what notes of stages say.
+// Long weighted sums are marked to be taken through Fourier transforms where that is cheaper
+// (rewrite/sums/tiles/tiles.hpp). Appends to `sums` how the weighted sums are taken that were looked at, and to
+// `tilings` what notes of stages say.
 void expand_windows(ir::Graph&, Numbers, Method, const machine::Machine&, const std::vector<i64>& assumed,
                     std::vector<std::string>& remarks, std::vector<SumChoice>& sums, Tilings& tilings);
 

@@ -20,7 +20,7 @@
 #include "rewrite/sums/matrix.hpp"
 #include "rewrite/sums/running.hpp"
 #include "rewrite/sums/separable.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {

@@ -1,5 +1,5 @@
 // The disk cache: hashes by the standard's vectors, entries that survive or vanish but never lie.
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 
 namespace tessera::base {
 namespace {

@@ -1,5 +1,5 @@
 // Atomic files: whole or not at all, and the reasons in words. /dev/full stands for a full disk.
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Locks that a thread holds while the process is forked.
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/dynamic_library.hpp"
-#include "base/interrupt.hpp"
+#include "base/process/dynamic_library.hpp"
+#include "base/process/interrupt.hpp"
 #include "base/progress.hpp"
 
 namespace tessera::base {

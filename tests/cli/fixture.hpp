@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "cli/command.hpp"
 #include "io/image.hpp"
 

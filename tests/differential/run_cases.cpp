@@ -12,8 +12,8 @@
 #include <tuple>
 
 #include "base/text.hpp"
+#include "differential/random/shrink.hpp"
 #include "isolate.hpp"
-#include "shrink.hpp"
 #include "support/opencl.hpp"
 #include "support/sample.hpp"
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "random.hpp"
+#include "differential/random/random.hpp"
 
 namespace tessera::differential {
 

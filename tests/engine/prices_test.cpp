@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "engine/tune/tune.hpp"
 
 namespace tessera::engine {

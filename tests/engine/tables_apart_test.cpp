@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 #include "emit/c/c.hpp"
 #include "engine/program_impl.hpp"
 #include "run/cpu/built_in.hpp"

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "explain/words.hpp"
 #include "support/programs.hpp"
 

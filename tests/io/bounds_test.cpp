@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
-#include "base/deadline.hpp"
-#include "base/files.hpp"
+#include "base/files/files.hpp"
+#include "base/process/deadline.hpp"
 #include "support.hpp"
 #include "support/sample.hpp"
 

@@ -2,7 +2,7 @@
 // format has no checksum) deliver an image; it must not crash, hang, or say anything but an Error(io).
 #include <algorithm>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "support.hpp"
 
 namespace tessera::io {

@@ -1,7 +1,7 @@
 // What files say of their pictures, below the command: turning, moving along, fitting to formats; and damage.
 #include "io/metadata.hpp"
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "support.hpp"
 
 namespace tessera::io {

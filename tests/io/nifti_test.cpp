@@ -5,7 +5,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "io/gzip.hpp"
 #include "io/samples.hpp"
 #include "support.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "support.hpp"
 
 namespace tessera::io {

@@ -1,7 +1,7 @@
 // Every format with every type and channel count that it holds, there and back, at sizes from one pixel on.
 #include <algorithm>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "io/codec.hpp"
 #include "support.hpp"
 

@@ -1,6 +1,6 @@
 // TIFF as a volume: pages, series, and the distances that ImageJ and OME write. Files of tifffile are in
 // tests/data/formats and read by read_test.cpp.
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "io/tiff/text.hpp"
 #include "support.hpp"
 

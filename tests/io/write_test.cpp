@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "io/samples.hpp"
 #include "support.hpp"
 

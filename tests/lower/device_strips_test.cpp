@@ -5,7 +5,7 @@
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
 #include "lower/ways/ways.hpp"
-#include "plan/strips.hpp"
+#include "plan/passes/strips.hpp"
 
 namespace tessera::lower {
 namespace {

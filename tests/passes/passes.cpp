@@ -16,7 +16,7 @@
 #include "rewrite/rebuild.hpp"
 #include "rewrite/reductions.hpp"
 #include "rewrite/sums/products.hpp"
-#include "rewrite/sums/whole.hpp"
+#include "rewrite/sums/tiles/whole.hpp"
 
 namespace tessera::passes {
 

@@ -7,7 +7,7 @@ shift 2
 root=$(cd "$(dirname "$0")/../.." && pwd)
 python=${TESSERA_PEERS:-$root/build/pictures}/bin/python
 if [ ! -x "$python" ]; then
-  echo "no $python: ./dev test makes it of scripts/requirements-peers.txt" >&2
+  echo "no $python: ./dev test makes it of scripts/requirements/peers.txt" >&2
   exit 1
 fi
 report=

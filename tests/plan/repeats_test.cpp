@@ -6,7 +6,7 @@
 
 #include "engine/device/launch_plan.hpp"
 #include "lang/compile.hpp"
-#include "plan/groups.hpp"
+#include "plan/groups/groups.hpp"
 #include "support/programs.hpp"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 // Sums over planes: blocks of planes, four a step in groups of several passes, and tiles whose rings fit the caches.
 #include <gtest/gtest.h>
 
-#include "plan/tiles.hpp"
+#include "plan/passes/tiles.hpp"
 #include "support/programs.hpp"
 
 namespace tessera {

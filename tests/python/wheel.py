@@ -154,7 +154,7 @@ def main():
                 "--only-binary",
                 ":all:",
                 "-r",
-                ROOT / "scripts/requirements-installed.txt",
+                ROOT / "scripts/requirements/installed.txt",
             )
             run(own, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel)
             bare = {

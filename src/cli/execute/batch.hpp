@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupt.hpp"
+#include "base/process/interrupt.hpp"
 #include "cli/execute/execute.hpp"
 
 namespace tessera::cli {

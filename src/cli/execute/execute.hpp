@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/interrupt.hpp"
+#include "base/process/interrupt.hpp"
 #include "cli/execute/inputs.hpp"
 #include "cli/execute/results.hpp"
 #include "cli/options/options.hpp"

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/execute/convert.hpp"

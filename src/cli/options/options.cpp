@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <set>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "io/image.hpp"
 #include "lang/compile.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/verbs.hpp"

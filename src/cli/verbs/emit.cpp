@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options/explain_sizes.hpp"

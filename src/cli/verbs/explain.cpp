@@ -7,7 +7,7 @@
 #include <memory>
 #include <span>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/options/explain_sizes.hpp"

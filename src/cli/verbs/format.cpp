@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/verbs.hpp"

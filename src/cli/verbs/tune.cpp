@@ -9,7 +9,7 @@
 #include <ctime>
 #include <memory>
 
-#include "base/interrupt.hpp"
+#include "base/process/interrupt.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/tell.hpp"

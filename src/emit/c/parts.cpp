@@ -11,7 +11,7 @@
 #include "emit/c/frame.hpp"
 #include "emit/c/prelude.hpp"
 #include "emit/c/published.hpp"
-#include "emit/c/sized.hpp"
+#include "emit/c/transforms/sized.hpp"
 #include "emit/host/entry.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
@@ -20,7 +20,7 @@ namespace tessera::emit {
 
 namespace detail {
 extern const std::string_view c_kept_memory_text;
-extern const std::string_view c_transform_text, c_transform_lines_text, c_transform_run_text;
+extern const std::string_view transforms_passes_text, transforms_lines_text, transforms_run_text;
 }  // namespace detail
 
 namespace {
@@ -68,7 +68,7 @@ std::string lines_text(const std::string& real, int vector) {
   text += "#define tsr_signs 1, -1";
   for (int k = 2; k < lanes; k += 2) text += ", 1, -1";
   text += "\n";
-  text += map_identifiers(detail::c_transform_lines_text, [&](std::string_view word) {
+  text += map_identifiers(detail::transforms_lines_text, [&](std::string_view word) {
     if (word == "TSR_VECTOR") return std::to_string(vector);
     return word == "tsr_lanes" ? std::to_string(lanes) : std::string(word);
   });
@@ -84,7 +84,7 @@ constexpr Machine machines[] = {{32, "avx2"}, {64, "avx2,avx512f,avx512bw,avx512
 // The vectors that any machine has, on x86-64 also those of AVX2 and AVX-512, as parts have them.
 std::string with_transforms(ElementType type, int vector_bits) {
   const std::string real = type == ElementType::f64 ? "double" : "float";
-  std::string text = of_type(detail::c_transform_text, real) + lines_text(real, 16);
+  std::string text = of_type(detail::transforms_passes_text, real) + lines_text(real, 16);
   std::string choice, calls;
   text += "\n" + machine_begin();
   for (const Machine& m : machines) {
@@ -109,7 +109,7 @@ std::string with_transforms(ElementType type, int vector_bits) {
                     plain = fmt::format("  tsr_groups_{}_16(j, memory, bytes, threads);\n", real);
   text += chosen + choice + "  return 16;\n}\n" + groups + calls + plain + "}\n";
   text += "#else\n" + chosen + "  return 16;\n}\n" + groups + plain + "}\n#endif\n";
-  return renamed(text + of_type(detail::c_transform_run_text, real), "fft");
+  return renamed(text + of_type(detail::transforms_run_text, real), "fft");
 }
 
 // Memory of the system that is kept for the next call, since the system takes longer to hand out large blocks than a

@@ -11,9 +11,9 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view device_entry_cuda_text;
-extern const std::string_view device_entry_opencl_text;
-extern const std::string_view device_enqueue_opencl_text;
+extern const std::string_view cuda_entry_text;
+extern const std::string_view opencl_entry_text;
+extern const std::string_view opencl_enqueue_text;
 }  // namespace detail
 
 namespace {
@@ -47,13 +47,13 @@ std::string cuda_entry(const Signature& signature, const std::string& name, cons
   std::string given;
   for (const Signature::Item& item : signature.items)
     if (!item.parameter) given += fmt::format("{}{}{}", given.empty() ? "" : ", ", item.pointer ? "" : "&", item.name);
-  return filled(detail::device_entry_cuda_text, {{"name", name},
-                                                 {"parameters", parameter_list(signature)},
-                                                 {"given", given},
-                                                 {"sizes", sizes(signature)},
-                                                 {"declaration", declaration(signature, name)},
-                                                 {"arguments", arguments(signature)},
-                                                 {"run", run}});
+  return filled(detail::cuda_entry_text, {{"name", name},
+                                          {"parameters", parameter_list(signature)},
+                                          {"given", given},
+                                          {"sizes", sizes(signature)},
+                                          {"declaration", declaration(signature, name)},
+                                          {"arguments", arguments(signature)},
+                                          {"run", run}});
 }
 
 std::string opencl_enqueue(const Signature& signature, const std::string& name, const std::string& run) {
@@ -70,13 +70,13 @@ std::string opencl_enqueue(const Signature& signature, const std::string& name, 
     }
     ++k;
   }
-  return filled(detail::device_enqueue_opencl_text, {{"name", name},
-                                                     {"parameters", parameter_list(signature, "cl_mem")},
-                                                     {"sizes", sizes(signature)},
-                                                     {"count", std::to_string(std::max<std::size_t>(k, 1))},
-                                                     {"given", given},
-                                                     {"release", release},
-                                                     {"run", run}});
+  return filled(detail::opencl_enqueue_text, {{"name", name},
+                                              {"parameters", parameter_list(signature, "cl_mem")},
+                                              {"sizes", sizes(signature)},
+                                              {"count", std::to_string(std::max<std::size_t>(k, 1))},
+                                              {"given", given},
+                                              {"release", release},
+                                              {"run", run}});
 }
 
 std::string opencl_entry(const ir::Graph& graph, const Signature& signature, const std::string& name) {
@@ -121,10 +121,10 @@ std::string opencl_entry(const ir::Graph& graph, const Signature& signature, con
         "(size_t)({}), {}, 0, NULL, "
         "NULL));\n",
         k, bytes[k], arrays[k]->name);
-  return text + filled(detail::device_entry_opencl_text, {{"count", std::to_string(arrays.size())},
-                                                          {"name", name},
-                                                          {"declaration", declaration(signature, name)},
-                                                          {"arguments", arguments(signature)}});
+  return text + filled(detail::opencl_entry_text, {{"count", std::to_string(arrays.size())},
+                                                   {"name", name},
+                                                   {"declaration", declaration(signature, name)},
+                                                   {"arguments", arguments(signature)}});
 }
 
 }  // namespace tessera::emit

@@ -13,10 +13,10 @@
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view device_spectra_opencl_text;
-extern const std::string_view device_spectra_cuda_text;
-extern const std::string_view device_host_spectra_text, device_spectra_kernels_text, device_waiting_cuda_text,
-    device_waiting_opencl_text;
+extern const std::string_view opencl_spectra_text;
+extern const std::string_view cuda_spectra_text;
+extern const std::string_view device_host_spectra_text, device_spectra_kernels_text, cuda_waiting_text,
+    opencl_waiting_text;
 }  // namespace detail
 
 namespace {
@@ -214,8 +214,7 @@ class Launches {
 }  // namespace
 
 std::string waiting_text(DeviceDialect dialect) {
-  return "\n" + std::string(dialect == DeviceDialect::cuda ? detail::device_waiting_cuda_text
-                                                           : detail::device_waiting_opencl_text);
+  return "\n" + std::string(dialect == DeviceDialect::cuda ? detail::cuda_waiting_text : detail::opencl_waiting_text);
 }
 
 SpectraText spectra_text(const std::set<ElementType>& types, DeviceDialect dialect, std::size_t first_kernel,
@@ -241,8 +240,8 @@ SpectraText spectra_text(const std::set<ElementType>& types, DeviceDialect diale
     result.names.push_back(name);
   }
   if (!cuda) result.host = numbers_text;
-  result.host += "\n" + std::string(cuda ? detail::device_spectra_cuda_text : detail::device_spectra_opencl_text) +
-                 launches + "}\n" + tables_of(sized);
+  result.host += "\n" + std::string(cuda ? detail::cuda_spectra_text : detail::opencl_spectra_text) + launches + "}\n" +
+                 tables_of(sized);
   result.host += std::string(detail::device_host_spectra_text) + std::string(cuda ? "" : opencl_forget);
   return result;
 }

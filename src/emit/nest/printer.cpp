@@ -7,7 +7,7 @@
 #include <bit>
 #include <cmath>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "data/half.hpp"
 #include "tessera/error.hpp"
 

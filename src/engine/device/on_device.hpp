@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "engine/device/array.hpp"
 #include "engine/device/launch_plan.hpp"
 #include "engine/device/slabs.hpp"

@@ -11,8 +11,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/cache.hpp"
-#include "base/files.hpp"
+#include "base/files/cache.hpp"
+#include "base/files/files.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 #include "engine/emit_hardware.hpp"

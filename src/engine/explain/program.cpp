@@ -1,5 +1,5 @@
 // Program::explain: the plan that would run, made without compiling anything but the kernels of a device that is there.
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "engine/executable.hpp"
 #include "engine/explain/device.hpp"
 #include "engine/explain/parts.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <memory>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "emit/c/c.hpp"
 #include "run/cpu/compiler.hpp"
 #include "run/cpu/machine.hpp"

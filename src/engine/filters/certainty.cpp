@@ -23,7 +23,7 @@
 #include "engine/filters/certainty_scan.hpp"
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 #include "run/cpu/parallel.hpp"
 
 namespace tessera::engine {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::engine {

@@ -11,8 +11,8 @@
 #include <list>
 
 #include "analyze/footprint.hpp"
-#include "base/fork.hpp"
 #include "base/hash.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "engine/filters/check.hpp"
 #include "engine/filters/filter_text.hpp"
@@ -26,7 +26,7 @@ constexpr std::size_t most_kept = 64;  // programs
 
 // Of sums that may go through Fourier transforms. Those of certainties are taken in double then: where a window holds
 // little of what is known, what transforms round would stand beside it (docs/convolution.md, "Accuracy").
-// A plan looks at such ways from 26 terms on, of all that a stage reads (rewrite/sums/tiles.cpp).
+// A plan looks at such ways from 26 terms on, of all that a stage reads (rewrite/sums/tiles/tiles.cpp).
 constexpr i64 least_rounded_terms = 20;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {

@@ -8,7 +8,7 @@
 #include <array>
 #include <set>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "engine/filters/filters.hpp"
 #include "engine/filters/names.hpp"

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "engine/fft/device.hpp"
 #include "engine/fft/fft.hpp"
 #include "lower/host/lower_host.hpp"

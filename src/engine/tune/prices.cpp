@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 
-#include "base/cache.hpp"
-#include "base/files.hpp"
-#include "base/fork.hpp"
+#include "base/files/cache.hpp"
+#include "base/files/files.hpp"
+#include "base/process/fork.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {

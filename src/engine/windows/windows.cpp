@@ -15,7 +15,7 @@
 #include "ir/bind.hpp"
 #include "lower/device.hpp"
 #include "rewrite/located.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/device.hpp"
 #include "tessera/program.hpp"

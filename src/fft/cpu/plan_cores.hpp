@@ -1,6 +1,6 @@
 // A Fourier transform of known extents on cores as data: which codes (passes.hpp, moves.hpp) run over what, in which
 // order, with which tables. Runs make structures of C of it (engine/fft/linked.cpp), and emitted files print these
-// (emit/c/sized.cpp); the text that follows them is one: types.c.inc, problems.c.inc, spectra.c.inc.
+// (emit/c/transforms/sized.cpp); the text that follows them is one: types.c.inc, problems.c.inc, spectra.c.inc.
 //
 //   rows      groups of V rows: in, tree, out
 //   planes    groups of V rows of all planes: in, tree, blocks out; then blocks of V columns: tree into the columns of

@@ -20,7 +20,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/codec.hpp"

@@ -24,13 +24,13 @@ namespace {
 namespace single {
 using F = float;
 using I = std::int32_t;
-#include "ir/functions_f32.c.inc"
+#include "ir/functions/functions_f32.c.inc"
 }  // namespace single
 
 namespace twofold {
 using F = double;
 using I = std::int64_t;
-#include "ir/functions_f64.c.inc"
+#include "ir/functions/functions_f64.c.inc"
 }  // namespace twofold
 
 // X(function, operands)

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "ir/functions/functions.hpp"
 

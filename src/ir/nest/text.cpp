@@ -39,7 +39,7 @@
 #include <optional>
 
 #include "ir/nest/nest.hpp"
-#include "ir/text_reader.hpp"
+#include "ir/text/text_reader.hpp"
 
 namespace tessera::ir::nest {
 

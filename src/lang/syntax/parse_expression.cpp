@@ -8,7 +8,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "base/text.hpp"
 #include "lang/functions.hpp"
 #include "lang/syntax/parser.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "ir/build.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::rewrite {
 

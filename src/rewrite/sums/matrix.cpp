@@ -11,7 +11,7 @@
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "rewrite/sums/bytes.hpp"
-#include "rewrite/sums/device_tiles.hpp"
+#include "rewrite/sums/tiles/device_tiles.hpp"
 
 namespace tessera::rewrite {
 

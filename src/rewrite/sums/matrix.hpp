@@ -9,7 +9,7 @@
 #include "ir/graph.hpp"
 #include "machine/machine.hpp"
 #include "rewrite/sums/choice.hpp"
-#include "rewrite/sums/tiling.hpp"
+#include "rewrite/sums/tiles/tiling.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {

@@ -32,7 +32,7 @@
 #include "rewrite/sums/matrix.hpp"
 #include "rewrite/sums/separable.hpp"
 #include "rewrite/sums/terms.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::rewrite {
 

@@ -17,9 +17,9 @@
 #include <unordered_map>
 
 #include "ir/build.hpp"
-#include "rewrite/sums/device_tiles.hpp"
 #include "rewrite/sums/low_rank.hpp"
 #include "rewrite/sums/running.hpp"
+#include "rewrite/sums/tiles/device_tiles.hpp"
 #include "rewrite/sums/weights.hpp"
 
 namespace tessera::rewrite {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "ir/build.hpp"
 
 namespace tessera::rewrite {

@@ -23,10 +23,10 @@
 #include <fstream>
 #include <memory>
 
-#include "base/descriptor.hpp"
-#include "base/files.hpp"
-#include "base/fork.hpp"
-#include "base/owner.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/files/files.hpp"
+#include "base/files/owner.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "run/cpu/clang/protocol.hpp"
 #include "run/cpu/object.hpp"

@@ -16,13 +16,13 @@
 #include <optional>
 #include <vector>
 
-#include "base/cache.hpp"
-#include "base/deadline.hpp"
-#include "base/descriptor.hpp"
-#include "base/dynamic_library.hpp"
-#include "base/files.hpp"
-#include "base/fork.hpp"
+#include "base/files/cache.hpp"
+#include "base/files/descriptor.hpp"
+#include "base/files/files.hpp"
 #include "base/hash.hpp"
+#include "base/process/deadline.hpp"
+#include "base/process/dynamic_library.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "run/cpu/built_in.hpp"
 #include "run/cpu/clang/protocol.hpp"

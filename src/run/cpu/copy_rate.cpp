@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 #include "base/text.hpp"
 #include "run/cpu/machine.hpp"
 #include "run/cpu/parallel.hpp"

@@ -6,8 +6,8 @@
 // surely memory a traffic is measured as it is; larger ones share the rate of a sample of their proportions.
 //
 // A rate is measured when it is first asked for, in less than half a second and in no more than 256 MiB, and kept in
-// the cache of the user with all that is known of the machine as its name (base/cache.hpp: checksummed, lost without
-// harm).
+// the cache of the user with all that is known of the machine as its name (base/files/cache.hpp: checksummed, lost
+// without harm).
 #pragma once
 
 #include <optional>

@@ -17,7 +17,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/files.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "run/cpu/spawn.hpp"
 #include "tessera/error.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 
 #if defined(__x86_64__)

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::run::cpu {

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/cpu/machine.hpp"
 #include "tessera/error.hpp"
 

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "base/fork.hpp"
 #include "base/memory.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/cuda/driver.hpp"
 #include "run/gpu/device.hpp"
 #include "tessera/array.hpp"

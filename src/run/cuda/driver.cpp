@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "base/dynamic_library.hpp"
-#include "base/fork.hpp"
+#include "base/process/dynamic_library.hpp"
+#include "base/process/fork.hpp"
 
 namespace tessera::run::cuda {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 #include "base/text.hpp"
 #include "run/cuda/nvrtc.hpp"
 #include "run/gpu/errors.hpp"

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "base/fork.hpp"
 #include "base/hash.hpp"
+#include "base/process/fork.hpp"
 #include "run/cuda/core.hpp"
 #include "run/gpu/device.hpp"
 

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/dynamic_library.hpp"
-#include "base/fork.hpp"
+#include "base/process/dynamic_library.hpp"
+#include "base/process/fork.hpp"
 #include "run/cuda/driver.hpp"
 
 namespace tessera::run::cuda {

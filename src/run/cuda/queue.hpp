@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/cuda/core.hpp"
 #include "run/cuda/memory.hpp"
 #include "run/gpu/device.hpp"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/cache.hpp"
-#include "base/files.hpp"
+#include "base/files/cache.hpp"
+#include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "tessera/error.hpp"
 

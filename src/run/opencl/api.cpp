@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 
 namespace tessera::run::opencl {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/dynamic_library.hpp"
+#include "base/process/dynamic_library.hpp"
 
 namespace tessera::run::opencl {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/opencl/api.hpp"
 #include "run/opencl/listing.hpp"
 #include "tessera/error.hpp"

@@ -8,7 +8,7 @@
 #include <exception>
 #include <optional>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "base/text.hpp"
 #include "run/opencl/opencl.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/gpu/device.hpp"
 #include "run/opencl/api.hpp"
 

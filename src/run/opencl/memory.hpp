@@ -12,7 +12,7 @@
 #include <deque>
 #include <memory>
 
-#include "base/fork.hpp"
+#include "base/process/fork.hpp"
 #include "run/opencl/core.hpp"
 
 namespace tessera::run::opencl {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/cache.hpp"
+#include "base/files/cache.hpp"
 #include "base/text.hpp"
 #include "run/gpu/source.hpp"
 #include "run/opencl/detail.hpp"

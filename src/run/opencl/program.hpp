@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/fork.hpp"
 #include "base/hash.hpp"
+#include "base/process/fork.hpp"
 #include "run/opencl/core.hpp"
 
 namespace tessera::run::opencl {

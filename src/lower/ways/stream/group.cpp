@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/deadline.hpp"
+#include "base/process/deadline.hpp"
 #include "lower/outline.hpp"
 #include "lower/ways/stream/pass.hpp"
 #include "lower/ways/stream/shape.hpp"

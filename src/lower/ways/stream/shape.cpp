@@ -1,5 +1,5 @@
-// The shape of a tile: the same arithmetic as plan/tiles.cpp, where its numbers come from; tests/explain compares the
-// two.
+// The shape of a tile: the same arithmetic as plan/passes/tiles.cpp, where its numbers come from; tests/explain
+// compares the two.
 //
 // Columns: as many as let the rings fit the share of L2 that is theirs. Rows: a few tiles for every thread, high
 // against the rows that a tile computes beyond its own.
@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "lower/ways/stream/declared.hpp"
-#include "plan/tiles.hpp"
+#include "plan/passes/tiles.hpp"
 
 namespace tessera::lower {
 

@@ -7,7 +7,7 @@
 
 #include "analyze/ranges.hpp"
 #include "lower/interface.hpp"
-#include "plan/edges.hpp"
+#include "plan/groups/edges.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::lower {

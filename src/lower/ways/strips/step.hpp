@@ -16,7 +16,7 @@
 #include "ir/build.hpp"
 #include "lower/device_function.hpp"
 #include "lower/twins.hpp"
-#include "plan/strips.hpp"
+#include "plan/passes/strips.hpp"
 
 namespace tessera::lower {
 
@@ -74,11 +74,11 @@ class StripStep : protected DeviceFunction {
 
   // Of the text that is written.
   plan::Strip strip_;
-  int columns_ = 4;                // registers of a row
-  int values_ = 1;                 // in each: 2 where it holds those of a column and of its twin; see plan/twins.cpp
-  std::array<i64, 2> halo_{};      // threads of a warp, at its ends, that store nothing
-  Value stores_;                   // does the thread store? Missing: it does
-  Value others_;                   // so many first rows are another tile's. Missing: none
+  int columns_ = 4;            // registers of a row
+  int values_ = 1;             // in each: 2 where it holds those of a column and of its twin; see plan/passes/twins.cpp
+  std::array<i64, 2> halo_{};  // threads of a warp, at its ends, that store nothing
+  Value stores_;               // does the thread store? Missing: it does
+  Value others_;               // so many first rows are another tile's. Missing: none
   std::optional<i64> known_step_;  // from the first row of a tile
   bool rows_inside_ = false, columns_inside_ = false, slices_inside_ = true;
   // Columns as vectors, though those beside the first and the last thread's own may be outside. These threads take

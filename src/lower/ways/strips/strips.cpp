@@ -1,4 +1,4 @@
-// See strips.hpp. Which rows and columns are kept of every stage is of plan/strips.hpp, and so are the names:
+// See strips.hpp. Which rows and columns are kept of every stage is of plan/passes/strips.hpp, and so are the names:
 // rates, lags, rings. Stages may differ in size: y counts the steps, x the columns of the coarsest rate, and a row or
 // column of a stage is y or x times its rate and a constant. Composed stages compute nothing: their registers are those
 // of their pieces. What a step does is in step.hpp; here are strips that march, and what the host has to
@@ -14,7 +14,7 @@
 #include "analyze/expressions.hpp"
 #include "ir/build.hpp"
 #include "lower/ways/register_tiles/register_tiles.hpp"
-#include "plan/strips.hpp"
+#include "plan/passes/strips.hpp"
 
 namespace tessera::lower {
 

@@ -4,7 +4,7 @@
 // its columns and the halo beside them, and computes the next row of every stage from the last rows of those before it,
 // which it keeps in registers: rings that move up by one place a step; unrolled, they move by renaming. Halo columns of
 // stages in between are computed by both neighbours; nothing is exchanged, nobody waits. Stages of other sizes have
-// other rates, rows a step and columns a thread; see plan/strips.hpp.
+// other rates, rows a step and columns a thread; see plan/passes/strips.hpp.
 //
 // Each kernel has two texts of a step: one for rows and columns whose reads all lie inside, without a test, and one
 // that finds the row and column that a border maps to among the rows and columns at hand.
@@ -21,7 +21,7 @@ struct StripFit {
   bool fits = false;
   std::string why;
   int columns = 4;         // V, of the coarsest rate
-  int values = 1;          // in a register: 2 where a column shares it with its twin; see plan/twins.cpp
+  int values = 1;          // in a register: 2 where a column shares it with its twin; see plan/passes/twins.cpp
   i64 height = 0;          // of a register tile; 0: a strip, as high as the host says
   bool exchanges = false;  // a tile whose threads take halo columns from their neighbours in the warp
   int registers = 0;       // estimate, of a thread

@@ -1,6 +1,7 @@
-// Steps of strips whose registers hold two values, those of a column and of its twin: see plan/twins.cpp. Register k of
-// a row, from its first one on the left, is that of the columns k and k + half, where a thread owns twice `half`. Halo
-// columns are registers as well, so that a stage reads its neighbours as it does when a register holds one value.
+// Steps of strips whose registers hold two values, those of a column and of its twin: see plan/passes/twins.cpp.
+// Register k of a row, from its first one on the left, is that of the columns k and k + half, where a thread owns twice
+// `half`. Halo columns are registers as well, so that a stage reads its neighbours as it does when a register holds one
+// value.
 #include "lower/twins.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +13,7 @@
 #include "analyze/expressions.hpp"
 #include "base/division.hpp"
 #include "lower/ways/strips/step.hpp"
-#include "plan/twins.hpp"
+#include "plan/passes/twins.hpp"
 
 namespace tessera::lower {
 

@@ -11,7 +11,7 @@
 #include "lower/device_sum.hpp"
 #include "lower/ways/large_tiles/large_tiles.hpp"
 #include "lower/ways/matrix_units/matrix_units.hpp"
-#include "rewrite/sums/device_tiles.hpp"
+#include "rewrite/sums/tiles/device_tiles.hpp"
 
 namespace tessera::lower {
 

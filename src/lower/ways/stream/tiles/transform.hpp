@@ -9,7 +9,7 @@
 #include "fft/cpu/tile.hpp"
 #include "lower/vocabulary.hpp"
 #include "lower/ways/stream/stream_group.hpp"
-#include "rewrite/sums/tiles.hpp"
+#include "rewrite/sums/tiles/tiles.hpp"
 
 namespace tessera::lower {
 
@@ -25,7 +25,7 @@ struct TileTransform {
   i64 rows = 0;                           // that it reads
   i64 planes = 1, along = 1, pairs = 1;   // of weights, so many of a volume; of tiles that march together
   i64 weights_of_plane = 0;
-  bool signal = false;   // rows are parts of it (rewrite/sums/tiles.hpp)
+  bool signal = false;   // rows are parts of it (rewrite/sums/tiles/tiles.hpp)
   i64 reach = 0;         // results of a pair along a row of the image
   bool rounded = false;  // results are integers
   bool bytes = false;    // so are points, of 8 bits
