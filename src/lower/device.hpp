@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/host/launch.hpp"
 #include "lower/interface.hpp"
 
 namespace tessera::lower {
@@ -78,6 +79,8 @@ struct DeviceKernel {
   };
   std::vector<Reach> reads, writes;
 
+  ir::host::Launch launch;  // what the host computes for it, of arrays by their position in Interface::arrays
+
   // It puts pieces together that may lie where they belong (ArrayRef::Part): run as a whole, it has nothing to do.
   bool in_place = false;
   i64 row_multiple = 1;  // of the first row that a launch computes
@@ -113,15 +116,9 @@ struct DeviceProgram {
 // Extents below which kernels in strips do not take an image: smaller ones need another plan.
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram&);
 
-// Rows of a strip of this kernel, of `rows` in all: see strip_height.c.inc and, of planes, march_height.c.inc. `across`
-// blocks lie beside each other, `blocks_at_once` fit the device.
-i64 strip_height(const DeviceKernel&, i64 rows, i64 across, i64 blocks_at_once);
-// Of a kernel with a frame: the blocks that compute the rows [first, last), and the integers that they take: see
-// frame.c.inc.
+// Of a kernel with a frame: the integers that it takes, see frame.c.inc.
 constexpr std::size_t frame_integers = 11;
-i64 frame(const DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters, i64 first, i64 last,
-          std::array<i64, frame_integers>&);
-// In C: tsr_strip_height, tsr_march_height and tsr_frame.
+// Functions of launches in C: strip_height.c.inc, of planes march_height.c.inc, and frame.c.inc.
 extern const std::string_view strip_height_text, march_height_text, frame_text;
 
 // Shared memory that a block of tiles takes at most, unless a device has less.

@@ -22,6 +22,13 @@ std::string checked_text(const ir::nest::Module& module, ir::nest::Runs runs) {
   return text;
 }
 
+// What the host computes for every kernel.
+std::string text_of_launches(const plan::Plan& p, const lower::DeviceProgram& program) {
+  std::string text;
+  for (const lower::DeviceKernel& k : program.kernels) text += k.name + "\n" + ir::host::print(k.launch, p.graph);
+  return text;
+}
+
 // What is shown of statements: loops, branches, calls and stores, equal neighbours once.
 struct Shape {
   std::string head;
@@ -147,6 +154,7 @@ std::vector<Part> lowered(const PassCase& one) {
   made.push_back({"ways", text_of_ways(one, p)});
   const lower::DeviceProgram program = lower::lower_device(p);
   made.push_back({"kernels", text_of_kernels(p, program)});
+  made.push_back({"launches", text_of_launches(p, program)});
   add_nest(one, program.module, ir::nest::Runs::on_devices, made);
   return made;
 }

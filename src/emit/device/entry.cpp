@@ -24,6 +24,8 @@ extern const std::string_view cuda_host_text, opencl_host_text;
 
 namespace {
 
+using ir::host::Launch;
+using ir::host::Number;
 using lower::ArrayRef;
 using lower::DeviceKernel;
 
@@ -83,10 +85,14 @@ class RunText {
       for (const ir::SizeId size : ref.extents) extent_(size);
     for (const DeviceKernel& kernel : program_.kernels) {
       for (const ir::SizeId size : kernel.domain) extent_(size);
-      for (const DeviceKernel::Integer& what : kernel.integers)
-        if (what.kind == DeviceKernel::Integer::Kind::size) extent_(what.size);
-      if (kernel.frame) extent_(kernel.frame->bottom), extent_(kernel.frame->right);
+      for (const Launch::Let& let : kernel.launch.lets) extents_in(let.value);
+      for (const Number& n : kernel.launch.integers) extents_in(n);
     }
+  }
+
+  void extents_in(const Number& n) {
+    if (n.op == Number::Op::size) extent_(n.of_size);
+    for (const Number& a : n.args) extents_in(a);
   }
 
   // Images that a strip's halo does not fit run as the next variant.
@@ -151,75 +157,76 @@ class RunText {
   }
 
   void launch(std::size_t k) {
-    using Kind = DeviceKernel::Integer::Kind;
     const DeviceKernel& kernel = program_.kernels[k];
     const std::string name = fmt::format("{}_{}", kernel.name, v_);
-    std::string product, lines;
-    for (std::size_t d = 0; d < kernel.domain.size() && !kernel.frame; ++d) {
-      std::string points = std::to_string(kernel.points[d]);
-      if (kernel.marches && d == 0) points = "height";
-      if (kernel.strips && d + 2 == kernel.domain.size()) points = fmt::format("(height * {})", kernel.threads[1]);
-      lines += fmt::format("    b[{0}] = ({1} + {2} - 1) / {2};\n", d, extent_(kernel.domain[d]), points);
-      product += fmt::format("{}b[{}]", d ? " * " : "", d);
+    out_ += "  {\n";
+    for (const Launch::Let& let : kernel.launch.lets) {
+      if (let.fills > 0) out_ += fmt::format("    i64 f[{}];\n", let.fills);
+      out_ += fmt::format("    const i64 {} = {};\n", let.name, number(let.value, kernel, let.fills > 0));
     }
-    std::string integers;
-    for (const DeviceKernel::Integer& what : kernel.integers) {
-      integers += integers.empty() ? "" : ", ";
-      if (what.kind == Kind::size) integers += extent_(what.size);
-      if (what.kind == Kind::offset) integers += offset(arrays()[kernel.arrays[what.array]]);
-      if (what.kind == Kind::stride)
-        integers += fmt::format("a[{}].stride[{}]", kernel.arrays[what.array], what.dimension);
-      if (what.kind == Kind::blocks) integers += fmt::format("b[{}]", what.dimension);
-      if (what.kind == Kind::strip) integers += "height";
-      if (what.kind == Kind::first || what.kind == Kind::order) integers += "0";
-      if (what.kind == Kind::last) integers += extent_(kernel.domain[0]);
-      if (what.kind == Kind::frame) integers += fmt::format("f[{}]", what.dimension);
-    }
-    if (integers.empty()) integers = "0";
-    if (kernel.frame)
-      product = "blocks";
-    else
-      out_ += fmt::format("  {{\n    i64 b[{}];\n", kernel.domain.size());
-    if (kernel.frame) out_ += frame_text(kernel);
-    if ((kernel.strips && !kernel.frame) || kernel.marches) out_ += height_text(kernel, name);
-    out_ += lines;
+    const std::string grid = number(kernel.launch.grid, kernel), integers = numbers(kernel.launch.integers, kernel);
     std::string list;
     for (const std::size_t array : kernel.arrays) list += fmt::format("{}a[{}].at", list.empty() ? "" : ", ", array);
     if (cuda_) {
       out_ += fmt::format("    const {}_integers_{} n = {{{{{}}}}};\n", kernel.name, v_, integers);
-      out_ += fmt::format("    TSR_RUN({}, {}, {}, {}, {}n);\n  }}\n", name, product, kernel.threads[0],
-                          kernel.threads[1], list + (list.empty() ? "" : ", "));
+      out_ += fmt::format("    TSR_RUN({}, {}, {}, {}, {}n);\n  }}\n", name, grid, kernel.threads[0], kernel.threads[1],
+                          list + (list.empty() ? "" : ", "));
     } else {
       out_ += fmt::format("    {{\n      const cl_mem m[] = {{{}}};\n      const i64 n[] = {{{}}};\n", list, integers);
       out_ += fmt::format("      tsr_launch(s, {}, {}, {}, {}, m, {}, n, sizeof n);\n    }}\n  }}\n", first_kernel_ + k,
-                          product, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
+                          grid, kernel.threads[0], kernel.threads[1], kernel.arrays.size());
     }
   }
 
-  std::string height_text(const DeviceKernel& kernel, const std::string& name) {
-    const std::size_t rank = kernel.domain.size();
-    const std::string at_once =
-        cuda_ ? fmt::format("tsr_at_once(s, (const void*){}, {})", name, kernel.threads_of_block()) : "tsr_at_once(s)";
-    std::string across;
-    for (std::size_t d = kernel.marches ? 1 : rank - 1; d < rank; ++d)
-      across += fmt::format("{0}({1} + {2} - 1) / {2}", across.empty() ? "" : " * (", extent_(kernel.domain[d]),
-                            kernel.points[d]) +
-                (across.empty() ? "" : ")");
-    if (kernel.marches)
-      return fmt::format("    const i64 height = tsr_march_height({}, {}, {}, {});\n", extent_(kernel.domain[0]),
-                         across, at_once, kernel.warm_up);
-    return fmt::format("    const i64 height = tsr_strip_height({}, {}, {}, {}, {});\n",
-                       extent_(kernel.domain[rank - 2]), across, at_once, kernel.threads[1], kernel.warm_up);
+  std::string numbers(const std::vector<Number>& all, const DeviceKernel& kernel) {
+    std::string list;
+    for (const Number& n : all) list += (list.empty() ? "" : ", ") + number(n, kernel);
+    return list;
   }
 
-  std::string frame_text(const DeviceKernel& kernel) {
-    const DeviceKernel::Frame& f = *kernel.frame;
-    std::string rows = kernel.domain.size() > 2 ? extent_(kernel.domain[1]) : "0";
-    for (std::size_t d = 2; d + 1 < kernel.domain.size(); ++d) rows += " * " + extent_(kernel.domain[d]);
-    return fmt::format(
-        "  {{\n    i64 f[{}];\n    const i64 blocks = tsr_frame(0, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, f);\n",
-        lower::frame_integers, extent_(kernel.domain[0]), extent_(kernel.domain.back()), f.top, extent_(f.bottom),
-        f.left, extent_(f.right), f.height, kernel.points.back(), kernel.threads[1], rows, f.sides);
+  // In C. Of a call that fills the list f, too.
+  std::string number(const Number& n, const DeviceKernel& kernel, bool fills = false) {
+    using Op = Number::Op;
+    switch (n.op) {
+      case Op::constant:
+        return std::to_string(n.value);
+      case Op::size:
+        return extent_(n.of_size);
+      case Op::first:
+      case Op::order:
+        return "0";
+      case Op::last:
+      case Op::rows:
+        return extent_(kernel.domain[0]);
+      case Op::at_once:
+        return cuda_ ? fmt::format("tsr_at_once(s, (const void*){}_{}, {})", kernel.name, v_, kernel.threads_of_block())
+                     : "tsr_at_once(s)";
+      case Op::offset:
+        return offset(arrays()[n.index]);
+      case Op::stride:
+        return fmt::format("a[{}].stride[{}]", n.index, n.dimension);
+      case Op::let:
+        return kernel.launch.lets[n.index].name;
+      case Op::filled:
+        return fmt::format("f[{}]", n.dimension);
+      case Op::product: {
+        std::string text = number(n.args[0], kernel);
+        for (std::size_t a = 1; a < n.args.size(); ++a) text += " * " + factor(n.args[a], kernel);
+        return text;
+      }
+      case Op::ceil_divide: {
+        const std::string by = factor(n.args[1], kernel);
+        return fmt::format("({} + {} - 1) / {}", number(n.args[0], kernel), by, by);
+      }
+      case Op::call:
+        return fmt::format("{}({}{})", n.function, numbers(n.args, kernel), fills ? ", f" : "");
+    }
+    return {};
+  }
+
+  std::string factor(const Number& n, const DeviceKernel& kernel) {
+    const bool compound = n.op == Number::Op::product || n.op == Number::Op::ceil_divide;
+    return compound ? "(" + number(n, kernel) + ")" : number(n, kernel);
   }
 
   void give() {

@@ -7,10 +7,26 @@
 
 #include "engine/size_class.hpp"
 #include "engine/tune/prices.hpp"
+#include "lower/host/launches.hpp"
 #include "lower/ways/ways.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::engine {
+
+namespace {
+
+struct Here : ir::host::Surroundings {
+  explicit Here(const LaunchOf& o) : of(o) {}
+  i64 size(ir::SizeId n) const override { return of.graph.evaluate(n, of.parameters); }
+  i64 offset(std::size_t array) const override { return of.lying(array).offset; }
+  i64 stride(std::size_t array, std::size_t d) const override { return of.lying(array).strides.at(d); }
+  i64 call(const std::string& function, const std::vector<i64>& args, std::vector<i64>& filled) const override {
+    return lower::host_function(function, args, filled);
+  }
+  const LaunchOf& of;
+};
+
+}  // namespace
 
 machine::Abilities abilities_of(const run::gpu::Limits& limits) {
   machine::Abilities abilities = machine::abilities_of_target(limits.target);
@@ -46,46 +62,28 @@ bool takes(const lower::DeviceProgram& program, const ir::Graph& graph, const st
                      [&](const auto& extent) { return graph.evaluate(extent.first, parameters) >= extent.second; });
 }
 
-KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const ir::Graph& graph, const std::vector<i64>& parameters,
-                         int blocks_per_multiprocessor, int multiprocessors, std::optional<RowRange> rows) {
+KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const LaunchOf& of) {
+  Here here(of);
+  const i64 all = of.graph.evaluate(kernel.domain.front(), of.parameters);
+  here.first = of.rows ? of.rows->first : 0;
+  here.last = of.rows ? of.rows->first + of.rows->count() : all;
+  const i64 known =
+      of.blocks_per_multiprocessor > 0 ? of.blocks_per_multiprocessor : std::max(4, kernel.blocks_at_once);
+  here.at_once = known * std::max(1, of.multiprocessors);
+  const ir::host::Launching value(kernel.launch, here);
   KernelLaunch result;
   result.launch.kernel = kernel.name;
   result.launch.block = kernel.threads;
   result.launch.early = kernel.strips;
-  std::vector<i64> extents;
-  for (const ir::SizeId size : kernel.domain) extents.push_back(graph.evaluate(size, parameters));
-  const RowRange all = rows.value_or(RowRange{0, extents.front()});
-  extents.front() = all.count();
-  const auto checked = [&](i64 count) {
-    if (count > 0x7fffffff)
-      throw Error(ErrorClass::argument,
-                  fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
-                              0x7fffffff));
-    return count;
-  };
-  if (kernel.frame) {
-    result.strip_rows = kernel.frame->height;
-    result.launch.grid = {checked(lower::frame(kernel, graph, parameters, all.first, all.last, result.frame)), 1, 1};
-    return result;
-  }
-  std::vector<i64> points = kernel.points;
-  const i64 known = blocks_per_multiprocessor > 0 ? blocks_per_multiprocessor : std::max(4, kernel.blocks_at_once);
-  const i64 at_once = known * std::max(1, multiprocessors);
-  if (kernel.marches) {
-    i64 across = 1;
-    for (std::size_t d = 1; d < points.size(); ++d) across *= (extents[d] + points[d] - 1) / points[d];
-    result.strip_rows = points[0] = lower::strip_height(kernel, extents[0], across, at_once);
-  } else if (kernel.strips) {
-    const i64 across = (extents.back() + points.back() - 1) / points.back();
-    result.strip_rows = lower::strip_height(kernel, extents[extents.size() - 2], across, at_once);
-    points[points.size() - 2] = result.strip_rows * kernel.threads[1];
-  }
-  i64 count = 1;
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    result.blocks.push_back((extents[d] + points[d] - 1) / points[d]);
-    count = checked(count * result.blocks.back());
-  }
-  result.launch.grid = {count, 1, 1};
+  result.launch.grid = {value(kernel.launch.grid), 1, 1};
+  constexpr i64 most_blocks = 0x7fffffff;
+  if (result.launch.grid[0] > most_blocks)
+    throw Error(ErrorClass::argument,
+                fmt::format("stage of kernel {} has too many points for one launch: more than {} blocks", kernel.name,
+                            most_blocks));
+  if (kernel.launch.height) result.strip_rows = value(*kernel.launch.height);
+  if (of.lying)
+    for (const ir::host::Number& n : kernel.launch.integers) result.integers.push_back(value(n));
   return result;
 }
 

@@ -2,7 +2,8 @@
 // and for `explain`, so that what is explained is what runs.
 #pragma once
 
-#include <array>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -34,14 +35,28 @@ bool takes(const lower::DeviceProgram&, const ir::Graph&, const std::vector<i64>
 
 struct KernelLaunch {
   run::gpu::Launch launch;
-  std::vector<i64> blocks;  // along every dimension of the kernel's domain; empty where there is a frame
-  i64 strip_rows = 0;       // 0: no strips
-  std::array<i64, lower::frame_integers> frame{};
+  i64 strip_rows = 0;         // 0: no strips
+  std::vector<i64> integers;  // as DeviceKernel::integers says
 };
 
-// `blocks_per_multiprocessor`: of this kernel, at once; what is not known (0 or less) counts as 4. Of all rows, or of
-// `rows`. Throws Error(argument) where one launch cannot hold all points.
-KernelLaunch launch_plan(const lower::DeviceKernel&, const ir::Graph&, const std::vector<i64>& parameters,
-                         int blocks_per_multiprocessor, int multiprocessors, std::optional<RowRange> rows = {});
+// Where an array of a program's interface lies.
+struct Lying {
+  i64 offset = 0;            // of row 0 in its memory, in bytes; negative where the first rows are not there
+  std::vector<i64> strides;  // bytes, of every dimension but the last
+};
+
+// What a launch is of. Where arrays lie is asked for its integers alone: without that it has none.
+struct LaunchOf {
+  const ir::Graph& graph;
+  const std::vector<i64>& parameters;
+  int multiprocessors = 0;
+  int blocks_per_multiprocessor = 0;  // of this kernel, at once; what is not known (0 or less) counts as 4
+  std::optional<RowRange> rows = {};  // of all
+  std::function<const Lying&(std::size_t)> lying = {};
+};
+
+// The kernel's launch (DeviceKernel::launch) in numbers. Throws Error(argument) where one launch cannot hold all
+// points.
+KernelLaunch launch_plan(const lower::DeviceKernel&, const LaunchOf&);
 
 }  // namespace tessera::engine

@@ -193,39 +193,14 @@ void DeviceExecutable::Bound::lie_in_whole(std::size_t k) {
 
 DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number,
                                                               const std::vector<i64>& parameters) const {
-  using Kind = lower::DeviceKernel::Integer::Kind;
   const lower::DeviceKernel& kernel = program_.program_.kernels[number];
-  const RowRange rows = slab_.computed[number];
+  KernelLaunch planned = program_.launch_of(kernel, parameters, slab_.computed[number],
+                                            [&](std::size_t array) -> const Lying& { return places_[array]; });
   Ready result;
   result.kernel = number;
-  const KernelLaunch planned = program_.launch_of(kernel, parameters, rows);
   result.launch = planned.launch;
+  result.integers = std::move(planned.integers);
   for (const std::size_t k : kernel.arrays) result.blocks.push_back(places_[k].memory->block());
-  const auto value = [&](const lower::DeviceKernel::Integer& what) {
-    switch (what.kind) {
-      case Kind::size:
-        return program_.plan_.graph.evaluate(what.size, parameters);
-      case Kind::offset:
-        return places_[kernel.arrays[what.array]].offset;
-      case Kind::stride:
-        return places_[kernel.arrays[what.array]].strides.at(what.dimension);
-      case Kind::blocks:
-        return planned.blocks[what.dimension];
-      case Kind::strip:
-        return planned.strip_rows;
-      case Kind::first:
-        return rows.first;
-      case Kind::last:
-        return rows.last;
-      case Kind::frame:
-        return planned.frame[what.dimension];
-      case Kind::order:
-        return i64{0};  // see order()
-    }
-    return i64{0};
-  };
-  for (const lower::DeviceKernel::Integer& what : kernel.integers) result.integers.push_back(value(what));
-  if (result.integers.empty()) result.integers.push_back(0);
   return result;
 }
 
@@ -297,9 +272,10 @@ run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& ke
 }
 
 KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters,
-                                         std::optional<RowRange> rows) const {
+                                         std::optional<RowRange> rows,
+                                         const std::function<const Lying&(std::size_t)>& lying) const {
   const int at_once = kernel.strips || kernel.marches ? usage_of(kernel).blocks_per_multiprocessor : 0;
-  return launch_plan(kernel, plan_.graph, parameters, at_once, device_->limits().multiprocessors, rows);
+  return launch_plan(kernel, {plan_.graph, parameters, device_->limits().multiprocessors, at_once, rows, lying});
 }
 
 const DeviceExecutable& DeviceExecutable::serving(const std::vector<i64>& parameters, const RunOptions& options) const {

@@ -6,6 +6,7 @@
 // computes.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,7 +43,8 @@ class DeviceExecutable {
   // Of a kernel of program(): as compiled, and as it is launched.
   run::gpu::Module::Usage usage_of(const lower::DeviceKernel&) const;
   KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters,
-                         std::optional<RowRange> rows = {}) const;
+                         std::optional<RowRange> rows = {},
+                         const std::function<const Lying&(std::size_t)>& lying = {}) const;
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
   // This program, or one for images that are small, which lives as long: what bind() and run() launch.
@@ -73,12 +75,10 @@ class DeviceExecutable {
     run::gpu::Queue& queue() { return queue_; }  // no error shows before wait() or a time is asked for
 
    private:
-    struct Place {
+    struct Place : Lying {
       std::shared_ptr<const DeviceMemory> memory;
-      i64 offset = 0;            // of row 0 in the memory, in bytes; negative where the first rows are not there
-      std::vector<i64> strides;  // bytes, of every dimension of the interface's array but the last
-      Shape inner;               // extents of every dimension but the first
-      bool given = false;        // the caller's array
+      Shape inner;         // extents of every dimension but the first
+      bool given = false;  // the caller's array
     };
     // Rows of what lies at a place, and of an array of the caller's as the interface has it.
     Array lying(std::size_t array, RowRange) const;

@@ -172,7 +172,7 @@ class DeviceReporter {
     const KernelLaunch launch =
         executable_ != nullptr
             ? executable_->launch_of(k, parameters_)
-            : launch_plan(k, plan_.graph, parameters_, r.blocks_per_multiprocessor, limits_.multiprocessors);
+            : launch_plan(k, {plan_.graph, parameters_, limits_.multiprocessors, r.blocks_per_multiprocessor});
     r.grid = launch.launch.grid, r.block = launch.launch.block, r.strip_rows = launch.strip_rows;
     if (k.marches) r.tile[0] = r.strip_rows;
     r.points = 1;

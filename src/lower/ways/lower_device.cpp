@@ -11,6 +11,7 @@
 #include "analyze/ranges.hpp"
 #include "ir/build.hpp"
 #include "ir/nest/key.hpp"
+#include "lower/host/launches.hpp"
 #include "lower/ways/points/points.hpp"
 #include "lower/ways/repeated.hpp"
 #include "lower/ways/ways.hpp"
@@ -118,6 +119,7 @@ DeviceProgram lower_device(plan::Plan& plan) {
   }
   if (working.device.overlaps) take_orders(working, program);
   share_functions(program);
+  for (DeviceKernel& kernel : program.kernels) kernel.launch = launch_of(kernel);
   plan.graph = std::move(working.graph);
   return program;
 }
