@@ -18,12 +18,17 @@
 #include "emit/c/frame.hpp"
 #include "emit/c/prelude.hpp"
 #include "emit/c/published.hpp"
+#include "emit/holes.hpp"
 #include "emit/names.hpp"
 #include "emit/signature.hpp"
 
 namespace tessera::emit {
 
 using lower::ArrayRef;
+
+namespace detail {
+extern const std::string_view c_run_text, c_dispatch_text;
+}
 
 namespace {
 
@@ -39,10 +44,9 @@ class RunFunction {
 
   std::string text() {
     const std::size_t parameters = plan_.graph.parameters.size();
-    out_ = "\nstatic TSR_FP i32 tsr_run(void* const* given, const i64* parameters, tessera_call* call) {\n";
-    out_ += fmt::format("  void* P[{}];\n  i64 N[{}];\n", interface_.arrays.size(),
-                        std::max<std::size_t>(1, interface_.integers));
-    out_ += "  i64 threads = tsr_threads(), bytes = 0, scratch = 0, all = 0;\n";
+    out_ = filled(section(detail::c_run_text, "begin"),
+                  {{"arrays", std::to_string(interface_.arrays.size())},
+                   {"integers", std::to_string(std::max<std::size_t>(1, interface_.integers))}});
     for (std::size_t k = 0; k < parameters; ++k) out_ += fmt::format("  N[{0}] = parameters[{0}];\n", k);
     if (parameters == 0) out_ += "  (void)parameters;\n";
     if (const std::string none = extent_.none_left(); !none.empty()) out_ += "  if (" + none + ") return 2;\n";
@@ -51,15 +55,14 @@ class RunFunction {
     if (interface_.memories > 0)
       out_ += fmt::format("  for (int m = 0; m < {}; ++m) at[m] = bytes, bytes += need[m];\n", interface_.memories);
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) out_ += fmt::format("  i64 T{0}[{1}];\n", g, rank(g) + 2);
-    // The caller's memory may be that of fewer threads.
-    out_ += "  for (;; threads /= 2) {\n    scratch = 0;\n";
-    for (std::size_t g = 0; g < plan_.groups.size(); ++g) shape(g);
-    out_ +=
-        "    scratch = tsr_align(scratch) + 64;\n    all = bytes + threads * scratch + 64;\n"
-        "    if (!call->memory || threads <= 1 || all <= call->bytes) break;\n  }\n";
-    allocate();
+    shapes();
+    out_ += section(detail::c_run_text, "allocate");
+    for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
+      if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
+        out_ += fmt::format("  P[{}] = memory + at[{}];\n", k, interface_.arrays[k].memory);
     tiles();
-    return out_ + "  tsr_give(call, block, all);\n  return 0;\n}\n";
+    out_ += section(detail::c_run_text, "end");
+    return out_;
   }
 
  private:
@@ -75,13 +78,12 @@ class RunFunction {
     if (!ref.is_array) return;
     std::string extents;
     for (const ir::SizeId n : ref.extents) extents += (extents.empty() ? "" : ", ") + extent_(n);
+    const int element = inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size());
     if (!extents.empty())
-      out_ += fmt::format(
-          "  {{\n    const i64 e[] = {{{}}};\n    if (tsr_array_bytes({}, e, {}) < 0) return 2;\n  }}\n", extents,
-          inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()),
-          ref.extents.size());
-    std::string pitch = fmt::format(
-        "{}LL", inside ? ir::nest::size_of(plan_.stages[ref.index].lane) : static_cast<int>(ref.format.size()));
+      out_ += filled(
+          section(detail::c_run_text, "room"),
+          {{"extents", extents}, {"element", std::to_string(element)}, {"rank", std::to_string(ref.extents.size())}});
+    std::string pitch = fmt::format("{}LL", element);
     for (std::size_t d = ref.extents.size(); d-- > 0;) {
       if (d + 1 < ref.extents.size()) {
         const bool free = !inside && static_cast<int>(d) >= plan_.lifted;
@@ -97,44 +99,34 @@ class RunFunction {
     if (inside) out_ += fmt::format("  need[{0}] = tsr_max(need[{0}], tsr_align({1}) + 64);\n", ref.memory, pitch);
   }
 
-  void shape(std::size_t g) {
+  // Tiles of every group, and memory for as many threads as there may be.
+  void shapes() {
+    std::string lines;
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) lines += shape(g);
+    out_ += filled(section(detail::c_run_text, "shapes"), {{"shapes", lines}});
+  }
+
+  std::string shape(std::size_t g) {
     const std::size_t r = rank(g);
-    out_ += fmt::format("    tsr_g{0}_shape(N, threads, T{0});\n", g);
-    if (options_.tile_rows > 0) out_ += fmt::format("    T{}[0] = {};\n", g, options_.tile_rows);
+    std::string text = fmt::format("    tsr_g{0}_shape(N, threads, T{0});\n", g);
+    if (options_.tile_rows > 0) text += fmt::format("    T{}[0] = {};\n", g, options_.tile_rows);
     if (options_.tile_columns > 0)
-      out_ += fmt::format("    T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
+      text += fmt::format("    T{}[{}] = {};\n", g, r - 1, (options_.tile_columns + 63) / 64 * 64);
     if (options_.tile_rows > 0 || options_.tile_columns > 0) {
       std::string tiles;
       for (std::size_t d = 0; d < r; ++d)
         tiles += fmt::format("{}tsr_ceil_div({}, T{}[{}])", d ? " * " : "", extent_(domain(g)[d]), g, d);
-      out_ += fmt::format("    T{}[{}] = {};\n", g, r, tiles);
+      text += fmt::format("    T{}[{}] = {};\n", g, r, tiles);
     }
-    out_ += fmt::format("    scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
-  }
-
-  // One block: intermediate arrays, then scratch memory for every thread.
-  void allocate() {
-    out_ +=
-        "  u8* const block = tsr_take(call, all);\n"
-        "  if (!block) return tsr_no_memory(call);\n"
-        "  if (call->asks) {\n    tsr_give(call, block, all);\n    return 0;\n  }\n"
-        "  u8* const memory = block + ((64 - (tsr_word)block % 64) & 63);\n";
-    for (std::size_t k = 0; k < interface_.arrays.size(); ++k)
-      if (interface_.arrays[k].kind == ArrayRef::Kind::intermediate)
-        out_ += fmt::format("  P[{}] = memory + at[{}];\n", k, interface_.arrays[k].memory);
+    return text + fmt::format("    scratch = tsr_max(scratch, tsr_g{0}_scratch(N, T{0}));\n", g);
   }
 
   void tiles() {
-    out_ +=
-        "#ifdef _OPENMP\n#pragma omp parallel num_threads((int)threads)\n#endif\n  {\n"
-        "    const u64 modes = tsr_enter();\n"
-        "    u8* const S = memory + bytes + tsr_thread() * scratch;\n";
+    std::string loops;
     for (std::size_t g = 0; g < plan_.groups.size(); ++g)
-      out_ += fmt::format(
-          "#ifdef _OPENMP\n#pragma omp for schedule(dynamic, 1)\n#endif\n"
-          "    for (i64 tile = 0; tile < T{0}[{1}]; ++tile) tsr_g{0}(P, N, T{0}, tile, S);\n",
-          g, rank(g));
-    out_ += "    tsr_leave(modes);\n  }\n";
+      loops += filled(section(detail::c_run_text, "tiles"),
+                      {{"group", std::to_string(g)}, {"count", std::to_string(rank(g))}});
+    out_ += filled(section(detail::c_run_text, "threads"), {{"tiles", loops}});
   }
 
   const plan::Plan& plan_;
@@ -161,21 +153,30 @@ std::string feature_macro(std::string name) {
   return "__" + name + "__";
 }
 
+// What asks the machine for them.
+std::string has(const std::vector<std::string>& features) {
+  std::string text;
+  for (const std::string& f : features)
+    text += fmt::format("{}__builtin_cpu_supports(\"{}\")", text.empty() ? "" : " && ", f);
+  return text;
+}
+
+// What asks the compiler's flags.
+std::string promises(const std::vector<std::string>& features) {
+  std::string text;
+  for (const std::string& f : features) text += (text.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
+  return text;
+}
+
 // TSR_LEAST: the variant that the compiler's flags promise; TSR_MOST: the last one worth compiling.
 std::string levels(const std::vector<Variant>& variants) {
   std::string text;
   for (std::size_t v = variants.size(); v-- > 1;) {
-    std::string condition;
-    for (const std::string& f : variants[v].features)
-      condition += (condition.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
-    text += fmt::format("#{} {}\n#define TSR_LEAST {}\n", text.empty() ? "if" : "elif", condition, v);
+    text +=
+        fmt::format("#{} {}\n#define TSR_LEAST {}\n", text.empty() ? "if" : "elif", promises(variants[v].features), v);
   }
   text += text.empty() ? "#define TSR_LEAST 0\n" : "#else\n#define TSR_LEAST 0\n#endif\n";
-  return text + fmt::format(
-                    "#if defined(__x86_64__) && !defined(_MSC_VER) && !defined(TESSERA_NO_DISPATCH)\n#define TSR_MOST "
-                    "{}\n#else\n"
-                    "#define TSR_MOST TSR_LEAST\n#endif\n",
-                    variants.size() - 1);
+  return text + filled(section(detail::c_dispatch_text, "most"), {{"last", std::to_string(variants.size() - 1)}});
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
@@ -186,29 +187,15 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 
 // The best variant that the machine has.
 std::string dispatch(const std::vector<Variant>& variants, const std::string& name) {
-  std::string text =
-      fmt::format("\nstatic TSR_FP i32 {}(void* const* given, const i64* sizes, tessera_call* call) {{\n", name);
-  if (variants.size() > 1) text += "#if TSR_MOST > TSR_LEAST\n  __builtin_cpu_init();\n#endif\n";
-  for (std::size_t v = variants.size(); v-- > 1;) {
-    std::string condition;
-    for (const std::string& f : variants[v].features)
-      condition += fmt::format("{}__builtin_cpu_supports(\"{}\")", condition.empty() ? "" : " && ", f);
-    text += fmt::format(
-        "#if TSR_LEAST < {0} && TSR_MOST >= {0}\n  if ({1}) return tsr_run_{0}(given, sizes, call);\n#endif\n", v,
-        condition);
-  }
-  if (!variants.front().features.empty()) {
-    std::string promised, there;
-    for (const std::string& f : variants.front().features) {
-      promised += (promised.empty() ? "defined(" : " && defined(") + feature_macro(f) + ")";
-      there += fmt::format("{}__builtin_cpu_supports(\"{}\")", there.empty() ? "" : " && ", f);
-    }
-    text += fmt::format(
-        "#if defined(__x86_64__) && !defined(_MSC_VER) && !({})\n  __builtin_cpu_init();\n  if (!({})) return "
-        "6;\n#endif\n",
-        promised, there);
-  }
-  return text + "  return TSR_JOIN(tsr_run_, TSR_LEAST)(given, sizes, call);\n}\n";
+  const auto part = [](std::string_view name_of_section) { return section(detail::c_dispatch_text, name_of_section); };
+  std::string text = filled(part("begin"), {{"name", name}});
+  if (variants.size() > 1) text += part("several");
+  for (std::size_t v = variants.size(); v-- > 1;)
+    text += filled(part("one"), {{"variant", std::to_string(v)}, {"condition", has(variants[v].features)}});
+  if (const std::vector<std::string>& least = variants.front().features; !least.empty())
+    text += filled(part("promised"), {{"promised", promises(least)}, {"there", has(least)}});
+  text += part("end");
+  return text;
 }
 
 // Names of a section or variant apart from those of the others. The text of the functions pastes its names together:
@@ -235,10 +222,8 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
       modules.push_back(module_text(v.lowered.module));
       all.add(modules.back().needs);
     }
-  std::string common = "\n" + scalar_prelude(all) +
-                       "#define TSR_GROUP static __attribute__((unused)) TSR_FP\n#define TSR_PASS TSR_HELPER\n#define "
-                       "TSR_JOIN_(a, b) a##b\n"
-                       "#define TSR_JOIN(a, b) TSR_JOIN_(a, b)\n";
+  std::string common = "\n" + scalar_prelude(all);
+  common += section(detail::c_dispatch_text, "joins");
   common += call_text();
   const bool same_tables =
       std::all_of(modules.begin(), modules.end(), [&](const ModuleText& m) { return m.tables == modules[0].tables; });
@@ -260,13 +245,10 @@ std::string print_variants(const std::vector<const std::vector<Variant>*>& secti
     const std::string features = joined(variants[v].features, ",");
     const std::string other = v == 0 ? "#if !defined(__x86_64__)\n#elif defined(__clang__)\n" : "#ifdef __clang__\n";
     if (!features.empty())
-      text += other + fmt::format(
-                          "#pragma clang attribute push(__attribute__((target(\"{0}\"))), apply_to = function)\n"
-                          "#else\n#pragma GCC push_options\n#pragma GCC target(\"{0}\")\n#endif\n",
-                          features);
+      text += other + filled(section(detail::c_dispatch_text, "features"), {{"features", features}});
     if (exact) text += widest_vectors(features.find("avx512f") != std::string::npos ? 64 : features.empty() ? 16 : 32);
     text += body;
-    if (!features.empty()) text += other + "#pragma clang attribute pop\n#else\n#pragma GCC pop_options\n#endif\n";
+    if (!features.empty()) text += other + std::string(section(detail::c_dispatch_text, "no_features"));
     text += "#endif\n";
   }
   return text + dispatch(variants, name);

@@ -8,11 +8,12 @@
 #include <set>
 
 #include "emit/c/frame.hpp"
+#include "emit/holes.hpp"
 
 namespace tessera::emit {
 
 namespace detail {
-extern const std::string_view c_published_text;
+extern const std::string_view c_entries_text, c_published_text;
 }
 
 namespace {
@@ -71,47 +72,27 @@ struct Declarations {
   std::string status, strided, scratch, scratch_size;
 };
 
-std::string meaning(const std::string& name, const Declarations& all, const Signature& signature) {
-  return fmt::format(
-      R"(   {0} computes or, where it cannot, leaves outputs as they are. The others say which:
-
-   {1};
-     0 done; else outputs are as they were. 1 the system has no memory left; 2 extents do not fit: one is below 1, a
-     result would have no points, or an array is larger than memory can be; 3 an output overlaps an input or another
-     output; 4 strides do not fit; 5 the caller's memory is too small; 6 this machine lacks what the file was compiled
-     for; 7 an array is missing (null), or does not lie as its elements must.
-   {2};
-     Strides are bytes from one index to the next, of every dimension, outermost first; null: no gaps. Rows may be
-     apart by any pitch; where the elements of a row do not lie side by side, or strides are negative, the array is
-     copied. {5}: memory of the caller, null: of the system.
-   {3};
-     takes no memory but the caller's.
-   {4};
-     the bytes that these take with as many threads as now ({6}: 1 for {0}_strided, 0 for {0}_scratch), 0 where
-     extents do not fit.
-
-   All may be called from several threads at a time, with outputs and scratch memory of their own.
-)",
-      name, all.status, all.strided, all.scratch, all.scratch_size, free_name(signature, "scratch"),
-      free_name(signature, "strided"));
+// The text of a section, with what all of them may name.
+std::string text_of(std::string_view name_of_section, const std::string& name, const Declarations& all,
+                    const Signature& signature, Holes more = {}) {
+  more.insert({{"name", name},
+               {"declaration", declaration(signature, name)},
+               {"shapes", shapes_comment(signature)},
+               {"status", all.status},
+               {"strided", all.strided},
+               {"scratch", all.scratch},
+               {"scratch_size", all.scratch_size},
+               {"memory", free_name(signature, "scratch")},
+               {"bytes", free_name(signature, "scratch_bytes")},
+               {"asked", free_name(signature, "strided")}});
+  return filled(section(detail::c_entries_text, name_of_section), more);
 }
 
 }  // namespace
 
 std::string published_head(const Signature& signature, const std::string& name) {
-  return fmt::format(
-      R"(/* {0}: compile with GCC from 12 on, Clang from 14 on or clang-cl, as C99, C++11 or later; -O3 -fopenmp for all cores.
-
-   {1};
-
-{2}
-   Arrays are contiguous, the last index fastest; outputs overlap nothing.
-{3}
-   The file needs nothing: no header, no library but the C library's malloc, free, memcpy and memset (OpenMP's runtime
-   with -fopenmp). Results do not depend on -ffast-math and its like. -DTESSERA_NO_DISPATCH compiles for the vectors
-   that the flags name alone. */
-)",
-      name, declaration(signature, name), shapes_comment(signature), meaning(name, {signature, name}, signature));
+  const Declarations all(signature, name);
+  return text_of("head", name, all, signature, {{"meaning", text_of("meaning", name, all, signature)}});
 }
 
 std::string published_entries(const ir::Graph& graph, const Signature& signature, const std::string& name, int lifted,
@@ -145,46 +126,26 @@ std::string published_entries(const ir::Graph& graph, const Signature& signature
                                  most_rank, direct ? 1 : 0);
   std::string helpers(detail::c_published_text);
   const std::string mark = "/* shapes */\n";
-  helpers.replace(helpers.find(mark), mark.size(),
-                  fmt::format("static TSR_FP i32 tsr_shapes(const i64* N, tsr_given_array* s) {{\n  (void)N;\n{}{}{}"
-                              "  return 0;\n}}\n",
-                              fill, none.empty() ? "" : "  if (" + none + ") return 2;\n", table));
-  text += helpers;
-  const std::string own = given_and_sizes(signature), memory = free_name(signature, "scratch"),
-                    bytes = free_name(signature, "scratch_bytes");
+  helpers.replace(
+      helpers.find(mark), mark.size(),
+      text_of(
+          "shapes", name, all, signature,
+          {{"extents", fill}, {"none_left", none.empty() ? "" : "  if (" + none + ") return 2;\n"}, {"table", table}}));
   std::string sizes;
   for (const Signature::Item& item : signature.items)
     if (item.parameter) sizes += item.name + ", ";
-  text += fmt::format(
-      "\n{0};\n{0} {{\n{1}  tessera_call tsr_call = {{0, 0, 0, 0, 0}};\n  (void)tsr_all(tsr_given, tsr_sizes, "
-      "&tsr_call);\n}}\n",
-      declaration(signature, name), own);
-  text += fmt::format("\n{0};\n{0} {{\n{1}  return tsr_checked(tsr_given, tsr_sizes, 0, 0, 0);\n}}\n", all.status, own);
-  text += fmt::format(
-      "\n{0};\n{0} {{\n{1}  const i64* const tsr_strides[] = {{{2}}};\n"
-      "  return tsr_checked(tsr_given, tsr_sizes, tsr_strides, {3}, {4});\n}}\n",
-      all.strided, own, strides, memory, bytes);
-  text += fmt::format(
-      "\n{0};\n{0} {{\n{1}  if (!{2}) return 5;\n"
-      "  return tsr_checked(tsr_given, tsr_sizes, 0, {2}, {3});\n}}\n",
-      all.scratch, own, memory, bytes);
-  text += fmt::format(
-      "\n{0};\n{0} {{\n  const i64 tsr_sizes[] = {{{1}0}};\n  return tsr_scratch_size(tsr_sizes, {2});\n}}\n",
-      all.scratch_size, sizes, free_name(signature, "strided"));
-  return text;
+  return text + helpers +
+         text_of("entries", name, all, signature,
+                 {{"own", given_and_sizes(signature)}, {"strides", strides}, {"sizes", sizes}});
 }
 
 std::string published_header(const ir::Graph& graph, const Signature& signature, const std::string& name) {
   const Declarations all(signature, name);
-  const std::string guard = "TESSERA_" + name + "_H", structs = struct_types(graph);
-  return fmt::format(
-      "/* {0}: declared for C99, C++11 and later.\n\n{1}\n"
-      "   Arrays are contiguous, the last index fastest; outputs overlap nothing.\n{2} */\n"
-      "#ifndef {3}\n#define {3}\n\n{4}{5}#ifdef __cplusplus\nextern \"C\" "
-      "{{\n#endif\n\n{6};\n{7};\n{8};\n{9};\n{10};\n\n"
-      "#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
-      name, shapes_comment(signature), meaning(name, all, signature), guard, structs, structs.empty() ? "" : "\n",
-      declaration(signature, name), all.status, all.strided, all.scratch, all.scratch_size);
+  const std::string structs = struct_types(graph);
+  return text_of("header", name, all, signature,
+                 {{"guard", "TESSERA_" + name + "_H"},
+                  {"structs", structs.empty() ? "" : structs + "\n"},
+                  {"meaning", text_of("meaning", name, all, signature)}});
 }
 
 }  // namespace tessera::emit
