@@ -90,6 +90,7 @@ struct DeviceKernel {
   std::size_t group = 0;             // of the plan
   std::vector<ir::StageId> stages;   // that it computes
   std::string why;                   // no strips; "" where it has some or the schedule asks for none
+  i64 piece = 0;                     // elements that a block reduces; 1: all; 0: it reduces none
   int columns = 1;                   // that a thread computes
   int values = 1;                    // of them in a register
   int registers = 0;                 // of a thread, an estimate; 0: none

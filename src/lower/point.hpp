@@ -47,6 +47,7 @@ class PointEmitter {
   using Values = std::unordered_map<std::uint32_t, ir::nest::Value>;  // by expression
   PointEmitter(const ir::Graph& graph, analyze::Ranges& ranges, Builder& builder, const PointSource& source)
       : graph_(graph), ranges_(ranges), builder_(builder), source_(source) {}
+  PointEmitter(const ir::Graph&, analyze::Ranges&, Builder&, PointSource&&) = delete;  // it has to live as long
 
   // Emits everything below the roots and calls `finished(k, value)` as soon as root k is known. Values of integer
   // roots come in the lane type that plan::lane_of says, or a wider one; booleans as masks.

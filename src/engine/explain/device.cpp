@@ -7,6 +7,8 @@
 // other: small images have too few strips to hide that. Constants were fitted to an H200, see docs/design/devices.md.
 #include "engine/explain/device.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -166,7 +168,11 @@ class DeviceReporter {
     r.framed = k.frame.has_value();
     r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.values = k.values, r.warm_up = k.warm_up;
     r.registers_estimated = k.registers;
-    if (k.shared_bytes > 0) r.tile = k.points, r.shared_bytes = k.shared_bytes;
+    if (k.shared_bytes > 0) r.shared_bytes = k.shared_bytes;
+    if (k.piece > 0)
+      r.work = k.piece > 1 ? fmt::format("a piece of {} elements a block", k.piece) : "a list a block";
+    else if (k.shared_bytes > 0)
+      r.tile = k.points;
     r.operations = k.operations;
     used(k, r);
     const KernelLaunch launch =

@@ -8,6 +8,7 @@
 #include "lower/ways/large_tiles/large_tiles.hpp"
 #include "lower/ways/march/march.hpp"
 #include "lower/ways/matrix_units/matrix_units.hpp"
+#include "lower/ways/pieces/pieces.hpp"
 #include "lower/ways/points/points.hpp"
 #include "lower/ways/shared_tiles/shared_tiles.hpp"
 #include "lower/ways/strips/strips.hpp"
@@ -62,7 +63,7 @@ plan::WayAnswer accepted(const Way& way, std::shared_ptr<const plan::WayShape> s
 }
 
 std::span<const Way* const> ways() {
-  static constexpr std::array<const Way*, 8> table = {&matrix_units, &large_tiles, &transform_tiles, &march,
+  static constexpr std::array<const Way*, 9> table = {&matrix_units, &large_tiles, &transform_tiles, &pieces, &march,
                                                       &strips,       &chain,       &shared_tiles,    &points};
   return table;
 }

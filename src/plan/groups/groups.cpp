@@ -140,6 +140,7 @@ bool circular(const GraphFacts& facts, const Groups& groups) {
 Groups merged(const GraphFacts& facts) {
   Groups groups = single_stages(facts);
   if (facts.plans_strips) merge_chains(facts, groups, false);
+  if (facts.plans_strips) merge_pieces(facts, groups);
   if (facts.options.schedule == Schedule::untiled) return groups;
   const auto together = [&](StageId a, StageId b) { try_merge(facts, groups, groups.home[a], groups.home[b]); };
   for (StageId s = 0; s < facts.stages.size(); ++s)

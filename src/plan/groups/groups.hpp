@@ -50,6 +50,8 @@ Groups merged(const GraphFacts&);
 void move_to_consumers(const GraphFacts&, Groups&);
 // sums that are taken one dimension at a time, on devices: those that no strip has, or all,
 void merge_chains(const GraphFacts&, Groups&, bool all);
+// reductions of an image with their lanes, those of one image together, on devices,
+void merge_pieces(const GraphFacts&, Groups&);
 // stages that other groups compute again.
 void repeat_stages(const GraphFacts&, Groups&);
 

@@ -1,11 +1,13 @@
-// Stages that change their group once all merges are done, and sums that are one march through an image.
+// Stages that change their group once all merges are done; sums that are one march through an image, and reductions.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <optional>
 
 #include "base/process/deadline.hpp"
 #include "plan/groups/groups.hpp"
+#include "plan/groups/pieces.hpp"
 #include "plan/groups/strips.hpp"
 #include "rewrite/sums/chain.hpp"
 
@@ -92,6 +94,26 @@ Set chain_to(const GraphFacts& facts, const Groups& groups, StageId last, bool a
   return {};
 }
 
+// A set that takes no other stage in: the group of `last`, with what those of its stages have decided.
+void put_together(const GraphFacts& facts, Groups& groups, const Set& set, StageId last, const std::string& why) {
+  const int to = groups.home[last];
+  for (const StageId from : set) {
+    const auto g = static_cast<std::size_t>(groups.home[from]);
+    if (groups.home[from] == to) continue;
+    auto& reasons = groups.decisions[static_cast<std::size_t>(to)];
+    reasons.insert(reasons.begin(), groups.decisions[g].begin(), groups.decisions[g].end());
+    reasons.push_back({from, last, true, why});
+    for (const StageId moved : groups.sets[g]) groups.home[moved] = to;
+    groups.sets[g].clear();
+  }
+  groups.sets[static_cast<std::size_t>(to)] = set;
+  groups.nanoseconds[static_cast<std::size_t>(to)] =
+      price(facts, set, layout(facts, set, leaving(facts, set))).nanoseconds;
+  groups.in_strips[static_cast<std::size_t>(to)] = false;
+  groups.is_chain[static_cast<std::size_t>(to)] = true;
+  groups.merged_until = std::max(groups.merged_until, last);
+}
+
 }  // namespace
 
 // Merging binds a stage to what it reads before its consumers are looked at. A stage that only another group reads
@@ -148,22 +170,31 @@ void merge_chains(const GraphFacts& facts, Groups& groups, bool all) {
     if (groups.home[s] < 0) continue;
     const Set chain = chain_to(facts, groups, s, all);
     if (chain.empty()) continue;
-    const int to = groups.home[s];
-    for (const StageId from : chain) {
-      const auto g = static_cast<std::size_t>(groups.home[from]);
-      if (groups.home[from] == to) continue;
-      auto& reasons = groups.decisions[static_cast<std::size_t>(to)];
-      reasons.insert(reasons.begin(), groups.decisions[g].begin(), groups.decisions[g].end());
-      reasons.push_back({from, s, true, "sums along one dimension each, in one march through the image"});
-      for (const StageId moved : groups.sets[g]) groups.home[moved] = to;
-      groups.sets[g].clear();
+    put_together(facts, groups, chain, s, "sums along one dimension each, in one march through the image");
+  }
+}
+
+// Those of one image, as far as none waits for what another one leads to.
+void merge_pieces(const GraphFacts& facts, Groups& groups) {
+  constexpr std::size_t most_stages = 16;              // of a block: their lanes share its memory
+  std::map<std::optional<StageId>, StageId> of_image;  // the last reduction of its group
+  for (StageId s = 0; s < facts.stages.size(); ++s) {
+    const std::optional<StageId> lanes = groups.home[s] < 0 ? std::nullopt : lanes_read_by(facts, s);
+    if (!lanes) continue;
+    put_together(facts, groups, {*lanes, s}, s, "a reduction with its lanes");
+    const auto [other, fresh] = of_image.try_emplace(image_of_lanes(facts, *lanes), s);
+    if (fresh) continue;
+    Set both = groups.set(groups.home[other->second]);
+    both.insert(both.end(), {*lanes, s});
+    std::sort(both.begin(), both.end());
+    if (both.size() > most_stages || facts.graph.stage(s).domain != facts.graph.stage(other->second).domain) {
+      other->second = s;
+      continue;
     }
-    groups.sets[static_cast<std::size_t>(to)] = chain;
-    groups.nanoseconds[static_cast<std::size_t>(to)] =
-        price(facts, chain, layout(facts, chain, leaving(facts, chain))).nanoseconds;
-    groups.in_strips[static_cast<std::size_t>(to)] = false;
-    groups.is_chain[static_cast<std::size_t>(to)] = true;
-    groups.merged_until = std::max(groups.merged_until, s);
+    Groups tried = groups;
+    put_together(facts, tried, both, s, "reductions that are read together");
+    if (!circular(facts, tried)) groups = std::move(tried);
+    other->second = s;
   }
 }
 

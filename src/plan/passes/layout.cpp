@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/division.hpp"
+#include "plan/groups/pieces.hpp"
 #include "plan/groups/tile_groups.hpp"
 
 namespace tessera::plan {
@@ -392,6 +393,11 @@ std::size_t blocks_along(const GraphFacts& facts, StageId s, std::size_t stages_
 
 Layout layout(const GraphFacts& facts, const Set& set, std::vector<bool> leaves) {
   const TileGroups tiles(facts);
+  if (facts.plans_strips && set.size() > 1 && are_pieces(facts, set)) {
+    Layout found = layout_of_pieces(facts, set, std::move(leaves));
+    found.strip = strip_of_set(facts, set, found);
+    return found;
+  }
   Layout found = set.size() > 1 && tiles.has_tiles(set) ? tiles.layout_of_tiles(set, std::move(leaves))
                                                         : FindLayout(facts, set, std::move(leaves)).found();
   if (found.legal && facts.plans_strips) found.strip = strip_of_set(facts, set, found);

@@ -1,0 +1,98 @@
+// See pieces.hpp; who is put together is in moves.cpp.
+#include "plan/groups/pieces.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/build.hpp"
+#include "ir/reductions.hpp"
+
+namespace tessera::plan {
+
+using ir::ExprNode;
+using ir::Op;
+using ir::Stage;
+using ir::StageId;
+
+namespace {
+
+bool has_lanes(const ir::Graph& graph, StageId s) {
+  const Stage& stage = graph.stage(s);
+  return stage.kind == ir::StageKind::point && is_lanes(graph.node(stage.body).op);
+}
+
+bool is_one(const ir::Graph& graph, ir::SizeId extent) {
+  return graph.constant(extent) == 1;
+}
+
+// Rows of one element, or of as many as there are pieces.
+bool stands_at_its_own(const ir::Graph& graph, const Stage& reader, const Stage& lanes, const ExprNode& gather) {
+  for (std::size_t d = 0; d + 1 < reader.domain.size(); ++d)
+    if (!is_one(graph, reader.domain[d])) return false;
+  if (reader.domain.empty() || reader.domain.back() != lanes.domain.front() || gather.args.size() != 2) return false;
+  const ExprNode& row = graph.node(gather.args.front());
+  if (is_one(graph, lanes.domain.front())) return row.op == Op::constant || row.op == Op::coord;
+  return row.op == Op::coord && row.ivalue + 1 == static_cast<i64>(reader.domain.size());
+}
+
+}  // namespace
+
+std::optional<StageId> lanes_read_by(const GraphFacts& facts, StageId s) {
+  const ir::Graph& graph = facts.graph;
+  const Stage& reader = graph.stage(s);
+  if (reader.kind != ir::StageKind::point || has_lanes(graph, s)) return {};
+  std::optional<StageId> lanes;
+  for (const ir::ExprId e : ir::postorder(graph, {reader.body})) {
+    const ExprNode& node = graph.node(e);
+    if (node.op == Op::access || node.op == Op::value) return {};
+    if (node.op != Op::gather) continue;
+    if (lanes || !has_lanes(graph, node.stage)) return {};
+    if (!stands_at_its_own(graph, reader, graph.stage(node.stage), node)) return {};
+    lanes = node.stage;
+  }
+  if (!lanes || facts.of(*lanes).is_output) return {};
+  const auto reads_it = [&](std::size_t k) { return facts.edges[k].consumer == s; };
+  const auto& readers = facts.of(*lanes).read_by;
+  return std::all_of(readers.begin(), readers.end(), reads_it) ? lanes : std::nullopt;
+}
+
+std::optional<StageId> image_of_lanes(const GraphFacts& facts, StageId lanes) {
+  const Stage& stage = facts.graph.stage(lanes);
+  if (is_one(facts.graph, stage.domain.front())) return {};
+  return facts.graph.node(stage.body).stage;
+}
+
+bool are_pieces(const GraphFacts& facts, const Set& set) {
+  std::size_t pairs = 0;
+  std::optional<std::optional<StageId>> image;
+  for (const StageId s : set) {
+    if (has_lanes(facts.graph, s)) continue;
+    const std::optional<StageId> lanes = lanes_read_by(facts, s);
+    if (!lanes || !contains(set, *lanes)) return false;
+    const std::optional<StageId> of = image_of_lanes(facts, *lanes);
+    if (image && *image != of) return false;
+    image = of;
+    ++pairs;
+  }
+  return pairs > 0 && set.size() == 2 * pairs;
+}
+
+Layout layout_of_pieces(const GraphFacts& facts, const Set& set, std::vector<bool> leaves) {
+  Layout result;
+  result.leaves = std::move(leaves);
+  for (std::size_t i = 0; i < set.size(); ++i) {
+    const std::size_t rank = facts.graph.stage(set[i]).domain.size();
+    StagePlan p;
+    p.lane = facts.of(set[i]).lane;
+    p.rate.assign(rank, {});
+    p.periodic.assign(rank, false);
+    p.home = has_lanes(facts.graph, set[i]) ? Home::ring : Home::array;
+    if (p.home == Home::array) result.anchor = set[i];
+    result.stages.push_back(std::move(p));
+  }
+  result.legal = true;
+  result.step = 1;
+  return result;
+}
+
+}  // namespace tessera::plan
