@@ -86,7 +86,8 @@ std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, cons
   const machine::CoreClass& last = machine::core_classes().back();
   plan::Plan products = plan_for(graph, options, extents, last);
   const auto sums_bytes = [](const plan::Group& group) {
-    return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });
+    return std::any_of(group.passes.begin(), group.passes.end(),
+                       [](const plan::Pass& pass) { return pass.form == plan::PassForm::quads; });
   };
   if (std::any_of(products.groups.begin(), products.groups.end(), sums_bytes))
     variants.push_back(variant_for(std::move(products), last));

@@ -87,7 +87,7 @@ ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) 
   ordered_json passes = ordered_json::array(), kernels = ordered_json::array();
   for (std::size_t p = 0; p < g.passes.size(); ++p) {
     const KernelReport* kernel = kernel_of(g, p);
-    passes.push_back({{"kind", g.passes[p].compose ? "compose" : "point"},
+    passes.push_back({{"kind", g.passes[p].form == plan::PassForm::compose ? "compose" : "point"},
                       {"stages", names(g.passes[p].stages)},
                       {"kernel", kernel ? ordered_json(kernel->name) : ordered_json()}});
   }
@@ -140,9 +140,10 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
                         {"tile", {p.transform_rows, p.transform_columns}},
                         {"planes", p.transform_planes}});
     else
-      passes.push_back({{"kind", p.compose ? "compose" : "point"},
+      passes.push_back({{"kind", p.form == plan::PassForm::compose ? "compose" : "point"},
                         {"stages", names(p.stages)},
                         {"rows", p.rows},
+                        {"form", plan::name_of(p.form)},
                         {"lanes", p.lanes}});
   ordered_json kernels = ordered_json::array();
   for (const KernelReport& k : g.kernels) kernels.push_back(kernel_json(k, names));

@@ -37,7 +37,7 @@ struct StageReport {
 };
 
 struct PassReport {
-  bool compose = false;
+  plan::PassForm form = plan::PassForm::vectors;  // how neighbouring columns are computed
   std::vector<ir::StageId> stages;
   int rows = 1, lanes = 1;  // of the block that one loop body computes
   i64 transform_rows = 0, transform_columns = 0,

@@ -12,7 +12,7 @@ std::string milliseconds(double);                      // "0.0042 ms", "2.94 ms"
 std::string kernel_time(double ms);                    // the same with three digits: "0.0217 ms"
 std::string extents(const std::vector<i64>&);          // "540 x 3840"
 std::string lives_in(const StageReport&);              // "ring 12 x 3854, 190 KiB", "output"
-std::string block(const PassReport&);                  // "4x16", "row" of a compose
+std::string block(const PassReport&);                  // "4x16", "4x64 pairs", "row" of a compose
 std::string step(const GroupReport&);                  // "4 rows a step", "a whole tile a step"
 std::string halo(const GroupReport&);                  // "halo of 2 rows and 4 columns"
 std::string assumed(const Report&);                    // "M = 2160, N = 3840"

@@ -86,7 +86,7 @@ explain::Report by_hand() {
   g.stages = {1, 2};
   g.reads = {0};
   g.writes = {2};
-  g.passes = {{false, {1}, 4, 16}, {false, {2}, 1, 16}};
+  g.passes = {{plan::PassForm::vectors, {1}, 4, 16}, {plan::PassForm::vectors, {2}, 1, 16}};
   g.tile = {{32, 200}, {4, 1}, 4, true};
   g.step = 4;
   g.halo_rows = 1, g.halo_columns = 2;

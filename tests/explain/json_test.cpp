@@ -127,6 +127,27 @@ TEST_P(ExplainJson, KernelsAddUp) {
   }
 }
 
+// What computes neighbouring columns has a name, in the JSON that of every pass, in the text where it is no plain
+// vector.
+TEST(ExplainJson, PassesHaveForms) {
+  const auto shown = [](const std::string& name, const std::string& expected) {
+    RunOptions options;
+    options.schedule = Schedule::untiled;
+    const explain::Report report = report_of(sample(name), options);
+    const json j = json::parse(explain::to_json(report));
+    std::set<std::string> forms;
+    for (const json& g : j["groups"])
+      for (const json& p : g["passes"]) forms.insert(p["form"].get<std::string>());
+    EXPECT_TRUE(forms.contains(expected)) << name << ": " << testing::PrintToString(forms);
+  };
+  shown("blur", "vectors");
+  shown("pyramid", "compose");
+  explain::PassReport pass{plan::PassForm::pairs, {0}, 4, 64};
+  EXPECT_EQ(explain::block(pass), "4x64 pairs");
+  pass.form = plan::PassForm::vectors;
+  EXPECT_EQ(explain::block(pass), "4x64");
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, ExplainJson, testing::ValuesIn(samples()),
                          [](const auto& info) { return info.param.name; });
 

@@ -79,8 +79,7 @@ std::set<StageId> composed_alone(const plan::Plan& plan) {
   for (const plan::Group& group : plan.groups) {
     if (!runs_by_points(group)) continue;
     for (const plan::Pass& pass : group.passes)
-      if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
-        result.insert(pass.stages.front());
+      if (pass.composes() && !plan.stages[pass.stages.front()].filled) result.insert(pass.stages.front());
   }
   return result;
 }

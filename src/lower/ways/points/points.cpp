@@ -59,7 +59,7 @@ class PointLowering : private DeviceFunction {
     builder_ = &builder;
     place_threads();
     builder.branch(inside_domain(), [&] {
-      if (pass_.kind == plan::PassKind::compose)
+      if (pass_.composes())
         compose();
       else
         point();
@@ -240,7 +240,7 @@ const Way points = {
       const std::string why = why_not_streamed(group.way);
       for (std::size_t p = 0; p < group.passes.size(); ++p) {
         const plan::Pass& pass = group.passes[p];
-        if (pass.kind == plan::PassKind::compose && q.plan.stages[pass.stages.front()].filled) continue;
+        if (pass.composes() && q.plan.stages[pass.stages.front()].filled) continue;
         PointLowering(q.plan, q.interface, q.ranges, pass, fmt::format("{}_p{}", name, p)).into(program, q.group, why);
       }
     }};

@@ -53,7 +53,7 @@ std::size_t StreamGroup::pass_of(StageId s) const {
 }
 
 bool StreamGroup::is_tiled(std::size_t p) const {
-  return std::count(tiled.begin(), tiled.end(), pass(p).stages.front()) > 0;
+  return pass(p).form == plan::PassForm::tiles;
 }
 
 bool StreamGroup::has_margins(StageId s) const {
@@ -86,8 +86,9 @@ Value StreamGroup::typed(StageId s, const Value& pointer) const {
 bool StreamGroup::reads_words(std::size_t p, StageId s) const {
   constexpr int least_lanes = 8;  // shuffles of less have no instruction everywhere
   const i64 step = element_step(s);
-  return (step == 3 || step == 4) && stage(s).type == ElementType::u8 && memory_lane(s) == Lane::u8 && !pass(p).pairs &&
-         !pass(p).quads && pass(p).lanes >= least_lanes && 4 * pass(p).lanes == machine.vector_bytes;
+  const bool bytes = stage(s).type == ElementType::u8 && memory_lane(s) == Lane::u8;
+  return (step == 3 || step == 4) && bytes && pass(p).form == plan::PassForm::vectors && pass(p).lanes >= least_lanes &&
+         4 * pass(p).lanes == machine.vector_bytes;
 }
 
 i64 StreamGroup::beyond(std::size_t p, StageId s) const {
@@ -99,7 +100,7 @@ i64 StreamGroup::beyond(std::size_t p, StageId s) const {
 std::vector<StageId> StreamGroup::leaving_with(StageId s) const {
   constexpr std::size_t most = 4;
   const plan::Pass& computed = pass(pass_of(s));
-  if (transformed() || computed.kind != plan::PassKind::point) return {};
+  if (transformed() || computed.composes()) return {};
   const auto count = [](const std::vector<StageId>& stages, StageId of) {
     return std::count(stages.begin(), stages.end(), of);
   };
