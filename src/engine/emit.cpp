@@ -17,6 +17,7 @@
 #include "engine/size_class.hpp"
 #include "ir/bind.hpp"
 #include "lower/host/transform.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera {
 
@@ -31,8 +32,10 @@ plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const Ex
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  return engine::plan_for_class(graph, how, machine::core_of_class(machine),
-                                options.shapes.empty() ? Extents{} : engine::size_class(graph, extents));
+  plan::Plan plan = engine::plan_for_class(graph, how, machine::core_of_class(machine),
+                                           options.shapes.empty() ? Extents{} : engine::size_class(graph, extents));
+  lower::choose_core_ways(plan);
+  return plan;
 }
 
 emit::Variant variant_for(plan::Plan plan, const machine::CoreClass& machine) {

@@ -84,11 +84,12 @@ std::string runs_as(const KernelReport& k) {
                   : "a point a thread";
 }
 
-std::string way_line(const plan::WayAnswer& answer) {
+std::string way_line(const plan::WayAnswer& answer, plan::WayUnit unit) {
   const std::string name = answer.form.empty() ? answer.way : answer.form;
   if (!answer.fits()) return name + ": " + answer.why;
   if (answer.price <= 0) return name;
-  return fmt::format("{}, {:.3g} instructions a result{}", name, answer.price,
+  return fmt::format("{}, {:.3g} {} a result{}", name, answer.price,
+                     unit == plan::WayUnit::instructions ? "instructions" : "ns",
                      answer.memory_binds ? ", where memory binds" : "");
 }
 

@@ -20,8 +20,8 @@ std::string threads(const std::array<int, 3>& block);  // "32x4"
 std::string runs_as(const KernelReport&);              // "strips of 4 columns and 38 rows", "a point a thread"
 std::string registers(const KernelReport&);            // "46", "about 58" of an estimate, "" where nothing is known
 std::string occupancy(const KernelReport&);            // "32 of 64", ""
-// "register tiles, 89.4 instructions a result", "march: it is no volume"
-std::string way_line(const plan::WayAnswer&);
+// "register tiles, 89.4 instructions a result", "line buffers, 0.52 ns a result", "march: it is no volume"
+std::string way_line(const plan::WayAnswer&, plan::WayUnit);
 // "memory", "arithmetic", or "one strip" of images that have too few of them to keep a device busy
 std::string bound_by(const GroupReport&);
 std::string bound_by(const KernelReport&);

@@ -107,7 +107,7 @@ struct Group {
   std::vector<i64> ring_halo;           // of volumes, per dimension: what rings hold beyond a tile, by their bytes
   i64 tile_rows = 0, tile_columns = 0;  // hints for the assumed extents; 0: all
   std::vector<Decision> reasons;        // in the order in which they were taken
-  GroupWay way;                         // on devices: how it runs, once choose_ways (lower/ways/ways.hpp) has asked
+  GroupWay way;                         // how it runs, once the ways have been asked (lower/ways/ways.hpp)
   // predictions per anchor point
   double bytes = 0;                                        // moved to and from memory
   double operations = 0;                                   // vector-lane operations

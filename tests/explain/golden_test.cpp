@@ -25,6 +25,7 @@ void compare(const std::string& text, const std::string& name) {
 std::string masked(const std::string& text) {
   std::string t = std::regex_replace(text, std::regex("[0-9.]+ ms"), "# ms");
   t = std::regex_replace(t, std::regex("bound by (memory|arithmetic)"), "bound by #");
+  t = std::regex_replace(t, std::regex("[0-9.e+-]+ ns a result"), "# ns a result");
   return std::regex_replace(t, std::regex("computes   [0-9.]+"), "computes   #");
 }
 

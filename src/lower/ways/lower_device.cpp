@@ -84,12 +84,6 @@ std::set<StageId> composed_alone(const plan::Plan& plan) {
   return result;
 }
 
-const Way& way_of(const plan::Group& group) {
-  for (const Way* way : ways())
-    if (group.way.chosen().way == way->name) return *way;
-  throw Error(ErrorClass::internal, "a group has no way of running");
-}
-
 }  // namespace
 
 std::set<std::pair<ir::SizeId, i64>> least_extents(const DeviceProgram& program) {
@@ -103,7 +97,7 @@ DeviceProgram lower_device(plan::Plan& plan) {
   plan::Plan working = plan;
   keep_all_stages(working);
   DeviceProgram program;
-  analyze::Ranges ranges(working.graph);
+  RangesOnDemand ranges(working.graph);
   program.interface = interface_of(working, composed_alone(working));
   program.module.tables = working.graph.tables;
   RepeatedGroups repeated(working, program.interface, ranges);
@@ -111,8 +105,8 @@ DeviceProgram lower_device(plan::Plan& plan) {
     const plan::Group& group = working.groups[g];
     if (repeated.repeat(g, program)) continue;
     const std::size_t first = program.kernels.size();
-    way_of(group).lower({working, program.interface, ranges, g}, group.way.chosen(), fmt::format("tsr_g{}", g),
-                        program);
+    way_of(device_ways(), group)
+        .lower({working, program.interface, ranges, g}, group.way.chosen(), fmt::format("tsr_g{}", g), program);
     repeated.lowered(g, first, program);
   }
   if (working.device.overlaps) take_orders(working, program);

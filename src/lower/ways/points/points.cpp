@@ -233,7 +233,7 @@ std::string why_not_streamed(const plan::GroupWay& way) {
 
 }  // namespace
 
-const Way points = {
+const DeviceWay points = {
     "points", [](Schedule) { return true; }, [](const WayQuestion&) { return accepted(points, nullptr); },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       const plan::Group& group = q.plan.groups[q.group];

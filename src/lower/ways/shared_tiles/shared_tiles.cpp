@@ -541,7 +541,7 @@ class TileLowering : private DeviceFunction {
 
 }  // namespace
 
-const Way shared_tiles = {
+const DeviceWay shared_tiles = {
     "shared tiles", [](Schedule schedule) { return schedule == Schedule::tiled; },
     [](const WayQuestion& q) {
       const SharedTileFit fit = TileLowering(q.plan, q.interface, q.ranges, q.group, "").fit(q.most_shared);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
@@ -33,18 +34,19 @@ std::vector<StageId> tiled_of(const plan::Plan& plan, std::size_t group) {
 
 }  // namespace
 
-StreamGroup::StreamGroup(plan::Plan& from, const Interface& with, analyze::Ranges& ranges_of, std::size_t group)
-    : plan(from),
-      interface(with),
-      ranges(ranges_of),
-      graph(from.graph),
-      options(from.options),
-      machine(from.device),
-      planned(from.groups[group]),
-      number(group),
-      rank(from.graph.stage(planned.anchor).domain.size()),
-      edges(plan::edges_of(from.graph, stages_of(from, group))),
-      tiled(tiled_of(from, group)) {}
+StreamGroup::StreamGroup(const WayQuestion& q, std::string name)
+    : plan(q.plan),
+      interface(q.interface),
+      ranges(q.ranges),
+      graph(q.plan.graph),
+      options(q.plan.options),
+      machine(q.plan.device),
+      planned(q.plan.groups[q.group]),
+      number(q.group),
+      rank(graph.stage(planned.anchor).domain.size()),
+      edges(plan::edges_of(graph, stages_of(q.plan, q.group))),
+      tiled(tiled_of(q.plan, q.group)),
+      name_(std::move(name)) {}
 
 std::size_t StreamGroup::pass_of(StageId s) const {
   for (std::size_t p = 0; p < planned.passes.size(); ++p)
