@@ -17,6 +17,7 @@
 #include "engine/size_class.hpp"
 #include "ir/bind.hpp"
 #include "lower/host/transform.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera {
 
@@ -31,8 +32,10 @@ plan::Plan plan_for(const ir::Graph& graph, const EmitOptions& options, const Ex
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  return engine::plan_for_class(graph, how, machine::core_of_class(machine),
-                                options.shapes.empty() ? Extents{} : engine::size_class(graph, extents));
+  plan::Plan plan = engine::plan_for_class(graph, how, machine::core_of_class(machine),
+                                           options.shapes.empty() ? Extents{} : engine::size_class(graph, extents));
+  lower::choose_core_ways(plan);
+  return plan;
 }
 
 emit::Variant variant_for(plan::Plan plan, const machine::CoreClass& machine) {
@@ -86,7 +89,8 @@ std::vector<emit::Variant> c_variants_with_products(const ir::Graph& graph, cons
   const machine::CoreClass& last = machine::core_classes().back();
   plan::Plan products = plan_for(graph, options, extents, last);
   const auto sums_bytes = [](const plan::Group& group) {
-    return std::any_of(group.passes.begin(), group.passes.end(), [](const plan::Pass& pass) { return pass.quads; });
+    return std::any_of(group.passes.begin(), group.passes.end(),
+                       [](const plan::Pass& pass) { return pass.form == plan::PassForm::quads; });
   };
   if (std::any_of(products.groups.begin(), products.groups.end(), sums_bytes))
     variants.push_back(variant_for(std::move(products), last));

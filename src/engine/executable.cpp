@@ -7,6 +7,7 @@
 #include "emit/c/c.hpp"
 #include "engine/size_class.hpp"
 #include "engine/tune/prices.hpp"
+#include "lower/ways/ways.hpp"
 #include "machine/machines.hpp"
 #include "run/cpu/machine.hpp"
 
@@ -29,7 +30,9 @@ plan::Plan cpu_plan(const ir::Graph& graph, const RunOptions& options, const std
   how.numbers = options.numbers;
   how.method = options.method;
   how.guarded = std::getenv("TESSERA_GUARDED") != nullptr;
-  return plan_for_class(graph, how, cpu_device(run::cpu::thread_count(0)), of_class);
+  plan::Plan plan = plan_for_class(graph, how, cpu_device(run::cpu::thread_count(0)), of_class);
+  lower::choose_core_ways(plan);
+  return plan;
 }
 
 Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::move(plan)) {

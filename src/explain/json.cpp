@@ -70,6 +70,7 @@ ordered_json kernel_json(const KernelReport& k, Names names) {
 }
 
 ordered_json ways_json(const plan::GroupWay& way) {
+  const char* price = way.unit == plan::WayUnit::instructions ? "instructions_per_result" : "nanoseconds_per_result";
   ordered_json all = ordered_json::array();
   for (std::size_t k = 0; k < way.asked.size(); ++k) {
     const plan::WayAnswer& a = way.asked[k];
@@ -77,7 +78,7 @@ ordered_json ways_json(const plan::GroupWay& way) {
                    {"form", a.form.empty() ? ordered_json() : ordered_json(a.form)},
                    {"taken", k == way.taken},
                    {"refused", a.fits() ? ordered_json() : ordered_json(a.why)},
-                   {"instructions_per_result", a.price > 0 ? ordered_json(a.price) : ordered_json()}});
+                   {price, a.price > 0 ? ordered_json(a.price) : ordered_json()}});
   }
   return all;
 }
@@ -87,7 +88,7 @@ ordered_json on_device_json(const Report& r, const GroupReport& g, Names names) 
   ordered_json passes = ordered_json::array(), kernels = ordered_json::array();
   for (std::size_t p = 0; p < g.passes.size(); ++p) {
     const KernelReport* kernel = kernel_of(g, p);
-    passes.push_back({{"kind", g.passes[p].compose ? "compose" : "point"},
+    passes.push_back({{"kind", g.passes[p].form == plan::PassForm::compose ? "compose" : "point"},
                       {"stages", names(g.passes[p].stages)},
                       {"kernel", kernel ? ordered_json(kernel->name) : ordered_json()}});
   }
@@ -140,8 +141,9 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
                         {"tile", {p.transform_rows, p.transform_columns}},
                         {"planes", p.transform_planes}});
     else
-      passes.push_back({{"kind", p.compose ? "compose" : "point"},
+      passes.push_back({{"kind", p.form == plan::PassForm::compose ? "compose" : "point"},
                         {"stages", names(p.stages)},
+                        {"form", plan::name_of(p.form)},
                         {"rows", p.rows},
                         {"lanes", p.lanes}});
   ordered_json kernels = ordered_json::array();
@@ -167,6 +169,7 @@ ordered_json group_json(const Report& r, const GroupReport& g) {
   return {{"anchor", r.stages[g.anchor].name},
           {"stages", names(g.stages)},
           {"passes", passes},
+          {"ways", ways_json(g.way)},
           {"tile", g.tile.extents},
           {"tiles", g.tile.tiles},
           {"streaming_stores", g.tile.streaming},

@@ -37,7 +37,7 @@ struct StageReport {
 };
 
 struct PassReport {
-  bool compose = false;
+  plan::PassForm form = plan::PassForm::vectors;  // how neighbouring columns are computed
   std::vector<ir::StageId> stages;
   int rows = 1, lanes = 1;  // of the block that one loop body computes
   i64 transform_rows = 0, transform_columns = 0,
@@ -86,7 +86,7 @@ struct GroupReport {
   ir::StageId anchor = 0;
   std::vector<ir::StageId> stages, reads, writes;  // reads: arrays of other groups and arguments
   std::vector<PassReport> passes;
-  plan::GroupWay way;                 // on devices: what the ways of running answered, and which is taken
+  plan::GroupWay way;                 // what the ways of running answered, and which is taken
   std::vector<KernelReport> kernels;  // on devices; what follows up to ring_bytes is of cores alone
   std::vector<ir::StageId> in_place;  // composed stages that take no kernel: their pieces are stored in them
   plan::TileShape tile;

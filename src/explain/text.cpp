@@ -183,10 +183,10 @@ class TextPrinter {
   // The way that is taken, then those that could have been; JSON has those as well that are for other groups.
   void ways(const plan::GroupWay& way) {
     for (std::size_t k = 0; k < way.asked.size(); ++k)
-      if (k == way.taken) line("  runs as    " + way_line(way.asked[k]));
+      if (k == way.taken) line("  runs as    " + way_line(way.asked[k], way.unit));
     for (std::size_t k = 0; k < way.asked.size(); ++k)
       if (k != way.taken && !way.asked[k].other_kind && (!way.asked[k].fits() || way.asked[k].price > 0))
-        line("  not        " + way_line(way.asked[k]));
+        line("  not        " + way_line(way.asked[k], way.unit));
   }
 
   void tiles(const GroupReport& g) {

@@ -40,7 +40,9 @@ std::string block(const PassReport& pass) {
     const std::string planes = pass.transform_planes > 1 ? fmt::format("{}x", pass.transform_planes) : "";
     return fmt::format("fft {}{}x{}", planes, pass.transform_rows, pass.transform_columns);
   }
-  return pass.compose ? "row" : fmt::format("{}x{}", pass.rows, pass.lanes);
+  if (pass.form == plan::PassForm::compose) return "row";
+  const std::string form = pass.form == plan::PassForm::vectors ? "" : fmt::format(" {}", plan::name_of(pass.form));
+  return fmt::format("{}x{}{}", pass.rows, pass.lanes, form);
 }
 
 namespace {
@@ -82,11 +84,12 @@ std::string runs_as(const KernelReport& k) {
                   : "a point a thread";
 }
 
-std::string way_line(const plan::WayAnswer& answer) {
+std::string way_line(const plan::WayAnswer& answer, plan::WayUnit unit) {
   const std::string name = answer.form.empty() ? answer.way : answer.form;
   if (!answer.fits()) return name + ": " + answer.why;
   if (answer.price <= 0) return name;
-  return fmt::format("{}, {:.3g} instructions a result{}", name, answer.price,
+  return fmt::format("{}, {:.3g} {} a result{}", name, answer.price,
+                     unit == plan::WayUnit::instructions ? "instructions" : "ns",
                      answer.memory_binds ? ", where memory binds" : "");
 }
 
@@ -120,12 +123,13 @@ std::string pass_name(const GroupReport& g, std::size_t pass) {
   if (const KernelReport* kernel = kernel_of(g, pass)) return kernel->name;
   const PassReport& p = g.passes[pass];
   if (!g.transform.empty()) return "transform";
-  if (p.compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
+  if (p.form == plan::PassForm::compose || !g.kernels.empty()) return fmt::format("pass {}", pass + 1);
   if (p.transform_rows > 0) {
     const std::string planes = p.transform_planes > 1 ? fmt::format(" in {} planes", p.transform_planes) : "";
     return fmt::format("pass {}: transforms of {} x {}{}", pass + 1, p.transform_rows, p.transform_columns, planes);
   }
-  return fmt::format("pass {}: {} x {} lanes", pass + 1, p.rows, p.lanes);
+  const std::string form = p.form == plan::PassForm::vectors ? "" : fmt::format(", {}", plan::name_of(p.form));
+  return fmt::format("pass {}: {} x {} lanes{}", pass + 1, p.rows, p.lanes, form);
 }
 
 }  // namespace tessera::explain

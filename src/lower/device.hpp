@@ -125,8 +125,8 @@ extern const std::string_view strip_height_text, march_height_text, frame_text;
 // Shared memory that a block of tiles takes at most, unless a device has less.
 constexpr i64 shared_of_block = i64{48} << 10;
 
-// The kernels of a plan, each group by the way that choose_ways (lower/ways/ways.hpp) has written into it. Extents of
-// the kernels that the plan does not have yet are added to its graph.
+// The kernels of a plan, each group by the way that choose_device_ways (lower/ways/ways.hpp) has written into it.
+// Extents of the kernels that the plan does not have yet are added to its graph.
 DeviceProgram lower_device(plan::Plan&);
 
 }  // namespace tessera::lower

@@ -70,7 +70,8 @@ struct Lowered {
   ir::nest::Module module;
 };
 
-// The loop nests of a plan for CPU cores. See lower/ways/stream/group.cpp for what a group's function looks like.
+// The loop nests of a plan for CPU cores, each group by the way that choose_core_ways (lower/ways/ways.hpp) has written
+// into it. See lower/ways/stream/group.hpp for what a group's function looks like.
 Lowered lower_cpu(const plan::Plan&);
 
 }  // namespace tessera::lower

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/footprint.hpp"
@@ -67,16 +68,25 @@ struct StagePlan {
   Border pad;                  // how
 };
 
-enum class PassKind { point, compose };
+// How neighbouring columns of a pass are computed: chosen once, by the table of plan/passes/forms.cpp.
+enum class PassForm {
+  compose,    // none is: rows of pieces are copied
+  tiles,      // by a transform or by matrix units, tile by tile
+  reduction,  // partial results of a whole image, read line after line
+  quads,      // sums of bytes, as four vectors of 32-bit lanes: every fourth column
+  pairs,      // bytes, as two vectors of 16-bit lanes: even and odd columns
+  vectors,    // as a vector of neighbours
+};
+std::string_view name_of(PassForm);
 
 struct Pass {
-  PassKind kind = PassKind::point;
+  PassForm form = PassForm::vectors;
   std::vector<ir::StageId> stages;  // computed in the same loop; one for compose
   int rows = 1;                     // rows of the block that one loop body computes
   std::size_t along = 0;            // the dimension along which these lie, planes in sums over planes
   int lanes = 16;                   // columns that one turn of the loop computes
-  bool pairs = false;               // of bytes, computed as two vectors of 16-bit lanes: even and odd columns
-  bool quads = false;               // sums of bytes, as four vectors of 32-bit lanes: every fourth column
+
+  bool composes() const { return form == PassForm::compose; }
 };
 
 // Why two sets of stages, named by their last ones, were put into one group or not.
@@ -97,7 +107,7 @@ struct Group {
   std::vector<i64> ring_halo;           // of volumes, per dimension: what rings hold beyond a tile, by their bytes
   i64 tile_rows = 0, tile_columns = 0;  // hints for the assumed extents; 0: all
   std::vector<Decision> reasons;        // in the order in which they were taken
-  GroupWay way;                         // on devices: how it runs, once choose_ways (lower/ways/ways.hpp) has asked
+  GroupWay way;                         // how it runs, once the ways have been asked (lower/ways/ways.hpp)
   // predictions per anchor point
   double bytes = 0;                                        // moved to and from memory
   double operations = 0;                                   // vector-lane operations

@@ -11,7 +11,7 @@
 
 #include "emit/c/c.hpp"
 #include "engine/program_impl.hpp"
-#include "lower/interface.hpp"
+#include "lower/ways/ways.hpp"
 #include "plan/plan.hpp"
 #include "support/sample.hpp"
 #include "tessera/program.hpp"
@@ -41,8 +41,14 @@ machine::Machine device_of(int vector_bytes) {
   return device;
 }
 
+ir::nest::Module lowered(const ir::Graph& graph, const plan::Options& options, int vector_bytes) {
+  plan::Plan plan = plan::make_plan(graph, options, device_of(vector_bytes));
+  lower::choose_core_ways(plan);
+  return lower::lower_cpu(plan).module;
+}
+
 void check(const ir::Graph& graph, const plan::Options& options, int vector_bytes) {
-  const ir::nest::Module module = lower::lower_cpu(plan::make_plan(graph, options, device_of(vector_bytes))).module;
+  const ir::nest::Module module = lowered(graph, options, vector_bytes);
   ASSERT_FALSE(module.functions.empty());
   ir::nest::verify(module);
   const std::string text = ir::nest::print(module);
@@ -120,7 +126,7 @@ TEST(Nests, SumsAlongRowsAreHalfLoadsAndHalfShuffles) {
         terms +
         "; } parameter M, N; vector#2 float x[M,N]; "
         "return f(x:clamped);");
-    return ir::nest::print(lower::lower_cpu(plan::make_plan(program.impl().graph, {}, device_of(vector_bytes))).module);
+    return ir::nest::print(lowered(program.impl().graph, {}, vector_bytes));
   };
   const auto count = [](const std::string& text) {
     std::size_t n = 0;

@@ -127,6 +127,52 @@ TEST_P(ExplainJson, KernelsAddUp) {
   }
 }
 
+// Of the ways of cores one is taken, its price in nanoseconds of a core; text and JSON say the same of it.
+TEST_P(ExplainJson, CoresHaveWays) {
+  for (Schedule schedule : {Schedule::automatic, Schedule::untiled, Schedule::tiled, Schedule::stream}) {
+    RunOptions options;
+    options.schedule = schedule;
+    const explain::Report report = report_of(GetParam(), options);
+    const json j = json::parse(explain::to_json(report));
+    const std::string text = explain::to_text(report);
+    for (std::size_t g = 0; g < report.groups.size(); ++g) {
+      const json& ways = j["groups"][g]["ways"];
+      ASSERT_EQ(ways.size(), 2u) << ways;
+      EXPECT_EQ(ways[0]["way"], "transform tiles");
+      EXPECT_TRUE(ways[0]["refused"].is_string() && ways[0]["nanoseconds_per_result"].is_null()) << ways;
+      EXPECT_EQ(ways[1]["way"], "stream");
+      EXPECT_TRUE(ways[1]["taken"] && ways[1]["refused"].is_null()) << ways;
+      EXPECT_GT(ways[1]["nanoseconds_per_result"], 0);
+      const bool alone = j["groups"][g]["passes"].size() == 1;
+      EXPECT_EQ(ways[1]["form"], alone ? "one pass" : schedule == Schedule::tiled ? "whole tiles" : "line buffers");
+      const plan::GroupWay& way = report.groups[g].way;
+      EXPECT_TRUE(says(text, "runs as    " + explain::way_line(way.chosen(), way.unit))) << text;
+      EXPECT_TRUE(says(explain::way_line(way.chosen(), way.unit), " ns a result"));
+    }
+  }
+}
+
+// What computes neighbouring columns has a name, in the JSON that of every pass, in the text where it is no plain
+// vector.
+TEST(ExplainJson, PassesHaveForms) {
+  const auto shown = [](const std::string& name, const std::string& expected) {
+    RunOptions options;
+    options.schedule = Schedule::untiled;
+    const explain::Report report = report_of(sample(name), options);
+    const json j = json::parse(explain::to_json(report));
+    std::set<std::string> forms;
+    for (const json& g : j["groups"])
+      for (const json& p : g["passes"]) forms.insert(p["form"].get<std::string>());
+    EXPECT_TRUE(forms.contains(expected)) << name << ": " << testing::PrintToString(forms);
+  };
+  shown("blur", "vectors");
+  shown("pyramid", "compose");
+  explain::PassReport pass{plan::PassForm::pairs, {0}, 4, 64};
+  EXPECT_EQ(explain::block(pass), "4x64 pairs");
+  pass.form = plan::PassForm::vectors;
+  EXPECT_EQ(explain::block(pass), "4x64");
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, ExplainJson, testing::ValuesIn(samples()),
                          [](const auto& info) { return info.param.name; });
 

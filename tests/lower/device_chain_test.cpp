@@ -24,7 +24,7 @@ plan::Plan planned(const std::string& text, Numbers numbers) {
 }
 DeviceProgram lowered(const std::string& text, Numbers numbers = Numbers::fast, i64 most_shared = shared_of_block) {
   plan::Plan plan = planned(text, numbers);
-  choose_ways(plan, most_shared);
+  choose_device_ways(plan, most_shared);
   return lower_device(plan);
 }
 

@@ -19,7 +19,7 @@ DeviceProgram lowered(const std::string& text, Numbers numbers = Numbers::fast, 
   plan::Options options;
   options.numbers = numbers;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, device);
-  choose_ways(plan, most_shared);
+  choose_device_ways(plan, most_shared);
   return lower_device(plan);
 }
 

@@ -26,7 +26,7 @@ Lowered lowered(const std::string& text) {
   options.numbers = Numbers::exact;
   Lowered result;
   result.plan = plan::make_plan(lang::compile(input).graph, options, device);
-  choose_ways(result.plan);
+  choose_device_ways(result.plan);
   result.program = lower_device(result.plan);
   return result;
 }

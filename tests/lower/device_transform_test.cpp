@@ -24,7 +24,7 @@ DeviceProgram lowered(int rows, int columns, const std::string& from, const std:
   machine::Abilities cuda = machine::abilities_of_target("cuda");
   cuda.buffers = false;  // no tiles that are larger than a block
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, how, machine::device(cuda));
-  choose_ways(plan);
+  choose_device_ways(plan);
   return lower_device(plan);
 }
 

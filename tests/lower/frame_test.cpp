@@ -103,7 +103,7 @@ TEST_P(FrameTest, EveryPointIsComputedAndTilesLieInside) {
       "X@[1,0] + min(X, X@[0,1]); }\n"
       "vector#2 float image[M,N];\nreturn far(far(image:mirror):clamped);",
       GetParam());
-  choose_ways(plan);
+  choose_device_ways(plan);
   const DeviceProgram program = lower_device(plan);
   ASSERT_EQ(program.kernels.size(), 1u);
   const DeviceKernel& kernel = program.kernels.front();
@@ -127,7 +127,7 @@ TEST_P(FrameTest, TilesOfVolumesReachTheSides) {
       "parameter K, M, N;\nstencil near(vector#3 float X) { return X@[-1,0,0] + X@[0,1,0] * X@[0,-1,0] + X@[0,0,1]; }\n"
       "vector#3 float image[K,M,N];\nreturn near(near(image:clamped):clamped);",
       GetParam());
-  choose_ways(plan);
+  choose_device_ways(plan);
   const DeviceProgram program = lower_device(plan);
   ASSERT_EQ(program.kernels.size(), 1u) << "both stages in one";
   const DeviceKernel& kernel = program.kernels.front();

@@ -28,7 +28,7 @@ Found found(const std::string& body, const std::string& type = "float") {
   plan::Options options;
   options.schedule = Schedule::untiled;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, {});
-  choose_ways(plan);
+  choose_device_ways(plan);
   const DeviceProgram program = lower_device(plan);
   Found result;
   for (const ArrayRef& array : program.interface.arrays) result.parts += array.part.has_value();

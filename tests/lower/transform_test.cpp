@@ -3,7 +3,7 @@
 
 #include "ir/nest/nest.hpp"
 #include "lang/compile.hpp"
-#include "lower/ways/stream/group.hpp"
+#include "lower/ways/ways.hpp"
 #include "plan/plan.hpp"
 
 namespace tessera::lower {
@@ -25,7 +25,8 @@ TEST(Transform, FunctionsAreWellFormed) {
       machine::Machine device;
       device.vector_bytes = bytes;
       device.transforms = true;
-      const plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, device);
+      plan::Plan plan = plan::make_plan(lang::compile(input).graph, options, device);
+      choose_core_ways(plan);
       const Lowered lowered = lower_cpu(plan);
       EXPECT_NO_THROW(ir::nest::verify(lowered.module)) << image << ", vectors of " << bytes << " bytes";
       bool there = false;

@@ -21,7 +21,7 @@ DeviceProgram lowered(const std::string& body, const std::string& type, Abilitie
   device.load_price = 0.1, device.ring_price = 1, device.fold_price = 2;
   device.shuffles = abilities.shuffles, device.minima = abilities.minima;
   plan::Plan plan = plan::make_plan(lang::compile(input).graph, {}, device);
-  choose_ways(plan);
+  choose_device_ways(plan);
   return lower_device(plan);
 }
 

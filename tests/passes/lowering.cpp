@@ -1,4 +1,4 @@
-// Groups as loop nests: the way that a device takes them, its kernels, and the functions of cores.
+// Groups as loop nests: the ways that devices and cores take them, kernels of devices and functions of cores.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -147,10 +147,12 @@ std::vector<Part> lowered(const PassCase& one) {
   std::vector<Part> made;
   if (cores) {
     made.push_back({"groups", text_of_groups(p)});
+    lower::choose_core_ways(p);
+    made.push_back({"ways", text_of_ways(one, p)});
     add_nest(one, lower::lower_cpu(p).module, ir::nest::Runs::on_cores, made);
     return made;
   }
-  lower::choose_ways(p);
+  lower::choose_device_ways(p);
   made.push_back({"ways", text_of_ways(one, p)});
   const lower::DeviceProgram program = lower::lower_device(p);
   made.push_back({"kernels", text_of_kernels(p, program)});

@@ -128,9 +128,11 @@ std::string text_of_groups(const plan::Plan& p) {
     text += fmt::format("group of{}: gives{}, {} rows a step\n", names(g.stages), names(g.results), g.step);
     for (const plan::Pass& pass : g.passes) {
       text += fmt::format("  pass{}:", names(pass.stages));
-      if (pass.kind == plan::PassKind::compose) text += " composes";
-      text += fmt::format(" {} along {}, {} columns{}{}\n", pass.rows, pass.along, pass.lanes,
-                          pass.pairs ? ", in pairs" : "", pass.quads ? ", in quads" : "");
+      if (pass.composes()) text += " composes";
+      text += fmt::format(" {} along {}, {} columns", pass.rows, pass.along, pass.lanes);
+      if (!pass.composes() && pass.form != plan::PassForm::vectors)
+        text += fmt::format(", {}", plan::name_of(pass.form));
+      text += "\n";
     }
     for (const ir::StageId s : g.stages) {
       const plan::StagePlan& stage = p.stages[s];

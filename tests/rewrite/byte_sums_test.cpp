@@ -26,7 +26,7 @@ std::vector<int> rows_of_quads(const plan::Plan& p) {
   std::vector<int> rows;
   for (const plan::Group& g : p.groups)
     for (const plan::Pass& pass : g.passes)
-      if (pass.quads) rows.push_back(pass.rows);
+      if (pass.form == plan::PassForm::quads) rows.push_back(pass.rows);
   return rows;
 }
 
@@ -57,11 +57,11 @@ TEST(ByteSums, NotWhereSomethingElseIsCheaper) {
   const plan::Plan apart = planned_for(window(7, product, "S / 4096"));
   ASSERT_EQ(apart.groups.size(), 1u);
   ASSERT_EQ(apart.groups[0].passes.size(), 2u);
-  EXPECT_TRUE(apart.groups[0].passes[0].quads);
-  EXPECT_FALSE(apart.groups[0].passes[1].quads);
+  EXPECT_TRUE(apart.groups[0].passes[0].form == plan::PassForm::quads);
+  EXPECT_FALSE(apart.groups[0].passes[1].form == plan::PassForm::quads);
   const plan::Plan direct = planned_for(window(7, product), true, Method::direct);
   ASSERT_EQ(direct.groups[0].passes.size(), 1u);
-  EXPECT_TRUE(direct.groups[0].passes[0].quads);
+  EXPECT_TRUE(direct.groups[0].passes[0].form == plan::PassForm::quads);
   EXPECT_EQ(rows_of_quads(planned_for(window(1, "(2 - abs(i)) * (2 - abs(j))", "cast<uint8>(S / 16)"))), Rows{});
   EXPECT_EQ(rows_of_quads(planned_for(window(20, any))), Rows{});  // transforms
 }

@@ -7,6 +7,7 @@
 #include "engine/program_impl.hpp"
 #include "ir/bind.hpp"
 #include "lang/compile.hpp"
+#include "lower/ways/ways.hpp"
 
 namespace tessera {
 
@@ -156,7 +157,9 @@ Planned planned(const Sample& sample, const RunOptions& options) {
   how.schedule = options.schedule;
   how.numbers = options.numbers;
   how.method = options.method;
-  return {plan::make_plan(std::move(graph), how, fixed_device()), parameters};
+  plan::Plan plan = plan::make_plan(std::move(graph), how, fixed_device());
+  lower::choose_core_ways(plan);
+  return {std::move(plan), parameters};
 }
 
 explain::Report report_of(const Sample& sample, RunOptions options) {

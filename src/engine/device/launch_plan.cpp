@@ -45,7 +45,7 @@ DeviceCode device_code(const ir::Graph& graph, const machine::Abilities& abiliti
   how.method = method;
   DeviceCode code;
   code.plan = plan_for_class(graph, how, machine::device(abilities), of_class);
-  lower::choose_ways(code.plan, std::min(shared_bytes, lower::shared_of_block));
+  lower::choose_device_ways(code.plan, std::min(shared_bytes, lower::shared_of_block));
   code.program = lower::lower_device(code.plan);
   return code;
 }

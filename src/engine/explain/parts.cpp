@@ -252,7 +252,7 @@ class Merger {
     }
     g.stages = g.writes;
     g.anchor = g.stages.front();
-    g.passes.push_back({false, g.stages});
+    g.passes.push_back({plan::PassForm::vectors, g.stages});
     const Shape& shape = all_.stages[g.anchor].shape;
     for (const i64 n : shape) points *= static_cast<double>(n);
     for (const int d : step.transform.along) together *= static_cast<double>(shape[static_cast<std::size_t>(d)]);

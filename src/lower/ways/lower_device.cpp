@@ -80,16 +80,9 @@ std::set<StageId> composed_alone(const plan::Plan& plan) {
   for (const plan::Group& group : plan.groups) {
     if (!runs_by_points(group)) continue;
     for (const plan::Pass& pass : group.passes)
-      if (pass.kind == plan::PassKind::compose && !plan.stages[pass.stages.front()].filled)
-        result.insert(pass.stages.front());
+      if (pass.composes() && !plan.stages[pass.stages.front()].filled) result.insert(pass.stages.front());
   }
   return result;
-}
-
-const Way& way_of(const plan::Group& group) {
-  for (const Way* way : ways())
-    if (group.way.chosen().way == way->name) return *way;
-  throw Error(ErrorClass::internal, "a group has no way of running");
 }
 
 }  // namespace
@@ -105,7 +98,7 @@ DeviceProgram lower_device(plan::Plan& plan) {
   plan::Plan working = plan;
   keep_all_stages(working);
   DeviceProgram program;
-  analyze::Ranges ranges(working.graph);
+  RangesOnDemand ranges(working.graph);
   program.interface = interface_of(working, composed_alone(working));
   program.module.tables = working.graph.tables;
   RepeatedGroups repeated(working, program.interface, ranges);
@@ -113,8 +106,8 @@ DeviceProgram lower_device(plan::Plan& plan) {
     const plan::Group& group = working.groups[g];
     if (repeated.repeat(g, program)) continue;
     const std::size_t first = program.kernels.size();
-    way_of(group).lower({working, program.interface, ranges, g}, group.way.chosen(), fmt::format("tsr_g{}", g),
-                        program);
+    way_of(device_ways(), group)
+        .lower({working, program.interface, ranges, g}, group.way.chosen(), fmt::format("tsr_g{}", g), program);
     repeated.lowered(g, first, program);
   }
   if (working.device.overlaps) take_orders(working, program);

@@ -80,8 +80,8 @@ class Comparison {
     if (a.passes.size() != b.passes.size() || a.step != b.step) return false;
     for (std::size_t k = 0; k < a.passes.size(); ++k) {
       const plan::Pass &p = a.passes[k], &q = b.passes[k];
-      if (!same_stages(p.stages, q.stages) || p.kind != q.kind || p.rows != q.rows || p.along != q.along) return false;
-      if (p.lanes != q.lanes || p.pairs != q.pairs || p.quads != q.quads) return false;
+      if (!same_stages(p.stages, q.stages) || p.form != q.form || p.rows != q.rows || p.along != q.along) return false;
+      if (p.lanes != q.lanes) return false;
     }
     return true;
   }

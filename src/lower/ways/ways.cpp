@@ -1,4 +1,4 @@
-// The table of ways and the choice among them; see ways.hpp.
+// The tables of ways and the choice among their rows; see ways.hpp.
 #include "lower/ways/ways.hpp"
 
 #include <array>
@@ -11,6 +11,8 @@
 #include "lower/ways/pieces/pieces.hpp"
 #include "lower/ways/points/points.hpp"
 #include "lower/ways/shared_tiles/shared_tiles.hpp"
+#include "lower/ways/stream/stream.hpp"
+#include "lower/ways/stream/tiles/tiles.hpp"
 #include "lower/ways/strips/strips.hpp"
 #include "lower/ways/transform_tiles/transform_tiles.hpp"
 
@@ -26,9 +28,11 @@ bool is_better(const plan::WayAnswer& later, const plan::WayAnswer& best) {
   return !later.memory_binds && later.price > 0 && later.price < later_is_better * best.price;
 }
 
-plan::GroupWay choose(const WayQuestion& question) {
+template <class Program>
+plan::GroupWay choose(std::span<const Way<Program>* const> table, plan::WayUnit unit, const WayQuestion& question) {
   plan::GroupWay way;
-  for (const Way* one : ways()) {
+  way.unit = unit;
+  for (const Way<Program>* one : table) {
     if (!one->is_asked(question.plan.options.schedule)) continue;
     way.asked.push_back(one->fit(question));
     const plan::WayAnswer& answer = way.asked.back();
@@ -39,40 +43,33 @@ plan::GroupWay choose(const WayQuestion& question) {
   return way;
 }
 
+template <class Program>
+void choose_ways(plan::Plan& plan, std::span<const Way<Program>* const> table, plan::WayUnit unit, i64 most_shared) {
+  RangesOnDemand ranges(plan.graph);
+  const Interface interface = interface_of(plan);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g)
+    plan.groups[g].way = choose(table, unit, {plan, interface, ranges, g, most_shared});
+}
+
 }  // namespace
 
-plan::WayAnswer refused(const Way& way, std::string why) {
-  plan::WayAnswer answer;
-  answer.way = way.name;
-  answer.why = std::move(why);
-  return answer;
-}
-
-plan::WayAnswer of_another_kind(const Way& way, std::string why) {
-  plan::WayAnswer answer = refused(way, std::move(why));
-  answer.other_kind = true;
-  return answer;
-}
-
-plan::WayAnswer accepted(const Way& way, std::shared_ptr<const plan::WayShape> shape, double price) {
-  plan::WayAnswer answer;
-  answer.way = way.name;
-  answer.price = price;
-  answer.shape = std::move(shape);
-  return answer;
-}
-
-std::span<const Way* const> ways() {
-  static constexpr std::array<const Way*, 9> table = {&matrix_units, &large_tiles, &transform_tiles, &pieces, &march,
-                                                      &strips,       &chain,       &shared_tiles,    &points};
+std::span<const DeviceWay* const> device_ways() {
+  static constexpr std::array<const DeviceWay*, 9> table = {
+      &matrix_units, &large_tiles, &transform_tiles, &pieces, &march, &strips, &chain, &shared_tiles, &points};
   return table;
 }
 
-void choose_ways(plan::Plan& plan, i64 most_shared) {
-  analyze::Ranges ranges(plan.graph);
-  const Interface fused = interface_of(plan);
-  for (std::size_t g = 0; g < plan.groups.size(); ++g)
-    plan.groups[g].way = choose({plan, fused, ranges, g, most_shared});
+std::span<const CoreWay* const> core_ways() {
+  static constexpr std::array<const CoreWay*, 2> table = {&core_tiles, &stream};
+  return table;
+}
+
+void choose_device_ways(plan::Plan& plan, i64 most_shared) {
+  choose_ways(plan, device_ways(), plan::WayUnit::instructions, most_shared);
+}
+
+void choose_core_ways(plan::Plan& plan) {
+  choose_ways(plan, core_ways(), plan::WayUnit::nanoseconds, 0);
 }
 
 }  // namespace tessera::lower

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "analyze/expressions.hpp"
-#include "ir/reductions.hpp"
 #include "plan/groups/tile_groups.hpp"
+#include "plan/passes/forms.hpp"
 
 namespace tessera::plan {
 
@@ -99,7 +99,6 @@ void FindPasses::add(const std::vector<StageId>& together) {
   if (chosen == list_.size()) {
     list_.push_back({});
     load_.push_back(0);
-    list_.back().kind = stage.kind == StageKind::compose ? PassKind::compose : PassKind::point;
   }
   for (StageId t : together) {
     list_[chosen].stages.push_back(t);
@@ -111,8 +110,9 @@ void FindPasses::add(const std::vector<StageId>& together) {
 bool FindPasses::joins(std::size_t p, StageId s) const {
   const Pass& pass = list_[p];
   const StageId other = pass.stages.front();
-  if (pass.kind != PassKind::point || tiles_.belongs_to_tiles(other, set_)) return false;
   const Stage &mine = graph_.stage(s), &theirs = graph_.stage(other);
+  const bool composes = graph_.stage(pass.stages.back()).kind == StageKind::compose;
+  if (composes || tiles_.belongs_to_tiles(other, set_)) return false;
   const auto reduces = [&](const Stage& of) { return is_lanes(graph_.node(of.body).op); };
   if (theirs.domain != mine.domain || reduces(theirs) != reduces(mine) || !same_rate(plan_of(other), plan_of(s)))
     return false;
@@ -128,10 +128,8 @@ bool FindPasses::joins(std::size_t p, StageId s) const {
 struct Work {
   std::vector<ExprId> roots;
   double operations = 0;
-  double row_taps = 1;     // of what is read along the block
-  bool structs = false;    // fields of structs are read
-  bool loops = false;      // a reduction is left
-  bool of_pieces = false;  // lanes of pieces of a whole image, read line after line
+  double row_taps = 1;  // of what is read along the block
+  bool loops = false;   // a reduction is left
 };
 
 Work work_of(const GraphFacts& facts, const Pass& pass) {
@@ -142,8 +140,6 @@ Work work_of(const GraphFacts& facts, const Pass& pass) {
     if (stage.kind == StageKind::point) work.roots.push_back(stage.body);
     for (std::size_t k : facts.of(s).reads) {
       const Edge& edge = facts.edges[k];
-      const Stage& source = graph.stage(edge.producer);
-      work.structs |= source.kind == StageKind::input && graph.arguments[source.argument].format.is_struct();
       if (edge.dims.size() < 2) continue;
       const std::size_t from_end = stage.domain.size() - pass.along;
       if (edge.dims.size() < from_end) continue;
@@ -151,10 +147,7 @@ Work work_of(const GraphFacts& facts, const Pass& pass) {
       if (!row.whole) work.row_taps = std::max(work.row_taps, static_cast<double>(row.raw_hi - row.raw_lo + 1));
     }
   }
-  for (ExprId e : ir::postorder(graph, work.roots)) {
-    work.loops |= is_reduction(graph.node(e).op);
-    work.of_pieces |= is_lanes(graph.node(e).op);
-  }
+  for (ExprId e : ir::postorder(graph, work.roots)) work.loops |= is_reduction(graph.node(e).op);
   work.operations = analyze::operation_count(graph, work.roots);
   return work;
 }
@@ -169,38 +162,20 @@ std::size_t along(const GraphFacts& facts, const Pass& pass, const Set& set, con
   return result;
 }
 
-void choose_lanes(const GraphFacts& facts, const Set& set, const Layout& layout, const Work& work, Pass& pass) {
-  int widest = 1;
-  pass.pairs = true;
-  for (StageId s : pass.stages) {
-    const StageFacts& own = facts.of(s);
-    widest = std::max({widest, ir::nest::size_of(own.lane), own.work_bytes});
-    pass.pairs = pass.pairs && own.pairs && layout.stages[place_in(set, s)].home != Home::inside;
-  }
-  if (widest == 1 && work.structs) widest = 2;
-  pass.lanes = std::max(1, facts.machine.vector_bytes / widest);
-  if (work.of_pieces) pass.lanes = static_cast<int>(ir::lanes_of_piece);
-  if (pass.pairs) pass.lanes *= 2;
-  // (Alone in its pass: every chain has four totals a row.)
-  const StageId first = pass.stages.front();
-  pass.quads = facts.of(first).quads.chains > 0 && layout.stages[place_in(set, first)].home != Home::inside;
-  if (pass.quads) pass.lanes = facts.machine.vector_bytes;
-}
-
 // `stepping`: with other passes, a step at a time.
 int rows_of_block(const GraphFacts& facts, const Work& work, const Pass& pass, bool stepping) {
   const Graph& graph = facts.graph;
   const StageId first = pass.stages.front();
-  if (pass.quads)
+  if (pass.form == PassForm::quads)
     return std::max(1, facts.machine.vector_registers / registers_of_chain / facts.of(first).quads.chains);
-  if (!stepping && pass.kind == PassKind::point && pass.stages.size() == 1 && work.row_taps >= least_dense_taps) {
+  if (!stepping && !pass.composes() && pass.stages.size() == 1 && work.row_taps >= least_dense_taps) {
     const ExprId body = graph.stage(first).body;
     const bool dense = !work.loops && work.operations <= four_shared_rows &&
                        facts.of(first).operations > dense_share * facts.of(first).alone;
     if (dense && ir::accesses(graph, body).size() >= least_dense_terms) return dense_rows;
     if (work.loops && sums_rows(graph, body)) return dense_rows;
   }
-  if (pass.kind == PassKind::compose || work.of_pieces) return 1;
+  if (pass.composes() || pass.form == PassForm::reduction) return 1;
   if (work.row_taps <= 1) return work.operations <= four_rows ? 4 : work.operations <= two_rows ? 2 : 1;
   if (work.loops) return 4;
   return work.operations <= four_shared_rows ? 4 : work.operations <= two_shared_rows ? 2 : 1;
@@ -213,7 +188,10 @@ std::vector<Pass> passes_of(const GraphFacts& facts, const Set& set, const Layou
   for (Pass& pass : list) {
     pass.along = along(facts, pass, set, layout);
     const Work work = work_of(facts, pass);
-    choose_lanes(facts, set, layout, work, pass);
+    const PassQuestion question{facts, set, layout, pass};
+    const FormRow& form = form_of(question);
+    pass.lanes = form.lanes(question);
+    pass.form = form.form;
     i64 rows = rows_of_block(facts, work, pass, list.size() > 1 && pass.along == 0);
     for (StageId s : pass.stages)
       rows = std::min(rows, facts.graph.constant(facts.graph.stage(s).domain[pass.along]).value_or(rows));

@@ -472,7 +472,7 @@ class ChainLowering : private ChainShape {
 
 }  // namespace
 
-const Way chain = {
+const DeviceWay chain = {
     "chain", only_automatic,
     [](const WayQuestion& q) {
       ChainShape shape(q.plan, q.interface, q.ranges, q.group, "");

@@ -31,6 +31,6 @@ struct ChainFit {
   int registers = 0;           // estimate, of a thread
 };
 // Groups that are a chain of sums.
-extern const Way chain;
+extern const DeviceWay chain;
 
 }  // namespace tessera::lower

@@ -484,7 +484,7 @@ void lower_large(plan::Plan& plan, const Interface& interface, analyze::Ranges& 
 
 }  // namespace
 
-const Way large_tiles = {
+const DeviceWay large_tiles = {
     "large tiles", [](Schedule) { return true; },
     [](const WayQuestion& q) {
       const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);

@@ -15,6 +15,6 @@
 
 namespace tessera::lower {
 
-extern const Way large_tiles;
+extern const DeviceWay large_tiles;
 
 }  // namespace tessera::lower

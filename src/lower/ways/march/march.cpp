@@ -497,7 +497,7 @@ class MarchLowering : private DeviceFunction {
 
 }  // namespace
 
-const Way march = {
+const DeviceWay march = {
     "march", only_automatic,
     [](const WayQuestion& q) {
       MarchLowering lowering(q.plan, q.interface, q.ranges, q.group, "");

@@ -29,6 +29,6 @@ struct MarchFit {
   int registers = 0;  // estimate, of a thread
 };
 // Groups that are one weighted sum of an array in memory.
-extern const Way march;
+extern const DeviceWay march;
 
 }  // namespace tessera::lower

@@ -555,7 +555,7 @@ class MatrixLowering : private DeviceFunction {
 
 }  // namespace
 
-const Way matrix_units = {
+const DeviceWay matrix_units = {
     "matrix units", [](Schedule) { return true; },
     [](const WayQuestion& q) {
       const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);

@@ -21,6 +21,6 @@
 
 namespace tessera::lower {
 
-extern const Way matrix_units;
+extern const DeviceWay matrix_units;
 
 }  // namespace tessera::lower

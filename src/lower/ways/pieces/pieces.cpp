@@ -145,7 +145,7 @@ class PieceLowering : private DeviceFunction {
 
 }  // namespace
 
-const Way pieces = {"pieces", only_automatic,
+const DeviceWay pieces = {"pieces", only_automatic,
                     [](const WayQuestion& q) {
                       std::string why = unfit(q.plan, q.group);
                       return why.empty() ? accepted(pieces, nullptr) : of_another_kind(pieces, std::move(why));

@@ -13,6 +13,6 @@
 
 namespace tessera::lower {
 
-extern const Way pieces;
+extern const DeviceWay pieces;
 
 }  // namespace tessera::lower

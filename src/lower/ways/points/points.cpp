@@ -59,7 +59,7 @@ class PointLowering : private DeviceFunction {
     builder_ = &builder;
     place_threads();
     builder.branch(inside_domain(), [&] {
-      if (pass_.kind == plan::PassKind::compose)
+      if (pass_.composes())
         compose();
       else
         point();
@@ -233,14 +233,14 @@ std::string why_not_streamed(const plan::GroupWay& way) {
 
 }  // namespace
 
-const Way points = {
+const DeviceWay points = {
     "points", [](Schedule) { return true; }, [](const WayQuestion&) { return accepted(points, nullptr); },
     [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
       const plan::Group& group = q.plan.groups[q.group];
       const std::string why = why_not_streamed(group.way);
       for (std::size_t p = 0; p < group.passes.size(); ++p) {
         const plan::Pass& pass = group.passes[p];
-        if (pass.kind == plan::PassKind::compose && q.plan.stages[pass.stages.front()].filled) continue;
+        if (pass.composes() && q.plan.stages[pass.stages.front()].filled) continue;
         PointLowering(q.plan, q.interface, q.ranges, pass, fmt::format("{}_p{}", name, p)).into(program, q.group, why);
       }
     }};

@@ -9,6 +9,6 @@
 
 namespace tessera::lower {
 
-extern const Way points;
+extern const DeviceWay points;
 
 }  // namespace tessera::lower

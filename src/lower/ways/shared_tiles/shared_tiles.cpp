@@ -44,7 +44,7 @@ class TileLowering : private DeviceFunction {
     clamps_ = true;
     for (const plan::Pass& pass : group_.passes) {
       const StageId first = pass.stages.front();
-      if (pass.kind == plan::PassKind::compose && plan_.stages[first].filled) {
+      if (pass.composes() && plan_.stages[first].filled) {
         filled_.insert(first);
         continue;
       }
@@ -375,7 +375,7 @@ class TileLowering : private DeviceFunction {
       index_.assign(rank_, {});
       std::vector<Value> ends;
       for (std::size_t d = 0; d < rank_; ++d) ends.push_back(builder_->let("end", end_of_region(first, d)));
-      if (passes_[p]->kind == plan::PassKind::compose) {
+      if (passes_[p]->composes()) {
         each_point(r, ends, 0, [&] { compose(first); });
       } else {
         builder_->branch(
@@ -541,7 +541,7 @@ class TileLowering : private DeviceFunction {
 
 }  // namespace
 
-const Way shared_tiles = {
+const DeviceWay shared_tiles = {
     "shared tiles", [](Schedule schedule) { return schedule == Schedule::tiled; },
     [](const WayQuestion& q) {
       const SharedTileFit fit = TileLowering(q.plan, q.interface, q.ranges, q.group, "").fit(q.most_shared);

@@ -19,6 +19,6 @@ struct SharedTileFit {
   std::vector<i64> tile;  // points of the anchor, per dimension
   i64 shared_bytes = 0;
 };
-extern const Way shared_tiles;
+extern const DeviceWay shared_tiles;
 
 }  // namespace tessera::lower

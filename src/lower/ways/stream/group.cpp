@@ -1,20 +1,13 @@
-// The functions of a group, and the tile's loop over steps.
+// The functions of a group; what a tile computes is its way's.
 #include "lower/ways/stream/group.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/process/deadline.hpp"
-#include "lower/outline.hpp"
-#include "lower/ways/stream/pass.hpp"
 #include "lower/ways/stream/shape.hpp"
-#include "lower/ways/stream/tiles/tiles.hpp"
 
 namespace tessera::lower {
 
 using ir::StageId;
-using ir::nest::integer;
 using ir::nest::Lane;
 using ir::nest::Value;
 using ir::nest::variable;
@@ -37,58 +30,8 @@ ir::nest::Function scratch_function(const StreamGroup& group, const std::vector<
   return f;
 }
 
-// The rows by which a pass is ahead of the anchor: where that has reached row e, it is done below e * rate + lag.
-struct Pace {
-  plan::StagePlan::Rate rate;
-  i64 lag = 0;
-};
-
-Pace pace_of(const StreamGroup& group, const plan::Pass& pass) {
-  Pace pace{group.plan_of(pass.stages.front()).rate[0], group.plan_of(pass.stages.front()).lag};
-  for (StageId s : pass.stages) pace.lag = std::max(pace.lag, group.plan_of(s).lag);
-  return pace;
-}
-
-// Rows of all passes, step by step.
-void stream(TileFunction& tile) {
-  const StreamGroup& group = tile.group;
-  Builder& b = tile.builder;
-  const std::size_t count = group.passes().size();
-  tile.done.clear();
-  for (std::size_t p = 0; p < count; ++p) tile.done.push_back(b.var("done", tile.regions[p].lo[0]));
-  auto step = [&](auto&& end_of) {
-    for (std::size_t p = 0; p < count; ++p) {
-      Value end = b.let("end", end_of(p));
-      b.block(fmt::format("{}_pass{}", group.name(), p), [&] { compute_rows(tile, p, end); });
-      b.assign(tile.done[p], end);
-    }
-  };
-  if (count == 1 || group.options.schedule == Schedule::tiled)
-    return step([&](std::size_t p) { return tile.regions[p].hi[0]; });
-  Value first, last;
-  for (std::size_t p = 0; p < count; ++p) {
-    const Pace pace = pace_of(group, group.pass(p));
-    const auto reached = [&](const char* rounded, const Value& row) {
-      return call_i64(rounded, {(row - pace.lag) * pace.rate.den, integer(pace.rate.num)});
-    };
-    const Value low = reached("tsr_floor_div", tile.regions[p].lo[0]);
-    const Value high = reached("tsr_ceil_div", tile.regions[p].hi[0]);
-    first = first ? min(first, low) : low;
-    last = last ? max(last, high) : high;
-  }
-  first = b.let("first", first + group.planned.step);
-  last = b.let("last", last + group.planned.step);
-  b.loop("e", first, last, integer(group.planned.step), [&](const Value& e) {
-    step([&](std::size_t p) {
-      const auto [r, lag] = pace_of(group, group.pass(p));
-      Value rows = is_one(r) ? e : r.den == 1 ? e * r.num : call_i64("tsr_floor_div", {e * r.num, integer(r.den)});
-      return call_i64("tsr_clamp", {rows + lag, tile.done[p], tile.regions[p].hi[0]});
-    });
-  });
-}
-
 ir::nest::Function tile_function(const StreamGroup& group, const std::vector<PassBody>& bodies,
-                                 const std::vector<TileTransform>& transforms) {
+                                 const std::vector<TileTransform>& transforms, const TileBody& body) {
   ir::nest::Function f;
   f.name = group.name();
   for (StageId s : group.planned.stages) f.essay += (f.essay.empty() ? "" : ", ") + group.stage(s).name;
@@ -110,39 +53,30 @@ ir::nest::Function tile_function(const StreamGroup& group, const std::vector<Pas
   if (guarded) b.call("tsr_spoil", {memory, memory_size(tile, bodies, transforms)});
   ScratchStack scratch(b, ScratchStack::Use::written, guarded);
   tile.memory = reserve_memory(tile, bodies, transforms, tile.regions, scratch);
-  group.transformed() ? compute_tiles(tile) : stream(tile);
+  body(tile);
   for (const Value& g : scratch.guards()) b.call("tsr_guarded", {address(memory, g)});
   return f;
 }
 
 }  // namespace
 
-void lower_group(plan::Plan& plan, const Interface& interface, analyze::Ranges& ranges, std::size_t number,
-                 ir::nest::Module& module) {
-  const StreamGroup group(plan, interface, ranges, number);
+void lower_group(const WayQuestion& question, const std::string& name, const TileBody& body, Lowered& into) {
+  const StreamGroup group(question, name);
   take_borders(group);
   const std::vector<PassBody> bodies = bodies_of(group);
-  const std::vector<TileTransform> transforms = prepare_transforms(group, module);
-  module.functions.push_back(shape_function(group, bodies, transforms));
-  module.functions.push_back(scratch_function(group, bodies, transforms));
-  module.functions.push_back(tile_function(group, bodies, transforms));
+  const std::vector<TileTransform> transforms = prepare_transforms(group, into.module);
+  into.module.functions.push_back(shape_function(group, bodies, transforms));
+  into.module.functions.push_back(scratch_function(group, bodies, transforms));
+  into.module.functions.push_back(tile_function(group, bodies, transforms, body));
 }
 
-Lowered lower_cpu(const plan::Plan& plan) {
-  plan::Plan working = plan;  // bodies shifted along rows join the graph's expressions
-  Lowered result;
-  result.interface = interface_of(working);
-  result.module.tables = working.graph.tables;
-  analyze::Ranges ranges(working.graph);
-  for (std::size_t g = 0; g < working.groups.size(); ++g) {
-    base::reached_stage(working.graph.stage(working.groups[g].anchor).name);
-    lower_group(working, result.interface, ranges, g, result.module);
-  }
-  outline_blocks(result.module);
-#ifndef NDEBUG
-  ir::nest::verify(result.module);
-#endif
-  return result;
+double nanoseconds_of_result(const WayQuestion& question) {
+  const plan::Plan& plan = question.plan;
+  const plan::Group& group = plan.groups[question.group];
+  double points = 1;
+  for (const ir::SizeId n : plan.graph.stage(group.anchor).domain)
+    points *= static_cast<double>(std::max<i64>(1, plan.graph.evaluate(n, plan.options.parameters)));
+  return group.nanoseconds / points;
 }
 
 }  // namespace tessera::lower

@@ -110,7 +110,7 @@ void ReserveMemory::place_workspace(std::size_t p) {
   i64 spread = 1;
   for (StageId s : pass.stages)
     if (group_.written(s) != s) spread = std::max(spread, group_.plan_of(s).stride.back());
-  if (pass.kind == plan::PassKind::point && pass.rows > 1) work.dump = reserve(columns * (widest * spread));
+  if (pass.rows > 1) work.dump = reserve(columns * (widest * spread));
   if (results > 0) work.outputs = reserve(results * pass.rows * (6 * pass.lanes * widest + 64));
   i64 patches = 0, rows_patched = 0;
   for (const PassBody::Source& source : bodies_[p].sources)

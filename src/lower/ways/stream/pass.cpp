@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "lower/ways/stream/columns/columns.hpp"
 #include "lower/ways/stream/columns/compose.hpp"
 #include "lower/ways/stream/columns/fields.hpp"
 #include "lower/ways/stream/finish.hpp"
+#include "lower/ways/stream/forms.hpp"
 
 namespace tessera::lower {
 
@@ -74,6 +74,8 @@ bool is_finished_later(const StreamGroup& group, StageId s) {
   return plan.home != plan::Home::array && (plan.pad_lo != 0 || plan.pad_hi != 0 || plan.also_array);
 }
 
+}  // namespace
+
 void compute_block(const PassOfTile& of, const std::vector<Value>& index, const Value& count) {
   const std::vector<StageId>& stages = of.pass.stages;
   Block block;
@@ -93,26 +95,22 @@ void compute_block(const PassOfTile& of, const std::vector<Value>& index, const 
   copy_fields(of, index, count, rows);
 }
 
-}  // namespace
-
 void compute_rows(TileFunction& tile, std::size_t p, const Value& end) {
   const PassOfTile of(tile, p);
   Builder& b = tile.builder;
   const std::size_t rank = tile.group.rank;
+  const auto block = lowering_of(of.pass.form).block;
   std::vector<Value> index(rank - 1);
   Value count = integer(1);  // rows of a block that are due
   std::function<void(std::size_t)> nest = [&](std::size_t d) {
     Value lo = d == 0 ? tile.done[p] : of.region().lo[d];
     Value hi = d == 0 ? end : of.region().hi[d];
-    const bool last = d + 2 == rank, point = of.pass.kind == plan::PassKind::point;
-    const i64 step = d == of.pass.along && point ? of.pass.rows : 1;
+    const bool last = d + 2 == rank;
+    const i64 step = d == of.pass.along ? of.pass.rows : 1;
     b.loop(last ? "y" : "z", lo, hi, integer(step), [&](const Value& i) {
       index[d] = i;
       if (step > 1) count = b.let("count", min(hi - i, integer(step)));
-      if (!last)
-        nest(d + 1);
-      else
-        point ? compute_block(of, index, count) : compose_row(of, index);
+      last ? block(of, index, count) : nest(d + 1);
     });
   };
   nest(0);

@@ -5,6 +5,7 @@
 
 #include "analyze/expressions.hpp"
 #include "base/division.hpp"
+#include "lower/ways/stream/forms.hpp"
 
 namespace tessera::lower {
 
@@ -43,7 +44,7 @@ std::vector<ExprId> roots_of(const StreamGroup& group, const plan::Pass& pass) {
     for (StageId s : pass.stages)
       roots.push_back(analyze::shift_along(group.graph, group.stage(s).body, group.rank, pass.along, r));
   const std::size_t rows = roots.size();
-  for (int phase = 1; phase < (pass.quads ? 4 : pass.pairs ? 2 : 1); ++phase)
+  for (int phase = 1; phase < lowering_of(pass.form).phases; ++phase)
     for (std::size_t k = 0; k < rows; ++k)
       roots.push_back(analyze::shift_columns(group.graph, roots[k], group.rank, phase));
   return roots;
@@ -66,7 +67,8 @@ PassBody::Source source_of(const StreamGroup& group, const plan::Pass& pass, con
       index.vars.clear();  // loops over the same rows share them
     }
   auto [lo, hi] = analyze::offset_span(node.index.back(), ranges);
-  source.lo = pass.pairs ? lo - (lo & 1) : lo;  // pairs begin at even distances
+  const i64 multiple = lowering_of(pass.form).multiple;
+  source.lo = base::floor_divide(lo, multiple) * multiple;
   source.hi = hi;
   source.scale = node.index.back().scale;
   source.shift = node.index.back().shift;
@@ -94,14 +96,42 @@ std::size_t joined(std::vector<PassBody::Source>& sources, PassBody::Source sour
   return at;
 }
 
+PassBody body_of(const StreamGroup& group, const plan::Pass& pass) {
+  PassBody body;
+  body.roots = roots_of(group, pass);
+  const std::vector<ExprId> all = ir::postorder(group.graph, body.roots);
+  analyze::VarRanges ranges;
+  for (ExprId e : all)
+    for (const ir::Var& v : group.graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
+  for (ExprId e : all) {
+    const ExprNode& node = group.graph.node(e);
+    if (node.op == Op::access) body.source_of[&node] = joined(body.sources, source_of(group, pass, node, ranges));
+  }
+  if (const auto complete = lowering_of(pass.form).complete) complete(group, pass, body);
+  return body;
+}
+
+}  // namespace
+
+bool PassBody::Source::is_long() const {
+  constexpr i64 most_written = 192;
+  return !table.empty() && entries() > most_written;
+}
+
+i64 PassBody::Source::entries() const {
+  i64 n = 1;
+  for (auto [lo, hi] : table) n *= hi - lo + 1;
+  return n;
+}
+
 // A sum along a row loads every element as often as the sum has terms. All but one of these vectors of 64 bytes lie in
 // two lines of the cache, and each such load takes as long as two. So every other one is made of the whole vectors
 // around it: shuffles run beside loads, and both are then as long as the additions. (On a Zen 4 core 15 terms took 24.5
 // cycles with loads alone or shuffles alone, 15.7 with half of each.) What rows share is loaded seldom enough.
-void shift_columns(const StreamGroup& group, const plan::Pass& pass, PassBody& body) {
+void take_shifted(const StreamGroup& group, const plan::Pass& pass, PassBody& body) {
   constexpr int line = 64;
   constexpr std::size_t least_offsets = 4;
-  if (pass.pairs || pass.quads || group.machine.vector_bytes < line) return;
+  if (group.machine.vector_bytes < line) return;
   std::map<const ExprNode*, std::size_t> uses;
   for (ExprId e : ir::postorder(group.graph, body.roots))
     for (ExprId a : group.graph.node(e).args)
@@ -130,39 +160,10 @@ void shift_columns(const StreamGroup& group, const plan::Pass& pass, PassBody& b
   }
 }
 
-PassBody body_of(const StreamGroup& group, const plan::Pass& pass) {
-  PassBody body;
-  body.roots = roots_of(group, pass);
-  const std::vector<ExprId> all = ir::postorder(group.graph, body.roots);
-  analyze::VarRanges ranges;
-  for (ExprId e : all)
-    for (const ir::Var& v : group.graph.node(e).vars) ranges[v.id] = {v.lo, v.hi};
-  for (ExprId e : all) {
-    const ExprNode& node = group.graph.node(e);
-    if (node.op == Op::access) body.source_of[&node] = joined(body.sources, source_of(group, pass, node, ranges));
-  }
-  shift_columns(group, pass, body);
-  if (pass.quads) add_products(group, pass, body);
-  return body;
-}
-
-}  // namespace
-
-bool PassBody::Source::is_long() const {
-  constexpr i64 most_written = 192;
-  return !table.empty() && entries() > most_written;
-}
-
-i64 PassBody::Source::entries() const {
-  i64 n = 1;
-  for (auto [lo, hi] : table) n *= hi - lo + 1;
-  return n;
-}
-
 std::vector<PassBody> bodies_of(const StreamGroup& group) {
   std::vector<PassBody> bodies(group.passes().size());
   for (std::size_t p = 0; p < bodies.size(); ++p)
-    if (!group.is_tiled(p) && group.pass(p).kind == plan::PassKind::point) bodies[p] = body_of(group, group.pass(p));
+    if (lowering_of(group.pass(p).form).turn) bodies[p] = body_of(group, group.pass(p));
   return bodies;
 }
 

@@ -51,7 +51,9 @@ struct PassBody {
 // rows and columns.
 std::vector<PassBody> bodies_of(const StreamGroup&);
 
-// Of a pass of sums of bytes, whose sources are known: bytes.cpp.
+// What bodies of some forms hold besides, once sources are known (FormLowering::complete): of whole vectors the columns
+// that are taken from two of them; of sums of bytes the products, bytes.cpp.
+void take_shifted(const StreamGroup&, const plan::Pass&, PassBody&);
 void add_products(const StreamGroup&, const plan::Pass&, PassBody&);
 
 }  // namespace tessera::lower

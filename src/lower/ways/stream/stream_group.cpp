@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "data/half.hpp"
 #include "ir/build.hpp"
@@ -33,18 +34,19 @@ std::vector<StageId> tiled_of(const plan::Plan& plan, std::size_t group) {
 
 }  // namespace
 
-StreamGroup::StreamGroup(plan::Plan& from, const Interface& with, analyze::Ranges& ranges_of, std::size_t group)
-    : plan(from),
-      interface(with),
-      ranges(ranges_of),
-      graph(from.graph),
-      options(from.options),
-      machine(from.device),
-      planned(from.groups[group]),
-      number(group),
-      rank(from.graph.stage(planned.anchor).domain.size()),
-      edges(plan::edges_of(from.graph, stages_of(from, group))),
-      tiled(tiled_of(from, group)) {}
+StreamGroup::StreamGroup(const WayQuestion& q, std::string name)
+    : plan(q.plan),
+      interface(q.interface),
+      ranges(q.ranges),
+      graph(q.plan.graph),
+      options(q.plan.options),
+      machine(q.plan.device),
+      planned(q.plan.groups[q.group]),
+      number(q.group),
+      rank(graph.stage(planned.anchor).domain.size()),
+      edges(plan::edges_of(graph, stages_of(q.plan, q.group))),
+      tiled(tiled_of(q.plan, q.group)),
+      name_(std::move(name)) {}
 
 std::size_t StreamGroup::pass_of(StageId s) const {
   for (std::size_t p = 0; p < planned.passes.size(); ++p)
@@ -53,7 +55,7 @@ std::size_t StreamGroup::pass_of(StageId s) const {
 }
 
 bool StreamGroup::is_tiled(std::size_t p) const {
-  return std::count(tiled.begin(), tiled.end(), pass(p).stages.front()) > 0;
+  return pass(p).form == plan::PassForm::tiles;
 }
 
 bool StreamGroup::has_margins(StageId s) const {
@@ -86,8 +88,9 @@ Value StreamGroup::typed(StageId s, const Value& pointer) const {
 bool StreamGroup::reads_words(std::size_t p, StageId s) const {
   constexpr int least_lanes = 8;  // shuffles of less have no instruction everywhere
   const i64 step = element_step(s);
-  return (step == 3 || step == 4) && stage(s).type == ElementType::u8 && memory_lane(s) == Lane::u8 && !pass(p).pairs &&
-         !pass(p).quads && pass(p).lanes >= least_lanes && 4 * pass(p).lanes == machine.vector_bytes;
+  const bool bytes = stage(s).type == ElementType::u8 && memory_lane(s) == Lane::u8;
+  return (step == 3 || step == 4) && bytes && pass(p).form == plan::PassForm::vectors && pass(p).lanes >= least_lanes &&
+         4 * pass(p).lanes == machine.vector_bytes;
 }
 
 i64 StreamGroup::beyond(std::size_t p, StageId s) const {
@@ -99,7 +102,7 @@ i64 StreamGroup::beyond(std::size_t p, StageId s) const {
 std::vector<StageId> StreamGroup::leaving_with(StageId s) const {
   constexpr std::size_t most = 4;
   const plan::Pass& computed = pass(pass_of(s));
-  if (transformed() || computed.kind != plan::PassKind::point) return {};
+  if (transformed() || computed.composes()) return {};
   const auto count = [](const std::vector<StageId>& stages, StageId of) {
     return std::count(stages.begin(), stages.end(), of);
   };

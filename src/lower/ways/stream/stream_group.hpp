@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyze/ranges.hpp"
-#include "lower/interface.hpp"
+#include "lower/way.hpp"
 #include "plan/groups/edges.hpp"
 #include "plan/plan.hpp"
 
@@ -14,7 +13,7 @@ namespace tessera::lower {
 
 class StreamGroup {
  public:
-  StreamGroup(plan::Plan&, const Interface&, analyze::Ranges&, std::size_t group);
+  StreamGroup(const WayQuestion&, std::string name);
 
   const plan::Plan& plan;
   const Interface& interface;
@@ -31,7 +30,7 @@ class StreamGroup {
   const plan::StagePlan& plan_of(ir::StageId s) const { return plan.stages[s]; }
   const std::vector<plan::Pass>& passes() const { return planned.passes; }
   const plan::Pass& pass(std::size_t p) const { return planned.passes[p]; }
-  std::string name() const { return "tsr_g" + std::to_string(number); }
+  const std::string& name() const { return name_; }
 
   bool contains(ir::StageId s) const { return plan_of(s).group == static_cast<int>(number); }
   std::size_t pass_of(ir::StageId) const;
@@ -64,6 +63,9 @@ class StreamGroup {
   i64 border_bits(const Border&, ir::StageId) const;
   // Elements that go one way at the ends of a row: fields of one point, where the border asks for a point of the image.
   i64 bordered(BorderMode) const;
+
+ private:
+  const std::string name_;  // what names of its functions begin with
 };
 
 inline bool is_one(const plan::StagePlan::Rate& r) {

@@ -263,7 +263,7 @@ class StripLowering : private RegisterTiles {
 
 }  // namespace
 
-const Way strips = {
+const DeviceWay strips = {
     "strips", [](Schedule schedule) { return schedule == Schedule::automatic || schedule == Schedule::stream; },
     [](const WayQuestion& q) {
       const StripFit fit = StripLowering(q.plan, q.interface, q.ranges, q.group, "").fit();

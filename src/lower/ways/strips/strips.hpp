@@ -27,6 +27,6 @@ struct StripFit {
   int registers = 0;       // estimate, of a thread
   double price = 0;        // of a tile: instructions for a point
 };
-extern const Way strips;
+extern const DeviceWay strips;
 
 }  // namespace tessera::lower

@@ -326,7 +326,7 @@ class TransformLowering : private DeviceSum {
 
 }  // namespace
 
-const Way transform_tiles = {
+const DeviceWay transform_tiles = {
     "transform tiles", [](Schedule) { return true; },
     [](const WayQuestion& q) {
       const rewrite::Tiling& tile = q.plan.tiling(q.plan.groups[q.group].anchor);

@@ -14,6 +14,6 @@
 
 namespace tessera::lower {
 
-extern const Way transform_tiles;
+extern const DeviceWay transform_tiles;
 
 }  // namespace tessera::lower

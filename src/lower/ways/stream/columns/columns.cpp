@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lower/ways/stream/columns/ends.hpp"
+#include "lower/ways/stream/forms.hpp"
 
 namespace tessera::lower {
 
@@ -102,7 +103,8 @@ void ColumnRuns::find_streaming() {
   streaming_ = convert(flag_type, load(tile_shape(), integer(static_cast<i64>(group_.rank) + 1), 1));
   for (std::size_t t : direct_) {
     const Value& target = block_.targets[t].to;
-    const i64 bytes = of_.pass.quads ? lanes_ : lanes_ * ir::nest::size_of(target->type.lane);
+    const i64 element = ir::nest::size_of(target->type.lane);
+    const i64 bytes = lowering_of(of_.pass.form).whole_stores ? group_.machine.vector_bytes : lanes_ * element;
     if (bytes < least_streamed) {
       streaming_ = integer(0, flag_type);
       continue;

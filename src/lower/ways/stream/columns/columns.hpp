@@ -30,4 +30,10 @@ void compute_columns(const PassOfTile&, const Block&);
 void compute_vectors(const PassOfTile&, const Block&, const ir::nest::Value& from, const ir::nest::Value& to,
                      const ir::nest::Value& streaming);
 
+// A turn of that loop, at column x, by forms of passes: vectors.cpp, of partial results lanes.cpp.
+void vector_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);
+void pair_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);
+void quad_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);
+void reduction_turn(const PassOfTile&, const Block&, const ir::nest::Value& x, const ir::nest::Value& streaming);
+
 }  // namespace tessera::lower

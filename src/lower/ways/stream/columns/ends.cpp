@@ -6,6 +6,8 @@
 
 #include <utility>
 
+#include "lower/ways/stream/forms.hpp"
+
 namespace tessera::lower {
 
 using ir::nest::integer;
@@ -139,7 +141,8 @@ void RowEnds::patch(std::size_t k, const End& end) {
   for (std::size_t j = k; j < sources_.size(); ++j)
     if (!sources_[j].listed && (j == k || together(k, j)))
       for (const Value& direct : sources_[j].direct) rows.emplace_back(j, direct);
-  const bool at_once = rows.size() >= least_together && together(k, k) && !of_.pass.pairs;
+  const bool here = lowering_of(of_.pass.form).patched_here;
+  const bool at_once = rows.size() >= least_together && together(k, k) && !here;
   if (!at_once) std::erase_if(rows, [&](const auto& row) { return row.first != k; });
   const i64 first = at_, each = bytes(k);
   builder_.branch(end.outside, [&] {
@@ -149,8 +152,8 @@ void RowEnds::patch(std::size_t k, const End& end) {
       at_ += each;
       if (at_once)
         builder_.call("tsr_set_row", {of_.work.ends, integer(ends_++), row});
-      else  // Bytes are many to a vector, and ends many against what lies between.
-        call_patch(of_.pass.pairs ? "tsr_patch_here" : "tsr_patch", {memory, row, border_row(k, row)}, end);
+      else
+        call_patch(here ? "tsr_patch_here" : "tsr_patch", {memory, row, border_row(k, row)}, end);
     }
     if (!at_once) return;
     const i64 many = static_cast<i64>(rows.size());

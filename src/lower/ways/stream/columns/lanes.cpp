@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "ir/reductions.hpp"
+#include "lower/ways/stream/columns/columns.hpp"
 
 namespace tessera::lower {
 
@@ -71,20 +72,8 @@ Value piece_of(const Declared& tile, StageId s, const Value& first, const Value&
   return b.let("piece", choose(gaps, copied, here));
 }
 
-}  // namespace
-
-i64 piece_bytes(const StreamGroup& group, const PassBody& body) {
-  const ir::Graph& graph = group.graph;
-  i64 bytes = 0;
-  for (const ir::ExprId e : ir::postorder(graph, body.roots)) {
-    const ExprNode& node = graph.node(e);
-    if (!is_lanes(node.op)) continue;
-    if (group.element_step(node.stage) == 1 && !may_have_gaps(graph, group.stage(node.stage))) continue;
-    bytes = std::max(bytes, ir::elements_of_piece * group.bytes(node.stage) + 64);
-  }
-  return bytes;
-}
-
+// Row `number` of a stage that is lanes of pieces, from column x on: vectors beside each other, so that a piece is read
+// line after line. `memory`: where pieces may be copied.
 void store_lanes(const Declared& tile, const ExprNode& node, const Value& number, const Value& x, const Value& memory,
                  const Value& to) {
   const StreamGroup& group = tile.group;
@@ -147,6 +136,26 @@ void store_lanes(const Declared& tile, const ExprNode& node, const Value& number
     }
   });
   for (i64 part = 0; part < parts; ++part) b.store(to, x + part * lanes, totals[static_cast<std::size_t>(part)]);
+}
+
+}  // namespace
+
+i64 piece_bytes(const StreamGroup& group, const PassBody& body) {
+  const ir::Graph& graph = group.graph;
+  i64 bytes = 0;
+  for (const ir::ExprId e : ir::postorder(graph, body.roots)) {
+    const ExprNode& node = graph.node(e);
+    if (!is_lanes(node.op)) continue;
+    if (group.element_step(node.stage) == 1 && !may_have_gaps(graph, group.stage(node.stage))) continue;
+    bytes = std::max(bytes, ir::elements_of_piece * group.bytes(node.stage) + 64);
+  }
+  return bytes;
+}
+
+void reduction_turn(const PassOfTile& of, const Block& block, const Value& x, const Value&) {
+  for (std::size_t k = 0; k < block.targets.size(); ++k)
+    store_lanes(of.tile, of.tile.group.graph.node(of.body.roots[k]), block.index[0], x, of.work.piece,
+                block.targets[k].to);
 }
 
 }  // namespace tessera::lower

@@ -1,16 +1,15 @@
 // A run of columns of a point pass: the loop over its vectors, what they read and where their results go.
 //
-// Neighbouring columns are computed together in one of three ways: as vectors of them (PlainColumns), as even and odd
-// columns of bytes (PairColumns), as every fourth column of bytes (QuadColumns). Each says what an access loads, and
-// puts what was computed back in order. (Lanes of pieces of a whole image are another loop: lanes.cpp.)
+// A pass has one of these forms: vectors of neighbours (VectorColumns), even and odd columns of bytes (PairColumns),
+// every fourth column of bytes (QuadColumns). Each says what an access loads, and puts what was computed back in order.
+// (Partial results of a whole image are another body: lanes.cpp.)
 #include <algorithm>
-#include <memory>
 
 #include "base/division.hpp"
 #include "lower/ways/stream/columns/bytes.hpp"
 #include "lower/ways/stream/columns/columns.hpp"
 #include "lower/ways/stream/columns/fields.hpp"
-#include "lower/ways/stream/columns/lanes.hpp"
+#include "lower/ways/stream/forms.hpp"
 
 namespace tessera::lower {
 
@@ -140,8 +139,8 @@ struct Access {
 // The vectors that start at column x of a block.
 class ColumnBody {
  public:
-  ColumnBody(const PassOfTile& of, const Block& block, const Value& x, Results& results, int lanes)
-      : lanes(lanes),
+  ColumnBody(const PassOfTile& of, const Block& block, const Value& x, Results& results)
+      : lanes(of.pass.lanes / lowering_of(of.pass.form).phases),
         of_(of),
         group_(of.tile.group),
         builder_(of.tile.builder),
@@ -153,6 +152,7 @@ class ColumnBody {
   virtual Value load(const Access&) const = 0;
   virtual void finished(PointEmitter&, std::size_t root, const Value&) = 0;
   virtual PointEmitter::Values known() const { return {}; }  // before anything is computed
+  virtual int least_bytes() const { return 1; }              // of a lane that integers are computed in
 
   const int lanes;  // of one of its vectors
 
@@ -174,7 +174,7 @@ class ColumnBody {
   Results& results_;
 };
 
-class PlainColumns final : public ColumnBody {
+class VectorColumns final : public ColumnBody {
  public:
   using ColumnBody::ColumnBody;
 
@@ -262,17 +262,11 @@ class QuadColumns final : public ColumnBody {
   }
 
   PointEmitter::Values known() const override { return byte_totals(of_, block_.sources, x_); }
+  int least_bytes() const override { return 4; }
 
  private:
   std::map<std::size_t, std::vector<Value>> phases_;  // of every fourth column, by target
 };
-
-std::unique_ptr<ColumnBody> column_body(const PassOfTile& of, const Block& block, const Value& x, Results& results) {
-  const plan::Pass& pass = of.pass;
-  if (pass.quads) return std::make_unique<QuadColumns>(of, block, x, results, pass.lanes / 4);
-  if (pass.pairs) return std::make_unique<PairColumns>(of, block, x, results, pass.lanes / 2);
-  return std::make_unique<PlainColumns>(of, block, x, results, pass.lanes);
-}
 
 // The row of an access: of a long window the one that reduction variables choose.
 Value row_of(const PassBody::Source& source, const Pointers& pointers, const ExprNode& node,
@@ -344,15 +338,13 @@ Value leaf(const PassOfTile& of, const ExprNode& node, const std::vector<Value>&
 }
 
 // The vectors from column x on.
-void compute_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+void compute_turn(const PassOfTile& of, const Block& block, const Value& x, ColumnBody& columns) {
   const TileFunction& tile = of.tile;
   const StreamGroup& group = tile.group;
-  Results results(of, streaming);
-  const std::unique_ptr<ColumnBody> columns = column_body(of, block, x, results);
-  const int lanes = columns->lanes;
+  const int lanes = columns.lanes;
   PointSource operands;
   operands.lanes = lanes;
-  if (of.pass.quads) operands.least_bytes = 4;
+  operands.least_bytes = columns.least_bytes();
   operands.chained = operands.fuses = group.options.numbers == Numbers::fast;
   operands.load = [&](const ExprNode& node, const std::map<std::uint32_t, Value>& vars) {
     const std::size_t k = of.body.source_of.at(&node);
@@ -360,7 +352,7 @@ void compute_turn(const PassOfTile& of, const Block& block, const Value& x, cons
     Value at = x * column.scale + tile.extent(column.shift) + column.offset;
     for (auto [var, coefficient] : column.vars) at = at + vars.at(var) * coefficient;
     const PassBody::Source& source = of.body.sources[k];
-    return columns->load({node, source, row_of(source, block.sources[k], node, vars), at});
+    return columns.load({node, source, row_of(source, block.sources[k], node, vars), at});
   };
   operands.gather = [&](const ExprNode& node, const std::vector<Value>& indices) {
     return gathered(tile, node, indices, lanes);
@@ -371,24 +363,36 @@ void compute_turn(const PassOfTile& of, const Block& block, const Value& x, cons
   };
   PointEmitter emitter(group.graph, group.ranges, tile.builder, operands);
   emitter.emit(
-      of.body.roots, [&](std::size_t root, const Value& v) { columns->finished(emitter, root, v); }, columns->known());
+      of.body.roots, [&](std::size_t root, const Value& v) { columns.finished(emitter, root, v); }, columns.known());
+}
+
+template <class Columns>
+void turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  prefetch(of, block.sources, x);
+  Results results(of, streaming);
+  Columns columns(of, block, x, results);
+  compute_turn(of, block, x, columns);
   results.store_waiting();
 }
 
 }  // namespace
 
+void vector_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  turn<VectorColumns>(of, block, x, streaming);
+}
+
+void pair_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  turn<PairColumns>(of, block, x, streaming);
+}
+
+void quad_turn(const PassOfTile& of, const Block& block, const Value& x, const Value& streaming) {
+  turn<QuadColumns>(of, block, x, streaming);
+}
+
 void compute_vectors(const PassOfTile& of, const Block& block, const Value& from, const Value& to,
                      const Value& streaming) {
-  const ir::Graph& graph = of.tile.group.graph;
-  of.tile.builder.loop("x", from, to, integer(of.pass.lanes), [&](const Value& x) {
-    if (is_lanes(graph.node(of.body.roots.front()).op)) {
-      for (std::size_t k = 0; k < block.targets.size(); ++k)
-        store_lanes(of.tile, graph.node(of.body.roots[k]), block.index[0], x, of.work.piece, block.targets[k].to);
-      return;
-    }
-    prefetch(of, block.sources, x);
-    compute_turn(of, block, x, streaming);
-  });
+  const auto turn = lowering_of(of.pass.form).turn;
+  of.tile.builder.loop("x", from, to, integer(of.pass.lanes), [&](const Value& x) { turn(of, block, x, streaming); });
 }
 
 }  // namespace tessera::lower

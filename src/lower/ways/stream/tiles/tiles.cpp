@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "lower/ways/stream/group.hpp"
 #include "lower/ways/stream/pass.hpp"
 #include "lower/ways/stream/tiles/pairs.hpp"
 #include "lower/ways/stream/tiles/prologue.hpp"
@@ -167,10 +168,23 @@ void TileLoops::epilogue() {
   }
 }
 
+bool has_tiles(const WayQuestion& q) {
+  const std::vector<plan::Pass>& passes = q.plan.groups[q.group].passes;
+  return std::any_of(passes.begin(), passes.end(),
+                     [](const plan::Pass& pass) { return pass.form == plan::PassForm::tiles; });
+}
+
 }  // namespace
 
-void compute_tiles(TileFunction& tile) {
-  TileLoops(tile).compute();
-}
+const CoreWay core_tiles = {
+    "transform tiles", [](Schedule) { return true; },
+    [](const WayQuestion& q) {
+      return has_tiles(q) ? accepted(core_tiles, nullptr, nanoseconds_of_result(q))
+                          : of_another_kind(core_tiles, "it has no sum that is taken through Fourier transforms");
+    },
+    [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, Lowered& into) {
+      lower_group(q, name, [](TileFunction& tile) { TileLoops(tile).compute(); }, into);
+    },
+    true};
 
 }  // namespace tessera::lower

@@ -1,10 +1,10 @@
-// The tile of a group with sums that are computed through Fourier transforms: tiles.cpp.
+// The way of cores that takes groups with sums that are computed through Fourier transforms of tiles.
 #pragma once
 
-#include "lower/ways/stream/tile_function.hpp"
+#include "lower/way.hpp"
 
 namespace tessera::lower {
 
-void compute_tiles(TileFunction&);
+extern const CoreWay core_tiles;
 
 }  // namespace tessera::lower
