@@ -489,7 +489,7 @@ class Filter {
     return {name_of(found->type), found->tuple};
   }
 
-  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options) {
+  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options, nb::handle region) {
     TakenList in(mask.is_none() ? 1 : 2);
     Taken& from = in.at(0);
     take_array(image.ptr(), "image", false, from);
@@ -498,21 +498,31 @@ class Filter {
     if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
     // Fields are no dimension to the filter.
     const auto wanted = result_of(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
+    std::optional<Boxes> part;
+    nb::tuple shape = wanted->tuple;
+    if (!region.is_none()) {
+      part.emplace(nb::make_tuple(region), 1);
+      shape = part_of(*wanted, *part);
+    }
     TakenList results(1);
     Taken& to = results.at(0);
-    nb::object array = out.is_none() ? make_array(&from, wanted->tuple, wanted->type) : nb::borrow(out);
+    nb::object array = out.is_none() ? make_array(&from, shape, wanted->type) : nb::borrow(out);
     take_array(array.ptr(), "out", true, to);
     if (!out.is_none()) {
-      check_output(to, "out", wanted->type, wanted->shape, wanted->rank);
+      const auto extents = nb::cast<std::vector<std::int64_t>>(shape);
+      check_output(to, "out", wanted->type, extents.data(), wanted->rank);
       check_overlap(to, "out", in);
     }
+    const DLTensor* const certainties = mask.is_none() ? nullptr : &in.at(1).tensor;
     OnStream placed(options, in, results);
-    const bool plain = placed.options() == nullptr;
+    const bool plain = placed.options() == nullptr && !part;
     Brevity brevity(plain, wanted->brief);
     compute(
         placed.options(),
         [&](const tsr_options* o) {
-          return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
+          if (!part) return tsr_filter_run(handle_, &from.tensor, certainties, &to.tensor, o);
+          return tsr_filter_run_region(handle_, &from.tensor, certainties, part->first(0), part->last(0), &to.tensor,
+                                       o);
         },
         plain && wanted->brief);
     if (brevity.ended_soon()) brevity.remember();
@@ -539,6 +549,13 @@ class Filter {
     nb::tuple tuple;
     mutable bool brief = false;
   };
+
+  // The shape of a part of it.
+  nb::tuple part_of(const Result& whole, const Boxes& box) const {
+    std::vector<std::int64_t> shape(whole.shape, whole.shape + whole.rank);
+    for (int d = 0; d < rank_; ++d) shape[d] = box.last(0)[d] - box.first(0)[d];
+    return tuple_of(shape.data(), shape.size());
+  }
 
   // That of the last call is kept.
   std::shared_ptr<const Result> result_of(const std::int64_t* shape, int rank) {
@@ -578,7 +595,8 @@ void bind_filter(nb::module_& m) {
       .def(nb::init<const std::string&, const std::string&, int, Options*>(), "name"_a, "dtype"_a, "rank"_a,
            "options"_a = nb::none())
       .def("result", &Filter::result, "shape"_a)
-      .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none())
+      .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none(),
+           "region"_a = nb::none())
       .def("explain", &Filter::explain, "image"_a, "format"_a = "text", "options"_a = nb::none());
 }
 

@@ -73,6 +73,50 @@ class Regions(unittest.TestCase):
         part = edges(IMAGE, amount=2.0, region=np.s_[4:9, 0:7])
         np.testing.assert_allclose(part, edges(IMAGE, amount=2.0)[4:9, 0:7], atol=1e-6)
 
+    def test_of_named_filters(self):
+        photo = np.random.default_rng(5).integers(0, 256, (30, 44, 4), np.uint8)
+        mask = (IMAGE > 0.3).astype(np.uint8)
+        calls = {
+            "gaussian": lambda **o: ts.gaussian(IMAGE, 2, **o),
+            "valid": lambda **o: ts.box(IMAGE, 2, extent="valid", **o),
+            "full": lambda **o: ts.median(IMAGE, 1, extent="full", border="wrap", **o),
+            "masked": lambda **o: ts.gaussian(IMAGE, 2, mask=mask, **o),
+            "weights": lambda **o: ts.convolve(IMAGE, [[1, 2, 0], [0, -1, 3]], **o),
+            "by name": lambda **o: ts.filter("erode", IMAGE, radius=3, **o),
+        }
+        for name, call in calls.items():
+            whole = call()
+            for region in (np.s_[7:9, 11:50], np.s_[-3:], np.s_[...], np.s_[..., 0:1]):
+                with self.subTest(filter=name, region=region):
+                    part = call(region=region)
+                    np.testing.assert_array_equal(part, whole[region])
+                    out = np.full_like(part, -1)
+                    self.assertIs(call(region=region, out=out), out)
+                    np.testing.assert_array_equal(out, part)
+            np.testing.assert_array_equal(call(region=None), whole)
+        for axis, picture in ((-1, photo), (0, np.moveaxis(photo, -1, 0))):
+            whole = np.moveaxis(ts.gaussian(picture, channel_axis=axis, alpha="weighted"), axis, -1)
+            part = ts.gaussian(picture, channel_axis=axis, alpha="weighted", region=np.s_[2:5, 40:])
+            np.testing.assert_array_equal(np.moveaxis(part, axis, -1), whole[2:5, 40:])
+
+    def test_of_named_filters_what_is_no_region_is_refused(self):
+        whole = ts.InputWindow(IMAGE, at=(0, 0), whole=(40, 60))
+        out = np.empty((3, 3), np.float32)
+        for call, message in [
+            (lambda: ts.box(IMAGE, region=np.s_[0:41]), r"the region of 'out' is \[0, 41\) along dimension 0"),
+            (lambda: ts.box(IMAGE, region=np.s_[2**70 :]), r"a bound of the region of 'out'|expected a part"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:2, 0:2, 0:2]), "has 3 slices, expected 2"),
+            (lambda: ts.box(IMAGE, region=np.s_[:, ::2]), "has the step 2"),
+            (lambda: ts.box(IMAGE, region=3), "expected a slice"),
+            (lambda: ts.box(IMAGE, extent="valid", region=np.s_[0:39]), r"expected a part of \[0, 38\)"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:2, 0:2], out=out), "expected \\(2, 2\\)"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:3, 0:3], out=IMAGE[0:3, 0:3]), "shares memory"),
+            (lambda: ts.lowpass(IMAGE, region=np.s_[0:2]), "is a Fourier transform of a whole image"),
+            (lambda: ts.box(whole, region=np.s_[0:2]), "image is an InputWindow"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                call()
+
     def test_what_is_no_region_is_refused(self):
         for region, message in [
             (np.s_[0:41], r"is \[0, 41\) along dimension 0"),
