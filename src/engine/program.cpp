@@ -218,7 +218,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
     own.method = Method::automatic;
     return whole->impl().run(bound, from, to, own);
   }
-  if (certainty && whole.empty() && engine::run_by_certainty(*this, bound, from, to, options)) return;
+  if (certainty && engine::run_by_certainty(*this, bound, from, to, options, planned)) return;
   if (options.target == "cpu")
     executable(options, engine::size_class(graph, planned))->run(bound, from, to, options);
   else

@@ -141,6 +141,51 @@ TEST(FilterWindows, OfLongSumsAreThoseOfTheMethod) {
   }
 }
 
+// Where whole results run in blocks, by what is known in each.
+TEST(FilterWindows, OfBlocksAreThoseOfTheWhole) {
+  const Shape shape = {600, 700};
+  const Array image = numbers(ElementType::f32, shape, noise);
+  const Array kernel = numbers(ElementType::f32, {15, 15}, [](i64 i) { return static_cast<double>(i * 31 % 17) - 3; });
+  const Array mask = numbers(ElementType::u8, shape, [](i64 i) {
+    const i64 y = i / 700, x = i % 700;
+    return x + y < 400 ? 0 : x > 500 && x % 50 == 0 && y % 31 == 0 ? 60 : 200;
+  });
+  const Array holes = numbers(ElementType::f32, shape, [](i64 i) {
+    return i % 700 > 610 && i / 700 % 77 == 5 ? std::numeric_limits<double>::quiet_NaN() : noise(i);
+  });
+  const auto expect = [&](const Array& of, FilterRequest request) {
+    request.ignore_nan = &of == &holes;
+    if (&of == &image) request.mask = mask;
+    const Array whole = filter(of, request);
+    for (const Region& part : std::vector<Region>{{{0, 0}, {40, 50}},
+                                                  {{100, 290}, {330, 310}},
+                                                  {{399, 255}, {400, 257}},
+                                                  {{500, 400}, {whole.shape()[0], whole.shape()[1]}},
+                                                  {{60, 511}, {70, 640}}}) {
+      request.region = part;
+      EXPECT_TRUE(same(filter(of, request), whole.region(part.begin, part.end).clone()))
+          << request.name << " " << to_string(part.begin) << " to " << to_string(part.end);
+    }
+  };
+  for (const Array* of : {&image, &holes})
+    for (const Extent extent : {Extent::same, Extent::valid, Extent::full}) {
+      expect(*of, {.name = "gaussian", .extent = extent});
+      expect(*of, {.name = "gaussian", .border = BorderMode::wrap, .extent = extent});
+      expect(*of, {.name = "convolve", .tables = {{"kernel", kernel}}, .extent = extent});
+      expect(*of, {.name = "box", .numbers = {{"radius", 2}}, .border = BorderMode::clamp, .extent = extent});
+    }
+}
+
+// Blocks of lines and of volumes.
+TEST(FilterWindows, OfBlocksOfOtherRanks) {
+  for (const Shape& shape : {Shape{270000}, Shape{40, 70, 110}, Shape{5, 13, 65, 70}}) {
+    const Array image = numbers(ElementType::f32, shape, noise);
+    const Array mask =
+        numbers(ElementType::u8, shape, [&](i64 i) { return i % shape.back() < shape.back() / 3 ? 0 : 9; });
+    for (const char* name : {"gaussian", "box"}) expect_parts(image, {.name = name, .mask = mask});
+  }
+}
+
 TEST(FilterWindows, AreRefusedWithASentence) {
   const Array image = numbers(ElementType::f32, {30, 40}, noise);
   const auto said = [&](const Region& region, Extent extent = Extent::same) {

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/program_impl.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera {
@@ -165,6 +167,41 @@ TEST(Windows, OfCoordinatesAreThoseOfTheWhole) {
   EXPECT_THAT(part.shape(), ElementsAre(1, 2));
   EXPECT_EQ(part.as<float>()[0], 300709.0F);
   EXPECT_EQ(part.as<float>()[1], 300710.0F);
+}
+
+// Of a program with a precise one, which methods that round take: it is told where its part lies, too.
+TEST(Windows, OfCoordinatesAreOfThePreciseProgramWhereTheWholeIs) {
+  const auto text = [](const std::string& type) {
+    return "parameter type real = " + type +
+           "; table real w[i = 0..14, j = 0..14] = 0.001 * (i * 31 % 17) - 0.003 * j; "
+           "stencil f(vector#2 float X) { return cast<float>(coord(1) + (sum(i = -7..7, j = -7..7) "
+           "(w[i+7, j+7] * cast<real>(X@[i,j])))); } "
+           "parameter M, N; vector#2 float a[M,N]; return f(a:mirror);";
+  };
+  const Program fast = Program::from_text(text("float")), precise = Program::from_text(text("double"));
+  const Program both =
+      engine::make_program(fast.impl().graph, {}, {}, std::make_unique<const Program>(precise), {}, {});
+  Array a(ElementType::f32, {200, 230});
+  for (i64 i = 0; i < a.count(); ++i) a.as<float>()[i] = static_cast<float>((i * 7919 + i / 911) % 251) * 0.37F;
+  RunOptions transformed;
+  transformed.method = Method::transform;
+  const Array one = fast.run({a}, transformed)[0], two = precise.run({a}, transformed)[0];
+  ASSERT_FALSE(std::equal(one.as<float>(), one.as<float>() + one.count(), two.as<float>()));
+  for (const Method method : {Method::automatic, Method::transform}) {
+    RunOptions run;
+    run.method = method;
+    const Array whole = both.run({a}, run).at(0),
+                other = (method == Method::transform ? precise : fast).run({a}, run)[0];
+    for (const Region& part : {Region{{70, 9}, {99, 61}}, Region{{199, 229}, {200, 230}}, Region{{0, 0}, {200, 230}}}) {
+      const Array got = both.run_region({{a}}, {part}, run).at(0);
+      const Array wanted = whole.region(part.begin, part.end).clone(),
+                  same = other.region(part.begin, part.end).clone();
+      for (i64 i = 0; i < got.count(); ++i) {
+        ASSERT_EQ(got.as<float>()[i], wanted.as<float>()[i]) << i;
+        ASSERT_EQ(got.as<float>()[i], same.as<float>()[i]) << i;
+      }
+    }
+  }
 }
 
 }  // namespace

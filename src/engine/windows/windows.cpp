@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/division.hpp"
+#include "engine/filters/certainty_scan.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
 #include "engine/size_class.hpp"
@@ -107,25 +109,68 @@ analyze::Wanted wanted_of(const plan::Plan& plan, const std::vector<Region>& reg
 struct Told {
   const Program::Impl& program;
   const rewrite::Located* located = nullptr;
+  bool cut = true;  // else it runs on all of its images
 };
 
-Told told(const Program::Impl& impl) {
-  const base::Lock lock = impl.locked();
-  if (!impl.located) {
-    impl.located.emplace();
-    if (auto made = rewrite::located(impl.graph)) {
-      auto kept = std::make_shared<Program::Impl::LocatedProgram>(Program::Impl::LocatedProgram{std::move(*made), {}});
-      kept->program = std::make_shared<const Program>(engine::make_program(kept->located.graph, {}));
-      *impl.located = std::move(kept);
+Told told(const Program::Impl& impl, const std::vector<i64>& whole, const RunOptions& options) {
+  {
+    const base::Lock lock = impl.locked();
+    if (!impl.located) {
+      impl.located.emplace();
+      if (auto made = rewrite::located(impl.graph)) {
+        auto kept =
+            std::make_shared<Program::Impl::LocatedProgram>(Program::Impl::LocatedProgram{std::move(*made), {}});
+        kept->program = std::make_shared<const Program>(engine::make_program(kept->located.graph, {}));
+        *impl.located = std::move(kept);
+      }
     }
   }
   if (!*impl.located) return {impl};
+  // Blocks are of two programs, of which neither is told.
+  if (impl.certainty && engine::may_run_by_certainty(impl, whole, options)) return {impl, nullptr, false};
   return {(*impl.located)->program->impl(), &(*impl.located)->located};
 }
 
+// A filter with certainties whose whole runs in blocks, each of which is judged by all that its windows see: whole
+// blocks are computed, from where blocks and the cells that are looked at begin.
+Cut cut_in_blocks(const Program::Impl& impl, const engine::CertaintyBlocks& blocks, const std::vector<i64>& whole,
+                  std::vector<Region> regions) {
+  const engine::Certainty& of = *impl.certainty;
+  const plan::Plan& plan = impl.executable(blocks.options)->plan();
+  const std::size_t rank = regions[0].begin.size(), lead = blocks.extents.size() - rank;
+  const Shape result = impl.output_shapes(whole)[0];
+  std::vector<i64> extents(blocks.extents.begin() + static_cast<std::ptrdiff_t>(lead), blocks.extents.end());
+  extents.back() /= plan.together();
+  for (std::size_t d = 0; d < rank; ++d) {
+    i64 &begin = regions[0].begin[d], &end = regions[0].end[d];
+    begin = begin / extents[d] * extents[d];
+    end = std::min(result[d], base::ceil_divide(end, extents[d]) * extents[d]);
+  }
+  Cut cut = analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan));
+  const std::vector<ir::SizeId>& image = impl.graph.arguments.front().extents;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const i64 cell = d + 1 < rank ? engine::cell_rows : engine::cell_columns;
+    const i64 first = std::max<i64>(0, regions[0].begin[d] + of.first[d] - of.before[d]) / cell * cell;
+    const i64 last = base::ceil_divide(regions[0].end[d] + of.first[d] + of.after[d], cell) * cell;
+    // The image has an extent of its own along every dimension.
+    Span& kept = cut.kept[static_cast<std::size_t>(impl.graph.node(image[d]).value)];
+    const i64 unit = std::lcm(extents[d], cell);
+    kept.begin = std::min(kept.begin, first) / unit * unit;
+    kept.end = std::min(impl.graph.evaluate(image[d], whole), std::max(kept.end, last));
+  }
+  return cut;
+}
+
 // What is kept of the inputs, by the plan that runs the whole.
-Cut cut_for(const Program::Impl& impl, const std::vector<i64>& whole, const std::vector<Region>& regions,
+Cut cut_for(const Told& by, const std::vector<i64>& whole, const std::vector<Region>& regions,
             const RunOptions& options) {
+  const Program::Impl& impl = by.program;
+  Cut all{whole, {}};
+  for (const i64 n : whole) all.kept.push_back({0, n});
+  if (!by.cut) return all;
+  if (impl.certainty)
+    if (const auto blocks = engine::certainty_blocks(impl, whole, options))
+      return cut_in_blocks(impl, *blocks, whole, regions);
   const auto of = [&](const plan::Plan& plan, const analyze::LeastExtents& least) {
     return analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan), least);
   };
@@ -133,13 +178,11 @@ Cut cut_for(const Program::Impl& impl, const std::vector<i64>& whole, const std:
     const engine::DeviceExecutable& serves = code.serving(whole, options);
     return of(serves.plan(), lower::least_extents(serves.program()));
   };
-  const Program::Impl& runs = engine::by_method(impl, options);
-  Cut cut = options.target == "cpu" ? of(runs.executable(options, engine::size_class(runs.graph, whole))->plan(), {})
-                                    : on_device(*runs.on_device(options, whole));
+  Cut cut = options.target == "cpu" ? of(impl.executable(options, engine::size_class(impl.graph, whole))->plan(), {})
+                                    : on_device(*impl.on_device(options, whole));
   // Of adjoints, which are right from some extents on.
   for (const LeastExtent& least : impl.least)
-    if (cut.extent(impl.graph, least.extent) < least.points)
-      for (std::size_t p = 0; p < whole.size(); ++p) cut.kept[p] = {0, whole[p]};
+    if (cut.extent(impl.graph, least.extent) < least.points) return all;
   return cut;
 }
 
@@ -251,14 +294,15 @@ std::vector<Region> Program::reads(std::size_t output, const Region& region, con
   const std::vector<Region> regions = regions_for(*impl_, output, region);
   RunOptions options = impl_->placed({}, {}, asked);
   check_windowed(*impl_, options);
-  const std::vector<i64> whole = ir::bind_parameters(impl_->graph, shapes);
-  check_region(*impl_, output, region, impl_->output_shapes(whole)[output]);
-  const Cut cut = cut_for(told(*impl_).program, whole, regions, options);
+  const Program::Impl& impl = engine::by_method(*impl_, options);
+  const std::vector<i64> whole = ir::bind_parameters(impl.graph, shapes);
+  check_region(impl, output, region, impl.output_shapes(whole)[output]);
+  const Cut cut = cut_for(told(impl, whole, options), whole, regions, options);
   std::vector<Region> all;
-  for (const ir::Argument& a : impl_->graph.arguments) {
+  for (const ir::Argument& a : impl.graph.arguments) {
     all.emplace_back();
     if (!a.is_array) continue;
-    for (const Span& span : cut.box(impl_->graph, a.extents))
+    for (const Span& span : cut.box(impl.graph, a.extents))
       all.back().begin.push_back(span.begin), all.back().end.push_back(span.end);
   }
   return all;
@@ -268,6 +312,7 @@ namespace {
 
 // A call, once its windows are checked: the parts of the inputs, and what they are parts of.
 struct RegionRun {
+  const Program::Impl& program;  // by the method
   Told by;
   Cut cut;
   std::vector<i64> whole;  // parameters
@@ -320,14 +365,15 @@ void take_parts(const Program::Impl& impl, const std::vector<InputWindow>& windo
   }
 }
 
-RegionRun prepared(const Program::Impl& impl, const std::vector<InputWindow>& windows,
-                   const std::vector<Region>& regions, const RunOptions& asked) {
-  const ir::Graph& graph = impl.graph;
+RegionRun prepared(const Program::Impl& of, const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
+                   const RunOptions& asked) {
   std::vector<Array> given;
   for (const InputWindow& w : windows) given.push_back(w.array);
-  given = impl.prepare(given);
-  const RunOptions options = impl.placed(given, {}, asked);
-  check_windowed(impl, options);
+  given = of.prepare(given);
+  const RunOptions options = of.placed(given, {}, asked);
+  check_windowed(of, options);
+  const Program::Impl& impl = engine::by_method(of, options);
+  const ir::Graph& graph = impl.graph;
   const std::vector<i64> whole = ir::bind_parameters(graph, wholes_of(impl, windows, given));
   const std::vector<Shape> outputs = impl.output_shapes(whole);
   if (regions.size() != outputs.size())
@@ -336,8 +382,8 @@ RegionRun prepared(const Program::Impl& impl, const std::vector<InputWindow>& wi
   if (std::none_of(regions.begin(), regions.end(), is_wanted)) fail("no window is wanted of any output");
   for (std::size_t o = 0; o < regions.size(); ++o)
     if (is_wanted(regions[o])) check_region(impl, o, regions[o], outputs[o]);
-  const Told by = told(impl);
-  const Cut cut = cut_for(by.program, whole, regions, options);
+  const Told by = told(impl, whole, options);
+  const Cut cut = cut_for(by, whole, regions, options);
   take_parts(impl, windows, cut, given);
   if (by.located != nullptr) {
     for (const ir::SizeId n : by.located->origins)
@@ -346,7 +392,7 @@ RegionRun prepared(const Program::Impl& impl, const std::vector<InputWindow>& wi
       given.push_back(scalar(static_cast<double>(graph.evaluate(n, whole)), ElementType::i32));
   }
   given = by.program.prepare(given);
-  return {by, cut, whole, std::move(given), options};
+  return {impl, by, cut, whole, std::move(given), options};
 }
 
 Array array_for(const std::vector<Array>& inputs, const Format& format, const Shape& shape) {
@@ -370,8 +416,8 @@ Array array_for_part(const std::vector<Array>& inputs, const Format& format, con
 }
 
 // Runs the part, and takes the windows out of what results; where that is the window itself, it is computed in place.
-void run_part(const Program::Impl& impl, const RegionRun& run, const std::vector<Region>& regions,
-              const std::vector<Array>& outputs) {
+void run_part(const RegionRun& run, const std::vector<Region>& regions, const std::vector<Array>& outputs) {
+  const Program::Impl& impl = run.program;
   const std::vector<i64> kept = run.cut.parameters();
   const std::vector<Shape> parts = run.by.program.output_shapes(kept);
   std::vector<Array> results;
@@ -407,7 +453,7 @@ std::vector<Array> Program::run_region(const std::vector<InputWindow>& windows, 
   for (std::size_t o = 0; o < regions.size(); ++o)
     outputs.push_back(is_wanted(regions[o]) ? array_for(run.inputs, impl_->outputs[o].format, shape_of(regions[o]))
                                             : Array());
-  run_part(*impl_, run, regions, outputs);
+  run_part(run, regions, outputs);
   return outputs;
 }
 
@@ -426,7 +472,7 @@ void Program::run_region_into(const std::vector<InputWindow>& windows, const std
       fail(fmt::format("{} has elements of type {}, but an array of {} was given", impl_->output_name(o),
                        impl_->outputs[o].format.name(), outputs[o].format().name()));
   }
-  run_part(*impl_, run, regions, outputs);
+  run_part(run, regions, outputs);
 }
 
 }  // namespace tessera
