@@ -80,7 +80,9 @@ class Program {
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
   // ---- parts of results (windows) ----
   //
-  // A window of a result has the bits that it has in the whole result, in any tiling.
+  // A window of a result has the bits that it has in the whole result, in any tiling. Whether an output has windows is
+  // said for each: one that depends on no transform, loop or total of a whole image has some, whatever stands beside
+  // it.
 
   // Of every output, in order.
   std::vector<Locality> locality() const;
@@ -96,7 +98,8 @@ class Program {
   std::vector<Array> run_region(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
                                 const RunOptions& = {}) const;
   // The same into existing arrays of the right format and the shape of their region, empty ones where an output is not
-  // wanted. They overlap no input. With a stream, the run is done when this returns.
+  // wanted. They share no memory with inputs, else Error(argument), nor with each other. With a stream, the run is done
+  // when this returns.
   void run_region_into(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
                        const std::vector<Array>& outputs, const RunOptions& = {}) const;
 

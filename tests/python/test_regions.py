@@ -64,6 +64,22 @@ class Regions(unittest.TestCase):
         self.assertEqual((shifted.depends_on_all, shifted.inputs["image"][0].after), ("", 1))
         self.assertIn("reduces a whole image", scaled.depends_on_all)
 
+    def test_of_outputs_beside_a_transform(self):
+        @ts.pipeline
+        def two(picture):
+            b = picture.mirror()
+            soft = ts.stage((b[0, 1] + 2 * b + b[0, -1]) / 4)
+            re, im = soft.fft()
+            return {"spectrum": re * re + im * im, "soft": soft, "edges": soft.clamped()[1, 0] - soft}
+
+        whole = two(IMAGE)
+        part = two(IMAGE, region={"soft": np.s_[3:9, :], "edges": np.s_[39:40, 50:]})
+        np.testing.assert_array_equal(part.soft, whole.soft[3:9])
+        np.testing.assert_array_equal(part.edges, whole.edges[39:40, 50:])
+        self.assertIsNone(part.spectrum)
+        with self.assertRaisesRegex(ts.ArgumentError, "is a Fourier transform of a whole image"):
+            two(IMAGE, region={"spectrum": np.s_[3:9]})
+
     def test_of_pipelines(self):
         @ts.pipeline
         def edges(picture, amount=0.5):
