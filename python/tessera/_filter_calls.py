@@ -52,7 +52,7 @@ def _box(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> _reg
     """The region of the result, channels not among its dimensions."""
     image_shape = tuple(image.shape)[:-1] if channels else tuple(image.shape)
     shape = filter_.result(image_shape)[1]
-    return _regions.box_of(region, shape[:-1] if channels else shape, "out")
+    return _regions.only_box_of(region, shape[:-1] if channels else shape)
 
 
 def explain(

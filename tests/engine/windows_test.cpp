@@ -211,6 +211,9 @@ TEST(Windows, IntoArraysOfAnyStrides) {
                                   {a.region(std::vector<i64>{50, 0}, std::vector<i64>{53, 5})});
               }),
               HasSubstr("output '1' shares memory with input 'a'"));
+  const Program two = two_dimensions("stencil f(vector#2 float X) { return X@[0,1]; } ", "x = f(a), y = f(f(a))");
+  EXPECT_THAT(refusal([&] { two.run_region_into({{a}}, {{{0, 0}, {3, 5}}, {{0, 0}, {3, 5}}}, {into, into}); }),
+              HasSubstr("output 'y' shares memory with output 'x'"));
   EXPECT_THAT(refusal([&] { p.run_region_into({{a}}, {{{10, 20}, {13, 25}}}, {}); }),
               HasSubstr("but 0 arrays were given"));
   EXPECT_THAT(refusal([&] { p.run_region_into({{a}}, {{{10, 20}, {13, 25}}}, {Array()}); }),

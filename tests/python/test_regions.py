@@ -141,10 +141,43 @@ class Regions(unittest.TestCase):
             (np.s_[0:10:2], "has the step 2"),
             (np.s_[0:1, 0:1, 0:1], "has 3 slices, expected 2"),
             ("rows", "expected a slice"),
+            (np.array([1, 2]), "expected a slice"),
+            (np.s_[0 : 2**64], "expected a whole number"),
+            (np.s_[-50:3], r"is \[-10, 3\)"),
+            (np.s_[..., ...], "more than one"),
+            ({}, "no window is wanted"),
             ({"other": np.s_[0:1]}, "region has 'other', expected some of out"),
         ]:
             with self.subTest(region=region), self.assertRaisesRegex(ts.ArgumentError, message):
                 ts.Program.from_text(BLUR)(IMAGE, region=region)
+
+    def test_arrays_that_do_not_fit_are_refused(self):
+        two = ts.Program.from_text(
+            "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float a[M,N]; "
+            "return x = f(a), y = f(f(a));"
+        )
+        out = np.empty((2, 3), np.float32)
+        fixed = np.empty((2, 2), np.float32)
+        fixed.flags.writeable = False
+        part, one = np.s_[0:2, 0:2], {"x": np.s_[0:2, 0:2]}
+        for call, message in [
+            (lambda: two(IMAGE, region=part, out=(out[:, :2], out[:, 1:])), "'y' shares memory with 'x'"),
+            (lambda: two(IMAGE, region=part, out=(IMAGE[:2, :2], None)), "'x' shares memory with an input"),
+            (lambda: two(IMAGE, region=one, out=(out[:, :2], out[:, 1:])), "out has an array for 'y'"),
+            (lambda: two(IMAGE, region=part, out=(fixed, None)), "is read-only"),
+            (lambda: two(IMAGE[0], region=part), "has the shape .60,., expected 2 dimensions"),
+            (lambda: two.reads(part, (5,), output="x"), "has the shape .5,., expected 2 dimensions"),
+            (lambda: two.reads(part, (2**62, 2**62), output="x"), "which no array has"),
+            (lambda: ts.box(IMAGE, region={"in": part}), "region has 'in', expected some of out"),
+            (lambda: ts.box(IMAGE, region={}), "region names no output"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                call()
+        backwards = IMAGE.T[::-1, ::2]
+        np.testing.assert_array_equal(two(backwards, region=part).y, two(backwards).y[part])
+        out = np.zeros((2, 7), np.float32)[:, ::-3]
+        two(IMAGE, region={"x": np.s_[4:6, 1:4]}, out=(out, None))
+        np.testing.assert_array_equal(out, IMAGE[4:6, 2:5])
 
     def test_windows_that_do_not_fit_are_refused(self):
         program = ts.Program.from_text(BLUR)

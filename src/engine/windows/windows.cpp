@@ -336,6 +336,9 @@ void Program::run_region_into(const std::vector<InputWindow>& windows, const std
     for (std::size_t k = 0; k < windows.size(); ++k)
       if (impl_->inputs[k].is_array && Impl::share_memory(outputs[o], windows[k].array))
         fail(fmt::format("{} shares memory with {}", name, impl_->input_name(k)), "give an array of its own");
+    for (std::size_t k = 0; k < o; ++k)
+      if (is_wanted(regions[k]) && Impl::share_memory(outputs[o], outputs[k]))
+        fail(fmt::format("{} shares memory with {}", name, impl_->output_name(k)), "give an array of its own");
   }
   Steps(run, outputs).run();
 }
