@@ -88,7 +88,8 @@ class Program {
   std::vector<Locality> locality() const;
   // The region of every input (an empty one of scalars) that `run_region` reads for a region of an output, for whole
   // inputs of these shapes. It may be larger than the halo says: sampled images begin at multiples of their steps, sums
-  // through tiles of transforms at those of tiles. Throws Error(argument) where the output is global or the region is
+  // through tiles of transforms at those of tiles. A region is one box, so a border that wraps reads all of a dimension
+  // where the window meets an end of it. Throws Error(argument) where the output is global or the region is
   // not within it.
   std::vector<Region> reads(std::size_t output, const Region&, const std::vector<Shape>& shapes,
                             const RunOptions& = {}) const;
