@@ -147,6 +147,12 @@ def described(f: dict[str, Any], options: list[dict[str, Any]]) -> str:
         "The dimension of the channels, each of which is filtered by itself; none has them where it is not given.",
     )
     out += entry("out", "array", "Where the result goes: of its shape and type, sharing no memory with the image.")
+    out += entry(
+        "region",
+        "slices",
+        "The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it has the "
+        "bits of the whole.",
+    )
     out += entry("arithmetic", '{"float32", "float64"}', "What is computed in; float64 for int32, uint32 and float64.")
     out += entry(
         "numbers, method, threads, target, device, progress, cancel",
@@ -188,12 +194,18 @@ def written(f: dict[str, Any]) -> str:
     if f["takes_mask"]:
         parameters += ["mask: Any = None", "ignore_nan: bool = False", "nodata: float | Sequence[float] = ()"]
         common += ["ignore_nan", "nodata"]
-    parameters += ["channel_axis: int | None = None", "out: Any = None", "arithmetic: Any = None"]
+    parameters += [
+        "channel_axis: int | None = None",
+        "out: Any = None",
+        "region: Any = None",
+        "arithmetic: Any = None",
+    ]
     parameters += [f"{n}: {t} = None" for n, t in RUN]
     names = [o["name"] for o in options] + common
     pairs = ", ".join(f'"{n}": {n}' for n in names)
     run = ", ".join(f'"{n}": {n}' for n, _ in RUN)
     body = described(f, options)
+    mask = "mask" if f["takes_mask"] else "None"
     return (
         f"def {f['name']}(\n"
         + "".join(f"    {p},\n" for p in parameters)
@@ -201,7 +213,7 @@ def written(f: dict[str, Any]) -> str:
         + textwrap.indent('"""' + body + '\n"""\n', "    ", lambda line: bool(line.strip()))
         + f"    options = {{{pairs}}}\n"
         + f"    run = {{{run}}}\n"
-        + f'    result: A = call("{f["name"]}", image, options, channel_axis, {"mask" if f["takes_mask"] else "None"}, out, run)\n'
+        + f'    result: A = call("{f["name"]}", image, options, channel_axis, {mask}, out, run, region)\n'
         + "    return result\n"
     )
 

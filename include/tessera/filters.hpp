@@ -21,6 +21,10 @@
 //   where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
 //   a border constant(0). `nodata` are values of the image that stand for points that are not known; where nothing is
 //   known the result is the first of them.
+// - `region` computes a part of the result alone: [begin, end) of each of its dimensions, first points at 0 whatever
+// the
+//   extent is. It has the bits that it has in the whole result and costs what its points and their windows cost.
+//   Filters of frequencies have no parts.
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.
 // - Thread-safe. The programs of the last 64 sets of options stay in memory, so that a second call compiles nothing.
@@ -86,6 +90,7 @@ struct FilterOptions {  // of sobel and laplacian
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -100,6 +105,7 @@ struct GaussianOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -113,6 +119,7 @@ struct WindowOptions {  // of box, median, erode, dilate; masks are for box
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -124,6 +131,7 @@ struct BilateralOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -136,6 +144,7 @@ struct UnsharpOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -148,6 +157,7 @@ struct CannyOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -160,6 +170,7 @@ struct HarrisOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -175,6 +186,7 @@ struct ConvolveOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -187,6 +199,7 @@ struct FrequencyOptions {  // of lowpass and highpass
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -197,6 +210,7 @@ struct BandpassOptions {
   std::optional<ElementType> type = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
   RunOptions run = {};
 };
 
@@ -234,6 +248,7 @@ struct FilterRequest {
   std::vector<double> nodata = {};
   Alpha alpha = Alpha::weighted;
   std::optional<ElementType> arithmetic = {};  // f32 or f64
+  Region region = {};                          // of the result; empty: all of it
 };
 
 Array filter(const Array& image, const FilterRequest&, const RunOptions& = {});

@@ -80,13 +80,16 @@ class Program {
   void run_into(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& = {}) const;
   // ---- parts of results (windows) ----
   //
-  // A window of a result has the bits that it has in the whole result, in any tiling.
+  // A window of a result has the bits that it has in the whole result, in any tiling. Whether an output has windows is
+  // said for each: one that depends on no transform, loop or total of a whole image has some, whatever stands beside
+  // it.
 
   // Of every output, in order.
   std::vector<Locality> locality() const;
   // The region of every input (an empty one of scalars) that `run_region` reads for a region of an output, for whole
   // inputs of these shapes. It may be larger than the halo says: sampled images begin at multiples of their steps, sums
-  // through tiles of transforms at those of tiles. Throws Error(argument) where the output is global or the region is
+  // through tiles of transforms at those of tiles. A region is one box, so a border that wraps reads all of a dimension
+  // where the window meets an end of it. Throws Error(argument) where the output is global or the region is
   // not within it.
   std::vector<Region> reads(std::size_t output, const Region&, const std::vector<Shape>& shapes,
                             const RunOptions& = {}) const;
@@ -96,7 +99,8 @@ class Program {
   std::vector<Array> run_region(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
                                 const RunOptions& = {}) const;
   // The same into existing arrays of the right format and the shape of their region, empty ones where an output is not
-  // wanted. They overlap no input. With a stream, the run is done when this returns.
+  // wanted. They share no memory with inputs, else Error(argument), nor with each other. With a stream, the run is done
+  // when this returns.
   void run_region_into(const std::vector<InputWindow>& inputs, const std::vector<Region>& regions,
                        const std::vector<Array>& outputs, const RunOptions& = {}) const;
 

@@ -90,7 +90,7 @@ TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const 
  * wrap" type.NAME       a word        `parameter type NAME`: "float", "uint8" table.NAME      a tensor      `table
  * float NAME[..]` import_paths    paths         folders that are searched, with ':' between them import_only     paths
  * no file is imported from elsewhere; "" leaves the standard filters alone compile_limit   seconds       (60) 0: none
- * of a run (tsr_run, _run_into, _run_region, tsr_reads, tsr_filter_run, tsr_explain)
+ * of a run (tsr_run, _run_into, _run_region, tsr_reads, tsr_filter_run, _run_region, tsr_explain)
  *   numbers         fast, exact
  *   schedule        automatic, untiled, tiled, stream
  *   method          automatic, direct, separable, low_rank, transform, whole, matrix
@@ -241,6 +241,11 @@ TSR_API tsr_status tsr_filter_result(const tsr_filter*, const int64_t* image, in
 /* `mask` is NULL where the option "mask" was not set; `result` of the type and shape of tsr_filter_result. */
 TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                   const DLTensor* result, const tsr_options*);
+/* The part [begin, end) of the result alone, one number for each dimension of the image, into a `result` of its shape: with
+ * the bits of the whole, as tsr_run_region_into. */
+TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
+                                         const int64_t* begin, const int64_t* end, const DLTensor* result,
+                                         const tsr_options*);
 /* Its program's explanation for an image of this shape (`data` is not looked at). */
 TSR_API tsr_status tsr_filter_explain(const tsr_filter*, const DLTensor* image, const char* format, const tsr_options*,
                                       char** text);

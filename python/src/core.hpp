@@ -291,6 +291,13 @@ void compute(Options* given, F&& f, bool brief = false) {
 
 // ---- programs ------------------------------------------------------------------------------------------------------
 
+// A text of the library, which is freed.
+inline std::string taken_string(char* text) {
+  std::string out = text == nullptr ? "" : text;
+  tsr_string_free(text);
+  return out;
+}
+
 nb::object make_program(tsr_program* handle);
 // Raises where `out` is none that results of this type and shape go into.
 void check_output(const Taken& out, const char* name, DLDataType type, const std::int64_t* shape, int rank);

@@ -1,4 +1,4 @@
-// Compiled programs and named filters.
+// Compiled programs.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,12 +15,6 @@ std::string shape_text(const std::int64_t* shape, int rank) {
   std::string out = "(";
   for (int d = 0; d < rank; ++d) out += (d > 0 ? ", " : "") + std::to_string(shape[d]);
   return out + (rank == 1 ? ",)" : ")");
-}
-
-std::string taken_string(char* text) {
-  std::string out = text == nullptr ? "" : text;
-  tsr_string_free(text);
-  return out;
 }
 
 // A result of the library as an array of NumPy.
@@ -214,7 +208,7 @@ class Program {
     const Boxes wholes(places, inputs_.size());
     std::vector<const std::int64_t*> shapes;
     for (std::size_t k = 0; k < inputs_.size(); ++k)
-      shapes.push_back(!inputs_[k].array ? nullptr : wholes.last(k) != nullptr ? wholes.last(k) : in.at(k).shape);
+      shapes.push_back(wholes.last(k) != nullptr && inputs_[k].array ? wholes.last(k) : extents_of(in, k));
     std::vector<std::int64_t> extents(outputs_.size() * TSR_MOST_DIMENSIONS);
     check(tsr_output_extents(handle_, shapes.data(), shapes.size(), extents.data(), outputs_.size()));
     nb::list out;
@@ -237,7 +231,11 @@ class Program {
     std::vector<const DLTensor*> targets(outputs_.size(), nullptr);
     std::vector<nb::object> results(outputs_.size(), nb::none());
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      if (boxes.first(k) == nullptr) continue;
+      if (boxes.first(k) == nullptr) {
+        if (given && (*given)[k] != Py_None)
+          fail("out has an array for '" + outputs_[k].name + "', of which no region is wanted", "give None there");
+        continue;
+      }
       const char* const name = outputs_[k].name.c_str();
       const bool made = !given || (*given)[k] == Py_None;
       nb::object array =
@@ -257,6 +255,10 @@ class Program {
         for (const nb::handle n : nb::borrow<nb::tuple>(dimensions[k])) shape.push_back(nb::cast<std::int64_t>(n));
         check_output(to, name, outputs_[k].type, shape.data(), static_cast<int>(shape.size()));
         check_overlap(to, name, in);
+        for (std::size_t j = 0; j < k; ++j)
+          if (targets[j] != nullptr && may_overlap(to, out.at(j)))
+            fail("'" + std::string(name) + "' shares memory with '" + outputs_[j].name +
+                 "', expected arrays of their own");
       }
       targets[k] = &to.tensor;
       results[k] = array;
@@ -282,7 +284,7 @@ class Program {
     const nb::object box = nb::make_tuple(nb::make_tuple(begin, end));
     const Boxes wanted(box, 1);
     std::vector<const std::int64_t*> shapes;
-    for (std::size_t k = 0; k < inputs_.size(); ++k) shapes.push_back(inputs_[k].array ? in.at(k).shape : nullptr);
+    for (std::size_t k = 0; k < inputs_.size(); ++k) shapes.push_back(extents_of(in, k));
     std::vector<std::int64_t> first(inputs_.size() * TSR_MOST_DIMENSIONS), last = first;
     compute(options, [&](const tsr_options* o) {
       return tsr_reads(handle_, output, wanted.first(0), wanted.last(0), shapes.data(), shapes.size(), first.data(),
@@ -371,6 +373,18 @@ class Program {
       if (like == nullptr) like = &to.at(k);
     }
     return like;
+  }
+
+  // As many extents as the input has dimensions, fields not counted; null for numbers.
+  const std::int64_t* extents_of(TakenList& in, std::size_t k) const {
+    const Port& port = inputs_[k];
+    if (!port.array) return nullptr;
+    const DLTensor& t = in.at(k).tensor;
+    const auto expected = static_cast<int>(port.rank) + (port.fields && t.dtype.code != kDLComplex ? 1 : 0);
+    if (t.ndim != expected)
+      fail("'" + port.name + "' has the shape " + shape_text(in.at(k).shape, t.ndim) + ", expected " +
+           std::to_string(expected) + " dimensions");
+    return in.at(k).shape;
   }
 
   // Shapes of the outputs for inputs of some shapes; it does not change, but for how long a run took.
@@ -467,119 +481,6 @@ void bind_program(nb::module_& m) {
       .def("explain", &Program::explain, "inputs"_a, "format"_a = "text", "options"_a = nb::none())
       .def("emit", &Program::emit, "options"_a = nb::none())
       .def("adjoint", [](const Program& p) { return make_program(p.adjoint()); });
-}
-
-// ---- named filters
-// ---------------------------------------------------------------------------------------------------
-
-namespace {
-
-class Filter {
- public:
-  Filter(const std::string& name, const std::string& dtype, int rank, Options* options)
-      : type_(type_of(dtype)), rank_(rank) {
-    compute(options, [&](const tsr_options* o) { return tsr_filter_new(name.c_str(), type_, rank, o, &handle_); });
-  }
-  ~Filter() { tsr_filter_free(handle_); }
-  Filter(const Filter&) = delete;
-  Filter& operator=(const Filter&) = delete;
-
-  std::pair<std::string, nb::tuple> result(const std::vector<std::int64_t>& shape) {
-    const auto found = result_of(shape.data(), static_cast<int>(shape.size()));
-    return {name_of(found->type), found->tuple};
-  }
-
-  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options) {
-    TakenList in(mask.is_none() ? 1 : 2);
-    Taken& from = in.at(0);
-    take_array(image.ptr(), "image", false, from);
-    if (!same(from.tensor.dtype, type_))
-      fail("'image' is an array of " + name_of(from.tensor.dtype) + ", this filter is compiled for " + name_of(type_));
-    if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
-    // Fields are no dimension to the filter.
-    const auto wanted = result_of(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
-    TakenList results(1);
-    Taken& to = results.at(0);
-    nb::object array = out.is_none() ? make_array(&from, wanted->tuple, wanted->type) : nb::borrow(out);
-    take_array(array.ptr(), "out", true, to);
-    if (!out.is_none()) {
-      check_output(to, "out", wanted->type, wanted->shape, wanted->rank);
-      check_overlap(to, "out", in);
-    }
-    OnStream placed(options, in, results);
-    const bool plain = placed.options() == nullptr;
-    Brevity brevity(plain, wanted->brief);
-    compute(
-        placed.options(),
-        [&](const tsr_options* o) {
-          return tsr_filter_run(handle_, &from.tensor, mask.is_none() ? nullptr : &in.at(1).tensor, &to.tensor, o);
-        },
-        plain && wanted->brief);
-    if (brevity.ended_soon()) brevity.remember();
-    placed.done();
-    return out.is_none() ? finish_array(&from, std::move(array)) : array;
-  }
-
-  std::string explain(nb::handle image, const std::string& format, Options* options) {
-    Taken from;
-    take_array(image.ptr(), "image", false, from);
-    char* text = nullptr;
-    compute(options,
-            [&](const tsr_options* o) { return tsr_filter_explain(handle_, &from.tensor, format.c_str(), o, &text); });
-    return taken_string(text);
-  }
-
- private:
-  // Type and shape of the result for an image; it does not change, but for how long a run took.
-  struct Result {
-    std::vector<std::int64_t> image;
-    DLDataType type{};
-    std::int64_t shape[TSR_MOST_DIMENSIONS] = {};
-    std::int32_t rank = 0;
-    nb::tuple tuple;
-    mutable bool brief = false;
-  };
-
-  // That of the last call is kept.
-  std::shared_ptr<const Result> result_of(const std::int64_t* shape, int rank) {
-    if (last_ != nullptr && static_cast<int>(last_->image.size()) == rank &&
-        std::equal(shape, shape + rank, last_->image.begin()))
-      return last_;
-    auto made = std::make_shared<Result>();
-    check(tsr_filter_result(handle_, shape, rank, &made->type, made->shape, &made->rank));
-    made->image.assign(shape, shape + rank);
-    made->tuple = tuple_of(made->shape, static_cast<std::size_t>(made->rank));
-    last_ = made;
-    return made;
-  }
-
-  tsr_filter* handle_ = nullptr;
-  DLDataType type_;
-  int rank_;
-  std::shared_ptr<const Result> last_;
-};
-
-}  // namespace
-
-void bind_filter(nb::module_& m) {
-  using namespace nb::literals;
-  m.def(
-      "describe",
-      [](nb::handle array, const std::string& name) {
-        Taken taken;
-        take_array(array.ptr(), name.c_str(), false, taken);
-        if (taken.tensor.dtype.code == kDLComplex) wrong_type(name.c_str(), name_of(taken.tensor.dtype), taken);
-        return nb::make_tuple(name_of(taken.tensor.dtype),
-                              tuple_of(taken.shape, static_cast<std::size_t>(taken.tensor.ndim)));
-      },
-      "array"_a.none(), "name"_a, "Element type and shape of an array, as runs see them.");
-  m.def("filters_json", [] { return std::string(tsr_filters_json()); });
-  nb::class_<Filter>(m, "Filter", "A named filter, compiled for a type, a rank and options.")
-      .def(nb::init<const std::string&, const std::string&, int, Options*>(), "name"_a, "dtype"_a, "rank"_a,
-           "options"_a = nb::none())
-      .def("result", &Filter::result, "shape"_a)
-      .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none())
-      .def("explain", &Filter::explain, "image"_a, "format"_a = "text", "options"_a = nb::none());
 }
 
 }  // namespace tessera::python

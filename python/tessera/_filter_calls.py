@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tessera import _arrays, _borders, _core, _given, _options, _xarray
+from tessera import _arrays, _borders, _core, _given, _options, _regions, _xarray
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
 
@@ -23,19 +23,36 @@ def call(
     mask: Any,
     out: Any,
     run: Mapping[str, Any],
+    region: Any = None,
 ) -> Any:
     """Filters an image. ``options`` are those of tsr_filter_new; None leaves one out."""
+    if isinstance(image, _regions.InputWindow):
+        raise ArgumentError(
+            "image is an InputWindow, which programs take; filters take the whole image",
+            help="the programs of filters/ take windows: ts.Program.from_text('import \"gaussian.forma\"; ...')",
+        )
     (image, mask, bare), like = _xarray.unwrapped((image, mask, out))
     image, filter_, axis = _prepared(name, image, options, channel_axis, mask)
     target = bare
     if axis is not None and bare is not None:
         target = _arrays.move_axis(bare, axis, -1)
-    result = filter_.run(image, mask, target, _options.run(run))
+    chosen = _options.run(run)
+    if region is None:
+        result = filter_.run(image, mask, target, chosen)
+    else:
+        result = filter_.run(image, mask, target, chosen, _box(filter_, image, region, channel_axis is not None))
     if out is not None:
         return out
     if axis is not None:
         result = _arrays.move_axis(result, -1, axis)
     return result if like is None else _xarray.wrapped(result, like)
+
+
+def _box(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> _regions.Box:
+    """The region of the result, channels not among its dimensions."""
+    image_shape = tuple(image.shape)[:-1] if channels else tuple(image.shape)
+    shape = filter_.result(image_shape)[1]
+    return _regions.only_box_of(region, shape[:-1] if channels else shape)
 
 
 def explain(

@@ -65,11 +65,18 @@ _of_runs = ("numbers", "method", "threads", "target", "device", "progress", "can
 
 
 def filter(
-    name: str, image: A, *, channel_axis: int | None = None, mask: Any = None, out: Any = None, **options: Any
+    name: str,
+    image: A,
+    *,
+    channel_axis: int | None = None,
+    mask: Any = None,
+    out: Any = None,
+    region: Any = None,
+    **options: Any,
 ) -> A:
     """The filter of a name, with the options of its function: ``filter("gaussian", photo, sigma=2)``."""
     run = {n: options.pop(n, None) for n in _of_runs}
-    result: A = call(name, image, options, channel_axis, mask, out, run)
+    result: A = call(name, image, options, channel_axis, mask, out, run, region)
     return result
 
 

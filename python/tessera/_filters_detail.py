@@ -21,6 +21,7 @@ def unsharp(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -65,6 +66,9 @@ def unsharp(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -104,7 +108,7 @@ def unsharp(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("unsharp", image, options, channel_axis, None, out, run)
+    result: A = call("unsharp", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -117,6 +121,7 @@ def sobel(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -155,6 +160,9 @@ def sobel(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -185,7 +193,7 @@ def sobel(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("sobel", image, options, channel_axis, None, out, run)
+    result: A = call("sobel", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -198,6 +206,7 @@ def laplacian(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -236,6 +245,9 @@ def laplacian(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -266,7 +278,7 @@ def laplacian(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("laplacian", image, options, channel_axis, None, out, run)
+    result: A = call("laplacian", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -282,6 +294,7 @@ def canny(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -327,6 +340,9 @@ def canny(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -366,7 +382,7 @@ def canny(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("canny", image, options, channel_axis, None, out, run)
+    result: A = call("canny", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -382,6 +398,7 @@ def harris(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -426,6 +443,9 @@ def harris(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -465,5 +485,5 @@ def harris(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("harris", image, options, channel_axis, None, out, run)
+    result: A = call("harris", image, options, channel_axis, None, out, run, region)
     return result

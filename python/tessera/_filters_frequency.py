@@ -19,6 +19,7 @@ def lowpass(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -51,6 +52,9 @@ def lowpass(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -88,7 +92,7 @@ def lowpass(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("lowpass", image, options, channel_axis, None, out, run)
+    result: A = call("lowpass", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -102,6 +106,7 @@ def highpass(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -134,6 +139,9 @@ def highpass(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -171,7 +179,7 @@ def highpass(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("highpass", image, options, channel_axis, None, out, run)
+    result: A = call("highpass", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -186,6 +194,7 @@ def bandpass(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -219,6 +228,9 @@ def bandpass(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -257,5 +269,5 @@ def bandpass(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("bandpass", image, options, channel_axis, None, out, run)
+    result: A = call("bandpass", image, options, channel_axis, None, out, run, region)
     return result

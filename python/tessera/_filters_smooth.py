@@ -24,6 +24,7 @@ def gaussian(
     nodata: float | Sequence[float] = (),
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -73,6 +74,9 @@ def gaussian(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -113,7 +117,7 @@ def gaussian(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("gaussian", image, options, channel_axis, mask, out, run)
+    result: A = call("gaussian", image, options, channel_axis, mask, out, run, region)
     return result
 
 
@@ -130,6 +134,7 @@ def box(
     nodata: float | Sequence[float] = (),
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -177,6 +182,9 @@ def box(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -216,7 +224,7 @@ def box(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("box", image, options, channel_axis, mask, out, run)
+    result: A = call("box", image, options, channel_axis, mask, out, run, region)
     return result
 
 
@@ -230,6 +238,7 @@ def median(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -270,6 +279,9 @@ def median(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -307,7 +319,7 @@ def median(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("median", image, options, channel_axis, None, out, run)
+    result: A = call("median", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -322,6 +334,7 @@ def bilateral(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -364,6 +377,9 @@ def bilateral(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -402,5 +418,5 @@ def bilateral(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("bilateral", image, options, channel_axis, None, out, run)
+    result: A = call("bilateral", image, options, channel_axis, None, out, run, region)
     return result

@@ -24,6 +24,7 @@ def convolve(
     nodata: float | Sequence[float] = (),
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -74,6 +75,9 @@ def convolve(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -114,7 +118,7 @@ def convolve(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("convolve", image, options, channel_axis, mask, out, run)
+    result: A = call("convolve", image, options, channel_axis, mask, out, run, region)
     return result
 
 
@@ -132,6 +136,7 @@ def correlate(
     nodata: float | Sequence[float] = (),
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -181,6 +186,9 @@ def correlate(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -221,7 +229,7 @@ def correlate(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("correlate", image, options, channel_axis, mask, out, run)
+    result: A = call("correlate", image, options, channel_axis, mask, out, run, region)
     return result
 
 
@@ -235,6 +243,7 @@ def erode(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -275,6 +284,9 @@ def erode(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -312,7 +324,7 @@ def erode(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("erode", image, options, channel_axis, None, out, run)
+    result: A = call("erode", image, options, channel_axis, None, out, run, region)
     return result
 
 
@@ -326,6 +338,7 @@ def dilate(
     alpha: Alpha | None = None,
     channel_axis: int | None = None,
     out: Any = None,
+    region: Any = None,
     arithmetic: Any = None,
     numbers: Numbers | None = None,
     method: Method | None = None,
@@ -366,6 +379,9 @@ def dilate(
         The dimension of the channels, each of which is filtered by itself; none has them where it is not given.
     out : array
         Where the result goes: of its shape and type, sharing no memory with the image.
+    region : slices
+        The part of the result that is computed, as ``np.s_[10:20, 5:9]``, channels not among the dimensions: it
+        has the bits of the whole.
     arithmetic : {"float32", "float64"}
         What is computed in; float64 for int32, uint32 and float64.
     numbers, method, threads, target, device, progress, cancel
@@ -403,5 +419,5 @@ def dilate(
         "progress": progress,
         "cancel": cancel,
     }
-    result: A = call("dilate", image, options, channel_axis, None, out, run)
+    result: A = call("dilate", image, options, channel_axis, None, out, run, region)
     return result

@@ -194,7 +194,9 @@ class Program:
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         if "region" in named and "region" not in self._places:
-            return self._window(arrays, out, named)
+            if named["region"] is not None:
+                return self._window(arrays, out, named)
+            del named["region"]
         if not named and "xarray" not in sys.modules:
             if out is None:
                 results = self._run(arrays)

@@ -62,8 +62,8 @@ def box_of(region: Any, shape: Sequence[int], name: str) -> Box:
     given = region if isinstance(region, tuple) else (region,)
     if sum(g is Ellipsis for g in given) > 1:
         raise ArgumentError(f"the region {_given.shown(region)} of {name!r} has more than one ...")
-    if Ellipsis in given:
-        at = given.index(Ellipsis)
+    at = next((k for k, g in enumerate(given) if g is Ellipsis), None)
+    if at is not None:
         given = (*given[:at], *([slice(None)] * (len(shape) - len(given) + 1)), *given[at + 1 :])
     if len(given) > len(shape):
         raise ArgumentError(
@@ -104,6 +104,14 @@ def boxes_of(region: Any, names: Sequence[str], shapes: Sequence[Sequence[int]])
     return [
         box_of(region[name], shape, name) if name in region else None for name, shape in zip(names, shapes, strict=True)
     ]
+
+
+def only_box_of(region: Any, shape: Sequence[int]) -> Box:
+    """Of what has one output."""
+    box = boxes_of(region, ("out",), (shape,))[0]
+    if box is None:
+        raise ArgumentError("region names no output, expected a part of out")
+    return box
 
 
 def place_of(window: InputWindow, rank: int, name: str) -> Box:

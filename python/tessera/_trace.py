@@ -92,7 +92,9 @@ class Pipeline:
 
     def __call__(self, /, *args: Any, out: Any = None, **named: Any) -> Any:
         if "region" in named and "region" not in self._signature.parameters:
-            return self._window(args, out, named)
+            if named["region"] is not None:
+                return self._window(args, out, named)
+            del named["region"]
         plain = self._plain(args, named) if out is None and self._channel_axis is None else None
         if plain is not None:
             known = self._known.get(plain)

@@ -32,6 +32,44 @@ Shape result_shape(const tsr_filter& f, const Shape& image) {
   return shape;
 }
 
+std::vector<i64> numbers_of(const std::int64_t& first, int count) {
+  return {&first, &first + count};
+}
+
+// The image, its mask and the place of the result of a call.
+struct FilterCall {
+  FilterCall(const tsr_filter* filter, const DLTensor* from, const DLTensor* certainties, const DLTensor* to,
+             const tsr_options* options)
+      : made(given(filter, "the filter")),
+        image(given(from, "the image"), made.image, "the image", true, stream_of(options)),
+        result(given(to, "the result"), made.result(), "the result", false, stream_of(options)) {
+    if (!(image.array().format() == made.image))
+      fail(fmt::format("the image has elements {}, but the filter was made for {}", image.array().format().name(),
+                       made.image.name()));
+    if (made.mask.has_value() != (certainties != nullptr))
+      fail(made.mask ? "the filter was made for a mask, but none is given"
+                     : "the filter was made for images without a mask",
+           "set the option mask to the type of the mask");
+    if (certainties == nullptr) return;
+    mask = array_of(*certainties, "the mask");
+    if (mask.format().scalar != *made.mask)
+      fail(fmt::format("the mask has elements {}, but the filter was made for {}", mask.format().name(),
+                       tessera::name_of(*made.mask)));
+  }
+  void expect(const Shape& shape) const {
+    if (result.array().shape() != shape)
+      fail(fmt::format("the result has shape {}, expected {}", to_string(result.array().shape()), to_string(shape)));
+  }
+  void end() const {
+    image.wait();
+    result.give_back();
+  }
+
+  const tsr_filter& made;
+  const Bound image, result;
+  Array mask;
+};
+
 std::string filters_json() {
   nlohmann::json all = nlohmann::json::array();
   for (const FilterInfo& info : filters()) {
@@ -113,32 +151,26 @@ tsr_status tsr_filter_result(const tsr_filter* filter, const int64_t* image, int
 tsr_status tsr_filter_run(const tsr_filter* filter, const DLTensor* image, const DLTensor* mask, const DLTensor* result,
                           const tsr_options* options) {
   return guarded([&] {
-    const tsr_filter& f = given(filter, "the filter");
-    Stream* const stream = stream_of(options);
-    const Bound from(given(image, "the image"), f.image, "the image", true, stream);
-    const Bound to(given(result, "the result"), f.result(), "the result", false, stream);
-    const Shape shape = from.array().shape();
-    if (!(from.array().format() == f.image))
-      fail(fmt::format("the image has elements {}, but the filter was made for {}", from.array().format().name(),
-                       f.image.name()));
-    if (to.array().shape() != result_shape(f, shape))
-      fail(fmt::format("the result has shape {}, expected {}", to_string(to.array().shape()),
-                       to_string(result_shape(f, shape))));
-    if (f.mask.has_value() != (mask != nullptr))
-      fail(f.mask ? "the filter was made for a mask, but none is given"
-                  : "the filter was made for images without a mask",
-           "set the option mask to the type of the mask");
-    std::vector<Array> inputs = {f.filter->input(f.filter->converted(from.array()))};
-    if (mask != nullptr) {
-      const Array certainties = array_of(*mask, "the mask");
-      if (certainties.format().scalar != *f.mask)
-        fail(fmt::format("the mask has elements {}, but the filter was made for {}", certainties.format().name(),
-                         tessera::name_of(*f.mask)));
-      inputs.push_back(f.filter->input(engine::mask_for(certainties, shape)));
-    }
-    f.filter->program.run_into(inputs, {to.array()}, run_options(options));
-    from.wait();
-    to.give_back();
+    const FilterCall call(filter, image, mask, result, options);
+    call.expect(result_shape(call.made, call.image.array().shape()));
+    call.made.filter->program.run_into(call.made.filter->inputs(call.image.array(), call.mask), {call.result.array()},
+                                       run_options(options));
+    call.end();
+  });
+}
+
+tsr_status tsr_filter_run_region(const tsr_filter* filter, const DLTensor* image, const DLTensor* mask,
+                                 const int64_t* begin, const int64_t* end, const DLTensor* result,
+                                 const tsr_options* options) {
+  return guarded([&] {
+    const FilterCall call(filter, image, mask, result, options);
+    const Region region{numbers_of(given(begin, "the begin of the window"), call.made.rank),
+                        numbers_of(given(end, "the end of the window"), call.made.rank)};
+    static_cast<void>(result_shape(call.made, call.image.array().shape()));
+    const RunOptions run = run_options(options);
+    call.made.filter->program.run_region_into(call.made.filter->windows(call.image.array(), call.mask, region, run),
+                                              {region}, {call.result.array()}, run);
+    call.end();
   });
 }
 

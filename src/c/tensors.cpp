@@ -261,12 +261,7 @@ void Bound::give_back() const {
 }
 
 bool share_memory(const Array& a, const Array& b) {
-  const data::Span at = data::span_of(a), bt = data::span_of(b);
-  const auto first = [](const Array& array, i64 offset) {
-    return reinterpret_cast<std::uintptr_t>(array.data()) + static_cast<std::uintptr_t>(offset);
-  };
-  return first(a, at.first) < first(b, bt.last) && first(b, bt.first) < first(a, at.last) &&
-         Program::Impl::overlaps(a, b);
+  return Program::Impl::share_memory(a, b);
 }
 
 Shape shape_of(const DLTensor& t, const Format& expected, std::string_view what) {

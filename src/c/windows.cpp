@@ -172,6 +172,9 @@ tsr_status tsr_run_region_into(const tsr_program* program, const DLTensor* const
       if (wanted)
         to.push_back(std::make_unique<Bound>(*outputs[o], output.format, name_of(output, "output", o), false,
                                              stream_of(options)));
+      for (std::size_t k = 0; wanted && k + 1 < to.size(); ++k)
+        if (share_memory(to.back()->tensor(), to[k]->tensor()))
+          fail(name_of(output, "output", o) + " shares memory with another one", "give an array of its own");
       arrays.push_back(wanted ? to.back()->array() : Array());
     }
     p.run_region_into(call.windows, call.regions, arrays, run_options(options));

@@ -45,10 +45,10 @@ bool same_layout(const Format& a, const Format& b) {
   return true;
 }
 
-std::pair<const std::byte*, const std::byte*> memory_of(const Array& a) {
-  const auto* at = static_cast<const std::byte*>(a.data());
+std::pair<std::uintptr_t, std::uintptr_t> memory_of(const Array& a) {
+  const auto at = reinterpret_cast<std::uintptr_t>(a.data());
   const data::Span span = data::span_of(a);
-  return {at + span.first, at + span.last};
+  return {at + static_cast<std::uintptr_t>(span.first), at + static_cast<std::uintptr_t>(span.last)};
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ void Program::Impl::run(const std::vector<i64>& bound, const std::vector<Array>&
     own.method = Method::automatic;
     return whole->impl().run(bound, from, to, own);
   }
-  if (certainty && whole.empty() && engine::run_by_certainty(*this, bound, from, to, options)) return;
+  if (certainty && engine::run_by_certainty(*this, bound, from, to, options, planned)) return;
   if (options.target == "cpu")
     executable(options, engine::size_class(graph, planned))->run(bound, from, to, options);
   else
@@ -233,8 +233,14 @@ std::string Program::Impl::output_name(std::size_t o) const {
   return "output '" + (outputs[o].name.empty() ? std::to_string(o + 1) : outputs[o].name) + "'";
 }
 
-// The arguments as the compiled code takes them: checked, scalars in their type, rows contiguous.
 std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const {
+  std::vector<Array> arrays = checked(given);
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (inputs[k].is_array && !arrays[k].on_device() && !rows_contiguous(arrays[k])) arrays[k] = arrays[k].clone();
+  return arrays;
+}
+
+std::vector<Array> Program::Impl::checked(const std::vector<Array>& given) const {
   if (given.size() != inputs.size())
     fail("the program takes " + std::to_string(inputs.size()) + " inputs, but " + std::to_string(given.size()) +
          " were given");
@@ -261,7 +267,6 @@ std::vector<Array> Program::Impl::prepare(const std::vector<Array>& given) const
            " was given");
     for (i64 n : a.shape())
       if (n < 1) fail(name + " has shape " + to_string(a.shape()) + "; every extent must be at least 1");
-    if (!a.on_device() && !rows_contiguous(a)) a = a.clone();
   }
   return arrays;
 }
@@ -420,13 +425,9 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
     if (targets[o].shape() != shapes[o])
       fail(name + " has shape " + to_string(shapes[o]) + ", but an array of shape " + to_string(targets[o].shape()) +
            " was given");
-    auto out = memory_of(targets[o]);
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      auto in = memory_of(inputs[k]);
-      if (in.first < out.second && out.first < in.second && inputs[k].data() == given[k].data() &&
-          impl_->inputs[k].is_array && Impl::overlaps(inputs[k], targets[o]))
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      if (inputs[k].data() == given[k].data() && impl_->inputs[k].is_array && Impl::share_memory(inputs[k], targets[o]))
         fail(name + " shares memory with " + impl_->input_name(k), "give an array of its own");
-    }
     // Copies from a device take any strides.
     if (options.target == "cpu" && !rows_contiguous(results[o]))
       results[o] = Array(impl_->outputs[o].format, shapes[o]);
@@ -440,7 +441,9 @@ void Program::run_into(const std::vector<Array>& given, const std::vector<Array>
 }
 
 // Two regions of one image interleave row by row without sharing an element: their boxes are compared, not their ends.
-bool Program::Impl::overlaps(const Array& a, const Array& b) {
+bool Program::Impl::share_memory(const Array& a, const Array& b) {
+  const auto in = memory_of(a), out = memory_of(b);
+  if (in.first >= out.second || out.first >= in.second) return false;
   if (a.rank() != b.rank() || a.rank() == 0 || a.strides() != b.strides()) return true;
   for (i64 stride : a.strides())
     if (stride <= 0) return true;

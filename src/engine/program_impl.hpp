@@ -68,11 +68,13 @@ struct Program::Impl {
   std::vector<Array> interpret(const std::vector<Array>& inputs, ref::Rounding of_sums) const;
   std::string input_name(std::size_t) const;   // "input 'image'", for messages
   std::string output_name(std::size_t) const;  // "output 'edges'", or its number from 1 on
+  // The arguments, checked, numbers in their type; and as the compiled code takes them, with rows that lie together.
+  std::vector<Array> checked(const std::vector<Array>&) const;
   std::vector<Array> prepare(const std::vector<Array>&) const;
   RunOptions placed(const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions&) const;
   std::vector<Shape> output_shapes(const std::vector<i64>& parameters) const;
   static Array convert_scalar(const Array&, ElementType);
-  static bool overlaps(const Array& a, const Array& b);
+  static bool share_memory(const Array& a, const Array& b);  // do they have an element in common?
 };
 
 namespace engine {

@@ -5,7 +5,41 @@
 
 enum { rows = 20, columns = 22, room = 4 * 40 * 40 };
 
-static int ran, refused;
+static int ran, refused, parts;
+
+/* A part of a result is that part of the whole, of rows of bytes; what is none is told. */
+static void use_part(const tsr_filter* f, const DLTensor* image, const DLTensor* mask, DLTensor whole, int rank) {
+  static double room_of_part[room];
+  int64_t begin[4], end[4], shape[TSR_MOST_DIMENSIONS], row = whole.dtype.bits / 8, steps[TSR_MOST_DIMENSIONS];
+  memcpy(shape, whole.shape, (size_t)whole.ndim * sizeof *shape);
+  for (int d = whole.ndim; d-- > 0;) steps[d] = row, row *= whole.shape[d];
+  for (int d = 0; d < rank; ++d) begin[d] = shape[d] / 3, end[d] = shape[d] - shape[d] / 4, shape[d] = end[d] - begin[d];
+  DLTensor part = tensor(room_of_part, whole.dtype, whole.ndim, shape, NULL);
+  const tsr_status status = tsr_filter_run_region(f, image, mask, begin, end, &part, NULL);
+  if (status != TSR_OK) {
+    CHECK(status == TSR_ARGUMENT_ERROR && strstr(tsr_last_error(), "has no windows") != NULL);
+    return;
+  }
+  ++parts;
+  int64_t rows_of_part = 1, index[4] = {0};
+  for (int d = 0; d + 1 < rank; ++d) rows_of_part *= shape[d];
+  const size_t bytes = (size_t)(steps[rank - 1] * shape[rank - 1]);
+  for (int64_t k = 0; k < rows_of_part; ++k) {
+    const char* from = (const char*)whole.data + begin[rank - 1] * steps[rank - 1];
+    for (int d = 0; d + 1 < rank; ++d) from += (begin[d] + index[d]) * steps[d];
+    CHECK(memcmp(from, (const char*)room_of_part + (size_t)k * bytes, bytes) == 0);
+    for (int d = rank - 2; d >= 0 && ++index[d] == shape[d]; --d) index[d] = 0;
+  }
+  FAILS(tsr_filter_run_region(f, image, mask, NULL, end, &part, NULL), TSR_ARGUMENT_ERROR, "begin");
+  FAILS(tsr_filter_run_region(f, image, mask, begin, NULL, &part, NULL), TSR_ARGUMENT_ERROR, "end");
+  FAILS(tsr_filter_run_region(NULL, image, mask, begin, end, &part, NULL), TSR_ARGUMENT_ERROR, "null pointer");
+  FAILS(tsr_filter_run_region(f, image, mask, begin, end, &whole, NULL), TSR_ARGUMENT_ERROR, "has shape");
+  FAILS(tsr_filter_run_region(f, image, mask, end, begin, &part, NULL), TSR_ARGUMENT_ERROR, "not within its shape");
+  end[0] = INT64_MAX;
+  FAILS(tsr_filter_run_region(f, image, mask, begin, end, &part, NULL), TSR_ARGUMENT_ERROR, "not within its shape");
+  begin[0] = INT64_MIN;
+  FAILS(tsr_filter_run_region(f, image, mask, begin, end, &part, NULL), TSR_ARGUMENT_ERROR, "not within its shape");
+}
 
 /* Makes the filter, asks for the result's shape, runs, explains. */
 static void use(const char* name, DLDataType type, int rank, const char* const (*set)[2], size_t count) {
@@ -67,6 +101,7 @@ static void use(const char* name, DLDataType type, int rank, const char* const (
     fprintf(stderr, "%s of %d bits, rank %d: %s\n", name, type.bits, rank, tsr_last_error());
   } else {
     ++ran;
+    use_part(f, &in, masked ? &certain : NULL, out, rank);
   }
   char* text = NULL;
   if (ran % 16 == 0) {
@@ -123,7 +158,7 @@ int main(void) {
     }
   }
   printf("%d filters: %d ran, %d refused\n", filters, ran, refused);
-  CHECK(filters > 10 && ran > 3 * filters);
+  CHECK(filters > 10 && ran > 3 * filters && parts > 2 * filters);
   /* Ranks and names that no image has. */
   tsr_filter* f = NULL;
   tsr_options* o = NULL;

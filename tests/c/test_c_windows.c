@@ -76,8 +76,56 @@ static void refuses(void) {
   tsr_program_free(p);
 }
 
+/* Places near the ends of 63 bits, outputs that share memory, lists with holes. */
+static void refuses_what_is_malformed(void) {
+  int64_t shape[2] = {rows, columns}, small[2] = {2, 2}, begin[2] = {0, 0}, end[2] = {2, 2}, at[2] = {0, 0};
+  int64_t read_begin[2 * TSR_MOST_DIMENSIONS], read_end[2 * TSR_MOST_DIMENSIONS];
+  DLTensor a = tensor(image, f32, 2, shape, NULL), inside = tensor(&image[5][5], f32, 2, small, NULL);
+  float room[4];
+  DLTensor own = tensor(room, f32, 2, small, NULL);
+  const DLTensor *from[] = {&a}, *none[] = {NULL};
+  const int64_t *begins[] = {begin, begin}, *ends[] = {end, end}, *places[] = {at}, *wholes[] = {shape};
+  const DLTensor *alias[] = {&inside, &own}, *twice[] = {&own, &own}, *both[] = {&own, NULL};
+  tsr_program* p = compiled(
+      "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float a[M,N]; "
+      "return x = f(a:mirror), y = f(f(a:wrap):wrap);",
+      NULL);
+  int64_t strides[2] = {columns, 1};
+  FAILS(tsr_run_region_into(p, from, NULL, NULL, 1, begins, ends, twice, 2, NULL), TSR_ARGUMENT_ERROR, "shares memory");
+  inside.strides = strides;
+  FAILS(tsr_run_region_into(p, from, NULL, NULL, 1, begins, ends, alias, 2, NULL), TSR_ARGUMENT_ERROR,
+        "output 'x' shares memory with input 'a'");
+  FAILS(tsr_run_region_into(p, from, NULL, NULL, 1, begins, ends, both, 2, NULL), TSR_ARGUMENT_ERROR, "no array");
+  FAILS(tsr_run_region_into(p, none, NULL, NULL, 1, begins, ends, twice, 2, NULL), TSR_ARGUMENT_ERROR, "null pointer");
+  FAILS(tsr_run_region_into(p, from, NULL, NULL, 2, begins, ends, twice, 2, NULL), TSR_ARGUMENT_ERROR, "2 inputs");
+  FAILS(tsr_run_region_into(p, from, places, NULL, 1, begins, ends, twice, 2, NULL), TSR_ARGUMENT_ERROR, "");
+  const int64_t ends_of_range[][2] = {{INT64_MIN, 0}, {INT64_MAX, 2}, {-1, 2}, {0, INT64_MAX}, {INT64_MAX, INT64_MIN}};
+  ends[1] = begins[1] = NULL;
+  for (size_t k = 0; k < sizeof ends_of_range / sizeof *ends_of_range; ++k) {
+    begin[0] = ends_of_range[k][0], end[0] = ends_of_range[k][1];
+    FAILS(tsr_run_region_into(p, from, NULL, NULL, 1, begins, ends, both, 2, NULL), TSR_ARGUMENT_ERROR, "within its shape");
+    FAILS(tsr_reads(p, 0, begin, end, wholes, 1, read_begin, read_end, NULL), TSR_ARGUMENT_ERROR, "within its shape");
+  }
+  begin[0] = 0, end[0] = 2;
+  const int64_t extents[] = {INT64_MAX, INT64_MIN, 0, -1};
+  for (size_t k = 0; k < sizeof extents / sizeof *extents; ++k) {
+    int64_t odd[2] = {extents[k], columns};
+    const int64_t* whole_of[] = {odd};
+    FAILS(tsr_reads(p, 0, begin, end, whole_of, 1, read_begin, read_end, NULL), TSR_ARGUMENT_ERROR, "has shape");
+    FAILS(tsr_run_region_into(p, from, places, whole_of, 1, begins, ends, both, 2, NULL), TSR_ARGUMENT_ERROR, "has shape");
+    odd[0] = rows, at[0] = extents[k] == 0 ? 1 : extents[k];
+    FAILS(tsr_run_region_into(p, from, places, whole_of, 1, begins, ends, both, 2, NULL), TSR_ARGUMENT_ERROR,
+          "is not within a whole");
+    at[0] = 0;
+  }
+  OK(tsr_run_region_into(p, from, NULL, NULL, 1, begins, ends, both, 2, NULL));
+  CHECK(room[0] == image[0][1] && room[3] == image[1][2]);
+  tsr_program_free(p);
+}
+
 int main(void) {
   gives_parts_of_the_whole();
+  refuses_what_is_malformed();
   refuses();
   return failures == 0 ? 0 : 1;
 }

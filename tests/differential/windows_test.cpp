@@ -1,16 +1,21 @@
-// Windows of results: any tiling of a program of the zoo into windows, each computed from no more of the inputs than
-// Program::reads says, has the bits of the whole result, in `exact` numbers and in `fast` ones.
+// Windows of results: any tiling of a program of the zoo, of an example or of a filter by name into windows, each
+// computed from no more of the inputs than Program::reads says, has the bits of the whole result, in `exact` numbers
+// and in `fast` ones.
 // TESSERA_TARGET=cuda says where, TESSERA_ZOO=sampling runs those programs alone whose names contain that,
-// TESSERA_SEED=17 takes other tilings.
+// TESSERA_SEED=17 takes other tilings and other options of filters, TESSERA_TILINGS=200 so many of each program, and of
+// filters every element type.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "data/element.hpp"
+#include "engine/filters/filters.hpp"
 #include "engine/program_impl.hpp"
 #include "lang/compile.hpp"
 #include "support/sample.hpp"
@@ -23,6 +28,10 @@ namespace {
 const char* said(const char* variable, const char* otherwise) {
   const char* const given = std::getenv(variable);
   return given != nullptr ? given : otherwise;
+}
+
+int tilings() {
+  return std::atoi(said("TESSERA_TILINGS", "1"));
 }
 
 // Of an extent: the ends of one to three parts, some of them a point wide.
@@ -113,7 +122,6 @@ void check_tilings(const Program& program, const std::vector<Array>& inputs, Run
 TEST(Windows, OfZooProgramsAreThoseOfTheWhole) {
   const std::string target = said("TESSERA_TARGET", "cpu"), of = said("TESSERA_ZOO", "");
   const auto seed = static_cast<std::uint64_t>(std::strtoull(said("TESSERA_SEED", "1"), nullptr, 10));
-  const int tilings = std::atoi(said("TESSERA_TILINGS", "1"));
   for (std::size_t i = 0; i < zoo().size(); ++i) {
     const ZooProgram& zoo_program = zoo()[i];
     if (!in_sample(i) || zoo_program.method == Method::whole || zoo_program.name.find(of) == std::string::npos)
@@ -143,7 +151,7 @@ TEST(Windows, OfZooProgramsAreThoseOfTheWhole) {
       } catch (const Error&) {
         continue;  // too small for the program
       }
-      check_tilings(program, inputs, options, random, tilings);
+      check_tilings(program, inputs, options, random, tilings());
       if (testing::Test::HasFatalFailure()) break;
     }
   }
@@ -177,8 +185,114 @@ TEST(Windows, OfExamplesAreThoseOfTheWhole) {
     options.target = target;
     for (const Numbers numbers : {Numbers::exact, Numbers::fast}) {
       options.numbers = numbers;
-      check_tilings(program, inputs, options, random, 1);
+      check_tilings(program, inputs, options, random, tilings());
     }
+  }
+}
+
+// ---- filters by name ----
+
+struct FilterCase {
+  FilterInfo info;
+  int rank = 2;
+  ElementType type = ElementType::f32;
+};
+
+// Of every filter and rank one type, or all where many tilings are asked for.
+std::vector<FilterCase> filter_cases(std::uint64_t seed) {
+  constexpr std::array types = {ElementType::boolean, ElementType::u8,  ElementType::i16,
+                                ElementType::u16,     ElementType::i32, ElementType::u32,
+                                ElementType::f16,     ElementType::f32, ElementType::f64};
+  std::vector<FilterCase> cases;
+  Random random(seed);
+  for (const FilterInfo& info : filters()) {
+    const bool in_frequency =
+        std::none_of(info.options.begin(), info.options.end(), [](const auto& o) { return o.type == "border"; });
+    if (in_frequency) continue;  // no part of these can be had alone
+    for (const int rank : info.ranks) {
+      const ElementType chosen = random.pick(types);
+      for (const ElementType type : types)
+        if (type == chosen || tilings() > 1) cases.push_back({info, rank, type});
+    }
+  }
+  return cases;
+}
+
+Array weights_of(int rank, Random& random) {
+  Shape shape;
+  for (int d = 0; d < rank; ++d) shape.push_back(random.between(1, rank > 2 ? 3 : 7));
+  if (rank == 2 && random.chance(30)) shape = {21, 19};
+  Array weights(ElementType::f32, shape);
+  for (i64 i = 0; i < weights.count(); ++i) weights.as<float>()[i] = static_cast<float>(random.between(-8, 9)) / 8;
+  return weights;
+}
+
+// Options as they come, all of which the filter takes.
+FilterRequest request_of(const FilterCase& c, Random& random) {
+  FilterRequest request{.name = c.info.name};
+  request.extent = random.pick(std::array{Extent::same, Extent::same, Extent::valid, Extent::full});
+  const bool masked = c.info.takes_mask && random.chance(40);
+  for (int d = 0; d < c.rank; ++d) {
+    BorderMode mode = random.pick(std::array{BorderMode::clamp, BorderMode::mirror, BorderMode::symmetric,
+                                             BorderMode::wrap, BorderMode::constant, BorderMode::none});
+    if (mode == BorderMode::none && request.extent == Extent::full) mode = BorderMode::mirror;
+    request.border.modes.push_back({mode, 0});
+  }
+  if (random.chance(40)) request.border = {};
+  const bool small = c.rank > 2;
+  for (const FilterOption& option : c.info.options) {
+    if (option.name == "kernel") request.tables = {{"kernel", weights_of(c.rank, random)}};
+    if (option.name == "radius")
+      request.numbers.insert_or_assign("radius", static_cast<double>(random.between(0, small ? 1 : 3)));
+    if (option.name == "sigma")
+      request.numbers.insert_or_assign("sigma", small ? 0.7 : 0.4 * static_cast<double>(random.between(1, 9)));
+  }
+  if (masked)
+    request.mask =
+        Array(random.pick(std::array{ElementType::u8, ElementType::f32}), Shape(static_cast<std::size_t>(c.rank), 1));
+  request.ignore_nan = c.info.takes_mask && is_float(c.type) && random.chance(20);
+  request.alpha = random.pick(std::array{Alpha::weighted, Alpha::kept, Alpha::associated});
+  return request;
+}
+
+Format format_of(const FilterCase& c, Random& random) {
+  if (c.rank != 2 || !random.chance(40)) return c.type;
+  const std::vector<std::vector<std::string>> all = {{"r", "g", "b"}, {"y", "a"}, {"r", "g", "b", "a"}};
+  std::vector<std::pair<std::string, ElementType>> fields;
+  for (const std::string& name : random.pick(all)) fields.emplace_back(name, c.type);
+  return Format::record("pixel", fields);
+}
+
+TEST(Windows, OfFiltersByNameAreThoseOfTheWhole) {
+  const std::string target = said("TESSERA_TARGET", "cpu"), of = said("TESSERA_ZOO", "");
+  const auto seed = static_cast<std::uint64_t>(std::strtoull(said("TESSERA_SEED", "1"), nullptr, 10));
+  const std::vector<FilterCase> cases = filter_cases(seed);
+  ASSERT_GT(cases.size(), 30u);
+  const Shape shapes[] = {{2000}, {67, 91}, {10, 24, 41}, {8, 9, 11, 14}};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const FilterCase& c = cases[i];
+    if (!in_sample(i) || c.info.name.find(of) == std::string::npos) continue;
+    Random random(seed * 7919 + i);
+    const FilterRequest request = request_of(c, random);
+    const Format format = format_of(c, random);
+    SCOPED_TRACE(fmt::format("{} of rank {}, {}, extent {}, seed {}", c.info.name, c.rank, format.name(),
+                             static_cast<int>(request.extent), seed));
+    const auto filter = engine::make_filter(request, format, c.rank);
+    std::vector<Array> inputs;
+    for (const Parameter& input : filter->program.inputs()) {
+      inputs.emplace_back(input.format, filter->input_shape(shapes[c.rank - 1]));
+      fill(inputs.back(), Data::smooth, random);
+      if (input.name != "mask") continue;
+      for (i64 k = 0; k < inputs.back().count(); ++k)
+        if (k % 41 < 20)
+          store_element(input.format.scalar, inputs.back().as<std::byte>() + k * static_cast<i64>(input.format.size()),
+                        0);
+    }
+    RunOptions options;
+    options.target = target;
+    options.threads = 2;
+    options.numbers = random.pick(std::array{Numbers::fast, Numbers::exact});
+    check_tilings(filter->program, inputs, options, random, tilings());
   }
 }
 

@@ -64,6 +64,22 @@ class Regions(unittest.TestCase):
         self.assertEqual((shifted.depends_on_all, shifted.inputs["image"][0].after), ("", 1))
         self.assertIn("reduces a whole image", scaled.depends_on_all)
 
+    def test_of_outputs_beside_a_transform(self):
+        @ts.pipeline
+        def two(picture):
+            b = picture.mirror()
+            soft = ts.stage((b[0, 1] + 2 * b + b[0, -1]) / 4)
+            re, im = soft.fft()
+            return {"spectrum": re * re + im * im, "soft": soft, "edges": soft.clamped()[1, 0] - soft}
+
+        whole = two(IMAGE)
+        part = two(IMAGE, region={"soft": np.s_[3:9, :], "edges": np.s_[39:40, 50:]})
+        np.testing.assert_array_equal(part.soft, whole.soft[3:9])
+        np.testing.assert_array_equal(part.edges, whole.edges[39:40, 50:])
+        self.assertIsNone(part.spectrum)
+        with self.assertRaisesRegex(ts.ArgumentError, "is a Fourier transform of a whole image"):
+            two(IMAGE, region={"spectrum": np.s_[3:9]})
+
     def test_of_pipelines(self):
         @ts.pipeline
         def edges(picture, amount=0.5):
@@ -73,6 +89,50 @@ class Regions(unittest.TestCase):
         part = edges(IMAGE, amount=2.0, region=np.s_[4:9, 0:7])
         np.testing.assert_allclose(part, edges(IMAGE, amount=2.0)[4:9, 0:7], atol=1e-6)
 
+    def test_of_named_filters(self):
+        photo = np.random.default_rng(5).integers(0, 256, (30, 44, 4), np.uint8)
+        mask = (IMAGE > 0.3).astype(np.uint8)
+        calls = {
+            "gaussian": lambda **o: ts.gaussian(IMAGE, 2, **o),
+            "valid": lambda **o: ts.box(IMAGE, 2, extent="valid", **o),
+            "full": lambda **o: ts.median(IMAGE, 1, extent="full", border="wrap", **o),
+            "masked": lambda **o: ts.gaussian(IMAGE, 2, mask=mask, **o),
+            "weights": lambda **o: ts.convolve(IMAGE, [[1, 2, 0], [0, -1, 3]], **o),
+            "by name": lambda **o: ts.filter("erode", IMAGE, radius=3, **o),
+        }
+        for name, call in calls.items():
+            whole = call()
+            for region in (np.s_[7:9, 11:50], np.s_[-3:], np.s_[...], np.s_[..., 0:1]):
+                with self.subTest(filter=name, region=region):
+                    part = call(region=region)
+                    np.testing.assert_array_equal(part, whole[region])
+                    out = np.full_like(part, -1)
+                    self.assertIs(call(region=region, out=out), out)
+                    np.testing.assert_array_equal(out, part)
+            np.testing.assert_array_equal(call(region=None), whole)
+        for axis, picture in ((-1, photo), (0, np.moveaxis(photo, -1, 0))):
+            whole = np.moveaxis(ts.gaussian(picture, channel_axis=axis, alpha="weighted"), axis, -1)
+            part = ts.gaussian(picture, channel_axis=axis, alpha="weighted", region=np.s_[2:5, 40:])
+            np.testing.assert_array_equal(np.moveaxis(part, axis, -1), whole[2:5, 40:])
+
+    def test_of_named_filters_what_is_no_region_is_refused(self):
+        whole = ts.InputWindow(IMAGE, at=(0, 0), whole=(40, 60))
+        out = np.empty((3, 3), np.float32)
+        for call, message in [
+            (lambda: ts.box(IMAGE, region=np.s_[0:41]), r"the region of 'out' is \[0, 41\) along dimension 0"),
+            (lambda: ts.box(IMAGE, region=np.s_[2**70 :]), r"a bound of the region of 'out'|expected a part"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:2, 0:2, 0:2]), "has 3 slices, expected 2"),
+            (lambda: ts.box(IMAGE, region=np.s_[:, ::2]), "has the step 2"),
+            (lambda: ts.box(IMAGE, region=3), "expected a slice"),
+            (lambda: ts.box(IMAGE, extent="valid", region=np.s_[0:39]), r"expected a part of \[0, 38\)"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:2, 0:2], out=out), "expected \\(2, 2\\)"),
+            (lambda: ts.box(IMAGE, region=np.s_[0:3, 0:3], out=IMAGE[0:3, 0:3]), "shares memory"),
+            (lambda: ts.lowpass(IMAGE, region=np.s_[0:2]), "is a Fourier transform of a whole image"),
+            (lambda: ts.box(whole, region=np.s_[0:2]), "image is an InputWindow"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                call()
+
     def test_what_is_no_region_is_refused(self):
         for region, message in [
             (np.s_[0:41], r"is \[0, 41\) along dimension 0"),
@@ -81,10 +141,43 @@ class Regions(unittest.TestCase):
             (np.s_[0:10:2], "has the step 2"),
             (np.s_[0:1, 0:1, 0:1], "has 3 slices, expected 2"),
             ("rows", "expected a slice"),
+            (np.array([1, 2]), "expected a slice"),
+            (np.s_[0 : 2**64], "expected a whole number"),
+            (np.s_[-50:3], r"is \[-10, 3\)"),
+            (np.s_[..., ...], "more than one"),
+            ({}, "no window is wanted"),
             ({"other": np.s_[0:1]}, "region has 'other', expected some of out"),
         ]:
             with self.subTest(region=region), self.assertRaisesRegex(ts.ArgumentError, message):
                 ts.Program.from_text(BLUR)(IMAGE, region=region)
+
+    def test_arrays_that_do_not_fit_are_refused(self):
+        two = ts.Program.from_text(
+            "stencil f(vector#2 float X) { return X@[0,1]; } parameter M, N; vector#2 float a[M,N]; "
+            "return x = f(a), y = f(f(a));"
+        )
+        out = np.empty((2, 3), np.float32)
+        fixed = np.empty((2, 2), np.float32)
+        fixed.flags.writeable = False
+        part, one = np.s_[0:2, 0:2], {"x": np.s_[0:2, 0:2]}
+        for call, message in [
+            (lambda: two(IMAGE, region=part, out=(out[:, :2], out[:, 1:])), "'y' shares memory with 'x'"),
+            (lambda: two(IMAGE, region=part, out=(IMAGE[:2, :2], None)), "'x' shares memory with an input"),
+            (lambda: two(IMAGE, region=one, out=(out[:, :2], out[:, 1:])), "out has an array for 'y'"),
+            (lambda: two(IMAGE, region=part, out=(fixed, None)), "is read-only"),
+            (lambda: two(IMAGE[0], region=part), "has the shape .60,., expected 2 dimensions"),
+            (lambda: two.reads(part, (5,), output="x"), "has the shape .5,., expected 2 dimensions"),
+            (lambda: two.reads(part, (2**62, 2**62), output="x"), "which no array has"),
+            (lambda: ts.box(IMAGE, region={"in": part}), "region has 'in', expected some of out"),
+            (lambda: ts.box(IMAGE, region={}), "region names no output"),
+        ]:
+            with self.assertRaisesRegex(ts.ArgumentError, message):
+                call()
+        backwards = IMAGE.T[::-1, ::2]
+        np.testing.assert_array_equal(two(backwards, region=part).y, two(backwards).y[part])
+        out = np.zeros((2, 7), np.float32)[:, ::-3]
+        two(IMAGE, region={"x": np.s_[4:6, 1:4]}, out=(out, None))
+        np.testing.assert_array_equal(out, IMAGE[4:6, 2:5])
 
     def test_windows_that_do_not_fit_are_refused(self):
         program = ts.Program.from_text(BLUR)

@@ -37,7 +37,8 @@ Array apply(const Array& image, const char* name, const Options& options, std::m
                               .ignore_nan = ignores_nan(options),
                               .nodata = nodata_of(options),
                               .alpha = options.alpha,
-                              .arithmetic = options.arithmetic};
+                              .arithmetic = options.arithmetic,
+                              .region = options.region};
   return filter(image, request, options.run);
 }
 
@@ -50,7 +51,8 @@ Array in_frequency(const Array& image, const char* name, const Options& options,
                               .extent = options.extent,
                               .type = options.type,
                               .alpha = options.alpha,
-                              .arithmetic = options.arithmetic};
+                              .arithmetic = options.arithmetic,
+                              .region = options.region};
   return filter(image, request, options.run);
 }
 
@@ -74,9 +76,12 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(request.name)));
   const auto made = engine::make_filter(request, image.format(), image.rank());
   static_cast<void>(made->place(image.shape()));
-  std::vector<Array> inputs = {made->input(made->converted(image))};
-  if (!request.mask.empty()) inputs.push_back(made->input(engine::mask_for(request.mask, image.shape())));
-  return renamed(made->program.run(inputs, run).at(0), image.format());
+  const bool all = request.region.begin.empty() && request.region.end.empty();
+  const Array result =
+      all ? made->program.run(made->inputs(image, request.mask), run).at(0)
+          : made->program.run_region(made->windows(image, request.mask, request.region, run), {request.region}, run)
+                .at(0);
+  return renamed(result, image.format());
 }
 
 Array gaussian(const Array& image, const GaussianOptions& o) {

@@ -65,13 +65,17 @@ bool is_one_group(const plan::Plan& plan, const std::vector<i64>& parameters, bo
   return !tiled || (anchor.domain.size() == 2 && plan.tiling(*tiled).planes == 1);
 }
 
-// With which both programs are one group; nothing where blocks cannot be, or would not pay.
+// With which both programs are one group; nothing where blocks cannot be, or would not pay. `parameters`: of the whole.
 std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vector<i64>& parameters,
-                                    const std::vector<i64>& plain_parameters, const RunOptions& options) {
+                                    const RunOptions& options) {
   const bool cpu = options.target.empty() || options.target == "cpu";
   if (!cpu || options.numbers != Numbers::fast || options.method == Method::whole) return {};
   if (options.schedule != Schedule::automatic || options.tile_rows > 0 || options.tile_columns > 0) return {};
   const Program::Impl& plain = program.certainty->plain.impl();
+  Shape image;
+  for (const ir::SizeId n : program.graph.arguments.front().extents)
+    image.push_back(program.graph.evaluate(n, parameters));
+  const std::vector<i64> plain_parameters = ir::bind_parameters(plain.graph, {image});
   const std::vector<Shape> shapes = program.output_shapes(parameters);
   i64 points = 1;
   for (const i64 n : shapes.front()) points *= n;
@@ -87,6 +91,26 @@ std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vec
       found->second = s;
   }
   return found->second;
+}
+
+// Dimensions of one point that a plan adds before those of the result.
+std::size_t added_dimensions(const plan::Plan& plan, const Program::Impl& program) {
+  return plan.graph.stage(plan.groups.back().anchor).domain.size() - static_cast<std::size_t>(program.outputs[0].rank);
+}
+
+// Blocks of the result, fields not counted, for every dimension of the plan. Those of transforms are whole pairs of
+// their tiles.
+std::vector<Blocks> blocks_for(const plan::Plan& plan, const Program::Impl& program) {
+  const plan::Group& group = plan.groups.back();
+  const Blocks* const shapes[] = {of_lines, of_images, of_volumes, of_series};
+  const std::size_t lead = added_dimensions(plan, program), rank = static_cast<std::size_t>(program.outputs[0].rank);
+  std::vector<Blocks> blocks(lead, {1, 1});
+  blocks.insert(blocks.end(), shapes[rank - 1], shapes[rank - 1] + rank);
+  if (const auto tiled = rewrite::first_with_tiles(plan.graph, group.stages)) {
+    const i64 pair[] = {plan.tiling(*tiled).high, 2 * plan.tiling(*tiled).wide};
+    for (std::size_t d = 0; d < 2; ++d) blocks[d].extent = (blocks[d].extent + pair[d] - 1) / pair[d] * pair[d];
+  }
+  return blocks;
 }
 
 // One of the two programs, compiled where it is first needed.
@@ -176,21 +200,22 @@ class Side {
 class BlockRun {
  public:
   BlockRun(const Program::Impl& program, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-           const std::vector<Array>& outputs, const RunOptions& options)
+           const std::vector<Array>& outputs, const RunOptions& options, const std::vector<i64>& whole)
       : program_(program),
         of_(*program.certainty),
         plain_(of_.plain.impl()),
         parameters_(parameters),
         inputs_(inputs),
         outputs_(outputs),
-        options_(options) {}
+        options_(options),
+        whole_(whole) {}
 
   bool possible() {
     if (outputs_.size() != 1) return false;
     if (of_.mask && !is_scannable_mask(inputs_[*of_.mask])) return false;
     if (of_.finite && !is_scannable_image(inputs_[0])) return false;
     plain_parameters_ = ir::bind_parameters(plain_.graph, {inputs_[0].shape()});
-    const std::optional<Schedule> schedule = schedule_of(program_, parameters_, plain_parameters_, options_);
+    const std::optional<Schedule> schedule = schedule_of(program_, whole_, options_);
     if (schedule) options_.schedule = *schedule;
     return schedule.has_value();
   }
@@ -216,27 +241,18 @@ class BlockRun {
   }
 
  private:
-  // Blocks and tiles. Those of transforms are whole pairs of their tiles.
   void cut() {
     const std::shared_ptr<const Executable> with = program_.executable(options_);
     const plan::Plan& plan = with->plan();
-    const plan::Group& group = plan.groups.back();
-    const ir::Graph& graph = plan.graph;
-    const std::vector<ir::SizeId>& domain = graph.stage(group.anchor).domain;
-    const std::size_t rank = outputs_.front().shape().size();
-    const Blocks* const shapes[] = {of_lines, of_images, of_volumes, of_series};
-    lead_ = domain.size() - rank;  // dimensions of one point that the plan adds
-    for (std::size_t d = 0; d < domain.size(); ++d) {
-      base_.push_back(d < lead_ ? 1 : shapes[rank - 1][d - lead_].extent);
-      most_.push_back(d < lead_ ? 1 : shapes[rank - 1][d - lead_].most);
-    }
-    if (const auto tiled = rewrite::first_with_tiles(graph, group.stages)) {
-      const i64 pair[] = {plan.tiling(*tiled).high, 2 * plan.tiling(*tiled).wide};
-      for (std::size_t d = 0; d < 2; ++d) base_[d] = (base_[d] + pair[d] - 1) / pair[d] * pair[d];
+    const std::vector<ir::SizeId>& domain = plan.graph.stage(plan.groups.back().anchor).domain;
+    lead_ = added_dimensions(plan, program_);
+    for (const Blocks& b : blocks_for(plan, program_)) {
+      base_.push_back(b.extent);
+      most_.push_back(b.most);
     }
     for (std::size_t d = 0; d < domain.size(); ++d) {
       const i64 unit = d + 1 == domain.size() ? plan.together() : 1;
-      blocks_.push_back((graph.evaluate(domain[d], parameters_) / unit + base_[d] - 1) / base_[d]);
+      blocks_.push_back((plan.graph.evaluate(domain[d], parameters_) / unit + base_[d] - 1) / base_[d]);
     }
   }
 
@@ -371,7 +387,8 @@ class BlockRun {
   std::vector<i64> plain_parameters_;
   const std::vector<Array>&inputs_, &outputs_;
   RunOptions options_;
-  std::size_t lead_ = 0;
+  const std::vector<i64>& whole_;          // parameters of what is run a part of
+  std::size_t lead_ = 0;                   // dimensions of one point that the plan adds
   std::vector<i64> base_, most_, blocks_;  // extents of a block, blocks of a tile and of the result
   Side *with_ = nullptr, *without_ = nullptr;
 };
@@ -379,17 +396,25 @@ class BlockRun {
 }  // namespace
 
 bool may_run_by_certainty(const Program::Impl& program, const std::vector<i64>& parameters, const RunOptions& options) {
-  const Program::Impl& plain = program.certainty->plain.impl();
-  const ir::Graph& graph = plain.graph;
-  Shape image;
-  for (const ir::SizeId n : program.graph.arguments.front().extents)
-    image.push_back(program.graph.evaluate(n, parameters));
-  return schedule_of(program, parameters, ir::bind_parameters(graph, {image}), options).has_value();
+  return schedule_of(program, parameters, options).has_value();
+}
+
+std::optional<CertaintyBlocks> certainty_blocks(const Program::Impl& program, const std::vector<i64>& parameters,
+                                                const RunOptions& options) {
+  const std::optional<Schedule> schedule = schedule_of(program, parameters, options);
+  if (!schedule) return {};
+  CertaintyBlocks blocks{options, {}};
+  blocks.options.schedule = *schedule;
+  const std::shared_ptr<const Executable> with = program.executable(blocks.options);
+  for (const Blocks& b : blocks_for(with->plan(), program)) blocks.extents.push_back(b.extent);
+  blocks.extents.back() *= with->plan().together();
+  return blocks;
 }
 
 bool run_by_certainty(const Program::Impl& program, const std::vector<i64>& parameters,
-                      const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& options) {
-  BlockRun run(program, parameters, inputs, outputs, options);
+                      const std::vector<Array>& inputs, const std::vector<Array>& outputs, const RunOptions& options,
+                      const std::vector<i64>& whole) {
+  BlockRun run(program, parameters, inputs, outputs, options, whole);
   if (!run.possible()) return false;
   run.run();
   return true;

@@ -28,11 +28,20 @@ struct Certainty {
 };
 
 // Runs the program block by block, by itself or by its filter without certainties. False, and nothing is done, where
-// that cannot be: the program is then to be run as any other.
+// that cannot be: the program is then to be run as any other. `whole`: the parameters of what is run a part of, which
+// begins at a block.
 bool run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const std::vector<Array>& inputs,
-                      const std::vector<Array>& outputs, const RunOptions&);
+                      const std::vector<Array>& outputs, const RunOptions&, const std::vector<i64>& whole);
 
 // Would it, for arrays on the host in layouts that need no copy?
 bool may_run_by_certainty(const Program::Impl&, const std::vector<i64>& parameters, const RunOptions&);
+
+// If so: the options that make its plan, and the extents of a block in every dimension of that plan's result.
+struct CertaintyBlocks {
+  RunOptions options;
+  std::vector<i64> extents;
+};
+std::optional<CertaintyBlocks> certainty_blocks(const Program::Impl&, const std::vector<i64>& parameters,
+                                                const RunOptions&);
 
 }  // namespace tessera::engine

@@ -1,6 +1,7 @@
 // What a request for a filter must be before anything is compiled; and images continued by their borders.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "tessera/filters.hpp"
@@ -22,8 +23,9 @@ ElementType arithmetic_of(const FilterRequest&, ElementType image);
 // Scalars or the fields of structs in another type, which holds all values; on the device of the image.
 Array in_type(const Array& image, ElementType);
 
-// The image with `margin` more points at either end of each dimension, where its border gives what they are. On the
-// device of the image. Constants continue() its type.
-Array continued(const Array& image, const std::vector<Border>&, const std::vector<i64>& margin);
+// A region of the image with `margin` more points at either end of each dimension, where its border gives what they
+// are; in another type where one is given. On the device of the image. Constants continue() the type.
+Array continued(const Array& image, const std::vector<Border>&, const std::vector<i64>& margin, const Region&,
+                std::optional<ElementType> type);
 
 }  // namespace tessera::engine

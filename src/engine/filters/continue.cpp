@@ -22,16 +22,29 @@ std::vector<std::byte> element_of(const Format& format, double value) {
   return bytes;
 }
 
+// What stands at every place of a region along one dimension: an index of the image, -1 for a constant.
+std::vector<i64> map_of(BorderMode mode, i64 begin, i64 end, i64 margin, i64 n) {
+  std::vector<i64> map;
+  for (i64 i = begin; i < end; ++i) map.push_back(map_index(mode, i - margin, n));
+  return map;
+}
+
+// `from`: the image from `first` on, as far as the maps name it.
 class Continuation {
  public:
-  Continuation(const Array& from, const Array& to, const std::vector<Border>& borders, const std::vector<i64>& margin)
-      : from_(from), to_(to), margin_(margin), size_(from.format().size()) {
+  Continuation(const Array& from, const Array& to, const std::vector<Border>& borders,
+               std::vector<std::vector<i64>> maps, const std::vector<i64>& first)
+      : from_(from), to_(to), size_(from.format().size()), maps_(std::move(maps)) {
     for (std::size_t d = 0; d < borders.size(); ++d) {
-      std::vector<i64> map(static_cast<std::size_t>(to.shape()[d]));
-      for (std::size_t i = 0; i < map.size(); ++i)
-        map[i] = map_index(borders[d].mode, static_cast<i64>(i) - margin[d], from.shape()[d]);
-      maps_.push_back(std::move(map));
+      for (i64& source : maps_[d])
+        if (source >= 0) source -= first[d];
       fills_.push_back(element_of(from.format(), borders[d].mode == BorderMode::constant ? borders[d].value : 0));
+    }
+    const std::vector<i64>& last = maps_.back();
+    for (std::size_t i = 0; i < last.size(); i += static_cast<std::size_t>(runs_[i])) {
+      std::size_t end = i + 1;
+      while (end < last.size() && last[i] >= 0 && last[end] == last[end - 1] + 1) ++end;
+      runs_.resize(end, static_cast<i64>(end - i));
     }
   }
 
@@ -41,15 +54,16 @@ class Continuation {
   // `constant`: the element that stands here, whatever the faster dimensions are; null for those of the image.
   void fill(std::size_t d, const std::byte* from, std::byte* to, const std::byte* constant) {
     const bool last = d + 1 == maps_.size();
-    const i64 step = from_.strides()[d], n = from_.shape()[d], extent = to_.shape()[d];
+    const i64 step = from_.strides()[d], extent = to_.shape()[d];
     for (i64 i = 0; i < extent; ++i) {
       std::byte* target = to + i * to_.strides()[d];
-      if (last && constant == nullptr && i == margin_[d] && step == static_cast<i64>(size_)) {  // all of the inside
-        std::memcpy(target, from, static_cast<std::size_t>(n) * size_);
-        i += n - 1;
+      const i64 source = maps_[d][static_cast<std::size_t>(i)];
+      const i64 count = last ? runs_[static_cast<std::size_t>(i)] : 1;
+      if (count > 1 && constant == nullptr && step == static_cast<i64>(size_)) {
+        std::memcpy(target, from + source * step, static_cast<std::size_t>(count) * size_);
+        i += count - 1;
         continue;
       }
-      const i64 source = maps_[d][static_cast<std::size_t>(i)];
       const std::byte* here = constant != nullptr ? constant : source < 0 ? fills_[d].data() : nullptr;
       const std::byte* row = from + std::max<i64>(source, 0) * step;
       if (last)
@@ -60,9 +74,9 @@ class Continuation {
   }
 
   const Array &from_, &to_;
-  const std::vector<i64>& margin_;
   std::size_t size_;  // of an element
   std::vector<std::vector<i64>> maps_;
+  std::vector<i64> runs_;                      // elements that follow each other in the image, along the last dimension
   std::vector<std::vector<std::byte>> fills_;  // of constants, per dimension
 };
 
@@ -101,14 +115,26 @@ Array in_type(const Array& image, ElementType type) {
   return there;
 }
 
-Array continued(const Array& image, const std::vector<Border>& borders, const std::vector<i64>& margin) {
-  Shape shape = image.shape();
-  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += 2 * margin[d];
-  const Array host = image.to_host();
-  const Array result(image.format(), shape);
-  Continuation(host, result, borders, margin).run();
+Array continued(const Array& image, const std::vector<Border>& borders, const std::vector<i64>& margin,
+                const Region& region, std::optional<ElementType> type) {
+  std::vector<std::vector<i64>> maps;
+  std::vector<i64> first, last;  // of the image that is read
+  Shape shape;
+  for (std::size_t d = 0; d < borders.size(); ++d) {
+    const i64 n = image.shape()[d];
+    maps.push_back(map_of(borders[d].mode, region.begin[d], region.end[d], margin[d], n));
+    shape.push_back(region.end[d] - region.begin[d]);
+    first.push_back(n - 1), last.push_back(0);
+    for (const i64 source : maps[d])
+      if (source >= 0) first[d] = std::min(first[d], source), last[d] = std::max(last[d], source + 1);
+    last[d] = std::max(last[d], first[d] + 1);
+  }
+  Array part = image.region(first, last).to_host();
+  if (type) part = in_type(part, *type);
+  const Array result(part.format(), shape);
+  Continuation(part, result, borders, std::move(maps), first).run();
   if (!image.on_device()) return result;
-  const Array there = image.memory()->make(image.format(), shape);
+  const Array there = image.memory()->make(part.format(), shape);
   there.copy_from(result);
   return there;
 }

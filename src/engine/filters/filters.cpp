@@ -216,15 +216,43 @@ Region Filter::place(const Shape& image) const {
   return region;
 }
 
-Array Filter::converted(const Array& image) const {
-  return widened ? in_type(image, *widened) : image;
+Array Filter::part(const Array& image, const Region& of, std::optional<ElementType> type) const {
+  if (extent != Extent::full) {
+    const Array part = image.region(of.begin, of.end);
+    return type ? in_type(part, *type) : part;
+  }
+  std::vector<i64> margin;
+  for (std::size_t d = 0; d < before.size(); ++d) margin.push_back(before[d] + after[d]);
+  return continued(image, borders, margin, of, type);
 }
 
 Array Filter::input(const Array& image) const {
-  if (extent != Extent::full) return image;
-  std::vector<i64> margin;
-  for (std::size_t d = 0; d < before.size(); ++d) margin.push_back(before[d] + after[d]);
-  return continued(image, borders, margin);
+  const Shape shape = input_shape(image.shape());
+  return part(image, {std::vector<i64>(shape.size()), shape}, {});
+}
+
+std::vector<InputWindow> Filter::windows(const Array& image, const Array& mask, const Region& region,
+                                         const RunOptions& options) const {
+  std::vector<Array> given = {image};
+  if (!mask.empty()) given.push_back(mask_for(mask, image.shape()));
+  std::vector<InputWindow> windows;
+  for (const Array& a : given) windows.push_back({a});
+  if (extent != Extent::full && !widened) return windows;
+  // What is read alone is converted and continued.
+  const Shape whole = input_shape(image.shape());
+  const std::vector<Region> reads =
+      program.reads(0, region, std::vector<Shape>(given.size(), whole), program.impl().placed(given, {}, options));
+  for (std::size_t k = 0; k < given.size(); ++k)
+    windows[k] = {part(given[k], reads[k], k == 0 ? widened : std::nullopt), reads[k].begin, whole};
+  return windows;
+}
+
+std::vector<Array> Filter::inputs(const Array& image, const Array& mask) const {
+  const Shape shape = input_shape(image.shape());
+  const Region all{std::vector<i64>(shape.size()), shape};
+  std::vector<Array> made = {part(image, all, widened)};
+  if (!mask.empty()) made.push_back(input(mask_for(mask, image.shape())));
+  return made;
 }
 
 }  // namespace tessera::engine

@@ -19,14 +19,21 @@ struct Filter {
   // Of the elements that the program takes, where a border has a constant that those of the image cannot hold.
   std::optional<ElementType> widened = {};
 
-  // What the program is run on: the image, or for a full extent the image continued by its border. So for its mask.
+  // What the program is run on: the image in the type that the program takes, for a full extent continued by its
+  // border, and so its mask, where there is one.
+  std::vector<Array> inputs(const Array& image, const Array& mask) const;
+  // The same for a region of the result, as far as that reads it. Throws Error(argument) as Program::reads does.
+  std::vector<InputWindow> windows(const Array& image, const Array& mask, const Region&, const RunOptions&) const;
+  // The image, or its mask, continued by the border where the extent is full.
   Array input(const Array& image) const;
-  // The image in the type that the program takes.
-  Array converted(const Array& image) const;
   Shape input_shape(const Shape& image) const;
   // The place of the result in the image: [begin, end), which may lie outside. Throws Error(argument) when a valid
   // extent leaves nothing.
   Region place(const Shape& image) const;
+
+ private:
+  // A region of what the program takes, of the image or its mask, in that type.
+  Array part(const Array& image, const Region&, std::optional<ElementType> type) const;
 };
 
 // Throws Error(argument) for names and options that cannot be used. Kept in memory. Of the mask only the type counts;

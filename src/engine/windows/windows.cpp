@@ -1,21 +1,15 @@
 // Parts of results: what they read, and running a program on that alone. See docs/design/windows.md.
-#include "analyze/windows.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
-#include "engine/size_class.hpp"
+#include "engine/windows/region_plan.hpp"
 #include "ir/bind.hpp"
-#include "lower/device.hpp"
-#include "rewrite/located.hpp"
-#include "rewrite/sums/tiles/tiles.hpp"
 #include "run/cpu/parallel.hpp"
 #include "tessera/device.hpp"
 #include "tessera/program.hpp"
@@ -25,122 +19,52 @@ namespace tessera {
 namespace {
 
 using analyze::Box;
-using analyze::Cut;
-using analyze::Span;
+using engine::box_of;
+using engine::is_wanted;
+using engine::RegionPlan;
+using engine::RegionStep;
+using Kind = ir::host::Array::Kind;
 
 [[noreturn]] void fail(std::string message, std::string help = {}) {
   throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
 }
 
-Box box_of(const Region& region) {
-  Box box;
-  for (std::size_t d = 0; d < region.begin.size(); ++d) box.push_back({region.begin[d], region.end[d]});
-  return box;
-}
-
 // "[3, 7) x [0, 12)"
 std::string text_of(const Box& box) {
   std::string text;
-  for (const Span& span : box) text += fmt::format("{}[{}, {})", text.empty() ? "" : " x ", span.begin, span.end);
+  for (const analyze::Span& span : box)
+    text += fmt::format("{}[{}, {})", text.empty() ? "" : " x ", span.begin, span.end);
   return text;
 }
 
-std::string global_of(const Program::Impl& impl, std::size_t output) {
-  std::optional<analyze::Global> global = analyze::global_stage(impl.graph, output);
-  // What stands beside a transform or a loop is computed in the same sections.
-  for (std::size_t o = 0; o < impl.graph.outputs.size() && !global && impl.host; ++o)
-    global = analyze::global_stage(impl.graph, o);
-  return global ? fmt::format("stage '{}' {}", impl.graph.stage(global->stage).name, global->how) : "";
-}
-
-bool is_wanted(const Region& region) {
-  return !region.begin.empty() || !region.end.empty();
-}
-
 void check_region(const Program::Impl& impl, std::size_t output, const Region& region, const Shape& shape) {
-  if (const std::string global = global_of(impl, output); !global.empty())
-    fail(fmt::format("{} has no windows: {}, so that any part takes the whole input", impl.output_name(output), global),
+  const std::string name = impl.output_name(output);
+  if (const std::string global = engine::global_of(impl, output); !global.empty())
+    fail(fmt::format("{} has no windows: {}, so that any part takes the whole input", name, global),
          "run the program on the whole input, and take the part of the result");
-  if (region.begin.size() != shape.size() || region.end.size() != shape.size())
-    fail(fmt::format("the window of {} has {} dimensions, expected {}", impl.output_name(output),
-                     std::max(region.begin.size(), region.end.size()), shape.size()));
+  if (region.begin.size() != region.end.size())
+    fail(fmt::format("the window of {} has a begin of {} dimensions and an end of {}", name, region.begin.size(),
+                     region.end.size()));
+  if (region.begin.size() != shape.size())
+    fail(fmt::format("the window of {} has {} dimensions, expected {}", name, region.begin.size(), shape.size()));
   for (std::size_t d = 0; d < shape.size(); ++d)
     if (region.begin[d] < 0 || region.begin[d] >= region.end[d] || region.end[d] > shape[d])
-      fail(fmt::format("the window {} of {} is not within its shape {}", text_of(box_of(region)),
-                       impl.output_name(output), to_string(shape)),
+      fail(fmt::format("the window {} of {} is not within its shape {}", text_of(box_of(region)), name,
+                       to_string(shape)),
            "give ranges [begin, end) of at least one point");
 }
 
-// A plan that says where whole tiles are computed, as notes of stages.
-std::vector<analyze::Grain> grains_of(const plan::Plan& plan) {
-  std::vector<analyze::Grain> grains;
-  for (ir::StageId s = 0; s < plan.graph.stage_count(); ++s) {
-    const rewrite::Tiling& tiling = plan.tiling(s);
-    if (tiling.rows == 0 || tiling.matrix) continue;
-    const std::size_t rank = plan.graph.stage(s).domain.size();
-    analyze::Grain grain{s, std::vector<i64>(rank, 1)};
-    const bool signal = rewrite::is_signal_tile(plan.graph, plan.graph.stage(s), tiling);
-    grain.points[rank - 1] = 2 * tiling.wide * (signal ? tiling.high : 1);
-    if (!signal) grain.points[rank - 2] = tiling.high;
-    if (tiling.planes > 1) grain.points[0] = std::max<i64>(1, 2 * tiling.along);
-    grains.push_back(std::move(grain));
+// Of a whole that nobody has in memory: what the analysis computes with fits 63 bits.
+void check_whole(const std::string& name, const Shape& shape) {
+  constexpr i64 most = i64{1} << 56;
+  i64 points = 1;
+  for (const i64 n : shape) {
+    if (n < 1)
+      fail(fmt::format("the whole of {} has shape {}; every extent must be at least 1", name, to_string(shape)));
+    if (n > most / points)
+      fail(fmt::format("the whole of {} has shape {}, expected 2^56 elements at most", name, to_string(shape)));
+    points *= n;
   }
-  return grains;
-}
-
-// Regions of a program's outputs as those of its plan, which may add dimensions and join fields.
-analyze::Wanted wanted_of(const plan::Plan& plan, const std::vector<Region>& regions) {
-  analyze::Wanted wanted;
-  for (const Region& region : regions) {
-    wanted.emplace_back();
-    if (!is_wanted(region)) continue;
-    Box box = box_of(region);
-    const std::size_t rank = plan.graph.stage(plan.graph.outputs[wanted.size() - 1].stages.front()).domain.size();
-    while (box.size() < rank) box.insert(box.begin(), {0, 1});
-    box.back() = {box.back().begin * plan.together(), box.back().end * plan.together()};
-    wanted.back() = std::move(box);
-  }
-  return wanted;
-}
-
-// A program that is told which part of its images it has, where it asks, and the numbers that tell it.
-struct Told {
-  const Program::Impl& program;
-  const rewrite::Located* located = nullptr;
-};
-
-Told told(const Program::Impl& impl) {
-  const base::Lock lock = impl.locked();
-  if (!impl.located) {
-    impl.located.emplace();
-    if (auto made = rewrite::located(impl.graph)) {
-      auto kept = std::make_shared<Program::Impl::LocatedProgram>(Program::Impl::LocatedProgram{std::move(*made), {}});
-      kept->program = std::make_shared<const Program>(engine::make_program(kept->located.graph, {}));
-      *impl.located = std::move(kept);
-    }
-  }
-  if (!*impl.located) return {impl};
-  return {(*impl.located)->program->impl(), &(*impl.located)->located};
-}
-
-// What is kept of the inputs, by the plan that runs the whole.
-Cut cut_for(const Program::Impl& impl, const std::vector<i64>& whole, const std::vector<Region>& regions,
-            const RunOptions& options) {
-  const auto of = [&](const plan::Plan& plan, const analyze::LeastExtents& least) {
-    return analyze::cut_of(plan.graph, whole, wanted_of(plan, regions), grains_of(plan), least);
-  };
-  const auto on_device = [&](const engine::DeviceExecutable& code) {  // which has other code for small images
-    const engine::DeviceExecutable& serves = code.serving(whole, options);
-    return of(serves.plan(), lower::least_extents(serves.program()));
-  };
-  const Program::Impl& runs = engine::by_method(impl, options);
-  Cut cut = options.target == "cpu" ? of(runs.executable(options, engine::size_class(runs.graph, whole))->plan(), {})
-                                    : on_device(*runs.on_device(options, whole));
-  // Of adjoints, which are right from some extents on.
-  for (const LeastExtent& least : impl.least)
-    if (cut.extent(impl.graph, least.extent) < least.points)
-      for (std::size_t p = 0; p < whole.size(); ++p) cut.kept[p] = {0, whole[p]};
-  return cut;
 }
 
 std::vector<Region> regions_for(const Program::Impl& impl, std::size_t output, const Region& region) {
@@ -157,121 +81,46 @@ void check_windowed(const Program::Impl& impl, const RunOptions& options) {
     fail("method whole transforms whole images, of which no part can be had alone", "give another method");
 }
 
-// What points of an output read, where no edge is near: of one period, after which they read as they read.
-class Sight {
- public:
-  Sight(const Program::Impl& impl, std::size_t output) : graph_(impl.graph), output_(output) {
-    const std::vector<ir::SizeId>& domain = graph_.stage(graph_.outputs[output].stages.front()).domain;
-    const i64 step = analyze::pace_of_all(graph_);
-    repeats_ = step <= most_phases;
-    for (const ir::SizeId extent : domain) {
-      if (graph_.constant(extent)) continue;  // its last point says enough: nothing goes with it
-      const analyze::Pace pace = analyze::pace_of(graph_, extent);
-      repeats_ = repeats_ && pace.points > 0;
-      if (!repeats_) return;
-      period_ = std::lcm(period_, pace.points * (step / pace.parameter));
-      repeats_ = period_ <= most_phases;
-    }
-    if (!repeats_) return;
-    far_ = (far_points / period_ + 1) * period_;
-    parameters_.assign(graph_.parameters.size(), 2 * far_ * step);
-    domain_ = domain;
-  }
-
-  // Not where points repeat too late, as those of a pyramid of more than ten levels do.
-  bool repeats() const { return repeats_; }
-
-  void look(std::vector<std::vector<Locality::Dimension>>& inputs) const {
-    const std::vector<Box> here = read_at(far_), there = read_at(far_ + period_);
-    for (std::size_t a = 0; a < inputs.size(); ++a)
-      for (std::size_t d = 0; d < here[a].size(); ++d) {
-        Locality::Dimension& dim = inputs[a].emplace_back();
-        const i64 n = graph_.evaluate(graph_.arguments[a].extents[d], parameters_);
-        dim.whole = here[a][d] == Span{0, n} || domain_.size() + d < graph_.arguments[a].extents.size();
-        const i64 moved = there[a].empty() ? 0 : there[a][d].begin - here[a][d].begin;
-        const i64 common = std::gcd(moved, period_);
-        dim.scale = moved / common, dim.divisor = period_ / common;
-      }
-    for (i64 at = far_; at < far_ + period_; ++at) widen(inputs, at, read_at(at));
-  }
-
- private:
-  static constexpr i64 most_phases = 1024, far_points = 1 << 18;
-
-  std::vector<Box> read_at(i64 at) const {
-    analyze::Wanted wanted(graph_.outputs.size());
-    Box& box = wanted[output_].emplace();
-    for (const ir::SizeId n : domain_) {
-      const i64 begin = std::min(at, graph_.evaluate(n, parameters_) - 1);
-      box.push_back({begin, begin + 1});
-    }
-    return analyze::read_of_arguments(graph_, parameters_, wanted);
-  }
-
-  static void widen(std::vector<std::vector<Locality::Dimension>>& inputs, i64 at, const std::vector<Box>& read) {
-    for (std::size_t a = 0; a < inputs.size(); ++a)
-      for (std::size_t d = 0; d < inputs[a].size(); ++d) {
-        Locality::Dimension& dim = inputs[a][d];
-        const i64 centre = at * dim.scale / dim.divisor;
-        if (dim.whole || read[a].empty()) continue;
-        dim.before = std::max(dim.before, centre - read[a][d].begin);
-        dim.after = std::max(dim.after, read[a][d].end - 1 - centre);
-      }
-  }
-
-  const ir::Graph& graph_;
-  std::size_t output_;
-  bool repeats_ = false;
-  i64 period_ = 1, far_ = 0;
-  std::vector<i64> parameters_;
-  std::vector<ir::SizeId> domain_;
-};
+// Of every array among the inputs, what steps read; what none reads follows the cut of the last one.
+std::vector<Box> reads_of(const Program::Impl& impl, const RegionPlan& plan) {
+  std::vector<Box> boxes;
+  for (const ir::Argument& a : impl.graph.arguments)
+    boxes.push_back(a.is_array ? plan.steps.back().cut.box(impl.graph, a.extents) : Box{});
+  for (const RegionPlan::Named& a : plan.arrays)
+    if (a.kind == Kind::argument && !a.read.empty()) boxes[a.index] = a.read;
+  return boxes;
+}
 
 }  // namespace
-
-std::vector<Locality> Program::locality() const {
-  std::vector<Locality> all;
-  for (std::size_t o = 0; o < impl_->graph.outputs.size(); ++o) {
-    Locality& local = all.emplace_back();
-    local.global = global_of(*impl_, o);
-    local.inputs.resize(impl_->graph.arguments.size());
-    if (!local.global.empty()) continue;
-    const Sight sight(*impl_, o);
-    if (sight.repeats())
-      sight.look(local.inputs);
-    else
-      for (std::size_t a = 0; a < local.inputs.size(); ++a)
-        local.inputs[a].assign(impl_->graph.arguments[a].extents.size(), {.whole = true});
-  }
-  return all;
-}
 
 std::vector<Region> Program::reads(std::size_t output, const Region& region, const std::vector<Shape>& shapes,
                                    const RunOptions& asked) const {
   const std::vector<Region> regions = regions_for(*impl_, output, region);
   RunOptions options = impl_->placed({}, {}, asked);
   check_windowed(*impl_, options);
-  const std::vector<i64> whole = ir::bind_parameters(impl_->graph, shapes);
-  check_region(*impl_, output, region, impl_->output_shapes(whole)[output]);
-  const Cut cut = cut_for(told(*impl_).program, whole, regions, options);
+  const Program::Impl& impl = engine::by_method(*impl_, options);
+  for (std::size_t k = 0; k < std::min(shapes.size(), impl.inputs.size()); ++k)
+    check_whole(impl.input_name(k), shapes[k]);
+  const std::vector<i64> whole = ir::bind_parameters(impl.graph, shapes);
+  check_region(impl, output, region, impl.output_shapes(whole)[output]);
   std::vector<Region> all;
-  for (const ir::Argument& a : impl_->graph.arguments) {
+  for (const Box& box : reads_of(impl, engine::plan_regions(impl, whole, regions, options))) {
     all.emplace_back();
-    if (!a.is_array) continue;
-    for (const Span& span : cut.box(impl_->graph, a.extents))
-      all.back().begin.push_back(span.begin), all.back().end.push_back(span.end);
+    for (const analyze::Span& span : box) all.back().begin.push_back(span.begin), all.back().end.push_back(span.end);
   }
   return all;
 }
 
 namespace {
 
-// A call, once its windows are checked: the parts of the inputs, and what they are parts of.
+// A call, once its windows are checked.
 struct RegionRun {
-  Told by;
-  Cut cut;
-  std::vector<i64> whole;  // parameters
-  std::vector<Array> inputs;
+  const Program::Impl& program;  // by the method
+  RegionPlan plan;
+  std::vector<i64> whole;            // parameters
+  std::vector<Array> inputs;         // as they are given, numbers in their type
+  std::vector<std::vector<i64>> at;  // where each begins in the whole
+  std::vector<Region> regions;
   RunOptions options;
 };
 
@@ -289,6 +138,7 @@ std::vector<Shape> wholes_of(const Program::Impl& impl, const std::vector<InputW
     if (w.at.size() != rank || w.whole.size() != rank)
       fail(fmt::format("{} has {} dimensions, but its place has {} and its whole {}", name, rank, w.at.size(),
                        w.whole.size()));
+    check_whole(name, w.whole);
     for (std::size_t d = 0; d < rank; ++d)
       if (w.at[d] < 0 || w.at[d] > w.whole[d] - given[k].shape()[d])
         fail(fmt::format("{} of shape {} at {} is not within a whole of {}", name, to_string(given[k].shape()),
@@ -297,56 +147,45 @@ std::vector<Shape> wholes_of(const Program::Impl& impl, const std::vector<InputW
   return shapes;
 }
 
-// What is read, of every window.
-void take_parts(const Program::Impl& impl, const std::vector<InputWindow>& windows, const Cut& cut,
-                std::vector<Array>& given) {
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    if (!impl.inputs[k].is_array) continue;
-    const Box box = cut.box(impl.graph, impl.graph.arguments[k].extents);
-    std::vector<i64> begin, end;
+// Every window has what is read of it.
+void check_covered(const RegionRun& run) {
+  const std::vector<Box> boxes = reads_of(run.program, run.plan);
+  for (std::size_t k = 0; k < boxes.size(); ++k) {
     Box has;
     bool covered = true;
-    for (std::size_t d = 0; d < box.size(); ++d) {
-      const i64 at = windows[k].at.empty() ? 0 : windows[k].at[d];
-      begin.push_back(box[d].begin - at), end.push_back(box[d].end - at);
-      has.push_back({at, at + given[k].shape()[d]});
-      covered = covered && begin[d] >= 0 && end[d] <= given[k].shape()[d];
+    for (std::size_t d = 0; d < boxes[k].size(); ++d) {
+      has.push_back({run.at[k][d], run.at[k][d] + run.inputs[k].shape()[d]});
+      covered = covered && boxes[k][d].begin >= has[d].begin && boxes[k][d].end <= has[d].end;
     }
     if (!covered)
-      fail(fmt::format("{} has {} of the whole, but the window reads {}", impl.input_name(k), text_of(has),
-                       text_of(box)),
+      fail(fmt::format("{} has {} of the whole, but the window reads {}", run.program.input_name(k), text_of(has),
+                       text_of(boxes[k])),
            "give what Program::reads says");
-    given[k] = given[k].region(begin, end);
   }
 }
 
-RegionRun prepared(const Program::Impl& impl, const std::vector<InputWindow>& windows,
-                   const std::vector<Region>& regions, const RunOptions& asked) {
-  const ir::Graph& graph = impl.graph;
+RegionRun prepared(const Program::Impl& of, const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
+                   const std::vector<Array>& outputs, const RunOptions& asked) {
   std::vector<Array> given;
   for (const InputWindow& w : windows) given.push_back(w.array);
-  given = impl.prepare(given);
-  const RunOptions options = impl.placed(given, {}, asked);
-  check_windowed(impl, options);
-  const std::vector<i64> whole = ir::bind_parameters(graph, wholes_of(impl, windows, given));
-  const std::vector<Shape> outputs = impl.output_shapes(whole);
-  if (regions.size() != outputs.size())
+  given = of.checked(given);
+  const RunOptions options = of.placed(given, outputs, asked);
+  check_windowed(of, options);
+  const Program::Impl& impl = engine::by_method(of, options);
+  const std::vector<i64> whole = ir::bind_parameters(impl.graph, wholes_of(impl, windows, given));
+  const std::vector<Shape> shapes = impl.output_shapes(whole);
+  if (regions.size() != shapes.size())
     fail(fmt::format("{} windows were given, expected {}: one for every output, empty where it is not wanted",
-                     regions.size(), outputs.size()));
+                     regions.size(), shapes.size()));
   if (std::none_of(regions.begin(), regions.end(), is_wanted)) fail("no window is wanted of any output");
   for (std::size_t o = 0; o < regions.size(); ++o)
-    if (is_wanted(regions[o])) check_region(impl, o, regions[o], outputs[o]);
-  const Told by = told(impl);
-  const Cut cut = cut_for(by.program, whole, regions, options);
-  take_parts(impl, windows, cut, given);
-  if (by.located != nullptr) {
-    for (const ir::SizeId n : by.located->origins)
-      given.push_back(scalar(static_cast<double>(cut.origin(graph, n)), ElementType::i32));
-    for (const ir::SizeId n : by.located->wholes)
-      given.push_back(scalar(static_cast<double>(graph.evaluate(n, whole)), ElementType::i32));
-  }
-  given = by.program.prepare(given);
-  return {by, cut, whole, std::move(given), options};
+    if (is_wanted(regions[o])) check_region(impl, o, regions[o], shapes[o]);
+  RegionRun run{impl,   engine::plan_regions(impl, whole, regions, options), whole, std::move(given), {}, regions,
+                options};
+  for (std::size_t k = 0; k < windows.size(); ++k)
+    run.at.push_back(windows[k].at.empty() ? std::vector<i64>(run.inputs[k].shape().size()) : windows[k].at);
+  check_covered(run);
+  return run;
 }
 
 Array array_for(const std::vector<Array>& inputs, const Format& format, const Shape& shape) {
@@ -354,9 +193,9 @@ Array array_for(const std::vector<Array>& inputs, const Format& format, const Sh
   return there != inputs.end() ? there->memory()->make(format, shape) : Array(format, shape);
 }
 
-Shape shape_of(const Region& region) {
+Shape shape_of(const Box& box) {
   Shape shape;
-  for (std::size_t d = 0; d < region.begin.size(); ++d) shape.push_back(region.end[d] - region.begin[d]);
+  for (const analyze::Span& span : box) shape.push_back(span.end - span.begin);
   return shape;
 }
 
@@ -369,64 +208,139 @@ Array array_for_part(const std::vector<Array>& inputs, const Format& format, con
   return Array::share(memory, memory->data(), format, shape);
 }
 
-// Runs the part, and takes the windows out of what results; where that is the window itself, it is computed in place.
-void run_part(const Program::Impl& impl, const RegionRun& run, const std::vector<Region>& regions,
-              const std::vector<Array>& outputs) {
-  const std::vector<i64> kept = run.cut.parameters();
-  const std::vector<Shape> parts = run.by.program.output_shapes(kept);
-  std::vector<Array> results;
-  for (std::size_t o = 0; o < parts.size(); ++o) {
-    const bool in_place = is_wanted(regions[o]) && outputs[o].shape() == parts[o] && outputs[o].contiguous();
-    results.push_back(in_place ? outputs[o] : array_for_part(run.inputs, impl.outputs[o].format, parts[o]));
-  }
-  run.by.program.run(kept, run.inputs, results, run.options, run.whole);
-  for (std::size_t o = 0; o < results.size(); ++o) {
-    if (!is_wanted(regions[o]) || results[o].data() == outputs[o].data()) continue;
-    std::vector<i64> begin = regions[o].begin, end = regions[o].end;
-    const std::vector<ir::SizeId>& domain = impl.graph.stage(impl.graph.outputs[o].stages.front()).domain;
-    for (std::size_t d = 0; d < begin.size(); ++d) {
-      const i64 origin = run.cut.origin(impl.graph, domain[d]);
-      begin[d] -= origin, end[d] -= origin;
+// Runs the steps of a call one after the other.
+class Steps {
+ public:
+  Steps(const RegionRun& run, const std::vector<Array>& outputs)
+      : run_(run), outputs_(outputs), held_(run.plan.arrays.size()) {
+    for (std::size_t a = 0; a < held_.size(); ++a) {
+      const RegionPlan::Named& named = run.plan.arrays[a];
+      if (named.kind == Kind::argument) held_[a] = {run.inputs[named.index], run.at[named.index]};
     }
-    const Array part = results[o].region(begin, end);
-    if (run.options.stream != nullptr)
-      run.options.stream->copy(outputs[o], part);
-    else
-      outputs[o].copy_from(part);
   }
-  // What is not wanted, and what lies around windows, goes now.
-  if (run.options.stream != nullptr) run.options.stream->wait();
-}
+
+  void run() {
+    for (const RegionStep& step : run_.plan.steps) {
+      this->step(step);
+      // What the next one reads is there, and what lies around windows goes.
+      if (run_.options.stream != nullptr) run_.options.stream->wait();
+    }
+  }
+
+ private:
+  // A part of an array, and where it begins in the whole.
+  struct Held {
+    Array array = {};
+    std::vector<i64> at = {};
+    Array part(const Box& box) const {
+      std::vector<i64> begin, end;
+      for (std::size_t d = 0; d < box.size(); ++d)
+        begin.push_back(box[d].begin - at[d]), end.push_back(box[d].end - at[d]);
+      return array.region(begin, end);
+    }
+  };
+
+  std::vector<Array> inputs_of(const RegionStep& step) const {
+    const ir::Graph& graph = step.untold->graph;
+    std::vector<Array> inputs;
+    for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+      const ir::Argument& argument = graph.arguments[k];
+      const Held& held = held_[step.inputs[k]];
+      const Box box = argument.is_array ? step.cut.box(graph, argument.extents) : Box{};
+      // (What nobody computes is read for outputs alone that are not wanted.)
+      inputs.push_back(held.array.empty()   ? array_for(run_.inputs, argument.format, shape_of(box))
+                       : !argument.is_array ? held.array
+                                            : held.part(box));
+    }
+    if (step.located != nullptr) {
+      for (const ir::SizeId n : step.located->origins)
+        inputs.push_back(scalar(static_cast<double>(step.cut.origin(graph, n)), ElementType::i32));
+      for (const ir::SizeId n : step.located->wholes)
+        inputs.push_back(scalar(static_cast<double>(graph.evaluate(n, run_.whole)), ElementType::i32));
+    }
+    return step.program->prepare(inputs);
+  }
+
+  // The caller's array, where that is as large as what is computed.
+  Array target(const RegionStep& step, std::size_t o, const Shape& shape) const {
+    const RegionPlan::Named& named = run_.plan.arrays[step.outputs[o]];
+    if (named.kind == Kind::output && is_wanted(run_.regions[named.index])) {
+      const Array& given = outputs_[named.index];
+      if (given.shape() == shape && given.contiguous()) return given;
+    }
+    return array_for_part(run_.inputs, step.untold->outputs[o].format, shape);
+  }
+
+  void step(const RegionStep& step) {
+    const ir::Graph& graph = step.untold->graph;
+    const std::vector<i64> kept = step.cut.parameters();
+    const std::vector<Shape> shapes = step.program->output_shapes(kept);
+    std::vector<Array> results;
+    for (std::size_t o = 0; o < shapes.size(); ++o) results.push_back(target(step, o, shapes[o]));
+    step.program->run(kept, inputs_of(step), results, run_.options, run_.whole);
+    for (std::size_t o = 0; o < results.size(); ++o) {
+      if (!is_wanted(step.regions[o])) continue;
+      Held& held = held_[step.outputs[o]];
+      held.array = results[o];
+      for (const ir::SizeId n : graph.stage(graph.outputs[o].stages.front()).domain)
+        held.at.push_back(step.cut.origin(graph, n));
+      hand_out(run_.plan.arrays[step.outputs[o]], held);
+    }
+  }
+
+  void hand_out(const RegionPlan::Named& named, const Held& held) const {
+    if (named.kind != Kind::output || !is_wanted(run_.regions[named.index])) return;
+    const Array& to = outputs_[named.index];
+    if (held.array.data() == to.data()) return;
+    const Array part = held.part(box_of(run_.regions[named.index]));
+    if (run_.options.stream != nullptr)
+      run_.options.stream->copy(to, part);
+    else
+      to.copy_from(part);
+  }
+
+  const RegionRun& run_;
+  const std::vector<Array>& outputs_;
+  std::vector<Held> held_;  // of every array of the plan; empty ones of what is not computed
+};
 
 }  // namespace
 
 std::vector<Array> Program::run_region(const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
                                        const RunOptions& asked) const {
-  const RegionRun run = prepared(*impl_, windows, regions, asked);
+  const RegionRun run = prepared(*impl_, windows, regions, {}, asked);
   std::vector<Array> outputs;
   for (std::size_t o = 0; o < regions.size(); ++o)
-    outputs.push_back(is_wanted(regions[o]) ? array_for(run.inputs, impl_->outputs[o].format, shape_of(regions[o]))
-                                            : Array());
-  run_part(*impl_, run, regions, outputs);
+    outputs.push_back(is_wanted(regions[o])
+                          ? array_for(run.inputs, impl_->outputs[o].format, shape_of(box_of(regions[o])))
+                          : Array());
+  Steps(run, outputs).run();
   return outputs;
 }
 
 void Program::run_region_into(const std::vector<InputWindow>& windows, const std::vector<Region>& regions,
                               const std::vector<Array>& outputs, const RunOptions& asked) const {
-  const RegionRun run = prepared(*impl_, windows, regions, asked);
-  if (outputs.size() != regions.size())
-    fail(fmt::format("the program has {} outputs, but {} arrays were given", regions.size(), outputs.size()));
+  if (outputs.size() != impl_->outputs.size())
+    fail(fmt::format("the program has {} outputs, but {} arrays were given", impl_->outputs.size(), outputs.size()));
+  const RegionRun run = prepared(*impl_, windows, regions, outputs, asked);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (!is_wanted(regions[o])) continue;
-    const Shape shape = shape_of(regions[o]);
+    const Shape shape = shape_of(box_of(regions[o]));
+    const std::string name = impl_->output_name(o);
     if (outputs[o].empty() || outputs[o].shape() != shape)
-      fail(fmt::format("the window of {} has shape {}, but an array of shape {} was given", impl_->output_name(o),
-                       to_string(shape), to_string(outputs[o].shape())));
+      fail(fmt::format("the window of {} has shape {}, but an array of shape {} was given", name, to_string(shape),
+                       to_string(outputs[o].shape())));
     if (outputs[o].format() != impl_->outputs[o].format)
-      fail(fmt::format("{} has elements of type {}, but an array of {} was given", impl_->output_name(o),
+      fail(fmt::format("{} has elements of type {}, but an array of {} was given", name,
                        impl_->outputs[o].format.name(), outputs[o].format().name()));
+    for (std::size_t k = 0; k < windows.size(); ++k)
+      if (impl_->inputs[k].is_array && Impl::share_memory(outputs[o], windows[k].array))
+        fail(fmt::format("{} shares memory with {}", name, impl_->input_name(k)), "give an array of its own");
+    for (std::size_t k = 0; k < o; ++k)
+      if (is_wanted(regions[k]) && Impl::share_memory(outputs[o], outputs[k]))
+        fail(fmt::format("{} shares memory with {}", name, impl_->output_name(k)), "give an array of its own");
   }
-  run_part(*impl_, run, regions, outputs);
+  Steps(run, outputs).run();
 }
 
 }  // namespace tessera

@@ -1,0 +1,45 @@
+// What computes parts of a program's results. Of a program with loops or transforms that is those parts of its host
+// program that know of none: walking back, what is wanted of their outputs says what they want of each other, and of
+// the program's inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analyze/windows.hpp"
+#include "engine/program_impl.hpp"
+
+namespace tessera::engine {
+
+// A program without loops and transforms that runs on a part of its inputs.
+struct RegionStep {
+  const Program::Impl* program;              // what runs; it may be told which part of its images it has
+  const rewrite::Located* located;           // by these numbers; null: it does not ask
+  const Program::Impl* untold;               // the same as it is written, with the extents that `cut` is of
+  analyze::Cut cut;                          // what is kept
+  std::vector<Region> regions;               // of its outputs; empty ones of what nobody wants
+  std::vector<std::size_t> inputs, outputs;  // arrays of the plan
+};
+
+struct RegionPlan {
+  // An argument or an output of the program, or what lies between steps.
+  struct Named {
+    ir::host::Array::Kind kind;
+    std::size_t index = 0;   // of the arguments or outputs
+    analyze::Box read = {};  // by steps; empty: nothing is, and nobody computes it
+  };
+  std::vector<Named> arrays;
+  std::vector<RegionStep> steps;  // in the order in which they run
+};
+
+// For regions of the outputs that are wanted, within results that no stage makes depend on all of an image. `whole`:
+// the parameters of the whole.
+RegionPlan plan_regions(const Program::Impl&, const std::vector<i64>& whole, const std::vector<Region>& regions,
+                        const RunOptions&);
+
+bool is_wanted(const Region&);
+analyze::Box box_of(const Region&);
+// "stage 'm' reduces a whole image": why an output has no parts; "" where it has.
+std::string global_of(const Program::Impl&, std::size_t output);
+
+}  // namespace tessera::engine
