@@ -146,13 +146,12 @@ class PieceLowering : private DeviceFunction {
 }  // namespace
 
 const DeviceWay pieces = {"pieces", only_automatic,
-                    [](const WayQuestion& q) {
-                      std::string why = unfit(q.plan, q.group);
-                      return why.empty() ? accepted(pieces, nullptr) : of_another_kind(pieces, std::move(why));
-                    },
-                    [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
-                      PieceLowering(q, name).into(program);
-                    },
-                    true};
+                          [](const WayQuestion& q) {
+                            std::string why = unfit(q.plan, q.group);
+                            return why.empty() ? accepted(pieces, nullptr) : of_another_kind(pieces, std::move(why));
+                          },
+                          [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name,
+                             DeviceProgram& program) { PieceLowering(q, name).into(program); },
+                          true};
 
 }  // namespace tessera::lower
