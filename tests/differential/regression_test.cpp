@@ -24,6 +24,16 @@ s3 = point "p" bool [1] 0..0 : (ne 1f (convert:float s2[i:clamped]))
 output "" bool : s3
 )",
        Data::plain},
+      {"reductions of what reductions gave, which wait for each other", R"(parameter "M"
+parameter "N"
+a0 = array "a0" int16 [M, N]
+s0 = input "a0" int16 [M, N] : a0 0
+s1 = point "r1" double [1] 0..0 : (mean_of s0)
+s2 = point "r2" double [1] 0..0 : (sum_of s1)
+s3 = point "r3" double [1] 0..0 : (max_of s2)
+s4 = point "p" double [M, N] 0..0 0..0 : (add (convert:double s0[i:clamped, i:clamped]) (add (value s2) (value s3)))
+output "" double : s4
+)"},
       {"border values that differ between dimensions", R"(parameter "K"
 parameter "M"
 parameter "N"

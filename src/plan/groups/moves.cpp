@@ -187,7 +187,8 @@ void merge_pieces(const GraphFacts& facts, Groups& groups) {
     Set both = groups.set(groups.home[other->second]);
     both.insert(both.end(), {*lanes, s});
     std::sort(both.begin(), both.end());
-    if (both.size() > most_stages || facts.graph.stage(s).domain != facts.graph.stage(other->second).domain) {
+    if (both.size() > most_stages || facts.graph.stage(s).domain != facts.graph.stage(other->second).domain ||
+        !are_pieces(facts, both)) {
       other->second = s;
       continue;
     }

@@ -69,6 +69,8 @@ bool are_pieces(const GraphFacts& facts, const Set& set) {
     if (has_lanes(facts.graph, s)) continue;
     const std::optional<StageId> lanes = lanes_read_by(facts, s);
     if (!lanes || !contains(set, *lanes)) return false;
+    // Nor does one wait for another.
+    if (contains(set, facts.graph.node(facts.graph.stage(*lanes).body).stage)) return false;
     const std::optional<StageId> of = image_of_lanes(facts, *lanes);
     if (image && *image != of) return false;
     image = of;
