@@ -34,11 +34,12 @@ template <class Names>
 ordered_json kernel_json(const KernelReport& k, Names names) {
   return {{"name", k.name},
           {"stages", names(k.stages)},
-          {"runs", !k.work.empty()  ? "lines"
-                   : k.framed       ? "register tiles"
-                   : k.strips       ? "strips"
-                   : k.tile.empty() ? "points"
-                                    : "tiles"},
+          {"runs", k.reduces         ? "pieces"
+                   : !k.work.empty() ? "lines"
+                   : k.framed        ? "register tiles"
+                   : k.strips        ? "strips"
+                   : k.tile.empty()  ? "points"
+                                     : "tiles"},
           {"not_in_strips_since", k.why},
           {"work", k.work},
           {"tile", k.tile},

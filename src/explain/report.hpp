@@ -52,6 +52,7 @@ struct KernelReport {
   bool strips = false;                             // of `columns` columns a thread and `strip_rows` rows, or a point
   std::string why;                                 // no strips; "" where none were asked for
   std::string work;                                // of a transform: "rows of 512 as 8x8x8"
+  bool reduces = false;                            // an image, piece by piece; `work` says how
   bool framed = false;                             // strips of few rows, in one text: register tiles
   int columns = 1, values = 1;                     // and values in a register
   i64 strip_rows = 0, warm_up = 0;                 // rows of a strip, and those that it computes before them

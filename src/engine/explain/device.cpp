@@ -169,7 +169,8 @@ class DeviceReporter {
     r.strips = k.strips, r.why = k.why, r.columns = k.columns, r.values = k.values, r.warm_up = k.warm_up;
     r.registers_estimated = k.registers;
     if (k.shared_bytes > 0) r.shared_bytes = k.shared_bytes;
-    if (k.piece > 0)
+    r.reduces = k.piece > 0;
+    if (r.reduces)
       r.work = k.piece > 1 ? fmt::format("a piece of {} elements a block", k.piece) : "a list a block";
     else if (k.shared_bytes > 0)
       r.tile = k.points;
