@@ -6,7 +6,7 @@
 
 #include "lang/compile.hpp"
 #include "lower/device.hpp"
-#include "lower/launching.hpp"
+#include "lower/launch_context.hpp"
 #include "lower/ways/ways.hpp"
 
 namespace tessera::lower {

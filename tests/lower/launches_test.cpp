@@ -6,13 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "lower/launching.hpp"
+#include "lower/launch_context.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::lower {
 namespace {
 
-using ir::host::Launching;
+using ir::host::LaunchValues;
 
 struct Launches : testing::Test {
   Launches() {
@@ -26,7 +26,7 @@ struct Launches : testing::Test {
                        {Kind::blocks, {}, 0, 1},  {Kind::first, {}, 0, 0},  {Kind::last, {}, 0, 0}};
   }
   std::vector<i64> numbers(const ir::host::Launch& launch, const Here& here) const {
-    const Launching value(launch, here);
+    const LaunchValues value(launch, here);
     std::vector<i64> all = {value(launch.grid)};
     for (const ir::host::Number& n : launch.integers) all.push_back(value(n));
     return all;

@@ -1,4 +1,4 @@
-// See entry.hpp. What does not depend on the program is text of its own: host_cuda.c.inc, host_opencl.c.inc.
+// See entry.hpp. What does not depend on the program is text of its own: cuda/host.c.inc, opencl/host.c.inc.
 #include "emit/device/entry.hpp"
 
 #include <fmt/format.h>

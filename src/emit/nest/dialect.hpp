@@ -1,8 +1,8 @@
 // The languages of the C family as tables: what one printer of loop nests (printer.hpp) needs to know of each.
 //
-// A dialect is a value: c/dialect.cpp, device/cuda.cpp and device/opencl.cpp hold one each. What all spell alike stands
-// in the printer; what they spell differently is a field here; run-time functions that nests call are rows of one table
-// (ir/nest/library.cpp), defined by the text of the dialect's prelude.
+// A dialect is a value: c/dialect.cpp, device/cuda/dialect.cpp and device/opencl/dialect.cpp hold one each. What all
+// spell alike stands in the printer; what they spell differently is a field here; run-time functions that nests call
+// are rows of one table (ir/nest/library.cpp), defined by the text of the dialect's prelude.
 //
 // Patterns are text with named holes, as fmt has them:
 //   {a} {b} {c} {m}  operands

@@ -15,7 +15,7 @@ namespace tessera::engine {
 
 namespace {
 
-struct Here : ir::host::Surroundings {
+struct Here : ir::host::LaunchContext {
   explicit Here(const LaunchOf& o) : of(o) {}
   i64 size(ir::SizeId n) const override { return of.graph.evaluate(n, of.parameters); }
   i64 offset(std::size_t array) const override { return of.lying(array).offset; }
@@ -70,7 +70,7 @@ KernelLaunch launch_plan(const lower::DeviceKernel& kernel, const LaunchOf& of) 
   const i64 known =
       of.blocks_per_multiprocessor > 0 ? of.blocks_per_multiprocessor : std::max(4, kernel.blocks_at_once);
   here.at_once = known * std::max(1, of.multiprocessors);
-  const ir::host::Launching value(kernel.launch, here);
+  const ir::host::LaunchValues value(kernel.launch, here);
   KernelLaunch result;
   result.launch.kernel = kernel.name;
   result.launch.block = kernel.threads;

@@ -40,7 +40,7 @@ struct KernelLaunch {
 };
 
 // Where an array of a program's interface lies.
-struct Lying {
+struct Placement {
   i64 offset = 0;            // of row 0 in its memory, in bytes; negative where the first rows are not there
   std::vector<i64> strides;  // bytes, of every dimension but the last
 };
@@ -52,7 +52,7 @@ struct LaunchOf {
   int multiprocessors = 0;
   int blocks_per_multiprocessor = 0;  // of this kernel, at once; what is not known (0 or less) counts as 4
   std::optional<RowRange> rows = {};  // of all
-  std::function<const Lying&(std::size_t)> lying = {};
+  std::function<const Placement&(std::size_t)> lying = {};
 };
 
 // The kernel's launch (DeviceKernel::launch) in numbers. Throws Error(argument) where one launch cannot hold all

@@ -195,7 +195,7 @@ DeviceExecutable::Bound::Ready DeviceExecutable::Bound::ready(std::size_t number
                                                               const std::vector<i64>& parameters) const {
   const lower::DeviceKernel& kernel = program_.program_.kernels[number];
   KernelLaunch planned = program_.launch_of(kernel, parameters, slab_.computed[number],
-                                            [&](std::size_t array) -> const Lying& { return places_[array]; });
+                                            [&](std::size_t array) -> const Placement& { return places_[array]; });
   Ready result;
   result.kernel = number;
   result.launch = planned.launch;
@@ -273,7 +273,7 @@ run::gpu::Module::Usage DeviceExecutable::usage_of(const lower::DeviceKernel& ke
 
 KernelLaunch DeviceExecutable::launch_of(const lower::DeviceKernel& kernel, const std::vector<i64>& parameters,
                                          std::optional<RowRange> rows,
-                                         const std::function<const Lying&(std::size_t)>& lying) const {
+                                         const std::function<const Placement&(std::size_t)>& lying) const {
   const int at_once = kernel.strips || kernel.marches ? usage_of(kernel).blocks_per_multiprocessor : 0;
   return launch_plan(kernel, {plan_.graph, parameters, device_->limits().multiprocessors, at_once, rows, lying});
 }

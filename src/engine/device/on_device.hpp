@@ -44,7 +44,7 @@ class DeviceExecutable {
   run::gpu::Module::Usage usage_of(const lower::DeviceKernel&) const;
   KernelLaunch launch_of(const lower::DeviceKernel&, const std::vector<i64>& parameters,
                          std::optional<RowRange> rows = {},
-                         const std::function<const Lying&(std::size_t)>& lying = {}) const;
+                         const std::function<const Placement&(std::size_t)>& lying = {}) const;
   // Are the extents large enough for every kernel? run() takes any: images smaller than their halo run untiled.
   bool takes(const std::vector<i64>& parameters) const;
   // This program, or one for images that are small, which lives as long: what bind() and run() launch.
@@ -75,7 +75,7 @@ class DeviceExecutable {
     run::gpu::Queue& queue() { return queue_; }  // no error shows before wait() or a time is asked for
 
    private:
-    struct Place : Lying {
+    struct Place : Placement {
       std::shared_ptr<const DeviceMemory> memory;
       Shape inner;         // extents of every dimension but the first
       bool given = false;  // the caller's array

@@ -1,4 +1,4 @@
-// See device_large_tile.hpp.
+// See large_tile.hpp.
 #include "fft/device/large_tile.hpp"
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 //   back      these rows, to numbers
 //
 // A row's halves become one line, x_j - i x_(j + n), whose transform is that of the row at the frequencies 2 k + 1/2
-// (device_tile.hpp does the same with columns). So a tile of T x 2 n numbers is T x n pairs, none of them a case of its
+// (tile.hpp does the same with columns). So a tile of T x 2 n numbers is T x n pairs, none of them a case of its
 // own, and rows in memory are as aligned as n is even. Lines are those of other transforms (line.hpp), whose
 // ends on the image's side the kernels write themselves.
 #pragma once

@@ -1,4 +1,4 @@
-// See device_tile.hpp.
+// See tile.hpp.
 #include "fft/device/tile.hpp"
 
 #include <algorithm>

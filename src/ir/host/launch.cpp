@@ -91,13 +91,13 @@ Number call(std::string function, std::vector<Number> args) {
   return n;
 }
 
-Launching::Launching(const Launch& launch, const Surroundings& surroundings) : surroundings_(surroundings) {
+LaunchValues::LaunchValues(const Launch& launch, const LaunchContext& context) : context_(context) {
   for (const Launch::Let& let : launch.lets) {
     std::vector<i64> filled(let.fills);
     if (let.fills > 0) {
       std::vector<i64> args;
       for (const Number& n : let.value.args) args.push_back((*this)(n));
-      lets_.push_back(surroundings_.call(let.value.function, args, filled));
+      lets_.push_back(context_.call(let.value.function, args, filled));
     } else {
       lets_.push_back((*this)(let.value));
     }
@@ -105,24 +105,24 @@ Launching::Launching(const Launch& launch, const Surroundings& surroundings) : s
   }
 }
 
-i64 Launching::operator()(const Number& n) const {
+i64 LaunchValues::operator()(const Number& n) const {
   switch (n.op) {
     case Op::constant:
       return n.value;
     case Op::size:
-      return surroundings_.size(n.of_size);
+      return context_.size(n.of_size);
     case Op::first:
-      return surroundings_.first;
+      return context_.first;
     case Op::last:
-      return surroundings_.last;
+      return context_.last;
     case Op::rows:
-      return surroundings_.last - surroundings_.first;
+      return context_.last - context_.first;
     case Op::at_once:
-      return surroundings_.at_once;
+      return context_.at_once;
     case Op::offset:
-      return surroundings_.offset(n.index);
+      return context_.offset(n.index);
     case Op::stride:
-      return surroundings_.stride(n.index, n.dimension);
+      return context_.stride(n.index, n.dimension);
     case Op::order:
       return 0;
     case Op::let:
@@ -139,7 +139,7 @@ i64 Launching::operator()(const Number& n) const {
     case Op::call: {
       std::vector<i64> args, none;
       for (const Number& a : n.args) args.push_back((*this)(a));
-      return surroundings_.call(n.function, args, none);
+      return context_.call(n.function, args, none);
     }
   }
   return 0;

@@ -64,8 +64,8 @@ struct Launch {
 };
 
 // What a launch depends on.
-struct Surroundings {
-  virtual ~Surroundings() = default;
+struct LaunchContext {
+  virtual ~LaunchContext() = default;
   virtual i64 size(SizeId) const = 0;
   virtual i64 offset(std::size_t array) const = 0;
   virtual i64 stride(std::size_t array, std::size_t dimension) const = 0;
@@ -74,13 +74,13 @@ struct Surroundings {
 };
 
 // The numbers of one launch. Products beyond 2^63 - 1 are 2^63 - 1.
-class Launching {
+class LaunchValues {
  public:
-  Launching(const Launch&, const Surroundings&);
+  LaunchValues(const Launch&, const LaunchContext&);
   i64 operator()(const Number&) const;
 
  private:
-  const Surroundings& surroundings_;
+  const LaunchContext& context_;
   std::vector<i64> lets_;
   std::vector<std::vector<i64>> filled_;
 };

@@ -36,31 +36,6 @@ Groups single_stages(const GraphFacts& facts) {
   return groups;
 }
 
-// Would merging a and b make a circle? It does when a path between them leaves both: walk forward from them through
-// other groups. Whole groups run at once, so reaching a stage reaches its group. Behind `last` everything stands alone
-// and leads only further on, so the walk ends there.
-//
-// Asked before every merge, thousands of times in a large program: so it looks only at what lies between the two sets.
-// It relies on there being no circle yet, and knows whole sets alone; a stage that moves to another set is judged by
-// `circular`.
-bool creates_cycle(const GraphFacts& facts, const Groups& groups, int a, int b) {
-  const StageId last = std::max({groups.set(a).back(), groups.set(b).back(), groups.merged_until});
-  std::set<int> seen{a, b};
-  std::vector<int> stack{a, b};
-  while (!stack.empty()) {
-    int g = stack.back();
-    stack.pop_back();
-    for (StageId s : groups.set(g))
-      for (std::size_t k : facts.of(s).read_by) {
-        StageId c = facts.edges[k].consumer;
-        int h = groups.home[c];
-        if ((h == a || h == b) && g != a && g != b) return true;
-        if (c <= last && seen.insert(h).second) stack.push_back(h);
-      }
-  }
-  return false;
-}
-
 // What is no strip runs stage by stage: so no strip may become a part of it, but a piece that then is computed right
 // into its whole. Why the two stay apart, or "".
 std::string breaks_strips(const GraphFacts& facts, const Groups& groups, int a, int b, const Layout& together) {
@@ -113,6 +88,26 @@ void try_merge(const GraphFacts& facts, Groups& groups, int a, int b) {
 }
 
 }  // namespace
+
+// Walks forward from both through other groups. Whole groups run at once, so reaching a stage reaches its group. Behind
+// `last` everything stands alone and leads only further on, so the walk ends there.
+bool creates_cycle(const GraphFacts& facts, const Groups& groups, int a, int b) {
+  const StageId last = std::max({groups.set(a).back(), groups.set(b).back(), groups.merged_until});
+  std::set<int> seen{a, b};
+  std::vector<int> stack{a, b};
+  while (!stack.empty()) {
+    int g = stack.back();
+    stack.pop_back();
+    for (StageId s : groups.set(g))
+      for (std::size_t k : facts.of(s).read_by) {
+        StageId c = facts.edges[k].consumer;
+        int h = groups.home[c];
+        if ((h == a || h == b) && g != a && g != b) return true;
+        if (c <= last && seen.insert(h).second) stack.push_back(h);
+      }
+  }
+  return false;
+}
 
 bool circular(const GraphFacts& facts, const Groups& groups) {
   std::vector<int> waits(groups.sets.size(), 0);

@@ -3,7 +3,7 @@
 // A candidate group is a set of stages. `layout` decides whether it can stream, `price` predicts its time; both are
 // functions of facts that never change (facts.hpp). What changes is which sets there are: greedy merging starts from
 // single stages and takes, in topological order, every merge that the prediction says pays (groups.cpp). Not fusing is
-// a legal answer, and the reason is kept. Then stages move to their consumers (group_moves.cpp), and some are computed
+// a legal answer, and the reason is kept. Then stages move to their consumers (moves.cpp), and some are computed
 // by several groups (repeats.cpp).
 #pragma once
 
@@ -55,6 +55,10 @@ void merge_pieces(const GraphFacts&, Groups&);
 // stages that other groups compute again.
 void repeat_stages(const GraphFacts&, Groups&);
 
+// Would merging a and b make a circle, a path between them that leaves both? Asked before every merge, thousands of
+// times in a large program: so it looks only at what lies between the two sets. It relies on there being no circle yet,
+// and knows whole sets alone; a stage that moves to another set is judged by `circular`.
+bool creates_cycle(const GraphFacts&, const Groups&, int a, int b);
 // Do groups, however they came about, depend on each other in a circle? Takes the time of all edges: for the few moves,
 // not for every merge.
 bool circular(const GraphFacts&, const Groups&);

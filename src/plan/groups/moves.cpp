@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/process/deadline.hpp"
 #include "plan/groups/groups.hpp"
@@ -177,25 +178,20 @@ void merge_chains(const GraphFacts& facts, Groups& groups, bool all) {
 // Those of one image, as far as none waits for what another one leads to.
 void merge_pieces(const GraphFacts& facts, Groups& groups) {
   constexpr std::size_t most_stages = 16;              // of a block: their lanes share its memory
-  std::map<std::optional<StageId>, StageId> of_image;  // the last reduction of its group
+  std::map<std::optional<StageId>, StageId> of_image;  // the last reduction of an image
   for (StageId s = 0; s < facts.stages.size(); ++s) {
-    const std::optional<StageId> lanes = groups.home[s] < 0 ? std::nullopt : lanes_read_by(facts, s);
+    const std::optional<StageId> lanes = groups.home[s] < 0 ? std::nullopt : lanes_of_total(facts, s);
     if (!lanes) continue;
     put_together(facts, groups, {*lanes, s}, s, "a reduction with its lanes");
-    const auto [other, fresh] = of_image.try_emplace(image_of_lanes(facts, *lanes), s);
-    if (fresh) continue;
-    Set both = groups.set(groups.home[other->second]);
+    const auto [last, fresh] = of_image.try_emplace(image_in_pieces(facts.graph, *lanes), s);
+    const StageId other = std::exchange(last->second, s);
+    if (fresh || facts.graph.stage(s).domain != facts.graph.stage(other).domain) continue;
+    Set both = groups.set(groups.home[other]);
     both.insert(both.end(), {*lanes, s});
     std::sort(both.begin(), both.end());
-    if (both.size() > most_stages || facts.graph.stage(s).domain != facts.graph.stage(other->second).domain ||
-        !are_pieces(facts, both)) {
-      other->second = s;
-      continue;
-    }
-    Groups tried = groups;
-    put_together(facts, tried, both, s, "reductions that are read together");
-    if (!circular(facts, tried)) groups = std::move(tried);
-    other->second = s;
+    if (both.size() <= most_stages && !reduction_pairs(facts.graph, both).empty() &&
+        !creates_cycle(facts, groups, groups.home[other], groups.home[s]))
+      put_together(facts, groups, both, s, "reductions that are read together");
   }
 }
 

@@ -35,48 +35,50 @@ bool stands_at_its_own(const ir::Graph& graph, const Stage& reader, const Stage&
   return row.op == Op::coord && row.ivalue + 1 == static_cast<i64>(reader.domain.size());
 }
 
-}  // namespace
+StageId image_of(const ir::Graph& graph, StageId lanes) {
+  return graph.node(graph.stage(lanes).body).stage;
+}
 
-std::optional<StageId> lanes_read_by(const GraphFacts& facts, StageId s) {
-  const ir::Graph& graph = facts.graph;
-  const Stage& reader = graph.stage(s);
-  if (reader.kind != ir::StageKind::point || has_lanes(graph, s)) return {};
+std::optional<StageId> lanes_of_total(const ir::Graph& graph, StageId total) {
+  const Stage& stage = graph.stage(total);
+  if (stage.kind != ir::StageKind::point || has_lanes(graph, total)) return {};
   std::optional<StageId> lanes;
-  for (const ir::ExprId e : ir::postorder(graph, {reader.body})) {
+  for (const ir::ExprId e : ir::postorder(graph, {stage.body})) {
     const ExprNode& node = graph.node(e);
     if (node.op == Op::access || node.op == Op::value) return {};
     if (node.op != Op::gather) continue;
     if (lanes || !has_lanes(graph, node.stage)) return {};
-    if (!stands_at_its_own(graph, reader, graph.stage(node.stage), node)) return {};
+    if (!stands_at_its_own(graph, stage, graph.stage(node.stage), node)) return {};
     lanes = node.stage;
   }
+  return lanes;
+}
+
+}  // namespace
+
+std::optional<StageId> lanes_of_total(const GraphFacts& facts, StageId total) {
+  const std::optional<StageId> lanes = lanes_of_total(facts.graph, total);
   if (!lanes || facts.of(*lanes).is_output) return {};
-  const auto reads_it = [&](std::size_t k) { return facts.edges[k].consumer == s; };
+  const auto reads_it = [&](std::size_t k) { return facts.edges[k].consumer == total; };
   const auto& readers = facts.of(*lanes).read_by;
   return std::all_of(readers.begin(), readers.end(), reads_it) ? lanes : std::nullopt;
 }
 
-std::optional<StageId> image_of_lanes(const GraphFacts& facts, StageId lanes) {
-  const Stage& stage = facts.graph.stage(lanes);
-  if (is_one(facts.graph, stage.domain.front())) return {};
-  return facts.graph.node(stage.body).stage;
+std::optional<StageId> image_in_pieces(const ir::Graph& graph, StageId lanes) {
+  return is_one(graph, graph.stage(lanes).domain.front()) ? std::nullopt : std::optional(image_of(graph, lanes));
 }
 
-bool are_pieces(const GraphFacts& facts, const Set& set) {
-  std::size_t pairs = 0;
-  std::optional<std::optional<StageId>> image;
+std::vector<ReductionPair> reduction_pairs(const ir::Graph& graph, const Set& set) {
+  std::vector<ReductionPair> pairs;
   for (const StageId s : set) {
-    if (has_lanes(facts.graph, s)) continue;
-    const std::optional<StageId> lanes = lanes_read_by(facts, s);
-    if (!lanes || !contains(set, *lanes)) return false;
-    // Nor does one wait for another.
-    if (contains(set, facts.graph.node(facts.graph.stage(*lanes).body).stage)) return false;
-    const std::optional<StageId> of = image_of_lanes(facts, *lanes);
-    if (image && *image != of) return false;
-    image = of;
-    ++pairs;
+    if (has_lanes(graph, s)) continue;
+    const std::optional<StageId> lanes = lanes_of_total(graph, s);
+    if (!lanes || !contains(set, *lanes) || contains(set, image_of(graph, *lanes))) return {};
+    if (!pairs.empty() && image_in_pieces(graph, pairs.front().lanes) != image_in_pieces(graph, *lanes)) return {};
+    pairs.push_back({*lanes, s});
   }
-  return pairs > 0 && set.size() == 2 * pairs;
+  if (set.size() != 2 * pairs.size()) return {};
+  return pairs;
 }
 
 Layout layout_of_pieces(const GraphFacts& facts, const Set& set, std::vector<bool> leaves) {

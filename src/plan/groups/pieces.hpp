@@ -10,13 +10,19 @@
 
 namespace tessera::plan {
 
-// Lanes that one stage alone reads, as the rows of lanes that stand at its own point. Nothing where it reads others.
-std::optional<ir::StageId> lanes_read_by(const GraphFacts&, ir::StageId);
+struct ReductionPair {
+  ir::StageId lanes = 0, total = 0;  // `total` takes rows of lanes together, each at its own point
+};
 
-// What makes pairs go together: an image that they read in pieces; nothing where each is one block anyway.
-std::optional<ir::StageId> image_of_lanes(const GraphFacts&, ir::StageId lanes);
-// Is it a set of such pairs that go together, in which every stage has its other one?
-bool are_pieces(const GraphFacts&, const Set&);
+// The pairs that a set consists of. Nothing where it holds another stage, where a pair waits for another one, or where
+// they read several images in pieces.
+std::vector<ReductionPair> reduction_pairs(const ir::Graph&, const Set&);
+
+// Lanes that a stage takes together, and that no other stage reads.
+std::optional<ir::StageId> lanes_of_total(const GraphFacts&, ir::StageId total);
+// What is read in pieces; nothing where all of it is one piece, and so one block.
+std::optional<ir::StageId> image_in_pieces(const ir::Graph&, ir::StageId lanes);
+
 Layout layout_of_pieces(const GraphFacts&, const Set&, std::vector<bool> leaves);
 
 }  // namespace tessera::plan

@@ -1,4 +1,4 @@
-// See group_strips.hpp.
+// See strips.hpp.
 #include "plan/groups/strips.hpp"
 
 #include <algorithm>

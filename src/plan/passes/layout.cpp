@@ -393,7 +393,7 @@ std::size_t blocks_along(const GraphFacts& facts, StageId s, std::size_t stages_
 
 Layout layout(const GraphFacts& facts, const Set& set, std::vector<bool> leaves) {
   const TileGroups tiles(facts);
-  if (facts.plans_strips && set.size() > 1 && are_pieces(facts, set)) {
+  if (facts.plans_strips && !reduction_pairs(facts.graph, set).empty()) {
     Layout found = layout_of_pieces(facts, set, std::move(leaves));
     found.strip = strip_of_set(facts, set, found);
     return found;

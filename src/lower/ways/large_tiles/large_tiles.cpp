@@ -1,4 +1,4 @@
-// See device_large_tile.hpp.
+// See large_tiles.hpp.
 #include "lower/ways/large_tiles/large_tiles.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// See device_matrix.hpp.
+// See matrix_units.hpp.
 #include "lower/ways/matrix_units/matrix_units.hpp"
 
 #include <fmt/format.h>

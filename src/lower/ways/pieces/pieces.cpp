@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analyze/expressions.hpp"
 #include "ir/reductions.hpp"
 #include "lower/device_function.hpp"
+#include "plan/groups/pieces.hpp"
 
 namespace tessera::lower {
 
@@ -25,40 +27,11 @@ namespace {
 constexpr i64 threads = ir::lanes_of_piece;
 constexpr i64 bytes_of_lane = 8, bytes_of_list = threads * bytes_of_lane;
 
-// Lanes, and what takes them together.
-struct Pair {
-  StageId lanes = 0, total = 0;
-};
-
-std::vector<Pair> pairs_of(const ir::Graph& graph, const plan::Group& group) {
-  std::vector<Pair> pairs;
-  for (const StageId s : group.stages) {
-    const ir::Stage& stage = graph.stage(s);
-    if (stage.kind != ir::StageKind::point || is_lanes(graph.node(stage.body).op)) continue;
-    const std::vector<StageId> sources = ir::sources(graph, s);
-    if (sources.size() == 1) pairs.push_back({sources.front(), s});
-  }
-  return pairs;
-}
-
-// Why the group is none of reductions; "" where it is.
-std::string unfit(const plan::Plan& plan, std::size_t number) {
-  const plan::Group& group = plan.groups[number];
-  const std::vector<Pair> pairs = pairs_of(plan.graph, group);
-  if (pairs.empty() || group.stages.size() != 2 * pairs.size()) return "it is no reduction with its lanes";
-  for (const Pair& pair : pairs) {
-    const ir::Stage& lanes = plan.graph.stage(pair.lanes);
-    if (plan.stages[pair.lanes].group != static_cast<int>(number) || lanes.kind != ir::StageKind::point ||
-        !is_lanes(plan.graph.node(lanes.body).op))
-      return "it is no reduction with its lanes";
-  }
-  return "";
-}
-
 class PieceLowering : private DeviceFunction {
  public:
   PieceLowering(const WayQuestion& q, std::string name)
-      : DeviceFunction(q.plan, q.interface, q.ranges, std::move(name)), pairs_(pairs_of(q.plan.graph, group(q))) {
+      : DeviceFunction(q.plan, q.interface, q.ranges, std::move(name)),
+        pairs_(plan::reduction_pairs(graph_, group(q).stages)) {
     kernel_.group = q.group;
     kernel_.stages = group(q).stages;
     kernel_.domain = graph_.stage(pairs_.front().total).domain;
@@ -83,9 +56,8 @@ class PieceLowering : private DeviceFunction {
     lanes(point.back(), lane);
     builder.call("tsr_barrier", {});
     for (std::size_t k = 0; k < pairs_.size(); ++k) {
-      // Of several, every other one by a thread of the other warp.
-      const Value mine = less(lane - integer(k % 2 == 0 ? 0 : threads / 2), integer(1));
-      const Value first = k % 2 == 0 ? mine : both(less(integer(threads / 2 - 1), lane), mine);
+      // Of several, every other one by the first thread of the other warp.
+      const Value first = equal(lane, integer(k % 2 == 0 ? 0 : threads / 2));
       builder.branch(first, [&] { total(pairs_[k].total, point); });
     }
     touch();
@@ -104,7 +76,7 @@ class PieceLowering : private DeviceFunction {
     index_ = {piece, lane};
     domain_ = graph_.stage(pairs_.front().lanes).domain;
     std::vector<ir::ExprId> roots;
-    for (const Pair& pair : pairs_) roots.push_back(graph_.stage(pair.lanes).body);
+    for (const plan::ReductionPair& pair : pairs_) roots.push_back(graph_.stage(pair.lanes).body);
     kernel_.operations += analyze::instruction_count(graph_, roots, contracted()) * static_cast<double>(threads);
     const PointSource source = point_source();
     PointEmitter emitter(graph_, ranges_, *builder_, source);
@@ -132,26 +104,30 @@ class PieceLowering : private DeviceFunction {
 
   // Every piece may hold elements of any row.
   void touch() {
-    for (const Pair& pair : pairs_) {
-      reads(graph_.node(graph_.stage(pair.lanes).body).stage, {.whole = true});
+    std::set<StageId> images;
+    for (const plan::ReductionPair& pair : pairs_) {
+      const StageId image = graph_.node(graph_.stage(pair.lanes).body).stage;
+      if (images.insert(image).second) reads(image, {.whole = true});
       writes(pair.total);
     }
     kernel_.moves = static_cast<double>(ir::elements_of_piece);
   }
 
-  std::vector<Pair> pairs_;
+  std::vector<plan::ReductionPair> pairs_;
   std::map<StageId, i64> list_of_;  // in shared memory
 };
 
 }  // namespace
 
-const DeviceWay pieces = {"pieces", only_automatic,
-                          [](const WayQuestion& q) {
-                            std::string why = unfit(q.plan, q.group);
-                            return why.empty() ? accepted(pieces, nullptr) : of_another_kind(pieces, std::move(why));
-                          },
-                          [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name,
-                             DeviceProgram& program) { PieceLowering(q, name).into(program); },
-                          true};
+const DeviceWay pieces = {
+    "pieces", only_automatic,
+    [](const WayQuestion& q) {
+      const bool fits = !plan::reduction_pairs(q.plan.graph, q.plan.groups[q.group].stages).empty();
+      return fits ? accepted(pieces, nullptr) : of_another_kind(pieces, "it is no reduction with its lanes");
+    },
+    [](const WayQuestion& q, const plan::WayAnswer&, const std::string& name, DeviceProgram& program) {
+      PieceLowering(q, name).into(program);
+    },
+    true};
 
 }  // namespace tessera::lower

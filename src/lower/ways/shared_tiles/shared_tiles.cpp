@@ -1,4 +1,4 @@
-// See device_tile.hpp.
+// See shared_tiles.hpp.
 //
 // Along every dimension a stage has `num` points where the anchor has `den`, and the anchor's points [a, b), both
 // multiples of den, need [a * num / den + before, b * num / den + after) of it: the region of the stage. Borders are

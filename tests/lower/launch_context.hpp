@@ -10,7 +10,7 @@
 
 namespace tessera::lower {
 
-struct Here : ir::host::Surroundings {
+struct Here : ir::host::LaunchContext {
   Here(const ir::Graph& g, std::vector<i64> p, i64 from, i64 to) : graph(g), parameters(std::move(p)) {
     first = from;
     last = to;
@@ -32,7 +32,7 @@ inline i64 frame(const DeviceKernel& kernel, const ir::Graph& graph, const std::
                  i64 last, std::array<i64, frame_integers>& integers) {
   const ir::host::Launch launch = launch_of(kernel);
   const Here here(graph, parameters, first, last);
-  const ir::host::Launching value(launch, here);
+  const ir::host::LaunchValues value(launch, here);
   for (std::size_t k = 0; k < frame_integers; ++k)
     integers[k] = value(ir::host::Number(ir::host::Number::Op::filled, 0, k));
   return value(launch.grid);
