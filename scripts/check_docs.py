@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What pages name exists: paths and symbols in backticks, the files and the headings that links lead to; and so do the
-pages that other files name. Words of other systems stand in scripts/docs_words.txt."""
+pages that other files name, and the sources that comments of sources name. Words of other systems stand in scripts/docs_words.txt."""
 
 import re
 from fnmatch import fnmatchcase
@@ -22,6 +22,8 @@ HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.M)
 PATH = re.compile(r"[\w.*{},+/-]+")
 PAGE = re.compile(r"(?<![\w./-])docs/[\w/]+\.(?:md|ipynb)\b")
 SOURCE = re.compile(r"\w+\.(?:\*|cpp|hpp|cpp\.in|c\.inc|py)")  # without a folder
+COMMENT = re.compile(r"(?:^|\s)//.*$", re.M)
+NAMED = re.compile(r"(?<![\w.*-])[a-z]\w*\.(?:cpp|hpp|c\.inc)\b")  # in a comment
 # name, ns::name, object.name, each with or without (...): the whole of a span.
 SYMBOL = re.compile(r"[A-Za-z_]\w*(?:(?:::|\.)~?[A-Za-z_]\w*)*(?P<call>\(.*\))?", re.S)
 ANY_NAME = re.compile(r"(?<![A-Z])(?:NAME|TARGET)(?![A-Z])")  # NAME_cuda: of a program of any name
@@ -150,6 +152,13 @@ def check():
             paths += 1
             if not tree.has(named[0], path):
                 findings.append(f"{path}:{line_of(text, named.start())}: {named[0]} does not exist")
+        if path.suffix not in (".cpp", ".hpp"):
+            continue
+        for comment in COMMENT.finditer(text):
+            for named in NAMED.findall(comment[0]):
+                paths += 1
+                if named not in tree.names and named not in tree.elsewhere:
+                    findings.append(f"{path}:{line_of(text, comment.start() + 1)}: no file is called {named}")
     index = (ROOT / "README.md").read_text()
     findings += [f"README.md: names no {page}" for page in pages if str(page).startswith("docs/") and page.parts[1] != "examples" and f"({page})" not in index]
     finish("docs", findings, f"{len(pages)} pages, in which {paths} paths, {symbols} symbols and {links} links hold")

@@ -21,9 +21,9 @@
 //   where none falls under the weights it is NaN, 0 in integers. Outside of the image nothing is certain with
 //   a border constant(0). `nodata` are values of the image that stand for points that are not known; where nothing is
 //   known the result is the first of them.
-// - `region` computes a part of the result alone: [begin, end) of each of its dimensions, first points at 0 whatever
-// the
-//   extent is. It has the bits that it has in the whole result and costs what its points and their windows cost.
+// - `region` computes a part of the result alone: [begin, end) of each of its dimensions, whose first points have
+//   index 0 for every extent. It has the bits that it has in the whole result and costs what its points and their
+//   windows cost.
 //   Filters of frequencies have no parts.
 // - Lengths are in points of the image. A PerAxis is one number for all dimensions or one for each.
 // - Throw Error(argument) for options that cannot be used, and what Program::run throws.

@@ -37,22 +37,21 @@ def call(
     if axis is not None and bare is not None:
         target = _arrays.move_axis(bare, axis, -1)
     chosen = _options.run(run)
-    if region is None:
-        result = filter_.run(image, mask, target, chosen)
-    else:
-        result = filter_.run(image, mask, target, chosen, _box(filter_, image, region, channel_axis is not None))
+    part = None if region is None else _part(filter_, image, region, channel_axis is not None)
+    result = filter_.run(image, mask, target, chosen, *([] if part is None else part[:1]))
     if out is not None:
         return out
     if axis is not None:
         result = _arrays.move_axis(result, -1, axis)
-    return result if like is None else _xarray.wrapped(result, like)
+    return result if like is None else _xarray.wrapped(result, like, part)
 
 
-def _box(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> _regions.Box:
-    """The region of the result, channels not among its dimensions."""
+def _part(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> tuple[_regions.Box, tuple[int, ...]]:
+    """The region of the result and the shape of all of it, channels not among their dimensions."""
     image_shape = tuple(image.shape)[:-1] if channels else tuple(image.shape)
     shape = filter_.result(image_shape)[1]
-    return _regions.only_box_of(region, shape[:-1] if channels else shape)
+    shape = shape[:-1] if channels else shape
+    return _regions.only_box_of(region, shape), shape
 
 
 def explain(

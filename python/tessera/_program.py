@@ -226,7 +226,7 @@ class Program:
             places.append(_regions.place_of(value, port.rank, port.name) if window else None)
             if window:
                 given[k] = value.array
-        inputs, _ = _xarray.unwrapped(tuple(given))
+        inputs, like = _xarray.unwrapped(tuple(given))
         shapes = self._core.whole_shapes(inputs, places)
         boxes = _regions.boxes_of(region, self._names, shapes)
         results = self._core.run_region(
@@ -237,6 +237,11 @@ class Program:
             self._outs(out),
             _options.run(options),
         )
+        if like is not None and out is None and places == [None] * len(places):  # coordinates are those of the whole
+            results = tuple(
+                r if box is None else _xarray.wrapped(r, like, (box, shape))
+                for r, box, shape in zip(results, boxes, shapes, strict=True)
+            )
         if self._single:
             whole = self._whole(out)
             return results[0] if whole is None else whole

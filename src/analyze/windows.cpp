@@ -502,7 +502,13 @@ Box Cut::box(const Graph& graph, const std::vector<SizeId>& extents) const {
 Cut cut_of(const Graph& graph, const std::vector<i64>& parameters, const Wanted& wanted,
            const std::vector<Grain>& grains, const LeastExtents& least) {
   const std::vector<Needs> needs = Walk(graph, parameters, grains).take(wanted);
-  return Cutter(graph, parameters, needs, grains, least).take();
+  Cut cut = Cutter(graph, parameters, needs, grains, least).take();
+  cut.reads.resize(graph.arguments.size());
+  for (StageId s = 0; s < graph.stage_count(); ++s)
+    if (graph.stage(s).kind == StageKind::input &&
+        std::any_of(needs[s].begin(), needs[s].end(), [](const Need& n) { return n.wanted(); }))
+      cut.reads[graph.stage(s).argument] = true;
+  return cut;
 }
 
 }  // namespace tessera::analyze

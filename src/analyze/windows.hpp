@@ -58,6 +58,7 @@ struct Grain {
 struct Cut {
   std::vector<i64> whole;
   std::vector<Span> kept;
+  std::vector<bool> reads = {};  // of every argument: is a point of it needed, by whole tiles too
   // The parameters of what is kept.
   std::vector<i64> parameters() const;
   // Where the kept part of a dimension of that extent begins.

@@ -8,6 +8,7 @@
 #include "c/tensors.hpp"
 #include "c/words.hpp"
 #include "engine/filters/filters.hpp"
+#include "engine/program_impl.hpp"
 
 using namespace tessera;
 using namespace tessera::c;
@@ -30,10 +31,6 @@ Shape result_shape(const tsr_filter& f, const Shape& image) {
   Shape shape;
   for (std::size_t d = 0; d < image.size(); ++d) shape.push_back(place.end[d] - place.begin[d]);
   return shape;
-}
-
-std::vector<i64> numbers_of(const std::int64_t& first, int count) {
-  return {&first, &first + count};
 }
 
 // The image, its mask and the place of the result of a call.
@@ -164,12 +161,14 @@ tsr_status tsr_filter_run_region(const tsr_filter* filter, const DLTensor* image
                                  const tsr_options* options) {
   return guarded([&] {
     const FilterCall call(filter, image, mask, result, options);
-    const Region region{numbers_of(given(begin, "the begin of the window"), call.made.rank),
-                        numbers_of(given(end, "the end of the window"), call.made.rank)};
+    const Region region{numbers(&given(begin, "the begin of the window"), call.made.rank),
+                        numbers(&given(end, "the end of the window"), call.made.rank)};
     static_cast<void>(result_shape(call.made, call.image.array().shape()));
-    const RunOptions run = run_options(options);
-    call.made.filter->program.run_region_into(call.made.filter->windows(call.image.array(), call.mask, region, run),
-                                              {region}, {call.result.array()}, run);
+    const engine::Filter& made = *call.made.filter;
+    const RunOptions run =
+        made.program.impl().placed({call.image.array()}, {call.result.array()}, run_options(options));
+    made.program.run_region_into(made.windows(call.image.array(), call.mask, region, run), {region},
+                                 {call.result.array()}, run);
     call.end();
   });
 }

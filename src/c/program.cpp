@@ -74,7 +74,7 @@ class BoundList {
   void check_apart() const {
     for (std::size_t o = 1; o < bound_.size(); ++o)
       for (std::size_t k = 0; k < o; ++k)
-        if (share_memory(bound_[o].tensor(), bound_[k].tensor()))
+        if (Program::Impl::share_memory(bound_[o].tensor(), bound_[k].tensor()))
           fail(fmt::format("{} shares memory with {}", name(o), name(k)), "give an array of its own");
   }
   void wait() const {

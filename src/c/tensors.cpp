@@ -260,8 +260,8 @@ void Bound::give_back() const {
   tensor_->copy_from(packed);
 }
 
-bool share_memory(const Array& a, const Array& b) {
-  return Program::Impl::share_memory(a, b);
+std::vector<i64> numbers(const std::int64_t* from, int count) {
+  return from == nullptr ? std::vector<i64>{} : std::vector<i64>(from, from + count);
 }
 
 Shape shape_of(const DLTensor& t, const Format& expected, std::string_view what) {

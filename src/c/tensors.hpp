@@ -43,8 +43,8 @@ class Bound {
   std::optional<Array> tensor_;  // as an array with a dimension of fields, where `array_` is a copy
 };
 
-// Do they have an element in common?
-bool share_memory(const Array&, const Array&);
+// `count` numbers of the caller's; none of null.
+std::vector<i64> numbers(const std::int64_t*, int count);
 
 // Shape without the dimension of fields, data not looked at.
 Shape shape_of(const DLTensor&, const Format& expected, std::string_view what);

@@ -9,6 +9,7 @@
 #include "c/handles.hpp"
 #include "c/options.hpp"
 #include "c/tensors.hpp"
+#include "engine/program_impl.hpp"
 #include "tessera/program.hpp"
 
 using namespace tessera;
@@ -20,9 +21,6 @@ std::string name_of(const Parameter& p, std::string_view what, std::size_t k) {
   return fmt::format("{} '{}'", what, p.name.empty() ? std::to_string(k + 1) : p.name);
 }
 
-std::vector<i64> numbers(const std::int64_t* from, int count) {
-  return from == nullptr ? std::vector<i64>{} : std::vector<i64>(from, from + count);
-}
 const std::int64_t* entry(const std::int64_t* const* list, std::size_t k) {
   return list == nullptr ? nullptr : list[k];
 }
@@ -173,7 +171,7 @@ tsr_status tsr_run_region_into(const tsr_program* program, const DLTensor* const
         to.push_back(std::make_unique<Bound>(*outputs[o], output.format, name_of(output, "output", o), false,
                                              stream_of(options)));
       for (std::size_t k = 0; wanted && k + 1 < to.size(); ++k)
-        if (share_memory(to.back()->tensor(), to[k]->tensor()))
+        if (Program::Impl::share_memory(to.back()->tensor(), to[k]->tensor()))
           fail(name_of(output, "output", o) + " shares memory with another one", "give an array of its own");
       arrays.push_back(wanted ? to.back()->array() : Array());
     }

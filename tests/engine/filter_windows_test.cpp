@@ -176,6 +176,35 @@ TEST(FilterWindows, OfBlocksAreThoseOfTheWhole) {
     }
 }
 
+// What no block is looked at runs as any other filter: certainties that are halves, in sums that are not rounded away.
+TEST(FilterWindows, OfHalvesAreThoseOfTheWhole) {
+  const Array kernel = numbers(ElementType::f32, {15, 15}, [](i64 i) { return static_cast<double>(i * 31 % 17) - 3; });
+  const Shape shape = {520, 610};
+  const Array image = numbers(ElementType::f32, shape, noise);
+  const Array mask = numbers(ElementType::f16, shape, [](i64 i) { return i % 610 < 200 ? 0.0 : 0.5; });
+  const Array holes = numbers(ElementType::f16, shape,
+                              [](i64 i) { return i % 97 == 5 ? std::numeric_limits<double>::quiet_NaN() : noise(i); });
+  const FilterRequest of{.name = "convolve", .tables = {{"kernel", kernel}}, .type = ElementType::f64};
+  FilterRequest masked = of, known = of;
+  masked.mask = mask;
+  known.ignore_nan = true;
+  expect_parts(image, masked);
+  expect_parts(holes, known);
+}
+
+// Numbers that lie where no number of the host may are scanned in a copy.
+TEST(FilterWindows, OfNumbersThatDoNotLieWellAreThoseOfTheWhole) {
+  const Array holes = numbers(ElementType::f32, {520, 610}, [](i64 i) {
+    return i % 610 > 500 && i / 610 % 77 == 5 ? std::numeric_limits<double>::quiet_NaN() : noise(i);
+  });
+  std::vector<std::byte> room(static_cast<std::size_t>(holes.count()) * sizeof(float) + 1);
+  std::memcpy(room.data() + 1, holes.data(), room.size() - 1);
+  const Array odd = Array::borrow(room.data() + 1, ElementType::f32, holes.shape());
+  const FilterRequest request{.name = "gaussian", .ignore_nan = true};
+  EXPECT_TRUE(same(filter(odd, request), filter(holes, request)));
+  expect_parts(odd, request);
+}
+
 // Blocks of lines and of volumes.
 TEST(FilterWindows, OfBlocksOfOtherRanks) {
   for (const Shape& shape : {Shape{270000}, Shape{40, 70, 110}, Shape{5, 13, 65, 70}}) {

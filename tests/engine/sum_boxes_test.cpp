@@ -126,7 +126,6 @@ TEST(SumBoxes, MillionsOfWeights) {
   for (i64 k = 0; k < weights.count(); ++k) weights.as<float>()[k] = static_cast<float>(k * k % 1013 - 500) * 1e-6f;
   CompileOptions given;
   given.tables["K"] = weights;
-  given.compile_limit = 0;  // under sanitizers, on a busy machine
   const Program program = Program::from_text(
       "table float K[1401, 1500]; stencil f(vector#2 float X) { return sum(i = 0..1400, j = 0..1499) (K[i,j] * "
       "X@[i,j-700]); } "

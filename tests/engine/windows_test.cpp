@@ -295,6 +295,36 @@ TEST(Windows, OfOutputsBesideTransformsAndLoops) {
     }
 }
 
+// A sum through transforms of tiles, of an image that two parts before it put together: what a tile reaches beyond the
+// part is computed as well.
+TEST(Windows, OfTilesBesideTransformsAreThoseOfTheWhole) {
+  const Program p = Program::from_text(
+      "stencil f(vector#2 float X) { return 0.3f * X@[-1,0] + 0.2f * X@[0,3] + 0.5f * X; } "
+      "table float w[i = 0..32, j = 0..32] = 0.01f * ((i * 31 + j * 17) % 7) - 0.003f * j + 0.001f * i; "
+      "stencil long(vector#2 float X) { return sum(i = -16..16, j = -16..16) (w[i+16,j+16] * X@[i,j]); } "
+      "parameter M, N; vector#2 float a[M,N]; vector#2 float b[M,N]; "
+      "s = f(a:mirror); t = f(b:mirror); F = fft(s); G = fft(t); "
+      "c = ( [0..,0..] = s; [M..,0..] = t; ); y = long(c:mirror); "
+      "return y = y, re = f(F.re:clamped), im = f(G.im:clamped);");
+  std::vector<Array> inputs;
+  for (const i64 by : {7919, 104729}) {
+    inputs.emplace_back(ElementType::f32, Shape{300, 400});
+    for (i64 i = 0; i < inputs.back().count(); ++i)
+      inputs.back().as<float>()[i] = static_cast<float>(i * by % 251) * 0.11F;
+  }
+  std::vector<Progress> told;
+  RunOptions run;
+  const std::vector<Array> whole = p.run(inputs, run);
+  run.on_progress = [&](const Progress& now) { told.push_back(now); };
+  for (const Region& part : {Region{{256, 0}, {270, 400}}, Region{{0, 0}, {14, 30}}, Region{{590, 380}, {600, 400}}}) {
+    const std::vector<Region> regions = {part, {}, {}};
+    told.clear();
+    expect_part(p.run_region({{inputs[0]}, {inputs[1]}}, regions, run), whole, regions);
+    for (std::size_t k = 0; k < told.size(); ++k)
+      EXPECT_TRUE(told[k].total == told[0].total && (k == 0 || told[k].done >= told[k - 1].done)) << k;
+  }
+}
+
 // The windows of two inputs are of one whole.
 TEST(Windows, ThatContradictEachOtherAreRefused) {
   const Program p = Program::from_text(

@@ -375,6 +375,11 @@ class XArray(unittest.TestCase):
         self.assertEqual(small.dims, ("y", "x"))
         self.assertEqual(small.shape, (2, 3))
         self.assertEqual(set(small.coords), {"time"})
+        part = np.s_[1:3, 2:5]
+        xr.testing.assert_identical(program(image, region=part), result[part])
+        xr.testing.assert_identical(ts.gaussian(image, region=part), ts.gaussian(image)[part])
+        wide = ts.gaussian(image, sigma=0.3, extent="full", region=np.s_[1:5, 1:6])
+        self.assertEqual((wide.shape, set(wide.coords)), ((4, 5), {"time"}))
         out = np.empty((4, 5), np.float32)
         self.assertIs(program(image, out=out), out)
         np.testing.assert_array_equal(out, result.values)

@@ -17,7 +17,7 @@ namespace tessera::base {
 // Of this thread, while it lives. Within another one the earlier of both counts.
 class Deadline {
  public:
-  // `seconds` from now; 0: no limit. `cancel` may be null.
+  // `seconds` from now, more under sanitizers; 0: no limit. `cancel` may be null.
   explicit Deadline(double seconds, const std::atomic<bool>* cancel = nullptr);
   ~Deadline();
   Deadline(const Deadline&) = delete;

@@ -3,6 +3,8 @@
 
 #include "base/text.hpp"
 #include "engine/filters/filters.hpp"
+#include "engine/program_impl.hpp"
+#include "engine/windows/region_plan.hpp"
 
 namespace tessera {
 namespace {
@@ -76,12 +78,11 @@ Array filter(const Array& image, const FilterRequest& request, const RunOptions&
     throw Error(ErrorClass::argument, fmt::format("filter {} is given no image", base::quoted(request.name)));
   const auto made = engine::make_filter(request, image.format(), image.rank());
   static_cast<void>(made->place(image.shape()));
-  const bool all = request.region.begin.empty() && request.region.end.empty();
-  const Array result =
-      all ? made->program.run(made->inputs(image, request.mask), run).at(0)
-          : made->program.run_region(made->windows(image, request.mask, request.region, run), {request.region}, run)
-                .at(0);
-  return renamed(result, image.format());
+  if (!engine::is_wanted(request.region))
+    return renamed(made->program.run(made->inputs(image, request.mask), run).at(0), image.format());
+  const RunOptions placed = made->program.impl().placed({image}, {}, run);
+  const std::vector<InputWindow> windows = made->windows(image, request.mask, request.region, placed);
+  return renamed(made->program.run_region(windows, {request.region}, placed).at(0), image.format());
 }
 
 Array gaussian(const Array& image, const GaussianOptions& o) {

@@ -71,7 +71,10 @@ std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vec
   const bool cpu = options.target.empty() || options.target == "cpu";
   if (!cpu || options.numbers != Numbers::fast || options.method == Method::whole) return {};
   if (options.schedule != Schedule::automatic || options.tile_rows > 0 || options.tile_columns > 0) return {};
-  const Program::Impl& plain = program.certainty->plain.impl();
+  const Certainty& of = *program.certainty;
+  if (of.mask && !is_scannable_mask(program.graph.arguments[*of.mask].format)) return {};
+  if (of.finite && !is_scannable_image(program.graph.arguments.front().format)) return {};
+  const Program::Impl& plain = of.plain.impl();
   Shape image;
   for (const ir::SizeId n : program.graph.arguments.front().extents)
     image.push_back(program.graph.evaluate(n, parameters));
@@ -80,8 +83,8 @@ std::optional<Schedule> schedule_of(const Program::Impl& program, const std::vec
   i64 points = 1;
   for (const i64 n : shapes.front()) points *= n;
   if (points < least_points || plain.output_shapes(plain_parameters) != shapes) return {};
-  const base::Lock lock(program.certainty->mutex, program.certainty->schedules);
-  const auto [found, fresh] = program.certainty->schedules.try_emplace(static_cast<int>(options.method));
+  const base::Lock lock(of.mutex, of.schedules);
+  const auto [found, fresh] = of.schedules.try_emplace(static_cast<int>(options.method));
   for (const Schedule s : {Schedule::automatic, Schedule::stream}) {
     if (!fresh || found->second) break;
     RunOptions own = options;
@@ -208,12 +211,13 @@ class BlockRun {
         inputs_(inputs),
         outputs_(outputs),
         options_(options),
-        whole_(whole) {}
+        whole_(whole) {
+    for (Array& a : inputs_)
+      if (!is_aligned(a)) a = a.clone();
+  }
 
   bool possible() {
     if (outputs_.size() != 1) return false;
-    if (of_.mask && !is_scannable_mask(inputs_[*of_.mask])) return false;
-    if (of_.finite && !is_scannable_image(inputs_[0])) return false;
     plain_parameters_ = ir::bind_parameters(plain_.graph, {inputs_[0].shape()});
     const std::optional<Schedule> schedule = schedule_of(program_, whole_, options_);
     if (schedule) options_.schedule = *schedule;
@@ -385,7 +389,8 @@ class BlockRun {
   const Program::Impl& plain_;
   const std::vector<i64>& parameters_;
   std::vector<i64> plain_parameters_;
-  const std::vector<Array>&inputs_, &outputs_;
+  std::vector<Array> inputs_;
+  const std::vector<Array>& outputs_;
   RunOptions options_;
   const std::vector<i64>& whole_;          // parameters of what is run a part of
   std::size_t lead_ = 0;                   // dimensions of one point that the plan adds

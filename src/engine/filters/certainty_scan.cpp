@@ -139,15 +139,8 @@ double kind_of_numbers(const Rows& rows, i64 at, i64 count, Bits exponent, i64 a
   return some ? 0 : 1;
 }
 
-ElementType number_of(const Array& image) {
-  const Format& format = image.format();
+ElementType number_of(const Format& format) {
   return format.is_struct() ? format.fields.front().type : format.scalar;
-}
-
-bool aligned(const Array& array, std::size_t size) {
-  const auto whole = [&](i64 stride) { return stride % static_cast<i64>(size) == 0; };
-  return reinterpret_cast<std::uintptr_t>(array.data()) % size == 0 &&
-         std::all_of(array.strides().begin(), array.strides().end(), whole);
 }
 
 // From the rows of a cell to those of the one below.
@@ -185,15 +178,21 @@ double Cells::of(const Region& box) const {
   }
 }
 
-bool is_scannable_mask(const Array& mask) {
-  return !mask.format().is_struct() && mask.format().scalar != ElementType::f16 && aligned(mask, mask.format().size());
+bool is_scannable_mask(const Format& mask) {
+  return !mask.is_struct() && mask.scalar != ElementType::f16;
 }
 
-bool is_scannable_image(const Array& image) {
+bool is_scannable_image(const Format& image) {
   const ElementType type = number_of(image);
-  const std::size_t channels = image.format().is_struct() ? image.format().fields.size() : 1;
-  return !is_float(type) || (type != ElementType::f16 && image.format().size() == channels * size_of(type) &&
-                             aligned(image, size_of(type)));
+  const std::size_t channels = image.is_struct() ? image.fields.size() : 1;
+  return !is_float(type) || (type != ElementType::f16 && image.size() == channels * size_of(type));
+}
+
+bool is_aligned(const Array& array) {
+  const std::size_t size = size_of(number_of(array.format()));
+  const auto whole = [&](i64 stride) { return stride % static_cast<i64>(size) == 0; };
+  return reinterpret_cast<std::uintptr_t>(array.data()) % size == 0 &&
+         std::all_of(array.strides().begin(), array.strides().end(), whole);
 }
 
 Cells cells_of_mask(const Array& mask, const Region& box) {
@@ -210,7 +209,7 @@ Cells cells_of_mask(const Array& mask, const Region& box) {
 
 Cells cells_of_numbers(const Array& image, const Region& box) {
   Cells cells = touched(box);
-  const ElementType type = number_of(image);
+  const ElementType type = number_of(image.format());
   const i64 channels = static_cast<i64>(image.format().size() / size_of(type)), ahead = next_rows(image);
   each_band(image, cells, [&](const Rows& rows) {
     line(cells, image.shape().back(), cells.kinds, [&](i64 at, i64 count) {

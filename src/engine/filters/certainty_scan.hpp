@@ -22,11 +22,13 @@ struct Cells {
 
 // Of a mask: a certainty that is not above 0 is none, NaN too.
 Cells cells_of_mask(const Array& mask, const Region& box);
-bool is_scannable_mask(const Array&);
+bool is_scannable_mask(const Format&);
 
 // Of an image whose points are known where they are finite, with certainty 1; of structs all channels together.
 Cells cells_of_numbers(const Array& image, const Region& box);
-bool is_scannable_image(const Array&);
+bool is_scannable_image(const Format&);
+// Do its numbers lie as numbers of the host must, to be scanned?
+bool is_aligned(const Array&);
 
 // Of both.
 Cells both(const Cells& mask, const Cells& numbers);

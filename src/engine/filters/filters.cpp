@@ -240,8 +240,7 @@ std::vector<InputWindow> Filter::windows(const Array& image, const Array& mask, 
   if (extent != Extent::full && !widened) return windows;
   // What is read alone is converted and continued.
   const Shape whole = input_shape(image.shape());
-  const std::vector<Region> reads =
-      program.reads(0, region, std::vector<Shape>(given.size(), whole), program.impl().placed(given, {}, options));
+  const std::vector<Region> reads = program.reads(0, region, std::vector<Shape>(given.size(), whole), options);
   for (std::size_t k = 0; k < given.size(); ++k)
     windows[k] = {part(given[k], reads[k], k == 0 ? widened : std::nullopt), reads[k].begin, whole};
   return windows;
@@ -251,7 +250,7 @@ std::vector<Array> Filter::inputs(const Array& image, const Array& mask) const {
   const Shape shape = input_shape(image.shape());
   const Region all{std::vector<i64>(shape.size()), shape};
   std::vector<Array> made = {part(image, all, widened)};
-  if (!mask.empty()) made.push_back(input(mask_for(mask, image.shape())));
+  if (!mask.empty()) made.push_back(part(mask_for(mask, image.shape()), all, {}));
   return made;
 }
 

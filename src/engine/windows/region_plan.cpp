@@ -68,13 +68,12 @@ Told told(const Program::Impl& impl, const std::vector<i64>& whole, const RunOpt
   {
     const base::Lock lock = impl.locked();
     if (!impl.located) {
-      impl.located.emplace();
+      std::shared_ptr<Program::Impl::LocatedProgram> kept;
       if (auto made = rewrite::located(impl.graph)) {
-        auto kept =
-            std::make_shared<Program::Impl::LocatedProgram>(Program::Impl::LocatedProgram{std::move(*made), {}});
+        kept = std::make_shared<Program::Impl::LocatedProgram>(Program::Impl::LocatedProgram{std::move(*made), {}});
         kept->program = std::make_shared<const Program>(make_program(kept->located.graph, {}));
-        *impl.located = std::move(kept);
       }
+      impl.located = std::move(kept);
     }
   }
   if (!*impl.located) return {impl};
@@ -113,8 +112,8 @@ Cut cut_in_blocks(const Program::Impl& impl, const CertaintyBlocks& blocks, cons
   return cut;
 }
 
-Cut all_of(const std::vector<i64>& whole) {
-  Cut all{whole, {}};
+Cut all_of(const ir::Graph& graph, const std::vector<i64>& whole) {
+  Cut all{whole, {}, std::vector<bool>(graph.arguments.size(), true)};
   for (const i64 n : whole) all.kept.push_back({0, n});
   return all;
 }
@@ -123,7 +122,7 @@ Cut all_of(const std::vector<i64>& whole) {
 Cut cut_for(const Told& by, const std::vector<i64>& whole, const std::vector<Region>& regions,
             const RunOptions& options) {
   const Program::Impl& impl = by.program;
-  if (!by.cut) return all_of(whole);
+  if (!by.cut) return all_of(impl.graph, whole);
   if (impl.certainty)
     if (const auto blocks = certainty_blocks(impl, whole, options)) return cut_in_blocks(impl, *blocks, whole, regions);
   const auto of = [&](const plan::Plan& plan, const analyze::LeastExtents& least) {
@@ -191,15 +190,11 @@ class Planner {
     Cut cut = cut_for(by, whole_, regions, options_);
     // Of adjoints, which are right from some extents on.
     for (const LeastExtent& least : of_.least)
-      if (cut.extent(of_.graph, least.extent) < least.points) cut = all_of(whole_);
-    analyze::Wanted wanted;
-    for (const Region& region : regions)
-      wanted.push_back(is_wanted(region) ? std::optional<Box>(box_of(region)) : std::nullopt);
-    const std::vector<Box> read = analyze::read_of_arguments(program.graph, whole_, wanted);
+      if (cut.extent(of_.graph, least.extent) < least.points) cut = all_of(program.graph, whole_);
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       const ir::Argument& argument = program.graph.arguments[k];
       const bool given = plan_.arrays[inputs[k]].kind == Kind::argument;
-      if (argument.is_array && (given || !read[k].empty())) want(inputs[k], cut.box(program.graph, argument.extents));
+      if (argument.is_array && (given || cut.reads[k])) want(inputs[k], cut.box(program.graph, argument.extents));
     }
     plan_.steps.push_back(
         {&by.program, by.located, &program, std::move(cut), regions, std::move(inputs), std::move(outputs)});

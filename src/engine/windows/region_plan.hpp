@@ -23,12 +23,12 @@ struct RegionStep {
 
 struct RegionPlan {
   // An argument or an output of the program, or what lies between steps.
-  struct Named {
+  struct Array {
     ir::host::Array::Kind kind;
     std::size_t index = 0;   // of the arguments or outputs
     analyze::Box read = {};  // by steps; empty: nothing is, and nobody computes it
   };
-  std::vector<Named> arrays;
+  std::vector<Array> arrays;
   std::vector<RegionStep> steps;  // in the order in which they run
 };
 

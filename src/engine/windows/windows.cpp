@@ -86,7 +86,7 @@ std::vector<Box> reads_of(const Program::Impl& impl, const RegionPlan& plan) {
   std::vector<Box> boxes;
   for (const ir::Argument& a : impl.graph.arguments)
     boxes.push_back(a.is_array ? plan.steps.back().cut.box(impl.graph, a.extents) : Box{});
-  for (const RegionPlan::Named& a : plan.arrays)
+  for (const RegionPlan::Array& a : plan.arrays)
     if (a.kind == Kind::argument && !a.read.empty()) boxes[a.index] = a.read;
   return boxes;
 }
@@ -214,14 +214,15 @@ class Steps {
   Steps(const RegionRun& run, const std::vector<Array>& outputs)
       : run_(run), outputs_(outputs), held_(run.plan.arrays.size()) {
     for (std::size_t a = 0; a < held_.size(); ++a) {
-      const RegionPlan::Named& named = run.plan.arrays[a];
+      const RegionPlan::Array& named = run.plan.arrays[a];
       if (named.kind == Kind::argument) held_[a] = {run.inputs[named.index], run.at[named.index]};
     }
   }
 
   void run() {
-    for (const RegionStep& step : run_.plan.steps) {
-      this->step(step);
+    for (const RegionStep& next : run_.plan.steps) {
+      step(next);
+      ++done_;
       // What the next one reads is there, and what lies around windows goes.
       if (run_.options.stream != nullptr) run_.options.stream->wait();
     }
@@ -247,10 +248,12 @@ class Steps {
       const ir::Argument& argument = graph.arguments[k];
       const Held& held = held_[step.inputs[k]];
       const Box box = argument.is_array ? step.cut.box(graph, argument.extents) : Box{};
-      // (What nobody computes is read for outputs alone that are not wanted.)
-      inputs.push_back(held.array.empty()   ? array_for(run_.inputs, argument.format, shape_of(box))
-                       : !argument.is_array ? held.array
-                                            : held.part(box));
+      if (!argument.is_array)
+        inputs.push_back(held.array);
+      else if (held.array.empty())  // for outputs that nobody wants
+        inputs.push_back(array_for(run_.inputs, argument.format, shape_of(box)));
+      else
+        inputs.push_back(held.part(box));
     }
     if (step.located != nullptr) {
       for (const ir::SizeId n : step.located->origins)
@@ -263,12 +266,25 @@ class Steps {
 
   // The caller's array, where that is as large as what is computed.
   Array target(const RegionStep& step, std::size_t o, const Shape& shape) const {
-    const RegionPlan::Named& named = run_.plan.arrays[step.outputs[o]];
+    const RegionPlan::Array& named = run_.plan.arrays[step.outputs[o]];
     if (named.kind == Kind::output && is_wanted(run_.regions[named.index])) {
       const Array& given = outputs_[named.index];
       if (given.shape() == shape && given.contiguous()) return given;
     }
     return array_for_part(run_.inputs, step.untold->outputs[o].format, shape);
+  }
+
+  // Of all steps together.
+  RunOptions with_progress() const {
+    constexpr i64 whole_step = 1000;
+    RunOptions options = run_.options;
+    const i64 steps = static_cast<i64>(run_.plan.steps.size());
+    if (options.on_progress && steps > 1)
+      options.on_progress = [this, steps](const Progress& p) {
+        const i64 now = p.total > 0 ? whole_step * p.done / p.total : 0;
+        run_.options.on_progress({whole_step * done_ + now, whole_step * steps});
+      };
+    return options;
   }
 
   void step(const RegionStep& step) {
@@ -277,7 +293,7 @@ class Steps {
     const std::vector<Shape> shapes = step.program->output_shapes(kept);
     std::vector<Array> results;
     for (std::size_t o = 0; o < shapes.size(); ++o) results.push_back(target(step, o, shapes[o]));
-    step.program->run(kept, inputs_of(step), results, run_.options, run_.whole);
+    step.program->run(kept, inputs_of(step), results, with_progress(), run_.whole);
     for (std::size_t o = 0; o < results.size(); ++o) {
       if (!is_wanted(step.regions[o])) continue;
       Held& held = held_[step.outputs[o]];
@@ -288,7 +304,7 @@ class Steps {
     }
   }
 
-  void hand_out(const RegionPlan::Named& named, const Held& held) const {
+  void hand_out(const RegionPlan::Array& named, const Held& held) const {
     if (named.kind != Kind::output || !is_wanted(run_.regions[named.index])) return;
     const Array& to = outputs_[named.index];
     if (held.array.data() == to.data()) return;
@@ -302,6 +318,7 @@ class Steps {
   const RegionRun& run_;
   const std::vector<Array>& outputs_;
   std::vector<Held> held_;  // of every array of the plan; empty ones of what is not computed
+  i64 done_ = 0;            // steps
 };
 
 }  // namespace
