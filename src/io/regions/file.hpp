@@ -1,0 +1,62 @@
+// What a format implements to be read or written by region: plain elements in the file's own order of dimensions.
+// arranged.cpp makes readers and writers of io/regions/regions.hpp of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/regions/regions.hpp"
+
+namespace tessera::io {
+
+struct FileLayout {
+  std::string format_name;
+  Format element;           // scalars, or a struct where samples of a point stand together
+  Shape shape, chunk;       // in the file's order, slowest first
+  std::string letters;      // a letter for each dimension (io/axes.hpp); empty: they are those of an array
+  std::vector<Step> steps;  // for each dimension; empty: not said
+  ImageHeader header;       // metadata alone; axes, steps and extents are filled in
+};
+
+// As RegionReader and RegionWriter.
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+  virtual const FileLayout& layout() const = 0;
+  virtual void read(const Region&, const Array& to) const = 0;
+  virtual std::string identity() const = 0;
+  virtual i64 held() const { return 0; }
+  virtual i64 beside(const Region&) const { return 0; }
+  virtual void keep_chunks(i64 /*bytes*/) {}
+};
+
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+  virtual const FileLayout& layout() const = 0;
+  virtual void write(const Region&, const Array& from) = 0;
+  virtual i64 beside(const Region&) const { return 0; }
+  virtual void sync() = 0;
+  virtual void commit() = 0;
+  virtual void discard() = 0;
+};
+
+std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader>);
+
+// One row a format, in the order in which they are asked.
+struct RegionFormat {
+  std::string_view name;
+  // Nothing where the path is of another format. Throws Error(io) where it is this one and damaged.
+  std::unique_ptr<FileReader> (*open)(const std::string& path, const ReadOptions&);
+  std::vector<std::string_view> suffixes;  // that are written, lower case, with the dot
+  // Null: not written by regions. `layout`: elements, extents, letters, steps and header as the file is to have them;
+  // `chunk` empty or as wanted, in the file's order.
+  std::unique_ptr<FileWriter> (*create)(const std::string& path, const FileLayout& layout, const RegionWriteOptions&);
+  // The order in which such a file has its dimensions, with channels, for an array with these letters (header.axes) and
+  // so many fields: "tczyx". Null: as arrays have them.
+  std::string (*letters)(const ImageHeader&, const Format&, int rank) = nullptr;
+};
+const std::vector<RegionFormat>& region_formats();
+
+}  // namespace tessera::io

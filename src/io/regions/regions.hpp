@@ -1,0 +1,77 @@
+// Arrays in files, read and written by region: what need not lie in memory. See docs/design/beyond.md.
+//
+//   const auto scan = io::open_regions("scan.ome.zarr");
+//   Array part(scan->layout().element, {1, 512, 512});
+//   scan->read({{7, 0, 0}, {8, 512, 512}}, part);
+//
+// A region is [begin, end) of every dimension of the array, slowest first. Elements have the type that they have in the
+// file; colours and channels are fields of a struct, dimensions stand in the order t, z, y, x, as read_image() has them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/image.hpp"
+#include "tessera/options.hpp"
+
+namespace tessera::io {
+
+struct RegionLayout {
+  std::string format_name;  // "Zarr", "TIFF"
+  Format element;
+  Shape shape;
+  Shape chunk;         // points that are read or written together, from the first point on; 1 at least
+  ImageHeader header;  // as read_image() gives it
+};
+
+// All functions are thread-safe.
+class RegionReader {
+ public:
+  virtual ~RegionReader() = default;
+  virtual const RegionLayout& layout() const = 0;
+  // Fills `to`, of the element type and of the region's shape, any strides. Throws Error(io) with the file's name where
+  // it cannot be read, Error(argument) where the region is not within the array.
+  virtual void read(const Region&, const Array& to) const = 0;
+  // Another one where the file has become another one: extents, bytes, times of change.
+  virtual std::string identity() const = 0;
+  // Bytes that it holds while it lives: all elements of a file that has no parts.
+  virtual i64 held() const { return 0; }
+  // Bytes that one call of read() takes beside `to`, at most.
+  virtual i64 beside(const Region&) const { return 0; }
+  // Chunks that it may keep decompressed, in bytes.
+  virtual void keep_chunks(i64 /*bytes*/) {}
+};
+
+// Of files that are written whole: the path is as it was until commit().
+class RegionWriter {
+ public:
+  virtual ~RegionWriter() = default;  // without commit(): what was written stays under the partial name
+  virtual const RegionLayout& layout() const = 0;
+  // Regions that begin and end at multiples of chunks or at the end of the array, each chunk once (again after a
+  // resumption). Thread-safe for regions without a common chunk. Throws Error(io).
+  virtual void write(const Region&, const Array& from) = 0;
+  // Bytes that one call of write() takes beside `from`, at most.
+  virtual i64 beside(const Region&) const { return 0; }
+  // What was written has reached the disk.
+  virtual void sync() = 0;
+  // The file gets its name. Everything has been written.
+  virtual void commit() = 0;
+  // What was written, its partial name included, goes.
+  virtual void discard() = 0;
+};
+
+// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of read_image().
+std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& = {});
+
+struct RegionWriteOptions {
+  WriteOptions write;   // packing, type of the samples, header
+  Shape chunk = {};     // that is wanted; empty: the format's habit, for `near` where that has chunks
+  bool resume = false;  // go on with what stands under the partial name; begin where nothing does
+};
+// Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.
+std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format&, const Shape&,
+                                             const RegionWriteOptions& = {});
+bool is_written_by_regions(const std::string& path);  // by its suffix
+std::string partial_name(const std::string& path);
+
+}  // namespace tessera::io
