@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 
 #include "emit/c/c.hpp"
 #include "engine/size_class.hpp"
@@ -54,27 +55,34 @@ Executable::Executable(plan::Plan plan, const RunOptions& options) : plan_(std::
   }
 }
 
+std::vector<i64> Executable::place_intermediates(Binding& run) const {
+  std::vector<i64>& integers = run.integers;
+  integers.resize(interface_.integers);
+  std::copy(run.parameters.begin(), run.parameters.end(), integers.begin());
+  std::vector<i64> bytes(interface_.memories);
+  for (const lower::ArrayRef& ref : interface_.arrays) {
+    if (ref.kind != lower::ArrayRef::Kind::intermediate) continue;
+    const std::size_t rank = ref.extents.size();
+    i64 stride = ir::nest::size_of(plan_.stages[ref.index].lane);
+    for (std::size_t d = rank; d-- > 0;) {
+      const i64 n = plan_.graph.evaluate(ref.extents[d], run.parameters);
+      if (d + 1 < rank) integers[ref.strides + d] = stride;
+      stride *= n;
+      if (d + 1 == rank) stride = (stride + 63) / 64 * 64;
+    }
+    bytes[ref.memory] = std::max(bytes[ref.memory], stride);
+  }
+  return bytes;
+}
+
 Executable::Binding Executable::bind(const std::vector<i64>& parameters, const std::vector<Array>& inputs,
                                      const std::vector<Array>& outputs) const {
-  const ir::Graph& graph = plan_.graph;
   Binding run;
   run.parameters = parameters;
   std::vector<void*>& pointers = run.pointers;
-  std::vector<i64>& integers = run.integers;
-  integers.resize(interface_.integers);
-  std::copy(parameters.begin(), parameters.end(), integers.begin());
-  std::vector<i64> bytes(interface_.memories);  // of the places of intermediates
+  const std::vector<i64> bytes = place_intermediates(run);
   for (const lower::ArrayRef& ref : interface_.arrays) {
     if (ref.kind == lower::ArrayRef::Kind::intermediate) {
-      std::size_t rank = ref.extents.size();
-      i64 stride = ir::nest::size_of(plan_.stages[ref.index].lane);
-      for (std::size_t d = rank; d-- > 0;) {
-        i64 n = graph.evaluate(ref.extents[d], parameters);
-        if (d + 1 < rank) integers[ref.strides + d] = stride;
-        stride *= n;
-        if (d + 1 == rank) stride = (stride + 63) / 64 * 64;
-      }
-      bytes[ref.memory] = std::max(bytes[ref.memory], stride);
       pointers.push_back(nullptr);  // placed below
       continue;
     }
@@ -83,7 +91,7 @@ Executable::Binding Executable::bind(const std::vector<i64>& parameters, const s
     if (!ref.is_array) continue;
     std::size_t lead = ref.extents.size() - array.shape().size();
     for (std::size_t d = 0; d + 1 < ref.extents.size(); ++d)
-      integers[ref.strides + d] = d < lead ? 0 : array.strides()[d - lead];
+      run.integers[ref.strides + d] = d < lead ? 0 : array.strides()[d - lead];
   }
   // At different places of a page, as arrays are (data/array.cpp), and between theirs.
   const auto place = [](std::size_t m) { return (256 + 1536 * m) % 4096; };
@@ -93,6 +101,29 @@ Executable::Binding Executable::bind(const std::vector<i64>& parameters, const s
     if (const lower::ArrayRef& ref = interface_.arrays[k]; ref.kind == lower::ArrayRef::Kind::intermediate)
       pointers[k] = run.intermediates[ref.memory].data() + place(ref.memory);
   return run;
+}
+
+i64 Executable::memory(const std::vector<i64>& parameters, const RunOptions& options) const {
+  Binding run;
+  run.parameters = parameters;
+  const std::vector<i64> bytes = place_intermediates(run);
+  const i64 scratch = all_tiles(run, options).scratch;
+  return std::accumulate(bytes.begin(), bytes.end(), run::cpu::thread_count(options.threads) * scratch);
+}
+
+Executable::Work Executable::all_tiles(const Binding& run, const RunOptions& options) const {
+  Work work;
+  const int threads = run::cpu::thread_count(options.threads);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<i64> t = tiles(g, run, threads);
+    const std::size_t rank = t.size() - 2;
+    if (options.tile_rows > 0) t[0] = options.tile_rows;
+    if (options.tile_columns > 0) t[rank - 1] = (options.tile_columns + 63) / 64 * 64;
+    work.tiles.push_back(tiles(g, run, std::move(t)));
+    work.total += work.tiles[g][rank];
+    work.scratch = std::max(work.scratch, scratch(g, run, work.tiles[g]));
+  }
+  return work;
 }
 
 std::vector<i64> Executable::tiles(std::size_t group, const Binding& run, int threads) const {
@@ -127,26 +158,17 @@ void Executable::run(const std::vector<i64>& parameters, const std::vector<Array
                      const std::vector<Array>& outputs, const RunOptions& options) const {
   const Binding bound = bind(parameters, inputs, outputs);
   const int threads = run::cpu::thread_count(options.threads);
-  std::vector<std::vector<i64>> work(groups_.size());
-  i64 total = 0, most = 0;
-  for (std::size_t g = 0; g < groups_.size(); ++g) {
-    std::vector<i64> t = tiles(g, bound, threads);
-    const std::size_t rank = t.size() - 2;
-    if (options.tile_rows > 0) t[0] = options.tile_rows;
-    if (options.tile_columns > 0) t[rank - 1] = (options.tile_columns + 63) / 64 * 64;
-    work[g] = tiles(g, bound, std::move(t));
-    total += work[g][rank];
-    most = std::max(most, scratch(g, bound, work[g]));
-  }
+  const auto [work, total, most] = all_tiles(bound, options);
   run::cpu::SlotScratch slots(threads, static_cast<std::size_t>(most));
   i64 done = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const i64 count = work[g][work[g].size() - 2];
     std::function<void(const Progress&)> progress;
-    if (options.on_progress) progress = [&](const Progress& p) { options.on_progress({done + p.done, total}); };
+    if (options.on_progress)
+      progress = [&, all = total](const Progress& p) { options.on_progress({done + p.done, all}); };
     run::cpu::parallel_tiles(
-        count, threads, [&](i64 tile, int slot) { run_tile(g, bound, work[g], tile, slots.get(slot)); }, options.cancel,
-        progress);
+        count, threads, [&, &of = work[g]](i64 tile, int slot) { run_tile(g, bound, of, tile, slots.get(slot)); },
+        options.cancel, progress);
     done += count;
   }
 }

@@ -28,6 +28,8 @@ class Executable {
   // Arrays and scalars of the right formats and shapes, rows contiguous; parameters as bound from them.
   void run(const std::vector<i64>& parameters, const std::vector<Array>& inputs, const std::vector<Array>& outputs,
            const RunOptions& options) const;
+  // Bytes that a run takes beside inputs and outputs.
+  i64 memory(const std::vector<i64>& parameters, const RunOptions& options) const;
 
   // One run as the functions of groups take it, for whoever runs tiles by himself. Its memory is of the run.
   struct Binding {
@@ -46,6 +48,13 @@ class Executable {
   void run_tile(std::size_t group, const Binding&, const std::vector<i64>& tiles, i64 tile, std::byte* scratch) const;
 
  private:
+  // Bytes of each place of intermediates, whose strides become integers of the run.
+  std::vector<i64> place_intermediates(Binding&) const;
+  struct Work {
+    std::vector<std::vector<i64>> tiles;  // of each group
+    i64 total = 0, scratch = 0;           // how many there are; bytes that one takes at most
+  };
+  Work all_tiles(const Binding&, const RunOptions&) const;
   struct Functions {
     void (*shape)(const i64* n, i64 threads, i64* t);
     i64 (*scratch)(const i64* n, const i64* t);

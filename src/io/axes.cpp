@@ -222,24 +222,30 @@ Array in_layout(const Image& image, const std::string& layout, int samples) {
   return out;
 }
 
-Image rename_axes(Image image, const std::string& option, const std::string& name) {
+FileAxes axes_of_option(const std::string& option, const std::string& name, const Format& format, const Shape& shape) {
   FileAxes axes = parse_axes(option);
-  const Array& array = image.array;
-  const auto rank = static_cast<std::size_t>(array.rank());
-  const int fields = channels_of(array);
+  const std::size_t rank = shape.size();
+  const int fields = format.is_struct() ? static_cast<int>(format.fields.size()) : 1;
   // Channels that stand together may be named, behind the dimensions.
-  if (array.format().is_struct() && axes.size() == rank + 1 && is_channel(axes.back().letter) &&
+  if (format.is_struct() && axes.size() == rank + 1 && is_channel(axes.back().letter) &&
       (axes.back().extent == 0 || axes.back().extent == fields))
     axes.pop_back();
   if (axes.size() != rank)
     fail(fmt::format("--axes {} names {} dimensions, but {} has {} ({}{})", base::quoted(option), axes.size(),
-                     base::quoted(name, 1024), rank, to_string(array.shape()),
+                     base::quoted(name, 1024), rank, to_string(shape),
                      fields > 1 ? fmt::format(", of {} channels", fields) : ""),
          what_axes_are);
   for (std::size_t d = 0; d < rank; ++d)
-    if (axes[d].extent != 0 && axes[d].extent != array.shape()[d])
+    if (axes[d].extent != 0 && axes[d].extent != shape[d])
       fail(fmt::format("--axes {} says that {} has {} points, but in {} it has {}", base::quoted(option),
-                       axes[d].letter, axes[d].extent, base::quoted(name, 1024), array.shape()[d]));
+                       axes[d].letter, axes[d].extent, base::quoted(name, 1024), shape[d]));
+  return axes;
+}
+
+Image rename_axes(Image image, const std::string& option, const std::string& name) {
+  const Array& array = image.array;
+  const FileAxes axes = axes_of_option(option, name, array.format(), array.shape());
+  const std::size_t rank = axes.size();
   ImageHeader header = std::move(image.header);
   // A distance in time is none in space, and the other way round.
   std::vector<Step> steps = header.steps;

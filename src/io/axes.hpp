@@ -37,6 +37,9 @@ Array in_layout(const Image& image, const std::string& layout, int samples);
 // The header's layout, where it can be that of this array.
 std::string layout_for(const ImageHeader&, const Array&);
 
+// What an option calls the dimensions of such an array of the file `name`. Throws Error(argument) when the numbers of
+// dimensions or their extents differ.
+FileAxes axes_of_option(const std::string& option, const std::string& name, const Format&, const Shape&);
 // Names what an option calls the dimensions of an array that is read already. Throws Error(argument) when the numbers
 // of dimensions differ. `name`: of the file.
 Image rename_axes(Image image, const std::string& option, const std::string& name);

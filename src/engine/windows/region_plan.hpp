@@ -37,6 +37,15 @@ struct RegionPlan {
 RegionPlan plan_regions(const Program::Impl&, const std::vector<i64>& whole, const std::vector<Region>& regions,
                         const RunOptions&);
 
+// What a run of these regions takes, for whole inputs of these shapes.
+struct RegionNeeds {
+  std::vector<Region> reads;  // of every input, empty ones of scalars, as Program::reads
+  i64 memory = 0;             // bytes on the host beside inputs and results; code is made to know them
+};
+// Throws as Program::reads does.
+RegionNeeds needs_of(const Program&, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+                     const RunOptions&);
+
 bool is_wanted(const Region&);
 analyze::Box box_of(const Region&);
 // "stage 'm' reduces a whole image": why an output has no parts; "" where it has.

@@ -6,8 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "data/layout.hpp"
 #include "engine/methods.hpp"
 #include "engine/program_impl.hpp"
+#include "engine/size_class.hpp"
 #include "engine/windows/region_plan.hpp"
 #include "ir/bind.hpp"
 #include "run/cpu/parallel.hpp"
@@ -93,22 +95,63 @@ std::vector<Box> reads_of(const Program::Impl& impl, const RegionPlan& plan) {
 
 }  // namespace
 
+namespace {
+
+// Regions of outputs of whole inputs.
+struct AskedRegions {
+  AskedRegions(const Program::Impl& of, const std::vector<Region>& regions, const std::vector<Shape>& shapes,
+               const RunOptions& asked, std::size_t output = SIZE_MAX)  // one that has to be wanted
+      : options(of.placed({}, {}, asked)), impl((check_windowed(of, options), engine::by_method(of, options))) {
+    for (std::size_t k = 0; k < std::min(shapes.size(), impl.inputs.size()); ++k)
+      check_whole(impl.input_name(k), shapes[k]);
+    whole = ir::bind_parameters(impl.graph, shapes);
+    const std::vector<Shape> results = impl.output_shapes(whole);
+    for (std::size_t o = 0; o < regions.size(); ++o)
+      if (o == output || is_wanted(regions[o])) check_region(impl, o, regions[o], results[o]);
+    plan = engine::plan_regions(impl, whole, regions, options);
+  }
+
+  std::vector<Region> reads() const {
+    std::vector<Region> all;
+    for (const Box& box : reads_of(impl, plan)) {
+      all.emplace_back();
+      for (const analyze::Span& span : box) all.back().begin.push_back(span.begin), all.back().end.push_back(span.end);
+    }
+    return all;
+  }
+
+  RunOptions options;
+  const Program::Impl& impl;
+  std::vector<i64> whole;
+  RegionPlan plan;
+};
+
+// Of a step: what it computes around what is wanted, and what lies between its groups. On a device both lie there.
+i64 bytes_of_step(const RegionStep& step, const std::vector<i64>& whole, const RunOptions& options) {
+  const std::vector<i64> kept = step.cut.parameters();
+  i64 bytes = 0;
+  const std::vector<Shape> shapes = step.program->output_shapes(kept);
+  for (std::size_t o = 0; o < shapes.size(); ++o)
+    bytes += static_cast<i64>(data::byte_count(step.program->outputs[o].format, shapes[o]));
+  const bool on_core = options.target == "cpu" && !step.program->host;
+  if (on_core)
+    bytes += step.program->executable(options, engine::size_class(step.program->graph, whole))->memory(kept, options);
+  return bytes;
+}
+
+}  // namespace
+
+engine::RegionNeeds engine::needs_of(const Program& program, const std::vector<Region>& regions,
+                                     const std::vector<Shape>& shapes, const RunOptions& options) {
+  const AskedRegions asked(program.impl(), regions, shapes, options);
+  RegionNeeds needs{asked.reads()};
+  for (const RegionStep& step : asked.plan.steps) needs.memory += bytes_of_step(step, asked.whole, asked.options);
+  return needs;
+}
+
 std::vector<Region> Program::reads(std::size_t output, const Region& region, const std::vector<Shape>& shapes,
                                    const RunOptions& asked) const {
-  const std::vector<Region> regions = regions_for(*impl_, output, region);
-  RunOptions options = impl_->placed({}, {}, asked);
-  check_windowed(*impl_, options);
-  const Program::Impl& impl = engine::by_method(*impl_, options);
-  for (std::size_t k = 0; k < std::min(shapes.size(), impl.inputs.size()); ++k)
-    check_whole(impl.input_name(k), shapes[k]);
-  const std::vector<i64> whole = ir::bind_parameters(impl.graph, shapes);
-  check_region(impl, output, region, impl.output_shapes(whole)[output]);
-  std::vector<Region> all;
-  for (const Box& box : reads_of(impl, engine::plan_regions(impl, whole, regions, options))) {
-    all.emplace_back();
-    for (const analyze::Span& span : box) all.back().begin.push_back(span.begin), all.back().end.push_back(span.end);
-  }
-  return all;
+  return AskedRegions(*impl_, regions_for(*impl_, output, region), shapes, asked, output).reads();
 }
 
 namespace {

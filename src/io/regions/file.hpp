@@ -43,6 +43,11 @@ class FileWriter {
 };
 
 std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader>);
+// Of a file whose elements are those of an array of this format and shape; the header has its axes.
+std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter>, const Format&, const Shape&, ImageHeader);
+// A file that has no parts, read at once.
+std::unique_ptr<RegionReader> whole(const std::string& path, const ReadOptions&, std::string format_name,
+                                    std::string identity);
 
 // One row a format, in the order in which they are asked.
 struct RegionFormat {
@@ -56,7 +61,12 @@ struct RegionFormat {
   // The order in which such a file has its dimensions, with channels, for an array with these letters (header.axes) and
   // so many fields: "tczyx". Null: as arrays have them.
   std::string (*letters)(const ImageHeader&, const Format&, int rank) = nullptr;
+  bool reads_axes = false;  // `open` looks at ReadOptions::axes itself
 };
 const std::vector<RegionFormat>& region_formats();
+
+std::unique_ptr<FileReader> open_npy(const std::string& path, const ReadOptions&);
+std::unique_ptr<FileWriter> create_npy(const std::string& path, const FileLayout&, const RegionWriteOptions&);
+std::string npy_letters(const ImageHeader&, const Format&, int rank);
 
 }  // namespace tessera::io

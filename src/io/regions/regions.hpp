@@ -5,7 +5,8 @@
 //   scan->read({{7, 0, 0}, {8, 512, 512}}, part);
 //
 // A region is [begin, end) of every dimension of the array, slowest first. Elements have the type that they have in the
-// file; colours and channels are fields of a struct, dimensions stand in the order t, z, y, x, as read_image() has them.
+// file; colours and channels are fields of a struct, dimensions stand in the order t, z, y, x, as read_image() has
+// them.
 #pragma once
 
 #include <memory>
@@ -52,6 +53,8 @@ class RegionWriter {
   virtual void write(const Region&, const Array& from) = 0;
   // Bytes that one call of write() takes beside `from`, at most.
   virtual i64 beside(const Region&) const { return 0; }
+  // Of what has been written until now.
+  virtual WriteReport report() const = 0;
   // What was written has reached the disk.
   virtual void sync() = 0;
   // The file gets its name. Everything has been written.
@@ -60,12 +63,13 @@ class RegionWriter {
   virtual void discard() = 0;
 };
 
-// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of read_image().
+// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of
+// read_image().
 std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& = {});
 
 struct RegionWriteOptions {
   WriteOptions write;   // packing, type of the samples, header
-  Shape chunk = {};     // that is wanted; empty: the format's habit, for `near` where that has chunks
+  Shape chunk = {};     // that is wanted, where the format can have it; empty: the format's habit
   bool resume = false;  // go on with what stands under the partial name; begin where nothing does
 };
 // Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.

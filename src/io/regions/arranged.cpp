@@ -1,0 +1,215 @@
+// Between the dimensions of a file and those of an array: channels of the one are fields of the other.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "io/axes.hpp"
+#include "io/regions/file.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+bool is_channel(char letter) {
+  return letter == 'c' || letter == 's';
+}
+
+// Where each dimension of an array stands among the letters of a file; nothing of those that are the array's own.
+std::vector<std::size_t> places_of(const std::string& axes, const std::string& letters) {
+  std::vector<std::size_t> places;
+  std::string free = letters;
+  for (const char c : axes) {
+    const std::size_t at = free.find(c);
+    places.push_back(at);
+    free[at] = ' ';
+  }
+  return places;
+}
+
+// A region of the array, with all channels, in the dimensions of the file.
+Region in_file(const Region& region, const Shape& file, const std::string& letters, const std::string& axes) {
+  if (letters.empty()) return region;
+  Region all{std::vector<i64>(file.size(), 0), file};
+  const std::vector<std::size_t> places = places_of(axes, letters);
+  for (std::size_t d = 0; d < places.size(); ++d) {
+    all.begin[places[d]] = region.begin[d];
+    all.end[places[d]] = region.end[d];
+  }
+  return all;
+}
+
+Shape shape_of(const Region& region) {
+  Shape shape;
+  for (std::size_t d = 0; d < region.begin.size(); ++d) shape.push_back(region.end[d] - region.begin[d]);
+  return shape;
+}
+
+i64 bytes_of(const Region& region, const Format& format) {
+  return element_count(shape_of(region)) * static_cast<i64>(format.size());
+}
+
+void check_within(const Region& region, const Shape& shape, const Array& array) {
+  bool fits =
+      region.begin.size() == shape.size() && region.end.size() == shape.size() && array.shape() == shape_of(region);
+  for (std::size_t d = 0; fits && d < shape.size(); ++d)
+    fits = region.begin[d] >= 0 && region.begin[d] <= region.end[d] && region.end[d] <= shape[d];
+  if (!fits)
+    throw Error(
+        ErrorClass::argument,
+        fmt::format("a region from {} to {} is not within an array of {}, or not of the shape {}",
+                    to_string(region.begin), to_string(region.end), to_string(shape), to_string(array.shape())));
+}
+
+class ArrangedReader : public RegionReader {
+ public:
+  explicit ArrangedReader(std::unique_ptr<FileReader> file) : file_(std::move(file)) {
+    const FileLayout& f = file_->layout();
+    layout_ = {f.format_name, f.element, f.shape, f.chunk, f.header};
+    letters_ = f.letters;
+    if (letters_.empty()) {
+      layout_.header.steps = f.steps;
+      layout_.header.extents = f.shape;
+      return;
+    }
+    // What an image of one point becomes says what all of them become.
+    Shape point = f.shape;
+    for (std::size_t d = 0; d < point.size(); ++d)
+      if (!is_channel(letters_[d])) point[d] = 1;
+    Image one = arrange(Array(f.element, point), letters_, f.steps, f.header);
+    layout_.element = one.array.format();
+    layout_.header = std::move(one.header);
+    layout_.shape.clear();
+    layout_.chunk.clear();
+    const std::vector<std::size_t> places = places_of(layout_.header.axes, letters_);
+    for (const std::size_t at : places) {
+      layout_.shape.push_back(f.shape[at]);
+      layout_.chunk.push_back(f.chunk[at]);
+    }
+    layout_.header.extents = layout_.shape;
+    direct_ = !arranging_copies(letters_);
+  }
+
+  const RegionLayout& layout() const override { return layout_; }
+  void read(const Region& region, const Array& to) const override {
+    check_within(region, layout_.shape, to);
+    const Region box = in_file(region, file_->layout().shape, letters_, layout_.header.axes);
+    if (direct_) return file_->read(box, to);
+    const Array held(file_->layout().element, shape_of(box));
+    file_->read(box, held);
+    to.copy_from(arrange(held, letters_, {}).array);
+  }
+  std::string identity() const override { return file_->identity(); }
+  i64 held() const override { return file_->held(); }
+  i64 beside(const Region& region) const override {
+    const Region box = in_file(region, file_->layout().shape, letters_, layout_.header.axes);
+    constexpr i64 copies = 2;  // as in the file, and arranged
+    return file_->beside(box) + (direct_ ? 0 : copies * bytes_of(box, file_->layout().element));
+  }
+  void keep_chunks(i64 bytes) override { file_->keep_chunks(bytes); }
+
+ private:
+  std::unique_ptr<FileReader> file_;
+  RegionLayout layout_;
+  std::string letters_;
+  bool direct_ = true;  // the array's dimensions are those of the file
+};
+
+// A file without parts, in memory.
+class WholeReader : public RegionReader {
+ public:
+  WholeReader(const std::string& path, const ReadOptions& options, std::string format_name, std::string identity)
+      : image_(read_image(path, options)), identity_(std::move(identity)) {
+    const Array& a = image_.array;
+    Shape chunk(a.shape().size(), 1);
+    if (!chunk.empty()) chunk.back() = std::max<i64>(a.shape().back(), 1);
+    layout_ = {std::move(format_name), a.format(), a.shape(), std::move(chunk), image_.header};
+  }
+  const RegionLayout& layout() const override { return layout_; }
+  void read(const Region& region, const Array& to) const override {
+    check_within(region, layout_.shape, to);
+    to.copy_from(image_.array.region(region.begin, region.end));
+  }
+  std::string identity() const override { return identity_; }
+  i64 held() const override { return image_.array.count() * static_cast<i64>(image_.array.format().size()); }
+
+ private:
+  Image image_;
+  RegionLayout layout_;
+  std::string identity_;
+};
+
+class ArrangedWriter : public RegionWriter {
+ public:
+  ArrangedWriter(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape, ImageHeader header)
+      : file_(std::move(file)), header_(std::move(header)) {
+    const FileLayout& f = file_->layout();
+    letters_ = f.letters;
+    layout_ = {f.format_name, element, shape, f.chunk, header_};
+    type_ = f.element.is_struct() ? f.element.fields[0].type : f.element.scalar;
+    converts_ = (element.is_struct() ? element.fields[0].type : element.scalar) != type_;
+    if (letters_.empty()) return;
+    layout_.chunk.clear();
+    for (const std::size_t at : places_of(header_.axes, letters_)) layout_.chunk.push_back(f.chunk[at]);
+  }
+
+  const RegionLayout& layout() const override { return layout_; }
+  void write(const Region& region, const Array& from) override {
+    check_within(region, layout_.shape, from);
+    const FileLayout& f = file_->layout();
+    Array array = from;
+    if (!letters_.empty()) array = in_layout({array, header_}, letters_, header_.samples);
+    if (converts_) {
+      i64 saturated = 0;
+      array = converted(array, type_, saturated);
+      saturated_ += saturated;
+    }
+    const Region box = in_file(region, f.shape, letters_, header_.axes);
+    // Samples of one point after the other are the elements of the file.
+    if (!array.contiguous()) array = array.clone();
+    file_->write(box, Array::share(array.owner(), array.data(), f.element, shape_of(box)));
+  }
+  i64 beside(const Region& region) const override {
+    const Region box = in_file(region, file_->layout().shape, letters_, header_.axes);
+    return file_->beside(box) + 2 * bytes_of(box, file_->layout().element);
+  }
+  WriteReport report() const override {
+    WriteReport report;
+    report.format = layout_.format_name;
+    report.type = type_;
+    report.values =
+        element_count(layout_.shape) * static_cast<i64>(std::max<std::size_t>(layout_.element.fields.size(), 1));
+    report.saturated = saturated_;
+    return report;
+  }
+  void sync() override { file_->sync(); }
+  void commit() override { file_->commit(); }
+  void discard() override { file_->discard(); }
+
+ private:
+  std::unique_ptr<FileWriter> file_;
+  ImageHeader header_;
+  RegionLayout layout_;
+  std::string letters_;
+  ElementType type_ = ElementType::u8;
+  bool converts_ = false;
+  std::atomic<i64> saturated_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RegionReader> arranged(std::unique_ptr<FileReader> file) {
+  return std::make_unique<ArrangedReader>(std::move(file));
+}
+
+std::unique_ptr<RegionWriter> arranged(std::unique_ptr<FileWriter> file, const Format& element, const Shape& shape,
+                                       ImageHeader header) {
+  return std::make_unique<ArrangedWriter>(std::move(file), element, shape, std::move(header));
+}
+
+std::unique_ptr<RegionReader> whole(const std::string& path, const ReadOptions& options, std::string format_name,
+                                    std::string identity) {
+  return std::make_unique<WholeReader>(path, options, std::move(format_name), std::move(identity));
+}
+
+}  // namespace tessera::io

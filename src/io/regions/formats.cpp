@@ -1,0 +1,141 @@
+// The table of formats that are read and written by region.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files/files.hpp"
+#include "base/text.hpp"
+#include "io/axes.hpp"
+#include "io/regions/file.hpp"
+#include "io/regions/raw.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+const RegionFormat* format_for(const std::string& path) {
+  const std::string name = base::to_lower(path);
+  for (const RegionFormat& format : region_formats())
+    if (format.create != nullptr && std::ranges::any_of(format.suffixes, [&](auto s) { return name.ends_with(s); }))
+      return &format;
+  return nullptr;
+}
+
+// Dimensions that an option names, of a file that says nothing of them or something else.
+FileLayout renamed(FileLayout layout, const std::string& option, const std::string& name) {
+  const FileAxes axes = axes_of_option(option, name, layout.element, layout.shape);
+  layout.letters = letters_of(axes);
+  layout.header.numpy = layout.format_name == "NumPy";
+  return layout;
+}
+
+// A reader with other names for its dimensions.
+class RenamedReader : public FileReader {
+ public:
+  RenamedReader(std::unique_ptr<FileReader> file, FileLayout layout)
+      : file_(std::move(file)), layout_(std::move(layout)) {}
+  const FileLayout& layout() const override { return layout_; }
+  void read(const Region& region, const Array& to) const override { file_->read(region, to); }
+  std::string identity() const override { return file_->identity() + ", axes " + layout_.letters; }
+  i64 held() const override { return file_->held(); }
+  i64 beside(const Region& region) const override { return file_->beside(region); }
+  void keep_chunks(i64 bytes) override { file_->keep_chunks(bytes); }
+
+ private:
+  std::unique_ptr<FileReader> file_;
+  FileLayout layout_;
+};
+
+// The file's letters for an array, and the header by which its elements are arranged.
+FileLayout layout_for_file(const RegionFormat& format, const Format& element, const Shape& shape, ImageHeader& header) {
+  FileLayout layout{std::string(format.name), element, shape, {}, "", header.steps, header};
+  const int rank = static_cast<int>(shape.size());
+  const std::string letters = format.letters == nullptr ? "" : format.letters(header, element, rank);
+  if (letters.empty()) return layout;
+  if (header.axes.size() != shape.size())
+    header.axes = std::string("tzyx").substr(4 - std::min<std::size_t>(shape.size(), 4));
+  // One point says what all of them become.
+  const Image point{Array(element, Shape(shape.size(), 1)), header};
+  const Array in_file = in_layout(point, letters, header.samples);
+  layout.letters = letters;
+  layout.element = in_file.format();
+  layout.shape = in_file.shape();
+  layout.steps.assign(header.steps.empty() ? 0 : letters.size(), Step{});
+  std::string free = letters;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const std::size_t at = free.find(header.axes[d]);
+    layout.shape[at] = shape[d];
+    if (d < header.steps.size()) layout.steps[at] = header.steps[d];
+    free[at] = ' ';
+  }
+  return layout;
+}
+
+// A chunk of the array, with all channels, in the dimensions of the file.
+Shape chunk_in_file(const Shape& chunk, const FileLayout& layout, const std::string& axes) {
+  if (layout.letters.empty()) return chunk;
+  Shape all = layout.shape;
+  std::string free = layout.letters;
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    const std::size_t at = free.find(axes[d]);
+    all[at] = chunk[d];
+    free[at] = ' ';
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<RegionFormat>& region_formats() {
+  static const std::vector<RegionFormat> formats = {
+      {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
+  };
+  return formats;
+}
+
+std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& options) {
+  for (const RegionFormat& format : region_formats()) {
+    std::unique_ptr<FileReader> file = format.open(path, options);
+    if (file == nullptr) continue;
+    if (options.axes.empty() || format.reads_axes) return arranged(std::move(file));
+    FileLayout layout = renamed(file->layout(), options.axes, path);
+    return arranged(std::make_unique<RenamedReader>(std::move(file), std::move(layout)));
+  }
+  const bool regular = base::file_size(path).has_value();
+  return whole(path, options, "picture",
+               regular ? PlacedFile(path, PlacedFile::Mode::read).identity() : std::string("a stream"));
+}
+
+std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format& element, const Shape& shape,
+                                             const RegionWriteOptions& options) {
+  const RegionFormat* const format = format_for(path);
+  if (format == nullptr) {
+    std::vector<std::string> suffixes;
+    for (const RegionFormat& f : region_formats())
+      if (f.create != nullptr) suffixes.insert(suffixes.end(), f.suffixes.begin(), f.suffixes.end());
+    throw Error(ErrorClass::argument,
+                fmt::format("{} cannot be written by regions: its format has no parts", base::quoted(path, 1024)), {},
+                "write " + base::list_of(suffixes));
+  }
+  ImageHeader header = header_or_axes(options.write.header, shape);
+  const ImageHeader written = header;
+  FileLayout layout = layout_for_file(*format, element, shape, header);
+  layout.header = written;
+  if (options.write.type) {
+    if (layout.element.is_struct()) {
+      std::vector<std::pair<std::string, ElementType>> fields;
+      for (const Format::Field& f : layout.element.fields) fields.emplace_back(f.name, *options.write.type);
+      layout.element = Format::record(layout.element.struct_name, std::move(fields));
+    } else {
+      layout.element = *options.write.type;
+    }
+  }
+  if (!options.chunk.empty()) layout.chunk = chunk_in_file(options.chunk, layout, header.axes);
+  return arranged(format->create(path, layout, options), element, shape, std::move(header));
+}
+
+bool is_written_by_regions(const std::string& path) {
+  return format_for(path) != nullptr;
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,31 @@
+// A result cut into boxes that are computed one after the other, so large as memory allows and cost asks for.
+#pragma once
+
+#include <functional>
+
+#include "tessera/array.hpp"
+#include "tessera/options.hpp"
+
+namespace tessera::pieces {
+
+struct Grid {
+  Region whole;  // what is cut: all of a result, or a part of it
+  Shape piece;   // of every box but those at the ends
+  i64 count() const;
+  // The box with this number, in the order of memory.
+  Region box(i64 number) const;
+};
+
+// What computing a box takes.
+struct Demand {
+  i64 memory = 0;   // bytes at once, with the boxes before and behind it under way
+  double work = 0;  // in bytes that are read, computed and written, halo and all
+};
+
+// Boxes whose edges are multiples of `edge` from the beginning of `whole`, or its ends. Of those that fit into `memory`
+// bytes, one that takes little work a point; not larger than that asks for, so that reading, computing and writing go
+// on beside each other. Throws Error(argument) where not even the least box fits, and says how much that takes.
+Grid choose_grid(const Region& whole, const Shape& edge, i64 memory,
+                 const std::function<Demand(const Region&)>& demand);
+
+}  // namespace tessera::pieces

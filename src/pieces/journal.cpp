@@ -1,0 +1,103 @@
+// See journal.hpp.
+#include "pieces/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/files/files.hpp"
+#include "base/text.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::pieces {
+namespace {
+
+constexpr std::string_view title = "tessera journal 1";
+// A crash of the machine costs the pieces of this time at most; one of the process costs those under way.
+constexpr std::chrono::seconds between_syncs{1};
+
+[[noreturn]] void fail(const std::string& path, int error_number) {
+  throw Error(ErrorClass::io,
+              fmt::format("{} cannot be written: {}", base::quoted(path, 1024), base::reason_of(error_number)));
+}
+
+}  // namespace
+
+Journal::Journal(const std::string& path, const base::Digest& work, i64 pieces, bool resume)
+    : path_(path + ".journal"),
+      work_(base::to_hex(work)),
+      file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)),
+      done_(static_cast<std::size_t>(pieces)),
+      last_(std::chrono::steady_clock::now()) {
+  if (file_.fd < 0) fail(path_, errno);
+  if (::flock(file_.fd, LOCK_EX | LOCK_NB) != 0)
+    throw Error(ErrorClass::argument, fmt::format("{} is being written by another process", base::quoted(path, 1024)),
+                {}, "wait for it, or write another file");
+  const std::string text = resume ? base::read_open_text(file_.fd, path_) : std::string();
+  if (text.empty())
+    begin();
+  else if (!read(text))
+    throw Error(ErrorClass::argument,
+                fmt::format("{} was begun by other work: the program, its options, an input, the extents or --memory "
+                            "differ",
+                            base::quoted(path, 1024)),
+                {}, "run without --resume to begin again");
+}
+
+void Journal::begin() {
+  if (::ftruncate(file_.fd, 0) != 0 || ::lseek(file_.fd, 0, SEEK_SET) < 0) fail(path_, errno);
+  if (!base::write_all(file_.fd, fmt::format("{}\nwork {}\n", title, work_)) || ::fsync(file_.fd) != 0)
+    fail(path_, errno);
+}
+
+std::string Journal::line_of(i64 piece) const {
+  constexpr std::size_t digits = 16;
+  return fmt::format("piece {} {}", piece,
+                     base::to_hex(base::Hasher().text(work_).number(piece).finish()).substr(0, digits));
+}
+
+// False where it is no journal of this work.
+bool Journal::read(const std::string& text) {
+  const std::string head = fmt::format("{}\nwork {}\n", title, work_);
+  if (!text.starts_with(head)) return false;
+  std::size_t whole = head.size();  // lines that are
+  for (std::size_t at = whole;;) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;
+    const std::string line = text.substr(at, end - at);
+    const auto number = base::parse_integer(
+        line.substr(std::min<std::size_t>(6, line.size()), line.rfind(' ') - std::min<std::size_t>(6, line.size())));
+    if (!number || *number < 0 || *number >= static_cast<i64>(done_.size()) || line != line_of(*number)) break;
+    done_[static_cast<std::size_t>(*number)] = true;
+    resumes_ = true;
+    at = whole = end + 1;
+  }
+  // What is cut short or damaged counts as nothing, and so does what follows.
+  if (::ftruncate(file_.fd, static_cast<off_t>(whole)) != 0 || ::lseek(file_.fd, 0, SEEK_END) < 0) fail(path_, errno);
+  return true;
+}
+
+void Journal::add(i64 piece, const std::function<void()>& sync) {
+  waiting_.push_back(piece);
+  if (std::chrono::steady_clock::now() - last_ >= between_syncs) flush(sync);
+}
+
+void Journal::flush(const std::function<void()>& sync) {
+  if (waiting_.empty()) return;
+  sync();
+  std::string lines;
+  for (const i64 piece : waiting_) lines += line_of(piece) + "\n";
+  if (!base::write_all(file_.fd, lines) || ::fdatasync(file_.fd) != 0) fail(path_, errno);
+  for (const i64 piece : waiting_) done_[static_cast<std::size_t>(piece)] = true;
+  waiting_.clear();
+  last_ = std::chrono::steady_clock::now();
+}
+
+void Journal::remove() {
+  ::unlink(path_.c_str());
+}
+
+}  // namespace tessera::pieces

@@ -1,0 +1,143 @@
+// Files by region: whatever is read in parts is what read_image reads, whatever is written in parts is what it reads
+// again.
+#include "io/regions/regions.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <random>
+
+#include "support.hpp"
+
+namespace tessera::io {
+namespace {
+
+class Regions : public FolderTest {};
+
+Region random_region(const Shape& shape, std::mt19937& random) {
+  Region region;
+  for (const i64 n : shape) {
+    const i64 begin = static_cast<i64>(random() % static_cast<std::uint64_t>(n));
+    region.begin.push_back(begin);
+    region.end.push_back(begin + 1 + static_cast<i64>(random() % static_cast<std::uint64_t>(n - begin)));
+  }
+  return region;
+}
+
+void expect_regions(const std::string& path, const ReadOptions& options = {}) {
+  const Image whole = read_image(path, options);
+  const auto reader = open_regions(path, options);
+  const RegionLayout& layout = reader->layout();
+  EXPECT_EQ(layout.shape, whole.array.shape()) << path;
+  EXPECT_TRUE(layout.element == whole.array.format()) << path;
+  EXPECT_EQ(layout.header.axes, whole.header.axes) << path;
+  EXPECT_EQ(layout.header.layout, whole.header.layout) << path;
+  EXPECT_EQ(layout.header.steps, whole.header.steps) << path;
+  std::mt19937 random(3);
+  for (int k = 0; k < 20; ++k) {
+    const Region region = random_region(layout.shape, random);
+    const Array crop = whole.array.region(region.begin, region.end);
+    const Array to(layout.element, crop.shape());
+    reader->read(region, to);
+    expect_same(to, crop, path);
+  }
+}
+
+// In chunks of the writer, in any order.
+void write_by_regions(const std::string& path, const Array& array, const RegionWriteOptions& options, unsigned seed) {
+  const auto writer = create_regions(path, array.format(), array.shape(), options);
+  const Shape& chunk = writer->layout().chunk;
+  std::vector<Region> regions = {{{}, {}}};
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    std::vector<Region> more;
+    for (const Region& r : regions)
+      for (i64 at = 0; at < array.shape()[d]; at += 2 * chunk[d]) {
+        more.push_back(r);
+        more.back().begin.push_back(at);
+        more.back().end.push_back(std::min(at + 2 * chunk[d], array.shape()[d]));
+      }
+    regions = std::move(more);
+  }
+  std::shuffle(regions.begin(), regions.end(), std::mt19937(seed));
+  for (const Region& r : regions) writer->write(r, array.region(r.begin, r.end));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(std::filesystem::exists(partial_name(path)));
+  writer->commit();
+  EXPECT_FALSE(std::filesystem::exists(partial_name(path)));
+}
+
+TEST_F(Regions, OfNumPyFilesAreThoseOfTheWhole) {
+  for (const char* name : {"be_f8.npy", "be_u2.npy", "bool.npy", "f2.npy", "fortran.npy", "rgb.png.npy",
+                           "series.nii.gz.npy", "imagej_series.tif.npy"})
+    expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/" + name);
+  expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/rgb.png.npy", {.axes = "yxc"});
+  expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/imagej_series.tif.npy", {.axes = "czyx"});
+}
+
+TEST_F(Regions, OfFilesWithoutPartsAreThoseOfTheWhole) {
+  for (const char* name : {"rgb.png", "ga.png", "series.nii.gz"})
+    expect_regions(std::string(TESSERA_TEST_DATA) + "/formats/" + name);
+}
+
+TEST_F(Regions, OfNumPyFilesAreWrittenInAnyOrder) {
+  unsigned seed = 1;
+  for (const Format& format : {Format(ElementType::f32), Format(ElementType::u8), pixel_format(ElementType::u16, 3),
+                               Format::record("record", {{"a", ElementType::u8}, {"b", ElementType::f64}})})
+    for (const Shape& shape : {Shape{9}, Shape{31, 50000}, Shape{5, 7, 11}, Shape{2, 3, 4, 5}}) {
+      const Array array = random_array(format, shape, ++seed);
+      const std::string name = path(fmt::format("{}.npy", seed));
+      write_by_regions(name, array, {}, seed);
+      expect_same(read_array(name), array, name);
+    }
+}
+
+TEST_F(Regions, AreWrittenInTheOrderOfTheirFile) {
+  const std::string from = std::string(TESSERA_TEST_DATA) + "/formats/rgb.png.npy";
+  const Image image = read_image(from, {.axes = "yxc"});
+  RegionWriteOptions options;
+  options.write.header = image.header;
+  write_by_regions(path("a.npy"), image.array, options, 5);
+  expect_same(read_array(path("a.npy")), read_array(from));
+}
+
+TEST_F(Regions, GoOnWhereTheyStopped) {
+  const Array array = random_array(ElementType::f32, {40, 30}, 8);
+  const std::string name = path("a.npy");
+  {
+    const auto writer = create_regions(name, array.format(), array.shape());
+    writer->write({{0, 0}, {20, 30}}, array.region(std::vector<i64>{0, 0}, std::vector<i64>{20, 30}));
+  }
+  const auto writer = create_regions(name, array.format(), array.shape(), {.write = {}, .resume = true});
+  writer->write({{20, 0}, {40, 30}}, array.region(std::vector<i64>{20, 0}, std::vector<i64>{40, 30}));
+  writer->commit();
+  expect_same(read_array(name), array);
+  // What stands there is of another array.
+  {
+    const auto left = create_regions(name, array.format(), array.shape());
+  }
+  EXPECT_THAT(message_of([&] { create_regions(name, array.format(), {40, 31}, {.write = {}, .resume = true}); },
+                         ErrorClass::argument),
+              testing::HasSubstr("is no beginning of this result"));
+}
+
+TEST_F(Regions, OfDamagedFilesAreRefused) {
+  const Array array = random_array(ElementType::f32, {40, 30}, 8);
+  write_array(path("a.npy"), array);
+  std::filesystem::resize_file(path("a.npy"), 1000);
+  EXPECT_THAT(message_of([&] { open_regions(path("a.npy")); }), testing::HasSubstr("it is cut short"));
+  write_array(path("b.npy"), array);
+  const auto reader = open_regions(path("b.npy"));
+  const std::string before = reader->identity();
+  std::filesystem::resize_file(path("b.npy"), 1000);
+  EXPECT_NE(reader->identity(), before);
+  EXPECT_THAT(message_of([&] { reader->read({{39, 0}, {40, 30}}, Array(ElementType::f32, {1, 30})); }),
+              testing::HasSubstr("b.npy"));
+  EXPECT_THAT(
+      message_of([&] { reader->read({{39, 0}, {41, 30}}, Array(ElementType::f32, {2, 30})); }, ErrorClass::argument),
+      testing::HasSubstr("is not within"));
+  EXPECT_THAT(message_of([&] { create_regions(path("c.png"), ElementType::u8, {4, 4}); }, ErrorClass::argument),
+              testing::HasSubstr("cannot be written by regions"));
+}
+
+}  // namespace
+}  // namespace tessera::io

@@ -1,0 +1,217 @@
+// Grids cover their whole once, conveyors keep the order and hold few pieces, journals forget nothing that is on the
+// disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <thread>
+
+#include "pieces/conveyor.hpp"
+#include "pieces/grid.hpp"
+#include "pieces/journal.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::pieces {
+namespace {
+
+double points(const Region& box) {
+  double n = 1;
+  for (std::size_t d = 0; d < box.begin.size(); ++d) n *= static_cast<double>(box.end[d] - box.begin[d]);
+  return n;
+}
+
+// Floats that are read with a halo on all sides.
+Demand stencil(const Region& box, i64 halo) {
+  double read = 4;
+  for (std::size_t d = 0; d < box.begin.size(); ++d) read *= static_cast<double>(box.end[d] - box.begin[d] + 2 * halo);
+  const double bytes = 2 * read + 8 * points(box);
+  return {static_cast<i64>(bytes), bytes};
+}
+
+TEST(Grid, CoversItsWholeOnce) {
+  const Grid grid{{{3, 5}, {25, 40}}, {10, 8}};
+  std::vector<int> covered(25 * 40);
+  for (i64 k = 0; k < grid.count(); ++k) {
+    const Region box = grid.box(k);
+    for (i64 y = box.begin[0]; y < box.end[0]; ++y)
+      for (i64 x = box.begin[1]; x < box.end[1]; ++x) ++covered[static_cast<std::size_t>(y * 40 + x)];
+  }
+  EXPECT_EQ(grid.count(), 15);
+  for (i64 y = 0; y < 25; ++y)
+    for (i64 x = 0; x < 40; ++x)
+      ASSERT_EQ(covered[static_cast<std::size_t>(y * 40 + x)], y >= 3 && x >= 5 ? 1 : 0) << y << "," << x;
+}
+
+TEST(Grid, FitsTheMemoryAndItsEdges) {
+  const Region whole{{0, 0, 0}, {5000, 4000, 3000}};
+  for (const i64 memory : {i64{1} << 22, i64{1} << 26, i64{1} << 30}) {
+    const Grid grid = choose_grid(whole, {16, 32, 64}, memory, [](const Region& r) { return stencil(r, 4); });
+    EXPECT_LE(stencil(grid.box(grid.count() / 2), 4).memory, memory);
+    for (std::size_t d = 0; d < 3; ++d)
+      EXPECT_TRUE(grid.piece[d] == whole.end[d] || grid.piece[d] % (16 << d) == 0) << grid.piece[d];
+  }
+  // With more memory less is read twice.
+  const auto work = [&](i64 memory) {
+    const Grid grid = choose_grid(whole, {1, 1, 64}, memory, [](const Region& r) { return stencil(r, 20); });
+    const Region box = grid.box(grid.count() / 2);
+    return stencil(box, 20).work / points(box);
+  };
+  EXPECT_LT(work(i64{1} << 30), 1.5 * 16);
+  EXPECT_LT(work(i64{1} << 30), work(i64{1} << 24));
+}
+
+TEST(Grid, SaysHowMuchTheLeastPieceTakes) {
+  try {
+    choose_grid({{0, 0}, {100, 100000}}, {1, 100000}, 1000, [](const Region& r) { return stencil(r, 1); });
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::HasSubstr("the least piece of the result, 1x100000, takes"));
+  }
+}
+
+Array number(i64 value) {
+  Array a(ElementType::i32, {1});
+  *a.as<std::int32_t>() = static_cast<std::int32_t>(value);
+  return a;
+}
+
+TEST(Conveyor, KeepsTheOrderAndHoldsFewPieces) {
+  std::vector<i64> pieces(50), written;
+  std::iota(pieces.begin(), pieces.end(), 0);
+  std::atomic<int> read = 0, computed = 0, most_read = 0, most_computed = 0;
+  const auto raise = [](std::atomic<int>& most, int now) {
+    if (now > most) most = now;
+  };
+  convey(pieces, {.read =
+                      [&](i64 k) {
+                        raise(most_read, ++read);
+                        return Arrays{number(k)};
+                      },
+                  .compute =
+                      [&](i64 k, Arrays in) {
+                        EXPECT_EQ(*in[0].as<std::int32_t>(), k);
+                        raise(most_computed, ++computed);
+                        --read;
+                        return Arrays{number(2 * k)};
+                      },
+                  .write =
+                      [&](i64 k, Arrays out) {
+                        EXPECT_EQ(*out[0].as<std::int32_t>(), 2 * k);
+                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                        written.push_back(k);
+                        --computed;
+                      }});
+  EXPECT_EQ(written, pieces);
+  EXPECT_LE(most_read, 2);
+  EXPECT_LE(most_computed, 2);
+}
+
+TEST(Conveyor, EndsWithTheFirstFailure) {
+  const std::vector<i64> pieces = {0, 1, 2, 3, 4, 5};
+  for (const int where : {0, 1, 2}) {
+    const auto at = [&](int station, i64 k) {
+      if (station == where && k == 3) throw Error(ErrorClass::io, "piece 3");
+      return Arrays{number(k)};
+    };
+    try {
+      convey(pieces, {.read = [&](i64 k) { return at(0, k); },
+                      .compute = [&](i64 k, const Arrays&) { return at(1, k); },
+                      .write = [&](i64 k, const Arrays&) { at(2, k); }});
+      ADD_FAILURE();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.message(), "piece 3");
+    }
+  }
+  std::atomic<bool> cancel = false;
+  EXPECT_THROW(convey(pieces,
+                      {.read =
+                           [&](i64 k) {
+                             if (k == 2) cancel = true;
+                             if (k == 2) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+                             return Arrays{number(k)};
+                           },
+                       .compute = [&](i64 k, const Arrays&) { return Arrays{number(k)}; },
+                       .write = [](i64, const Arrays&) {}},
+                      &cancel),
+               Error);
+}
+
+TEST(Buffers, AreUsedAgain) {
+  Buffers buffers;
+  void* first = nullptr;
+  {
+    const Array a = buffers.take(ElementType::f32, {100, 100});
+    first = a.data();
+  }
+  EXPECT_EQ(buffers.take(ElementType::f32, {90, 100}).data(), first);
+}
+
+class Journals : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tessera-journal-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    path_ = folder_ + "/out.npy";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  static base::Digest work(int n) { return base::Hasher().number(n).finish(); }
+  std::string folder_, path_;
+};
+
+TEST_F(Journals, RememberWhatIsOnTheDisk) {
+  int synced = 0;
+  const auto sync = [&] { ++synced; };
+  {
+    Journal journal(path_, work(1), 10, false);
+    EXPECT_FALSE(journal.resumes());
+    journal.add(3, sync);
+    journal.add(7, sync);
+    journal.flush(sync);
+    EXPECT_EQ(synced, 1);
+    journal.add(8, sync);  // not synchronised
+  }
+  {
+    const Journal journal(path_, work(1), 10, true);
+    EXPECT_TRUE(journal.resumes() && journal.is_done(3) && journal.is_done(7));
+    EXPECT_FALSE(journal.is_done(8) || journal.is_done(0));
+  }
+  EXPECT_THROW(Journal(path_, work(2), 10, true), Error);
+  Journal again(path_, work(2), 10, false);
+  EXPECT_FALSE(again.is_done(3));
+  again.remove();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(Journals, OfTwoProcessesAreRefused) {
+  const Journal first(path_, work(1), 10, false);
+  EXPECT_THROW(Journal(path_, work(1), 10, true), Error);
+}
+
+TEST_F(Journals, CutShortAnywhereNameWholeLinesAlone) {
+  {
+    Journal journal(path_, work(1), 100, false);
+    for (i64 k = 0; k < 20; ++k) journal.add(3 * k, [] {});
+    journal.flush([] {});
+  }
+  const std::string name = path_ + ".journal";
+  std::ifstream file(name);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (std::size_t cut = text.find("piece"); cut <= text.size(); cut += 5)
+    for (const bool flip : {false, true}) {
+      std::string damaged = text.substr(0, cut);
+      if (flip && cut < text.size()) damaged += static_cast<char>(text[cut] ^ 1) + text.substr(cut + 1);
+      std::ofstream(name) << damaged;
+      const Journal journal(path_, work(1), 100, true);
+      const auto lines =
+          static_cast<i64>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut), '\n')) - 2;
+      for (i64 k = 0; k < 20; ++k) EXPECT_EQ(journal.is_done(3 * k), k < lines) << cut << " " << k;
+    }
+}
+
+}  // namespace
+}  // namespace tessera::pieces
