@@ -87,6 +87,15 @@ class Walk {
     return needs_[s];
   }
 
+  // Where the last tile that is computed ends, if it goes beyond the image: what fills it up is read as well, and decides
+  // how its other points round.
+  i64 end_of_tiles(StageId s, std::size_t d) const {
+    i64 end = needs_[s][d].span.end;
+    for (const Grain& grain : grains_)
+      if (grain.stage == s) end = std::max(end, ceil_divide(end, grain.points[d]) * grain.points[d]);
+    return end;
+  }
+
   void whole_tiles(StageId s) {
     for (const Grain& grain : grains_)
       for (std::size_t d = 0; grain.stage == s && d < needs_[s].size(); ++d) {
@@ -103,7 +112,8 @@ class Walk {
     std::vector<Span> inside;
     for (std::size_t d = 0; d < own.size(); ++d) {
       const i64 n = extent(s, d), lo = stage.margin_lo[d], hi = stage.margin_hi[d];
-      inside.push_back({std::max(own[d].span.begin, lo), std::min(own[d].span.end, n - hi)});
+      const i64 end = end_of_tiles(s, d);
+      inside.push_back({std::max(own[d].span.begin, lo), end > n ? end : std::min(end, n - hi)});
       own[d].span.begin = std::max<i64>(0, own[d].span.begin - lo);
       own[d].span.end = std::min(n, own[d].span.end + hi);
     }

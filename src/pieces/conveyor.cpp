@@ -144,13 +144,12 @@ Array Buffers::take(const Format& format, const Shape& shape) {
     auto found = kept_->free.end();
     for (auto b = kept_->free.begin(); b != kept_->free.end(); ++b)
       if (b->bytes >= bytes && (found == kept_->free.end() || b->bytes < found->bytes)) found = b;
-    if (found == kept_->free.end() && !kept_->free.empty()) {
-      std::free(kept_->free.back().memory);
-      kept_->free.pop_back();
-    }
     if (found != kept_->free.end()) {
       block = *found;
       kept_->free.erase(found);
+    } else if (!kept_->free.empty()) {
+      std::free(kept_->free.back().memory);
+      kept_->free.pop_back();
     }
   }
   if (block.memory == nullptr) {

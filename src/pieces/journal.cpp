@@ -26,28 +26,32 @@ constexpr std::chrono::seconds between_syncs{1};
 
 }  // namespace
 
-Journal::Journal(const std::string& path, const base::Digest& work, i64 pieces, bool resume)
+Journal::Journal(const std::string& path)
     : path_(path + ".journal"),
-      work_(base::to_hex(work)),
       file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666)),
-      done_(static_cast<std::size_t>(pieces)),
       last_(std::chrono::steady_clock::now()) {
   if (file_.fd < 0) fail(path_, errno);
   if (::flock(file_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error(ErrorClass::argument, fmt::format("{} is being written by another process", base::quoted(path, 1024)),
                 {}, "wait for it, or write another file");
+}
+
+void Journal::begin(const base::Digest& work, i64 pieces, bool resume) {
+  work_ = base::to_hex(work);
+  done_.assign(static_cast<std::size_t>(pieces), false);
   const std::string text = resume ? base::read_open_text(file_.fd, path_) : std::string();
-  if (text.empty())
-    begin();
-  else if (!read(text))
+  if (text.empty()) {
+    write_head();
+  } else if (!read(text)) {
     throw Error(ErrorClass::argument,
                 fmt::format("{} was begun by other work: the program, its options, an input, the extents or --memory "
                             "differ",
-                            base::quoted(path, 1024)),
+                            base::quoted(path_, 1024)),
                 {}, "run without --resume to begin again");
+  }
 }
 
-void Journal::begin() {
+void Journal::write_head() {
   if (::ftruncate(file_.fd, 0) != 0 || ::lseek(file_.fd, 0, SEEK_SET) < 0) fail(path_, errno);
   if (!base::write_all(file_.fd, fmt::format("{}\nwork {}\n", title, work_)) || ::fsync(file_.fd) != 0)
     fail(path_, errno);
@@ -71,6 +75,7 @@ bool Journal::read(const std::string& text) {
     const auto number = base::parse_integer(
         line.substr(std::min<std::size_t>(6, line.size()), line.rfind(' ') - std::min<std::size_t>(6, line.size())));
     if (!number || *number < 0 || *number >= static_cast<i64>(done_.size()) || line != line_of(*number)) break;
+    if (!done_[static_cast<std::size_t>(*number)]) ++count_;
     done_[static_cast<std::size_t>(*number)] = true;
     resumes_ = true;
     at = whole = end + 1;
@@ -92,6 +97,7 @@ void Journal::flush(const std::function<void()>& sync) {
   for (const i64 piece : waiting_) lines += line_of(piece) + "\n";
   if (!base::write_all(file_.fd, lines) || ::fdatasync(file_.fd) != 0) fail(path_, errno);
   for (const i64 piece : waiting_) done_[static_cast<std::size_t>(piece)] = true;
+  count_ += static_cast<i64>(waiting_.size());
   waiting_.clear();
   last_ = std::chrono::steady_clock::now();
 }

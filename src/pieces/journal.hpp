@@ -19,11 +19,14 @@ namespace tessera::pieces {
 // One process has it at a time. Not thread-safe.
 class Journal {
  public:
-  // `path`: of the result. Without `resume` a new one begins; with it the pieces that the old one names are done, where
-  // it is one of this work. Throws Error(argument) where it is one of another work, or where another process has it.
-  Journal(const std::string& path, const base::Digest& work, i64 pieces, bool resume);
+  // `path`: of the result. Throws Error(argument) where another process has it.
+  explicit Journal(const std::string& path);
+  // What the work is. Without `resume` a new journal begins; with it the pieces that the old one names are done. Throws
+  // Error(argument) where that is one of another work.
+  void begin(const base::Digest& work, i64 pieces, bool resume);
 
   bool resumes() const { return resumes_; }  // some pieces are done
+  i64 count() const { return count_; }       // of those that are
   bool is_done(i64 piece) const { return done_[static_cast<std::size_t>(piece)]; }
   // It has been written. `sync` brings all that was written to the disk; it is called now and then, and pieces are
   // named after it.
@@ -33,7 +36,7 @@ class Journal {
   void remove();
 
  private:
-  void begin();
+  void write_head();
   bool read(const std::string& text);
   std::string line_of(i64 piece) const;
 
@@ -42,6 +45,7 @@ class Journal {
   std::vector<bool> done_;
   std::vector<i64> waiting_;  // written, not named
   std::chrono::steady_clock::time_point last_;
+  i64 count_ = 0;
   bool resumes_ = false;
 };
 

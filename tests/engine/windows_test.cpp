@@ -325,6 +325,35 @@ TEST(Windows, OfTilesBesideTransformsAreThoseOfTheWhole) {
   }
 }
 
+// A last tile goes beyond the image, and what the border puts there decides how the others round.
+TEST(Windows, OfTilesBeyondTheImageAreThoseOfTheWhole) {
+  for (const std::string border : {"wrap", "mirror", "symmetric", "clamped"})
+    for (const bool along : {false, true})
+      for (const i64 n : {582, 587, 592, 637, 1100}) {
+        const std::string index = along ? "[0,i]" : "[i,0]";
+        const Program p = Program::from_text(
+            "table float w[i = 0..40] = 0.01f + 0.001f * ((i * 31) % 7); "
+            "stencil long(vector#2 float X) { return sum(i = -20..20) (w[i+20] * X@" +
+            index +
+            "); } "
+            "parameter M, N; vector#2 float a[M,N]; return long(a:" +
+            border + ");");
+        const Array image(ElementType::f32, {700, n});
+        for (i64 i = 0; i < image.count(); ++i) image.as<float>()[i] = static_cast<float>(i * 7919 % 251) * 0.11F;
+        RunOptions run;
+        run.method = Method::transform;
+        const std::vector<Array> whole = p.run({image}, run);
+        for (const Region& part :
+             {Region{{300, n - 8}, {310, n}}, Region{{690, 0}, {700, 9}}, Region{{695, n - 3}, {700, n}}}) {
+          SCOPED_TRACE(border + " " + index + " " + std::to_string(n));
+          const std::vector<Region> read = {p.reads(0, part, {image.shape()}, run)};
+          expect_part(p.run_region({{image}}, {part}, run), whole, {part});
+          const Array cut = image.region(read[0].begin, read[0].end);
+          expect_part(p.run_region({{cut, read[0].begin, image.shape()}}, {part}, run), whole, {part});
+        }
+      }
+}
+
 // The windows of two inputs are of one whole.
 TEST(Windows, ThatContradictEachOtherAreRefused) {
   const Program p = Program::from_text(

@@ -148,6 +148,26 @@ TEST(Buffers, AreUsedAgain) {
     first = a.data();
   }
   EXPECT_EQ(buffers.take(ElementType::f32, {90, 100}).data(), first);
+  // By two threads, of many sizes: each has its own.
+  std::vector<i64> pieces(300);
+  std::iota(pieces.begin(), pieces.end(), 0);
+  const auto filled = [&](i64 k) {
+    const Array a = buffers.take(ElementType::u8, {1000 * (1 + k % 13)});
+    std::fill_n(a.as<std::uint8_t>(), a.count(), static_cast<std::uint8_t>(k));
+    return a;
+  };
+  const auto expect_filled = [](const Array& a, i64 k) {
+    EXPECT_EQ(std::count(a.as<std::uint8_t>(), a.as<std::uint8_t>() + a.count(), static_cast<std::uint8_t>(k)),
+              a.count());
+  };
+  convey(pieces, {.read = [&](i64 k) { return Arrays{filled(k)}; },
+                  .compute =
+                      [&](i64 k, const Arrays& in) {
+                        const Array out = filled(k + 7);
+                        expect_filled(in[0], k);
+                        return Arrays{out};
+                      },
+                  .write = [&](i64 k, const Arrays& out) { expect_filled(out[0], k + 7); }});
 }
 
 class Journals : public testing::Test {
@@ -167,7 +187,8 @@ TEST_F(Journals, RememberWhatIsOnTheDisk) {
   int synced = 0;
   const auto sync = [&] { ++synced; };
   {
-    Journal journal(path_, work(1), 10, false);
+    Journal journal(path_);
+    journal.begin(work(1), 10, false);
     EXPECT_FALSE(journal.resumes());
     journal.add(3, sync);
     journal.add(7, sync);
@@ -176,25 +197,29 @@ TEST_F(Journals, RememberWhatIsOnTheDisk) {
     journal.add(8, sync);  // not synchronised
   }
   {
-    const Journal journal(path_, work(1), 10, true);
+    Journal journal(path_);
+    journal.begin(work(1), 10, true);
+    EXPECT_EQ(journal.count(), 2);
     EXPECT_TRUE(journal.resumes() && journal.is_done(3) && journal.is_done(7));
     EXPECT_FALSE(journal.is_done(8) || journal.is_done(0));
   }
-  EXPECT_THROW(Journal(path_, work(2), 10, true), Error);
-  Journal again(path_, work(2), 10, false);
+  EXPECT_THROW(Journal(path_).begin(work(2), 10, true), Error);
+  Journal again(path_);
+  again.begin(work(2), 10, false);
   EXPECT_FALSE(again.is_done(3));
   again.remove();
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
 TEST_F(Journals, OfTwoProcessesAreRefused) {
-  const Journal first(path_, work(1), 10, false);
-  EXPECT_THROW(Journal(path_, work(1), 10, true), Error);
+  const Journal first(path_);
+  EXPECT_THROW(Journal{path_}, Error);
 }
 
 TEST_F(Journals, CutShortAnywhereNameWholeLinesAlone) {
   {
-    Journal journal(path_, work(1), 100, false);
+    Journal journal(path_);
+    journal.begin(work(1), 100, false);
     for (i64 k = 0; k < 20; ++k) journal.add(3 * k, [] {});
     journal.flush([] {});
   }
@@ -206,7 +231,8 @@ TEST_F(Journals, CutShortAnywhereNameWholeLinesAlone) {
       std::string damaged = text.substr(0, cut);
       if (flip && cut < text.size()) damaged += static_cast<char>(text[cut] ^ 1) + text.substr(cut + 1);
       std::ofstream(name) << damaged;
-      const Journal journal(path_, work(1), 100, true);
+      Journal journal(path_);
+      journal.begin(work(1), 100, true);
       const auto lines =
           static_cast<i64>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(cut), '\n')) - 2;
       for (i64 k = 0; k < 20; ++k) EXPECT_EQ(journal.is_done(3 * k), k < lines) << cut << " " << k;

@@ -11,6 +11,7 @@
 #include "base/progress.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/execute/in_pieces.hpp"
 #include "cli/execute/measure.hpp"
 #include "cli/execute/pages.hpp"
 #include "cli/execute/verify.hpp"
@@ -52,6 +53,11 @@ void stop_if(const base::InterruptGuard& interrupt) {
   if (interrupt.interrupted()) throw Error(ErrorClass::cancelled, "interrupted");
 }
 
+void adjust_all(const Adjust& adjust, Lanes& lanes) {
+  if (adjust.headers) adjust.headers(lanes);
+  if (adjust.arrays) adjust.arrays(lanes);
+}
+
 struct Done {
   std::vector<std::vector<Array>> results;  // of each lane
   Verdict verdict = Verdict::agrees;
@@ -75,8 +81,7 @@ Done run_one(const Program& program, Lanes& lanes, const RunOptions& options, co
 
 // Each page by itself; the first one is measured.
 Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, const std::string& label,
-               const RunSettings& settings, const base::InterruptGuard& interrupt,
-               const std::function<void(Lanes&)>& adjust) {
+               const RunSettings& settings, const base::InterruptGuard& interrupt, const Adjust& adjust) {
   Done all;
   std::vector<std::vector<std::vector<Array>>> pages;
   std::optional<Lanes> first;
@@ -85,7 +90,7 @@ Done run_pages(const Program& program, Lanes& lanes, const RunOptions& options, 
   for (i64 k = 0; k < count; ++k) {
     stop_if(interrupt);
     Lanes page = page_of(lanes, k);
-    if (adjust) adjust(page);
+    adjust_all(adjust, page);
     if (own.time && count > 1) fmt::print("of the first of {} pages:\n", count);
     Done one = run_one(program, page, options, fmt::format("{} {}/{}", label, k + 1, count), own);
     own.time = false;
@@ -122,7 +127,10 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
   app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
       ->type_name("SUFFIX");
-  app.add_option("--memory", memory, "what one input may take (half of what is left)")->type_name("2GiB");
+  app.add_option("--memory", memory,
+                 "what the run may take; files that have parts are done in pieces (half of what is left)")
+      ->type_name("2GiB");
+  app.add_flag("--resume", resume, "go on with a run in pieces that was interrupted");
   app.add_flag("--time", time, "measure: median, minimum, rates");
   app.add_option("--repeat", repeat, "runs that are measured (10)")->type_name("N");
   app.add_flag("--verify", verify, "compare with the interpreter; --verify sampled: windows of the result")
@@ -159,7 +167,7 @@ void RunSettings::check() const {
 
 int execute(const Program& program, const std::string& label, const std::vector<std::string>& words,
             const std::map<std::string, double>& scalars, const RunSettings& settings,
-            const base::InterruptGuard& interrupt, const std::function<void(Lanes&)>& adjust) {
+            const base::InterruptGuard& interrupt, const Adjust& adjust) {
   RunOptions options = settings.plan.run_options();
   options.cancel = &interrupt.flag();
   for (const Diagnostic& warning : program.warnings()) tell("{}", warning.render());
@@ -167,11 +175,17 @@ int execute(const Program& program, const std::string& label, const std::vector<
   OutputOptions output = settings.output;
   output.values.unit = settings.input.unit;
   const Destinations destinations = check_outputs(program, output);
-  Lanes lanes = bind_inputs(program, words, scalars, settings.input);
+  OpenInputs open = open_inputs(program, words, scalars, settings.input);
+  const PieceRun in_pieces{program, label, open, destinations, settings, options, interrupt, adjust};
+  if (wants_pieces(in_pieces)) {
+    run_in_pieces(in_pieces);
+    return done;
+  }
+  Lanes lanes = bind_inputs(program, std::move(open), settings.input);
   stop_if(interrupt);
   Done all;
   if (lanes.leading.empty()) {
-    if (adjust) adjust(lanes);
+    adjust_all(adjust, lanes);
     all = run_one(program, lanes, options, label, settings);
   } else {
     all = run_pages(program, lanes, options, label, settings, interrupt, adjust);

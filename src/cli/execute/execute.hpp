@@ -18,10 +18,10 @@ struct RunSettings {
   PlanOptions plan;
   InputOptions input;
   OutputOptions output;
-  bool time = false, quiet = false;
+  bool time = false, quiet = false, resume = false;
   std::string verify;  // "" without, "true" or how: verify.hpp
   std::optional<int> repeat;
-  std::optional<std::string> memory;  // of one input
+  std::optional<std::string> memory;  // that the run may take
   std::string window;                 // "top,left,bottom,right" of the results, both ends inside
 
   // -o, --roi, --window, --gray, how results become files, --time, --repeat, --verify, -q, and those of reading and of
@@ -31,11 +31,16 @@ struct RunSettings {
   void check() const;
 };
 
+// What a verb changes of what was bound, of each page with --pages; either may be empty.
+struct Adjust {
+  std::function<void(Lanes&)> headers;
+  std::function<void(Lanes&)> arrays;  // which have to lie in memory then
+};
+
 // Binds the words, runs once per lane, measures, verifies and keeps the results; the exit status. `label` stands in
-// front of progress. `adjust` changes what was bound, of each page with --pages;
-// may be empty.
+// front of progress. Where files have parts and do not fit the memory, it runs in pieces.
 int execute(const Program&, const std::string& label, const std::vector<std::string>& words,
             const std::map<std::string, double>& scalars, const RunSettings&, const base::InterruptGuard&,
-            const std::function<void(Lanes&)>& adjust = {});
+            const Adjust& = {});
 
 }  // namespace tessera::cli

@@ -29,13 +29,6 @@ std::string described(const Parameter& p) {
                     : fmt::format("input '{}', a {} number", p.name, p.format.name());
 }
 
-struct Binding {
-  std::string origin;            // the file, or the number as it was written
-  std::optional<double> number;  // of a scalar
-  Array array;
-  io::ImageHeader header;
-};
-
 std::vector<std::string> names_of(const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
   for (const Parameter& p : parameters) names.push_back(p.name);
@@ -48,9 +41,9 @@ std::size_t index_of(const std::vector<Parameter>& parameters, const std::string
 }
 
 // Which word stands for which input; files are not opened yet.
-std::vector<Binding> assign(const std::vector<Parameter>& parameters, const std::vector<std::string>& words,
-                            const std::map<std::string, double>& scalars) {
-  std::vector<Binding> bound(parameters.size());
+std::vector<OpenInput> assign(const std::vector<Parameter>& parameters, const std::vector<std::string>& words,
+                              const std::map<std::string, double>& scalars) {
+  std::vector<OpenInput> bound(parameters.size());
   const auto give = [&](std::size_t i, const std::string& value) {
     const Parameter& p = parameters[i];
     if (!bound[i].origin.empty())
@@ -96,7 +89,7 @@ std::vector<Binding> assign(const std::vector<Parameter>& parameters, const std:
 }
 
 // Arrays of the first array's extents are cut; others (a kernel, a look-up table) are left whole.
-std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<Binding>& bound,
+std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<OpenInput>& bound,
                           const std::string& text) {
   std::optional<Region> region;
   Shape whole;
@@ -108,6 +101,7 @@ std::optional<Region> cut(const std::vector<Parameter>& parameters, std::vector<
     }
     if (bound[i].array.shape() != whole) continue;
     bound[i].array = bound[i].array.region(region->begin, region->end);
+    bound[i].begin = region->begin;
     bound[i].header = io::header_of_region(bound[i].header, region->begin, region->end);
   }
   if (!text.empty() && !region) fail("--roi is given, but the program has no array input");
@@ -128,7 +122,7 @@ void divide(const Array& array, T by) {
 }
 
 // One plane in another scalar type, every value kept: what does not fit is an error.
-Array to_type(const Array& plane, ElementType type, bool unit, const Parameter& p, const Binding& binding) {
+Array to_type(const Array& plane, ElementType type, bool unit, const Parameter& p, const OpenInput& binding) {
   const ElementType from = plane.format().scalar;
   const double by = unit && is_float(type) ? unit_of(from, binding.header) : 1;
   const ElementType step = by == 1 ? type : type == ElementType::f64 ? ElementType::f64 : ElementType::f32;
@@ -153,7 +147,7 @@ std::vector<std::string> channel_names(const Array& array) {
 }
 
 // The array of one input in one lane, converted to what the program declares.
-Array convert(const Parameter& p, const Binding& b, const Array& array, const InputOptions& options) {
+Array convert(const Parameter& p, const OpenInput& b, const Array& array, const InputOptions& options) {
   if (!p.format.is_struct()) return to_type(array, p.format.scalar, options.unit, p, b);
   const auto planes = io::as_planes(array);
   Array result(p.format, array.shape());
@@ -173,7 +167,7 @@ Array without_ones(Array array, int rank) {
 }
 
 // What to do about a file of another rank than the program's.
-std::string rank_help(const Parameter& p, const Binding& b) {
+std::string rank_help(const Parameter& p, const OpenInput& b) {
   static constexpr std::string_view parts[] = {"row", "slice", "volume"};
   const int rank = b.array.rank();
   if (rank > p.rank && p.rank > 0)
@@ -189,7 +183,7 @@ std::string rank_help(const Parameter& p, const Binding& b) {
 }
 
 // Brings the rank and the channels of a file to what the program declares, as far as that is clear without lanes.
-void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
+void fit_channels(const Parameter& p, OpenInput& b, const InputOptions& options) {
   const int channels = io::channels_of(b.array);
   const bool wants_scalars = !p.format.is_struct();
   const bool pages = options.reading.pages && b.array.rank() > p.rank && p.rank > 0;
@@ -199,7 +193,7 @@ void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
                      to_string(b.array.shape()), described(p)),
          rank_help(p, b));
   if (wants_scalars) {
-    if (options.grey && channels > 1) b.array = io::to_grey(b.array);
+    b.grey = options.grey && channels > 1;
     return;
   }
   if (const int wanted = static_cast<int>(p.format.fields.size()); channels != wanted)
@@ -216,7 +210,7 @@ void fit_channels(const Parameter& p, Binding& b, const InputOptions& options) {
 }
 
 // Files with pages have as many, in the same dimensions.
-void note_pages(const Parameter& p, const Binding& b, Lanes& lanes) {
+void note_pages(const Parameter& p, const OpenInput& b, Lanes& lanes) {
   const Shape& shape = b.array.shape();
   const Shape leading(shape.begin(), shape.end() - p.rank);
   if (leading.empty()) return;
@@ -249,14 +243,6 @@ bool holds(const Array& array, double value) {
   return false;
 }
 
-// A value that stands for no data means nothing to a program. NaN shows by itself.
-void note_nodata(const Binding& b) {
-  const std::optional<double>& nodata = b.header.nodata;
-  if (nodata && !std::isnan(*nodata) && holds(b.array, *nodata))
-    tell("note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
-         base::quoted(b.origin));
-}
-
 }  // namespace
 
 Region parse_region(const std::string& text, const std::string& flag, const Shape& shape) {
@@ -278,66 +264,156 @@ Region parse_region(const std::string& text, const std::string& flag, const Shap
   return region;
 }
 
-Lanes bind_inputs(const Program& program, const std::vector<std::string>& words, std::map<std::string, double> scalars,
-                  const InputOptions& options) {
+bool note_nodata(const OpenInput& input, const Array& part) {
+  const std::optional<double>& nodata = input.header.nodata;
+  if (!nodata || std::isnan(*nodata) || !holds(part, *nodata)) return false;
+  tell("note: the program takes points of {}, the value for no data of {}, for numbers\n", *nodata,
+       base::quoted(input.origin));
+  return true;
+}
+
+namespace {
+
+// Of an open file: its format and extents, and no memory.
+Array repeated_point(const io::RegionLayout& layout) {
+  const Array one(layout.element, {1});
+  return Array::share(one.owner(), one.data(), layout.element, layout.shape, std::vector<i64>(layout.shape.size(), 0));
+}
+
+void open_file(const Parameter& p, OpenInput& input, const InputOptions& options) {
+  if (const auto known = options.read.find(input.origin); known != options.read.end()) {
+    input.array = known->second.array;
+    input.header = known->second.header;
+    return;
+  }
+  const auto open = options.open.find(input.origin);
+  if (open != options.open.end()) {
+    input.reader = open->second;
+  } else {
+    input.reader = io::open_parts(input.origin, options.reading.of(p.name));
+  }
+  if (input.reader != nullptr) {
+    input.array = repeated_point(input.reader->layout());
+    input.header = input.reader->layout().header;
+  } else {
+    io::Image image = io::read_image(input.origin, options.reading.of(p.name));
+    input.array = std::move(image.array);
+    input.header = std::move(image.header);
+  }
+}
+
+// How many channels an input has for the program.
+std::size_t channels_of(const OpenInput& input) {
+  return input.grey ? 1 : static_cast<std::size_t>(io::channels_of(input.array));
+}
+
+// Colours of several files are as many.
+void count_lanes(const std::vector<Parameter>& parameters, const std::vector<OpenInput>& inputs, Lanes& lanes) {
+  std::string first_colour;  // the file that decides
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!parameters[i].is_array || parameters[i].format.is_struct() || channels_of(inputs[i]) <= 1) continue;
+    const std::vector<std::string> names = channel_names(inputs[i].array);
+    if (!first_colour.empty() && names.size() != lanes.channels.size())
+      fail(fmt::format("{} has {} channels and {} has {}, expected equal counts", base::quoted(first_colour),
+                       lanes.channels.size(), base::quoted(inputs[i].origin), names.size()),
+           "--gray runs on intensity");
+    if (!first_colour.empty()) continue;
+    first_colour = inputs[i].origin;
+    lanes.channels = names;
+  }
+}
+
+}  // namespace
+
+OpenInputs open_inputs(const Program& program, const std::vector<std::string>& words,
+                       const std::map<std::string, double>& scalars, const InputOptions& options) {
   const std::vector<Parameter>& parameters = program.inputs();
-  std::vector<Binding> bound = assign(parameters, words, scalars);
+  OpenInputs all{assign(parameters, words, scalars), {}};
+  auto& [bound, lanes] = all;
   options.reading.check_names(names_of(parameters));
-  Lanes lanes;
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (!parameters[i].is_array) continue;
-    const auto known = options.read.find(bound[i].origin);
-    io::Image image = known != options.read.end()
-                          ? known->second
-                          : io::read_image(bound[i].origin, options.reading.of(parameters[i].name));
-    bound[i].array = std::move(image.array);
-    bound[i].header = std::move(image.header);
+    open_file(parameters[i], bound[i], options);
+    bound[i].begin.assign(bound[i].array.shape().size(), 0);
     const Format& format = bound[i].array.format();
     const ElementType type = format.is_struct() ? format.fields[0].type : format.scalar;
     if (!lanes.stored) lanes.stored = type;
     lanes.integers = lanes.integers && !is_float(type) && type != ElementType::boolean;
   }
   lanes.region = cut(parameters, bound, options.region);
-
-  for (const Binding& b : bound)
+  for (const OpenInput& b : bound)
     if (!b.header.empty()) lanes.headers.push_back(b.header);
-  if (options.note_nodata) std::for_each(bound.begin(), bound.end(), note_nodata);
-
-  std::string first_colour;  // the file that decides the number of lanes
   for (std::size_t i = 0; i < bound.size(); ++i) {
-    if (!parameters[i].is_array) continue;
-    fit_channels(parameters[i], bound[i], options);
-    note_pages(parameters[i], bound[i], lanes);
-    const auto names = channel_names(bound[i].array);
-    if (parameters[i].format.is_struct() || names.size() <= 1) continue;
-    if (!first_colour.empty() && names.size() != lanes.channels.size())
-      fail(fmt::format("{} has {} channels and {} has {}, expected equal counts", base::quoted(first_colour),
-                       lanes.channels.size(), base::quoted(bound[i].origin), names.size()),
-           "--gray runs on intensity");
-    if (first_colour.empty()) {
-      first_colour = bound[i].origin;
-      lanes.channels = names;
+    if (parameters[i].is_array) {
+      fit_channels(parameters[i], bound[i], options);
+      note_pages(parameters[i], bound[i], lanes);
     }
-  }
-
-  const std::size_t count = std::max<std::size_t>(1, lanes.channels.size());
-  lanes.inputs.resize(count);
-  for (std::size_t i = 0; i < bound.size(); ++i)
     lanes.paged.push_back(parameters[i].is_array && bound[i].array.rank() > parameters[i].rank);
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    const Parameter& p = parameters[i];
-    if (!p.is_array) {
-      const Array value = scalar(*bound[i].number, p.format.scalar);
-      for (auto& lane : lanes.inputs) lane.push_back(value);
-      continue;
-    }
-    const bool split = !p.format.is_struct() && io::channels_of(bound[i].array) > 1;
-    const std::vector<Array> planes = split ? io::as_planes(bound[i].array) : std::vector<Array>{};
-    const Array shared = split ? Array() : convert(p, bound[i], bound[i].array, options);
-    for (std::size_t c = 0; c < count; ++c)
-      lanes.inputs[c].push_back(split ? convert(p, bound[i], planes[c], options) : shared);
   }
-  return lanes;
+  count_lanes(parameters, bound, lanes);
+  lanes.inputs.resize(std::max<std::size_t>(1, lanes.channels.size()));
+  return all;
+}
+
+Array read_part(const OpenInput& input, const Region& part,
+                const std::function<Array(const Format&, const Shape&)>& memory) {
+  if (input.reader == nullptr) return input.array.region(part.begin, part.end);
+  // Dimensions of extent 1 before those that the program sees.
+  const std::size_t ones = input.begin.size() - part.begin.size();
+  Region in_file{input.begin, input.begin};
+  Shape shape;
+  for (std::size_t d = 0; d < ones; ++d) ++in_file.end[d];
+  for (std::size_t d = 0; d < part.begin.size(); ++d) {
+    in_file.begin[ones + d] += part.begin[d];
+    in_file.end[ones + d] += part.end[d];
+    shape.push_back(part.end[d] - part.begin[d]);
+  }
+  const Array read = memory(input.array.format(), shape);
+  Shape with_ones(ones, 1);
+  with_ones.insert(with_ones.end(), shape.begin(), shape.end());
+  input.reader->read(in_file, Array::share(read.owner(), read.data(), read.format(), std::move(with_ones)));
+  return read;
+}
+
+std::vector<Array> in_lanes(const Parameter& p, const OpenInput& input, const Array& part, std::size_t lanes,
+                            const InputOptions& options) {
+  if (!p.is_array) return std::vector<Array>(lanes, scalar(*input.number, p.format.scalar));
+  const Array array = input.grey ? io::to_grey(part) : part;
+  if (p.format.is_struct() || io::channels_of(array) == 1)
+    return std::vector<Array>(lanes, convert(p, input, array, options));
+  std::vector<Array> planes = io::as_planes(array);
+  for (Array& plane : planes) plane = convert(p, input, plane, options);
+  return planes;
+}
+
+namespace {
+
+// All of what --roi left of a file that was open.
+void read_whole(const Parameter& p, OpenInput& input, const InputOptions& options) {
+  if (input.reader == nullptr) return;
+  const Array file = io::read_image(input.origin, options.reading.of(p.name)).array;
+  const Shape& shape = input.array.shape();
+  std::vector<i64> end = input.begin;
+  const std::size_t ones = end.size() - shape.size();
+  for (std::size_t d = 0; d < end.size(); ++d) end[d] += d < ones ? 1 : shape[d - ones];
+  input.array = without_ones(file.region(input.begin, end), static_cast<int>(shape.size()));
+  input.reader = nullptr;
+}
+
+}  // namespace
+
+Lanes bind_inputs(const Program& program, OpenInputs open, const InputOptions& options) {
+  auto& [bound, lanes] = open;
+  const std::vector<Parameter>& parameters = program.inputs();
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    if (parameters[i].is_array) {
+      read_whole(parameters[i], bound[i], options);
+      if (options.note_nodata) note_nodata(bound[i], bound[i].array);
+    }
+    const std::vector<Array> of_input = in_lanes(parameters[i], bound[i], bound[i].array, lanes.inputs.size(), options);
+    for (std::size_t c = 0; c < of_input.size(); ++c) lanes.inputs[c].push_back(of_input[c]);
+  }
+  return std::move(lanes);
 }
 
 }  // namespace tessera::cli

@@ -6,13 +6,16 @@
 // program wants one, and a series of one moment is a volume.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/execute/reading.hpp"
 #include "io/image.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/program.hpp"
 
 namespace tessera::cli {
@@ -23,7 +26,8 @@ struct InputOptions {
   std::string region;        // "top,left,bottom,right", both ends inside
   bool note_nodata = false;  // say that points of a file's value for no data are taken for numbers
   ReadingOptions reading = {};
-  std::map<std::string, io::Image> read = {};  // files that were read already, by path
+  std::map<std::string, io::Image> read = {};                          // files that were read already, by path
+  std::map<std::string, std::shared_ptr<io::RegionReader>> open = {};  // and those that were opened
 };
 
 struct Lanes {
@@ -40,9 +44,38 @@ struct Lanes {
 // "10,20,59,99" of an array of these extents: begins, then last indices. `flag` is what it was given for.
 Region parse_region(const std::string& text, const std::string& flag, const Shape& shape);
 
+// ---- inputs of which nothing is read yet
+// -----------------------------------------------------------------------------
+
+// An input as it is bound. Files that have parts are open; others are in memory.
+struct OpenInput {
+  std::string origin;                        // the file, or the number as it was written
+  std::optional<double> number;              // of a scalar
+  std::shared_ptr<io::RegionReader> reader;  // null of what is in memory
+  Array array;  // as the program sees it; of a reader one point, repeated: its format and extents count
+  io::ImageHeader header;
+  std::vector<i64> begin;  // in the file, of what --roi took
+  bool grey = false;       // colours become intensity
+};
+
+struct OpenInputs {
+  std::vector<OpenInput> inputs;  // in the program's order
+  Lanes lanes;                    // without arrays
+};
 // `words`: files, `name=file`, `name=number`. `scalars` from -p. Throws Error(argument) for what does not fit and
 // Error(io) for files.
-Lanes bind_inputs(const Program&, const std::vector<std::string>& words, std::map<std::string, double> scalars,
-                  const InputOptions&);
+OpenInputs open_inputs(const Program&, const std::vector<std::string>& words,
+                       const std::map<std::string, double>& scalars, const InputOptions&);
+// All of it, read.
+Lanes bind_inputs(const Program&, OpenInputs, const InputOptions&);
+
+// A region of an input as the program sees it, in the type of the file.
+Array read_part(const OpenInput&, const Region&, const std::function<Array(const Format&, const Shape&)>& memory);
+// A value that stands for no data means nothing to a program: says so where some point of `part` has it. NaN shows by
+// itself.
+bool note_nodata(const OpenInput&, const Array& part);
+// What was read, as each lane of the program has it.
+std::vector<Array> in_lanes(const Parameter&, const OpenInput&, const Array& part, std::size_t lanes,
+                            const InputOptions&);
 
 }  // namespace tessera::cli

@@ -19,6 +19,7 @@
 #include "cli/tell.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::cli {
@@ -41,7 +42,7 @@ std::string described(const Parameter& p, std::size_t index) {
 
 // The name by which a format is chosen: --format is for what says none.
 std::string with_format(const std::string& path, const OutputOptions& options) {
-  if (io::is_writable_name(path)) return path;
+  if (io::is_writable_name(path) || io::is_written_by_regions(path)) return path;
   if (!options.format.empty()) return path + "." + base::to_lower(options.format);
   fail(fmt::format("output {} has no suffix of a known format, expected {}", base::quoted(path),
                    base::list_of(io::writable_suffixes())),
@@ -55,7 +56,7 @@ void check_path(const std::string& path) {
   if (!folder.empty() && !fs::is_directory(folder, ec))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: there is no folder {}", base::quoted(path),
                                             base::quoted(folder.string())));
-  if (fs::is_directory(path, ec))
+  if (fs::is_directory(path, ec) && !io::is_written_by_regions(path))
     throw Error(ErrorClass::io, fmt::format("output {} cannot be written: it is a folder", base::quoted(path)));
   // A file is replaced by one made beside it.
   const std::string writable = folder.empty() ? "." : folder.string();
@@ -130,18 +131,6 @@ ElementType type_of(const Format& format) {
   return format.is_struct() ? format.fields[0].type : format.scalar;
 }
 
-// Numbers that a format of integers has no type for get that of the file that they were computed from.
-Target target_of(const std::string& path, const Array& array, const Lanes& lanes, const io::ImageHeader& header) {
-  const ElementType type = io::stored_type(path, array.format(), lanes.stored);
-  Target target{base::quoted(path), type, largest_of(type), !io::stores_floats(path)};
-  const std::string format = io::format_of_name(path);
-  const bool says_largest = format == "PGM" || format == "PPM" || format == "PNM";
-  if (says_largest && header.metadata && header.metadata->largest &&
-      (*header.metadata->largest > 255) == (type == ElementType::u16))
-    target.largest = static_cast<double>(*header.metadata->largest);
-  return target;
-}
-
 // `said`: lines about what became of the values.
 Array pasted(const Program& program, const Array& result, const Lanes& lanes, const Destinations& destinations,
              const OutputOptions& options, const std::string& name, std::vector<std::string>& said) {
@@ -174,27 +163,6 @@ Array pasted(const Program& program, const Array& result, const Lanes& lanes, co
   copy_converted(fitted.array, target.region(begin, end), lost);
   warn_clamped(fitted.array, below, lost, fitted.chosen);
   return target;
-}
-
-// Of the first input whose extents it has, else of the first: what holds for any extents does.
-io::ImageHeader header_of(const Array& array, const Lanes& lanes, const Destinations& destinations) {
-  if (destinations.onto) return destinations.onto_header;
-  const auto fits = [&](const io::ImageHeader& header) { return io::header_for(header, array.shape()).has_value(); };
-  const auto first = [&](auto&& condition) {
-    const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), condition);
-    return found == lanes.headers.end() ? nullptr : &*found;
-  };
-  const io::ImageHeader* found = first(fits);
-  if (found == nullptr) found = first([](const auto&) { return true; });
-  if (found == nullptr) return {};
-  if (!found->steps.empty() || found->nifti) return *found;
-  // One input may say where the points are, another what the colours mean.
-  const io::ImageHeader* places = first([&](const auto& header) { return fits(header) && !header.steps.empty(); });
-  if (places == nullptr) return *found;
-  io::ImageHeader both = *places;
-  if (!both.metadata) both.metadata = found->metadata;
-  if (!both.nodata) both.nodata = found->nodata;
-  return both;
 }
 
 std::string numbers_of(const Array& array, const std::string& name) {
@@ -283,6 +251,38 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
   return result;
 }
 
+Target target_of(const std::string& path, const Format& format_of_result, const Lanes& lanes,
+                 const io::ImageHeader& header) {
+  const ElementType type = io::stored_type(path, format_of_result, lanes.stored);
+  Target target{base::quoted(path), type, largest_of(type), !io::stores_floats(path)};
+  const std::string format = io::format_of_name(path);
+  const bool says_largest = format == "PGM" || format == "PPM" || format == "PNM";
+  if (says_largest && header.metadata && header.metadata->largest &&
+      (*header.metadata->largest > 255) == (type == ElementType::u16))
+    target.largest = static_cast<double>(*header.metadata->largest);
+  return target;
+}
+
+io::ImageHeader header_of(const Shape& shape, const Lanes& lanes, const Destinations& destinations) {
+  if (destinations.onto) return destinations.onto_header;
+  const auto fits = [&](const io::ImageHeader& header) { return io::header_for(header, shape).has_value(); };
+  const auto first = [&](auto&& condition) {
+    const auto found = std::find_if(lanes.headers.begin(), lanes.headers.end(), condition);
+    return found == lanes.headers.end() ? nullptr : &*found;
+  };
+  const io::ImageHeader* found = first(fits);
+  if (found == nullptr) found = first([](const auto&) { return true; });
+  if (found == nullptr) return {};
+  if (!found->steps.empty() || found->nifti) return *found;
+  // One input may say where the points are, another what the colours mean.
+  const io::ImageHeader* places = first([&](const auto& header) { return fits(header) && !header.steps.empty(); });
+  if (places == nullptr) return *found;
+  io::ImageHeader both = *places;
+  if (!both.metadata) both.metadata = found->metadata;
+  if (!both.nodata) both.nodata = found->nodata;
+  return both;
+}
+
 std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
                               const std::vector<std::vector<Array>>& results) {
   if (results.size() == 1) return results[0];
@@ -312,11 +312,11 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string& path = destinations.paths[i];
     Array array = results[i];
-    headers[i] = header_of(array, lanes, destinations);
+    headers[i] = header_of(array.shape(), lanes, destinations);
     if (!path.empty() && destinations.onto) {
       array = pasted(program, array, lanes, destinations, options, described(program.outputs()[i], i), fitted[i].notes);
     } else if (!path.empty()) {
-      targets[i] = target_of(path, array, lanes, headers[i]);
+      targets[i] = target_of(path, array.format(), lanes, headers[i]);
       fitted[i] = fit_values(program, array, targets[i], options.values, lanes);
       array = fitted[i].array;
     }

@@ -37,6 +37,12 @@ struct Destinations {
 // Checks everything that can be wrong before a long run: names, suffixes, folders, the image below.
 Destinations check_outputs(const Program&, const OutputOptions&);
 
+// The header of a result of this shape: of the first input whose extents it has, else of the first: what holds for any
+// extents does.
+io::ImageHeader header_of(const Shape&, const Lanes&, const Destinations&);
+// Numbers that a format of integers has no type for get that of the file that they were computed from.
+Target target_of(const std::string& path, const Format&, const Lanes&, const io::ImageHeader&);
+
 // One array per output out of one per lane and output.
 std::vector<Array> join_lanes(const Program&, const Lanes&, const std::vector<std::vector<Array>>& results);
 

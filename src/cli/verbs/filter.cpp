@@ -27,23 +27,39 @@ struct FilterVerb {
 
 // A series of one moment is a volume, a volume of one slice an image, where the filter or its weights have no rank for
 // the whole.
-int rank_of(const Array& image, const FilterInfo& info, int table_rank) {
-  int rank = image.rank();
+int rank_of(const Shape& shape, const FilterInfo& info, int table_rank) {
+  int rank = static_cast<int>(shape.size());
   const auto fits = [&] {
     return std::find(info.ranks.begin(), info.ranks.end(), rank) != info.ranks.end() &&
            (table_rank == 0 || rank <= table_rank);
   };
-  for (std::size_t d = 0; rank > 1 && !fits() && image.shape()[d] == 1; ++d) --rank;
+  for (std::size_t d = 0; rank > 1 && !fits() && shape[d] == 1; ++d) --rank;
   return rank;
 }
 
-// Headers as they hold for a result that lies elsewhere in the image, and the image continued where it is wanted.
-void place(Lanes& lanes, const engine::Filter& filter, const FilterRequest& request) {
+// Headers as they hold for a result that lies elsewhere in the image.
+void place(Lanes& lanes, const engine::Filter& filter, const FilterRequest& request, const Shape& image) {
   for (io::ImageHeader& header : lanes.headers)
     if (!request.nodata.empty()) header.nodata = request.nodata.front();
-  const Region region = filter.place(lanes.inputs[0][0].shape());
+  const Region region = filter.place(image);
   if (filter.extent == Extent::same) return;
   for (io::ImageHeader& header : lanes.headers) header = io::header_of_region(header, region.begin, region.end);
+}
+
+// Of what is filtered: of an image that is not in memory, what --roi left of it.
+Shape extents_of(const Lanes& lanes, const Shape& whole) {
+  if (!lanes.inputs[0].empty()) return lanes.inputs[0][0].shape();
+  Shape shape = whole;
+  if (lanes.region)
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      const std::size_t at = lanes.region->begin.size() - shape.size() + d;
+      shape[d] = lanes.region->end[at] - lanes.region->begin[at];
+    }
+  return shape;
+}
+
+// The image continued where it is wanted, and its mask.
+void continue_images(Lanes& lanes, const engine::Filter& filter) {
   for (auto& lane : lanes.inputs)
     for (Array& input : lane) input = filter.input(input);
 }
@@ -64,19 +80,23 @@ void share_range(FilterVerb& verb, const FilterInfo& info) {
 int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& file, RunSettings& settings,
             const base::InterruptGuard& interrupt) {
   const int table_rank = verb.options.table_rank();
-  io::Image image = io::read_image(file, settings.input.reading.of("image"));
-  const bool pages = settings.input.reading.pages && image.array.rank() > 2;
-  const int rank = pages ? 2 : rank_of(image.array, info, table_rank);
+  const std::shared_ptr<io::RegionReader> parts = io::open_parts(file, settings.input.reading.of("image"));
+  io::Image image;
+  if (parts == nullptr) image = io::read_image(file, settings.input.reading.of("image"));
+  const Shape& shape = parts != nullptr ? parts->layout().shape : image.array.shape();
+  const Format& stored = parts != nullptr ? parts->layout().element : image.array.format();
+  const io::ImageHeader& header = parts != nullptr ? parts->layout().header : image.header;
+  const bool pages = settings.input.reading.pages && shape.size() > 2;
+  const int rank = pages ? 2 : rank_of(shape, info, table_rank);
   if (rank > 2 && info.ranks == std::vector<int>{2})
     throw Error(ErrorClass::argument,
                 fmt::format("filter {} takes images of rank 2, got one of rank {} ({})", base::quoted(verb.name), rank,
-                            to_string(image.array.shape())),
+                            to_string(shape)),
                 {}, "add --pages, which filters each slice by itself");
-  const Format& stored = image.array.format();
-  const bool grey = settings.input.grey && io::channels_of(image.array) > 1;
+  const bool grey = settings.input.grey && stored.is_struct() && stored.fields.size() > 1;
   const Format natural = grey ? Format(stored.fields[0].type) : stored;
   const Format format = settings.input.unit ? in_unit(natural) : natural;
-  const FilterRequest request = verb.options.request(verb.name, rank, image.header);
+  const FilterRequest request = verb.options.request(verb.name, rank, header);
   verb.options.note_nodata(format);
   verb.options.note_rounding(verb.name, format, settings.output.files);
   const auto filter = [&] {
@@ -90,13 +110,18 @@ int run_one(const FilterVerb& verb, const FilterInfo& info, const std::string& f
   // By name: a file may be called a=b.png.
   std::vector<std::string> words = {filter->program.inputs().at(0).name + "=" + file};
   if (!request.mask.empty()) {
-    const Array mask = engine::mask_for(request.mask, image.array.shape());
+    const Array mask = engine::mask_for(request.mask, shape);
     words.push_back("mask=" + *verb.options.mask());
     settings.input.read[*verb.options.mask()].array = mask;
   }
-  settings.input.read[file] = std::move(image);
-  return execute(filter->program, verb.name, words, {}, settings, interrupt,
-                 [&](Lanes& lanes) { place(lanes, *filter, request); });
+  const Shape extents(shape.end() - rank, shape.end());
+  if (parts != nullptr)
+    settings.input.open[file] = parts;
+  else
+    settings.input.read[file] = std::move(image);
+  Adjust adjust{[&](Lanes& lanes) { place(lanes, *filter, request, extents_of(lanes, extents)); }, {}};
+  if (filter->extent == Extent::full) adjust.arrays = [&](Lanes& lanes) { continue_images(lanes, *filter); };
+  return execute(filter->program, verb.name, words, {}, settings, interrupt, adjust);
 }
 
 int run(FilterVerb& verb) {

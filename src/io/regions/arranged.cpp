@@ -154,6 +154,7 @@ class ArrangedWriter : public RegionWriter {
   }
 
   const RegionLayout& layout() const override { return layout_; }
+  bool resumed() const override { return file_->resumed(); }
   void write(const Region& region, const Array& from) override {
     check_within(region, layout_.shape, from);
     const FileLayout& f = file_->layout();

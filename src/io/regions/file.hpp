@@ -35,6 +35,7 @@ class FileWriter {
  public:
   virtual ~FileWriter() = default;
   virtual const FileLayout& layout() const = 0;
+  virtual bool resumed() const = 0;
   virtual void write(const Region&, const Array& from) = 0;
   virtual i64 beside(const Region&) const { return 0; }
   virtual void sync() = 0;

@@ -93,7 +93,7 @@ const std::vector<RegionFormat>& region_formats() {
   return formats;
 }
 
-std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& options) {
+std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& options) {
   for (const RegionFormat& format : region_formats()) {
     std::unique_ptr<FileReader> file = format.open(path, options);
     if (file == nullptr) continue;
@@ -101,6 +101,11 @@ std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOp
     FileLayout layout = renamed(file->layout(), options.axes, path);
     return arranged(std::make_unique<RenamedReader>(std::move(file), std::move(layout)));
   }
+  return nullptr;
+}
+
+std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& options) {
+  if (std::unique_ptr<RegionReader> parts = open_parts(path, options)) return parts;
   const bool regular = base::file_size(path).has_value();
   return whole(path, options, "picture",
                regular ? PlacedFile(path, PlacedFile::Mode::read).identity() : std::string("a stream"));

@@ -112,6 +112,7 @@ class NpyWriter : public FileWriter {
   }
 
   const FileLayout& layout() const override { return layout_; }
+  bool resumed() const override { return partial_.went_on(); }
   void write(const Region& region, const Array& from) override {
     const Array held = from.contiguous() ? from : from.clone();
     write_box(partial_.file(), in_file_, region, held.as<std::byte>());

@@ -48,6 +48,8 @@ class RegionWriter {
  public:
   virtual ~RegionWriter() = default;  // without commit(): what was written stays under the partial name
   virtual const RegionLayout& layout() const = 0;
+  // It goes on with what stood under the partial name.
+  virtual bool resumed() const = 0;
   // Regions that begin and end at multiples of chunks or at the end of the array, each chunk once (again after a
   // resumption). Thread-safe for regions without a common chunk. Throws Error(io).
   virtual void write(const Region&, const Array& from) = 0;
@@ -66,6 +68,8 @@ class RegionWriter {
 // Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of
 // read_image().
 std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& = {});
+// The same; null where the file is of a format without parts, and nothing was read of it but its beginning.
+std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOptions& = {});
 
 struct RegionWriteOptions {
   WriteOptions write;   // packing, type of the samples, header

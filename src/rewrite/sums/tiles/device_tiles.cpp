@@ -83,7 +83,7 @@ Tiling large_device_tile(const Tensor& w, ElementType number, const std::array<i
       Tiling tile;
       tile.large = true, tile.number = number;
       tile.rows = rows, tile.columns = columns;
-      tile.high = rows - k0 + 1, tile.wide = columns - k1 + 1;
+      tile.high = taken_of(rows - k0 + 1), tile.wide = taken_of(columns - k1 + 1);
       if (tile.high < 1 || tile.wide < 1) continue;
       if (rows * least_columns * (number == ElementType::f64 ? 8 : 4) > shared_bytes) continue;
       const double kept = static_cast<double>(tile.high) / static_cast<double>(rows);
@@ -110,7 +110,7 @@ Tiling device_tile(const Tensor& w, ElementType number, bool ranged, int parts,
   for (int p = 1; p <= parts; ++p) {
     Tiling tile;
     tile.rows = 2 * column, tile.columns = p * column;
-    tile.high = tile.rows - k0 + 1, tile.wide = tile.columns - k1 + 1;
+    tile.high = taken_of(tile.rows - k0 + 1), tile.wide = taken_of(tile.columns - k1 + 1);
     if (tile.high < 1 || tile.wide < 1 || shared_of_tile(tile, k0, number, ranged) > shared_bytes) continue;
     const double repeated = covering(tile.rows, tile.high, extents[0]) * covering(tile.columns, tile.wide, extents[1]);
     tile.nanoseconds =

@@ -23,6 +23,10 @@ struct Tiling {
   bool matrix = false;
 };
 
+// Of so many right points along a tile those that are taken. Tiles of several stages begin together at multiples of all
+// their points, where windows of results can begin: a power of two in common keeps these near, for little of a tile.
+i64 taken_of(i64 points);
+
 class Tilings {
  public:
   // The number of a note. Not 0, which says nothing: a tiling without rows.

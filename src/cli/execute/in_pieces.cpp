@@ -1,0 +1,372 @@
+// See in_pieces.hpp.
+#include "cli/execute/in_pieces.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "base/memory.hpp"
+#include "base/progress.hpp"
+#include "base/text.hpp"
+#include "cli/execute/convert.hpp"
+#include "cli/execute/window.hpp"
+#include "cli/tell.hpp"
+#include "data/layout.hpp"
+#include "engine/program_impl.hpp"
+#include "engine/windows/region_plan.hpp"
+#include "io/regions/regions.hpp"
+#include "ir/graph.hpp"
+#include "pieces/conveyor.hpp"
+#include "pieces/grid.hpp"
+#include "pieces/journal.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::cli {
+namespace {
+
+using pieces::Arrays;
+using pieces::Grid;
+
+[[noreturn]] void fail(std::string message, std::string help = "") {
+  throw Error(ErrorClass::argument, std::move(message), {}, std::move(help));
+}
+
+i64 points_of(const Region& region) {
+  i64 n = 1;
+  for (std::size_t d = 0; d < region.begin.size(); ++d) n *= region.end[d] - region.begin[d];
+  return n;
+}
+
+Shape shape_of(const Region& region) {
+  Shape shape;
+  for (std::size_t d = 0; d < region.begin.size(); ++d) shape.push_back(region.end[d] - region.begin[d]);
+  return shape;
+}
+
+// Of this process, now.
+i64 resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  i64 all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// Why results of this kind take all of an image, or all of a result, at once; "" where pieces do.
+std::string not_in_pieces(const PieceRun& run) {
+  const RunSettings& s = run.settings;
+  if (!s.verify.empty()) return "--verify compares whole results";
+  if (s.time) return "--time measures runs in memory";
+  if (!s.output.onto.empty()) return "--onto takes a whole image";
+  if (s.output.values.stretch) return "--stretch looks at a whole result";
+  if (run.adjust.arrays) return "a full extent continues a whole image";
+  if (!run.inputs.lanes.leading.empty()) return "--pages takes a whole stack";
+  if (std::none_of(run.inputs.inputs.begin(), run.inputs.inputs.end(),
+                   [](const auto& i) { return i.reader != nullptr; }))
+    return "no input has a format with parts";
+  for (std::size_t o = 0; o < run.destinations.files.size(); ++o) {
+    if (run.destinations.files[o].empty()) return "every output needs a file: a summary takes a whole result";
+    if (!io::is_written_by_regions(run.destinations.files[o]))
+      return fmt::format("{} has a format without parts", base::quoted(run.destinations.files[o]));
+  }
+  return "";
+}
+
+class Work {
+ public:
+  explicit Work(const PieceRun& run) : run_(run), lanes_(run.inputs.lanes.inputs.size()) {
+    for (const OpenInput& input : run.inputs.inputs) shapes_.push_back(input.number ? Shape{} : input.array.shape());
+    results_ = run.program.output_shapes_of(shapes_);
+    for (const Shape& shape : results_)
+      if (shape != results_.front())
+        fail(fmt::format("a run in pieces has outputs of one shape, but the program's are {} and {}",
+                         to_string(results_.front()), to_string(shape)));
+    whole_ = {std::vector<i64>(results_.front().size()), results_.front()};
+    if (!run.settings.window.empty()) whole_ = parse_region(run.settings.window, "--window", results_.front());
+    for (const Parameter& output : run.program.outputs()) formats_.push_back(joined(output.format));
+  }
+
+  // All of it at once, as a run in memory takes it.
+  i64 in_memory() const { return demand(whole_, 1).memory; }
+
+  void run(i64 memory) {
+    pieces::Journal journal(run_.destinations.files.front());
+    for (std::size_t o = 0; o < formats_.size(); ++o)
+      writers_.push_back(
+          io::create_regions(run_.destinations.files[o], formats_[o], shape_of(whole_), write_options(o)));
+    try {
+      plan(memory);
+      // Of what was written before something may be missing.
+      const bool all = std::ranges::all_of(writers_, [](const auto& writer) { return writer->resumed(); });
+      journal.begin(identity(), grid_.count(), run_.settings.resume && all);
+    } catch (...) {
+      // Nothing was written: what stood there before this run stays.
+      if (!run_.settings.resume) discard(journal);
+      throw;
+    }
+    go(journal);
+    for (const auto& writer : writers_) writer->commit();
+    journal.remove();
+    tell_of_values();
+  }
+
+ private:
+  void plan(i64 memory) {
+    const i64 held = resident_bytes() + uncounted;
+    grid_ = pieces::choose_grid(whole_, common_chunk(), memory - held, [&](const Region& r) { return demand(r, 2); });
+    i64 most = 0;
+    for (const i64 k : {i64{0}, grid_.count() / 2, grid_.count() - 1})
+      most = std::max(most, demand(grid_.box(k), 2).memory);
+    // What is left keeps chunks that neighbours share.
+    const i64 left = std::max<i64>(memory - held - most, 0) / (2 * static_cast<i64>(run_.inputs.inputs.size()));
+    for (const OpenInput& input : run_.inputs.inputs)
+      if (input.reader != nullptr) input.reader->keep_chunks(left);
+    if (!run_.settings.quiet)
+      tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
+           to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
+  }
+
+  void discard(pieces::Journal& journal) {
+    for (const auto& writer : writers_) writer->discard();
+    journal.remove();
+  }
+
+  void go(pieces::Journal& journal) {
+    std::vector<i64> left;
+    for (i64 k = 0; k < grid_.count(); ++k)
+      if (!journal.is_done(k)) left.push_back(k);
+    if (journal.resumes() && !run_.settings.quiet)
+      tell("{}: {} of {} pieces are done already\n", run_.label, grid_.count() - static_cast<i64>(left.size()),
+           grid_.count());
+    const std::vector<std::string> before = identities();
+    const auto sync = [&] {
+      for (const auto& writer : writers_) writer->sync();
+    };
+    std::optional<base::ProgressBar> bar;
+    if (!run_.settings.quiet) bar.emplace(run_.label, static_cast<i64>(left.size()));
+    try {
+      pieces::convey(left,
+                     {.read = [&](i64 k) { return read(grid_.box(k)); },
+                      .compute = [&](i64 k, const Arrays& in) { return compute(grid_.box(k), in); },
+                      .write =
+                          [&](i64 k, const Arrays& out) {
+                            write(grid_.box(k), out);
+                            journal.add(k, sync);
+                          },
+                      .done =
+                          [&](i64 done) {
+                            if (bar) bar->update(done);
+                          }},
+                     &run_.interrupt.flag());
+      journal.flush(sync);
+    } catch (...) {
+      bar.reset();
+      journal.flush(sync);
+      tell("note: {} of {} pieces are written; --resume goes on with the others\n", journal.count(), grid_.count());
+      throw;
+    }
+    if (identities() != before)
+      throw Error(ErrorClass::io, "an input has changed while it was read", {},
+                  "run again without --resume, once nobody writes it");
+  }
+
+  // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
+  static constexpr i64 uncounted = i64{48} << 20;
+
+  // Several lanes are one output with a field for each.
+  Format joined(const Format& format) const {
+    if (lanes_ == 1) return format;
+    return io::named_pixels(format.scalar, run_.inputs.lanes.channels);
+  }
+  std::vector<Region> regions_of(const Region& box) const { return std::vector<Region>(results_.size(), box); }
+
+  // `ahead`: pieces that are there at once on either side of the computation.
+  pieces::Demand demand(const Region& box, i64 ahead) const {
+    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    const i64 lanes = static_cast<i64>(lanes_);
+    pieces::Demand d{needs.memory, 0};
+    i64 beside = 0;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const OpenInput& input = run_.inputs.inputs[i];
+      if (input.number) continue;
+      const Region& read = needs.reads[i];
+      const Parameter& p = run_.program.inputs()[i];
+      const i64 n = points_of(read), raw = n * static_cast<i64>(input.array.format().size());
+      const Format& stored = input.array.format();
+      const bool same = !stored.is_struct() && !p.format.is_struct() && stored.scalar == p.format.scalar;
+      if (input.reader != nullptr) {
+        d.memory += ahead * raw;
+        beside = std::max(beside, input.reader->beside(read));
+      }
+      if (!same) d.memory += (p.format.is_struct() ? 2 : lanes) * n * static_cast<i64>(p.format.size());
+      if (input.grey) d.memory += raw;
+      // Read once, and gone through with all that depends on it.
+      d.work += computing * static_cast<double>(n * lanes * static_cast<i64>(p.format.size()));
+    }
+    for (std::size_t o = 0; o < formats_.size(); ++o) {
+      const i64 bytes = points_of(box) * static_cast<i64>(formats_[o].size());
+      d.memory += (ahead + (lanes_ > 1 ? 1 : 0)) * bytes;
+      if (o < writers_.size()) beside = std::max(beside, writers_[o]->beside(at_origin(box)));
+      d.work += static_cast<double>(bytes);
+    }
+    d.memory += beside;
+    return d;
+  }
+  static constexpr double computing = 4;  // for one of a copy: what a point with a short window takes
+
+  // A region of the file, which may begin within the result.
+  Region at_origin(Region box) const {
+    for (std::size_t d = 0; d < box.begin.size(); ++d) {
+      box.begin[d] -= whole_.begin[d];
+      box.end[d] -= whole_.begin[d];
+    }
+    return box;
+  }
+
+  io::RegionWriteOptions write_options(std::size_t o) const {
+    io::RegionWriteOptions how{run_.destinations.written[o], {}, run_.settings.resume};
+    how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
+    return how;
+  }
+  // Edges that are those of chunks of all outputs.
+  Shape common_chunk() const {
+    Shape chunk(whole_.begin.size(), 1);
+    for (const auto& writer : writers_)
+      for (std::size_t d = 0; d < chunk.size(); ++d)
+        chunk[d] = std::min(std::lcm(chunk[d], writer->layout().chunk[d]), writer->layout().shape[d]);
+    return chunk;
+  }
+
+  std::vector<std::string> identities() const {
+    std::vector<std::string> all;
+    for (const OpenInput& input : run_.inputs.inputs)
+      all.push_back(input.reader != nullptr ? input.reader->identity() : std::string());
+    return all;
+  }
+
+  base::Digest identity() const {
+    base::Hasher hasher;
+    const RunOptions& o = run_.options;
+    hasher.text(ir::print(run_.program.impl().graph)).text(o.target).text(o.compiler);
+    hasher.number(static_cast<i64>(o.numbers)).number(static_cast<i64>(o.method)).number(static_cast<i64>(o.schedule));
+    for (const OpenInput& input : run_.inputs.inputs) {
+      hasher.text(input.origin)
+          .number(input.grey ? 1 : 0)
+          .text(to_string(input.array.shape()))
+          .text(to_string(input.begin));
+      if (input.reader != nullptr) hasher.text(input.reader->identity());
+      if (input.number) hasher.text(fmt::format("{:a}", *input.number));
+      if (input.reader == nullptr && !input.number) {
+        const Array held = input.array.contiguous() ? input.array : input.array.clone();
+        hasher.bytes({held.as<std::byte>(), static_cast<std::size_t>(held.count()) * held.format().size()});
+      }
+    }
+    hasher.number(run_.settings.input.unit ? 1 : 0);
+    for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
+    hasher.text(run_.settings.output.compression);
+    for (const std::string& file : run_.destinations.files) hasher.text(file);
+    hasher.text(to_string(whole_.begin)).text(to_string(whole_.end)).text(to_string(grid_.piece));
+    return hasher.finish();
+  }
+
+  Arrays read(const Region& box) {
+    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    Arrays raw;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      const OpenInput& input = run_.inputs.inputs[i];
+      raw.push_back(input.number ? Array()
+                                 : read_part(input, needs.reads[i], [&](const Format& format, const Shape& shape) {
+                                     return buffers_.take(format, shape);
+                                   }));
+      if (!input.number && run_.settings.input.note_nodata && !noted_) noted_ = note_nodata(input, raw.back());
+    }
+    return raw;
+  }
+
+  Arrays compute(const Region& box, const Arrays& raw) {
+    const engine::RegionNeeds needs = engine::needs_of(run_.program, regions_of(box), shapes_, run_.options);
+    std::vector<std::vector<InputWindow>> windows(lanes_);
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const OpenInput& input = run_.inputs.inputs[i];
+      const std::vector<Array> arrays = in_lanes(run_.program.inputs()[i], input, raw[i], lanes_, run_.settings.input);
+      for (std::size_t c = 0; c < lanes_; ++c)
+        windows[c].push_back(input.number ? InputWindow{arrays[c]}
+                                          : InputWindow{arrays[c], needs.reads[i].begin, shapes_[i]});
+    }
+    const Shape shape = shape_of(box);
+    if (lanes_ == 1) {
+      Arrays results;
+      for (const Format& format : formats_) results.push_back(buffers_.take(format, shape));
+      run_.program.run_region_into(windows[0], regions_of(box), results, run_.options);
+      return fitted(results);
+    }
+    std::vector<std::vector<Array>> of_lanes;
+    for (std::size_t c = 0; c < lanes_; ++c)
+      of_lanes.push_back(run_.program.run_region(windows[c], regions_of(box), run_.options));
+    return fitted(join_lanes(run_.program, run_.inputs.lanes, of_lanes));
+  }
+
+  // As the options say how results become the numbers of a file.
+  Arrays fitted(Arrays results) const {
+    if (run_.settings.output.values.range.empty()) return results;
+    for (std::size_t o = 0; o < results.size(); ++o) {
+      const Target target = target_of(run_.destinations.paths[o], results[o].format(), run_.inputs.lanes, {});
+      results[o] = fit_values(run_.program, results[o], target, run_.settings.output.values, run_.inputs.lanes).array;
+    }
+    return results;
+  }
+
+  void write(const Region& box, const Arrays& results) {
+    for (std::size_t o = 0; o < results.size(); ++o) writers_[o]->write(at_origin(box), results[o]);
+  }
+
+  void tell_of_values() const {
+    for (const auto& writer : writers_) {
+      const io::WriteReport report = writer->report();
+      if (report.saturated > 0)
+        tell("note: {} of {} values did not fit {} and were clamped\n", report.saturated, report.values,
+             name_of(report.type));
+      if (!report.lost.empty()) tell("note: {} does not keep {}\n", report.format, base::list_of(report.lost, "and"));
+    }
+  }
+
+  const PieceRun& run_;
+  const std::size_t lanes_;
+  std::vector<Shape> shapes_, results_;
+  std::vector<Format> formats_;  // of the outputs, lanes joined
+  Region whole_;                 // of the result, what is wanted
+  std::vector<std::unique_ptr<io::RegionWriter>> writers_;
+  Grid grid_;
+  pieces::Buffers buffers_;
+  bool noted_ = false;
+};
+
+i64 memory_for(const RunSettings& settings) {
+  if (settings.memory) return parse_bytes(*settings.memory, "--memory");
+  // As much is left to others and to the cache of files.
+  return base::available_memory() / 2;
+}
+
+}  // namespace
+
+bool wants_pieces(const PieceRun& run) {
+  const std::string why_not = not_in_pieces(run);
+  if (!why_not.empty()) {
+    if (run.settings.resume) fail("--resume goes on with a run in pieces: " + why_not);
+    return false;
+  }
+  if (run.settings.resume) return true;
+  return Work(run).in_memory() + resident_bytes() > memory_for(run.settings);
+}
+
+void run_in_pieces(const PieceRun& run) {
+  if (run.adjust.headers) run.adjust.headers(run.inputs.lanes);
+  Work(run).run(memory_for(run.settings));
+}
+
+}  // namespace tessera::cli

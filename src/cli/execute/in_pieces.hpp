@@ -1,0 +1,31 @@
+// A run whose files are larger than the memory that it may take: regions of the inputs are read, the part of the result
+// that they make is computed and written, one piece after the other. See docs/design/beyond.md.
+#pragma once
+
+#include <string>
+
+#include "base/process/interrupt.hpp"
+#include "cli/execute/execute.hpp"
+#include "cli/execute/inputs.hpp"
+#include "cli/execute/results.hpp"
+
+namespace tessera::cli {
+
+// A run as the command asks for it, its inputs open.
+struct PieceRun {
+  const Program& program;
+  const std::string& label;
+  OpenInputs& inputs;
+  const Destinations& destinations;
+  const RunSettings& settings;
+  const RunOptions& options;
+  const base::InterruptGuard& interrupt;
+  const Adjust& adjust;
+};
+
+// Should it run in pieces? Where its files allow that, and --resume says so or all of it takes more than the memory
+// that it may take. Throws Error(argument) where --resume cannot be.
+bool wants_pieces(const PieceRun&);
+void run_in_pieces(const PieceRun&);
+
+}  // namespace tessera::cli
