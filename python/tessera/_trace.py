@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
 from tessera import _core, _given, _options, _xarray
-from tessera._arrays import is_uniform, move_axis
+from tessera._arrays import is_uniform, move_axis, stand_in
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
@@ -341,7 +341,7 @@ class Pipeline:
         (bare,), _ = _xarray.unwrapped((value,))
         if not is_uniform(bare):
             return self._records(name, bare, wanted)
-        dtype, shape = _core.describe(bare, name)
+        dtype, shape = _core.describe(stand_in(bare, name), name)
         rank = len(shape)
         structs = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
         fields = structs
@@ -380,7 +380,7 @@ class Pipeline:
                     f"{name!r} has a field {n!r} of {array.dtype[n]}, expected fields that are numbers",
                     help="give it as an array of its own",
                 )
-        types = tuple(_core.describe(part, f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True))
+        types = tuple(_core.describe(stand_in(part, name), f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True))
         extents = wanted.extents if isinstance(wanted, ImageType) else None
         return _Parameter("image", "", rank, names, extents, types=types), parts
 
