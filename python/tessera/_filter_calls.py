@@ -34,6 +34,8 @@ def call(
         )
     if "dask.array" in sys.modules and (_lazy.is_lazy(image) or _lazy.is_lazy(mask)):
         return _lazy.call_filter(name, image, options, channel_axis, mask, out, run, region)
+    if hasattr(image, "__stored__"):  # for a list of tasks
+        return _stored_work(name, image, options, channel_axis, mask, run)
     (image, mask, bare), like = _xarray.unwrapped((image, mask, out))
     image, filter_, axis = prepared(name, image, options, channel_axis, mask)
     target = bare
@@ -47,6 +49,18 @@ def call(
     if axis is not None:
         result = _arrays.move_axis(result, -1, axis)
     return result if like is None else _xarray.wrapped(result, like, part)
+
+
+def _stored_work(
+    name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any, run: Mapping[str, Any]
+) -> Any:
+    """What tasks do, and its sources."""
+    from tessera._stored import opened
+    from tessera._works import FilterWork, hollow
+
+    sources = [image] if mask is None else [image, opened(mask, "mask")]
+    arrays = [*(hollow(s.shape, s.dtype) for s in sources), None]
+    return FilterWork(name, arrays[0], options, channel_axis, arrays[1], run, "tasks"), sources
 
 
 def _part(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> tuple[_regions.Box, tuple[int, ...]]:

@@ -5,20 +5,20 @@ stages, so that stages are fused and nothing is exchanged between them. How wind
 
 from __future__ import annotations
 
-import functools
 import itertools
+import math
 import operator
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tessera import _arrays, _given, _regions, _routes, _xarray
+from tessera import _arrays, _regions, _routes, _xarray
 from tessera._errors import ArgumentError
 from tessera._regions import Box, Reach
 from tessera._results import Outputs
 from tessera._routes import Index
-from tessera._works import FilterWork, ProgramWork, Spec, Work
+from tessera._works import LATER, FilterWork, ProgramWork, Spec, Work
 
 if TYPE_CHECKING:
     from tessera._program import Program
@@ -88,14 +88,18 @@ def _patches(chunk: Any, at: tuple[int, ...], others: Sequence[Any], places: Seq
     return patches
 
 
-def compute(
-    work: Work, boxes: Sequence[Box | None], reads: Sequence[Any], numbers: Sequence[Any], single: bool
-) -> Any:
+def compute(work: Work, boxes: Sequence[Box | None], reads: Sequence[Any], numbers: Sequence[Any], single: bool) -> Any:
     """A chunk of the result, or of several a tuple. ``reads``: (box, chunk, its place, others, their places) of each input."""
     windows = [paste(box, _patches(*rest)) for box, *rest in reads]
     places = [box for box, *_ in reads]
     results = [r for r in work.run(windows, places, boxes, numbers) if r is not None]
     return results[0] if single else tuple(results)
+
+
+def pick(results: tuple[Any, ...], output: int, _work: Any) -> Any:
+    """One of several results. Dask, which optimizes each array by itself, would make one task of this and the run, and so
+    run once for each output, if this took nothing else."""
+    return results[output]
 
 
 # ---- graphs --------------------------------------------------------------------------------------------------------
@@ -107,7 +111,7 @@ def _edges(chunks: Sequence[Sequence[int]]) -> list[list[int]]:
 
 def check_known(array: Any, name: str) -> None:
     """Raises for chunks of which Dask does not know how large they are."""
-    if any(n != n for along in array.chunks for n in along):
+    if any(math.isnan(n) for along in array.chunks for n in along):
         raise ArgumentError(
             f"{name!r} has chunks of unknown extents, expected known ones",
             help=f"write {name}.compute_chunk_sizes()",
@@ -210,7 +214,7 @@ def _layer(work: Work, arrays: Sequence[Any], numbers: Sequence[Any], of: Sequen
     for part in parts:
         tasks.update(part.tasks())
     given: Any = work
-    if len(pickle.dumps(work)) > _LARGE:
+    if len(of) > 1 or len(pickle.dumps(work)) > _LARGE:
         tasks[f"{name}-work"] = DataNode(f"{name}-work", work)
         given = TaskRef(f"{name}-work")
     refs = List(*(TaskRef((n.name,)) for n in numbers))
@@ -232,6 +236,8 @@ def _planes_first(spec: Spec, index: Index) -> Index:
 def results(work: Work, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> tuple[Any, ...]:
     """The lazy results of a work."""
     work.check()
+    import numpy as np
+
     da = sys.modules["dask.array"]
     from dask.highlevelgraph import HighLevelGraph
     from dask.task_spec import Task, TaskRef
@@ -251,16 +257,16 @@ def results(work: Work, arrays: Sequence[Any], numbers: Sequence[Any] = ()) -> t
             spec, own, whole = work.outputs[o], name, graph
             if len(of) > 1:
                 own = f"tessera-{spec.name}-{token}"
-                picks = {}
+                picks: dict[Any, Any] = {}
                 for index in itertools.product(*(range(len(e) - 1) for e in edges)):
                     pad = (0,) * (len(spec.shape) - len(edges))
                     key = (own, *_planes_first(spec, index))
-                    picks[key] = Task(key, operator.getitem, TaskRef((name, *index, *pad)), place)
+                    picks[key] = Task(key, pick, TaskRef((name, *index, *pad)), place, TaskRef(f"{name}-work"))
                 whole = HighLevelGraph({**graph.layers, own: picks}, {**graph.dependencies, own: {name}})
             chunks: list[tuple[int, ...]] = [(n,) for n in spec.shape]
             for a, e in zip(spec.axes, edges, strict=True):
                 chunks[a] = tuple(map(operator.sub, e[1:], e[:-1]))
-            meta = da.utils.meta_from_array(arrays[0], len(spec.shape), spec.dtype)
+            meta = np.empty_like(da.utils.meta_from_array(arrays[0]), shape=(0,) * len(spec.shape), dtype=spec.dtype)
             made[o] = da.Array(whole, own, tuple(chunks), meta=meta)
     return tuple(made[o] for o in range(len(work.outputs)))
 
@@ -278,7 +284,9 @@ def _as_dask(given: Any, like: Any) -> Any:
     return da.from_array(given, chunks=chunks)
 
 
-def _split(given: Sequence[Any], names: Sequence[str], arrays: Sequence[bool]) -> tuple[list[Any], list[Any], list[Any]]:
+def _split(
+    given: Sequence[Any], names: Sequence[str], arrays: Sequence[bool]
+) -> tuple[list[Any], list[Any], list[Any]]:
     """Stand-ins for what is given, the arrays, and numbers that are lazy."""
     lazy = next((g for g in given if is_lazy(g) and len(g.shape) > 0), None)
     if lazy is None:
@@ -292,11 +300,13 @@ def _split(given: Sequence[Any], names: Sequence[str], arrays: Sequence[bool]) -
                 f"{name!r} is an InputWindow, but other inputs are arrays of Dask", help="give the whole as an array"
             )
         if is_array:
-            array = value if hasattr(value, "dtype") and hasattr(value, "shape") else _arrays.as_numpy(value, name, False)
+            array = (
+                value if hasattr(value, "dtype") and hasattr(value, "shape") else _arrays.as_numpy(value, name, False)
+            )
             stand_ins.append(_arrays.stand_in(array, name))
             sources.append(array)
         elif is_lazy(value):
-            stand_ins.append(None)
+            stand_ins.append(LATER)
             numbers.append(value)
         else:
             stand_ins.append(value)
@@ -369,5 +379,3 @@ def call_filter(
     if region is not None:
         return _sliced(result, work.outputs[0], _regions.only_box_of(region, work.outputs[0].extents), like)
     return result if like is None else _xarray.wrapped(result, like)
-
-

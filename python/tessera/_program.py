@@ -11,13 +11,17 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from tessera import _arrays, _core, _given, _lazy, _options, _ports, _regions, _xarray
 from tessera._errors import ArgumentError, Cancelled, Error, IoError
 from tessera._forks import Lock
 from tessera._ports import Port
 from tessera._results import Emitted, Explanation, Outputs
+
+if TYPE_CHECKING:
+    from tessera._tasks import Tasks
 
 
 class Run(Future[Any]):
@@ -265,6 +269,14 @@ class Program:
             None if box is None else tuple(slice(b, e) for b, e in zip(*box, strict=True))
             for box in self._core.reads(inputs, place, begin, end, options)
         )
+
+    def tasks(self, src: Any, dst: Any, **options: Any) -> Tasks:
+        """Picklable, restartable tasks that compute from files to files: see :func:`tessera.tasks`."""
+        return import_module("tessera._tasks").tasks(self, src, dst, **options)  # type: ignore[no-any-return]
+
+    def store(self, src: Any, dst: Any, **options: Any) -> None:
+        """Computes from files to files, larger than memory, here or on a cluster: see :func:`tessera.store`."""
+        import_module("tessera._store").store(self, src, dst, **options)
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at

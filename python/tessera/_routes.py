@@ -64,8 +64,8 @@ def volume(box: Box) -> int:
 
 
 def common(a: Box, b: Box) -> Box:
-    return tuple([x if x > y else y for x, y in zip(a[0], b[0], strict=True)]), tuple(
-        [x if x < y else y for x, y in zip(a[1], b[1], strict=True)]
+    return tuple([max(y, x) for x, y in zip(a[0], b[0], strict=True)]), tuple(
+        [min(y, x) for x, y in zip(a[1], b[1], strict=True)]
     )
 
 
@@ -115,7 +115,7 @@ def groups(thick: Sequence[float], axes: Sequence[int]) -> tuple[tuple[int, ...]
         inner = 1.0
         for a in of:
             inner *= 1 - min(1.0, thick[a])
-        return (3 ** len(of) - 1) * (1 - inner)
+        return float(3 ** len(of) - 1) * (1 - inner)
 
     best: tuple[float, tuple[int, ...], tuple[int, ...]] | None = None
     for n in range(1, len(axes)):
@@ -127,7 +127,7 @@ def groups(thick: Sequence[float], axes: Sequence[int]) -> tuple[tuple[int, ...]
             cost = sent(first) + sent(second) * grown
             if best is None or cost < best[0] - 1e-9:
                 best = (cost, first, second)
-    assert best is not None  # noqa: S101
+    assert best is not None
     return best[1], best[2]
 
 
@@ -167,7 +167,5 @@ def routes(edges: Sequence[Sequence[int]], needs: Mapping[Index, Box]) -> Routes
                 relay.boxes.add(part)
                 relay.cuts.update(cut(part, s) for s in reached(span, beside, r))
     made = {s: largest(boxes) for s, boxes in cuts.items()}
-    whole = {
-        s for s, b in made.items() if sum(map(volume, b)) >= _MOST_OF_A_CHUNK * volume(chunk_box(edges, s))
-    }
+    whole = {s for s, b in made.items() if sum(map(volume, b)) >= _MOST_OF_A_CHUNK * volume(chunk_box(edges, s))}
     return Routes({s: b for s, b in made.items() if s not in whole}, relays, takes, whole)

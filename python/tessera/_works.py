@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _HANDLES = ("progress", "cancel", "stream")
 #: Options that change no bit of a result.
 _SILENT = ("threads", "device", "device_memory", "compiler", "compile_limit", "tile_rows", "tile_columns")
+LATER: Any = object()  # in the place of a number
 HELP_GLOBAL = "compute the array first where it fits into memory: program(image.compute())"
 
 
@@ -85,7 +86,7 @@ class Work:
     #: Which of the numbers of a run come from elsewhere, by name.
     numbers: tuple[str, ...] = ()
 
-    def check(self) -> None:
+    def check(self, outputs: Sequence[int] | None = None) -> None:
         """Raises where an output has no parts."""
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
@@ -112,15 +113,15 @@ class Work:
 
 class ProgramWork(Work):
     def __init__(self, program: Program, given: Sequence[Any], options: Mapping[str, Any], what: str) -> None:
-        """``given``: arrays without memory in the places of arrays; numbers, None where they come with a run."""
+        """``given``: arrays without memory in the places of arrays; numbers, LATER where they come with a run."""
         if len(given) != len(program.inputs):
             wanted = ", ".join(p.name for p in program.inputs)
             raise ArgumentError(f"{len(given)} inputs are given, expected {len(program.inputs)}: {wanted}")
         self.program = program
         self._options = _run_options(options, what)
-        arrays = [g if p.array else (0 if g is None else g) for p, g in zip(program.inputs, given, strict=True)]
+        arrays = [0 if g is LATER else g for g in given]
         extents = program._core.whole_shapes(arrays, [None] * len(arrays))  # and whether types and ranks fit
-        self._given = tuple(None if p.array else g for p, g in zip(program.inputs, given, strict=True))
+        self._given = tuple(None if p.array or g is LATER else g for p, g in zip(program.inputs, given, strict=True))
         self.inputs = tuple(
             Spec(p.name, tuple(g.shape), p.numpy_type, tuple(range(p.rank)))
             for p, g in zip(program.inputs, given, strict=True)
@@ -130,11 +131,11 @@ class ProgramWork(Work):
         self.outputs = tuple(
             Spec(n, (*e, len(p.fields)) if p.has_planes else e, p.numpy_type, tuple(range(p.rank))) for p, n, e in of
         )
-        self.numbers = tuple(p.name for p, g in zip(program.inputs, given, strict=True) if not p.array and g is None)
+        self.numbers = tuple(p.name for p, g in zip(program.inputs, given, strict=True) if g is LATER)
 
-    def check(self) -> None:
+    def check(self, outputs: Sequence[int] | None = None) -> None:
         for o, locality in enumerate(self.program.locality()):
-            if locality.depends_on_all:
+            if locality.depends_on_all and (outputs is None or o in outputs):
                 raise _refused(self.outputs[o].name, locality.depends_on_all)
 
     def reads(self, boxes: Sequence[Box | None]) -> tuple[Box, ...]:
@@ -145,7 +146,7 @@ class ProgramWork(Work):
                 spec = next(specs)
                 arrays.append(hollow(spec.shape, spec.dtype))
             else:
-                arrays.append(number)
+                arrays.append(0 if number is None else number)
         options = _options.run(self._options)
         found: list[list[Box]] = [[] for _ in self.inputs]
         for o, box in enumerate(boxes):
@@ -230,7 +231,7 @@ class FilterWork(Work):
         )[1]
         return filter_
 
-    def check(self) -> None:
+    def check(self, outputs: Sequence[int] | None = None) -> None:
         try:
             self.reads([((0,) * len(self.outputs[0].axes), (1,) * len(self.outputs[0].axes))])
         except ArgumentError as why:
