@@ -30,7 +30,8 @@ class Filter {
 
   // What of an image of this shape a region of the result is computed from.
   nb::object reads(nb::handle image, nb::handle begin, nb::handle end, Options* options) {
-    const Boxes shape(nb::make_tuple(nb::make_tuple(image, image)), 1), part(nb::make_tuple(nb::make_tuple(begin, end)), 1);
+    const Boxes shape(nb::make_tuple(nb::make_tuple(image, image)), 1);
+    const Boxes part(nb::make_tuple(nb::make_tuple(begin, end)), 1);
     std::int64_t first[TSR_MOST_DIMENSIONS] = {}, last[TSR_MOST_DIMENSIONS] = {};
     compute(options, [&](const tsr_options* o) {
       return tsr_filter_reads(handle_, shape.first(0), part.first(0), part.last(0), first, last, o);

@@ -88,7 +88,8 @@ class Stored:
     ) -> None:
         import numpy as np
 
-        self.array = array
+        self._array = array
+        self._packed: tuple[str, Any] | None = None
         try:
             shape = tuple(map(int, array.shape))
             dtype = array.dtype if isinstance(array.dtype, np.dtype) else np.dtype(array.dtype.numpy_dtype)
@@ -118,12 +119,17 @@ class Stored:
         order.insert(to % len(order), order.pop(source))
         return Stored(self.array, order, self._field, self._writes)
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return *_packed(self.array, self._writes), self._order, self._field, self._writes
+    def __getstate__(self) -> dict[str, Any]:
+        packed = _packed(self.array, self._writes) if self._packed is None else self._packed
+        return {**self.__dict__, "_array": None, "_packed": packed}
 
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        kind, packed, order, field, writes = state
-        self.__init__(_reopened(kind, packed) if kind else packed, order, field, writes)  # type: ignore[misc]
+    @property
+    def array(self) -> Any:
+        """Opened where it is used: whoever sends tasks on may not see the file."""
+        if self._array is None and self._packed is not None:
+            kind, packed = self._packed
+            self._array = _reopened(kind, packed) if kind else packed
+        return self._array
 
     def _slices(self, box: Box) -> tuple[slice, ...]:
         found = [slice(None)] * self.ndim
@@ -185,7 +191,7 @@ def _zarr() -> Any:
         return import_module("zarr")
     except ImportError:
         raise Error(
-            "a path that ends in .zarr needs the package zarr, which is not there", help="pip install zarr"
+            "a path that ends in .zarr needs the package zarr, which is not there", help="install it beside tessera"
         ) from None
 
 

@@ -333,7 +333,7 @@ class Schedulers(unittest.TestCase):
 
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
