@@ -248,8 +248,8 @@ TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, cons
 TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                          const int64_t* begin, const int64_t* end, const DLTensor* result,
                                          const tsr_options*);
-/* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the result
- * is computed from. */
+/* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the
+ * result is computed from. */
 TSR_API tsr_status tsr_filter_reads(const tsr_filter*, const int64_t* image, const int64_t* begin, const int64_t* end,
                                     int64_t* read_begin, int64_t* read_end, const tsr_options*);
 /* tsr_filter_run_region of a part of an image, and of its mask, which covers what tsr_filter_reads says: `at` is where
