@@ -69,9 +69,11 @@ def edges_of(
     return found
 
 
-def chosen_sizes(box: Box, units: Sequence[int], cost: Callable[[Box], tuple[int, float]], memory: int) -> list[int]:
-    """Multiples of what is written together, for which halos cost little. ``cost`` tells bytes of a task and points that
-    are read for one that is written."""
+def chosen_sizes(
+    box: Box, units: Sequence[int], cost: Callable[[Box], tuple[int, float]], memory: int, least: int
+) -> list[int]:
+    """Multiples of what is written together, for which halos cost little, so that there are ``least`` tasks. ``cost`` tells
+    bytes of a task and by how much halos multiply what it does."""
     extents = [e - b for b, e in zip(*box, strict=True)]
     usual = usual_chunk(extents)
     sizes = [min(n, u if u > 1 else s) for n, u, s in zip(extents, units, usual, strict=True)]
@@ -96,7 +98,8 @@ def chosen_sizes(box: Box, units: Sequence[int], cost: Callable[[Box], tuple[int
             if s < extents[d]:
                 wider = [*sizes[:d], min(2 * s, extents[d]), *sizes[d + 1 :]]
                 bytes_, points = told(wider)
-                if bytes_ <= memory:
+                count = math.prod(-(-n // w) for n, w in zip(extents, wider, strict=True))
+                if bytes_ <= memory and count >= least:
                     grown.append((points, -d, bytes_, wider))
         if not grown:
             break

@@ -27,9 +27,20 @@ def store(what: Any, src: Any, dst: Any, *, client: Any = None, progress: Any = 
         )
     if client is not None:
         options.setdefault("threads", 1)  # there are as many tasks at once as cores
+    options.setdefault("least_tasks", _PER_CORE * _cores(client))
     made = tasks(what, src, dst, **options)
     run_all(made, client, progress)
     made._job.close_journal()
+
+
+_PER_CORE = 4  # tasks, so that all cores are busy to the end, and reading goes on beside computing
+
+
+def _cores(client: Any) -> int:
+    """How many tasks a client runs at once."""
+    if hasattr(client, "nthreads"):
+        return max(1, int(sum(client.nthreads().values())))
+    return int(getattr(client, "_max_workers", 0)) or 1
 
 
 def run_all(all_tasks: Tasks, client: Any, progress: Any) -> None:

@@ -4,6 +4,7 @@ result. A task is picklable, may run anywhere and twice, and leaves a marker whe
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import math
@@ -377,7 +378,15 @@ def _natural_chunks(work: Work, o: int, sources: Sequence[Stored]) -> list[int]:
     return found
 
 
-def _parts(work: Work, targets: Sequence[Stored | None], region: Any, chunks: Any, memory: int) -> list[Part]:
+def _parts(
+    work: Work,
+    sources: Sequence[Stored],
+    targets: Sequence[Stored | None],
+    region: Any,
+    chunks: Any,
+    memory: int,
+    least: int,
+) -> list[Part]:
     names = [s.name for s in work.outputs]
     shapes = [s.extents for s in work.outputs]
     wanted = [k for k, t in enumerate(targets) if t is not None]
@@ -401,22 +410,41 @@ def _parts(work: Work, targets: Sequence[Stored | None], region: Any, chunks: An
         if isinstance(chunks, str):
             if chunks != "auto":
                 raise ArgumentError(f'chunks are {chunks!r}, expected "auto" or extents')
-            sizes = _grids.chosen_sizes(box, units, lambda b, of=outputs: _cost(work, of, b), memory)  # type: ignore[misc]
+            cost = functools.partial(_cost, work, [s.chunks() for s in sources], outputs)
+            sizes = _grids.chosen_sizes(box, units, cost, memory, least)
         else:
             sizes = _grids.given_sizes(chunks, units, extents, name)
         parts.append(Part(tuple(outputs), _grids.edges_of(box, sizes, units, extents, name)))
     return parts
 
 
-def _cost(work: Work, outputs: Sequence[int], box: Box) -> tuple[int, float]:
-    """Bytes that a task takes, and how many points it reads for one that it would read without a halo."""
+def _as_before(parts: list[Part], journal: Path | None) -> list[Part]:
+    """The boxes of the tasks that are to be resumed, whatever memory and workers there are now."""
+    head = None if journal is None else journal / _HEAD
+    if head is None or not head.exists():
+        return parts
+    before = {tuple(outputs): edges for outputs, edges in json.loads(head.read_text()).get("tasks", [])}
+
+    def ends(edges: list[list[int]]) -> list[list[int]]:
+        return [[e[0], e[-1]] for e in edges]
+
+    alike = [p.outputs in before and ends(before[p.outputs]) == ends(p.edges) for p in parts]
+    return [Part(p.outputs, before[p.outputs]) if same else p for p, same in zip(parts, alike, strict=True)]
+
+
+def _cost(work: Work, chunks: Sequence[Any], outputs: Sequence[int], box: Box) -> tuple[int, float]:
+    """Bytes that a task takes, and by how much its halo multiplies what it does: points that it computes with, and those of
+    the chunks that it opens."""
     boxes = [box if o in outputs else None for o in range(len(work.outputs))]
-    read = points = without = 0
+    read = points = opened = without = 0
     written = sum(_bytes(work.outputs[o], box) for o in outputs)
     rank = len(box[0])
     for k, (spec, own) in enumerate(zip(work.inputs, work.reads(boxes), strict=True)):
         read += _bytes(spec, own)
         points += math.prod(e - b for b, e in zip(*own, strict=True))
+        units = [1] * len(spec.axes) if chunks[k] is None else [chunks[k][a] for a in spec.axes]
+        of = zip(*own, units, spec.extents, strict=True)
+        opened += math.prod(min(-(-e // u) * u, n) - b // u * u for b, e, u, n in of)
         reach = work.reach(outputs[0], k)
         bare = 1.0
         for d, n in enumerate(spec.extents):
@@ -425,7 +453,7 @@ def _cost(work: Work, outputs: Sequence[int], box: Box) -> tuple[int, float]:
             r = reach[d] if d < len(reach) else None
             bare *= n if r is None or r.whole else max(1, extent * r.scale / r.divisor)
         without += int(bare)
-    return read + written, points / max(1, without)
+    return read + written, (points + opened) / 2 / max(1, without)
 
 
 def _bytes(spec: Spec, box: Box) -> int:
@@ -441,6 +469,7 @@ def tasks(
     region: Any = None,
     chunks: Any = "auto",
     memory: int | str = "1GiB",
+    least_tasks: int = 1,
     journal: str | os.PathLike[str] | None = None,
     resume: bool = False,
     **options: Any,
@@ -449,15 +478,19 @@ def tasks(
 
     ``src`` is an array with slices (zarr, h5py, tensorstore, ``numpy.memmap``), a path that ends in .zarr or .npy, or
     several in a tuple or by name; ``dst`` the same to write to, and a path that ends in .zarr is made. ``chunks`` are the
-    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory`` for a task.
+    extents of what a task writes: whole chunks of ``dst``. "auto" makes halos cheap within ``memory`` for a task, and so
+    that there are ``least_tasks``.
 
     Every task leaves a marker in the folder ``journal``, ``<dst>.tessera`` where none is given. With ``resume`` tasks that
     have one do nothing; that a program, its options or its inputs are others is an error. Without, markers are removed."""
     work, sources, axes = work_of(what, src, options)
     targets = _targets(work, dst, sources, axes)
     work.check([o for o, t in enumerate(targets) if t is not None])
-    parts = _parts(work, targets, region, chunks, _grids.memory_of(memory))
     place = Path(journal) if journal is not None else next((j for j in map(_journal, targets) if j is not None), None)
+    least = _given.whole("least_tasks", least_tasks, 1)
+    parts = _parts(work, sources, targets, region, chunks, _grids.memory_of(memory), least)
+    if resume and isinstance(chunks, str):
+        parts = _as_before(parts, place)
     job = Job(work, sources, targets, parts, place, bool(resume))
     job.open_journal()
     return Tasks(job)

@@ -253,6 +253,7 @@ class Lists(Case):
         bound = sizes(sigma=6, memory="64MiB")
         self.assertLess(np.prod([n + 36 for n in bound]) * 4 + np.prod(bound) * 4, 64 << 20)
         self.assertEqual(sizes(sigma=6, chunks=(64, 32, 512)), [64, 32, 512])
+        self.assertGreaterEqual(len(ts.tasks(ts.gaussian, image, target, sigma=6, least_tasks=100)), 100)
         with self.assertRaisesRegex(ts.ArgumentError, "more than memory allows"):
             sizes(sigma=6, memory=100_000)
 
@@ -336,7 +337,8 @@ program.store({self.place("in.zarr")!r}, {self.place("out.zarr")!r}, chunks=16, 
             with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
                 program.tasks(source, target, **{"chunks": 16, "resume": True, **options})
             self.assertIn("resume=False", caught.exception.help)
-        # What changes no bit may change.
+        # What changes no bit may change, and where nobody asks for chunks, they are those of before.
+        self.assertEqual(len(self.program.tasks(self.source, target, resume=True, least_tasks=2)), 24)
         self.assertEqual(len(self.program.tasks(self.source, target, chunks=16, resume=True, threads=1).left()), 23)
         Path(self.place("mine")).mkdir()
         Path(self.place("mine/thesis.tex")).touch()
