@@ -40,6 +40,7 @@ if not importlib.util.find_spec("dask"):
 import dask
 import dask.array as da
 from tessera import _lazy, _routes
+from tessera._works import ProgramWork
 
 SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
 
@@ -397,6 +398,12 @@ class Pickles(unittest.TestCase):
         code = f"import pickle, numpy as np; p = pickle.loads({data!r}); assert not p(np.ones((3, 4), 'f4')).any(); print(p)"
         found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd="/")
         self.assertEqual(found.stdout.strip(), repr(program))
+
+    def test_options_go_along(self):
+        program, image = stencil_program(2, "mirror", 1), np.broadcast_to(np.float32(0), (9, 9))
+        work = ProgramWork(program, [image], {"target": "cuda", "threads": None, "device": 1}, "tasks")
+        again = pickle.loads(pickle.dumps(work))
+        self.assertEqual((again._options, again.token()), ({"target": "cuda", "device": 1}, work.token()))
 
 
 class Refusals(unittest.TestCase):
