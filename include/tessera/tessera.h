@@ -90,7 +90,7 @@ TSR_API tsr_status tsr_options_set_tensor(tsr_options*, const char* name, const 
  * wrap" type.NAME       a word        `parameter type NAME`: "float", "uint8" table.NAME      a tensor      `table
  * float NAME[..]` import_paths    paths         folders that are searched, with ':' between them import_only     paths
  * no file is imported from elsewhere; "" leaves the standard filters alone compile_limit   seconds       (60) 0: none
- * of a run (tsr_run, _run_into, _run_region, tsr_reads, tsr_filter_run, _run_region, tsr_explain)
+ * of a run (tsr_run, _run_into, _run_region, tsr_reads, tsr_filter_run, _run_region, _run_window, _reads, tsr_explain)
  *   numbers         fast, exact
  *   schedule        automatic, untiled, tiled, stream
  *   method          automatic, direct, separable, low_rank, transform, whole, matrix
@@ -150,6 +150,8 @@ typedef struct tsr_program tsr_program;
 /* `file_name` stands in messages, and imports are looked for in its folder; NULL: "<text>". */
 TSR_API tsr_status tsr_compile_text(const char* text, const char* file_name, const tsr_options*, tsr_program**);
 TSR_API tsr_status tsr_compile_file(const char* path, const tsr_options*, tsr_program**);
+/* A program of what tsr_program_graph gave, by this version of the library: it needs no file, and no table. */
+TSR_API tsr_status tsr_compile_graph(const char* graph, const tsr_options*, tsr_program**);
 TSR_API void tsr_program_free(tsr_program*);
 
 /* {"inputs": [{"name": "image", "array": true, "rank": 2, "extents": "M x N", "type": "float", "fields": ["r", "g",
@@ -246,6 +248,15 @@ TSR_API tsr_status tsr_filter_run(const tsr_filter*, const DLTensor* image, cons
 TSR_API tsr_status tsr_filter_run_region(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
                                          const int64_t* begin, const int64_t* end, const DLTensor* result,
                                          const tsr_options*);
+/* The part [read_begin, read_end) of an image of this shape, and so of its mask, that the part [begin, end) of the
+ * result is computed from. */
+TSR_API tsr_status tsr_filter_reads(const tsr_filter*, const int64_t* image, const int64_t* begin, const int64_t* end,
+                                    int64_t* read_begin, int64_t* read_end, const tsr_options*);
+/* tsr_filter_run_region of a part of an image, and of its mask, which covers what tsr_filter_reads says: `at` is where
+ * its first point stands in the whole, `whole` the extents of that. */
+TSR_API tsr_status tsr_filter_run_window(const tsr_filter*, const DLTensor* image, const DLTensor* mask,
+                                         const int64_t* at, const int64_t* whole, const int64_t* begin,
+                                         const int64_t* end, const DLTensor* result, const tsr_options*);
 /* Its program's explanation for an image of this shape (`data` is not looked at). */
 TSR_API tsr_status tsr_filter_explain(const tsr_filter*, const DLTensor* image, const char* format, const tsr_options*,
                                       char** text);

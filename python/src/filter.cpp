@@ -28,7 +28,21 @@ class Filter {
     return {name_of(found->type), found->tuple};
   }
 
-  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options, nb::handle region) {
+  // What of an image of this shape a region of the result is computed from.
+  nb::object reads(nb::handle image, nb::handle begin, nb::handle end, Options* options) {
+    const Boxes shape(nb::make_tuple(nb::make_tuple(image, image)), 1);
+    const Boxes part(nb::make_tuple(nb::make_tuple(begin, end)), 1);
+    std::int64_t first[TSR_MOST_DIMENSIONS] = {}, last[TSR_MOST_DIMENSIONS] = {};
+    compute(options, [&](const tsr_options* o) {
+      return tsr_filter_reads(handle_, shape.first(0), part.first(0), part.last(0), first, last, o);
+    });
+    const auto rank = static_cast<std::size_t>(rank_);
+    return nb::make_tuple(tuple_of(first, rank), tuple_of(last, rank));
+  }
+
+  // `place`: (at, whole) of an image that is a part.
+  nb::object run(nb::handle image, nb::handle mask, nb::handle out, Options* options, nb::handle region,
+                 nb::handle place) {
     TakenList in(mask.is_none() ? 1 : 2);
     Taken& from = in.at(0);
     take_array(image.ptr(), "image", false, from);
@@ -36,8 +50,10 @@ class Filter {
       fail("'image' is an array of " + name_of(from.tensor.dtype) + ", this filter is compiled for " + name_of(type_));
     if (!mask.is_none()) take_array(mask.ptr(), "mask", false, in.at(1));
     // Fields are no dimension to the filter.
-    const auto wanted = result_of(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
-    std::optional<Boxes> part;
+    std::optional<Boxes> part, window;
+    if (!place.is_none()) window.emplace(nb::make_tuple(place), 1);
+    const auto wanted = window ? result_of(window->last(0), rank_)
+                               : result_of(from.shape, from.tensor.ndim == rank_ + 1 ? rank_ : from.tensor.ndim);
     nb::tuple shape = wanted->tuple;
     if (!region.is_none()) {
       part.emplace(nb::make_tuple(region), 1);
@@ -60,6 +76,9 @@ class Filter {
         placed.options(),
         [&](const tsr_options* o) {
           if (!part) return tsr_filter_run(handle_, &from.tensor, certainties, &to.tensor, o);
+          if (window)
+            return tsr_filter_run_window(handle_, &from.tensor, certainties, window->first(0), window->last(0),
+                                         part->first(0), part->last(0), &to.tensor, o);
           return tsr_filter_run_region(handle_, &from.tensor, certainties, part->first(0), part->last(0), &to.tensor,
                                        o);
         },
@@ -135,7 +154,8 @@ void bind_filter(nb::module_& m) {
            "options"_a = nb::none())
       .def("result", &Filter::result, "shape"_a)
       .def("run", &Filter::run, "image"_a, "mask"_a = nb::none(), "out"_a = nb::none(), "options"_a = nb::none(),
-           "region"_a = nb::none())
+           "region"_a = nb::none(), "place"_a = nb::none())
+      .def("reads", &Filter::reads, "image"_a, "begin"_a, "end"_a, "options"_a = nb::none())
       .def("explain", &Filter::explain, "image"_a, "format"_a = "text", "options"_a = nb::none());
 }
 

@@ -458,6 +458,14 @@ void bind_program(nb::module_& m) {
           },
           "text"_a, "file_name"_a = nb::none(), "options"_a = nb::none())
       .def_static(
+          "of_graph",
+          [](const std::string& graph) {
+            tsr_program* p = nullptr;
+            compute(nullptr, [&](const tsr_options* o) { return tsr_compile_graph(graph.c_str(), o, &p); });
+            return make_program(p);
+          },
+          "graph"_a)
+      .def_static(
           "file",
           [](const nb::bytes& name, Options* options) {
             const std::string path(static_cast<const char*>(name.data()), name.size());

@@ -94,6 +94,8 @@ from tessera._ports import Port
 from tessera._program import Program, Run
 from tessera._regions import InputWindow, Locality, Reach
 from tessera._results import Emitted, Explanation, Outputs
+from tessera._store import store
+from tessera._tasks import Task, Tasks, tasks
 from tessera._trace import Pipeline, pipeline
 from tessera._values import Value, cast, power, rint, where
 from tessera._windows import Table, over, table
@@ -131,6 +133,8 @@ __all__ = [
     "Size",
     "Stream",
     "Table",
+    "Task",
+    "Tasks",
     "Total",
     "Value",
     "abs",
@@ -202,9 +206,11 @@ __all__ = [
     "sobel",
     "sqrt",
     "stage",
+    "store",
     "table",
     "tan",
     "tanh",
+    "tasks",
     "trunc",
     "u8",
     "u16",

@@ -38,6 +38,20 @@ def as_numpy(given: Any, name: str, for_writing: bool) -> Any:
     return array if type(array) is np.ndarray else array.view(np.ndarray)
 
 
+def stand_in(given: Any, name: str) -> Any:
+    """Of what is no array in memory, one of its type and shape without memory; anything else as it is."""
+    dask = getattr(sys.modules.get("dask.array"), "Array", None)
+    if dask is not None and isinstance(given, dask):
+        from tessera._lazy import check_known
+
+        check_known(given, name)
+    elif not hasattr(given, "__stored__"):
+        return given
+    import numpy as np
+
+    return np.broadcast_to(np.zeros((), given.dtype), tuple(given.shape))
+
+
 def half(number: float) -> Any:
     """A number in half precision; what is too large for it is infinite, as it is in the others."""
     import numpy as np
@@ -128,7 +142,7 @@ def _root(given: Any) -> str:
     found = _roots.get(cls)
     if found is None:
         roots = (c.__module__.partition(".")[0] for c in cls.__mro__)
-        found = next((r for r in roots if r in ("torch", "cupy", "jax", "jaxlib")), "")
+        found = next((r for r in roots if r in ("torch", "cupy", "jax", "jaxlib", "dask")), "")
         found = _roots[cls] = "jax" if found == "jaxlib" else found
     return found
 
@@ -205,8 +219,10 @@ def move_axis(array: Any, source: int, to: int) -> Any:
     root = _root(array)
     if root == "torch":
         return array.movedim(source, to)
-    if root in ("cupy", "jax"):
-        return sys.modules["cupy" if root == "cupy" else "jax.numpy"].moveaxis(array, source, to)
+    if root in ("cupy", "jax", "dask"):
+        return sys.modules[{"cupy": "cupy", "jax": "jax.numpy", "dask": "dask.array"}[root]].moveaxis(array, source, to)
+    if hasattr(array, "__stored__"):
+        return array.moved(source, to)
     import numpy as np
 
     return np.moveaxis(array if isinstance(array, np.ndarray) else np.asarray(array), source, to)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
-from tessera import _arrays, _borders, _core, _given, _options, _regions, _xarray
+from tessera import _arrays, _borders, _core, _given, _lazy, _options, _regions, _xarray
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
 
@@ -31,8 +32,12 @@ def call(
             "image is an InputWindow, which programs take; filters take the whole image",
             help="the programs of filters/ take windows: ts.Program.from_text('import \"gaussian.forma\"; ...')",
         )
+    if "dask.array" in sys.modules and (_lazy.is_lazy(image) or _lazy.is_lazy(mask)):
+        return _lazy.call_filter(name, image, options, channel_axis, mask, out, run, region)
+    if hasattr(image, "__stored__"):  # for a list of tasks
+        return _stored_work(name, image, options, channel_axis, mask, run)
     (image, mask, bare), like = _xarray.unwrapped((image, mask, out))
-    image, filter_, axis = _prepared(name, image, options, channel_axis, mask)
+    image, filter_, axis = prepared(name, image, options, channel_axis, mask)
     target = bare
     if axis is not None and bare is not None:
         target = _arrays.move_axis(bare, axis, -1)
@@ -44,6 +49,18 @@ def call(
     if axis is not None:
         result = _arrays.move_axis(result, -1, axis)
     return result if like is None else _xarray.wrapped(result, like, part)
+
+
+def _stored_work(
+    name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any, run: Mapping[str, Any]
+) -> Any:
+    """What tasks do, and its sources."""
+    from tessera._stored import opened
+    from tessera._works import FilterWork, hollow
+
+    sources = [image] if mask is None else [image, opened(mask, "mask")]
+    arrays = [*(hollow(s.shape, s.dtype) for s in sources), None]
+    return FilterWork(name, arrays[0], options, channel_axis, arrays[1], run, "tasks"), sources
 
 
 def _part(filter_: _core.Filter, image: Any, region: Any, channels: bool) -> tuple[_regions.Box, tuple[int, ...]]:
@@ -60,12 +77,12 @@ def explain(
     from tessera._results import Explanation
 
     (image, mask), _ = _xarray.unwrapped((image, mask))
-    image, filter_, _axis = _prepared(name, image, options, channel_axis, mask)
+    image, filter_, _axis = prepared(name, image, options, channel_axis, mask)
     chosen = _options.run(run)
     return Explanation(lambda format: filter_.explain(image, format, chosen), "text")
 
 
-def _prepared(
+def prepared(
     name: str, image: Any, options: Mapping[str, Any], channel_axis: int | None, mask: Any
 ) -> tuple[Any, _core.Filter, int | None]:
     """The image with its channels last, the compiled filter, and where the channels were if they were moved."""

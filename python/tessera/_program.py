@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import numbers
 import os
@@ -10,13 +11,17 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from tessera import _core, _given, _options, _ports, _regions, _xarray
+from tessera import _arrays, _core, _given, _lazy, _options, _ports, _regions, _xarray
 from tessera._errors import ArgumentError, Cancelled, Error, IoError
 from tessera._forks import Lock
 from tessera._ports import Port
 from tessera._results import Emitted, Explanation, Outputs
+
+if TYPE_CHECKING:
+    from tessera._tasks import Tasks
 
 
 class Run(Future[Any]):
@@ -140,7 +145,7 @@ class Program:
             if not any(c in path for c in ";\n{"):
                 raise
             raise IoError(why.message, why.notes, "write ts.Program.from_text(...) for the text of a program") from None
-        self._take(core, (None, path, given))
+        self._take(core, parameters)
 
     @classmethod
     def from_text(
@@ -161,29 +166,23 @@ class Program:
         _given.text("the text", text, "the text of a program")
         if text.endswith(".forma") and len(text.split()) == 1:
             raise ArgumentError(f"the text is {text!r}, expected the text of a program", help="write ts.Program(path)")
-        return cls._restored(text, None if name is None else _given.text("the name", name), given)
+        name = None if name is None else _given.text("the name", name)
+        return cls._from_core(_core.Program.text(text, name, _options.compilation(*given)), parameters)
 
     @classmethod
-    def _restored(cls, text: str | None, name: str | None, given: tuple[Any, ...]) -> Program:
-        options = _options.compilation(*given)
-        core = (
-            _core.Program.file(os.fsencode(name or ""), options)
-            if text is None
-            else _core.Program.text(text, name, options)
-        )
-        return cls._from_core(core, (text, name, given))
-
-    @classmethod
-    def _from_core(cls, core: _core.Program, origin: tuple[Any, ...] | None = None) -> Program:
+    def _from_core(cls, core: _core.Program, chosen: Mapping[str, float] | None = None) -> Program:
         made = cls.__new__(cls)
-        made._take(core, origin)
+        made._take(core, chosen)
         return made
 
-    def _take(self, core: _core.Program, origin: tuple[Any, ...] | None) -> None:
+    def _take(self, core: _core.Program, chosen: Mapping[str, float] | None) -> None:
+        """``chosen``: parameters, as they were given."""
         said = json.loads(core.json)
         self._core = core
         self._run = core.run
-        self._origin = origin
+        self._chosen = None if chosen is None else dict(chosen)
+        self._forward: Program | None = None  # of which this is the adjoint
+        self._graph: str | None = None
         self.inputs = tuple(map(_ports.port_of, said["inputs"]))
         self.outputs = tuple(map(_ports.port_of, said["outputs"]))
         self.parameters = tuple(said["parameters"])
@@ -193,6 +192,8 @@ class Program:
         self._single = len(self.outputs) == 1
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        if "dask.array" in sys.modules and _lazy.any_of(arrays, named):
+            return _lazy.call(self, arrays, out, named)
         if "region" in named and "region" not in self._places:
             if named["region"] is not None:
                 return self._window(arrays, out, named)
@@ -268,6 +269,14 @@ class Program:
             None if box is None else tuple(slice(b, e) for b, e in zip(*box, strict=True))
             for box in self._core.reads(inputs, place, begin, end, options)
         )
+
+    def tasks(self, src: Any, dst: Any, **options: Any) -> Tasks:
+        """Picklable, restartable tasks that compute from files to files: see :func:`tessera.tasks`."""
+        return import_module("tessera._tasks").tasks(self, src, dst, **options)  # type: ignore[no-any-return]
+
+    def store(self, src: Any, dst: Any, **options: Any) -> None:
+        """Computes from files to files, larger than memory, here or on a cluster: see :func:`tessera.store`."""
+        import_module("tessera._store").store(self, src, dst, **options)
 
     def submit(self, *arrays: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Arrays on a GPU are put into their stream at
@@ -364,7 +373,9 @@ class Program:
     def adjoint(self) -> Program:
         """The program that goes backwards: it takes the inputs of this one and then, for each output of floats, how a number
         changes with its elements; it gives how the number changes with each element of every input of floats, in order."""
-        return Program._from_core(self._core.adjoint())
+        made = Program._from_core(self._core.adjoint())
+        made._forward = self
+        return made
 
     @property
     def graph(self) -> str:
@@ -378,13 +389,25 @@ class Program:
         text = f"<Program ({listed(self.inputs)}) -> ({listed(self.outputs)})"
         if self.parameters:
             text += f", {', '.join(self.parameters)} by shapes"
-        chosen = (self._origin[2][0] if self._origin else None) or {}
-        return text + "".join(f", {name} = {value}" for name, value in chosen.items()) + ">"
+        return text + "".join(f", {name} = {value}" for name, value in (self._chosen or {}).items()) + ">"
+
+    def graph_text(self) -> str:
+        """The graph, kept: it is what programs are pickled as."""
+        if self._graph is None:
+            self._graph = self._core.graph
+        return self._graph
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._origin is None:
-            raise TypeError("a program built call by call cannot be pickled; pickle what builds it")
-        return Program._restored, self._origin
+        """The text of the graph: with what was imported, tables and parameters, so that no file is needed elsewhere."""
+        if self._forward is not None:
+            return _restored_adjoint, (self._forward,)
+        return _restored, (self.graph_text(), self._chosen, self.warnings)
+
+    def __copy__(self) -> Program:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Program:
+        return self  # it does not change
 
     # ---- arguments -------------------------------------------------------------------------------------------------
 
@@ -420,7 +443,8 @@ class Program:
             arrays, named = (), {p.name: next(given) if p.array else None for p in ports} | named
         inputs, _ = _xarray.unwrapped(self._in_order(arrays, named))
         return tuple(
-            _ports.hollow(v, p) if p.array and _is_shape(v) else v for v, p in zip(inputs, self.inputs, strict=False)
+            (_ports.hollow(v, p) if _is_shape(v) else _arrays.stand_in(v, p.name)) if p.array else v
+            for v, p in zip(inputs, self.inputs, strict=False)
         )
 
     def _outs(self, out: Any) -> Sequence[Any] | None:
@@ -447,6 +471,37 @@ class Program:
 
 
 _missing: Any = object()
+_most = 64  # unpickled programs that are kept
+_kept: dict[str, Program] = {}
+_kept_lock = Lock()
+
+
+def _restored(graph: str, chosen: Mapping[str, float] | None, warnings: tuple[str, ...]) -> Program:
+    """A program that was pickled."""
+
+    def made() -> Program:
+        program = Program._from_core(_core.Program.of_graph(graph), chosen)
+        program.warnings = warnings
+        return program
+
+    return _once(hashlib.sha256(graph.encode()).hexdigest(), made)
+
+
+def _restored_adjoint(forward: Program) -> Program:
+    key = hashlib.sha256(forward.graph_text().encode()).hexdigest()
+    return _once(f"adjoint {key}", forward.adjoint)
+
+
+def _once(key: str, make: Callable[[], Program]) -> Program:
+    """A process has an unpickled program once, however many tasks bring it."""
+    with _kept_lock:
+        found = _kept.get(key)
+        if found is None:
+            found = make()
+            while len(_kept) >= _most:
+                del _kept[next(iter(_kept))]
+            _kept[key] = found
+        return found
 
 
 def _bare(array: Any) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, cast, overload
 
 from tessera import _core, _given, _options, _xarray
-from tessera._arrays import is_uniform, move_axis
+from tessera._arrays import is_uniform, move_axis, stand_in
 from tessera._builder import Builder, DType, builders, dtype_name
 from tessera._errors import ArgumentError
 from tessera._forks import Lock
@@ -34,6 +34,8 @@ from tessera._parameters import (
 from tessera._ports import Port
 from tessera._program import Program, Run
 from tessera._results import Emitted, Explanation, Outputs
+from tessera._store import store
+from tessera._tasks import Tasks, tasks
 from tessera._values import Value
 
 
@@ -127,6 +129,14 @@ class Pipeline:
         result = program(*inputs, out=targets, region=region, **options)
         shown = self._shown(program, result, axis)
         return shown if out is None else self._given(program, out, shown)
+
+    def tasks(self, /, src: Any, dst: Any, **options: Any) -> Tasks:
+        """Picklable, restartable tasks that compute from files to files: see :func:`tessera.tasks`."""
+        return tasks(self, src, dst, **options)
+
+    def store(self, /, src: Any, dst: Any, **options: Any) -> None:
+        """Computes from files to files, larger than memory, here or on a cluster: see :func:`tessera.store`."""
+        store(self, src, dst, **options)
 
     def submit(self, /, *args: Any, out: Any = None, **named: Any) -> Run:
         """The same in another thread: a ``concurrent.futures.Future``. Results have their channels last."""
@@ -341,7 +351,7 @@ class Pipeline:
         (bare,), _ = _xarray.unwrapped((value,))
         if not is_uniform(bare):
             return self._records(name, bare, wanted)
-        dtype, shape = _core.describe(bare, name)
+        dtype, shape = _core.describe(stand_in(bare, name), name)
         rank = len(shape)
         structs = tuple(getattr(getattr(bare, "dtype", None), "names", None) or ())
         fields = structs
@@ -380,7 +390,9 @@ class Pipeline:
                     f"{name!r} has a field {n!r} of {array.dtype[n]}, expected fields that are numbers",
                     help="give it as an array of its own",
                 )
-        types = tuple(_core.describe(part, f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True))
+        types = tuple(
+            _core.describe(stand_in(part, name), f"{name}[{n!r}]")[0] for n, part in zip(names, parts, strict=True)
+        )
         extents = wanted.extents if isinstance(wanted, ImageType) else None
         return _Parameter("image", "", rank, names, extents, types=types), parts
 

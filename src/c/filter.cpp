@@ -67,6 +67,25 @@ struct FilterCall {
   Array mask;
 };
 
+Region region_of(const tsr_filter& f, const std::int64_t* begin, const std::int64_t* end) {
+  return {numbers(&given(begin, "the begin of the window"), f.rank),
+          numbers(&given(end, "the end of the window"), f.rank)};
+}
+
+void check_covers(const InputWindow& window, const Region& read) {
+  const Shape& shape = window.array.shape();
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    const i64 first = window.at[d], last = first + shape[d];
+    if (first < 0 || last > window.whole[d])
+      fail(fmt::format("the window of the image is [{}, {}) along dimension {}, expected a part of [0, {})", first,
+                       last, d, window.whole[d]));
+    if (read.begin[d] < first || read.end[d] > last)
+      fail(fmt::format("the window of the image is [{}, {}) along dimension {}, but [{}, {}) is read", first, last, d,
+                       read.begin[d], read.end[d]),
+           "tsr_filter_reads says what is read");
+  }
+}
+
 std::string filters_json() {
   nlohmann::json all = nlohmann::json::array();
   for (const FilterInfo& info : filters()) {
@@ -161,14 +180,44 @@ tsr_status tsr_filter_run_region(const tsr_filter* filter, const DLTensor* image
                                  const tsr_options* options) {
   return guarded([&] {
     const FilterCall call(filter, image, mask, result, options);
-    const Region region{numbers(&given(begin, "the begin of the window"), call.made.rank),
-                        numbers(&given(end, "the end of the window"), call.made.rank)};
+    const Region region = region_of(call.made, begin, end);
     static_cast<void>(result_shape(call.made, call.image.array().shape()));
     const engine::Filter& made = *call.made.filter;
     const RunOptions run =
         made.program.impl().placed({call.image.array()}, {call.result.array()}, run_options(options));
     made.program.run_region_into(made.windows(call.image.array(), call.mask, region, run), {region},
                                  {call.result.array()}, run);
+    call.end();
+  });
+}
+
+tsr_status tsr_filter_reads(const tsr_filter* filter, const int64_t* image, const int64_t* begin, const int64_t* end,
+                            int64_t* read_begin, int64_t* read_end, const tsr_options* options) {
+  return guarded([&] {
+    const tsr_filter& f = given(filter, "the filter");
+    const Shape shape = numbers(&given(image, "the shape of the image"), f.rank);
+    static_cast<void>(result_shape(f, shape));
+    given(read_begin, "the place of begins");
+    given(read_end, "the place of ends");
+    const Region read = f.filter->reads(shape, region_of(f, begin, end), run_options(options));
+    std::copy(read.begin.begin(), read.begin.end(), read_begin);
+    std::copy(read.end.begin(), read.end.end(), read_end);
+  });
+}
+
+tsr_status tsr_filter_run_window(const tsr_filter* filter, const DLTensor* image, const DLTensor* mask,
+                                 const int64_t* at, const int64_t* whole, const int64_t* begin, const int64_t* end,
+                                 const DLTensor* result, const tsr_options* options) {
+  return guarded([&] {
+    const FilterCall call(filter, image, mask, result, options);
+    const Region region = region_of(call.made, begin, end);
+    const engine::Filter& made = *call.made.filter;
+    const InputWindow window{call.image.array(), numbers(&given(at, "the place of the image"), call.made.rank),
+                             numbers(&given(whole, "the shape of the whole"), call.made.rank)};
+    static_cast<void>(result_shape(call.made, window.whole));
+    const RunOptions run = made.program.impl().placed({window.array}, {call.result.array()}, run_options(options));
+    check_covers(window, made.reads(window.whole, region, run));
+    made.program.run_region_into(made.windows(window, call.mask, region, run), {region}, {call.result.array()}, run);
     call.end();
   });
 }

@@ -160,6 +160,17 @@ tsr_status tsr_compile_file(const char* path, const tsr_options* options, tsr_pr
   });
 }
 
+tsr_status tsr_compile_graph(const char* graph, const tsr_options* options, tsr_program** out) {
+  return guarded([&] {
+    given(graph, "the text of a graph");
+    const base::Deadline watch(0, cancel_of(options));
+    base::look_at_deadline();
+    ir::Graph read = ir::parse_graph(graph);
+    ir::verify(read);
+    hand_out(out, engine::make_program(std::move(read), {}));
+  });
+}
+
 void tsr_program_free(tsr_program* program) {
   delete program;
 }

@@ -404,7 +404,7 @@ class XArray(unittest.TestCase):
         self.assertIn("M = 6", slope.explain(image))
         self.assertIsInstance(slope.compile(image), ts.Program)
         colours = xr.DataArray(photo((6, 5, 3)), dims=("y", "x", "c"))
-        by_channel = ts.pipeline(lambda image: image.mirror()[0, 1] - image, channel_axis=-1)
+        by_channel = ts.pipeline(lambda image: image.mirror().map(lambda c: c[0, 1] - c), channel_axis=-1)
         xr.testing.assert_identical(by_channel(colours), colours.copy(data=by_channel(colours.values)))
 
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tessera/filters.hpp"
+#include "tessera/program.hpp"
 
 namespace tessera::engine {
 
@@ -23,9 +24,12 @@ ElementType arithmetic_of(const FilterRequest&, ElementType image);
 // Scalars or the fields of structs in another type, which holds all values; on the device of the image.
 Array in_type(const Array& image, ElementType);
 
-// A region of the image with `margin` more points at either end of each dimension, where its border gives what they
-// are; in another type where one is given. On the device of the image. Constants continue() the type.
-Array continued(const Array& image, const std::vector<Border>&, const std::vector<i64>& margin, const Region&,
+// A region of an image of which this is a part, with `margin` more points at either end of each dimension, where its
+// border gives what they are; in another type where one is given. On the device of the image. Constants continue() the
+// type.
+Array continued(const InputWindow& image, const std::vector<Border>&, const std::vector<i64>& margin, const Region&,
                 std::optional<ElementType> type);
+// The points of an image of this shape that such a region is made of: one at least.
+Region read_by(const Region&, const std::vector<Border>&, const std::vector<i64>& margin, const Shape& image);
 
 }  // namespace tessera::engine

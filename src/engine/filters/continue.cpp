@@ -115,26 +115,37 @@ Array in_type(const Array& image, ElementType type) {
   return there;
 }
 
-Array continued(const Array& image, const std::vector<Border>& borders, const std::vector<i64>& margin,
+Region read_by(const Region& region, const std::vector<Border>& borders, const std::vector<i64>& margin,
+               const Shape& image) {
+  Region read;
+  for (std::size_t d = 0; d < borders.size(); ++d) {
+    i64 first = image[d] - 1, last = 0;
+    for (const i64 source : map_of(borders[d].mode, region.begin[d], region.end[d], margin[d], image[d]))
+      if (source >= 0) first = std::min(first, source), last = std::max(last, source + 1);
+    read.begin.push_back(first);
+    read.end.push_back(std::max(last, first + 1));
+  }
+  return read;
+}
+
+Array continued(const InputWindow& image, const std::vector<Border>& borders, const std::vector<i64>& margin,
                 const Region& region, std::optional<ElementType> type) {
+  const Region read = read_by(region, borders, margin, image.whole);
   std::vector<std::vector<i64>> maps;
-  std::vector<i64> first, last;  // of the image that is read
+  std::vector<i64> first, last;  // of what is read, in the part
   Shape shape;
   for (std::size_t d = 0; d < borders.size(); ++d) {
-    const i64 n = image.shape()[d];
-    maps.push_back(map_of(borders[d].mode, region.begin[d], region.end[d], margin[d], n));
+    maps.push_back(map_of(borders[d].mode, region.begin[d], region.end[d], margin[d], image.whole[d]));
     shape.push_back(region.end[d] - region.begin[d]);
-    first.push_back(n - 1), last.push_back(0);
-    for (const i64 source : maps[d])
-      if (source >= 0) first[d] = std::min(first[d], source), last[d] = std::max(last[d], source + 1);
-    last[d] = std::max(last[d], first[d] + 1);
+    first.push_back(read.begin[d] - image.at[d]);
+    last.push_back(read.end[d] - image.at[d]);
   }
-  Array part = image.region(first, last).to_host();
+  Array part = image.array.region(first, last).to_host();
   if (type) part = in_type(part, *type);
   const Array result(part.format(), shape);
-  Continuation(part, result, borders, std::move(maps), first).run();
-  if (!image.on_device()) return result;
-  const Array there = image.memory()->make(part.format(), shape);
+  Continuation(part, result, borders, std::move(maps), read.begin).run();
+  if (!image.array.on_device()) return result;
+  const Array there = image.array.memory()->make(part.format(), shape);
   there.copy_from(result);
   return there;
 }

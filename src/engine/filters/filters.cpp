@@ -131,6 +131,16 @@ Program with_precise(const Program& program, Program precise) {
   return make_program(impl.graph, impl.warnings, {}, std::make_unique<const Program>(std::move(precise)));
 }
 
+InputWindow whole_of(const Array& image) {
+  return {image, std::vector<i64>(image.shape().size()), image.shape()};
+}
+
+// A region of a whole as one of a part that begins there.
+Region moved(Region region, const std::vector<i64>& at) {
+  for (std::size_t d = 0; d < at.size(); ++d) region.begin[d] -= at[d], region.end[d] -= at[d];
+  return region;
+}
+
 std::shared_ptr<const Filter> build(const FilterRequest& request, const Format& format, int rank) {
   const FilterInfo& info = filter_info(request.name);
   check_request(request, info, format, rank);
@@ -216,41 +226,64 @@ Region Filter::place(const Shape& image) const {
   return region;
 }
 
-Array Filter::part(const Array& image, const Region& of, std::optional<ElementType> type) const {
-  if (extent != Extent::full) {
-    const Array part = image.region(of.begin, of.end);
-    return type ? in_type(part, *type) : part;
-  }
-  std::vector<i64> margin;
-  for (std::size_t d = 0; d < before.size(); ++d) margin.push_back(before[d] + after[d]);
-  return continued(image, borders, margin, of, type);
+std::vector<i64> Filter::margin() const {
+  std::vector<i64> points;
+  for (std::size_t d = 0; d < before.size(); ++d) points.push_back(before[d] + after[d]);
+  return points;
+}
+
+Array Filter::part(const InputWindow& image, const Region& of, std::optional<ElementType> type) const {
+  if (extent == Extent::full) return continued(image, borders, margin(), of, type);
+  const Array part = image.array.region(moved(of, image.at).begin, moved(of, image.at).end);
+  return type ? in_type(part, *type) : part;
 }
 
 Array Filter::input(const Array& image) const {
   const Shape shape = input_shape(image.shape());
-  return part(image, {std::vector<i64>(shape.size()), shape}, {});
+  return part(whole_of(image), {std::vector<i64>(shape.size()), shape}, {});
+}
+
+Region Filter::reads(const Shape& image, const Region& region, const RunOptions& options) const {
+  const Shape whole = input_shape(image);
+  const std::size_t count = program.inputs().size();
+  Region all;
+  for (const Region& one : program.reads(0, region, std::vector<Shape>(count, whole), options)) {
+    const Region read = extent == Extent::full ? read_by(one, borders, margin(), image) : one;
+    if (all.begin.empty()) all = read;
+    for (std::size_t d = 0; d < image.size(); ++d) {
+      all.begin[d] = std::min(all.begin[d], read.begin[d]);
+      all.end[d] = std::max(all.end[d], read.end[d]);
+    }
+  }
+  return all;
 }
 
 std::vector<InputWindow> Filter::windows(const Array& image, const Array& mask, const Region& region,
                                          const RunOptions& options) const {
-  std::vector<Array> given = {image};
-  if (!mask.empty()) given.push_back(mask_for(mask, image.shape()));
-  std::vector<InputWindow> windows;
-  for (const Array& a : given) windows.push_back({a});
-  if (extent != Extent::full && !widened) return windows;
+  if (extent == Extent::full || widened) return windows(whole_of(image), mask, region, options);
+  std::vector<InputWindow> given = {{image}};
+  if (!mask.empty()) given.push_back({mask_for(mask, image.shape())});
+  return given;
+}
+
+std::vector<InputWindow> Filter::windows(const InputWindow& image, const Array& mask, const Region& region,
+                                         const RunOptions& options) const {
+  std::vector<InputWindow> given = {image};
+  if (!mask.empty()) given.push_back({mask_for(mask, image.array.shape()), image.at, image.whole});
+  if (extent != Extent::full && !widened) return given;
   // What is read alone is converted and continued.
-  const Shape whole = input_shape(image.shape());
-  const std::vector<Region> reads = program.reads(0, region, std::vector<Shape>(given.size(), whole), options);
+  const Shape whole = input_shape(image.whole);
+  const std::vector<Region> read = program.reads(0, region, std::vector<Shape>(given.size(), whole), options);
   for (std::size_t k = 0; k < given.size(); ++k)
-    windows[k] = {part(given[k], reads[k], k == 0 ? widened : std::nullopt), reads[k].begin, whole};
-  return windows;
+    given[k] = {part(given[k], read[k], k == 0 ? widened : std::nullopt), read[k].begin, whole};
+  return given;
 }
 
 std::vector<Array> Filter::inputs(const Array& image, const Array& mask) const {
   const Shape shape = input_shape(image.shape());
   const Region all{std::vector<i64>(shape.size()), shape};
-  std::vector<Array> made = {part(image, all, widened)};
-  if (!mask.empty()) made.push_back(part(mask_for(mask, image.shape()), all, {}));
+  std::vector<Array> made = {part(whole_of(image), all, widened)};
+  if (!mask.empty()) made.push_back(part(whole_of(mask_for(mask, image.shape())), all, {}));
   return made;
 }
 

@@ -24,6 +24,10 @@ struct Filter {
   std::vector<Array> inputs(const Array& image, const Array& mask) const;
   // The same for a region of the result, as far as that reads it. Throws Error(argument) as Program::reads does.
   std::vector<InputWindow> windows(const Array& image, const Array& mask, const Region&, const RunOptions&) const;
+  // The same for images that are parts of a whole, which cover what `reads` says.
+  std::vector<InputWindow> windows(const InputWindow& image, const Array& mask, const Region&, const RunOptions&) const;
+  // The region of an image of this shape, and of its mask, that a region of the result is computed from.
+  Region reads(const Shape& image, const Region&, const RunOptions&) const;
   // The image, or its mask, continued by the border where the extent is full.
   Array input(const Array& image) const;
   Shape input_shape(const Shape& image) const;
@@ -33,7 +37,8 @@ struct Filter {
 
  private:
   // A region of what the program takes, of the image or its mask, in that type.
-  Array part(const Array& image, const Region&, std::optional<ElementType> type) const;
+  Array part(const InputWindow& image, const Region&, std::optional<ElementType> type) const;
+  std::vector<i64> margin() const;  // by which an image is continued, before and behind
 };
 
 // Throws Error(argument) for names and options that cannot be used. Kept in memory. Of the mask only the type counts;

@@ -1,0 +1,431 @@
+"""Tasks from files to files: bits of the whole run, lists that are pickled and run anywhere, what a killed run leaves, what is
+refused."""
+
+import concurrent.futures
+import importlib.util
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import unittest
+from pathlib import Path
+
+import numpy as np
+import tessera as ts
+from chunks import (
+    BORDERS,
+    GLOBAL,
+    LOWER,
+    PLANES,
+    bits,
+    composed,
+    folder,
+    planes,
+    sampled,
+    several,
+    stencil_program,
+    volume,
+)
+
+if not importlib.util.find_spec("zarr"):
+    raise unittest.SkipTest("no zarr")
+import zarr
+
+SHAPES = {1: (97,), 2: (41, 53), 3: (19, 23, 26), 4: (9, 11, 8, 13)}
+TEXT = """
+stencil f(vector#2 float X) { return X@[-3,0] + 2 * X@[1,2] - X@[0,-1]; }
+parameter M, N; vector#2 float image[M,N]; return f(f(image:mirror):clamped);
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.path = folder(self)
+
+    def place(self, name):
+        return os.path.join(self.path, name)
+
+    def zarr(self, name, array, chunks):
+        return zarr.create_array(self.place(name), data=array, chunks=chunks)
+
+    def target(self, name, like, chunks, **more):
+        return zarr.create_array(self.place(name), shape=like.shape, dtype=like.dtype, chunks=chunks, **more)
+
+    def found(self, name):
+        return zarr.open(self.place(name), mode="r")[:]
+
+
+class Bits(Case):
+    def test_ranks_and_borders(self):
+        for rank, shape in SHAPES.items():
+            image = volume(shape)
+            for k, border in enumerate(BORDERS):
+                program = stencil_program(rank, border, 1 + k % 3, seed=k)
+                source = self.zarr(f"in{rank}{k}.zarr", image, (5,) * rank)
+                with self.subTest(rank=rank, border=border):
+                    program.store(source, self.place(f"out{rank}{k}.zarr"), chunks=(10,) * rank, numbers="exact")
+                    bits(self, self.found(f"out{rank}{k}.zarr"), program(image, numbers="exact"))
+
+    def test_targets_are_made_as_sources_are(self):
+        image = volume((64, 96))
+        source = self.zarr("in.zarr", image, (16, 32))
+        sampled.store(source, self.place("sampled.zarr"))
+        self.assertEqual(zarr.open(self.place("sampled.zarr"))["half"].chunks, (8, 16))
+        for name, wanted in sampled(image).items():
+            bits(self, self.found(f"sampled.zarr/{name}"), wanted)
+        composed.store(self.place("in.zarr"), self.place("composed.zarr"))
+        self.assertEqual(zarr.open(self.place("composed.zarr")).chunks, (32, 64))
+        bits(self, self.found("composed.zarr"), composed(image))
+        self.assertEqual(sorted(os.listdir(self.path)), ["composed.zarr", "in.zarr", "sampled.zarr"])
+
+    def test_of_several_outputs_those_that_are_named(self):
+        image = volume((41, 53))
+        source, whole = self.zarr("in.zarr", image, (16, 32)), several(image, amount=0.5)
+        smooth = self.target("smooth.zarr", image, (8, 8))
+        several.store(source, {"smooth": smooth}, amount=0.5)
+        bits(self, smooth[:], whole.smooth)
+        targets = [self.target(f"{k}.zarr", image, c) for k, c in enumerate(((8, 8), (16, 4), (41, 53)))]
+        several.store(source, tuple(targets), amount=0.5)
+        for target, wanted in zip(targets, whole, strict=True):
+            bits(self, target[:], wanted)
+        program, total = ts.Program.from_text(GLOBAL), self.place("shifted.zarr")
+        program.store(source, {"shifted": total})
+        bits(self, self.found("shifted.zarr"), program(image).shifted)
+
+    def test_several_inputs_by_name_and_in_order(self):
+        program = ts.Program.from_text(LOWER)
+        image, weights = volume((12, 20, 24)), volume((20, 24), 2)
+        np.save(self.place("weights.npy"), weights)
+        whole = program(image, weights, 2.0)
+        source = self.zarr("in.zarr", image, (5, 6, 24))
+        program.store((source, self.place("weights.npy"), 2.0), self.place("a.zarr"))
+        program.store({"image": source, "gain": 2.0}, self.place("b.zarr"), weights=weights)
+        for name in ("a.zarr", "b.zarr"):
+            bits(self, self.found(name), whole)
+
+    def test_memory_maps_and_arrays(self):
+        image, program = volume((41, 53)), ts.Program.from_text(TEXT)
+        np.save(self.place("in.npy"), image)
+        source = np.load(self.place("in.npy"), mmap_mode="r")
+        target = np.lib.format.open_memmap(self.place("out.npy"), "w+", np.float32, image.shape)
+        tasks = program.tasks(source, target, chunks=(7, 20))
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(ts.Task.run, tasks))
+        self.assertEqual(tasks.left(), [])
+        bits(self, np.load(self.place("out.npy")), program(image))
+        in_memory = np.empty_like(image)
+        program.store(np.asfortranarray(image), in_memory)
+        bits(self, in_memory, program(image))
+        big = image.astype(">f4")
+        program.store(big, in_memory)
+        bits(self, in_memory, program(image))
+
+    def test_files_of_others(self):
+        image, program = volume((41, 53)), ts.Program.from_text(TEXT)
+        if importlib.util.find_spec("h5py"):
+            import h5py
+
+            with h5py.File(self.place("a.h5"), "w") as file:
+                file.create_dataset("x", data=image, chunks=(8, 8))
+                program.store(file["x"], self.place("h5.zarr"))
+            bits(self, self.found("h5.zarr"), program(image))
+        shards = zarr.create_array(
+            self.place("shards.zarr"), shape=image.shape, dtype="float32", chunks=(4, 4), shards=(16, 16)
+        )
+        tasks = program.tasks(self.zarr("in.zarr", image, (9, 9)), shards, chunks=16)
+        self.assertEqual(len(tasks), 12)
+        for task in tasks:
+            task.run()
+        bits(self, shards[:], program(image))
+        old = zarr.create_array(
+            self.place("old.zarr"), shape=image.shape, dtype="float32", chunks=(8, 8), zarr_format=2
+        )
+        program.store(image, old)
+        bits(self, old[:], program(image))
+
+    def test_named_filters_and_channels(self):
+        photo = np.random.default_rng(5).integers(0, 256, (3, 30, 44), np.uint8)
+        source = self.zarr("in.zarr", photo, (1, 8, 44))
+        ts.store(ts.gaussian, source, self.place("soft.zarr"), sigma=2, channel_axis=0)
+        bits(self, self.found("soft.zarr"), ts.gaussian(photo, 2, channel_axis=0))
+        ts.store(ts.box, source, self.place("box.zarr"), radius=(0, 1, 2), extent="valid")
+        bits(self, self.found("box.zarr"), ts.box(photo, (0, 1, 2), extent="valid"))
+        mask = (photo[0] > 100).astype(np.uint8)
+        ts.store(ts.gaussian, photo[0], self.place("masked.zarr"), sigma=1, mask=mask)
+        bits(self, self.found("masked.zarr"), ts.gaussian(photo[0], 1, mask=mask))
+        planes.store(source, self.place("planes.zarr"))
+        bits(self, self.found("planes.zarr"), planes(photo))
+        last = np.ascontiguousarray(np.moveaxis(photo, 0, -1))
+        program = ts.Program.from_text(PLANES)
+        program.store(last, self.place("swapped.zarr"))
+        bits(self, self.found("swapped.zarr"), program(last))
+
+    def test_a_region_is_written_alone(self):
+        image, program = volume((64, 64)), ts.Program.from_text(TEXT)
+        target = self.target("out.zarr", image, (16, 16))
+        program.store(image, target, region=np.s_[16:48, 32:])
+        wanted = np.zeros_like(image)
+        wanted[16:48, 32:] = program(image)[16:48, 32:]
+        bits(self, target[:], wanted)
+
+
+class Lists(Case):
+    def setUp(self):
+        super().setUp()
+        self.image, self.program = volume((64, 96)), ts.Program.from_text(TEXT)
+        self.whole = self.program(self.image)
+        self.source = self.zarr("in.zarr", self.image, (16, 16))
+
+    def test_tasks_are_records(self):
+        tasks = self.program.tasks(self.source, self.place("out.zarr"), chunks=(32, 16))
+        self.assertEqual((len(tasks), len(tasks[1:3]), tasks[-1].id), (12, 2, "1-5"))
+        self.assertEqual([t.id for t in tasks], [tasks[k].id for k in range(12)])
+        self.assertEqual(tasks[7].region, np.s_[32:64, 16:32])
+        seen = np.zeros(self.image.shape, int)
+        for t in tasks:
+            seen[t.region] += 1
+        self.assertTrue((seen == 1).all())
+        random = np.random.default_rng(2)
+        for k in random.permutation(12):
+            again = pickle.loads(pickle.dumps(tasks[int(k)]))
+            self.assertEqual((again.id, again.region, again.done()), (tasks[k].id, tasks[k].region, False))
+            self.assertEqual(again.run(), tasks[k].id)
+            self.assertTrue(tasks[k].done())
+        bits(self, self.found("out.zarr"), self.whole)
+        before = {p: p.read_bytes() for p in Path(self.place("out.zarr")).rglob("c/*/*")}
+        for t in tasks:
+            t()
+        self.assertEqual(before, {p: p.read_bytes() for p in before})
+        self.assertEqual(len(before), 24)
+        self.assertTrue(os.path.isdir(self.place("out.zarr.tessera")))
+        tasks.finish()
+        self.assertFalse(os.path.exists(self.place("out.zarr.tessera")))
+
+    def test_processes_run_the_list(self):
+        tasks = self.program.tasks(self.source, self.place("out.zarr"), chunks=16, threads=1)
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            self.assertEqual(sorted(pool.map(ts.Task.run, tasks)), sorted(t.id for t in tasks))
+        bits(self, self.found("out.zarr"), self.whole)
+        with concurrent.futures.ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+            self.program.store(self.source, self.place("pool.zarr"), client=pool, chunks=16)
+        bits(self, self.found("pool.zarr"), self.whole)
+
+    def test_a_cluster_runs_one_task_a_part(self):
+        if not importlib.util.find_spec("distributed"):
+            self.skipTest("no distributed")
+        import distributed
+
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            asked, plain, shown = [], client.map, []
+            client.map = lambda f, given, **o: asked.append(len(given)) or plain(f, given, **o)
+            self.program.store(
+                self.source, self.place("out.zarr"), client=client, chunks=16, progress=lambda *n: shown.append(n)
+            )
+            self.assertEqual((asked, shown[-1]), ([24], (24, 24)))
+            bits(self, self.found("out.zarr"), self.whole)
+            np.save(self.place("gone.npy"), self.image)
+            gone = np.load(self.place("gone.npy"), mmap_mode="r")
+            os.remove(self.place("gone.npy"))
+            with self.assertRaises(FileNotFoundError):
+                self.program.store(gone, self.place("bad.zarr"), client=client)
+
+    def test_chunks_are_chosen(self):
+        """Multiples of those of the target, by the halo and by memory."""
+        image = np.broadcast_to(np.float32(0), (512, 512, 512))
+        target = zarr.create_array(self.place("v.zarr"), shape=image.shape, dtype="float32", chunks=(32, 32, 32))
+
+        def sizes(**options):
+            task = ts.tasks(ts.gaussian, image, target, **options)[0]
+            return [s.stop - s.start for s in task.region]
+
+        small, large = sizes(sigma=0.5), sizes(sigma=6)
+        self.assertTrue(all(n % 32 == 0 for n in small + large))
+        self.assertLess(np.prod(small), np.prod(large))
+        bound = sizes(sigma=6, memory="64MiB")
+        self.assertLess(np.prod([n + 36 for n in bound]) * 4 + np.prod(bound) * 4, 64 << 20)
+        self.assertEqual(sizes(sigma=6, chunks=(64, 32, 512)), [64, 32, 512])
+        self.assertGreaterEqual(len(ts.tasks(ts.gaussian, image, target, sigma=6, least_tasks=100)), 100)
+        with self.assertRaisesRegex(ts.ArgumentError, "more than memory allows"):
+            sizes(sigma=6, memory=100_000)
+
+    def test_progress_is_shown(self):
+        shown = []
+        self.program.store(self.source, self.place("out.zarr"), chunks=32, progress=lambda *n: shown.append(n))
+        self.assertEqual(shown, [(k, 6) for k in range(1, 7)])
+
+    def test_what_a_run_takes(self):
+        """A volume of 256 MB through tasks of 24 MiB: of these three are there at once."""
+        code = f"""
+import resource, numpy as np, tessera as ts, zarr
+x = zarr.create_array({self.place("big.zarr")!r}, shape=(256, 512, 512), chunks=(32, 64, 64), dtype="float32")
+y = zarr.create_array({self.place("soft.zarr")!r}, shape=(256, 512, 512), chunks=(32, 64, 64), dtype="float32")
+x[:32] = np.ones((32, 512, 512), "f4")
+ts.store(ts.gaussian, x, {self.place("small.zarr")!r}, sigma=1, region=np.s_[:32, :64, :64])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+ts.store(ts.gaussian, x, y, sigma=1, memory="24MiB")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+        found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        self.assertLess(float(found.stdout), 4 * 24)
+
+
+class Resumed(Case):
+    def setUp(self):
+        super().setUp()
+        self.image, self.program = volume((64, 96)), ts.Program.from_text(TEXT)
+        self.source = self.zarr("in.zarr", self.image, (16, 16))
+
+    def test_a_run_that_is_killed_is_gone_on_with(self):
+        Path(self.place("run.py")).write_text(f"""
+import time, sys, tessera as ts
+program = ts.Program.from_text('''{TEXT}''')
+program.store({self.place("in.zarr")!r}, {self.place("out.zarr")!r}, chunks=16, resume=True, progress=lambda *n: time.sleep(0.05))
+""")
+        journal = Path(self.place("out.zarr.tessera"))
+        for least in (3, 9):
+            child = subprocess.Popen([sys.executable, self.place("run.py")])
+            ended = time.monotonic() + 60
+            while time.monotonic() < ended and (not journal.exists() or len(list(journal.iterdir())) < least + 1):
+                time.sleep(0.01)
+            child.send_signal(signal.SIGKILL)
+            self.assertEqual(child.wait(), -signal.SIGKILL)
+        done = len(list(journal.iterdir())) - 1
+        self.assertGreaterEqual(done, 9)
+        shown = []
+        self.program.store(
+            self.source, self.place("out.zarr"), chunks=16, resume=True, progress=lambda *n: shown.append(n)
+        )
+        self.assertEqual(len(shown), 24 - done)
+        bits(self, self.found("out.zarr"), self.program(self.image))
+        self.assertFalse(journal.exists())
+
+    def test_tasks_with_a_marker_do_nothing(self):
+        tasks = self.program.tasks(self.source, self.place("out.zarr"), chunks=16)
+        for t in tasks[:5]:
+            t.run()
+        again = self.program.tasks(self.source, self.place("out.zarr"), chunks=16, resume=True)
+        self.assertEqual([t.id for t in again.left()], [t.id for t in tasks[5:]])
+        target = zarr.open(self.place("out.zarr"))
+        target[:16, :16] = 7
+        again[0].run()
+        self.assertTrue((target[:16, :16] == 7).all())
+        anew = self.program.tasks(self.source, self.place("out.zarr"), chunks=16)
+        self.assertEqual(len(anew.left()), 24)
+        with self.assertRaisesRegex(ts.Error, "24 of 24 tasks have no marker"):
+            anew.finish()
+
+    def test_a_journal_of_something_else_is_refused(self):
+        target = self.place("out.zarr")
+        self.program.tasks(self.source, target, chunks=16)[0].run()
+        other = ts.Program.from_text(TEXT.replace("2 * X", "3 * X"))
+        wide = self.zarr("wide.zarr", self.image, (64, 96))
+        for program, source, options, message in (
+            (other, self.source, {}, "the program of .*, whose tasks are to be resumed, is other than now"),
+            (self.program, self.source, {"numbers": "exact"}, "the options of"),
+            (self.program, wide, {}, "the inputs of"),
+            (self.program, self.source, {"chunks": 32}, "the tasks of"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(ts.ArgumentError, message) as caught:
+                program.tasks(source, target, **{"chunks": 16, "resume": True, **options})
+            self.assertIn("resume=False", caught.exception.help)
+        # What changes no bit may change, and where nobody asks for chunks, they are those of before.
+        self.assertEqual(len(self.program.tasks(self.source, target, resume=True, least_tasks=2)), 24)
+        self.assertEqual(len(self.program.tasks(self.source, target, chunks=16, resume=True, threads=1).left()), 23)
+        Path(self.place("mine")).mkdir()
+        Path(self.place("mine/thesis.tex")).touch()
+        with self.assertRaisesRegex(ts.ArgumentError, "is no journal of tasks"):
+            self.program.tasks(self.source, target, journal=self.place("mine"))
+        self.assertTrue(os.path.exists(self.place("mine/thesis.tex")))
+
+    def test_a_journal_stands_where_it_is_told(self):
+        in_memory = np.empty_like(self.image)
+        with self.assertRaisesRegex(ts.ArgumentError, "resume is True, but the result lies where no markers"):
+            self.program.store(self.source, in_memory, resume=True)
+        tasks = self.program.tasks(self.source, in_memory, journal=self.place("markers"), chunks=32)
+        tasks[0].run()
+        head = json.loads(Path(self.place("markers/job.json")).read_text())
+        self.assertEqual(sorted(head), ["inputs", "numbers", "options", "outputs", "program", "tasks"])
+        self.assertEqual(sorted(os.listdir(self.place("markers"))), ["0-0", "job.json"])
+
+
+class Refusals(Case):
+    def test_what_does_not_fit(self):
+        image, program = volume((40, 64)), ts.Program.from_text(TEXT)
+        source = self.zarr("in.zarr", image, (16, 16))
+        target = self.target("out.zarr", image, (16, 16))
+        other = zarr.open(self.place("in.zarr"), mode="r+")
+        wrong = self.target("wrong.zarr", np.empty((40, 65), np.float32), (16, 16))
+        double = self.target("double.zarr", image.astype(np.float64), (16, 16))
+        for call, message in [
+            (lambda: program.store(source, source), "the target of 'out' is the source 'image'"),
+            (lambda: program.store(source, other), "the target of 'out' is the source 'image'"),
+            (lambda: program.store(image, image[:]), "the target of 'out' is the source 'image'"),
+            (lambda: program.store(source, wrong), r"has the shape \(40, 65\), expected \(40, 64\)"),
+            (lambda: program.store(source, double), "is an array of float64, expected float32"),
+            (lambda: program.store(double, target), "'image' is an array of float64, expected float32"),
+            (lambda: program.store(source[0], target), "expected 2 dimensions"),
+            (
+                lambda: program.store(source, target, chunks=24),
+                "24 points along dimension 0, but 'out' is written in chunks of 16",
+            ),
+            (lambda: program.store(source, target, chunks=(16, 16, 16)), "chunks have 3 extents, expected 2"),
+            (lambda: program.store(source, target, chunks="all"), 'expected "auto"'),
+            (
+                lambda: program.store(source, target, region=np.s_[8:40]),
+                r"is \[8, 40\) along dimension 0, but it is written",
+            ),
+            (lambda: program.store(source, target, region=np.s_[0:20]), "it is written in chunks of 16"),
+            (lambda: program.store(source, target, region=np.s_[0:41]), r"expected a part of \[0, 40\)"),
+            (lambda: program.store(source, target, memory="much"), "memory is 'much'"),
+            (lambda: program.store(source, target, client=3), "client is 3, expected a distributed.Client"),
+            (lambda: program.store(source, target, cancel=ts.Cancel()), "cancel is given, but tasks run elsewhere"),
+            (lambda: program.store(source, target, gain=2), "neither an input nor an option"),
+            (lambda: program.store(source, self.place("out.tif")), "expected a path that ends in .zarr"),
+            (lambda: program.store(self.place("none.zarr"), target), "there is no file"),
+            (lambda: program.store(7, target), "expected an array with a shape"),
+            (lambda: program.store(source, {"other": target}), "the target has 'other', expected some of out"),
+            (lambda: program.store(source, (target, target)), "2 targets are given, expected 1"),
+            (lambda: several.store(source, target), "one target is given, expected 3: sharp, smooth, valid"),
+            (lambda: several.store(source, {}), "no target is given"),
+            (
+                lambda: ts.Program.from_text(GLOBAL).store(source, {"scaled": target}),
+                "'scaled' cannot be computed chunk by chunk: .* reduces a whole image",
+            ),
+            (lambda: ts.store(ts.lowpass, source, target), "'lowpass' cannot be computed chunk by chunk"),
+            (
+                lambda: ts.store(np.sin, source, target),
+                "has no tasks, expected a program, a pipeline or a named filter",
+            ),
+        ]:
+            with self.subTest(message), self.assertRaisesRegex(ts.Error, message):
+                call()
+
+    def test_arrays_of_this_process_are_not_sent(self):
+        image, program = volume((40, 64)), ts.Program.from_text(TEXT)
+        tasks = program.tasks(image, np.empty_like(image))
+        with self.assertRaisesRegex(ts.Error, "is a numpy.ndarray of this process"):
+            pickle.dumps(tasks[0])
+        memory = zarr.create_array({}, shape=image.shape, dtype="float32", chunks=(8, 8))
+        with self.assertRaisesRegex(ts.Error, "of this process, which tasks in others cannot write to"):
+            pickle.dumps(program.tasks(image, memory)[0])
+
+    def test_arrays_of_dask(self):
+        if not importlib.util.find_spec("dask"):
+            self.skipTest("no dask")
+        import dask.array
+
+        with self.assertRaisesRegex(ts.ArgumentError, "is an array of Dask, expected one that lies in a file"):
+            ts.Program.from_text(TEXT).store(dask.array.ones((40, 64), dtype="float32"), self.place("out.zarr"))
+
+
+if __name__ == "__main__":
+    unittest.main()
