@@ -157,7 +157,8 @@ Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& 
   const i64 planes = w.count() / (k0 * k1), along = w.rank > 2 ? w.extent[w.rank - 3] : 1;
   Tiling best;
   const auto consider = [&](i64 rows, i64 columns) {
-    const i64 high = rows == 1 ? lanes : taken_of(rows - k0 + 1), wide = taken_of(columns - k1 + 1);
+    const i64 right_rows = rows - k0 + 1, right_columns = columns - k1 + 1;
+    const i64 high = rows == 1 ? lanes : taken_of(right_rows), wide = taken_of(right_columns);
     if (high < 1 || wide < 1) return;
     const double pairs = covering(2 * columns, 2 * wide, extents[1]);
     const double repeated = signal && rows == 1 ? covering(2 * lanes * columns, 2 * lanes * wide, extents[1])
@@ -171,6 +172,8 @@ Tiling cheapest_tiles(const machine::Prices& p, const Tensor& w, const Machine& 
           .columns = columns,
           .high = high,
           .wide = wide,
+          .spare_rows = rows == 1 ? 0 : right_rows - high,
+          .spare_columns = right_columns - wide,
           .planes = planes,
           .along = along,
           .pairs = planes == 1 ? 1 : std::max<i64>(1, most_marching / (4 * planes * rows * columns * machine.bytes)),

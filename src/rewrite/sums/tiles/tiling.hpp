@@ -13,6 +13,7 @@ namespace tessera::rewrite {
 // Tiles of so many rows and columns, each of which gives high x wide points.
 struct Tiling {
   i64 rows = 0, columns = 0, high = 0, wide = 0;
+  i64 spare_rows = 0, spare_columns = 0;  // points that would be right as well
   // Of volumes: planes whose products are added, so many along one dimension; pairs of tiles that march together.
   i64 planes = 1, along = 1, pairs = 1;
   ElementType number = ElementType::f32;  // of tiles: sums of integers are rounded
