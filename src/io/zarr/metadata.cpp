@@ -91,6 +91,12 @@ bool bits_of(std::string_view text, std::vector<std::byte>& element) {
   return true;
 }
 
+std::string bits_in_text(const std::vector<std::byte>& element) {
+  std::string text = "0x";
+  for (auto b = element.rbegin(); b != element.rend(); ++b) text += fmt::format("{:02x}", std::to_integer<int>(*b));
+  return text;
+}
+
 bool holds(ElementType type, double value) {
   switch (type) {
     case ElementType::boolean:
@@ -287,6 +293,8 @@ std::string print_v3(const ArrayMetadata& array) {
   const double fill = load_element(array.type, array.fill.data());
   if (array.type == ElementType::boolean)
     json["fill_value"] = fill != 0;
+  else if (!std::isfinite(fill))
+    json["fill_value"] = bits_in_text(array.fill);
   else if (is_float(array.type))
     json["fill_value"] = fill;
   else

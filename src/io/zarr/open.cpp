@@ -129,7 +129,7 @@ std::unique_ptr<FileReader> open_group(const Node& group, const ReadOptions& opt
   const auto [arrays, groups] = members_of(group);
   if (arrays.size() == 1 && groups.empty()) {
     const std::optional<Node> node = node_at(join(group.folder, arrays[0]));
-    if (node && node->array) return open_array(*node, nullptr, nullptr, nullptr, options);
+    if (node && node->array) return open_with_group(*node, options);
   }
   if (arrays.empty() && groups.empty()) fail(group.folder, "it is a group without arrays");
   const std::string both = arrays.empty()   ? listed(groups, "group")

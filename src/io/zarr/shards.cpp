@@ -36,10 +36,13 @@ i64 place_of(const ArrayMetadata& array, std::span<const i64> within) {
 void read_stored(const ArrayMetadata& array, const Bytes& file, i64 offset, i64 size, std::span<std::byte> to,
                  const std::string& path) {
   const Chain& chain = array.chain;
-  if (size > most_stored(chain, unit_bytes(array)))
-    fail(path, fmt::format("a chunk has {} bytes, but its extents ask for {} at most", size,
-                           most_stored(chain, unit_bytes(array))));
-  if (chain.packing.empty() && chain.order.empty() && size == static_cast<i64>(to.size())) {
+  const auto wanted = static_cast<i64>(to.size());
+  if (chain.packing.empty() && size != wanted)
+    fail(path, fmt::format("it holds {} bytes, but its extents ask for {}", size, wanted));
+  if (size > most_stored(chain, wanted))
+    fail(path,
+         fmt::format("a chunk has {} bytes, but its extents ask for {} at most", size, most_stored(chain, wanted)));
+  if (chain.packing.empty() && chain.order.empty()) {
     file.read(offset, to);
     return make_native(chain, array.type, to);
   }
