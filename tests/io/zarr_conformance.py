@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import random
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -305,3 +307,33 @@ def test_written_over(tmp_path):
         tool("copy", tmp_path / "in", tmp_path / "out.zarr", "chunk=2x2")
         np.testing.assert_array_equal(zarr.open_array(tmp_path / "out.zarr", mode="r")[:], array)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out.zarr"]
+
+
+def test_killed(tmp_path):
+    """Whenever it ends, what has a name is whole, and going on gives the array."""
+    array = numbers("uint16", (60, 250, 250))
+    zarr.create_array(tmp_path / "in", shape=array.shape, chunks=(20, 250, 250), dtype="uint16")[:] = array
+    out, partial = tmp_path / "out.zarr", tmp_path / "out.zarr.partial"
+    command = [TOOL, "copy", str(tmp_path / "in"), str(out), "chunk=5x50x50"]
+    begun = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    took = time.monotonic() - begun
+    files = {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    cut_off = 0
+    rng = random.Random(3)
+    for _ in range(12):
+        running = subprocess.Popen([*command, "resume=1"], stdout=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0.3, 1) * took)
+        running.kill()
+        running.wait()
+        if not partial.is_dir():
+            continue
+        cut_off += 1
+        for file in partial.rglob("*"):
+            name = file.relative_to(partial)
+            if file.is_file() and name.parts[0] != ".writing":
+                assert file.read_bytes() == files[name]
+    assert cut_off > 0
+    subprocess.run([*command, "resume=1"], check=True, stdout=subprocess.DEVNULL)
+    assert not partial.exists()
+    assert {p.relative_to(out): p.read_bytes() for p in out.rglob("*") if p.is_file()} == files

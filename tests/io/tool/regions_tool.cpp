@@ -1,7 +1,7 @@
 // Reads and writes files by region for tests in other languages, without anything between it and the format.
 //
 //   regions_tool sum IN
-//   regions_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none|zstd|deflate]
+//   regions_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none|zstd|deflate] [resume=1]
 //
 // It reads by random regions, from several threads, and prints what it read: a SHA-256 of the elements in C order,
 // type, extents, chunks, letters and steps, each on a line. An error is one line on standard error; the exit status is
@@ -98,6 +98,7 @@ void copy(const io::FileReader& reader, const Array& all, const std::vector<std:
     const std::string value = text.substr(text.find('=') + 1);
     if (text.starts_with("chunk=")) layout.chunk = parse_shape(value);
     if (text.starts_with("levels=")) options.levels = static_cast<int>(base::parse_integer(value).value());
+    if (text.starts_with("resume=")) options.resume = value == "1";
     if (text.starts_with("packing="))
       options.write.packing = value == "none"      ? io::Packing::none
                               : value == "deflate" ? io::Packing::deflate
