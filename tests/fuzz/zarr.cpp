@@ -28,7 +28,7 @@ using namespace tessera::io::zarr;
 }
 
 const std::string name = "fuzz";
-constexpr io::ReadOptions options{.max_bytes = i64{1} << 22};
+const io::ReadOptions options{.max_bytes = i64{1} << 22};
 
 // Every unit of a file, some hundred at most.
 void read_units(const ArrayMetadata& array, std::span<const std::byte> file) {

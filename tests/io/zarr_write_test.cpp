@@ -135,6 +135,15 @@ TEST_F(ZarrWrite, WhatCannotBeHeld) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST_F(ZarrWrite, DimensionsWithoutNames) {
+  for (const std::string letters : {"qqyx", "qx", "q", ""}) {
+    const Array array = random_array(E::u8, Shape(letters.size(), 3));
+    write_all("a.zarr", array, layout_of(E::u8, array.shape(), {}, letters));
+    EXPECT_EQ(open("a.zarr")->layout().letters, letters == "q" ? "" : letters);
+    expect_same(read("a.zarr"), array);
+  }
+}
+
 // ---- before and after commit() -----------------------------------------------------------------------------------
 
 TEST_F(ZarrWrite, ThePathIsAsItWasUntilCommit) {

@@ -156,6 +156,7 @@ constexpr std::string_view v3_keys[] = {"zarr_format",         "node_type",  "sh
 void check_keys(const Value& all) {
   for (const auto& [key, value] : all.json().items()) {
     if (std::find(std::begin(v3_keys), std::end(v3_keys), key) != std::end(v3_keys)) continue;
+    if (value.is_null()) continue;
     const auto must = value.is_object() ? value.find("must_understand") : value.end();
     if (!value.is_object() || must == value.end() || *must != false)
       all.wrong(fmt::format("has {}, which is not known and has to be", base::quoted(key, 40)));
@@ -300,7 +301,8 @@ std::string print_v3(const ArrayMetadata& array) {
   else
     json["fill_value"] = static_cast<i64>(fill);
   json["codecs"] = print_codecs(array);
-  if (!array.names.empty()) json["dimension_names"] = array.names;
+  for (const std::string& name : array.names)
+    json["dimension_names"].push_back(name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(name));
   json["attributes"] = nlohmann::ordered_json::object();
   return json.dump(2) + "\n";
 }

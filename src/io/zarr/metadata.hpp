@@ -38,7 +38,7 @@ struct ArrayMetadata {
   std::vector<std::byte> fill;          // one element, of chunks that are not there
   bool prefixed = true;                 // names of chunks begin with a c
   char separator = '/';                 // of the numbers in them
-  std::vector<std::string> names = {};  // of the dimensions; empty: not said
+  std::vector<std::string> names = {};  // of the dimensions, "" of one without; empty: not said
 };
 
 // Names of the files, in the folder of an array or a group.

@@ -119,8 +119,9 @@ ArrayMetadata metadata_of(const FileLayout& layout, const Shape& shape, const st
   array.unit = array.chunk;
   array.chain.packing = packing;
   array.fill.assign(layout.element.size(), std::byte{0});
+  // Names are to differ, so that q, of which there may be several, is none.
   if (layout.letters.find_first_not_of('q') != std::string::npos)
-    for (const char letter : layout.letters) array.names.emplace_back(1, letter);
+    for (const char letter : layout.letters) array.names.push_back(letter == 'q' ? "" : std::string(1, letter));
   return array;
 }
 
