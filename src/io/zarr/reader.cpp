@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -21,6 +19,7 @@
 #include "io/zarr/folder.hpp"
 #include "io/zarr/json.hpp"
 #include "io/zarr/ome.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io::zarr {
@@ -83,7 +82,7 @@ class Reader : public FileReader {
   }
 
   i64 beside(const Region& region) const override {
-    const double most = tbb::this_task_arena::max_concurrency();
+    const double most = run::cpu::thread_count(0);
     double units = 1;
     for (std::size_t d = 0; d < region.begin.size(); ++d) {
       if (region.end[d] <= region.begin[d]) return 0;
@@ -105,7 +104,7 @@ class Reader : public FileReader {
       count *= counts[d];
     }
     try {
-      tbb::parallel_for(i64{0}, count, [&](i64 n) {
+      run::cpu::parallel_tiles(count, 0, [&](i64 n, int) {
         std::vector<i64> index(rank);
         for (std::size_t d = rank; d-- > 0; n /= counts[d]) index[d] = first[d] + n % counts[d];
         read_part(index, region, to);

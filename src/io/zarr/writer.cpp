@@ -5,8 +5,6 @@
 // chunks alone. Chunks of zeros have no file.
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +23,7 @@
 #include "io/zarr/pyramid.hpp"
 #include "io/zarr/reader.hpp"
 #include "io/zarr/zarr.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -231,7 +230,7 @@ class Writer : public FileWriter {
     double chunks = 1;
     for (std::size_t d = 0; d < region.begin.size(); ++d)
       chunks *= static_cast<double>((region.end[d] - region.begin[d]) / layout_.chunk[d] + 1);
-    const double most = tbb::this_task_arena::max_concurrency();
+    const double most = run::cpu::thread_count(0);
     const i64 bytes = unit_bytes(arrays_[0].metadata());
     return static_cast<i64>(std::min(chunks, most)) * (bytes + 2 * most_stored(arrays_[0].metadata().chain, bytes));
   }
@@ -300,7 +299,7 @@ class Writer : public FileWriter {
       counts[d] = (region.end[d] - 1) / chunk[d] - first[d] + 1;
       count *= counts[d];
     }
-    const auto one = [&](i64 n) {
+    const auto one = [&](i64 n, int) {
       std::vector<i64> index(rank);
       Region place{std::vector<i64>(rank), std::vector<i64>(rank)};
       for (std::size_t d = rank; d-- > 0; n /= counts[d]) {
@@ -311,10 +310,7 @@ class Writer : public FileWriter {
       f(index, place);
     };
     try {
-      if (parallel)
-        tbb::parallel_for(i64{0}, count, one);
-      else
-        for (i64 n = 0; n < count; ++n) one(n);
+      run::cpu::parallel_tiles(count, parallel ? 0 : 1, one);
     } catch (const std::bad_alloc&) {
       throw Error(ErrorClass::io, fmt::format("cannot write {}: not enough memory", base::quoted(path_, 1024)));
     }
