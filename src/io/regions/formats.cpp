@@ -8,13 +8,15 @@
 #include "io/axes.hpp"
 #include "io/regions/file.hpp"
 #include "io/regions/raw.hpp"
+#include "io/zarr/zarr.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
 
 const RegionFormat* format_for(const std::string& path) {
-  const std::string name = base::to_lower(path);
+  std::string name = base::to_lower(path);
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
   for (const RegionFormat& format : region_formats())
     if (format.create != nullptr && std::ranges::any_of(format.suffixes, [&](auto s) { return name.ends_with(s); }))
       return &format;
@@ -88,6 +90,7 @@ Shape chunk_in_file(const Shape& chunk, const FileLayout& layout, const std::str
 
 const std::vector<RegionFormat>& region_formats() {
   static const std::vector<RegionFormat> formats = {
+      {.name = "Zarr", .open = open_zarr, .suffixes = {".zarr"}, .create = create_zarr, .letters = zarr_letters},
       {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
   };
   return formats;

@@ -124,7 +124,9 @@ Shape rows_of(const PlacedArray& array) {
 }
 
 std::string partial_name(const std::string& path) {
-  return path + ".partial";
+  std::string name = path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  return name + ".partial";
 }
 
 namespace {

@@ -75,6 +75,9 @@ struct RegionWriteOptions {
   WriteOptions write;   // packing, type of the samples, header
   Shape chunk = {};     // that is wanted, where the format can have it; empty: the format's habit
   bool resume = false;  // go on with what stands under the partial name; begin where nothing does
+  // Resolutions that the file has, the full one counted: 1 is no pyramid. Each has half the points of the one before
+  // in y and x, and in z where slices are about as far apart as rows: means, rounded half to even, made by commit().
+  int levels = 1;
 };
 // Throws Error(argument) where the format cannot hold such an array or cannot be written by regions.
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format&, const Shape&,

@@ -1,0 +1,387 @@
+// Arrays into folders; see zarr.hpp.
+//
+// All of it lies in the partial folder until commit(): metadata first, then a file for each chunk. A file is written in
+// a folder of its own, .writing, and gets its name when it is whole, so that a process that is killed leaves whole
+// chunks alone. Chunks of zeros have no file.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "base/text.hpp"
+#include "io/zarr/folder.hpp"
+#include "io/zarr/json.hpp"
+#include "io/zarr/metadata.hpp"
+#include "io/zarr/ome.hpp"
+#include "io/zarr/pyramid.hpp"
+#include "io/zarr/reader.hpp"
+#include "io/zarr/zarr.hpp"
+#include "run/cpu/parallel.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace zarr {
+namespace {
+
+constexpr std::string_view writing_folder = ".writing";
+constexpr i64 chunk_habit = i64{2} << 20;  // bytes: a disk reads as much in the time it takes to find it
+constexpr int zstd_habit = 3, gzip_habit = 1;
+
+[[noreturn]] void cannot_hold(const std::string& path, const std::string& why, std::string help = {}) {
+  throw Error(ErrorClass::argument, fmt::format("cannot write {}: {}", base::quoted(path, 1024), why), {},
+              std::move(help));
+}
+
+// ---- how the file is to be -----------------------------------------------------------------------------------------
+
+std::vector<ByteCodec> packing_of(const std::string& path, const WriteOptions& options) {
+  ByteCodec codec;
+  const Packing packing = options.packing.value_or(Packing::zstd);
+  if (packing == Packing::none) return {};
+  const int most = packing == Packing::zstd ? 22 : 9;
+  if (packing == Packing::deflate)
+    codec.kind = ByteCodec::Kind::gzip;
+  else if (packing != Packing::zstd)
+    cannot_hold(path, "Zarr is packed by deflate, by zstd or not at all");
+  if (options.compression > most)
+    cannot_hold(path, fmt::format("the level of compression is {}, expected 0 to {}", options.compression, most));
+  codec.level = options.compression >= 0              ? options.compression
+                : codec.kind == ByteCodec::Kind::gzip ? gzip_habit
+                                                      : zstd_habit;
+  return {codec};
+}
+
+// What an array of this rank has for dimensions where nobody says it.
+std::string usual_letters(std::size_t rank) {
+  constexpr std::string_view all = "tzyx";
+  if (rank <= all.size()) return std::string(all.substr(all.size() - rank));
+  return std::string(rank - all.size(), 'q') + std::string(all);
+}
+
+// Moments and channels alone, samples together; cubes or squares of the others. The side that is the shortest doubles,
+// the fastest one first, as long as it fits.
+Shape usual_chunk(const FileLayout& layout) {
+  const std::size_t rank = layout.shape.size();
+  const std::string letters = layout.letters.size() == rank ? layout.letters : usual_letters(rank);
+  Shape chunk(rank, 1);
+  i64 bytes = static_cast<i64>(layout.element.size());
+  std::vector<bool> grows(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (letters[d] == 's') chunk[d] = std::max<i64>(layout.shape[d], 1);
+    bytes *= chunk[d];
+    grows[d] = letters[d] != 't' && letters[d] != 'c' && letters[d] != 's' && (letters[d] != 'q' || rank <= 3);
+  }
+  while (2 * bytes <= chunk_habit) {
+    std::size_t best = rank;
+    for (std::size_t d = rank; d-- > 0;)
+      if (grows[d] && chunk[d] < layout.shape[d] && (best == rank || chunk[d] < chunk[best])) best = d;
+    if (best == rank) break;
+    bytes *= 2;
+    chunk[best] *= 2;
+  }
+  for (std::size_t d = 0; d < rank; ++d) chunk[d] = std::min(chunk[d], std::max<i64>(layout.shape[d], 1));
+  return chunk;
+}
+
+Shape chunk_of(const std::string& path, const FileLayout& layout) {
+  if (layout.chunk.empty()) return usual_chunk(layout);
+  if (layout.chunk.size() != layout.shape.size())
+    cannot_hold(path, fmt::format("chunks of {} were asked for an array of {}", to_string(layout.chunk),
+                                  to_string(layout.shape)));
+  Shape chunk = layout.chunk;
+  double bytes = static_cast<double>(layout.element.size());
+  for (std::size_t d = 0; d < chunk.size(); ++d) {
+    if (chunk[d] < 1) cannot_hold(path, fmt::format("chunks of {} were asked for", to_string(layout.chunk)));
+    chunk[d] = std::min(chunk[d], std::max<i64>(layout.shape[d], 1));
+    bytes *= static_cast<double>(chunk[d]);
+  }
+  constexpr double largest = 0x1p31;  // what other readers take, as one call of a library does
+  if (bytes >= largest)
+    cannot_hold(path, fmt::format("a chunk of {} elements takes {}, expected less than {}", to_string(chunk),
+                                  base::format_bytes(bytes), base::format_bytes(largest)));
+  return chunk;
+}
+
+ArrayMetadata metadata_of(const FileLayout& layout, const Shape& shape, const std::vector<ByteCodec>& packing) {
+  ArrayMetadata array;
+  array.shape = shape;
+  array.type = layout.element.scalar;
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    array.chunk.push_back(std::min(layout.chunk[d], std::max<i64>(shape[d], 1)));
+  array.unit = array.chunk;
+  array.chain.packing = packing;
+  array.fill.assign(layout.element.size(), std::byte{0});
+  // Names are to differ, so that q, of which there may be several, is none.
+  if (layout.letters.find_first_not_of('q') != std::string::npos)
+    for (const char letter : layout.letters) array.names.push_back(letter == 'q' ? "" : std::string(1, letter));
+  return array;
+}
+
+// ---- the chunks of one array ---------------------------------------------------------------------------------------
+
+bool is_zero(std::span<const std::byte> bytes) {
+  return bytes.empty() ||
+         (bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+class ChunkWriter {
+ public:
+  // `resumed`: chunks may be there already. `temporary`: the folder of files that are not whole.
+  ChunkWriter(std::string folder, std::string temporary, ArrayMetadata array, bool resumed)
+      : folder_(std::move(folder)), temporary_(std::move(temporary)), array_(std::move(array)), resumed_(resumed) {}
+
+  const ArrayMetadata& metadata() const { return array_; }
+  const std::string& folder() const { return folder_; }
+
+  // `from`: what the array has of this chunk.
+  void write(std::span<const i64> index, const Array& from) const {
+    const auto size = static_cast<std::size_t>(unit_bytes(array_));
+    std::vector<std::byte> padded;
+    std::span<const std::byte> elements;
+    if (from.shape() == array_.chunk && from.contiguous()) {
+      elements = std::span(from.as<const std::byte>(), size);
+    } else {
+      padded.resize(size);
+      const Array chunk = Array::borrow(padded.data(), array_.type, array_.chunk);
+      chunk.region(std::vector<i64>(from.shape().size(), 0), from.shape()).copy_from(from);
+      elements = padded;
+    }
+    const std::string path = join(folder_, chunk_name(array_, index));
+    if (is_zero(elements)) {
+      if (resumed_) remove_file(path);
+      return;
+    }
+    const std::vector<std::byte> packed = encode(array_.chain, array_.type, array_.chunk, elements);
+    static std::atomic<i64> count{0};
+    write_by(fmt::format("{}/{}", temporary_, count.fetch_add(1, std::memory_order_relaxed)), path, packed);
+  }
+
+ private:
+  const std::string folder_, temporary_;
+  const ArrayMetadata array_;
+  const bool resumed_;
+};
+
+// ---- the writer ----------------------------------------------------------------------------------------------------
+
+bool is_zarr_folder(const std::string& path) {
+  struct stat info{};
+  for (const std::string_view name : {v3_file, v2_array_file, v2_group_file})
+    if (::stat(join(path, name).c_str(), &info) == 0) return true;
+  return false;
+}
+
+// Where the array goes in the end: links are followed, so that they survive.
+std::string target_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
+// What may be taken away for the array: nothing else than arrays, and nothing at all.
+void check_replaceable(const std::string& path, const std::string& target) {
+  struct stat info{};
+  if (::lstat(target.c_str(), &info) != 0) return;
+  std::error_code error;
+  if (S_ISDIR(info.st_mode) && (std::filesystem::is_empty(target, error) || is_zarr_folder(target))) return;
+  throw Error(ErrorClass::io,
+              fmt::format("cannot write {}: {} is there", base::quoted(path, 1024),
+                          S_ISDIR(info.st_mode) ? "a folder that is no Zarr array" : "a file"),
+              {}, "take it away, or write another name");
+}
+
+class Writer : public FileWriter {
+ public:
+  Writer(std::string path, FileLayout layout, const RegionWriteOptions& options)
+      : path_(std::move(path)), target_(target_of(path_)), partial_(partial_name(path_)), layout_(std::move(layout)) {
+    const bool ome = base::to_lower(path_).ends_with(".ome.zarr");
+    layout_.format_name = ome ? "OME-Zarr" : "Zarr";
+    if (layout_.letters.empty() && ome) layout_.letters = usual_letters(layout_.shape.size());
+    layout_.chunk = chunk_of(path_, layout_);
+    if (options.levels < 1 || (options.levels > 1 && !ome))
+      cannot_hold(path_,
+                  fmt::format("{} levels were asked for, {}", options.levels,
+                              ome ? "expected 1 or more" : "but a plain array has one"),
+                  "a name that ends with .ome.zarr has levels");
+    const std::vector<ByteCodec> packing = packing_of(path_, options.write);
+    levels_ = pyramid_of(layout_, options.levels);
+    std::vector<std::pair<std::string, std::string>> texts;  // names in the folder, and what is in them
+    if (ome) texts.emplace_back(v3_file, print_group(layout_, levels_, path_));
+    for (std::size_t k = 0; k < levels_.size(); ++k) {
+      ArrayMetadata array = metadata_of(layout_, levels_[k].shape, packing);
+      texts.emplace_back(ome ? fmt::format("{}/{}", k, v3_file) : std::string(v3_file), print_v3(array));
+      arrays_.emplace_back(ome ? fmt::format("{}/{}", partial_, k) : partial_, temporary(), std::move(array),
+                           options.resume);
+    }
+    check_replaceable(path_, target_);
+    resumed_ = begin(texts, options.resume);
+  }
+
+  const FileLayout& layout() const override { return layout_; }
+  bool resumed() const override { return resumed_; }
+
+  i64 beside(const Region& region) const override {
+    double chunks = 1;
+    for (std::size_t d = 0; d < region.begin.size(); ++d)
+      chunks *= static_cast<double>((region.end[d] - region.begin[d]) / layout_.chunk[d] + 1);
+    const double most = run::cpu::thread_count(0);
+    const i64 bytes = unit_bytes(arrays_[0].metadata());
+    return static_cast<i64>(std::min(chunks, most)) * (bytes + 2 * most_stored(arrays_[0].metadata().chain, bytes));
+  }
+
+  void write(const Region& region, const Array& from) override {
+    check_region(region, from, layout_);
+    for (std::size_t d = 0; d < layout_.shape.size(); ++d)
+      if (region.begin[d] % layout_.chunk[d] != 0 ||
+          (region.end[d] % layout_.chunk[d] != 0 && region.end[d] != layout_.shape[d]))
+        throw Error(ErrorClass::argument,
+                    fmt::format("the region from {} to {} cuts chunks of {}", to_string(region.begin),
+                                to_string(region.end), to_string(layout_.chunk)));
+    over_chunks(region, layout_.chunk, true, [&](const std::vector<i64>& index, const Region& chunk) {
+      std::vector<i64> begin = chunk.begin, end = chunk.end;
+      for (std::size_t d = 0; d < begin.size(); ++d) {
+        begin[d] -= region.begin[d];
+        end[d] -= region.begin[d];
+      }
+      arrays_[0].write(index, from.region(begin, end));
+    });
+  }
+
+  void sync() override { sync_all(partial_); }
+
+  void commit() override {
+    for (std::size_t k = 1; k < levels_.size(); ++k) build_level(k);
+    remove_folder(temporary());
+    sync();
+    check_replaceable(path_, target_);
+    replace_folder(partial_, target_);
+    const std::size_t slash = target_.rfind('/');
+    sync_folder(slash == std::string::npos ? "." : target_.substr(0, slash + 1));
+  }
+
+  void discard() override { remove_folder(partial_); }
+
+ private:
+  std::string temporary() const { return join(partial_, writing_folder); }
+
+  // The folder with its metadata: as it is to be, where the work is resumed. True where all of it was there.
+  bool begin(const std::vector<std::pair<std::string, std::string>>& texts, bool resume) const {
+    if (!resume) remove_folder(partial_);
+    make_folder(partial_);
+    remove_folder(temporary());  // what another process was about to write
+    make_folder(temporary());
+    bool all = resume;
+    for (const auto& [name, text] : texts) {
+      const std::string file = join(partial_, name);
+      const std::optional<std::string> there = resume ? read_metadata(file) : std::nullopt;
+      if (there && *there != text)
+        cannot_hold(path_, fmt::format("{} was begun as another array", base::quoted(partial_, 1024)),
+                    "take it away, or do not resume");
+      if (there) continue;
+      all = false;
+      write_by(join(temporary(), v3_file), file, std::as_bytes(std::span(text.data(), text.size())));
+    }
+    return all;
+  }
+
+  // Chunks of a region by number and place, on all threads or one after the other.
+  template <class F>
+  void over_chunks(const Region& region, const Shape& chunk, bool parallel, const F& f) const {
+    const std::size_t rank = chunk.size();
+    Shape first(rank), counts(rank);
+    i64 count = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (region.begin[d] == region.end[d]) return;
+      first[d] = region.begin[d] / chunk[d];
+      counts[d] = (region.end[d] - 1) / chunk[d] - first[d] + 1;
+      count *= counts[d];
+    }
+    const auto one = [&](i64 n, int) {
+      std::vector<i64> index(rank);
+      Region place{std::vector<i64>(rank), std::vector<i64>(rank)};
+      for (std::size_t d = rank; d-- > 0; n /= counts[d]) {
+        index[d] = first[d] + n % counts[d];
+        place.begin[d] = index[d] * chunk[d];
+        place.end[d] = std::min(place.begin[d] + chunk[d], region.end[d]);
+      }
+      f(index, place);
+    };
+    try {
+      run::cpu::parallel_tiles(count, parallel ? 0 : 1, one);
+    } catch (const std::bad_alloc&) {
+      throw Error(ErrorClass::io, fmt::format("cannot write {}: not enough memory", base::quoted(path_, 1024)));
+    }
+  }
+
+  // Level k from the one before, chunk by chunk: eight chunks of that at most are held.
+  void build_level(std::size_t k) const {
+    const ChunkWriter& above = arrays_[k - 1];
+    const ChunkWriter& level = arrays_[k];
+    const std::unique_ptr<FileReader> reader =
+        make_reader(above.folder(), above.metadata(), layout_of(above.metadata()), {});
+    reader->keep_chunks(0);
+    std::vector<bool> halved;
+    for (std::size_t d = 0; d < layout_.shape.size(); ++d)
+      halved.push_back(levels_[k].halvings[d] != levels_[k - 1].halvings[d]);
+    const Shape& shape = levels_[k].shape;
+    over_chunks({std::vector<i64>(shape.size(), 0), shape}, level.metadata().chunk, false,
+                [&](const std::vector<i64>& index, const Region& place) {
+                  Region from = place;
+                  Shape shape_from(from.begin.size()), shape_to(from.begin.size());
+                  for (std::size_t d = 0; d < from.begin.size(); ++d) {
+                    if (halved[d]) {
+                      from.begin[d] *= 2;
+                      from.end[d] = std::min(2 * from.end[d], levels_[k - 1].shape[d]);
+                    }
+                    shape_from[d] = from.end[d] - from.begin[d];
+                    shape_to[d] = place.end[d] - place.begin[d];
+                  }
+                  const Array points(layout_.element, shape_from), means(layout_.element, shape_to);
+                  reader->read(from, points);
+                  halve(points, means, halved);
+                  level.write(index, means);
+                });
+  }
+
+  const std::string path_, target_, partial_;
+  bool resumed_ = false;
+  FileLayout layout_;
+  std::vector<LevelLayout> levels_;
+  std::vector<ChunkWriter> arrays_;  // one for each level
+};
+
+}  // namespace
+}  // namespace zarr
+
+std::unique_ptr<FileWriter> create_zarr(const std::string& given, const FileLayout& layout,
+                                        const RegionWriteOptions& options) {
+  const std::string path = zarr::without_slashes(given);
+  if (layout.element.is_struct())
+    zarr::cannot_hold(path, fmt::format("Zarr holds numbers, not {}", layout.element.name()),
+                      "channels are a dimension of their own");
+  if (!layout.letters.empty() && layout.letters.size() != layout.shape.size())
+    zarr::cannot_hold(path, fmt::format("{} are letters of {} dimensions, but the array has {}",
+                                        base::quoted(layout.letters), layout.letters.size(), layout.shape.size()));
+  element_count(layout.shape);
+  return std::make_unique<zarr::Writer>(path, layout, options);
+}
+
+std::string zarr_letters(const ImageHeader& header, const Format& format, int rank) {
+  std::string letters = header.axes.size() == static_cast<std::size_t>(rank)
+                            ? header.axes
+                            : zarr::usual_letters(static_cast<std::size_t>(rank));
+  if (format.fields.size() < 2) return letters;
+  // Time comes before channels, all else behind them.
+  const char channel = is_band(format.fields.back().name) ? 'c' : 's';
+  letters.insert(letters.starts_with('t') ? 1 : 0, 1, channel);
+  return letters;
+}
+
+}  // namespace tessera::io
