@@ -5,6 +5,7 @@
 // the way to say it by hand: a wrong guess would filter channels as if they were slices.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ namespace tessera::io {
 // A page that is an image, no thumbnail and no mask.
 struct ListedPage {
   i64 directory = 0;
+  std::uint64_t offset = 0;           // where its directory stands
+  std::vector<std::uint64_t> levels;  // where those of the lower levels of its pyramid stand
   i64 height = 0, width = 0;
   Format format;
   std::string text;  // its description
