@@ -116,6 +116,7 @@ std::optional<std::size_t> end_of_png(std::span<const std::byte>, Scan&);
 Array decode_jpeg(const Source&);
 std::optional<std::size_t> end_of_jpeg(std::span<const std::byte>, Scan&);
 void encode_jpeg(base::AtomicFile&, const Samples&, const WriteOptions&);
+bool is_tiff(const Source&);
 Array decode_tiff(const Source&);
 void encode_tiff(base::AtomicFile&, const Samples&, const WriteOptions&);
 bool matches_pnm(const Source&);

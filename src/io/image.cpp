@@ -25,10 +25,6 @@ bool matches_jpeg(const Source& s) {
 bool matches_png(const Source& s) {
   return s.starts_with("\x89PNG\r\n\x1a\n");
 }
-bool matches_tiff(const Source& s) {
-  using namespace std::string_view_literals;
-  return s.starts_with("II*\0"sv) || s.starts_with("MM\0*"sv) || s.starts_with("II+\0"sv) || s.starts_with("MM\0+"sv);
-}
 bool matches_npy(const Source& s) {
   return s.starts_with("\x93NUMPY");
 }
@@ -274,7 +270,7 @@ const std::vector<Codec>& codecs() {
        .end = end_of_jpeg},
       {.name = "TIFF",
        .suffixes = {".tif", ".tiff"},
-       .matches = matches_tiff,
+       .matches = is_tiff,
        .decode = decode_tiff,
        .encode = encode_tiff,
        .types = {E::u8, E::i16, E::u16, E::i32, E::u32, E::f16, E::f32, E::f64},

@@ -5,7 +5,8 @@
 //   scan->read({{7, 0, 0}, {8, 512, 512}}, part);
 //
 // A region is [begin, end) of every dimension of the array, slowest first. Elements have the type that they have in the
-// file; colours and channels are fields of a struct, dimensions stand in the order t, z, y, x, as read_image() has them.
+// file; colours and channels are fields of a struct, dimensions stand in the order t, z, y, x, as read_image() has
+// them.
 #pragma once
 
 #include <memory>
@@ -60,7 +61,8 @@ class RegionWriter {
   virtual void discard() = 0;
 };
 
-// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of read_image().
+// Zarr folders, TIFF, NPY, raw NIfTI, NRRD and MetaImage by region; other formats are read whole. Options as of
+// read_image().
 std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& = {});
 
 struct RegionWriteOptions {

@@ -54,6 +54,11 @@ ListedPage list_page(const TiffReader& reader, tdir_t directory, bool first) {
     listed.orientation = tiff_orientation(reader.get(), 0);
     listed.packed = page.compression != COMPRESSION_NONE;
     listed.planar = page.planar == PLANARCONFIG_SEPARATE;
+    const bool tiled = TIFFIsTiled(reader.get()) != 0;
+    const auto rows = reader.tag<std::uint32_t>(tiled ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP);
+    listed.block_height = std::min(rows, tiled ? rows : page.height);
+    listed.block_width = tiled ? reader.tag<std::uint32_t>(TIFFTAG_TILEWIDTH) : page.width;
+    listed.plain_rows = !tiled && page.compression == COMPRESSION_NONE && page.bits >= 8;
   } catch (const Error& e) {
     listed.failure = e.message();
   }

@@ -305,8 +305,10 @@ void TiffBlocks::read_plane(i64 y, i64 x, int plane, std::uint8_t* to, std::size
   if (!in_place && buffer_.size() < bytes) buffer_.resize(bytes);
   std::uint8_t* packed = in_place ? to : buffer_.data();
   const auto size = static_cast<tmsize_t>(bytes);
-  const tmsize_t got = tiled_ ? TIFFReadEncodedTile(reader_.get(), block, packed, size)
-                              : TIFFReadEncodedStrip(reader_.get(), block, packed, size);
+  // (The library takes the start of the file for a block that is not there.)
+  const tmsize_t got = TIFFGetStrileOffset(reader_.get(), block) == 0 ? 0
+                       : tiled_ ? TIFFReadEncodedTile(reader_.get(), block, packed, size)
+                                : TIFFReadEncodedStrip(reader_.get(), block, packed, size);
   if (got != size) reader_.fail(fmt::format("{} {} is damaged or cut short", tiled_ ? "tile" : "strip", block));
   for (i64 r = 0; r < rows; ++r) {
     std::uint8_t* row = packed + static_cast<std::uint64_t>(r) * packed_row_;

@@ -25,9 +25,11 @@ struct ListedPage {
   std::string text;  // its description
   TiffResolution resolution;
   bool packed = false;
-  bool planar = false;  // samples stand in planes, one behind the other
-  int orientation = 0;  // 0: not said
-  std::string failure;  // why it cannot be read; only pages that are wanted are refused
+  i64 block_height = 0, block_width = 0;  // of its tiles or strips, as it says
+  bool plain_rows = false;                // they are strips of rows that lie as they are: any part can be had alone
+  bool planar = false;                    // samples stand in planes, one behind the other
+  int orientation = 0;                    // 0: not said
+  std::string failure;                    // why it cannot be read; only pages that are wanted are refused
 };
 
 struct PagePlan {

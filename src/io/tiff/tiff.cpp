@@ -4,6 +4,7 @@
 // The directory of a file is checked against what its bytes can hold before memory is asked for: the bound depends on
 // the compression.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,10 +57,13 @@ Array read_pages(TiffReader& reader, const TiffListing& listing) {
 
 }  // namespace
 
-Array decode_tiff(const Source& source) {
-  const auto largest = static_cast<std::int64_t>(std::min(0x1p17 * source.total() + 0x1p20, 0x1p40));
-  TiffReader reader(source, std::min(largest, std::max<std::int64_t>(source.most_bytes(), 1 << 20)));
+bool is_tiff(const Source& s) {
+  using namespace std::string_view_literals;
+  return s.starts_with("II*\0"sv) || s.starts_with("MM\0*"sv) || s.starts_with("II+\0"sv) || s.starts_with("MM\0+"sv);
+}
 
+Array decode_tiff(const Source& source) {
+  TiffReader reader(source);
   const TiffListing listing = list_pages(reader);
   const Array pages = read_pages(reader, listing);
   Image image = arrange_pages(pages, listing.plan, header_of_pages(reader, listing));
