@@ -130,6 +130,12 @@ WriteReport write_npy(base::AtomicFile&, const Array&, const WriteOptions&);
 bool matches_nifti(const Source&);
 Array decode_nifti(const Source&);
 WriteReport write_nifti(base::AtomicFile&, const Array&, const WriteOptions&);
+bool matches_nrrd(const Source&);
+Array decode_nrrd(const Source&);
+WriteReport write_nrrd(base::AtomicFile&, const Array&, const WriteOptions&);
+bool matches_metaimage(const Source&);
+Array decode_metaimage(const Source&);
+WriteReport write_metaimage(base::AtomicFile&, const Array&, const WriteOptions&);
 // The header that belongs to "NAME.img" where there is one, else the path itself.
 std::string nifti_header_beside(const std::string& path);
 bool matches_tga(const Source&);

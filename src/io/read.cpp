@@ -48,7 +48,6 @@ std::string_view unsupported_format(const Source& s) {
   if (s.starts_with("SIMPLE  =")) return "FITS";
   if (s.starts_with("%PDF")) return "PDF";
   if (s.size() > 132 && std::memcmp(s.data() + 128, "DICM", 4) == 0) return "DICOM";
-  if (s.starts_with("NRRD")) return "NRRD";
   if (s.starts_with("\x89HDF")) return "HDF5";
   if (s.size() == 348 && (s.starts_with("\x5c\x01\0\0"sv) || s.starts_with("\0\0\x01\x5c"sv))) return "Analyze 7.5";
   return {};

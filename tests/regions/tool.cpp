@@ -1,7 +1,8 @@
 // The command of the tests in Python: files by region, there and back.
 //
 //   regions_tool read FORMAT FILE OUT.npy [LEVEL]                reads the file box by box; the array of an image
-//   regions_tool write FORMAT IN.npy OUT LETTERS PACKING [CHUNK] writes it chunk by chunk, last ones first
+//   regions_tool whole IN OUT [PACKING]                          reads a file whole and writes it whole, with its
+//   header regions_tool write FORMAT IN.npy OUT LETTERS PACKING [CHUNK] writes it chunk by chunk, last ones first
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -11,6 +12,7 @@
 
 #include "base/text.hpp"
 #include "io/axes.hpp"
+#include "io/formats/volume.hpp"
 #include "io/image.hpp"
 #include "io/tiff/regions.hpp"
 #include "tessera/error.hpp"
@@ -29,7 +31,9 @@ struct Way {
 };
 
 const std::vector<Way>& ways() {
-  static const std::vector<Way> all = {{"tiff", open_tiff, create_tiff}};
+  static const std::vector<Way> all = {{"tiff", open_tiff, create_tiff},
+                                       {"nrrd", open_nrrd, create_nrrd},
+                                       {"metaimage", open_metaimage, create_metaimage}};
   return all;
 }
 
@@ -87,11 +91,19 @@ void write(const Way& way, const std::vector<std::string>& words) {
   writer->commit();
 }
 
+void whole(const std::vector<std::string>& words) {
+  const Image image = read_image(words[1]);
+  WriteOptions options{.header = image.header};
+  if (words.size() > 3) options.packing = packing_of(words[3]);
+  write_array(words[2], image.array, options);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
   const std::vector<std::string> all(words + 1, words + count);
   try {
+    if (all.size() >= 3 && all[0] == "whole") return whole(all), 0;
     for (const Way& way : ways()) {
       if (all.size() >= 4 && all[0] == "read" && all[1] == way.name) return read(way, all), 0;
       if (all.size() >= 6 && all[0] == "write" && all[1] == way.name) return write(way, all), 0;
@@ -100,6 +112,7 @@ int main(int count, char** words) {
     std::fprintf(stderr, "regions_tool: %s\n", e.what());
     return 1;
   }
-  std::fprintf(stderr, "regions_tool: read FORMAT FILE OUT.npy or write FORMAT IN.npy OUT LETTERS PACKING\n");
+  std::fprintf(stderr,
+               "regions_tool: whole IN OUT, read FORMAT FILE OUT.npy or write FORMAT IN.npy OUT LETTERS PACKING\n");
   return wrong_use;
 }

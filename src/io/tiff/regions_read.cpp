@@ -23,10 +23,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/files/files.hpp"
-#include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/regions/open_file.hpp"
 #include "io/regions/partial_file.hpp"
+#include "io/regions/raw.hpp"
 #include "io/tiff/listing.hpp"
 #include "io/tiff/page.hpp"
 #include "io/tiff/reader.hpp"
@@ -39,25 +39,6 @@ namespace {
 constexpr std::size_t first_bytes = 16;       // that say what the file is
 constexpr i64 piece_bytes = i64{1} << 20;     // of plain rows that are read at once
 constexpr i64 habitual_keep = i64{16} << 20;  // of blocks, until somebody says
-
-// A regular file as the library reads it.
-struct OpenFile {
-  OpenFile(const std::string& path, i64 length, const ReadOptions& options) : reading(path), start(first_bytes) {
-    start.resize(reading.read_at(0, start));
-    source.bytes = start;
-    source.name = source.path = path;
-    source.options = options;
-    source.rest = &reading;
-    source.length = length;
-    source.most = options.most_bytes();
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-
-  base::Reading reading;
-  std::vector<std::byte> start;
-  Source source;
-};
 
 // A view of the file at one of its pages, used by one thread at a time.
 class View {
@@ -263,7 +244,7 @@ class TiffRegionReader : public FileReader {
   }
 
   void read(const Region& region, const Array& to) const override {
-    check(region, to);
+    check_region(layout_, file_->source.name, region, to);
     std::vector<Job> jobs;
     std::vector<Window> windows;
     for_each_page(region, to, [&](std::size_t page, Window window) {
@@ -287,19 +268,6 @@ class TiffRegionReader : public FileReader {
     for (const i64 extent : layout_.shape) elements *= static_cast<double>(extent);
     if (elements * static_cast<double>(layout_.element.size()) > 0x1p62)
       file_->source.fail("TIFF", fmt::format("it declares {} elements: the file is damaged", to_string(layout_.shape)));
-  }
-
-  void check(const Region& region, const Array& to) const {
-    bool good = region.begin.size() == layout_.shape.size() && region.end.size() == layout_.shape.size();
-    Shape extents;
-    for (std::size_t d = 0; good && d < layout_.shape.size(); ++d) {
-      good = region.begin[d] >= 0 && region.begin[d] <= region.end[d] && region.end[d] <= layout_.shape[d];
-      extents.push_back(region.end[d] - region.begin[d]);
-    }
-    if (!good || extents != to.shape() || !(to.format() == layout_.element))
-      throw Error(ErrorClass::argument, fmt::format("a region of {} is not within {} of {} of {}",
-                                                    to_string(to.shape()), to_string(layout_.shape),
-                                                    layout_.element.name(), base::quoted(file_->source.name, 1024)));
   }
 
   // Calls with every page that the region meets.
@@ -399,7 +367,7 @@ class TiffRegionReader : public FileReader {
 std::unique_ptr<FileReader> open_tiff(const std::string& path, const ReadOptions& options) {
   std::error_code ec;
   if (path == "-" || !std::filesystem::is_regular_file(path, ec)) return nullptr;
-  auto file = std::make_unique<OpenFile>(path, base::file_size(path).value_or(0), options);
+  auto file = std::make_unique<OpenFile>(path, options, first_bytes);
   if (!is_tiff(file->source)) return nullptr;
   TiffReader reader(file->source, TiffReader::Places::some);
   TiffListing listing = list_pages(reader);

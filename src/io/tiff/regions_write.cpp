@@ -26,6 +26,7 @@
 #include "io/codec.hpp"
 #include "io/load.hpp"
 #include "io/regions/partial_file.hpp"
+#include "io/regions/raw.hpp"
 #include "io/tiff/directories.hpp"
 #include "io/tiff/regions.hpp"
 #include "io/tiff/writer.hpp"
@@ -195,7 +196,7 @@ class TiffRegionWriter : public FileWriter {
   }
 
   void write(const Region& region, const Array& from) override {
-    check(region, from);
+    check_chunks(layout_, file_.path(), region, from);
     std::vector<Job> jobs = jobs_of(region, from);
     tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t k) { write_block(jobs[k]); });
   }
@@ -255,21 +256,6 @@ class TiffRegionWriter : public FileWriter {
           std::span(bytes).subspan(static_cast<std::size_t>(within), static_cast<std::size_t>(slot.bytes));
       if (file_.read_at(at, number) != number.size()) return;
     }
-  }
-
-  void check(const Region& region, const Array& from) const {
-    bool good = region.begin.size() == layout_.shape.size() && region.end.size() == layout_.shape.size() &&
-                from.shape().size() == layout_.shape.size() && from.format() == layout_.element;
-    for (std::size_t d = 0; good && d < layout_.shape.size(); ++d) {
-      const i64 begin = region.begin[d], end = region.end[d], chunk = layout_.chunk[d];
-      good = begin >= 0 && begin <= end && end <= layout_.shape[d] && from.shape()[d] == end - begin &&
-             begin % chunk == 0 && (end % chunk == 0 || end == layout_.shape[d]);
-    }
-    if (!good)
-      throw Error(ErrorClass::argument,
-                  fmt::format("a region of {} is none of chunks of {} in {} of {} of {}", to_string(from.shape()),
-                              to_string(layout_.chunk), to_string(layout_.shape), layout_.element.name(),
-                              base::quoted(file_.path(), 1024)));
   }
 
   std::vector<Job> jobs_of(const Region& region, const Array& from) const {
