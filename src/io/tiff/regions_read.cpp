@@ -111,7 +111,7 @@ class KeptBlocks {
  public:
   void bound(i64 bytes) {
     const std::lock_guard lock(mutex_);
-    most_ = bytes;
+    most_ = std::max<i64>(bytes, 0);
     shrink();
   }
   std::optional<Array> find(const BlockKey& key) {
