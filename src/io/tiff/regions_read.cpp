@@ -5,8 +5,6 @@
 // so that the size of a picture costs nothing until it is looked at. Blocks that were decoded are kept, those used
 // longest ago go first: a tile is asked for by its neighbours, too.
 #include <fmt/format.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +29,7 @@
 #include "io/tiff/page.hpp"
 #include "io/tiff/reader.hpp"
 #include "io/tiff/regions.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -240,7 +239,7 @@ class TiffRegionReader : public FileReader {
     const i64 points = first.plain_rows ? piece_bytes : first.block_height * first.block_width;
     // Packed, unpacked, and as elements.
     constexpr i64 copies = 3;
-    return copies * points * static_cast<i64>(first.format.size()) * tbb::info::default_concurrency();
+    return copies * points * static_cast<i64>(first.format.size()) * run::cpu::thread_count(0);
   }
 
   void read(const Region& region, const Array& to) const override {
@@ -251,9 +250,10 @@ class TiffRegionReader : public FileReader {
       add_jobs(page, window, windows.size(), jobs);
       windows.push_back(std::move(window));
     });
-    const auto run = [&](std::size_t k) { run_job(jobs[k], windows[jobs[k].window]); };
-    if (jobs.size() == 1) return run(0);
-    tbb::parallel_for(std::size_t{0}, jobs.size(), run);
+    run::cpu::parallel_tiles(static_cast<i64>(jobs.size()), 0, [&](i64 k, int) {
+      const Job& job = jobs[static_cast<std::size_t>(k)];
+      run_job(job, windows[job.window]);
+    });
   }
 
  private:

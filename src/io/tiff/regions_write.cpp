@@ -5,8 +5,6 @@
 // A file that was left is gone on with where its front is the same. A block that comes again takes its old place where
 // it fits there.
 #include <fmt/format.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <array>
@@ -30,6 +28,7 @@
 #include "io/tiff/directories.hpp"
 #include "io/tiff/regions.hpp"
 #include "io/tiff/writer.hpp"
+#include "run/cpu/parallel.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -192,13 +191,14 @@ class TiffRegionWriter : public FileWriter {
   const FileLayout& layout() const override { return layout_; }
   i64 beside(const Region&) const override {
     constexpr i64 copies = 3;  // the block, in the library, packed
-    return copies * block_bytes() * tbb::info::default_concurrency();
+    return copies * block_bytes() * run::cpu::thread_count(0);
   }
 
   void write(const Region& region, const Array& from) override {
     check_chunks(layout_, file_.path(), region, from);
     std::vector<Job> jobs = jobs_of(region, from);
-    tbb::parallel_for(std::size_t{0}, jobs.size(), [&](std::size_t k) { write_block(jobs[k]); });
+    run::cpu::parallel_tiles(static_cast<i64>(jobs.size()), 0,
+                             [&](i64 k, int) { write_block(jobs[static_cast<std::size_t>(k)]); });
   }
 
   void sync() override { file_.sync(); }
