@@ -15,7 +15,7 @@ namespace {
 
 // zlib counts in 32 bits.
 constexpr std::size_t largest_piece = std::size_t{1} << 30;
-constexpr int gzip_window = 15 + 16;
+constexpr int zlib_window = 15, gzip_window = zlib_window + 16, either_window = zlib_window + 32;
 
 Bytef* bytes_of(const std::byte* p) {
   return reinterpret_cast<Bytef*>(const_cast<std::byte*>(p));
@@ -33,7 +33,7 @@ struct Unpacker::State {
 
 Unpacker::Unpacker(std::span<const std::byte> packed, std::function<std::span<const std::byte>()> more)
     : state_(std::make_unique<State>()), rest_(packed), more_(std::move(more)) {
-  if (inflateInit2(&state_->stream, gzip_window) != Z_OK) throw std::bad_alloc();
+  if (inflateInit2(&state_->stream, either_window) != Z_OK) throw std::bad_alloc();
 }
 
 Unpacker::~Unpacker() {
@@ -104,8 +104,9 @@ struct Packer::State {
   std::vector<std::byte> buffer = std::vector<std::byte>(std::size_t{1} << 18);
 };
 
-Packer::Packer(base::AtomicFile& file, int level) : state_(std::make_unique<State>()), file_(file) {
-  if (deflateInit2(&state_->stream, level, Z_DEFLATED, gzip_window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+Packer::Packer(base::AtomicFile& file, int level, Frame frame) : state_(std::make_unique<State>()), file_(file) {
+  if (deflateInit2(&state_->stream, level, Z_DEFLATED, frame == Frame::gzip ? gzip_window : zlib_window, 8,
+                   Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
 }
 

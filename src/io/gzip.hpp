@@ -1,5 +1,5 @@
-// gzip in memory: unpacked piece by piece, so that what it unpacks to is never held whole beside its use, and packed on
-// its way into a file.
+// gzip in memory, and zlib: unpacked piece by piece, so that what it unpacks to is never held whole beside its use, and
+// packed on its way into a file.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +49,8 @@ class Unpacker {
 
 class Packer {
  public:
-  Packer(base::AtomicFile&, int level);  // 0 stored to 9 smallest
+  enum class Frame { gzip, zlib };
+  Packer(base::AtomicFile&, int level, Frame = Frame::gzip);  // 0 stored to 9 smallest
   ~Packer();
   Packer(const Packer&) = delete;
   Packer& operator=(const Packer&) = delete;

@@ -2,6 +2,7 @@
 #include "io/header.hpp"
 
 #include "io/formats/nifti.hpp"
+#include "io/formats/volume.hpp"
 #include "io/metadata.hpp"
 
 namespace tessera::io {
@@ -74,6 +75,11 @@ ImageHeader header_of_region(const ImageHeader& header, std::span<const i64> beg
   if (header.metadata) {
     result.metadata = std::make_shared<const Metadata>(
         moved(*header.metadata, from_fastest<i64>(origin, 1, 0), from_fastest<i64>(origin, 0, 0)));
+  }
+  if (header.volume) {
+    auto part = std::make_shared<VolumeHeader>(*header.volume);
+    move_volume_origin(*part, begin);
+    result.volume = std::move(part);
   }
   if (!header.nifti) return result;
   auto moved = std::make_shared<NiftiHeader>(*header.nifti);

@@ -17,8 +17,9 @@
 
 namespace tessera::io {
 
-struct NiftiHeader;  // io/formats/nifti.hpp
-struct Metadata;     // io/metadata.hpp
+struct NiftiHeader;   // io/formats/nifti.hpp
+struct VolumeHeader;  // io/formats/volume.hpp
+struct Metadata;      // io/metadata.hpp
 
 // From one point to the next along one dimension.
 struct Step {
@@ -29,11 +30,12 @@ struct Step {
 };
 
 struct ImageHeader {
-  Shape extents;                                  // of the array that it was read with
-  std::vector<Step> steps;                        // one per dimension, slowest first; empty when the file says nothing
-  std::shared_ptr<const NiftiHeader> nifti;       // null when the file was no NIfTI
-  std::optional<double> nodata = {};              // stands for points that are not known (GeoTIFF's); may be NaN
-  std::shared_ptr<const Metadata> metadata = {};  // null when the file says nothing of its picture
+  Shape extents;                             // of the array that it was read with
+  std::vector<Step> steps;                   // one per dimension, slowest first; empty when the file says nothing
+  std::shared_ptr<const NiftiHeader> nifti;  // null when the file was no NIfTI
+  std::shared_ptr<const VolumeHeader> volume = {};  // of NRRD and MetaImage; null when the file was none of them
+  std::optional<double> nodata = {};                // stands for points that are not known (GeoTIFF's); may be NaN
+  std::shared_ptr<const Metadata> metadata = {};    // null when the file says nothing of its picture
   // A letter for each dimension of the array: t, z, y, x, or q for one of another meaning. Empty when nothing is said.
   std::string axes = {};
   // The dimensions of the file in its order, where that says more: c channels that stand apart, s samples of a point
@@ -43,7 +45,7 @@ struct ImageHeader {
   int samples = 0;                // of the channels, those that stand together in the file: the extent of s
   bool associated_alpha = false;  // colours are multiplied by their alpha already
 
-  bool empty() const { return steps.empty() && !nodata && !metadata && axes.empty() && !associated_alpha; }
+  bool empty() const { return steps.empty() && !volume && !nodata && !metadata && axes.empty() && !associated_alpha; }
 };
 
 // The header as it holds for a result of this shape; nothing when it does not.

@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/codec.hpp"
+#include "io/formats/volume.hpp"
 #include "io/metadata.hpp"
 #include "io/tiff/pages.hpp"
 #include "tessera/error.hpp"
@@ -24,10 +25,6 @@ bool matches_jpeg(const Source& s) {
 }
 bool matches_png(const Source& s) {
   return s.starts_with("\x89PNG\r\n\x1a\n");
-}
-bool matches_tiff(const Source& s) {
-  using namespace std::string_view_literals;
-  return s.starts_with("II*\0"sv) || s.starts_with("MM\0*"sv) || s.starts_with("II+\0"sv) || s.starts_with("MM\0+"sv);
 }
 bool matches_npy(const Source& s) {
   return s.starts_with("\x93NUMPY");
@@ -207,13 +204,14 @@ void check_packing(const Codec& codec, const std::string& path, const WriteOptio
   }
   if (!options.packing || packing == Packing::none) return;
   const bool packed = codec.name == "NIfTI" && base::to_lower(path).ends_with(".gz");
-  if (codec.name == "TIFF" ? packs_tiff(packing) : packing == Packing::deflate && (codec.name == "PNG" || packed))
-    return;
+  const bool deflates = codec.name == "PNG" || codec.name == "NRRD" || codec.name == "MetaImage" || packed;
+  if (codec.name == "TIFF" ? packs_tiff(packing) : packing == Packing::deflate && deflates) return;
   cannot_hold(path,
               fmt::format("{} is not written with the compression {}",
                           codec.name == "NIfTI" && !packed ? ".nii" : codec.name, name_of(packing)),
               codec.name == "TIFF"    ? "deflate, lzw, packbits and none are"
               : codec.name == "PNG"   ? "deflate and none are, or write .tif"
+              : deflates              ? "deflate and none are"
               : codec.name == "JPEG"  ? "a JPEG has a quality"
               : codec.name == "NIfTI" ? "write .nii.gz, which is packed by deflate"
                                       : "write .tif or .png");
@@ -222,13 +220,16 @@ void check_packing(const Codec& codec, const std::string& path, const WriteOptio
 // What the header says of the places of points, where the file does not.
 void lose_places(const ImageHeader& header, std::string_view format, const Shape& shape,
                  std::vector<std::string>& lost) {
-  if (header.steps.empty()) return;
+  if (header.steps.empty() && !header.volume) return;
   const bool fits = header_for(header, shape).has_value();
-  if (format != "NIfTI" && format != "TIFF") {
+  const bool is_volume = format == "NRRD" || format == "MetaImage";
+  if (format != "NIfTI" && format != "TIFF" && !is_volume) {
     lost.emplace_back(header.nifti ? "the NIfTI header" : "the distances between points");
   } else if (!fits) {
     lost.emplace_back("the distances between points and their place in space (its extents are others)");
-  } else if (header.nifti && format == "TIFF") {
+  } else if (header.volume && header.volume->format != format) {
+    lost.push_back(fmt::format("the {} header but for the distances between points", header.volume->format));
+  } else if (header.nifti && format != "NIfTI") {
     lost.emplace_back("the NIfTI header but for the distances between points");
   }
 }
@@ -274,7 +275,7 @@ const std::vector<Codec>& codecs() {
        .end = end_of_jpeg},
       {.name = "TIFF",
        .suffixes = {".tif", ".tiff"},
-       .matches = matches_tiff,
+       .matches = is_tiff,
        .decode = decode_tiff,
        .encode = encode_tiff,
        .types = {E::u8, E::i16, E::u16, E::i32, E::u32, E::f16, E::f32, E::f64},
@@ -315,6 +316,18 @@ const std::vector<Codec>& codecs() {
        .matches = matches_nifti,
        .decode = decode_nifti,
        .write = write_nifti,
+       .reads = Codec::Reads::in_order},
+      {.name = "NRRD",
+       .suffixes = {".nrrd", ".nhdr"},
+       .matches = matches_nrrd,
+       .decode = decode_nrrd,
+       .write = write_nrrd,
+       .reads = Codec::Reads::in_order},
+      {.name = "MetaImage",
+       .suffixes = {".mha", ".mhd"},
+       .matches = matches_metaimage,
+       .decode = decode_metaimage,
+       .write = write_metaimage,
        .reads = Codec::Reads::in_order},
       {.name = "TGA", .suffixes = {".tga"}, .matches = matches_tga, .decode = decode_tga},
   };

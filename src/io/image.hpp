@@ -8,6 +8,7 @@
 //   several equal TIFF pages   one more, slowest dimension; two more, time and pages, when ImageJ says that they are a
 //                              series of volumes
 //   NIfTI                      rank 1 to 4, [t, z, y, x]; colours as above
+//   NRRD, MetaImage            any rank; colours as above, vectors as channels
 //   .npy                       any rank; a structured dtype becomes a struct, complex numbers a struct "complex" (re,
 //   im)
 //
@@ -42,6 +43,7 @@ struct ReadOptions {
   i64 most_bytes() const;
   int page = -1, last_page = -1;  // of a TIFF, from 0; -1: all of them, the first one alone
   std::string axes = {};          // what the dimensions of the file are, "tzyxc": io/axes.hpp
+  int level = 0;                  // of the pyramid of a TIFF, 0 the full one
 };
 
 enum class Packing { none, deflate, lzw, packbits, zstd };
@@ -51,10 +53,11 @@ struct WriteOptions {
   // uint16 and int16, uint8 for the rest.
   std::optional<ElementType> type = {};
   int quality = 95;  // JPEG, 1 to 100
-  // PNG, TIFF and .nii.gz, 0 none to 9 smallest, 22 for zstd; -1: the format's habit (PNG 6, TIFF none, .nii.gz 1)
+  // PNG, TIFF, .nii.gz, NRRD and MetaImage, 0 none to 9 smallest, 22 for zstd; -1: the format's habit (PNG 6, TIFF
+  // none, .nii.gz 1)
   int compression = -1;
-  // Of TIFF all; of PNG and .nii.gz none and deflate. Without it: TIFF as the file of the header, as long as that keeps
-  // every bit.
+  // Of TIFF all; of PNG, .nii.gz, NRRD and MetaImage none and deflate. Without it: TIFF as the file of the header, as
+  // long as that keeps every bit.
   std::optional<Packing> packing = {};
   // Of what the array was computed from. It is written where the format has room for it and it holds for the extents of
   // the array: all of it from NIfTI to NIfTI, the distances between points from NIfTI and TIFF to either, the metadata
@@ -84,8 +87,8 @@ Array decode_array(std::span<const std::byte> bytes, const std::string& name, co
 Image decode_image(std::span<const std::byte> bytes, const std::string& name, const ReadOptions& = {});
 
 // Rank 2 for images (or rank 3 with 1 to 4 scalars last), also rank 3 and 4 for TIFF (pages; a series of volumes), 1 to
-// 4 for NIfTI (.nii, .nii.gz), any rank for .npy. The file is replaced whole or not at all. Throws Error(argument) when
-// the format cannot hold the array, Error(io) when the file cannot be written.
+// 4 for NIfTI (.nii, .nii.gz), any rank for .npy, .nrrd and .mha. The file is replaced whole or not at all. Throws
+// Error(argument) when the format cannot hold the array, Error(io) when the file cannot be written.
 WriteReport write_array(const std::string& path, const Array& array, const WriteOptions& = {});
 // Into a file that the caller commits, so that several files appear together or not at all.
 WriteReport write_array(base::AtomicFile&, const Array& array, const WriteOptions& = {});

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <new>
 
@@ -22,6 +23,7 @@
 #include "io/codec.hpp"
 #include "io/image.hpp"
 #include "io/metadata.hpp"
+#include "io/regions/regions.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -48,7 +50,6 @@ std::string_view unsupported_format(const Source& s) {
   if (s.starts_with("SIMPLE  =")) return "FITS";
   if (s.starts_with("%PDF")) return "PDF";
   if (s.size() > 132 && std::memcmp(s.data() + 128, "DICM", 4) == 0) return "DICOM";
-  if (s.starts_with("NRRD")) return "NRRD";
   if (s.starts_with("\x89HDF")) return "HDF5";
   if (s.size() == 348 && (s.starts_with("\x5c\x01\0\0"sv) || s.starts_with("\0\0\x01\x5c"sv))) return "Analyze 7.5";
   return {};
@@ -287,7 +288,29 @@ i64 ReadOptions::most_bytes() const {
   return max_bytes > 0 ? max_bytes : base::memory_limit();
 }
 
+namespace {
+
+// An array whose file is a folder.
+Image read_folder(const std::string& path, const ReadOptions& options) {
+  const std::unique_ptr<RegionReader> reader = open_parts(path, options);
+  if (reader == nullptr)
+    throw Error(
+        ErrorClass::io,
+        fmt::format("cannot read {}: it is a folder, and none of a format that is read", base::quoted(path, 1024)),
+        {"folders of Zarr are read"});
+  const RegionLayout& layout = reader->layout();
+  Source source{{}, path, options};
+  check_declared(source, layout.format_name, layout.element, layout.shape, std::numeric_limits<double>::infinity());
+  Image image{Array(layout.element, layout.shape), layout.header};
+  reader->read({std::vector<i64>(layout.shape.size(), 0), layout.shape}, image.array);
+  return image;
+}
+
+}  // namespace
+
 Image read_image(const std::string& given, const ReadOptions& options) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(given, ec)) return read_folder(given, options);
   const std::string path = nifti_header_beside(given);
   Source source{{}, path, options};
   source.path = path;

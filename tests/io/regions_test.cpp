@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <random>
 
@@ -117,7 +118,7 @@ TEST_F(Regions, GoOnWhereTheyStopped) {
   }
   EXPECT_THAT(message_of([&] { create_regions(name, array.format(), {40, 31}, {.write = {}, .resume = true}); },
                          ErrorClass::argument),
-              testing::HasSubstr("is no beginning of this result"));
+              testing::HasSubstr("what stands there is not the beginning of this file"));
 }
 
 TEST_F(Regions, OfDamagedFilesAreRefused) {

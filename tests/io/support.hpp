@@ -6,8 +6,10 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "io/image.hpp"
 #include "tessera/error.hpp"
@@ -42,6 +44,12 @@ inline std::vector<std::byte> bytes_of(const Array& a) {
   const Array flat = a.clone();
   const auto* p = static_cast<const std::byte*>(flat.data());
   return {p, p + static_cast<std::size_t>(flat.count()) * flat.format().size()};
+}
+
+// Without waiting for the disk.
+inline void write_quickly(const std::string& path, const std::vector<std::byte>& bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 // The same format, shape and bits.

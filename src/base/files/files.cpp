@@ -490,15 +490,44 @@ void AtomicFile::deliver() {
   if (sink_ >= 0) pour();
 }
 
+std::int64_t AtomicFile::position() const {
+  const off_t at = ::lseek(fd_, 0, SEEK_CUR);
+  if (at < 0) fail(errno);
+  return at;
+}
+
+AtomicFile& AtomicFile::beside(const std::string& name) {
+  if (streams_)
+    throw Error(ErrorClass::argument,
+                fmt::format("cannot write {}: the file {} would belong to it, and a stream has no folder",
+                            quoted(path_, 1024), quoted(name, 1024)));
+  const std::string folder = folder_of(target_);
+  companion_ = std::make_unique<AtomicFile>(folder == "." ? name : folder + "/" + name);
+  return *companion_;
+}
+
 void AtomicFile::commit() {
+  if (companion_) {
+    AtomicFile* const both[] = {companion_.get(), this};
+    return name_all(both);
+  }
   deliver();
   take_name(false);
   settle();
 }
 
 void AtomicFile::commit_all(std::span<const std::unique_ptr<AtomicFile>> files) {
-  for (const auto& file : files) file->sync();
-  for (const auto& file : files) file->deliver();
+  std::vector<AtomicFile*> all;
+  for (const auto& file : files) {
+    if (file->companion_) all.push_back(file->companion_.get());
+    all.push_back(file.get());
+  }
+  name_all(all);
+}
+
+void AtomicFile::name_all(std::span<AtomicFile* const> files) {
+  for (AtomicFile* file : files) file->sync();
+  for (AtomicFile* file : files) file->deliver();
   std::size_t named = 0;
   try {
     for (; named < files.size(); ++named) files[named]->take_name(files.size() > 1);
@@ -506,8 +535,8 @@ void AtomicFile::commit_all(std::span<const std::unique_ptr<AtomicFile>> files) 
     while (named-- > 0) files[named]->give_name_back();
     throw;
   }
-  for (const auto& file : files) file->drop_old();  // before anything waits for a disk: a kill would leave it
-  for (const auto& file : files) file->settle();
+  for (AtomicFile* file : files) file->drop_old();  // before anything waits for a disk: a kill would leave it
+  for (AtomicFile* file : files) file->settle();
 }
 
 // `keep_old`: so that it can be given back, where the file system can exchange two names.

@@ -89,7 +89,11 @@ class AtomicFile {
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   // Bytes actually read at that offset; fewer than asked at the end.
   std::size_t read_at(std::int64_t offset, std::span<std::byte> bytes);
+  std::int64_t position() const;  // where write() goes on
   const std::string& path() const { return path_; }
+  // A file of this name in the same folder, which gets its name with this one. Throws Error(argument) where this one is
+  // a stream.
+  AtomicFile& beside(const std::string& name);
   // What was written reaches the disk, under no name yet: after this, commit() only names it.
   void sync();
   // Everything but the name: what was written reaches the disk, or the stream.
@@ -107,6 +111,7 @@ class AtomicFile {
   void give_name_back();
   void drop_old();
   void settle();
+  static void name_all(std::span<AtomicFile* const> files);
   std::string path_;       // as the caller wants it shown
   std::string named_;      // as the caller gave it, for errors
   std::string target_;     // with links resolved
@@ -114,6 +119,7 @@ class AtomicFile {
   int fd_ = -1;
   int sink_ = -1;  // a stream: what gets the bytes in the end
   bool streams_ = false;
+  std::unique_ptr<AtomicFile> companion_;
   enum class Naming {
     none,
     fresh,

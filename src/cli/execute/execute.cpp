@@ -125,6 +125,7 @@ void RunSettings::declare(CLI::App& app, bool with_axes) {
                  "none, deflate, lzw, packbits or zstd, deflate:9 with a level (that of the input)")
       ->type_name("NAME[:N]");
   app.add_option("--quality", output.quality, "of a JPEG, 1 to 100 (95)")->type_name("N");
+  app.add_option("--levels", output.levels, "of an OME-Zarr, each half as fine as the one before (1)")->type_name("N");
   app.add_option("--format", output.format, "of a result without a suffix: a pipe, a device, - for standard output")
       ->type_name("SUFFIX");
   app.add_option("--memory", memory,

@@ -122,10 +122,11 @@ class Work {
     i64 most = 0;
     for (const i64 k : {i64{0}, grid_.count() / 2, grid_.count() - 1})
       most = std::max(most, demand(grid_.box(k), 2).memory);
-    // What is left keeps chunks that neighbours share.
-    const i64 left = std::max<i64>(memory - held - most, 0) / (2 * static_cast<i64>(run_.inputs.inputs.size()));
+    // Some of what is left keeps chunks that neighbours share.
+    const i64 kept = std::min(std::max<i64>(memory - held - most, 0) / 2, std::max(most, least_kept));
     for (const OpenInput& input : run_.inputs.inputs)
-      if (input.reader != nullptr) input.reader->keep_chunks(left);
+      if (input.reader != nullptr) input.reader->keep_chunks(kept / static_cast<i64>(run_.inputs.inputs.size()));
+    most += kept;
     if (!run_.settings.quiet)
       tell("{}: {} piece{} of {}, at most {} of memory\n", run_.label, grid_.count(), grid_.count() == 1 ? "" : "s",
            to_string(grid_.piece), base::format_bytes(static_cast<double>(held + most)));
@@ -177,6 +178,7 @@ class Work {
 
   // What the process takes beside pieces once it runs: stacks, the pool of threads, code.
   static constexpr i64 uncounted = i64{48} << 20;
+  static constexpr i64 least_kept = i64{64} << 20;  // of chunks, where memory is left
 
   // Several lanes are one output with a field for each.
   Format joined(const Format& format) const {
@@ -229,7 +231,8 @@ class Work {
   }
 
   io::RegionWriteOptions write_options(std::size_t o) const {
-    io::RegionWriteOptions how{run_.destinations.written[o], {}, run_.settings.resume};
+    io::RegionWriteOptions how{run_.destinations.written[o], {}, run_.settings.resume, run_.settings.output.levels};
+    if (!base::to_lower(run_.destinations.files[o]).ends_with(".ome.zarr")) how.levels = 1;
     how.write.header = header_of(shape_of(whole_), run_.inputs.lanes, run_.destinations);
     return how;
   }
@@ -268,7 +271,7 @@ class Work {
     }
     hasher.number(run_.settings.input.unit ? 1 : 0);
     for (const std::string& range : run_.settings.output.values.range) hasher.text(range);
-    hasher.text(run_.settings.output.compression);
+    hasher.text(run_.settings.output.compression).number(run_.settings.output.levels);
     for (const std::string& file : run_.destinations.files) hasher.text(file);
     hasher.text(to_string(whole_.begin)).text(to_string(whole_.end)).text(to_string(grid_.piece));
     return hasher.finish();

@@ -117,10 +117,15 @@ std::vector<io::WriteOptions> written_as(const std::vector<std::string>& paths, 
     if (paths[i].empty()) continue;
     any = true;
     jpeg = jpeg || io::format_of_name(paths[i]) == "JPEG";
-    io::check_write_options(paths[i], all[i]);
+    if (io::is_writable_name(paths[i])) io::check_write_options(paths[i], all[i]);
   }
   if (options.quality && !jpeg)
     fail(fmt::format("--quality {} is of JPEG, but no file of it is written", *options.quality), "add -o FILE.jpg");
+  if (options.levels > 1 && std::none_of(paths.begin(), paths.end(), [](const std::string& path) {
+        return base::to_lower(path).ends_with(".ome.zarr");
+      }))
+    fail(fmt::format("--levels {} is of OME-Zarr, but no file of it is written", options.levels),
+         "add -o FILE.ome.zarr");
   if (!options.compression.empty() && !any)
     fail(fmt::format("--compression {} is given, but no file for the result", base::quoted(options.compression)),
          "add -o FILE");
@@ -198,6 +203,9 @@ void OutputOptions::check() const {
          base::did_you_mean("." + format, io::writable_suffixes()));
   if (quality && (*quality < 1 || *quality > 100))
     fail(fmt::format("--quality {} cannot be used, expected 1 to 100", *quality));
+  constexpr int most_levels = 32;
+  if (levels < 1 || levels > most_levels)
+    fail(fmt::format("--levels {} cannot be used, expected 1 to {}", levels, most_levels));
   parse_written(*this);
 }
 
@@ -253,6 +261,10 @@ Destinations check_outputs(const Program& program, const OutputOptions& options)
 
 Target target_of(const std::string& path, const Format& format_of_result, const Lanes& lanes,
                  const io::ImageHeader& header) {
+  if (!io::is_writable_name(path)) {  // a folder
+    const ElementType own = type_of(format_of_result);
+    return {base::quoted(path), own, largest_of(own), false};
+  }
   const ElementType type = io::stored_type(path, format_of_result, lanes.stored);
   Target target{base::quoted(path), type, largest_of(type), !io::stores_floats(path)};
   const std::string format = io::format_of_name(path);
@@ -302,6 +314,20 @@ std::vector<Array> join_lanes(const Program& program, const Lanes& lanes,
   return joined;
 }
 
+namespace {
+
+// An array whose file is a folder, complete on the disk and without its name.
+std::unique_ptr<io::RegionWriter> in_folder(const std::string& path, const Array& array, const io::WriteOptions& how,
+                                            int levels) {
+  std::unique_ptr<io::RegionWriter> writer =
+      io::create_regions(path, array.format(), array.shape(), {.write = how, .levels = levels});
+  writer->write({std::vector<i64>(array.shape().size(), 0), array.shape()}, array);
+  writer->sync();
+  return writer;
+}
+
+}  // namespace
+
 void keep_results(const Program& program, const std::vector<Array>& results, const Lanes& lanes,
                   const Destinations& destinations, const OutputOptions& options) {
   // Everything is put together before the first file is touched: an error leaves all of them as they were.
@@ -324,13 +350,20 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   }
   // All files are complete on the disk before the first one takes its name.
   std::vector<std::unique_ptr<base::AtomicFile>> files;
+  std::vector<std::unique_ptr<io::RegionWriter>> folders;
   std::vector<io::WriteReport> reports;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];
     if (path.empty()) continue;
-    files.push_back(std::make_unique<base::AtomicFile>(destinations.files[i], path));
     io::WriteOptions how = destinations.written[i];
     how.header = headers[i];
+    if (!io::is_writable_name(path)) {
+      folders.push_back(
+          in_folder(path, final[i], how, base::to_lower(path).ends_with(".ome.zarr") ? options.levels : 1));
+      reports.push_back(folders.back()->report());
+      continue;
+    }
+    files.push_back(std::make_unique<base::AtomicFile>(destinations.files[i], path));
     if (!destinations.onto && targets[i].integers) how.type = targets[i].type;
     reports.push_back(io::write_array(*files.back(), final[i], how));
     files.back()->sync();
@@ -348,6 +381,7 @@ void keep_results(const Program& program, const std::vector<Array>& results, con
   }
   flush_standard_output();  // which may fail, and is told before a file is replaced
   base::AtomicFile::commit_all(files);
+  for (const auto& folder : folders) folder->commit();
   std::size_t written = 0;
   for (std::size_t i = 0; i < final.size(); ++i) {
     const std::string& path = destinations.paths[i];

@@ -18,6 +18,7 @@ struct OutputOptions {
   ValueOptions values;              // how results become integers
   std::string compression;          // "NAME" or "NAME:LEVEL"; "" for the habit of each format
   std::optional<int> quality;       // of JPEG, 1 to 100
+  int levels = 1;                   // of an OME-Zarr
   std::string format;               // suffix of the format of what has no suffix: pipes, "-" (standard output)
   std::vector<SourceFile> sources;  // that are not written over
 

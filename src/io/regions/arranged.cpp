@@ -87,7 +87,7 @@ class ArrangedReader : public RegionReader {
       layout_.chunk.push_back(f.chunk[at]);
     }
     layout_.header.extents = layout_.shape;
-    direct_ = !arranging_copies(letters_);
+    direct_ = !arranging_copies(letters_.substr(0, f.shape.size()));
   }
 
   const RegionLayout& layout() const override { return layout_; }

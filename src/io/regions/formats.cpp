@@ -6,8 +6,10 @@
 #include "base/files/files.hpp"
 #include "base/text.hpp"
 #include "io/axes.hpp"
+#include "io/formats/volume.hpp"
 #include "io/regions/file.hpp"
-#include "io/regions/raw.hpp"
+#include "io/regions/partial_file.hpp"
+#include "io/tiff/regions.hpp"
 #include "io/zarr/zarr.hpp"
 #include "tessera/error.hpp"
 
@@ -91,6 +93,18 @@ Shape chunk_in_file(const Shape& chunk, const FileLayout& layout, const std::str
 const std::vector<RegionFormat>& region_formats() {
   static const std::vector<RegionFormat> formats = {
       {.name = "Zarr", .open = open_zarr, .suffixes = {".zarr"}, .create = create_zarr, .letters = zarr_letters},
+      {.name = "TIFF",
+       .open = open_tiff,
+       .suffixes = {".tif", ".tiff"},
+       .create = create_tiff,
+       .letters = tiff_letters,
+       .reads_axes = true},
+      {.name = "NRRD", .open = open_nrrd, .suffixes = {".nrrd"}, .create = create_nrrd, .letters = nrrd_letters},
+      {.name = "MetaImage",
+       .open = open_metaimage,
+       .suffixes = {".mha"},
+       .create = create_metaimage,
+       .letters = metaimage_letters},
       {.name = "NumPy", .open = open_npy, .suffixes = {".npy"}, .create = create_npy, .letters = npy_letters},
   };
   return formats;
@@ -110,8 +124,7 @@ std::unique_ptr<RegionReader> open_parts(const std::string& path, const ReadOpti
 std::unique_ptr<RegionReader> open_regions(const std::string& path, const ReadOptions& options) {
   if (std::unique_ptr<RegionReader> parts = open_parts(path, options)) return parts;
   const bool regular = base::file_size(path).has_value();
-  return whole(path, options, "picture",
-               regular ? PlacedFile(path, PlacedFile::Mode::read).identity() : std::string("a stream"));
+  return whole(path, options, "picture", regular ? file_identity(path) : std::string("a stream"));
 }
 
 std::unique_ptr<RegionWriter> create_regions(const std::string& path, const Format& element, const Shape& shape,

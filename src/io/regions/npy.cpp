@@ -7,14 +7,56 @@
 #include <array>
 
 #include "base/files/files.hpp"
+#include "base/text.hpp"
 #include "io/axes.hpp"
 #include "io/regions/file.hpp"
+#include "io/regions/open_file.hpp"
+#include "io/regions/partial_file.hpp"
 #include "io/regions/raw.hpp"
+#include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
 
 constexpr std::size_t first_bytes = 1 << 16;  // the header of all but absurd files
+
+// Elements in C order, `item` bytes each, the first one at `offset`.
+struct Placed {
+  i64 offset = 0, item = 1;
+  Shape shape;
+};
+
+// Calls `at(first element, count, elements before)` for every run of elements that lie together.
+template <class F>
+void for_each_run(const Placed& array, const Region& region, const F& at) {
+  const std::size_t rank = array.shape.size();
+  std::size_t whole = rank;  // dimensions from here on are taken whole
+  while (whole > 0 && region.begin[whole - 1] == 0 && region.end[whole - 1] == array.shape[whole - 1]) --whole;
+  const std::size_t loops = whole == 0 ? 0 : whole - 1;
+  std::vector<i64> steps(rank + 1, 1);
+  for (std::size_t d = rank; d-- > 0;) steps[d] = steps[d + 1] * array.shape[d];
+  const i64 run = whole == 0 ? steps[0] : (region.end[loops] - region.begin[loops]) * steps[whole];
+  std::vector<i64> index(region.begin.begin(), region.begin.begin() + static_cast<std::ptrdiff_t>(loops));
+  for (i64 before = 0;; before += run) {
+    i64 first = whole == 0 ? 0 : region.begin[loops] * steps[whole];
+    for (std::size_t d = 0; d < loops; ++d) first += index[d] * steps[d + 1];
+    at(first, run, before);
+    std::size_t d = loops;
+    while (d > 0 && ++index[d - 1] == region.end[d - 1]) {
+      index[d - 1] = region.begin[d - 1];
+      --d;
+    }
+    if (d == 0) return;
+  }
+}
+
+// Rows, or pieces of long ones.
+Shape rows_of(const Placed& array) {
+  constexpr i64 piece = 1 << 16;  // bytes of a row that are worth a call of the system
+  Shape chunk(array.shape.size(), 1);
+  if (!chunk.empty()) chunk.back() = std::min(array.shape.back(), std::max<i64>(piece / array.item, 1));
+  return chunk;
+}
 
 Shape turned_round(Shape shape) {
   std::reverse(shape.begin(), shape.end());
@@ -23,18 +65,9 @@ Shape turned_round(Shape shape) {
 
 class NpyReader : public FileReader {
  public:
-  NpyReader(const std::string& path, const ReadOptions& options)
-      : file_(path, PlacedFile::Mode::read), source_{{}, path, options} {
-    std::vector<std::byte> start(first_bytes);
-    const base::Reading reading(path);
-    start.resize(reading.read(start));
-    source_.bytes = start;
-    source_.rest = &reading;
-    source_.length = base::file_size(path);
-    InOrder in(source_);
-    header_ = read_npy_header(source_, in);
-    source_.bytes = {};
-    source_.rest = nullptr;
+  NpyReader(const std::string& path, const ReadOptions& options) : file_(path, options, first_bytes) {
+    InOrder in(file_.source);
+    header_ = read_npy_header(file_.source, in);
     const i64 item = static_cast<i64>(header_.item_size);
     layout_.format_name = "NumPy";
     layout_.element = format_of(header_);
@@ -44,13 +77,15 @@ class NpyReader : public FileReader {
     layout_.chunk = rows_of(in_file_);
     if (header_.fortran) layout_.chunk = turned_round(layout_.chunk);
     native_ = is_native(header_, layout_.element);
-    if (const i64 follow = file_.size() - header_.begin; follow < element_count(header_.shape) * item)
-      source_.fail("NumPy", fmt::format("it declares {} elements of {} bytes, but {} bytes follow: it is cut short",
-                                        to_string(header_.shape), item, follow));
+    if (const i64 follow = base::file_size(path).value_or(0) - header_.begin;
+        follow < element_count(header_.shape) * item)
+      file_.source.fail("NumPy",
+                        fmt::format("it declares {} elements of {} bytes, but {} bytes follow: it is cut short",
+                                    to_string(header_.shape), item, follow));
   }
 
   const FileLayout& layout() const override { return layout_; }
-  std::string identity() const override { return file_.identity(); }
+  std::string identity() const override { return file_identity(file_.source.path); }
   i64 beside(const Region& region) const override {
     const i64 count = count_of(region);
     return (native_ ? 0 : count * in_file_.item) + (native_ && !header_.fortran ? 0 : count * size());
@@ -59,15 +94,15 @@ class NpyReader : public FileReader {
   void read(const Region& region, const Array& to) const override {
     Region box = region;
     if (header_.fortran) box = {turned_round(region.begin), turned_round(region.end)};
-    if (native_ && !header_.fortran && to.contiguous()) return read_box(file_, in_file_, box, to.as<std::byte>());
+    if (native_ && !header_.fortran && to.contiguous()) return read_box(box, to.as<std::byte>());
     Shape shape = to.shape();
     const Array held(layout_.element, header_.fortran ? turned_round(shape) : shape);
     if (native_) {
-      read_box(file_, in_file_, box, held.as<std::byte>());
+      read_box(box, held.as<std::byte>());
     } else {
       std::vector<std::byte> raw(static_cast<std::size_t>(held.count() * in_file_.item));
-      read_box(file_, in_file_, box, raw.data());
-      convert_elements(source_, header_, layout_.element, raw.data(), held.as<std::byte>(), held.count(), 0);
+      read_box(box, raw.data());
+      convert_elements(file_.source, header_, layout_.element, raw.data(), held.as<std::byte>(), held.count(), 0);
     }
     if (!header_.fortran) return to.copy_from(held);
     const std::vector<i64> strides = turned_round(held.strides());
@@ -75,6 +110,14 @@ class NpyReader : public FileReader {
   }
 
  private:
+  // A box of elements, one after the other.
+  void read_box(const Region& box, std::byte* to) const {
+    for_each_run(in_file_, box, [&](i64 first, i64 count, i64 before) {
+      const std::span<std::byte> bytes(to + before * in_file_.item, static_cast<std::size_t>(count * in_file_.item));
+      if (file_.reading.read_at(in_file_.offset + first * in_file_.item, bytes) < bytes.size())
+        file_.source.fail("NumPy", "it is cut short");
+    });
+  }
   static i64 count_of(const Region& region) {
     i64 count = 1;
     for (std::size_t d = 0; d < region.begin.size(); ++d) count *= region.end[d] - region.begin[d];
@@ -86,46 +129,14 @@ class NpyReader : public FileReader {
     double bytes = static_cast<double>(std::max(layout_.element.size(), header_.item_size));
     for (const i64 n : header_.shape) bytes *= static_cast<double>(n);
     if (bytes >= 0x1p62)
-      source_.fail("NumPy", fmt::format("it declares {} elements: the file is damaged", to_string(header_.shape)));
+      file_.source.fail("NumPy", fmt::format("it declares {} elements: the file is damaged", to_string(header_.shape)));
   }
 
-  PlacedFile file_;
-  Source source_;  // its name, for messages
+  OpenFile file_;
   NpyHeader header_;
   FileLayout layout_;
-  PlacedArray in_file_;
+  Placed in_file_;
   bool native_ = false;
-};
-
-class NpyWriter : public FileWriter {
- public:
-  NpyWriter(const std::string& path, const FileLayout& layout, bool go_on) : layout_(layout), partial_(path, go_on) {
-    const std::string head = npy_head(layout.element, layout.shape);
-    in_file_ = {static_cast<i64>(head.size()), static_cast<i64>(layout.element.size()), layout.shape};
-    layout_.format_name = "NumPy";
-    layout_.chunk = rows_of(in_file_);
-    const PlacedFile& file = partial_.file();
-    const i64 bytes = in_file_.offset + element_count(layout.shape) * in_file_.item;
-    if (partial_.went_on() && file.size() != bytes) partial_.refuse("it has another size");
-    if (!partial_.went_on()) file.resize(bytes);
-    file.write(0, head.data(), in_file_.offset);
-  }
-
-  const FileLayout& layout() const override { return layout_; }
-  bool resumed() const override { return partial_.went_on(); }
-  void write(const Region& region, const Array& from) override {
-    const Array held = from.contiguous() ? from : from.clone();
-    write_box(partial_.file(), in_file_, region, held.as<std::byte>());
-  }
-  i64 beside(const Region&) const override { return 0; }
-  void sync() override { partial_.file().sync(); }
-  void commit() override { partial_.commit(); }
-  void discard() override { partial_.discard(); }
-
- private:
-  FileLayout layout_;
-  PartialFile partial_;
-  PlacedArray in_file_;
 };
 
 }  // namespace
@@ -142,7 +153,9 @@ std::unique_ptr<FileReader> open_npy(const std::string& path, const ReadOptions&
 
 std::unique_ptr<FileWriter> create_npy(const std::string& path, const FileLayout& layout,
                                        const RegionWriteOptions& options) {
-  return std::make_unique<NpyWriter>(path, layout, options.resume);
+  FileLayout raw = layout;
+  raw.format_name = "NumPy";
+  return create_raw(path, std::move(raw), npy_head(layout.element, layout.shape), options.resume);
 }
 
 // As the file was that was read; channels that came since are fields.

@@ -1,171 +1,267 @@
-// See raw.hpp.
+// Elements that lie as they are; see raw.hpp.
+//
+// A region is a number of runs: elements that stand one behind the other in the file and in the array. Each run is read
+// or written at once where the bytes are the same in both, else through a small buffer.
 #include "io/regions/raw.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
 
 #include "base/files/files.hpp"
 #include "base/text.hpp"
-#include "io/regions/regions.hpp"
+#include "io/regions/partial_file.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
 namespace {
 
-constexpr mode_t habitual_mode = 0666;
+constexpr i64 piece_bytes = i64{1} << 20;
 
-int flags_of(PlacedFile::Mode mode) {
-  if (mode == PlacedFile::Mode::read) return O_RDONLY | O_CLOEXEC;
-  return O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (mode == PlacedFile::Mode::create ? O_TRUNC : 0);
-}
-
-// Calls `at(first element, count, elements before)` for every run of elements that lie together.
-template <class F>
-void for_each_run(const PlacedArray& array, const Region& region, const F& at) {
-  const std::size_t rank = array.shape.size();
-  std::size_t whole = rank;  // dimensions from here on are taken whole
-  while (whole > 0 && region.begin[whole - 1] == 0 && region.end[whole - 1] == array.shape[whole - 1]) --whole;
-  const std::size_t loops = whole == 0 ? 0 : whole - 1;
-  std::vector<i64> steps(rank + 1, 1);
-  for (std::size_t d = rank; d-- > 0;) steps[d] = steps[d + 1] * array.shape[d];
-  const i64 run = whole == 0 ? steps[0] : (region.end[loops] - region.begin[loops]) * steps[whole];
-  std::vector<i64> index(region.begin.begin(), region.begin.begin() + static_cast<std::ptrdiff_t>(loops));
-  for (i64 before = 0;; before += run) {
-    i64 first = whole == 0 ? 0 : region.begin[loops] * steps[whole];
-    for (std::size_t d = 0; d < loops; ++d) first += index[d] * steps[d + 1];
-    at(first, run, before);
-    std::size_t d = loops;
-    while (d > 0 && ++index[d - 1] == region.end[d - 1]) {
-      index[d - 1] = region.begin[d - 1];
-      --d;
+// Calls with every run of the region: the number of its first element in the file, and the elements in the array.
+void for_each_run(const Shape& shape, const Region& region, const Array& array,
+                  const std::function<void(i64, const Array&)>& body) {
+  if (array.count() == 0) return;
+  const std::size_t rank = shape.size();
+  // Dimensions from `whole` on are whole in the region, so that the one before it makes runs.
+  std::size_t whole = rank;
+  i64 stride = static_cast<i64>(array.format().size());
+  const auto is_dense = [&](std::size_t d) { return array.shape()[d] == 1 || array.strides()[d] == stride; };
+  while (whole > 1 && array.shape()[whole - 1] == shape[whole - 1] && is_dense(whole - 1)) {
+    stride *= shape[whole - 1];
+    --whole;
+  }
+  // A row that has gaps in the array is a run, too.
+  const std::size_t running = whole > 0 && (whole == rank || is_dense(whole - 1)) ? whole - 1 : whole;
+  std::vector<i64> begin(rank, 0), end = array.shape();
+  for (std::size_t d = 0; d < running; ++d) end[d] = 1;
+  for (;;) {
+    i64 first = 0;
+    for (std::size_t d = 0; d < rank; ++d) first = first * shape[d] + region.begin[d] + begin[d];
+    body(first, array.region(begin, end));
+    std::size_t d = running;
+    for (; d > 0; --d) {
+      end[d - 1] = ++begin[d - 1] + 1;
+      if (begin[d - 1] < array.shape()[d - 1]) break;
+      begin[d - 1] = 0;
+      end[d - 1] = 1;
     }
     if (d == 0) return;
   }
 }
 
-}  // namespace
-
-PlacedFile::PlacedFile(std::string path, Mode mode)
-    : path_(std::move(path)), file_(::open(path_.c_str(), flags_of(mode), habitual_mode)) {
-  if (file_.fd < 0) fail(mode == Mode::read ? "read" : "written", errno);
+i64 samples_of(const Format& format) {
+  return format.is_struct() ? static_cast<i64>(format.fields.size()) : 1;
 }
 
-void PlacedFile::fail(const char* verb, int error_number) const {
-  throw Error(ErrorClass::io,
-              fmt::format("{} cannot be {}: {}", base::quoted(path_, 1024), verb, base::reason_of(error_number)));
-}
-
-void PlacedFile::read(i64 at, void* to, i64 bytes) const {
-  for (auto* p = static_cast<char*>(to); bytes > 0;) {
-    const ssize_t n = ::pread(file_.fd, p, static_cast<std::size_t>(bytes), at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) fail("read", errno);
-    if (n == 0)
-      throw Error(ErrorClass::io, fmt::format("cannot read {}: it is cut short, {} bytes at {} are missing",
-                                              base::quoted(path_, 1024), bytes, at));
-    p += n, at += n, bytes -= n;
-  }
-}
-
-void PlacedFile::write(i64 at, const void* from, i64 bytes) const {
-  for (const auto* p = static_cast<const char*>(from); bytes > 0;) {
-    const ssize_t n = ::pwrite(file_.fd, p, static_cast<std::size_t>(bytes), at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("written", n < 0 ? errno : ENOSPC);
-    p += n, at += n, bytes -= n;
-  }
-}
-
-void PlacedFile::resize(i64 bytes) const {
-  if (::ftruncate(file_.fd, bytes) != 0) fail("written", errno);
-}
-
-i64 PlacedFile::size() const {
-  struct stat s{};
-  if (::fstat(file_.fd, &s) != 0) fail("read", errno);
-  return s.st_size;
-}
-
-void PlacedFile::sync() const {
-  if (::fdatasync(file_.fd) != 0) fail("written", errno);
-}
-
-std::string PlacedFile::identity() const {
-  struct stat s{};
-  if (::stat(path_.c_str(), &s) != 0) fail("read", errno);
-  return fmt::format("{} bytes, inode {}:{}, changed {}.{:09}", s.st_size, s.st_dev, s.st_ino, s.st_mtim.tv_sec,
-                     s.st_mtim.tv_nsec);
-}
-
-void read_box(const PlacedFile& file, const PlacedArray& array, const Region& region, std::byte* to) {
-  for_each_run(array, region, [&](i64 first, i64 count, i64 before) {
-    file.read(array.offset + first * array.item, to + before * array.item, count * array.item);
-  });
-}
-
-void write_box(const PlacedFile& file, const PlacedArray& array, const Region& region, const std::byte* from) {
-  for_each_run(array, region, [&](i64 first, i64 count, i64 before) {
-    file.write(array.offset + first * array.item, from + before * array.item, count * array.item);
-  });
-}
-
-Shape rows_of(const PlacedArray& array) {
-  constexpr i64 piece = 1 << 16;  // bytes of a row that are worth a call of the system
-  Shape chunk(array.shape.size(), 1);
-  if (!chunk.empty()) chunk.back() = std::min(array.shape.back(), std::max<i64>(piece / array.item, 1));
+// A row, of which any part can be had.
+Shape row_of(const Shape& shape) {
+  Shape chunk(shape.size(), 1);
+  if (!chunk.empty()) chunk.back() = shape.back();
   return chunk;
 }
 
-std::string partial_name(const std::string& path) {
-  std::string name = path;
-  while (name.size() > 1 && name.back() == '/') name.pop_back();
-  return name + ".partial";
-}
+class RawReader : public FileReader {
+ public:
+  RawReader(std::string path, FileLayout layout, const FileNumber& number, std::vector<RawPart> parts)
+      : path_(std::move(path)), layout_(std::move(layout)), number_(number), parts_(std::move(parts)) {
+    layout_.chunk = row_of(layout_.shape);
+    const i64 count = element_count(layout_.shape), files = static_cast<i64>(parts_.size());
+    per_part_ = count / files;
+    for (const RawPart& part : parts_) {
+      readings_.push_back(std::make_unique<base::Reading>(part.path));
+      const i64 follow = base::file_size(part.path).value_or(0) - part.offset;
+      if (follow < per_part_ * element_bytes()) cut_short(part.path);
+    }
+  }
 
-namespace {
+  const FileLayout& layout() const override { return layout_; }
+  std::string identity() const override {
+    std::string all =
+        fmt::format("{}, {} of {}", file_identity(path_), to_string(layout_.shape), layout_.element.name());
+    for (const RawPart& part : parts_)
+      if (part.path != path_) all += "; " + file_identity(part.path);
+    return all;
+  }
+  i64 beside(const Region&) const override { return number_.is_native() ? 0 : 2 * piece_bytes; }
 
-std::string followed(const std::string& path) {
-  std::error_code ec;
-  if (!std::filesystem::is_symlink(path, ec)) return path;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, ec);
-  return ec ? path : real.string();
+  void read(const Region& region, const Array& to) const override {
+    check_region(layout_, path_, region, to);
+    for_each_run(layout_.shape, region, to, [&](i64 first, const Array& run) { read_run(first, run); });
+  }
+
+ private:
+  i64 element_bytes() const { return samples_of(layout_.element) * static_cast<i64>(number_.size); }
+
+  [[noreturn]] void cut_short(const std::string& path) const {
+    throw Error(ErrorClass::io,
+                fmt::format("cannot read {} as {}: it declares {} elements of {} bytes, but {} is cut short",
+                            base::quoted(path_, 1024), layout_.format_name, to_string(layout_.shape), element_bytes(),
+                            path == path_ ? "it" : base::quoted(path, 1024)));
+  }
+
+  void read_run(i64 first, const Array& run) const {
+    const i64 count = run.count(), size = static_cast<i64>(layout_.element.size());
+    const bool dense = run.contiguous(), direct = dense && number_.is_native();
+    auto* to = static_cast<std::byte*>(run.data());
+    for (i64 done = 0; done < count;) {
+      const i64 part = (first + done) / per_part_, within = (first + done) % per_part_;
+      i64 n = std::min(count - done, per_part_ - within);
+      if (!direct) n = std::min(n, std::max<i64>(piece_bytes / std::max(element_bytes(), size), 1));
+      const RawPart& place = parts_[static_cast<std::size_t>(part)];
+      const base::Reading& reading = *readings_[static_cast<std::size_t>(part)];
+      const i64 offset = place.offset + within * element_bytes();
+      const auto take = [&](std::span<std::byte> bytes) {
+        if (reading.read_at(offset, bytes) < bytes.size()) cut_short(place.path);
+      };
+      if (direct) {
+        take(std::span(to + done * size, static_cast<std::size_t>(n * size)));
+      } else {
+        std::vector<std::byte> raw(static_cast<std::size_t>(n * element_bytes()));
+        take(raw);
+        place_run(raw, first + done, n, run, done, dense);
+      }
+      done += n;
+    }
+  }
+
+  // `n` elements of the file into the run, which is one row where it is not dense.
+  void place_run(const std::vector<std::byte>& raw, i64 first, i64 n, const Array& run, i64 done, bool dense) const {
+    const i64 size = static_cast<i64>(layout_.element.size()), samples = samples_of(layout_.element);
+    std::vector<std::byte> row(dense ? 0 : static_cast<std::size_t>(n * size));
+    std::byte* to = dense ? static_cast<std::byte*>(run.data()) + done * size : row.data();
+    if (const auto bad = place_numbers(number_, raw.data(), to, static_cast<std::size_t>(n * samples)))
+      throw Error(ErrorClass::io, fmt::format("cannot read {} as {}: element {} {}", base::quoted(path_, 1024),
+                                              layout_.format_name, first + static_cast<i64>(*bad) / samples,
+                                              unfitting(number_, raw.data() + *bad * number_.size)));
+    if (dense) return;
+    const std::vector<i64> strides = {run.strides().back()};
+    Array::share(run.owner(), static_cast<std::byte*>(run.data()) + done * strides[0], layout_.element, {n}, strides)
+        .copy_from(Array::borrow(row.data(), layout_.element, {n}));
+  }
+
+  std::string path_;
+  FileLayout layout_;
+  FileNumber number_;
+  std::vector<RawPart> parts_;
+  std::vector<std::unique_ptr<base::Reading>> readings_;
+  i64 per_part_ = 0;
+};
+
+class RawWriter : public FileWriter {
+ public:
+  RawWriter(const std::string& path, FileLayout layout, const std::string& header, bool resume)
+      : layout_(std::move(layout)), file_(path, resume), begin_(static_cast<i64>(header.size())) {
+    layout_.chunk = row_of(layout_.shape);
+    const auto bytes = std::as_bytes(std::span(header.data(), header.size()));
+    if (!resume || file_.size() == 0) {
+      file_.write_at(0, bytes);
+      file_.reach(begin_ + element_count(layout_.shape) * static_cast<i64>(layout_.element.size()));
+      return;
+    }
+    std::vector<std::byte> there(bytes.size());
+    if (file_.read_at(0, there) != there.size() || !std::equal(there.begin(), there.end(), bytes.begin()))
+      throw Error(ErrorClass::argument,
+                  fmt::format("cannot write {}: what stands there is not the beginning of this file",
+                              base::quoted(partial_name(path), 1024)),
+                  {}, "begin anew, without resuming");
+  }
+
+  const FileLayout& layout() const override { return layout_; }
+  bool resumed() const override { return file_.resumed(); }
+  i64 beside(const Region&) const override { return piece_bytes; }
+  void sync() override { file_.sync(); }
+  void commit() override { file_.commit(); }
+  void discard() override { file_.discard(); }
+
+  void write(const Region& region, const Array& from) override {
+    check_chunks(layout_, file_.path(), region, from);
+    const i64 size = static_cast<i64>(layout_.element.size());
+    for_each_run(layout_.shape, region, from, [&](i64 first, const Array& run) {
+      const Array dense = run.contiguous() ? run : run.clone();
+      file_.write_at(begin_ + first * size, std::span(static_cast<const std::byte*>(dense.data()),
+                                                      static_cast<std::size_t>(dense.count() * size)));
+    });
+  }
+
+ private:
+  FileLayout layout_;
+  PartialFile file_;
+  i64 begin_ = 0;
+};
+
+class HeldReader : public FileReader {
+ public:
+  HeldReader(std::string path, FileLayout layout, Array array)
+      : path_(std::move(path)), layout_(std::move(layout)), array_(std::move(array)) {
+    layout_.chunk = layout_.shape;
+  }
+  const FileLayout& layout() const override { return layout_; }
+  std::string identity() const override {
+    return fmt::format("{}, {} of {}", file_identity(path_), to_string(layout_.shape), layout_.element.name());
+  }
+  i64 held() const override { return array_.count() * static_cast<i64>(array_.format().size()); }
+  void read(const Region& region, const Array& to) const override {
+    check_region(layout_, path_, region, to);
+    to.copy_from(array_.region(region.begin, region.end));
+  }
+
+ private:
+  std::string path_;
+  FileLayout layout_;
+  Array array_;
+};
+
+bool is_within(const FileLayout& layout, const Region& region, const Array& array) {
+  const std::size_t rank = layout.shape.size();
+  if (region.begin.size() != rank || region.end.size() != rank || array.shape().size() != rank ||
+      !(array.format() == layout.element))
+    return false;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const i64 begin = region.begin[d], end = region.end[d];
+    if (begin < 0 || begin > end || end > layout.shape[d] || array.shape()[d] != end - begin) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-PartialFile::PartialFile(const std::string& target, bool go_on) : target_(followed(target)) {
-  std::error_code ec;
-  const std::string name = partial_name(target_);
-  went_on_ = go_on && std::filesystem::is_regular_file(name, ec);
-  file_ = std::make_unique<PlacedFile>(name, went_on_ ? PlacedFile::Mode::go_on : PlacedFile::Mode::create);
-}
-
-void PartialFile::refuse(const std::string& reason) const {
+void check_region(const FileLayout& layout, const std::string& path, const Region& region, const Array& array) {
+  if (is_within(layout, region, array)) return;
   throw Error(ErrorClass::argument,
-              fmt::format("{} is no beginning of this result: {}", base::quoted(file_->path(), 1024), reason), {},
-              "remove it, or run without --resume");
+              fmt::format("a region of {} is not within {} of {} of {}", to_string(array.shape()),
+                          to_string(layout.shape), layout.element.name(), base::quoted(path, 1024)));
 }
 
-void PartialFile::commit() {
-  file_->sync();
-  struct stat old{};
-  constexpr mode_t bits = 0777;
-  if (::stat(target_.c_str(), &old) == 0) ::chmod(file_->path().c_str(), old.st_mode & bits);
-  if (std::rename(file_->path().c_str(), target_.c_str()) != 0)
-    throw Error(ErrorClass::io,
-                fmt::format("{} cannot be written: {}", base::quoted(target_, 1024), base::reason_of(errno)));
+void check_chunks(const FileLayout& layout, const std::string& path, const Region& region, const Array& array) {
+  bool good = is_within(layout, region, array);
+  for (std::size_t d = 0; good && d < layout.shape.size(); ++d) {
+    const i64 chunk = layout.chunk[d], end = region.end[d];
+    good = region.begin[d] % chunk == 0 && (end % chunk == 0 || end == layout.shape[d]);
+  }
+  if (good) return;
+  throw Error(
+      ErrorClass::argument,
+      fmt::format("a region of {} is none of chunks of {} in {} of {} of {}", to_string(array.shape()),
+                  to_string(layout.chunk), to_string(layout.shape), layout.element.name(), base::quoted(path, 1024)));
 }
 
-void PartialFile::discard() {
-  std::error_code ec;
-  std::filesystem::remove(file_->path(), ec);
+std::unique_ptr<FileReader> open_raw(const std::string& path, FileLayout layout, const FileNumber& number,
+                                     std::vector<RawPart> parts) {
+  return std::make_unique<RawReader>(path, std::move(layout), number, std::move(parts));
+}
+
+std::unique_ptr<FileWriter> create_raw(const std::string& path, FileLayout layout, const std::string& header,
+                                       bool resume) {
+  return std::make_unique<RawWriter>(path, std::move(layout), header, resume);
+}
+
+std::unique_ptr<FileReader> hold(const std::string& path, FileLayout layout, const Array& array) {
+  return std::make_unique<HeldReader>(path, std::move(layout), array);
 }
 
 }  // namespace tessera::io

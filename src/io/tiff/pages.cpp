@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.hpp"
+#include "io/tiff/regions.hpp"
 #include "tessera/error.hpp"
 
 namespace tessera::io {
@@ -352,6 +353,11 @@ class Planner {
   char sample_letter_ = 's';
 };
 
+std::string usual_axes(int rank) {
+  constexpr std::string_view axes = "qqqqtzyx";
+  return std::string(axes.substr(axes.size() - std::min(axes.size(), static_cast<std::size_t>(rank))));
+}
+
 bool is_ome_name(const std::string& path) {
   const std::string name = base::to_lower(path);
   return name.ends_with(".ome.tif") || name.ends_with(".ome.tiff");
@@ -363,7 +369,8 @@ char samples_letter(const std::string& layout) {
 }
 
 // The header's order where pages can have it: rows and columns last.
-std::string layout_of_pages(const std::string& path, const ImageHeader& header, const Array& array, bool bands) {
+std::string layout_of_pages(bool ome, const ImageHeader& header, const Array& array) {
+  const bool bands = array.format().is_struct() && is_band(array.format().fields[0].name);
   const std::string& axes = header.axes;
   const std::string rows = axes.substr(axes.size() - 2);
   std::string layout = layout_for(header, array);
@@ -371,12 +378,22 @@ std::string layout_of_pages(const std::string& path, const ImageHeader& header, 
   const std::string points = together != 0 ? layout.substr(0, layout.size() - 1) : layout;
   if (points.size() >= 2 && points.ends_with(rows)) return layout;
   // Bands that nobody ordered stand in a point each, but OME's have pages of their own.
-  const bool apart = is_ome_name(path) ? bands : layout.find('c') != std::string::npos;
+  const bool apart = ome ? bands : layout.find('c') != std::string::npos;
   layout = axes.substr(0, axes.size() - 2) + (apart ? "c" : "") + rows;
   return apart || channels_of(array) == 1 ? layout : layout + "s";
 }
 
 }  // namespace
+
+std::string tiff_letters(const ImageHeader& given, const Format& format, int rank) {
+  if (rank < 2) return usual_axes(rank);
+  ImageHeader header = given;
+  if (header.axes.size() != static_cast<std::size_t>(rank)) {
+    header.axes = usual_axes(rank);
+    header.layout.clear();
+  }
+  return layout_of_pages(false, header, Array(format, Shape(static_cast<std::size_t>(rank), 1)));
+}
 
 PagePlan plan_pages(const Source& source, const std::vector<ListedPage>& all) {
   return Planner(source, all).plan();
@@ -402,11 +419,10 @@ Image arrange_pages(const Array& pages, const PagePlan& plan, ImageHeader header
 }
 
 Array pages_for(const std::string& path, const Array& array, const WriteOptions& options, Samples& s) {
-  const bool bands = array.format().is_struct() && is_band(array.format().fields[0].name);
   Image image{array, header_or_axes(options.header, array.shape())};
   s.named = !image.header.axes.empty();
-  if (!s.named) image.header.axes = std::string("qqqqtzyx").substr(8 - static_cast<std::size_t>(array.rank()));
-  std::string layout = layout_of_pages(path, image.header, array, bands);
+  if (!s.named) image.header.axes = usual_axes(array.rank());
+  std::string layout = layout_of_pages(is_ome_name(path), image.header, array);
   for (std::size_t d = 0; d < image.header.steps.size(); ++d)
     s.steps.emplace(image.header.axes[d], image.header.steps[d]);
 

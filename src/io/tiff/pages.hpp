@@ -5,6 +5,7 @@
 // the way to say it by hand: a wrong guess would filter channels as if they were slices.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,14 +18,18 @@ namespace tessera::io {
 // A page that is an image, no thumbnail and no mask.
 struct ListedPage {
   i64 directory = 0;
+  std::uint64_t offset = 0;           // where its directory stands
+  std::vector<std::uint64_t> levels;  // where those of the lower levels of its pyramid stand
   i64 height = 0, width = 0;
   Format format;
   std::string text;  // its description
   TiffResolution resolution;
   bool packed = false;
-  bool planar = false;  // samples stand in planes, one behind the other
-  int orientation = 0;  // 0: not said
-  std::string failure;  // why it cannot be read; only pages that are wanted are refused
+  i64 block_height = 0, block_width = 0;  // of its tiles or strips, as it says
+  bool plain_rows = false;                // they are strips of rows that lie as they are: any part can be had alone
+  bool planar = false;                    // samples stand in planes, one behind the other
+  int orientation = 0;                    // 0: not said
+  std::string failure;                    // why it cannot be read; only pages that are wanted are refused
 };
 
 struct PagePlan {

@@ -60,14 +60,17 @@ int on_warning(TIFF*, void*, const char*, const char*, va_list) {
 
 }  // namespace
 
-TiffReader::TiffReader(const Source& source, std::int64_t largest_block) {
+TiffReader::TiffReader(const Source& source, Places places) {
   session_.source = &source;
+  // What the library may take at once: no more than the file can stand for.
+  const auto largest = static_cast<std::int64_t>(std::min(0x1p17 * source.total() + 0x1p20, 0x1p40));
+  const std::int64_t largest_block = std::min(largest, std::max<std::int64_t>(source.most_bytes(), 1 << 20));
   TIFFOpenOptions* options = TIFFOpenOptionsAlloc();
   TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, &session_);
   TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, nullptr);
   TIFFOpenOptionsSetMaxSingleMemAlloc(options, largest_block);
-  tiff_ =
-      TIFFClientOpenExt("", "rm", &session_, on_read, on_write, on_seek, on_close, on_size, nullptr, nullptr, options);
+  tiff_ = TIFFClientOpenExt("", places == Places::all ? "rm" : "rmO", &session_, on_read, on_write, on_seek, on_close,
+                            on_size, nullptr, nullptr, options);
   TIFFOpenOptionsFree(options);
   // Its first page is read with it; of other starts the library says that they are no TIFF.
   if (tiff_ == nullptr)

@@ -22,8 +22,9 @@ struct TiffSession {
 // At one page after the other.
 class TiffReader {
  public:
-  // `largest_block`: bytes of memory that the library may take at once.
-  TiffReader(const Source&, std::int64_t largest_block);
+  // Where strips and tiles are is read with their directory, or as far as somebody asks.
+  enum class Places { all, some };
+  explicit TiffReader(const Source&, Places = Places::all);
   ~TiffReader();
   TiffReader(const TiffReader&) = delete;
   TiffReader& operator=(const TiffReader&) = delete;

@@ -1,145 +1,32 @@
 // TIFF through libtiff: writing. Little-endian strips of about 1 MiB, or tiles where the picture came in tiles,
 // interleaved; BigTIFF where 4 GiB do not suffice; leading dimensions become pages, and the distances between points
 // are told as ImageJ does. Packed as asked for, else as the file that the picture came from.
-#include <fmt/format.h>
 #include <tiffio.h>
 
 #include <algorithm>
-#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <exception>
+#include <span>
+#include <vector>
 
-#include "base/text.hpp"
 #include "io/codec.hpp"
+#include "io/tiff/describe.hpp"
 #include "io/tiff/tags.hpp"
-#include "io/tiff/text.hpp"
-#include "tessera/error.hpp"
+#include "io/tiff/writer.hpp"
 
 namespace tessera::io {
 namespace {
 
-struct Session {
-  base::AtomicFile* file = nullptr;
-  std::int64_t position = 0, size = 0;
-  std::string message;
-  std::exception_ptr failure;  // C++ exceptions must not cross the library
+class FileSink : public TiffSink {
+ public:
+  explicit FileSink(base::AtomicFile& file) : file_(file) {}
+  std::size_t read_at(std::int64_t offset, std::span<std::byte> to) override { return file_.read_at(offset, to); }
+  void write_at(std::int64_t offset, std::span<const std::byte> from) override { file_.write_at(offset, from); }
+
+ private:
+  base::AtomicFile& file_;
 };
-
-template <class F>
-tmsize_t guarded(Session& session, F&& body) {
-  try {
-    return body();
-  } catch (...) {
-    if (!session.failure) session.failure = std::current_exception();
-    return -1;
-  }
-}
-
-tmsize_t on_read(thandle_t handle, void* to, tmsize_t count) {
-  auto& session = *static_cast<Session*>(handle);
-  return guarded(session, [&] {
-    const std::size_t n = session.file->read_at(
-        session.position, std::span(static_cast<std::byte*>(to), static_cast<std::size_t>(count)));
-    session.position += static_cast<std::int64_t>(n);
-    return static_cast<tmsize_t>(n);
-  });
-}
-
-tmsize_t on_write(thandle_t handle, void* from, tmsize_t count) {
-  auto& session = *static_cast<Session*>(handle);
-  return guarded(session, [&] {
-    session.file->write_at(session.position,
-                           std::span(static_cast<const std::byte*>(from), static_cast<std::size_t>(count)));
-    session.position += count;
-    session.size = std::max(session.size, session.position);
-    return count;
-  });
-}
-
-toff_t on_seek(thandle_t handle, toff_t offset, int whence) {
-  auto& session = *static_cast<Session*>(handle);
-  const auto delta = static_cast<std::int64_t>(offset);
-  session.position = whence == SEEK_SET ? delta : whence == SEEK_CUR ? session.position + delta : session.size + delta;
-  return static_cast<toff_t>(session.position);
-}
-
-int on_close(thandle_t) {
-  return 0;
-}
-
-toff_t on_size(thandle_t handle) {
-  return static_cast<toff_t>(static_cast<Session*>(handle)->size);
-}
-
-int on_error(TIFF*, void* user, const char*, const char* format, va_list arguments) {
-  auto* session = static_cast<Session*>(user);
-  if (!session->message.empty()) return 1;
-  char text[512];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  session->message = text;
-  return 1;
-}
-
-int on_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
-}
-
-std::uint16_t sample_format_of(ElementType type) {
-  if (is_float(type)) return SAMPLEFORMAT_IEEEFP;
-  return type == ElementType::i16 || type == ElementType::i32 ? SAMPLEFORMAT_INT : SAMPLEFORMAT_UINT;
-}
-
-// Three channels or four of a program's own struct count as colours; bands do not.
-bool is_colour(const Samples& s) {
-  if (s.channels < 3) return false;
-  if (s.names[0] == "r" && s.names[1] == "g" && s.names[2] == "b") return true;
-  return s.channels <= 4 && !is_band(s.names[0]);
-}
-
-void describe(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
-  TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(s.width));
-  TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(s.height));
-  TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, static_cast<std::uint16_t>(s.channels));
-  TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, static_cast<std::uint16_t>(8 * size_of(s.type)));
-  TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format_of(s.type));
-  TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-  const bool colour = is_colour(s);
-  TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, colour ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
-  const int extra = s.channels - (colour ? 3 : 1);
-  if (extra > 0) {
-    const std::uint16_t alpha = s.associated_alpha ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
-    std::vector<std::uint16_t> kinds;
-    for (std::size_t k = s.names.size() - static_cast<std::size_t>(extra); k < s.names.size(); ++k)
-      kinds.push_back(s.names[k] == "a" || s.names[k] == "alpha" ? alpha : std::uint16_t{EXTRASAMPLE_UNSPECIFIED});
-    TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, static_cast<std::uint16_t>(extra), kinds.data());
-  }
-  set_tiff_packing(tiff, packing, s.type);
-  if (packing.tile_width == 0) {
-    const i64 rows = std::clamp<i64>((i64{1} << 20) / std::max<i64>(s.row_bytes(), 1), 1, s.height);
-    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(rows));
-  }
-  if (s.pages > 1) {
-    TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
-    if (s.pages < 65536)
-      TIFFSetField(tiff, TIFFTAG_PAGENUMBER, static_cast<std::uint16_t>(page), static_cast<std::uint16_t>(s.pages));
-  }
-}
-
-// On the first page.
-void describe_axes(TIFF* tiff, const Samples& s, const std::string& path) {
-  TiffLayout layout{s.page_axes, {s.height, s.width}, s.page_letters, s.steps, s.type};
-  if (s.channels > 1) layout.page.push_back(s.channels);
-  layout.sample_letter = s.sample_letter == 'c' ? 'c' : 's';
-  const std::optional<TiffStyle> style = style_of(layout, s.named, path);
-  if (!style) return;
-  TiffResolution resolution;
-  const std::string text = print_tiff_text(layout, *style, resolution);
-  TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION, text.c_str());
-  if (resolution.x <= 0 || resolution.y <= 0) return;
-  TIFFSetField(tiff, TIFFTAG_XRESOLUTION, resolution.x);
-  TIFFSetField(tiff, TIFFTAG_YRESOLUTION, resolution.y);
-  TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, static_cast<std::uint16_t>(RESUNIT_NONE));
-}
 
 // A tile reaches past the edge of the picture: its last row and column go on there, which packs well.
 bool write_tiles(TIFF* tiff, const Samples& s, i64 page, const TiffPacking& packing) {
@@ -203,30 +90,20 @@ bool packs_tiff(Packing packing) {
 }
 
 void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOptions& options) {
-  Session session;
-  session.file = &file;
-  TIFFOpenOptions* open_options = TIFFOpenOptionsAlloc();
-  TIFFOpenOptionsSetErrorHandlerExtR(open_options, on_error, &session);
-  TIFFOpenOptionsSetWarningHandlerExtR(open_options, on_warning, nullptr);
   // Directories take some room as well.
   const bool big = samples.values() * static_cast<i64>(size_of(samples.type)) + samples.pages * 512 > i64{4000} << 20;
-  TIFF* tiff = TIFFClientOpenExt("", big ? "wl8" : "wl", &session, on_read, on_write, on_seek, on_close, on_size,
-                                 nullptr, nullptr, open_options);
-  TIFFOpenOptionsFree(open_options);
+  FileSink sink(file);
+  TiffWriter writer(sink, big ? "wl8" : "wl");
+  TIFF* tiff = writer.get();
   bool good = tiff != nullptr;
   static const Metadata nothing;
   const Metadata& metadata = options.header.metadata ? *options.header.metadata : nothing;
   const TiffPacking packing =
       tiff_packing(options, metadata, samples.channels * static_cast<i64>(size_of(samples.type)));
+  const TiffDescription description{samples, metadata, options.header.nodata, packing, file.path()};
   const bool plain = packing.compression == COMPRESSION_NONE && packing.tile_width == 0 && samples.pages > 1;
   for (i64 page = 0; good && page < samples.pages; ++page) {
-    declare_tiff_tags(tiff);
-    if (page == 0) {
-      describe_axes(tiff, samples, file.path());
-      write_tiff_texts(tiff, metadata);
-    }
-    write_tiff_metadata(tiff, metadata, options.header.nodata);
-    describe(tiff, samples, page, packing);
+    describe_page(tiff, description, page);
     if (plain) {
       good = begin_page(tiff);
       continue;
@@ -236,12 +113,7 @@ void encode_tiff(base::AtomicFile& file, const Samples& samples, const WriteOpti
            TIFFWriteDirectory(tiff) == 1;
   }
   if (good && plain) good = fill_pages(tiff, samples);
-  if (tiff != nullptr) TIFFClose(tiff);
-  if (session.failure) std::rethrow_exception(session.failure);
-  if (!good) {
-    throw Error(ErrorClass::io, fmt::format("cannot write {}: {}", base::quoted(file.path(), 1024),
-                                            session.message.empty() ? "the TIFF library failed" : session.message));
-  }
+  writer.finish(good, file.path());
 }
 
 }  // namespace tessera::io

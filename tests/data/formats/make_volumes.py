@@ -92,3 +92,31 @@ expect("volume.ome.tif", stack)
 wide = rng.integers(0, 256, (3, 33, 40)).astype(np.uint8)
 tifffile.imwrite("tiled_pages.tif", wide, photometric="minisblack", tile=(16, 16), bigtiff=True, byteorder=">", compression="zlib")
 expect("tiled_pages.tif", wide)
+
+
+def text_headers():
+    """NRRD and MetaImage, by pynrrd and SimpleITK; numbers of their own, so that this runs alone."""
+    import nrrd
+    import SimpleITK
+
+    numbers = np.random.default_rng(3)
+    volume = numbers.integers(-1000, 1000, (Z, Y, X)).astype(np.int16)
+    space = {"space": "left-posterior-superior", "space origin": [30, -40, 5.5], "space directions": [[0, 0, 3], [0, 2.5, 0], [-2, 0, 0]]}
+    nrrd.write("volume.nrrd", volume, {**space, "encoding": "raw"}, index_order="C")
+    expect("volume.nrrd", volume)
+    vectors = numbers.normal(size=(Z, Y, X, 3)).astype("<f4")
+    nrrd.write("vectors.nrrd", vectors.astype(">f4"), {"kinds": ["vector", "domain", "domain", "domain"], "encoding": "gzip", "endian": "big"},
+               index_order="C")
+    expect("vectors.nrrd", vectors)
+    small = numbers.integers(-128, 128, (Y, X)).astype(np.int8)
+    nrrd.write("small.nrrd", small, {"encoding": "raw", "spacings": [2, 3], "units": ["mm", "mm"]}, index_order="C")
+    expect("small.nrrd", small.astype("<i2"))
+    for name, values in (("volume.mha", volume), ("colour.mha", numbers.integers(0, 256, (Y, X, 3)).astype(np.uint8)),
+                         ("vectors.mha", numbers.normal(size=(Z, Y, X, 2))), ("long.mha", volume.astype("<i8"))):
+        image = SimpleITK.GetImageFromArray(values, isVector=name in ("colour.mha", "vectors.mha"))
+        image.SetSpacing((2, 2.5, 3)[:image.GetDimension()])
+        SimpleITK.WriteImage(image, name, useCompression=name == "vectors.mha")
+        expect(name, values.astype("<i4") if name == "long.mha" else values)
+
+
+text_headers()

@@ -1,7 +1,7 @@
 // Reads and writes files by region for tests in other languages, without anything between it and the format.
 //
-//   regions_tool sum IN
-//   regions_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none|zstd|deflate] [resume=1]
+//   zarr_tool sum IN
+//   zarr_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none|zstd|deflate] [resume=1]
 //
 // It reads by random regions, from several threads, and prints what it read: a SHA-256 of the elements in C order,
 // type, extents, chunks, letters and steps, each on a line. An error is one line on standard error; the exit status is
@@ -125,7 +125,7 @@ void copy(const io::FileReader& reader, const Array& all, const std::vector<std:
 int main(int count, char** values) {
   const std::vector<std::string> arguments(values + 1, values + count);
   if (arguments.size() < 2 || (arguments[0] == "copy" && arguments.size() < 3)) {
-    fmt::print(stderr, "regions_tool sum IN, regions_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none]\n");
+    fmt::print(stderr, "zarr_tool sum IN, zarr_tool copy IN OUT [chunk=8x8x8] [levels=3] [packing=none]\n");
     return 2;
   }
   try {

@@ -1,0 +1,130 @@
+// Files under a partial name; see partial_file.hpp.
+#include "io/regions/partial_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "base/files/descriptor.hpp"
+#include "base/files/files.hpp"
+#include "base/text.hpp"
+#include "io/regions/regions.hpp"
+#include "tessera/error.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr std::size_t largest_call = std::size_t{1} << 30;  // the system moves no more than 2 GiB at once
+constexpr mode_t usual_mode = 0666;                         // less what the umask takes
+
+// Where a symbolic link leads: it stays one.
+std::string followed(const std::string& path) {
+  std::error_code ec;
+  if (!std::filesystem::is_symlink(path, ec)) return path;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, ec);
+  return ec ? path : real.string();
+}
+
+}  // namespace
+
+std::string partial_name(const std::string& path) {
+  std::string name = path;
+  while (name.size() > 1 && name.back() == '/') name.pop_back();
+  return name + ".partial";
+}
+
+PartialFile::PartialFile(const std::string& path, bool resume) : path_(followed(path)), partial_(partial_name(path_)) {
+  struct stat info{};
+  if (::stat(path_.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) fail(EISDIR);
+  resumed_ = resume && ::lstat(partial_.c_str(), &info) == 0 && info.st_size > 0;
+  fd_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (resume ? 0 : O_TRUNC), usual_mode);
+  if (fd_ < 0) fail(errno);
+}
+
+PartialFile::~PartialFile() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void PartialFile::fail(int error_number) const {
+  throw Error(ErrorClass::io,
+              fmt::format("cannot write {}: {}", base::quoted(path_, 1024), base::reason_of(error_number)));
+}
+
+i64 PartialFile::size() const {
+  struct stat info{};
+  if (::fstat(fd_, &info) != 0) fail(errno);
+  return info.st_size;
+}
+
+std::size_t PartialFile::read_at(i64 offset, std::span<std::byte> to) const {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const std::size_t ask = std::min(to.size() - done, largest_call);
+    const ssize_t n = ::pread(fd_, to.data() + done, ask, offset + static_cast<i64>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+void PartialFile::write_at(i64 offset, std::span<const std::byte> from) const {
+  while (!from.empty()) {
+    const ssize_t n = ::pwrite(fd_, from.data(), std::min(from.size(), largest_call), offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(n < 0 ? errno : ENOSPC);
+    offset += n;
+    from = from.subspan(static_cast<std::size_t>(n));
+  }
+}
+
+void PartialFile::reach(i64 size) const {
+  if (this->size() < size && ::ftruncate(fd_, size) != 0) fail(errno);
+}
+
+void PartialFile::sync() const {
+  // EINVAL and ENOTSUP: a file system that cannot sync has promised nothing to begin with.
+  if (::fsync(fd_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+}
+
+void PartialFile::close() {
+  const int closed = ::close(std::exchange(fd_, -1));
+  if (closed != 0 && errno != EINTR) fail(errno);
+}
+
+void PartialFile::commit() {
+  sync();
+  constexpr mode_t permissions = 0777;
+  struct stat old{};
+  if (::stat(path_.c_str(), &old) == 0 && ::fchmod(fd_, old.st_mode & permissions) != 0) fail(errno);
+  close();
+  if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail(errno);
+  const std::size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  // The name reaches the disk, where the system lets a folder be opened.
+  const base::Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.fd >= 0 && ::fsync(opened.fd) != 0 && errno != EINVAL && errno != ENOTSUP) fail(errno);
+}
+
+void PartialFile::discard() {
+  close();
+  if (::unlink(partial_.c_str()) != 0 && errno != ENOENT) fail(errno);
+}
+
+std::string file_identity(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0)
+    throw Error(ErrorClass::io, fmt::format("cannot read {}: {}", base::quoted(path, 1024), base::reason_of(errno)));
+  return fmt::format("{} bytes, changed {}.{:09}, inode {}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec,
+                     info.st_ino);
+}
+
+}  // namespace tessera::io

@@ -1,0 +1,42 @@
+// A file that is written at any place, by several threads, under the partial name, and gets its own at the end.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "tessera/array.hpp"
+
+namespace tessera::io {
+
+// All functions throw Error(io), with the name that the file is to have.
+class PartialFile {
+ public:
+  // `resume`: what stands under the partial name is kept. A symbolic link is followed.
+  PartialFile(const std::string& path, bool resume);
+  ~PartialFile();  // it stays under the partial name
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  bool resumed() const { return resumed_; }  // something stood there, and was kept
+  i64 size() const;
+  std::size_t read_at(i64 offset, std::span<std::byte> to) const;  // fewer at the end
+  void write_at(i64 offset, std::span<const std::byte> from) const;
+  void reach(i64 size) const;  // as long as this at least; what is new there is 0
+  void sync() const;
+  void commit();  // in the place of a file whose mode it gets
+  void discard();
+
+ private:
+  [[noreturn]] void fail(int error_number) const;
+  void close();
+  std::string path_, partial_;
+  int fd_ = -1;
+  bool resumed_ = false;
+};
+
+// Another one where the file of this name has become another one: its size, its time of change, its inode.
+std::string file_identity(const std::string& path);
+
+}  // namespace tessera::io
